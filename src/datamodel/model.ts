@@ -1,0 +1,232 @@
+/**
+ * The committed datamodel as the rest of the service sees it: compiled once per version, immutable, everything
+ * resolved to direct references so that a request never looks anything up by name.
+ *
+ * Vocabulary. A *table* is either an object type (`kind: 'object'`) or a nested table (`kind: 'nested'`) owned by
+ * another table. A *column* holds a value or a link. A *reverse* is the view of a link column of another table
+ * (`reverse_edit`) from the table it points to. A *mask* selects and shapes the fields of one object type.
+ */
+
+export type ColumnType =
+  | 'text'
+  | 'text_oneline'
+  | 'string'
+  | 'text_l10n'
+  | 'text_l10n_oneline'
+  | 'number'
+  | 'integer.2'
+  | 'double'
+  | 'boolean'
+  | 'date'
+  | 'datetime'
+  | 'daterange'
+  | 'geo_json'
+  | 'eas'
+  | 'link'
+  | 'custom'
+
+export type Localized = Readonly<Record<string, string>>
+
+export type OnDelete = 'restrict' | 'cascade' | 'setnull'
+
+export interface Constraints {
+  readonly notNull: boolean
+  /** Compiled `check_regexp`; linear-time engine or bounded, never a catastrophic one. */
+  readonly regexp: { readonly source: string; readonly flags: string; readonly test: (text: string) => boolean } | null
+  /** `check`: comma-free list of allowed values is not a thing here; kept as the expression text. */
+  readonly check: string | null
+  readonly rangeLower: unknown
+  readonly rangeUpper: unknown
+  readonly rangeLowerOpen: boolean
+  readonly rangeUpperOpen: boolean
+  readonly rangeNotEmpty: boolean
+  /** In characters (code points). */
+  readonly lengthMin: number | null
+  readonly lengthMax: number | null
+}
+
+export interface Column {
+  readonly id: number
+  readonly name: string
+  readonly type: ColumnType
+  /** For `custom`: the full type name, e.g. `custom:base.custom-data-type-gnd.gnd`; otherwise equal to `type`. */
+  readonly typeName: string
+  readonly table: Table
+  /** `table.name + '.' + name`, the name used by search (`artwork.title`, `artwork._nested:artwork__contributor.role`). */
+  readonly fullName: string
+  /** Target of a link column. */
+  readonly target: Table | null
+  readonly onDelete: OnDelete
+  /** The link is shown and edited from the target as `_reverse_nested:{table}:{column}`. */
+  readonly reverseEdit: boolean
+  readonly bidirectionalReverse: boolean
+  readonly constraints: Constraints
+  readonly customSettings: Readonly<Record<string, string>>
+  readonly nameLocalized: Localized
+  /** Key of the value in stored content: the column id as text. */
+  readonly key: string
+}
+
+export interface UniqueKey {
+  /** Stable across commits: smallest column id, or group name. Used in `object_unique.key`. */
+  readonly key: string
+  readonly name: string
+  readonly table: Table
+  readonly columns: readonly Column[]
+  /** `auto_column_parent`: unique below one parent of the hierarchy. */
+  readonly withParent: boolean
+  /** `auto_column_uplink`: unique within the owning object (nested tables). */
+  readonly withUplink: boolean
+}
+
+/** One pair of link columns of a nested table (or the uplink and a link) that are kept in step on both sides. */
+export interface Bidirectional {
+  readonly table: Table
+  /** The link column whose opposite side is maintained. */
+  readonly column: Column
+}
+
+export interface Table {
+  readonly id: number
+  readonly name: string
+  readonly kind: 'object' | 'nested'
+  /** Owner of a nested table; null for object types. */
+  readonly owner: Table | null
+  /** The object type at the top of the ownership chain (itself for object types). */
+  readonly root: Table
+  readonly poolLink: boolean
+  readonly hasTags: boolean
+  readonly aclTable: boolean
+  /** Hierarchical (one parent) or polyhierarchical (many). */
+  readonly hierarchical: boolean
+  readonly polyhierarchical: boolean
+  readonly inMainSearch: boolean
+  readonly comment: string
+  readonly columns: readonly Column[]
+  readonly columnByName: ReadonlyMap<string, Column>
+  readonly columnByKey: ReadonlyMap<string, Column>
+  /** Nested tables owned directly by this one. */
+  readonly nested: readonly Table[]
+  /** Key of a nested table's rows in stored content (`n` + table id) and on the wire (`_nested:` + name). */
+  readonly key: string
+  readonly wireKey: string
+  /** Link columns with `reverseEdit` that point to this object type. */
+  readonly reverses: readonly Column[]
+  /** All link columns anywhere in the model that point to this object type. */
+  readonly linkedFrom: readonly Column[]
+  readonly uniqueKeys: readonly UniqueKey[]
+  readonly bidirectional: readonly Bidirectional[]
+  readonly nameLocalized: Localized
+  /** Masks of an object type by name, `_all_fields` included. */
+  readonly masks: ReadonlyMap<string, Mask>
+  /** The preferred mask in the datamodel (`is_preferred`), else the first one, else `_all_fields`. */
+  readonly preferredMask: Mask
+}
+
+export type FieldMode = 'edit' | 'show' | 'off'
+
+export interface FieldSearch {
+  readonly expert: boolean
+  readonly fulltext: boolean
+  readonly facet: boolean
+  readonly nested: boolean
+}
+
+export type StandardFormat =
+  | 'comma'
+  | 'space'
+  | 'colon'
+  | 'semicolon'
+  | 'newline'
+  | 'brackets'
+  | 'round-parentheses'
+  | 'square-brackets'
+  | 'dash'
+  | 'pipe'
+
+export interface FieldStandard {
+  /** Slot 1, 2 or 3 of `_standard`. */
+  readonly order: 1 | 2 | 3
+  readonly format: StandardFormat
+  readonly formatInner: StandardFormat
+  readonly stopIfSet: boolean
+}
+
+interface FieldBase {
+  readonly mode: FieldMode
+  readonly appendOnly: boolean
+  readonly removeOnly: boolean
+  readonly output: { readonly detail: boolean; readonly text: boolean; readonly table: boolean }
+  readonly standard: FieldStandard | null
+  readonly standardEas: number | null
+  readonly standardGeo: number | null
+  readonly search: FieldSearch
+  readonly inherit: boolean
+  /** The mask requires a value (`custom_settings.required` = `true`) beyond the datamodel's `not_null`. */
+  readonly required: boolean
+  /** Default for new objects (`custom_settings.default`, JSON), `undefined` when there is none. */
+  readonly defaultValue: unknown
+}
+
+/** A value column, or a link column (with `linkMask` shaping the linked object). */
+export interface ColumnField extends FieldBase {
+  readonly kind: 'column'
+  readonly column: Column
+  /** For links: mask of the linked object, null = the target's standard mask. */
+  readonly linkMask: Mask | null
+}
+
+export interface NestedField extends FieldBase {
+  readonly kind: 'nested'
+  readonly table: Table
+  readonly fields: readonly MaskField[]
+  readonly sort: readonly { readonly column: Column; readonly descending: boolean }[]
+  readonly standardFirstOnly: boolean
+}
+
+/** Objects of another type (or children of a hierarchy) that point here and are managed through this mask. */
+export interface ReverseField extends FieldBase {
+  readonly kind: 'reverse'
+  /** The link column at the other table; null for children of a hierarchy (`_reverse_nested:{table}:_id_parent`). */
+  readonly column: Column | null
+  /** The object type of the reverse objects. */
+  readonly table: Table
+  readonly mask: Mask
+  readonly wireKey: string
+}
+
+export type MaskField = ColumnField | NestedField | ReverseField
+
+export interface SystemFieldMode {
+  readonly output: FieldMode
+  readonly edit: FieldMode
+}
+
+export type SystemFieldName = 'parent' | 'object_id' | 'tags' | 'acl' | 'owner' | 'pool' | 'collections' | 'publish'
+
+export interface Mask {
+  readonly id: number
+  readonly name: string
+  readonly table: Table
+  readonly isAllFields: boolean
+  readonly isPreferred: boolean
+  readonly fields: readonly MaskField[]
+  readonly fieldByColumn: ReadonlyMap<string, ColumnField>
+  readonly system: Readonly<Record<SystemFieldName, SystemFieldMode>>
+  readonly requireComment: 'never' | 'always' | 'insert' | 'update' | 'delete'
+  /** What happens to reverse objects when the pool of the top object changes. */
+  readonly reversePoolChanged: 'always' | 'never' | 'ask'
+  readonly nameLocalized: Localized
+}
+
+export interface Model {
+  readonly version: number
+  /** Changes with every commit and every change of object type settings (`X-Svc-Cache-ID`). */
+  readonly cacheId: string
+  readonly committedAt: Date | null
+  /** Object types by name and by table id. */
+  readonly objecttypes: ReadonlyMap<string, Table>
+  readonly tablesById: ReadonlyMap<number, Table>
+  readonly columnsById: ReadonlyMap<number, Column>
+  readonly masksById: ReadonlyMap<number, Mask>
+}

@@ -1,0 +1,20 @@
+/**
+ * Who is acting. Built once per request from the token (or by a job, a plugin, a share) and passed explicitly:
+ * nothing reads "the current user" from the air.
+ */
+export interface Actor {
+  readonly userId: number
+  readonly login: string
+  readonly displayname: string
+  readonly reference: string | null
+  /** Groups of the user, system groups (`:all`, `:authenticated`) included. */
+  readonly groupIds: readonly number[]
+  /** Has `system.root`: passes every right check (RIGHTS-001). */
+  readonly isRoot: boolean
+  /** Effective system rights: name (`system.datamodel`) to parameters (`{ level: ['commit'] }`). */
+  readonly systemRights: ReadonlyMap<string, Readonly<Record<string, unknown>>>
+  /** Address of the client for the event log; empty for jobs. */
+  readonly remoteAddr: string
+  /** Languages in which the user reads, best first; the instance's languages when the user has none. */
+  readonly languages: readonly string[]
+}

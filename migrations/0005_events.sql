@@ -21,7 +21,6 @@ create table event (
   info jsonb,
   constraint event_pkey primary key (id)
 );
-alter table event alter column info set compression lz4;
 create index event_pollable_idx on event (id) where pollable;
 create index event_at_idx on event using brin (at) with (pages_per_range = 32);
 create index event_object_idx on event (system_object_id) where system_object_id is not null;

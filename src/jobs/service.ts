@@ -1,0 +1,124 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import type { Db, Tx } from '../platform/db.ts'
+import { migrateQueue } from './queue.ts'
+import { startWorkers, type Workers } from './worker.ts'
+
+/**
+ * Background work from a queue in PostgreSQL. A *job* is a name with a JSON payload, added in the transaction whose
+ * consequence it is: rolled back, it never was. Any number of equal processes take jobs from the same queue. A job
+ * that fails is tried again after a growing pause (e^attempt seconds, at most 6 hours); a process that dies gives
+ * its jobs back. So a handler may run more than once for the same job, and must be written to bear that.
+ */
+export type Jobs = ReturnType<typeof createJobs>
+
+export interface JobContext {
+  /** Constant over all attempts: the key by which a handler recognises work that it has done before. */
+  readonly jobId: number
+  /** 1 for the first attempt. */
+  readonly attempt: number
+  readonly isLastAttempt: boolean
+  /** Aborted when the service stops and the job has not ended within five seconds. */
+  readonly signal: AbortSignal
+}
+
+export type JobHandler<Payload> = (payload: Payload, context: JobContext) => Promise<void>
+
+export interface JobOptions {
+  /** A waiting job of the same key is replaced by this one. Writers of one key take turns, so use keys sparingly. */
+  key?: string
+  runAt?: Date
+  /** Attempts in all, 25 when not said. */
+  maxAttempts?: number
+}
+
+export interface JobRequest extends JobOptions {
+  name: string
+  payload: unknown
+}
+
+export interface JobsOptions {
+  db: Db
+  log: Logger
+  /** Jobs that this process works on at the same time. */
+  concurrency?: number
+}
+
+export function createJobs({ db, log, concurrency = 4 }: JobsOptions) {
+  const handlers = new Map<string, JobHandler<unknown>>()
+  let workers: Workers | null = null
+
+  return {
+    /** Adds a job in the caller's transaction; it starts after the commit, or at `runAt`. */
+    enqueue: (tx: Tx, name: string, payload: unknown, options: JobOptions = {}) =>
+      addJobs(tx, [{ ...options, name, payload }]),
+
+    /** Adds any number of jobs with one statement. */
+    enqueueAll: (tx: Tx, jobs: readonly JobRequest[]) => addJobs(tx, jobs),
+
+    /** Names the code for a job. Every process must register all names before it starts. */
+    register<Payload>(name: string, handler: JobHandler<Payload>): void {
+      if (workers) throw new Error(`job ${name} registered after the start`)
+      if (handlers.has(name)) throw new Error(`job ${name} registered twice`)
+      handlers.set(name, handler as JobHandler<unknown>)
+    },
+
+    /** Brings the queue's own tables up to date and begins to take jobs. */
+    async start(): Promise<void> {
+      await migrateQueue(db)
+      workers = await startWorkers({ db, log, concurrency, handlers })
+    },
+
+    /**
+     * Waits until nothing runs and nothing is due: for tests. With `hurry`, jobs that wait for their next attempt or
+     * for a later time count as due now.
+     */
+    async idle({ hurry = false, timeout = 20_000 }: { hurry?: boolean; timeout?: number } = {}): Promise<void> {
+      const deadline = Date.now() + timeout
+      while ((await openJobs(db, hurry)) > 0) {
+        if (Date.now() > deadline) throw new Error('jobs are still open')
+        await sleep(10)
+      }
+    },
+
+    /** Lets running jobs end (at most `grace` milliseconds; what has not ended is tried again later) and stops. */
+    async close({ grace = 15_000 }: { grace?: number } = {}): Promise<void> {
+      const running = workers
+      workers = null
+      await running?.close(grace)
+    },
+  }
+}
+
+async function addJobs(tx: Tx, jobs: readonly JobRequest[]): Promise<void> {
+  if (jobs.length === 0) return
+  const specs = jobs.map((job) => ({
+    identifier: job.name,
+    payload: job.payload,
+    run_at: job.runAt,
+    max_attempts: job.maxAttempts,
+    job_key: job.key,
+  }))
+  await tx.query(
+    `select count(*) from graphile_worker.add_jobs(
+       array(select json_populate_recordset(null::graphile_worker.job_spec, $1::json)))`,
+    [JSON.stringify(specs)],
+    'jobs.add',
+  )
+}
+
+async function openJobs(db: Db, hurry: boolean): Promise<number> {
+  if (hurry) {
+    await db.query(
+      `select count(*) from graphile_worker.reschedule_jobs(
+         array(select id from graphile_worker.jobs where run_at > now() and locked_at is null and attempts < max_attempts),
+         run_at := now())`,
+    )
+  }
+  const { rows } = await db.query<{ open: number }>(
+    `select count(*)::int as open from graphile_worker.jobs
+      where locked_at is not null or (attempts < max_attempts and (run_at <= now() or $1))`,
+    [hurry],
+  )
+  return rows[0]?.open ?? 0
+}

@@ -1,0 +1,111 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Logger as QueueLogger, runTaskList, type TaskList, type WorkerPool } from 'graphile-worker'
+import type { Logger } from 'pino'
+import type { Db } from '../platform/db.ts'
+import { keepLiveness, type Liveness } from './liveness.ts'
+import { withErrorHandlers } from './queue.ts'
+import type { JobHandler } from './service.ts'
+
+export interface Workers {
+  close(grace: number): Promise<void>
+}
+
+interface Options {
+  db: Db
+  log: Logger
+  concurrency: number
+  handlers: ReadonlyMap<string, JobHandler<unknown>>
+}
+
+/** Takes jobs until closed. When the database goes away the pool of workers ends; a new one is started until it is back. */
+export async function startWorkers(options: Options): Promise<Workers> {
+  const stopped = new AbortController()
+  let current = await startPool(options)
+  const supervision = (async () => {
+    for (let failures = 0; !stopped.signal.aborted; failures++) {
+      const started = Date.now()
+      await current.ended
+      if (stopped.signal.aborted) return
+      if (Date.now() - started > 60_000) failures = 0
+      options.log.error({ failures }, 'the workers ended; starting new ones')
+      await sleep(Math.min(30_000, 250 * 2 ** failures), undefined, { signal: stopped.signal }).catch(() => {})
+      if (stopped.signal.aborted) return
+      current = await startPool(options).catch((error: unknown) => ({
+        ended: Promise.resolve(options.log.error({ err: error }, 'workers cannot start')),
+        close: async () => {},
+      }))
+    }
+  })()
+  return {
+    async close(grace) {
+      stopped.abort()
+      await current.close(grace)
+      await supervision
+    },
+  }
+}
+
+interface Pool extends Workers {
+  /** Resolves when the workers are gone, for whatever reason. */
+  ended: Promise<void>
+}
+
+async function startPool({ db, log, concurrency, handlers }: Options): Promise<Pool> {
+  const workers = runTaskList(
+    // Signals are the process's business (main.ts), and the tables are up to date.
+    { logger: queueLogger(log), concurrency, noHandleSignals: true, pollInterval: 1000 },
+    taskList(handlers, log),
+    withErrorHandlers(db),
+  )
+  // `locked_by` of the jobs that this pool runs.
+  const liveness = await keepLiveness(db, log, workers.id).catch(async (error: unknown) => {
+    await workers.gracefulShutdown()
+    throw error
+  })
+  const ended = workers.promise
+    .catch((error: unknown) => log.error({ err: error }, 'the workers ended with an error'))
+    .then(() => liveness.close())
+  return { ended, close: (grace) => stop(workers, liveness, grace) }
+}
+
+async function stop(workers: WorkerPool, liveness: Liveness, grace: number): Promise<void> {
+  const timer = new AbortController()
+  const graceful = Promise.resolve(workers.gracefulShutdown()).catch(() => {})
+  const late = await Promise.race([
+    graceful.then(() => false),
+    sleep(grace, true, { signal: timer.signal }).catch(() => false),
+  ])
+  timer.abort()
+  if (late) await Promise.resolve(workers.forcefulShutdown('the service stops')).catch(() => {})
+  await liveness.close()
+}
+
+function taskList(handlers: ReadonlyMap<string, JobHandler<unknown>>, log: Logger): TaskList {
+  const tasks: TaskList = {}
+  for (const [name, handler] of handlers) {
+    tasks[name] = async (payload, helpers) => {
+      const { id, attempts, max_attempts: maxAttempts } = helpers.job
+      try {
+        await handler(payload, {
+          jobId: Number(id),
+          attempt: attempts,
+          isLastAttempt: attempts >= maxAttempts,
+          signal: helpers.abortSignal ?? new AbortController().signal,
+        })
+      } catch (error) {
+        log.warn({ err: error, job: name, jobId: Number(id), attempt: attempts, maxAttempts }, 'job failed')
+        throw error
+      }
+    }
+  }
+  return tasks
+}
+
+/** The library's own messages; failed jobs are logged by us, with the error. */
+function queueLogger(log: Logger): QueueLogger {
+  return new QueueLogger(() => (level, message) => {
+    if (level === 'error' && !message.startsWith('Failed task')) log.error({ queue: true }, message)
+    else if (level === 'warning') log.warn({ queue: true }, message)
+    else log.debug({ queue: true }, message)
+  })
+}

@@ -52,7 +52,6 @@ create table object_version (
   content jsonb not null,
   constraint object_version_pkey primary key (system_object_id, version)
 );
-alter table object_version alter column content set compression lz4;
 
 -- Links of the latest versions: who points where through which column. One row per distinct triple; the rows of
 -- nested tables are found in the content.

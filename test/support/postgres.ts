@@ -1,0 +1,126 @@
+import { spawn } from 'node:child_process'
+import { createHash, randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdir, readFile } from 'node:fs/promises'
+import { tmpdir, userInfo } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { migrate, migrationTexts } from '../../src/platform/migrate.ts'
+
+const checkout = join(import.meta.dirname, '..', '..')
+
+/**
+ * Folder of the PostgreSQL that all test processes of this checkout and user share. A small process keeps the server
+ * (test-server.ts); it ends by itself when nobody has used it for a while.
+ */
+export const testServerFolder = join(
+  tmpdir(),
+  `strongroom-test-${userInfo().uid}-${createHash('sha256').update(checkout).digest('hex').slice(0, 8)}`,
+)
+
+export const testServerFile = join(testServerFolder, 'server.dsn')
+
+export interface TestDatabase {
+  readonly dsn: string
+  drop(): Promise<void>
+}
+
+/** A database of its own, copied from a migrated template. */
+export async function createTestDatabase(): Promise<TestDatabase> {
+  const server = await testServer()
+  const template = await migratedTemplate(server)
+  const name = `test_${process.pid}_${randomBytes(6).toString('hex')}`
+  await query(server, `create database ${name} template ${template}`)
+  return {
+    dsn: databaseDsn(server, name),
+    drop: async () => void (await query(server, `drop database if exists ${name} with (force)`)),
+  }
+}
+
+/** An empty database without our schema. */
+export async function createEmptyDatabase(): Promise<TestDatabase> {
+  const server = await testServer()
+  const name = `test_${process.pid}_${randomBytes(6).toString('hex')}`
+  await query(server, `create database ${name}`)
+  return {
+    dsn: databaseDsn(server, name),
+    drop: async () => void (await query(server, `drop database if exists ${name} with (force)`)),
+  }
+}
+
+/** Connection string of the shared server's maintenance database; starts the server when nobody has. */
+async function testServer(): Promise<string> {
+  const deadline = Date.now() + 60_000
+  for (let attempt = 0; Date.now() < deadline; attempt++) {
+    const dsn = await readFile(testServerFile, 'utf8').catch(() => null)
+    if (dsn && (await answers(dsn))) return dsn
+    // Whoever comes first starts it; the instance lock sends the others away. Later attempts cover a server that was
+    // just ending.
+    if (attempt % 40 === 0) await startTestServer()
+    await sleep(50)
+  }
+  throw new Error(`the test server does not start; see ${testServerFolder}`)
+}
+
+async function startTestServer(): Promise<void> {
+  await mkdir(testServerFolder, { recursive: true, mode: 0o755 })
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'test-server.ts')], {
+    detached: true,
+    stdio: 'ignore',
+  })
+  child.unref()
+}
+
+async function answers(dsn: string): Promise<boolean> {
+  return query(dsn, 'select 1').then(
+    () => true,
+    () => false,
+  )
+}
+
+/** The template has the hash of the migrations in its name: changed migrations make a new one. */
+async function migratedTemplate(server: string): Promise<string> {
+  const hash = createHash('sha256')
+  for (const [name, text] of await migrationTexts()) hash.update(name).update(text)
+  const template = `template_${hash.digest('hex').slice(0, 16)}`
+  const client = new pg.Client({ connectionString: server })
+  await client.connect()
+  try {
+    await client.query(`select pg_advisory_lock(hashtext($1))`, [template])
+    const { rowCount } = await client.query('select from pg_database where datname = $1', [template])
+    if (rowCount === 0) await createTemplate(client, server, template)
+    return template
+  } finally {
+    await client.end()
+  }
+}
+
+async function createTemplate(client: pg.Client, server: string, template: string): Promise<void> {
+  const partial = `${template}_new`
+  await client.query(`drop database if exists ${partial} with (force)`)
+  await client.query(`create database ${partial}`)
+  await migrate(databaseDsn(server, partial))
+  await client.query(`alter database ${partial} rename to ${template}`)
+  await client.query(`alter database ${template} allow_connections false`)
+}
+
+function databaseDsn(server: string, name: string): string {
+  return server.replace(/@\/[^?]*/, `@/${name}`)
+}
+
+async function query(dsn: string, text: string): Promise<pg.QueryResult> {
+  const client = new pg.Client({ connectionString: dsn, application_name: 'strongroom tests' })
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    return await client.query(text)
+  } finally {
+    await client.end()
+  }
+}
+
+/** Whether the folder of this checkout's test server still exists. */
+export function testServerRuns(): boolean {
+  return existsSync(testServerFile)
+}

@@ -1,10 +1,13 @@
 import type { Logger } from 'pino'
+import { createBus } from './platform/bus.ts'
 import type { Config } from './platform/config.ts'
 import type { Db } from './platform/db.ts'
 import { createHttp, type HttpApp } from './platform/http.ts'
 
 export interface App {
   readonly http: HttpApp
+  /** Resolves when no background work of this process is queued or running (index queue, jobs). */
+  idle(): Promise<void>
   /** Stops background work; the HTTP server must be closed before. */
   close(): Promise<void>
 }
@@ -14,7 +17,7 @@ export interface App {
  * closes in `close`; the database is migrated and given.
  */
 export async function buildApp(config: Config, { db, log }: { db: Db; log: Logger }): Promise<App> {
-  void db
+  const bus = await createBus({ db, log })
   const http = await createHttp({
     log,
     bodyLimit: config.bodyLimit,
@@ -22,5 +25,11 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
     readOnly: () => config.readOnly,
     authenticate: async () => null,
   })
-  return { http, close: async () => {} }
+  return {
+    http,
+    idle: async () => {},
+    close: async () => {
+      await bus.close()
+    },
+  }
 }

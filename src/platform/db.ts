@@ -35,7 +35,10 @@ export interface Db extends Queryable {
    * Runs `work` in one transaction. PostgreSQL failures come out as `AppError` where a client can do something
    * about them: lock timeout, deadlock and serialization failure become `DatabaseLockError` (423).
    */
-  transaction<T>(work: (tx: Tx) => Promise<T>, options?: { isolation?: 'repeatable read'; readOnly?: boolean }): Promise<T>
+  transaction<T>(
+    work: (tx: Tx) => Promise<T>,
+    options?: { isolation?: 'repeatable read'; readOnly?: boolean },
+  ): Promise<T>
   /** A connection of its own for LISTEN, cursors and exported snapshots; the caller releases it. */
   connect(): Promise<pg.PoolClient>
   readonly pool: pg.Pool
@@ -136,7 +139,11 @@ function translate(error: unknown): unknown {
       return new AppError('DatabaseUniqueKeyViolation', { constraint: error.constraint ?? '' }, { cause: error })
     case '22P05': // untranslatable_character: NUL in text
     case '22021': // character_not_in_repertoire
-      return new AppError('ServerGeneric', {}, { message: 'The text has a character that cannot be stored.', cause: error })
+      return new AppError(
+        'ServerGeneric',
+        {},
+        { message: 'The text has a character that cannot be stored.', cause: error },
+      )
     case '22003': // numeric_value_out_of_range
       return new AppError('ServerGeneric', {}, { message: 'A number is out of range.', cause: error })
     default:

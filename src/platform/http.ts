@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import compress from '@fastify/compress'
 import cors from '@fastify/cors'
 import formbody from '@fastify/formbody'
@@ -5,7 +6,6 @@ import helmet from '@fastify/helmet'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, type RawServerDefault } from 'fastify'
 import type { Logger } from 'pino'
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Actor } from './actor.ts'
 import { AppError, badRequest, errorBody } from './errors.ts'
 
@@ -29,13 +29,7 @@ declare module 'fastify' {
   }
 }
 
-export type HttpApp = FastifyInstance<
-  RawServerDefault,
-  IncomingMessage,
-  ServerResponse,
-  Logger,
-  TypeBoxTypeProvider
->
+export type HttpApp = FastifyInstance<RawServerDefault, IncomingMessage, ServerResponse, Logger, TypeBoxTypeProvider>
 
 export interface HttpOptions {
   log: Logger
@@ -68,7 +62,9 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
     forceCloseConnections: 'idle',
   })
   await validators(app)
-  await app.register(helmet, { contentSecurityPolicy: { directives: { defaultSrc: ["'self'"], upgradeInsecureRequests: null } } })
+  await app.register(helmet, {
+    contentSecurityPolicy: { directives: { defaultSrc: ["'self'"], upgradeInsecureRequests: null } },
+  })
   if (options.corsOrigins.length > 0) {
     await app.register(cors, {
       origin: options.corsOrigins.includes('*') ? true : [...options.corsOrigins],
@@ -96,10 +92,18 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
 async function validators(app: HttpApp): Promise<void> {
   const { Ajv } = await import('ajv')
   const { default: formats } = await import('ajv-formats')
-  const common = { removeAdditional: false, useDefaults: true, allErrors: false, strict: false, discriminator: true } as const
+  const common = {
+    removeAdditional: false,
+    useDefaults: true,
+    allErrors: false,
+    strict: false,
+    discriminator: true,
+  } as const
   const strict = formats.default(new Ajv({ ...common, coerceTypes: false }))
   const coercing = formats.default(new Ajv({ ...common, coerceTypes: 'array' }))
-  app.setValidatorCompiler(({ schema, httpPart }) => (httpPart === 'body' ? strict : coercing).compile(schema as object))
+  app.setValidatorCompiler(({ schema, httpPart }) =>
+    (httpPart === 'body' ? strict : coercing).compile(schema as object),
+  )
 }
 
 function accessHook(options: HttpOptions) {

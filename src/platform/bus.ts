@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto'
+import pg from 'pg'
+import type { Logger } from 'pino'
+import type { Db, Queryable, Tx } from './db.ts'
+
+export type BusListener = (payload: string) => void
+
+/**
+ * Messages between the parts of this process and to the other processes on the same database: "the datamodel has a
+ * new version", "rights changed". They are hints to read again, not data: at most 7,000 bytes, delivered at least
+ * once to each connected process after the commit, and all topics are called with an empty payload after a broken
+ * connection, since whatever was sent meanwhile is lost.
+ */
+export interface Bus {
+  /** Sends with the transaction: nobody hears of it when it rolls back. This process hears of it right at the commit. */
+  publish(tx: Tx, topic: string, payload?: string): Promise<void>
+  /** Calls `listener` for each message of the topic, until the returned function is called. */
+  subscribe(topic: string, listener: BusListener): () => void
+  close(): Promise<void>
+}
+
+const channel = 'strongroom'
+const longestPayload = 7000
+
+interface Envelope {
+  /** The process that sent it and has delivered it to itself already. */
+  from: string
+  topic: string
+  payload: string
+}
+
+export async function createBus({ db, log }: { db: Db; log: Logger }): Promise<Bus> {
+  const self = randomUUID()
+  const listeners = new Map<string, Set<BusListener>>()
+  const deliver = (topic: string, payload: string): void => {
+    for (const listener of listeners.get(topic) ?? []) {
+      try {
+        listener(payload)
+      } catch (error) {
+        log.error({ err: error, topic }, 'a bus listener failed')
+      }
+    }
+  }
+  const connection = await listen({
+    db,
+    log,
+    onMessage: (text) => {
+      const { from, topic, payload } = JSON.parse(text) as Envelope
+      if (from !== self) deliver(topic, payload)
+    },
+    onReconnect: () => {
+      for (const topic of listeners.keys()) deliver(topic, '')
+    },
+  })
+  return {
+    async publish(tx, topic, payload = '') {
+      if (Buffer.byteLength(payload) > longestPayload) throw new RangeError(`bus payload of ${topic} is too long`)
+      await notify(tx, { from: self, topic, payload })
+      tx.afterCommit(() => deliver(topic, payload))
+    },
+    subscribe(topic, listener) {
+      const ofTopic = listeners.get(topic) ?? new Set()
+      listeners.set(topic, ofTopic.add(listener))
+      return () => ofTopic.delete(listener)
+    },
+    close: () => connection.close(),
+  }
+}
+
+async function notify(tx: Queryable, envelope: Envelope): Promise<void> {
+  await tx.query('select pg_notify($1, $2)', [channel, JSON.stringify(envelope)], 'bus-notify')
+}
+
+interface ListenOptions {
+  db: Db
+  log: Logger
+  onMessage: (text: string) => void
+  onReconnect: () => void
+}
+
+/** A connection of its own that only listens; replaced when it breaks, with pauses that grow to five seconds. */
+async function listen({ db, log, onMessage, onReconnect }: ListenOptions): Promise<{ close(): Promise<void> }> {
+  let closed = false
+  let client: pg.Client
+  let timer: NodeJS.Timeout | undefined
+
+  const open = async (): Promise<void> => {
+    const fresh = new pg.Client({ ...db.pool.options, keepAlive: true })
+    fresh.on('notification', (message) => onMessage(message.payload ?? ''))
+    fresh.on('error', () => {})
+    await fresh.connect()
+    await fresh.query(`listen ${channel}`)
+    fresh.once('end', () => {
+      if (!closed) reopen(50)
+    })
+    client = fresh
+    if (closed) await fresh.end()
+  }
+  const reopen = (pause: number): void => {
+    timer = setTimeout(() => {
+      open().then(onReconnect, (error: Error) => {
+        log.warn({ err: error }, 'the bus cannot listen yet')
+        if (!closed) reopen(Math.min(pause * 2, 5000))
+      })
+    }, pause).unref()
+  }
+
+  await open()
+  return {
+    async close() {
+      closed = true
+      clearTimeout(timer)
+      await client.end()
+    },
+  }
+}

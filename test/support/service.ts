@@ -1,0 +1,102 @@
+import type { InjectOptions } from 'fastify'
+import { pino } from 'pino'
+import { type App, buildApp } from '../../src/app.ts'
+import type { Config } from '../../src/platform/config.ts'
+import { type Db, openDb } from '../../src/platform/db.ts'
+import { type Client, createClient, type Inject, type InjectResponse } from './client.ts'
+import { createTestDatabase } from './postgres.ts'
+
+export type TestServiceOptions = Partial<Config>
+
+/** A whole service on a database of its own. `await using svc = await startService()` removes it at the block's end. */
+export interface TestService extends AsyncDisposable {
+  readonly app: App
+  readonly db: Db
+  readonly config: Config
+  /** Connection string of the service's database. */
+  readonly dsn: string
+  /** A raw request without a socket. */
+  inject(request: InjectOptions): Promise<InjectResponse>
+  /**
+   * A client with the token of that user (`null`: none). The user `root` has the configured password; any other user
+   * must exist already, its password is `password`, by default its login. Tokens are kept, so ask as often as you like.
+   */
+  as(login: string | null, password?: string): Client
+  /** Waits until the index queue and all jobs are done. */
+  drain(): Promise<void>
+  /** Listens on a free port and returns the base address, for tests that need real sockets. */
+  listen(): Promise<string>
+}
+
+/** The configuration of test services; no test depends on the machine's own configuration. */
+export function testConfig(dsn: string, options: TestServiceOptions = {}): Config {
+  return {
+    dataDir: '/nonexistent',
+    host: '127.0.0.1',
+    port: 0,
+    backendPort: null,
+    externalUrl: 'http://localhost:8080',
+    dbDsn: dsn,
+    dbMaxConnections: 6,
+    databaseName: 'test',
+    rootPassword: 'root-test-password',
+    logLevel: 'silent',
+    readOnly: false,
+    allowPurge: true,
+    bodyLimit: 64 * 1024 * 1024,
+    corsOrigins: [],
+    versionConvention: 'stored',
+    identifierAliases: [],
+    lockTimeout: 2000,
+    allowPrivateWebhooks: true,
+    ...options,
+  }
+}
+
+export async function startService(options: TestServiceOptions = {}): Promise<TestService> {
+  const database = await createTestDatabase()
+  const service = await attachService(database.dsn, options)
+  return {
+    ...service,
+    [Symbol.asyncDispose]: async () => {
+      await service[Symbol.asyncDispose]()
+      await database.drop()
+    },
+  }
+}
+
+/** A further process's worth of service on the same database: for tests with several nodes. */
+export async function attachService(dsn: string, options: TestServiceOptions = {}): Promise<TestService> {
+  const config = testConfig(dsn, options)
+  const log = pino({ level: process.env.SVC_TEST_LOG_LEVEL ?? 'silent' })
+  const db = openDb({
+    connectionString: dsn,
+    maxConnections: config.dbMaxConnections,
+    applicationName: 'strongroom test',
+    lockTimeout: config.lockTimeout,
+    onError: () => {},
+  })
+  const app = await buildApp(config, { db, log })
+  const inject: Inject = (request) => app.http.inject(request)
+  const clients = new Map<string, Client>()
+  return {
+    app,
+    db,
+    config,
+    dsn,
+    inject,
+    as(login, password = login === 'root' ? (config.rootPassword ?? '') : (login ?? '')) {
+      const key = JSON.stringify([login, password])
+      const client = clients.get(key) ?? createClient(inject, login === null ? null : { login, password })
+      clients.set(key, client)
+      return client
+    },
+    drain: () => app.idle(),
+    listen: () => app.http.listen({ host: '127.0.0.1', port: 0 }),
+    [Symbol.asyncDispose]: async () => {
+      await app.http.close()
+      await app.close()
+      await db.close()
+    },
+  }
+}

@@ -1,132 +1,189 @@
 /**
  * The event log: every logged action is one row, written in the transaction of the change itself. A *type* belongs to
  * a *group*; *user-logged* types may carry the acting user, *pollable* ones are returned by poll and stream.
+ *
+ * `createEventLog` is what the other capabilities write with; `createEventService` is what the endpoints read with.
  */
 import type { Actor } from '../platform/actor.ts'
-import type { Queryable } from '../platform/db.ts'
-import { type EventRow, insertEvents } from './store.ts'
-import { type EventGroup, type EventType, type EventTypeDefinition, eventTypes } from './types.ts'
+import type { Db, Queryable } from '../platform/db.ts'
+import { AppError, badRequest } from '../platform/errors.ts'
+import type { EventFilter, SortKey } from './filter.ts'
+import type { EventLog, ResolvedEvent } from './log.ts'
+import { type ParsedEvent, parsePosted } from './posted.ts'
+import { countEvents, deleteMatching, pageOfIds, type ResolvedFilter } from './query.ts'
+import { redacted, renderEvent } from './render.ts'
+import type { EventRecord } from './schema.ts'
+import * as store from './store.ts'
+import type { EventTypeDefinition } from './types.ts'
 
-export type { EventGroup, EventType } from './types.ts'
+export { createEventLog, type EventLog, type EventLogOptions, type NewEvent } from './log.ts'
+export { type EventGroup, type EventType, eventGroups, eventTypes } from './types.ts'
 
-/** An event to be logged. The actor is given always; whether it is stored is decided here (EVENT-002). */
-export interface NewEvent {
-  type: EventType
-  actor: Actor | null
-  /** `user`, `pool`, `export`, … for records that are not objects of the datamodel. */
-  basetype?: string
-  schema?: string
-  objecttype?: string
-  /** `_id` of the record or object. */
-  objectId?: number
-  objectVersion?: number
-  systemObjectId?: number
-  /** Only for objects of other instances; otherwise rendered from `systemObjectId`. */
-  globalObjectId?: string
-  info?: object
+/** What the event log must know of users; `auth` stands later in the import order, so the composition root gives it. */
+export interface EventUsers {
+  ofGroups(groupIds: readonly number[]): Promise<readonly number[]>
+  ofTypes(types: readonly string[]): Promise<readonly number[]>
+  /** Users by reference, for imported logs; unknown ones are absent. */
+  byReference(references: readonly string[]): Promise<ReadonlyMap<string, { id: number; displayname: string }>>
 }
 
-export interface EventLogOptions {
-  clock?: () => Date
-  /** Groups whose user-logged events carry the acting user: base configuration `user_in_event_group`. */
-  userInEventGroup?: () => readonly string[]
-  /** User fields copied into `info` as `user.<field>`: base configuration `copy_to_event`. */
-  copyToEvent?: () => readonly string[]
-  /** Values of user fields; asked once per append and only when `copyToEvent` names any. */
-  userFields?: (tx: Queryable, userIds: readonly number[]) => Promise<ReadonlyMap<number, Record<string, unknown>>>
+export interface EventServiceDeps {
+  db: Db
+  log: EventLog
+  databaseName: string
+  users: EventUsers
+  /** Which of these objects the caller may read: others are polled without their text. */
+  readableObjects: (actor: Actor, systemObjectIds: readonly number[]) => Promise<ReadonlySet<number>>
+  /** Types that enabled plugins declare. */
+  pluginType?: (name: string) => EventTypeDefinition | undefined
 }
 
-export type EventLog = ReturnType<typeof createEventLog>
-
-/** An event whose type is resolved: built in, or declared by a plugin. */
-export interface ResolvedEvent extends Omit<NewEvent, 'type'> {
-  type: string
-  definition: EventTypeDefinition
-  /** Set by imports of old logs (`skip_constraints`): replaces what the log would write itself. */
-  at?: Date
-  user?: { id: number; displayname: string; reference: string | null } | null
-  remoteAddr?: string
+export interface Page {
+  offset: number
+  /** 0 is unlimited. */
+  limit: number
 }
 
-export function createEventLog(options: EventLogOptions = {}) {
-  const clock = options.clock ?? (() => new Date())
+export interface EventPage extends Page {
+  count: number
+  /** Starts to read at each call; an event deleted meanwhile is missing. */
+  records: () => AsyncIterable<EventRecord>
+}
 
-  /** Copied fields by user id, for the actors of user-logged events only: others must not leave traces of a person. */
-  async function copiedFields(tx: Queryable, events: readonly ResolvedEvent[]) {
-    const fields = options.copyToEvent?.() ?? []
-    if (fields.length === 0 || !options.userFields) return null
-    const ids = new Set<number>()
-    for (const { actor, definition } of events) if (actor && definition.userLogged) ids.add(actor.userId)
-    if (ids.size === 0) return null
-    return { fields, values: await options.userFields(tx, [...ids]) }
+export type EventService = ReturnType<typeof createEventService>
+
+const largestPoll = 1000
+const chunk = 500
+
+export function createEventService(deps: EventServiceDeps) {
+  const { db, log, databaseName, users } = deps
+  const render = (event: store.StoredEvent): EventRecord => renderEvent(event, databaseName)
+
+  async function resolveFilter(filter: EventFilter): Promise<ResolvedFilter> {
+    return {
+      ...filter,
+      groupUserIds: filter.groupIds ? await users.ofGroups(filter.groupIds) : undefined,
+      typeUserIds: filter.userTypes ? await users.ofTypes(filter.userTypes) : undefined,
+    }
   }
 
-  async function appendResolved(tx: Queryable, events: readonly ResolvedEvent[]): Promise<number[]> {
-    if (events.length === 0) return []
-    const groups = new Set<string>(options.userInEventGroup?.() ?? [])
-    const copied = await copiedFields(tx, events)
-    const now = clock().toISOString()
-    const rows = events.map((event) => toRow(event, now, groups, copied))
-    return insertEvents(tx, rows)
+  async function* recordsOf(ids: string): AsyncIterable<EventRecord> {
+    for (const some of chunksOf(ids)) {
+      const found = new Map((await store.eventsById(db, some)).map((event) => [event.id, event]))
+      for (const id of some) {
+        const event = found.get(id)
+        if (event) yield render(event)
+      }
+    }
+  }
+
+  async function forPoller(actor: Actor, events: readonly store.StoredEvent[]): Promise<readonly store.StoredEvent[]> {
+    if (mayApi(actor, 'get')) return events
+    const ids = new Set(events.flatMap((event) => event.system_object_id ?? []))
+    const readable = ids.size > 0 ? await deps.readableObjects(actor, [...ids]) : new Set<number>()
+    return events.map((event) => {
+      const { system_object_id: id } = event
+      return redacted(event, id === null ? event.basetype !== 'user' && event.basetype !== 'group' : readable.has(id))
+    })
   }
 
   return {
-    /** Appends all events with one statement, in the caller's transaction. Returns their ids in the same order. */
-    append(tx: Queryable, events: readonly NewEvent[]): Promise<number[]> {
-      return appendResolved(
-        tx,
-        events.map((event) => ({ ...event, definition: eventTypes[event.type] })),
-      )
+    /** Pollable events after `from`, ascending, none skipped (EVAPI-009); `limit` out of 1..1000 is 1000 (LIM-004). */
+    async poll(actor: Actor, from: number, limit: number): Promise<EventRecord[]> {
+      const size = limit <= 0 || limit > largestPoll ? largestPoll : limit
+      const horizon = await store.pollHorizon(db)
+      return (await forPoller(actor, await store.pollableEvents(db, from, horizon, size))).map(render)
     },
-    appendResolved,
+
+    /** @throws {AppError} `EventNotFound`. */
+    async get(actor: Actor, id: number): Promise<EventRecord> {
+      requireApi(actor, 'get')
+      const [event] = await store.eventsById(db, [id])
+      if (!event) throw new AppError('EventNotFound', { _id: id })
+      return render(event)
+    },
+
+    /** @throws {AppError} `EventNotFound`. */
+    async remove(actor: Actor, id: number): Promise<void> {
+      requireApi(actor, 'delete')
+      if (!(await store.deleteEvent(db, id))) throw new AppError('EventNotFound', { _id: id })
+    },
+
+    async list(actor: Actor, filter: EventFilter, sort: readonly SortKey[], page: Page): Promise<EventPage> {
+      requireApi(actor, 'get')
+      const resolved = await resolveFilter(filter)
+      const count = await countEvents(db, resolved)
+      const ids = await pageOfIds(db, resolved, sort, page)
+      return { ...page, count, records: () => recordsOf(ids) }
+    },
+
+    /** Deletes what matches, at most `limit` (0 = all), the oldest first. No filter: the whole log (EVAPI-034). */
+    async removeMatching(actor: Actor, filter: EventFilter, limit: number): Promise<number> {
+      requireApi(actor, 'delete')
+      return deleteMatching(db, await resolveFilter(filter), limit)
+    },
+
+    /** May the caller use `skip_constraints`? Asked before anything else, also for background writes. */
+    requireSkipConstraints(actor: Actor): void {
+      if (!actor.isRoot) {
+        throw badRequest('skip_constraints needs system.root.', { param: 'skip_constraints' })
+      }
+    },
+
+    /** Writes events that clients send, all or none; returns them as stored, in order. */
+    async write(
+      actor: Actor,
+      inputs: readonly unknown[],
+      { skipConstraints, place }: { skipConstraints: boolean; place: (index: number) => string },
+    ): Promise<EventRecord[]> {
+      const rules = { actor, skipConstraints, pluginType: deps.pluginType ?? (() => undefined) }
+      const parsed = inputs.map((input, index) => parsePosted(input, place(index), rules))
+      const events = await withUsers(parsed, users)
+      return db.transaction(async (tx) => readBack(tx, await log.appendResolved(tx, events)))
+    },
+  }
+
+  async function readBack(tx: Queryable, ids: readonly number[]): Promise<EventRecord[]> {
+    return (await store.eventsById(tx, ids)).map(render)
   }
 }
 
-interface Copied {
-  fields: readonly string[]
-  values: ReadonlyMap<number, Record<string, unknown>>
+function mayApi(actor: Actor, operation: 'get' | 'delete'): boolean {
+  return actor.isRoot || actor.systemRights.get('system.api.event')?.[operation] === true
 }
 
-function toRow(event: ResolvedEvent, now: string, groups: ReadonlySet<string>, copied: Copied | null): EventRow {
-  const { actor, definition } = event
-  const row: EventRow = {
-    type: event.type,
-    pollable: definition.pollable,
-    at: event.at?.toISOString() ?? now,
-    schema: event.schema,
-    basetype: event.basetype,
-    objecttype: event.objecttype,
-    object_id: event.objectId,
-    object_version: event.objectVersion,
-    system_object_id: event.systemObjectId,
-    global_object_id: event.globalObjectId,
-    remote_addr: event.remoteAddr ?? (actor?.remoteAddr || undefined),
-    info: event.info,
-  }
-  const who = event.user === undefined ? loggedUser(actor, definition, groups) : event.user
-  if (who) {
-    row.user_id = who.id
-    row.user_displayname = who.displayname
-    row.user_reference = who.reference
-  }
-  if (copied && actor && definition.userLogged) row.info = withCopied(event.info, copied, actor.userId)
-  return row
+function requireApi(actor: Actor, operation: 'get' | 'delete'): void {
+  if (!mayApi(actor, operation)) throw new AppError('SystemRightRequired', { right: `system.api.event[${operation}]` })
 }
 
-function loggedUser(actor: Actor | null, definition: EventTypeDefinition, groups: ReadonlySet<string>) {
-  if (!actor) return null
-  if (!definition.alwaysUser && !(definition.userLogged && groups.has(definition.group satisfies EventGroup)))
-    return null
-  return { id: actor.userId, displayname: actor.displayname, reference: actor.reference }
+/** Ids out of comma-separated text, in chunks. */
+function* chunksOf(ids: string): Iterable<number[]> {
+  let some: number[] = []
+  for (let start = 0; start < ids.length; ) {
+    const comma = ids.indexOf(',', start)
+    const end = comma === -1 ? ids.length : comma
+    some.push(Number(ids.slice(start, end)))
+    start = end + 1
+    if (some.length === chunk) {
+      yield some
+      some = []
+    }
+  }
+  if (some.length > 0) yield some
 }
 
-function withCopied(info: object | undefined, { fields, values }: Copied, userId: number): object | undefined {
-  const user = values.get(userId)
-  if (!user) return info
-  const merged: Record<string, unknown> = { ...info }
-  for (const field of fields) {
-    const value = user[field]
-    if (value !== undefined && value !== null && value !== '') merged[`user.${field}`] = value
-  }
-  return merged
+/** Imported events keep the user they name: old logs may speak of users that are gone, so an id is taken as it is. */
+async function withUsers(parsed: readonly ParsedEvent[], users: EventUsers): Promise<ResolvedEvent[]> {
+  const references = new Set(
+    parsed.flatMap(({ user }) => (user && user.id === undefined ? (user.reference ?? []) : [])),
+  )
+  const known = references.size > 0 ? await users.byReference([...references]) : new Map<string, never>()
+  return parsed.map(({ event, user }) => {
+    if (!user) return event
+    const found = user.id === undefined ? known.get(user.reference ?? '') : undefined
+    const id = user.id ?? found?.id
+    if (id === undefined) throw new AppError('UserNotFound', { reference: user.reference })
+    const displayname = user.displayname ?? found?.displayname ?? ''
+    return { ...event, user: { id, displayname, reference: user.reference ?? null } }
+  })
 }

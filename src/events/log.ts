@@ -1,0 +1,128 @@
+import type { Actor } from '../platform/actor.ts'
+import type { Queryable } from '../platform/db.ts'
+import { type EventRow, insertEvents } from './store.ts'
+import { type EventGroup, type EventType, type EventTypeDefinition, eventTypes } from './types.ts'
+
+export type { EventGroup, EventType } from './types.ts'
+
+/** An event to be logged. The actor is given always; whether it is stored is decided here (EVENT-002). */
+export interface NewEvent {
+  type: EventType
+  actor: Actor | null
+  /** `user`, `pool`, `export`, … for records that are not objects of the datamodel. */
+  basetype?: string
+  schema?: string
+  objecttype?: string
+  /** `_id` of the record or object. */
+  objectId?: number
+  objectVersion?: number
+  systemObjectId?: number
+  /** Only for objects of other instances; otherwise rendered from `systemObjectId`. */
+  globalObjectId?: string
+  info?: object
+}
+
+export interface EventLogOptions {
+  clock?: () => Date
+  /** Groups whose user-logged events carry the acting user: base configuration `user_in_event_group`. */
+  userInEventGroup?: () => readonly string[]
+  /** User fields copied into `info` as `user.<field>`: base configuration `copy_to_event`. */
+  copyToEvent?: () => readonly string[]
+  /** Values of user fields; asked once per append and only when `copyToEvent` names any. */
+  userFields?: (tx: Queryable, userIds: readonly number[]) => Promise<ReadonlyMap<number, Record<string, unknown>>>
+}
+
+export type EventLog = ReturnType<typeof createEventLog>
+
+/** An event whose type is resolved: built in, or declared by a plugin. */
+export interface ResolvedEvent extends Omit<NewEvent, 'type'> {
+  type: string
+  definition: EventTypeDefinition
+  /** Set by imports of old logs (`skip_constraints`): replaces what the log would write itself. */
+  at?: Date
+  user?: { id: number; displayname: string; reference: string | null } | null
+  remoteAddr?: string
+}
+
+export function createEventLog(options: EventLogOptions = {}) {
+  const clock = options.clock ?? (() => new Date())
+
+  /** Copied fields by user id, for the actors of user-logged events only: others must not leave traces of a person. */
+  async function copiedFields(tx: Queryable, events: readonly ResolvedEvent[]) {
+    const fields = options.copyToEvent?.() ?? []
+    if (fields.length === 0 || !options.userFields) return null
+    const ids = new Set<number>()
+    for (const { actor, definition } of events) if (actor && definition.userLogged) ids.add(actor.userId)
+    if (ids.size === 0) return null
+    return { fields, values: await options.userFields(tx, [...ids]) }
+  }
+
+  async function appendResolved(tx: Queryable, events: readonly ResolvedEvent[]): Promise<number[]> {
+    if (events.length === 0) return []
+    const groups = new Set<string>(options.userInEventGroup?.() ?? [])
+    const copied = await copiedFields(tx, events)
+    const now = clock().toISOString()
+    const rows = events.map((event) => toRow(event, now, groups, copied))
+    return insertEvents(tx, rows)
+  }
+
+  return {
+    /** Appends all events with one statement, in the caller's transaction. Returns their ids in the same order. */
+    append(tx: Queryable, events: readonly NewEvent[]): Promise<number[]> {
+      return appendResolved(
+        tx,
+        events.map((event) => ({ ...event, definition: eventTypes[event.type] })),
+      )
+    },
+    appendResolved,
+  }
+}
+
+interface Copied {
+  fields: readonly string[]
+  values: ReadonlyMap<number, Record<string, unknown>>
+}
+
+function toRow(event: ResolvedEvent, now: string, groups: ReadonlySet<string>, copied: Copied | null): EventRow {
+  const { actor, definition } = event
+  const row: EventRow = {
+    type: event.type,
+    pollable: definition.pollable,
+    at: event.at?.toISOString() ?? now,
+    schema: event.schema,
+    basetype: event.basetype,
+    objecttype: event.objecttype,
+    object_id: event.objectId,
+    object_version: event.objectVersion,
+    system_object_id: event.systemObjectId,
+    global_object_id: event.globalObjectId,
+    remote_addr: event.remoteAddr ?? (actor?.remoteAddr || undefined),
+    info: event.info,
+  }
+  const who = event.user === undefined ? loggedUser(actor, definition, groups) : event.user
+  if (who) {
+    row.user_id = who.id
+    row.user_displayname = who.displayname
+    row.user_reference = who.reference
+  }
+  if (copied && actor && definition.userLogged) row.info = withCopied(event.info, copied, actor.userId)
+  return row
+}
+
+function loggedUser(actor: Actor | null, definition: EventTypeDefinition, groups: ReadonlySet<string>) {
+  if (!actor) return null
+  if (!definition.alwaysUser && !(definition.userLogged && groups.has(definition.group satisfies EventGroup)))
+    return null
+  return { id: actor.userId, displayname: actor.displayname, reference: actor.reference }
+}
+
+function withCopied(info: object | undefined, { fields, values }: Copied, userId: number): object | undefined {
+  const user = values.get(userId)
+  if (!user) return info
+  const merged: Record<string, unknown> = { ...info }
+  for (const field of fields) {
+    const value = user[field]
+    if (value !== undefined && value !== null && value !== '') merged[`user.${field}`] = value
+  }
+  return merged
+}

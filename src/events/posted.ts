@@ -1,0 +1,149 @@
+import type { Actor } from '../platform/actor.ts'
+import { AppError, badRequest } from '../platform/errors.ts'
+import type { ResolvedEvent } from './log.ts'
+import { builtInType, type EventTypeDefinition, openGroups } from './types.ts'
+
+/** Who an imported event says has acted; resolved by the directory when only a reference is given. */
+export interface PostedUser {
+  id?: number
+  reference?: string
+  displayname?: string
+}
+
+export interface ParsedEvent {
+  event: ResolvedEvent
+  user: PostedUser | null
+}
+
+export interface PostRules {
+  actor: Actor
+  /** `system.root` with `skip_constraints`: every type, a top-level `user`, and the old time and address. */
+  skipConstraints: boolean
+  /** Types that plugins declare, by name (group PLUGIN). */
+  pluginType: (name: string) => EventTypeDefinition | undefined
+}
+
+/**
+ * Turns what a client posts into an event (EVAPI-003 to 007). `place` names it in errors: `event`, `events[3]`.
+ * @throws {AppError} `EventTypeNotAllowed`, or `ServerGeneric` that names the field.
+ */
+export function parsePosted(input: unknown, place: string, rules: PostRules): ParsedEvent {
+  const envelope = asRecord(input, place)
+  if (envelope._basetype !== undefined && envelope._basetype !== 'event') {
+    throw wrong(`${place}._basetype`, 'must be "event"', envelope._basetype)
+  }
+  const body = asRecord(envelope.event, `${place}.event`)
+  if (!rules.skipConstraints) refuseUser(envelope, body, place)
+  const name = textField(body, 'type', place)
+  if (name === undefined) throw wrong(`${place}.event.type`, 'is missing', undefined)
+  return {
+    event: { ...fields(body, place, rules), type: name, definition: allowedType(name, rules), actor: rules.actor },
+    user: rules.skipConstraints ? postedUser(envelope, body, place) : null,
+  }
+}
+
+function refuseUser(envelope: Record<string, unknown>, body: Record<string, unknown>, place: string): void {
+  for (const [holder, at] of [
+    [envelope, place],
+    [body, `${place}.event`],
+  ] as const) {
+    for (const key of ['user', 'user_id']) {
+      if (key in holder)
+        throw wrong(`${at}.${key}`, 'is allowed only for system.root with skip_constraints', holder[key])
+    }
+  }
+}
+
+function allowedType(name: string, { skipConstraints, pluginType }: PostRules): EventTypeDefinition {
+  const definition = builtInType(name) ?? pluginType(name)
+  if (definition && (skipConstraints || openGroups.has(definition.group))) return definition
+  throw new AppError('EventTypeNotAllowed', { type: name, ...(definition ? { group: definition.group } : {}) })
+}
+
+function fields(body: Record<string, unknown>, place: string, { skipConstraints }: PostRules) {
+  const info = body.info === undefined || body.info === null ? undefined : asRecord(body.info, `${place}.event.info`)
+  if (info) storable(info, `${place}.event.info`)
+  return {
+    basetype: textField(body, 'basetype', place),
+    schema: textField(body, 'schema', place),
+    objecttype: textField(body, 'objecttype', place),
+    objectId: idField(body, 'object_id', place),
+    objectVersion: idField(body, 'object_version', place),
+    systemObjectId: idField(body, 'system_object_id', place),
+    globalObjectId: textField(body, 'global_object_id', place),
+    info,
+    ...(skipConstraints ? importedFields(body, place) : {}),
+  }
+}
+
+function importedFields(body: Record<string, unknown>, place: string) {
+  const text = textField(body, 'timestamp', place)
+  const at = text === undefined ? undefined : new Date(text)
+  if (at && !(at.getUTCFullYear() >= 1 && at.getUTCFullYear() <= 9999)) {
+    throw wrong(`${place}.event.timestamp`, 'is no ISO 8601 timestamp', text)
+  }
+  return { at, remoteAddr: textField(body, 'remote_addr', place) }
+}
+
+function postedUser(
+  envelope: Record<string, unknown>,
+  body: Record<string, unknown>,
+  place: string,
+): PostedUser | null {
+  const displayname = textField(body, 'user_generated_displayname', place)
+  if (envelope.user === undefined || envelope.user === null) {
+    const id = idField(body, 'user_id', place) ?? idField(envelope, 'user_id', place)
+    return id === undefined ? null : { id, displayname }
+  }
+  const wrapper = asRecord(envelope.user, `${place}.user`)
+  const user = asRecord(wrapper.user ?? wrapper, `${place}.user.user`)
+  const id = idField(user, '_id', place)
+  const lookup = user['lookup:_id']
+  const reference =
+    lookup === undefined ? undefined : textField(asRecord(lookup, `${place}.user.user.lookup:_id`), 'reference', place)
+  if (id === undefined && reference === undefined) throw wrong(`${place}.user.user`, 'needs _id or lookup:_id', user)
+  return { id, reference, displayname: textField(user, '_generated_displayname', place) ?? displayname }
+}
+
+function asRecord(value: unknown, place: string): Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw wrong(place, 'must be an object', value)
+  return value as Record<string, unknown>
+}
+
+function textField(record: Record<string, unknown>, key: string, place: string): string | undefined {
+  const value = record[key]
+  if (value === undefined || value === null) return undefined
+  if (typeof value !== 'string') throw wrong(`${place}.${key}`, 'must be text', value)
+  storable(value, `${place}.${key}`)
+  return value
+}
+
+function idField(record: Record<string, unknown>, key: string, place: string): number | undefined {
+  const value = record[key]
+  if (value === undefined || value === null) return undefined
+  if (!Number.isSafeInteger(value) || (value as number) < 0) {
+    throw wrong(`${place}.${key}`, 'must be an integer from 0 to 2^53-1', value)
+  }
+  return value as number
+}
+
+/** NUL and lone surrogates are JSON, but no text that PostgreSQL can store. */
+function storable(value: unknown, place: string): void {
+  if (typeof value === 'string') {
+    if (value.includes('\0') || !value.isWellFormed())
+      throw wrong(place, 'has a character that cannot be stored', undefined)
+  } else if (Array.isArray(value)) {
+    for (const item of value) storable(item, place)
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [key, item] of Object.entries(value)) {
+      storable(key, place)
+      storable(item, `${place}.${key}`)
+    }
+  }
+}
+
+function wrong(place: string, reason: string, got: unknown): AppError {
+  const shown = typeof got === 'object' ? undefined : got
+  return badRequest(`${place} ${reason}.`, { name: place, ...(shown === undefined ? {} : { got: shown }) })
+}

@@ -1,0 +1,273 @@
+/**
+ * Every right there is, as data: what the ACL check accepts, what evaluation knows and what `GET /right` prints.
+ * The names are those of existing clients of this interface; the comments are ours.
+ */
+
+export type RightContext =
+  | 'system'
+  | 'pool'
+  | 'object'
+  | 'objecttype-without-pool'
+  | 'collection'
+  | 'tag'
+  | 'user'
+  | 'group'
+
+/** Form of the value of a parameter; `bytes` also takes a text such as `10MB`. */
+export type ParameterType = 'bool' | 'bytes' | 'string-list' | 'integer-list' | 'mask-list'
+
+export interface RightParameter {
+  readonly name: string
+  readonly type: ParameterType
+  readonly comment: string
+  /** Closed list of allowed values. */
+  readonly choices?: readonly string[]
+  /** How the values of several grants combine: '' widens (union, or), `less` narrows (and). */
+  readonly mergePolicy: '' | 'less'
+}
+
+export interface RightDefinition {
+  readonly name: string
+  /** Rights of one group stand together in a permission editor. */
+  readonly group: string
+  readonly comment: string
+  /** `_grantable` may be set: its holder may pass the right on and may clear a sticky grant of it. */
+  readonly grantable: boolean
+  readonly parameters: readonly RightParameter[]
+}
+
+export interface ContextDefinition {
+  /** What an entry of a grant list may carry in this context. */
+  readonly capabilities: {
+    readonly active: boolean
+    readonly preset: boolean
+    readonly tagfilter: boolean
+    readonly valid: boolean
+    readonly sticky: boolean
+  }
+  /** Principals beside users and groups. */
+  readonly principals: readonly ('owner' | 'contact')[]
+  readonly rights: readonly RightDefinition[]
+}
+
+function parameter(
+  name: string,
+  type: ParameterType,
+  comment: string,
+  more: Partial<RightParameter> = {},
+): RightParameter {
+  return { name, type, comment, mergePolicy: '', ...more }
+}
+
+function right(name: string, group: string, comment: string, ...parameters: RightParameter[]): RightDefinition {
+  return { name, group, comment, grantable: true, parameters }
+}
+
+const objecttypeIds = parameter('objecttype_ids', 'integer-list', 'Object types that the right is limited to.')
+const maskIds = parameter('mask_ids', 'mask-list', 'Masks per object type; a type that is not listed is not limited.')
+const columnIds = parameter('column_ids', 'integer-list', 'File columns that the right is limited to.')
+const classes = parameter('classes', 'string-list', 'File classes that the right is limited to.')
+const extensions = parameter('extensions', 'string-list', 'File extensions that the right is limited to.')
+const versions = parameter('versions', 'string-list', 'Renditions that the right is limited to, as class.version.')
+const limit = parameter('limit', 'bytes', 'Largest file in bytes; 0 is no limit.')
+const updateAndRemove = parameter('allow_update_and_remove', 'bool', 'Files may also be replaced and removed.')
+
+const recordRights = [
+  right('read', 'object', 'Read objects.', objecttypeIds, maskIds),
+  right('write', 'object', 'Change objects.', objecttypeIds, maskIds),
+  right('delete', 'object', 'Delete objects.', objecttypeIds),
+  right('link', 'object', 'Add objects to collections.', objecttypeIds),
+  right('unlink', 'object', 'Take objects out of the pool or collection.', objecttypeIds),
+  right('acl', 'object', 'See and change the grants of objects.', objecttypeIds),
+  right('change_owner', 'object', 'Give objects another owner.', objecttypeIds),
+  right('mask', 'object', 'Masks in which objects are read and written.', maskIds),
+  right('asset_upload', 'asset', 'Upload files.', columnIds, classes, extensions, limit, updateAndRemove),
+  right('asset_show', 'asset', 'Show renditions of files.', columnIds, classes, versions),
+  right('asset_download', 'asset', 'Download files and renditions.', columnIds, classes, versions),
+] as const
+
+const createRight = right('create', 'object', 'Create objects.', objecttypeIds, maskIds)
+
+const bagRights = [
+  right('bag_read', 'container', 'See it.'),
+  right('bag_write', 'container', 'Change its properties.'),
+  right('bag_acl', 'container', 'See and change its grants.'),
+  right('bag_create', 'container', 'Create others below it and move others there.'),
+  right('bag_delete', 'container', 'Delete it.'),
+] as const
+
+/** Rights on one object, as `may` takes them. */
+export const objectRights = [
+  'read',
+  'write',
+  'create',
+  'delete',
+  'link',
+  'unlink',
+  'acl',
+  'change_owner',
+  'mask',
+  'asset_upload',
+  'asset_show',
+  'asset_download',
+] as const
+
+export type ObjectRight = (typeof objectRights)[number]
+
+/** Rights on a pool itself. */
+export const containerRights = ['bag_read', 'bag_write', 'bag_acl', 'bag_create', 'bag_delete'] as const
+
+export type ContainerRight = (typeof containerRights)[number]
+
+/**
+ * What owning an object means: everything but creating more of them and uploading files. Ownership so never depends
+ * on a grant that somebody may take away, and an owner can always share what is theirs.
+ */
+export const ownerRights: ReadonlySet<string> = new Set<ObjectRight>([
+  'read',
+  'write',
+  'delete',
+  'link',
+  'unlink',
+  'acl',
+  'change_owner',
+  'mask',
+  'asset_show',
+  'asset_download',
+])
+
+function systemRight(name: string, comment: string, ...parameters: RightParameter[]): RightDefinition {
+  return { name, group: 'system', comment, grantable: false, parameters }
+}
+
+const flag = (name: string, comment: string): RightParameter => parameter(name, 'bool', comment)
+
+const systemRights = [
+  systemRight('system.root', 'Everything: passes every right check.'),
+  systemRight(
+    'system.datamodel',
+    'Edit the datamodel; commit it with level commit.',
+    parameter('level', 'string-list', 'development: edit the working copy; commit: also commit it.', {
+      choices: ['development', 'commit'],
+    }),
+  ),
+  systemRight('system.objecttypemanager', 'Change the settings of object types.'),
+  systemRight('system.poolmanager', 'Create, change and delete pools, within the grants on them.'),
+  systemRight('system.tagmanager', 'Change tags, tag groups and transitions.'),
+  systemRight('system.rightpresetmanager', 'Change right presets.'),
+  systemRight(
+    'system.group',
+    'Change groups, within the grants on them.',
+    flag('create', 'Create groups.'),
+    flag('create_acl', 'Set grants on groups while creating them.'),
+    flag('create_system_rights', 'Set system rights of groups while creating them.'),
+    flag('edit_acl', 'Change the grants on groups.'),
+    flag('edit_system_rights', 'Change the system rights of groups.'),
+  ),
+  systemRight(
+    'system.user',
+    'Manage users, within the grants on them.',
+    flag('read', 'Search and read users.'),
+    flag('create', 'Create users.'),
+    flag('create_acl', 'Set grants on users while creating them.'),
+    flag('create_system_rights', 'Set system rights of users while creating them.'),
+    flag('edit_acl', 'Change the grants on users.'),
+    flag('edit_system_rights', 'Change the system rights of users.'),
+  ),
+  systemRight('system.user.change_password', 'Change the own password.'),
+  systemRight('system.profile', 'Edit the own profile.'),
+  systemRight('system.message', 'Read and change messages.'),
+  systemRight('system.config', 'Change the base configuration.'),
+  systemRight('system.plugin', 'Manage plugins.'),
+  systemRight('system.location', 'Manage storage locations.'),
+  systemRight('system.backup', 'Make and fetch backups.'),
+  systemRight('system.sendmail', 'Send mail through the service.'),
+  systemRight('system.task', 'Manage tasks.'),
+  systemRight('system.export', 'Create exports.'),
+  systemRight(
+    'system.search',
+    'Use the search.',
+    flag('has_own_collections', 'Has own collections.'),
+    flag('show_fixed_searches', 'Sees the fixed searches.'),
+  ),
+  systemRight('system.log.search', 'See the search log.'),
+  systemRight('system.log.detail_view', 'See the log of detail views.'),
+  systemRight(
+    'system.api.event',
+    'Read and delete events by API.',
+    flag('get', 'Read events.'),
+    flag('delete', 'Delete events.'),
+  ),
+  systemRight(
+    'system.api.publish',
+    'Publish records by API.',
+    flag('get', 'Read publish records.'),
+    flag('post', 'Write publish records.'),
+    flag('delete', 'Delete publish records.'),
+  ),
+] as const
+
+const personRights = [
+  right('bag_read', 'container', 'See it, also in pickers.'),
+  right('bag_write', 'container', 'Change it.'),
+  right('acl', 'container', 'See and change the grants on it.'),
+  right('delete', 'container', 'Delete it.'),
+] as const
+
+const everything = { active: true, preset: false, tagfilter: true, valid: true, sticky: true } as const
+
+/** Context to what its grant lists may hold. */
+export const rightsCatalogue: Readonly<Record<RightContext, ContextDefinition>> = {
+  system: {
+    capabilities: { active: false, preset: false, tagfilter: false, valid: false, sticky: false },
+    principals: [],
+    rights: systemRights,
+  },
+  pool: {
+    capabilities: everything,
+    principals: ['owner', 'contact'],
+    rights: [...bagRights, createRight, ...recordRights],
+  },
+  object: {
+    capabilities: { ...everything, preset: true, sticky: false },
+    principals: ['owner', 'contact'],
+    rights: recordRights,
+  },
+  'objecttype-without-pool': {
+    capabilities: { ...everything, sticky: false },
+    principals: ['owner'],
+    rights: [createRight, ...recordRights],
+  },
+  collection: {
+    capabilities: { ...everything, preset: true },
+    principals: ['owner'],
+    rights: [
+      ...bagRights,
+      right('create_in_collection', 'object', 'Create objects in the collection.', objecttypeIds, maskIds),
+      ...recordRights,
+    ],
+  },
+  tag: {
+    capabilities: { ...everything, tagfilter: false, sticky: false },
+    principals: [],
+    rights: [
+      right('tag_see', 'tag', 'See the tag as an option.'),
+      right('tag_add', 'tag', 'Apply the tag.'),
+      right('tag_remove', 'tag', 'Remove the tag.'),
+    ],
+  },
+  user: {
+    capabilities: { ...everything, tagfilter: false, sticky: false },
+    principals: ['owner'],
+    rights: [
+      ...personRights,
+      right('link', 'container', 'Change which groups the user is in.'),
+      right('sessions', 'container', 'See and end the sessions of the user.'),
+    ],
+  },
+  group: {
+    capabilities: { ...everything, tagfilter: false, sticky: false },
+    principals: ['owner'],
+    rights: [...personRights, right('link', 'container', 'Change which users are in the group.')],
+  },
+}

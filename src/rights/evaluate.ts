@@ -1,0 +1,154 @@
+/** Answers questions about one caller's rights from the compiled grants; pure, no database. */
+import { type ContainerRight, containerRights, type ObjectRight, objectRights, ownerRights } from './catalogue.ts'
+import { type Compiled, type Entry, type EntryList, isCaller } from './compile.ts'
+import { inForce, mergeItems, tagsFit, typeFits } from './grants.ts'
+import type { CallerRights, GeneratedRights, Guarded, RightItem, StoredGrant } from './model.ts'
+import { searchFilter } from './search-filter.ts'
+
+type Items = Readonly<Record<string, RightItem>>
+
+/** `now` in milliseconds: own grants of objects have their own windows, so they are looked at when asked. */
+export function callerRights(compiled: Compiled, now: () => number): CallerRights {
+  const { caller } = compiled
+
+  function owns(object: Guarded): boolean {
+    if (object.ownerUserId !== null && object.ownerUserId === caller.userId) return true
+    return object.ownerGroupId !== null && caller.groupIds.includes(object.ownerGroupId)
+  }
+
+  function listOf(poolId: number | null, objecttypeId: number): EntryList | undefined {
+    return poolId === null ? compiled.objecttypes.get(objecttypeId) : compiled.pools.get(poolId)?.list
+  }
+
+  function addressed(grant: StoredGrant, object: Guarded, owned: boolean): boolean {
+    if (grant.who === 'owner') return owned
+    if (grant.who !== 'contact') return isCaller(caller, grant.who)
+    return object.poolId !== null && compiled.pools.get(object.poolId)?.callerIsContact === true
+  }
+
+  /** The rights of every grant that fits the object, limits by object type aside. */
+  function* fitting(object: Guarded): Generator<Items> {
+    const owned = owns(object)
+    for (const entry of listOf(object.poolId, object.objecttypeId)?.entries ?? []) {
+      if (object.privateAcl && !entry.sticky) continue
+      if (entryFits(entry, object.tags, owned)) yield entry.rights
+    }
+    for (const grant of object.acl ?? []) {
+      if (!addressed(grant, object, owned) || !tagsFit(grant.tagfilter, object.tags)) continue
+      if (inForce(grant, now())) yield grant.rights
+    }
+  }
+
+  function may(right: ObjectRight, object: Guarded): boolean {
+    if (caller.root || (ownerRights.has(right) && owns(object))) return true
+    const list = listOf(object.poolId, object.objecttypeId)
+    if ((object.privateAcl ? list?.alwaysSticky : list?.always)?.has(right)) return true
+    for (const rights of fitting(object)) {
+      const item = rights[right]
+      if (item && typeFits(item, object.objecttypeId)) return true
+    }
+    return false
+  }
+
+  function rightsOn(object: Guarded): GeneratedRights {
+    if (caller.root) return everyRight(objectRights)
+    const rights = new Map<string, RightItem>()
+    for (const items of fitting(object)) addItems(rights, items, (item) => typeFits(item, object.objecttypeId))
+    if (owns(object)) for (const name of [...ownerRights, 'owner']) rights.set(name, {})
+    return Object.fromEntries(rights)
+  }
+
+  function maskIds(object: Guarded, right: ObjectRight = 'read'): ReadonlySet<number | 'standard'> | null {
+    if (caller.root || (ownerRights.has(right) && owns(object))) return null
+    const masks = new Set<number | 'standard'>()
+    for (const rights of fitting(object)) {
+      const item = rights[right]
+      if (!item || !typeFits(item, object.objecttypeId)) continue
+      const limits = [item.mask_ids, rights.mask?.mask_ids].map((ids) => ids?.[String(object.objecttypeId)])
+      const allowed = intersection(limits)
+      if (allowed === null) return null
+      for (const mask of allowed) masks.add(mask)
+    }
+    return masks
+  }
+
+  function mayCreate(objecttypeId: number, poolId: number | null, tags: readonly number[] = []): boolean {
+    if (poolId !== null && compiled.pools.get(poolId)?.holdsObjects !== true) return false
+    if (caller.root) return true
+    // Whoever creates an object owns it, so grants to the owner count.
+    const entries = listOf(poolId, objecttypeId)?.entries ?? []
+    return entries.some((entry) => {
+      const item = entry.rights.create
+      return item !== undefined && typeFits(item, objecttypeId) && entryFits(entry, tags, true)
+    })
+  }
+
+  function* fittingPool(poolId: number): Generator<Items> {
+    const pool = compiled.pools.get(poolId)
+    // A tag filter is about objects: a grant that has one says nothing about the pool itself.
+    for (const entry of pool?.list.entries ?? []) {
+      if (!entry.tags && (!entry.ownerOnly || pool?.callerOwns)) yield entry.rights
+    }
+  }
+
+  function mayPool(right: ContainerRight, poolId: number): boolean {
+    const pool = compiled.pools.get(poolId)
+    if (!pool) return false
+    if (caller.root || pool.callerOwns) return true
+    for (const rights of fittingPool(poolId)) if (rights[right]) return true
+    return false
+  }
+
+  function rightsOnPool(poolId: number): GeneratedRights {
+    const pool = compiled.pools.get(poolId)
+    if (!pool) return {}
+    if (caller.root) return everyRight([...containerRights, ...objectRights])
+    const rights = new Map<string, RightItem>()
+    for (const items of fittingPool(poolId)) addItems(rights, items, () => true)
+    if (pool.callerOwns) for (const name of [...containerRights, 'owner']) rights.set(name, {})
+    return Object.fromEntries(rights)
+  }
+
+  return {
+    userId: caller.userId,
+    groupIds: caller.groupIds,
+    root: caller.root,
+    may,
+    rightsOn,
+    maskIds,
+    mayUseMask(mask, object, right = 'read') {
+      if (caller.root) return true
+      if (mask.isAllFields && !mask.isStandard) return false
+      const allowed = maskIds(object, right)
+      return allowed === null || allowed.has(mask.id) || (mask.isStandard && allowed.has('standard'))
+    },
+    mayCreate,
+    mayPool,
+    rightsOnPool,
+    searchFilter: () => searchFilter(compiled),
+  }
+}
+
+function entryFits(entry: Entry, tags: readonly number[], owned: boolean): boolean {
+  return (!entry.ownerOnly || owned) && tagsFit(entry.tags, tags)
+}
+
+function everyRight(names: readonly string[]): GeneratedRights {
+  return Object.fromEntries(names.map((name) => [name, {}]))
+}
+
+function addItems(rights: Map<string, RightItem>, items: Items, fits: (item: RightItem) => boolean): void {
+  for (const [name, item] of Object.entries(items)) {
+    if (!fits(item)) continue
+    const known = rights.get(name)
+    rights.set(name, known ? mergeItems(known, item) : item)
+  }
+}
+
+/** Both limits hold within one grant; null is no limit. */
+function intersection<T>(limits: readonly (readonly T[] | undefined)[]): readonly T[] | null {
+  const lists = limits.filter((limit) => limit !== undefined)
+  const [first, ...rest] = lists
+  if (!first) return null
+  return first.filter((member) => rest.every((list) => list.includes(member)))
+}

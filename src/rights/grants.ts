@@ -1,0 +1,110 @@
+/** What one grant means at a moment, for an object: small pure rules that compiling, evaluating and indexing share. */
+import type { Guarded, Person, RightItem, StoredGrant, TagFilter } from './model.ts'
+
+/** Milliseconds since 1970; open ends are infinite. */
+export interface Window {
+  readonly from: number
+  readonly to: number
+}
+
+export function windowOf(grant: StoredGrant): Window {
+  return {
+    from: grant.from === undefined ? Number.NEGATIVE_INFINITY : Date.parse(grant.from),
+    to: grant.to === undefined ? Number.POSITIVE_INFINITY : Date.parse(grant.to),
+  }
+}
+
+/** Is the grant active and `at` within its window? */
+export function inForce(grant: StoredGrant, at: number): boolean {
+  if (grant.active === false) return false
+  if (grant.from === undefined && grant.to === undefined) return true
+  const { from, to } = windowOf(grant)
+  return from <= at && at < to
+}
+
+/** Moments at which a grant begins or ceases to be in force. */
+export function boundaries(grants: Iterable<StoredGrant>): number[] {
+  const found: number[] = []
+  for (const grant of grants) {
+    if (grant.active === false) continue
+    const { from, to } = windowOf(grant)
+    if (Number.isFinite(from)) found.push(from)
+    if (Number.isFinite(to)) found.push(to)
+  }
+  return found.sort((a, b) => a - b)
+}
+
+/** All conditions that are not empty must hold. */
+export function tagsFit(filter: TagFilter | null | undefined, tags: readonly number[]): boolean {
+  if (!filter) return true
+  return (
+    filter.all.every((tag) => tags.includes(tag)) &&
+    (filter.any.length === 0 || filter.any.some((tag) => tags.includes(tag))) &&
+    !filter.not.some((tag) => tags.includes(tag))
+  )
+}
+
+/** A right limited to object types fits only objects of these. */
+export function typeFits(item: RightItem, objecttypeId: number): boolean {
+  return item.objecttype_ids === undefined || item.objecttype_ids.includes(objecttypeId)
+}
+
+/** Who owns an object, as a principal. */
+export function ownerOf(object: Pick<Guarded, 'ownerUserId' | 'ownerGroupId'>): Person | null {
+  if (object.ownerUserId !== null) return `u${object.ownerUserId}`
+  return object.ownerGroupId === null ? null : `g${object.ownerGroupId}`
+}
+
+/** Read principal of the contact of a pool: matched by callers who are its contact. */
+export function contactPrincipal(poolId: number): string {
+  return `c${poolId}`
+}
+
+/**
+ * Who may read an object by its own grants, as search principals. Holds until `validUntil` (milliseconds, null: until
+ * the object changes): then the object needs a new search document.
+ */
+export function readPrincipals(object: Guarded, at: number): { principals: string[]; validUntil: number | null } {
+  const grants = object.acl ?? []
+  const found = new Set<string>()
+  for (const grant of grants) {
+    const read = grant.rights.read
+    if (!read || !typeFits(read, object.objecttypeId)) continue
+    if (!inForce(grant, at) || !tagsFit(grant.tagfilter, object.tags)) continue
+    const who = searchPrincipal(grant, object)
+    if (who !== null) found.add(who)
+  }
+  return { principals: [...found], validUntil: boundaries(grants).find((moment) => moment > at) ?? null }
+}
+
+function searchPrincipal(grant: StoredGrant, object: Guarded): string | null {
+  if (grant.who === 'owner') return ownerOf(object)
+  if (grant.who === 'contact') return object.poolId === null ? null : contactPrincipal(object.poolId)
+  return grant.who
+}
+
+/** The parameters that two grants of one right give together: the wider of each (`less`-policies do not exist yet). */
+export function mergeItems(a: RightItem, b: RightItem): RightItem {
+  const merged: Record<string, unknown> = {}
+  for (const name of ['_grantable', 'allow_update_and_remove'] as const) {
+    if (a[name] || b[name]) merged[name] = true
+  }
+  for (const name of ['classes', 'extensions', 'versions', 'column_ids', 'objecttype_ids', 'pool_ids'] as const) {
+    const [left, right] = [a[name], b[name]]
+    if (left && right) merged[name] = [...new Set<unknown>([...left, ...right])]
+  }
+  if (a.limit && b.limit) merged.limit = Math.max(a.limit, b.limit)
+  const masks = mergeMasks(a.mask_ids, b.mask_ids)
+  if (masks) merged.mask_ids = masks
+  return merged
+}
+
+function mergeMasks(a: RightItem['mask_ids'], b: RightItem['mask_ids']): RightItem['mask_ids'] {
+  if (!a || !b) return undefined
+  const merged: Record<string, (number | 'standard')[]> = {}
+  for (const [type, masks] of Object.entries(a)) {
+    const other = b[type]
+    if (other) merged[type] = [...new Set([...masks, ...other])]
+  }
+  return Object.keys(merged).length === 0 ? undefined : merged
+}

@@ -1,0 +1,136 @@
+/**
+ * Vocabulary of rights. A *grant* gives rights to a *principal* on one resource. A *container* holds objects and
+ * gives them its grants: a pool, or an object type for objects without pool. Whose rights are asked is the *caller*.
+ */
+import type { ContainerRight, ObjectRight } from './catalogue.ts'
+
+/** `u5` a user, `g3` a group, `owner` and `contact` whoever owns the object and is the contact of its pool. */
+export type Principal = `u${number}` | `g${number}` | 'owner' | 'contact'
+
+/** A principal that is somebody. */
+export type Person = `u${number}` | `g${number}`
+
+/** Parameters of one right in a grant, in wire spelling; absent is no limit, an empty list fits nothing. */
+export interface RightItem {
+  readonly _grantable?: boolean
+  readonly allow_update_and_remove?: boolean
+  readonly classes?: readonly string[]
+  readonly extensions?: readonly string[]
+  readonly versions?: readonly string[]
+  /** Bytes; 0 is no limit. */
+  readonly limit?: number
+  /** Object type id to mask ids; `standard` is the standard mask of the type. */
+  readonly mask_ids?: Readonly<Record<string, readonly (number | 'standard')[]>>
+  readonly column_ids?: readonly number[]
+  readonly objecttype_ids?: readonly number[]
+  readonly pool_ids?: readonly number[]
+}
+
+export interface TagFilter {
+  readonly all: readonly number[]
+  readonly any: readonly number[]
+  readonly not: readonly number[]
+}
+
+/** One grant as it is stored (jsonb); absent keys have their usual value. */
+export interface StoredGrant {
+  readonly id: number
+  readonly who: Principal
+  readonly rights: Readonly<Record<string, RightItem>>
+  readonly tagfilter?: TagFilter
+  /** UTC, ISO 8601; in force from (inclusive) and until (exclusive). */
+  readonly from?: string
+  readonly to?: string
+  /** `false`: kept, but not in force. */
+  readonly active?: false
+  /** Survives private permissions below, and saves by callers who may not clear it. */
+  readonly sticky?: true
+  readonly preset?: number
+}
+
+/** Effective rights: name to parameters, as `_generated_rights` shows them. */
+export type GeneratedRights = Readonly<Record<string, RightItem>>
+
+/** What the evaluation must know of an object. */
+export interface Guarded {
+  readonly systemObjectId: number
+  readonly objecttypeId: number
+  readonly poolId: number | null
+  readonly ownerUserId: number | null
+  readonly ownerGroupId: number | null
+  readonly tags: readonly number[]
+  /** Own grants; null where the object type has none (`acl_table` false). */
+  readonly acl: readonly StoredGrant[] | null
+  /** Private permissions: of the container's grants only sticky ones count. */
+  readonly privateAcl?: boolean
+}
+
+/** Grants of one pool and its place in the tree. */
+export interface PoolGrants {
+  readonly id: number
+  readonly parentId: number | null
+  readonly acl: readonly StoredGrant[]
+  /** Does not inherit the grants of its parent, except sticky ones. */
+  readonly privateAcl: boolean
+  readonly owner: Person | null
+  readonly contact: Person | null
+  /** The root pool carries grants only: no object lives in it. */
+  readonly holdsObjects: boolean
+}
+
+/** All grants on containers: what the rights of a caller are compiled from. */
+export interface ContainerGrants {
+  readonly pools: readonly PoolGrants[]
+  /** Grants of object types; they count for objects without pool. */
+  readonly objecttypes: ReadonlyMap<number, readonly StoredGrant[]>
+}
+
+/**
+ * What a caller may read, for the search: an object is readable when one of `grants` fits or one of its own read
+ * principals (`readPrincipals`) is among `principals`.
+ */
+export type SearchFilter =
+  | { readonly all: true }
+  | { readonly all: false; readonly grants: readonly SearchGrant[]; readonly principals: readonly string[] }
+
+/** All conditions of one grant hold together. */
+export interface SearchGrant {
+  /** null: any. */
+  readonly objecttypeIds: readonly number[] | null
+  /** null: any; `none`: only objects without pool. */
+  readonly poolIds: readonly number[] | 'none' | null
+  readonly tags: TagFilter | null
+  /** Only objects owned by this user or one of these groups. */
+  readonly owner?: { readonly userId: number; readonly groupIds: readonly number[] }
+  /** Also fits objects with private permissions (sticky grants, ownership). */
+  readonly reachesPrivate: boolean
+}
+
+/** The rights of one caller, compiled: no method touches the database. */
+export interface CallerRights {
+  readonly userId: number
+  readonly groupIds: readonly number[]
+  /** Has `system.root`. */
+  readonly root: boolean
+  may(right: ObjectRight, object: Guarded): boolean
+  /** Effective rights on an object with merged parameters; `owner` is there for its owners. */
+  rightsOn(object: Guarded): GeneratedRights
+  /** Masks usable with `right`: null is all of them. */
+  maskIds(object: Guarded, right?: ObjectRight): ReadonlySet<number | 'standard'> | null
+  /** May the mask be used with `right`? `_all_fields` is for root, unless the type has no other mask. */
+  mayUseMask(mask: MaskUse, object: Guarded, right?: ObjectRight): boolean
+  /** Create an object of the type, in a pool or (`null`) without one, with these tags. */
+  mayCreate(objecttypeId: number, poolId: number | null, tags?: readonly number[]): boolean
+  /** A right on a pool itself. */
+  mayPool(right: ContainerRight, poolId: number): boolean
+  /** Effective rights on a pool and, by its grants, on objects in it. */
+  rightsOnPool(poolId: number): GeneratedRights
+  searchFilter(): SearchFilter
+}
+
+export interface MaskUse {
+  readonly id: number
+  readonly isAllFields: boolean
+  /** It is the standard mask of the object type (in the pool of the object). */
+  readonly isStandard: boolean
+}

@@ -1,0 +1,218 @@
+/**
+ * What callers may do. Grants stand on the resources they protect; those of containers (pools, object types) are
+ * compiled once per caller and kept in memory until one of them changes or begins or ends. See docs/rights-and-pools.md.
+ */
+import type { Actor } from '../platform/actor.ts'
+import type { Bus } from '../platform/bus.ts'
+import type { Queryable } from '../platform/db.ts'
+import { AppError } from '../platform/errors.ts'
+import { type GrantDraft, parseAcl, renderAcl, tagsOf, toGrant } from './acl.ts'
+import type { RightContext } from './catalogue.ts'
+import { type Caller, compile, type Prepared, prepare } from './compile.ts'
+import { callerRights } from './evaluate.ts'
+import type { CallerRights, ContainerGrants, Principal, StoredGrant } from './model.ts'
+import { keepSticky } from './sticky.ts'
+import { newGrantIds } from './store.ts'
+import { type FindPeople, resolveWho, type WhoDraft, whoNames } from './who.ts'
+
+export type { ContainerRight, ObjectRight, RightContext } from './catalogue.ts'
+export { readPrincipals, tagsFit } from './grants.ts'
+export type {
+  CallerRights,
+  ContainerGrants,
+  GeneratedRights,
+  Guarded,
+  MaskUse,
+  Person,
+  PoolGrants,
+  Principal,
+  SearchFilter,
+  SearchGrant,
+  StoredGrant,
+  TagFilter,
+} from './model.ts'
+export { parseSystemRights } from './right-items.ts'
+export { hasSystemRight, requireSystem } from './system.ts'
+export { type FindPeople, type PersonName, parseWho, renderWho, type WhoDraft, type WhoNames } from './who.ts'
+
+/** Bus topics whose messages mean that grants on containers changed; `rights` is for everything without its own. */
+export const grantTopics = ['pool', 'objecttype', 'rights'] as const
+
+const cachedCallers = 1000
+
+export interface RightsOptions {
+  bus: Pick<Bus, 'subscribe'>
+  /** All grants on pools and object types. */
+  containers: () => Promise<ContainerGrants>
+  findPeople: FindPeople
+  /** Which of the tags exist. */
+  existingTags: (from: Queryable, ids: readonly number[]) => Promise<ReadonlySet<number>>
+  /** Which of the right presets exist. */
+  existingPresets: (from: Queryable, ids: readonly number[]) => Promise<ReadonlySet<number>>
+  /** Milliseconds since 1970. */
+  now?: () => number
+}
+
+export type RightsService = ReturnType<typeof createRightsService>
+
+/** A list to check: as sent, and as stored before (null: none). */
+export interface AclChange {
+  readonly wire: unknown
+  readonly previous: readonly StoredGrant[] | null
+  /** Where it stands in the request, for errors; `_acl` when not said. */
+  readonly path?: string
+}
+
+export function createRightsService({
+  bus,
+  containers,
+  findPeople,
+  existingTags,
+  existingPresets,
+  now = Date.now,
+}: RightsOptions) {
+  const snapshot = grantSnapshot(containers)
+  const callers = new Map<string, { rights: CallerRights; validUntil: number }>()
+  for (const topic of grantTopics) {
+    bus.subscribe(topic, () => {
+      snapshot.invalidate()
+      callers.clear()
+    })
+  }
+
+  async function forActor(actor: Actor): Promise<CallerRights> {
+    const prepared = await snapshot.get()
+    const at = now()
+    const key = `${actor.isRoot ? 'root' : actor.userId}:${actor.groupIds.join()}`
+    const known = callers.get(key)
+    if (known && at < known.validUntil) {
+      // Moved to the end, so that the first one is the least recently used.
+      callers.delete(key)
+      callers.set(key, known)
+      return known.rights
+    }
+    const rights = callerRights(compile(prepared, callerOf(actor), at), now)
+    callers.delete(key)
+    const oldest = callers.size >= cachedCallers ? callers.keys().next().value : undefined
+    if (oldest !== undefined) callers.delete(oldest)
+    const next = prepared.boundaries.find((moment) => moment > at)
+    if (snapshot.isCurrent(prepared)) callers.set(key, { rights, validUntil: next ?? Number.POSITIVE_INFINITY })
+    return rights
+  }
+
+  /** Checks many lists with a constant number of statements. @see validateAcl */
+  async function validateAcls(
+    tx: Queryable,
+    actor: Actor,
+    context: RightContext,
+    changes: readonly AclChange[],
+  ): Promise<StoredGrant[][]> {
+    const lists = changes.map(({ wire, path = '_acl' }) => parseAcl(context, wire, path))
+    const drafts = lists.flat()
+    if (drafts.length === 0)
+      return changes.map(({ previous }) => keepSticky(callerOf(actor), previous ?? [], [], now()))
+    const principals = await resolveWho(
+      tx,
+      findPeople,
+      drafts.map((draft) => draft.who),
+    )
+    await requireExisting(tx, drafts)
+    const known = changes.map(({ previous }) => new Set((previous ?? []).map((grant) => grant.id)))
+    const isNew = lists.map((list, index) => list.map(({ id }) => id === null || !known[index]?.has(id)))
+    const ids = (await newGrantIds(tx, isNew.flat().filter(Boolean).length)).values()
+    const who = principals.values()
+    return lists.map((list, index) => {
+      const sent = list.map((draft, place) => {
+        const id = isNew[index]?.[place] ? ids.next().value : draft.id
+        return toGrant(draft, id as number, who.next().value as Principal)
+      })
+      return keepSticky(callerOf(actor), changes[index]?.previous ?? [], sent, now())
+    })
+  }
+
+  async function requireExisting(tx: Queryable, drafts: readonly GrantDraft[]): Promise<void> {
+    const tags = tagsOf(drafts)
+    const found = tags.size === 0 ? new Set<number>() : await existingTags(tx, [...tags.keys()])
+    for (const [id, path] of tags) if (!found.has(id)) throw new AppError('TagNotFound', { path, id })
+    const presets = drafts.filter((draft) => draft.preset !== undefined)
+    if (presets.length === 0) return
+    const presetIds = await existingPresets(
+      tx,
+      presets.map((draft) => draft.preset as number),
+    )
+    for (const { preset, path } of presets) {
+      if (presetIds.has(preset as number)) continue
+      throw new AppError('LookupNotFound', { path: `${path}._right_preset`, basetype: 'right_preset', id: preset })
+    }
+  }
+
+  return {
+    /** The compiled rights of the actor: one look-up in memory unless grants changed or the caller is new. */
+    forActor,
+    /**
+     * Checks a list of grants as sent and gives it in stored form: principals found, ids given to new entries, sticky
+     * grants kept that the actor may not clear. Whether the actor may change the list at all is the caller's check.
+     * @throws {AppError} `UnknownRight`, `UnknownRightParam`, `UnknownRightValue`, `LookupNotFound`, `TagNotFound`.
+     */
+    async validateAcl(
+      tx: Queryable,
+      actor: Actor,
+      context: RightContext,
+      wire: unknown,
+      previous: readonly StoredGrant[] | null,
+    ): Promise<StoredGrant[]> {
+      const [list = []] = await validateAcls(tx, actor, context, [{ wire, previous }])
+      return list
+    },
+    validateAcls,
+    /** Lists of grants as clients see them, names in `languages`; one query for all of them. */
+    async renderAcls(
+      from: Queryable,
+      lists: readonly (readonly StoredGrant[])[],
+      languages: readonly string[],
+    ): Promise<Record<string, unknown>[][]> {
+      const names = await whoNames(
+        from,
+        findPeople,
+        lists.flat().map((grant) => grant.who),
+        languages,
+      )
+      return lists.map((list) => renderAcl(list, names))
+    },
+    /** Finds the users and groups that the drafts name. @throws `LookupNotFound` */
+    resolveWho: (tx: Queryable, drafts: readonly WhoDraft[]) => resolveWho(tx, findPeople, drafts),
+    /** Names for `renderWho`. */
+    whoNames: (from: Queryable, who: Iterable<Principal>, languages: readonly string[]) =>
+      whoNames(from, findPeople, who, languages),
+  }
+}
+
+function callerOf(actor: Actor): Caller {
+  return { userId: actor.userId, groupIds: actor.groupIds, root: actor.isRoot }
+}
+
+/** The grants of all containers, read when first needed after a change; readers of one change share one read. */
+function grantSnapshot(containers: () => Promise<ContainerGrants>) {
+  let current: Prepared | null = null
+  let loading: Promise<Prepared> | null = null
+  return {
+    invalidate() {
+      current = null
+      loading = null
+    },
+    isCurrent: (prepared: Prepared) => prepared === current,
+    async get(): Promise<Prepared> {
+      if (current) return current
+      loading ??= containers().then(prepare)
+      const mine = loading
+      try {
+        const prepared = await mine
+        // A change while reading replaced `loading`: what was read is good for this request, but not kept.
+        if (mine === loading) current = prepared
+        return prepared
+      } finally {
+        if (mine === loading) loading = null
+      }
+    },
+  }
+}

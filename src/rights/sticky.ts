@@ -1,0 +1,43 @@
+/** Sticky grants: who may clear them, and what a save by others keeps. */
+
+import { type Caller, isCaller } from './compile.ts'
+import { inForce } from './grants.ts'
+import type { StoredGrant } from './model.ts'
+
+/**
+ * The list to store: sticky grants that the caller may not clear stay as they were, in their old place, whether the
+ * sent list leaves them out or changes them.
+ */
+export function keepSticky(
+  caller: Caller,
+  previous: readonly StoredGrant[],
+  sent: readonly StoredGrant[],
+  at: number,
+): StoredGrant[] {
+  const kept = new Map(
+    previous
+      .filter((grant) => grant.sticky && !mayClear(caller, grant, previous, at))
+      .map((grant) => [grant.id, grant]),
+  )
+  const next = sent.map((grant) => kept.get(grant.id) ?? grant)
+  const present = new Set(next.map((grant) => grant.id))
+  for (const [index, grant] of previous.entries()) {
+    if (kept.has(grant.id) && !present.has(grant.id)) next.splice(Math.min(index, next.length), 0, grant)
+  }
+  return next
+}
+
+/** Root may; so may whom another sticky grant gives the same rights, each as `_grantable`. */
+function mayClear(caller: Caller, grant: StoredGrant, all: readonly StoredGrant[], at: number): boolean {
+  if (caller.root) return true
+  return all.some(
+    (other) =>
+      other !== grant &&
+      other.sticky === true &&
+      inForce(other, at) &&
+      other.who !== 'owner' &&
+      other.who !== 'contact' &&
+      isCaller(caller, other.who) &&
+      Object.keys(grant.rights).every((name) => other.rights[name]?._grantable === true),
+  )
+}

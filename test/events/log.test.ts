@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createEventLog, createEventService, type EventLogOptions, type NewEvent } from '../../src/events/service.ts'
+import type { Actor } from '../../src/platform/actor.ts'
+import { onStatement, openDb } from '../../src/platform/db.ts'
+import { createTestDatabase } from '../support/postgres.ts'
+
+const root: Actor = {
+  userId: 7,
+  login: 'root',
+  displayname: 'Root',
+  reference: 'system:root',
+  groupIds: [],
+  isRoot: true,
+  systemRights: new Map(),
+  remoteAddr: '192.0.2.1',
+  languages: ['en-US'],
+}
+
+/** The log on a database of its own, without HTTP: these tests are about transactions. */
+async function openLog(options: EventLogOptions = {}) {
+  const database = await createTestDatabase()
+  const db = openDb({
+    connectionString: database.dsn,
+    maxConnections: 5,
+    applicationName: 'event test',
+    lockTimeout: 2000,
+    onError: () => {},
+  })
+  const log = createEventLog(options)
+  const service = createEventService({
+    db,
+    log,
+    databaseName: 'test',
+    users: { ofGroups: async () => [], ofTypes: async () => [], byReference: async () => new Map() },
+    readableObjects: async () => new Set(),
+  })
+  return {
+    db,
+    log,
+    append: (...events: NewEvent[]) => db.transaction((tx) => log.append(tx, events)),
+    poll: async (from = 0) => (await service.poll(root, from, 1000)).map(({ event }) => event._id),
+    read: async (id: number) => service.get(root, id),
+    [Symbol.asyncDispose]: async () => {
+      await db.close()
+      await database.drop()
+    },
+  }
+}
+
+function signal(): { done: Promise<void>; give: () => void } {
+  let give = (): void => {}
+  const done = new Promise<void>((resolve) => {
+    give = resolve
+  })
+  return { done, give }
+}
+
+const insert = (systemObjectId: number): NewEvent => ({ type: 'OBJECT_INSERT', actor: root, systemObjectId })
+
+test('a batch is one statement, and the ids come back in its order', async () => {
+  await using log = await openLog()
+  await log.append(insert(1))
+  let statements = 0
+  const stop = onStatement((text) => {
+    if (text.includes('insert into event')) statements++
+  })
+  const ids = await log.append(...Array.from({ length: 1000 }, (_, index) => insert(index + 1)))
+  stop()
+  assert.equal(statements, 1)
+  for (const index of [0, 499, 999]) {
+    assert.equal((await log.read(ids[index] ?? 0)).event.system_object_id, index + 1)
+  }
+})
+
+test('an event is written with the change: a transaction that fails leaves none', async () => {
+  await using log = await openLog()
+  const failing = log.db.transaction(async (tx) => {
+    await log.log.append(tx, [insert(1)])
+    throw new Error('the change fails')
+  })
+  await assert.rejects(failing)
+  assert.deepEqual(await log.poll(), [])
+})
+
+test('EVAPI-009 a poller that has seen an id never misses a lower one that commits later', async () => {
+  await using log = await openLog()
+  const [first] = await log.append(insert(1))
+  const started = signal()
+  const drawn = signal()
+  const mayCommit = signal()
+  // `late` has the higher transaction id and the lower event id: comparing transaction ids would skip its event.
+  const early = log.db.transaction(async (tx) => {
+    await tx.query('select pg_current_xact_id()')
+    started.give()
+    await drawn.done
+    return log.log.append(tx, [insert(2)])
+  })
+  await started.done
+  const late = log.db.transaction(async (tx) => {
+    const ids = await log.log.append(tx, [insert(3), insert(4)])
+    drawn.give()
+    await mayCommit.done
+    return ids
+  })
+  const [committedFirst] = await early
+  assert.deepEqual(await log.poll(), [first], 'the committed event waits for the one with a lower id')
+  mayCommit.give()
+  const lower = await late
+  assert.ok((lower[1] ?? 0) < (committedFirst ?? 0))
+  assert.deepEqual(await log.poll(), [first, ...lower, committedFirst])
+})
+
+test('EVAPI-009 an aborted writer and transactions without events hold back nobody', async () => {
+  await using log = await openLog()
+  const drawn = signal()
+  const mayFail = signal()
+  const reader = await log.db.connect()
+  await reader.query('begin')
+  await reader.query('select pg_current_xact_id()')
+  const failing = log.db.transaction(async (tx) => {
+    await log.log.append(tx, [insert(1)])
+    drawn.give()
+    await mayFail.done
+    throw new Error('aborted')
+  })
+  await drawn.done
+  const [id] = await log.append(insert(2))
+  assert.deepEqual(await log.poll(), [])
+  mayFail.give()
+  await assert.rejects(failing)
+  assert.deepEqual(await log.poll(), [id])
+  await reader.query('rollback')
+  reader.release()
+})
+
+test('EVAPI-009 under many writers at once, a poller that goes on from its last id sees every event once', async () => {
+  await using log = await openLog()
+  let writing = true
+  const written: number[] = []
+  const writers = Array.from({ length: 3 }, async (_, writer) => {
+    for (let round = 0; round < 40; round++) {
+      await log.db.transaction(async (tx) => {
+        const ids = await log.log.append(
+          tx,
+          Array.from({ length: 1 + ((round + writer) % 3) }, () => insert(round)),
+        )
+        await tx.query('select pg_sleep($1)', [Math.random() * 0.004])
+        written.push(...ids, ...(await log.log.append(tx, [insert(round)])))
+      })
+    }
+  })
+  const seen: number[] = []
+  const poller = (async () => {
+    while (writing) seen.push(...(await log.poll(seen.at(-1) ?? 0)))
+  })()
+  await Promise.all(writers)
+  writing = false
+  await poller
+  seen.push(...(await log.poll(seen.at(-1) ?? 0)))
+  assert.deepEqual(
+    seen,
+    written.sort((a, b) => a - b),
+  )
+})
+
+test('EVENT-002 the acting user is stored for user-logged types of enabled groups only', async () => {
+  await using log = await openLog({ userInEventGroup: () => ['ADMIN', 'INDEX'] })
+  const [pool, object, index] = await log.append(
+    { type: 'POOL_UPDATE', actor: root },
+    { type: 'OBJECT_INSERT', actor: root },
+    { type: 'INDEX_SWITCH', actor: root },
+  )
+  assert.deepEqual((await log.read(pool ?? 0)).user, {
+    _basetype: 'user',
+    user: { _id: 7, 'lookup:_id': { reference: 'system:root' }, _generated_displayname: 'Root' },
+  })
+  assert.equal((await log.read(object ?? 0)).user, undefined, 'SYSTEM is not enabled')
+  assert.equal((await log.read(index ?? 0)).user, undefined, 'INDEX_SWITCH is not user-logged')
+})
+
+test('EVENT-003 login events store the user whatever the configuration says', async () => {
+  await using log = await openLog({ userInEventGroup: () => [] })
+  const [id] = await log.append({ type: 'LOGIN', actor: root, info: { method: 'native' } })
+  const { event, user } = await log.read(id ?? 0)
+  assert.equal(user?.user._id, 7)
+  assert.equal(event.user_generated_displayname, 'Root')
+})
+
+test('EVENT-004 chosen user fields are copied into info as flat keys', async () => {
+  await using log = await openLog({
+    copyToEvent: () => ['department', 'town', 'phone'],
+    userFields: async (_tx, ids) =>
+      new Map(ids.map((id) => [id, { department: 'Prints', town: 'London', phone: null }])),
+  })
+  const [object, mail] = await log.append(
+    { type: 'OBJECT_INSERT', actor: root, info: { standard: { 'en-US': 'A' } } },
+    { type: 'EMAIL_SENT', actor: root, info: { To: ['a@example.org'] } },
+  )
+  assert.deepEqual((await log.read(object ?? 0)).event.info, {
+    standard: { 'en-US': 'A' },
+    'user.department': 'Prints',
+    'user.town': 'London',
+  })
+  assert.deepEqual((await log.read(mail ?? 0)).event.info, { To: ['a@example.org'] }, 'not a user-logged type')
+})
+
+test('the clock is given, so that times can be tested', async () => {
+  await using log = await openLog({ clock: () => new Date('2026-01-02T03:04:05.678Z') })
+  const [id] = await log.append(insert(1))
+  assert.equal((await log.read(id ?? 0)).event.timestamp, '2026-01-02T03:04:05.678Z')
+})

@@ -1,0 +1,42 @@
+import { type Static, Type } from 'typebox'
+
+/**
+ * The body of every 202: what has to be decided before a request is carried out. `name` and `value` of a button or of
+ * a chosen option are the query parameter to add when the same request is sent again (decision 8).
+ */
+export const Task = Type.Object({
+  title: Type.String(),
+  message: Type.String(),
+  form: Type.Optional(
+    Type.Array(
+      Type.Object({
+        label: Type.String(),
+        type: Type.String(),
+        name: Type.String(),
+        options: Type.Array(Type.Object({ text: Type.String(), value: Type.String(), disabled: Type.Boolean() })),
+        horizontal: Type.Boolean(),
+      }),
+    ),
+  ),
+  buttons: Type.Array(
+    Type.Object({
+      text: Type.String(),
+      hidden: Type.Optional(Type.Boolean()),
+      name: Type.Optional(Type.String()),
+      value: Type.Optional(Type.String()),
+    }),
+  ),
+})
+export type Task = Static<typeof Task>
+
+export const TaskList = Type.Object({ tasks: Type.Array(Task) })
+export type TaskList = Static<typeof TaskList>
+
+/** The button that leaves everything as it is: it names no parameter. */
+export const cancelButton = { text: 'Cancel' } as const
+
+/** A task that is answered with yes: one button adds `name=value`, the other cancels. */
+export function confirmTask(task: { title: string; message: string; name: string; value: string }): Task {
+  const { title, message, name, value } = task
+  return { title, message, buttons: [{ text: 'Continue', name, value }, cancelButton] }
+}

@@ -1,0 +1,67 @@
+/**
+ * Tags in memory. A *tag* is a flag on objects; it stands in a *tag group*. Of a `choice` group an object has at most
+ * one tag, of a `checkbox` group any number. A *layer* is a pool or an object type with tag settings of its own.
+ */
+import type { Localized } from '../datamodel/model.ts'
+
+export const tagGroupTypes = ['checkbox', 'choice'] as const
+export const tagTypes = ['individual', 'all_versions'] as const
+export const displayTypes = ['facet', 'search', 'detail', 'editor', 'hidden'] as const
+
+export type TagGroupType = (typeof tagGroupTypes)[number]
+export type TagType = (typeof tagTypes)[number]
+export type DisplayType = (typeof displayTypes)[number]
+
+export interface Tag {
+  readonly id: number
+  readonly version: number
+  readonly groupId: number
+  readonly groupType: TagGroupType
+  readonly displayname: Localized
+  readonly description: Localized
+  readonly frontendPrefs: Readonly<Record<string, unknown>>
+  /** Only enabled tags can be set; an object that has the tag keeps it. */
+  readonly enabled: boolean
+  /** Set on new objects whose save does not say which tags they have. */
+  readonly isDefault: boolean
+  /** Pools and object types with tag settings of their own cannot change or hide it. */
+  readonly sticky: boolean
+  /** `individual`: belongs to the version that carries it; `all_versions`: to all versions of the object. */
+  readonly type: TagType
+  readonly displaytype: DisplayType
+  readonly reference: string | null
+  readonly shortname: string | null
+}
+
+export interface TagGroup {
+  readonly id: number
+  readonly version: number
+  readonly displayname: Localized
+  readonly reference: string | null
+  readonly shortname: string | null
+  readonly type: TagGroupType
+  readonly tags: readonly Tag[]
+}
+
+/** The committed tags, immutable. */
+export interface TagSnapshot extends ReadonlyMap<number, Tag> {
+  readonly groups: readonly TagGroup[]
+  readonly byReference: ReadonlyMap<string, Tag>
+}
+
+/** Tag settings of a pool or an object type (`_private_tags`, `_tags`). */
+export interface TagLayer {
+  /** Nothing is taken over from above but sticky tags. */
+  readonly private: boolean
+  readonly tags: readonly { readonly id: number; readonly enabled?: boolean; readonly isDefault?: boolean }[]
+}
+
+/** A tag as it can be used in one place. */
+export type EffectiveTag = Pick<Tag, 'id' | 'enabled' | 'isDefault'>
+
+export function createSnapshot(groups: readonly TagGroup[]): TagSnapshot {
+  const tags = groups.flatMap((group) => group.tags)
+  const byId = new Map(tags.map((tag) => [tag.id, tag]))
+  const byReference = new Map(tags.flatMap((tag) => (tag.reference === null ? [] : [[tag.reference, tag]])))
+  return Object.assign(byId, { groups, byReference })
+}

@@ -1,0 +1,50 @@
+import { Type } from 'typebox'
+import { actorOf, type HttpApp } from '../platform/http.ts'
+import { TaskList } from '../platform/tasks.ts'
+import { renderTagGroup } from './render.ts'
+import { TagDocument } from './schema.ts'
+import type { TagService } from './service.ts'
+
+const Document = Type.Array(Type.Object({}, { additionalProperties: true }))
+
+export function registerTagRoutes(http: HttpApp, { tags }: { tags: TagService }): void {
+  http.get(
+    '/api/v1/tags',
+    {
+      schema: { summary: 'All tag groups with their tags', tags: ['tags'], response: { 200: Document } },
+      config: { access: 'user', writes: false },
+    },
+    async () => tags.snapshot().groups.map((group) => renderTagGroup(group)),
+  )
+
+  http.post(
+    '/api/v1/tags',
+    {
+      schema: {
+        summary: 'Replaces all tag groups and tags',
+        description:
+          'What has no `_id` is created, what is missing is deleted. An existing tag carries the `_version` last read. ' +
+          'A deleted tag that is in use elsewhere is refused (`TagsInUse`) or has to be confirmed (202).',
+        tags: ['tags'],
+        querystring: Type.Object(
+          {
+            delete_policy: Type.Optional(Type.Literal('remove_tags')),
+            background_invalid_acl: Type.Optional(Type.Boolean()),
+            background_invalid_acl_timelimit: Type.Optional(Type.String()),
+          },
+          { additionalProperties: true },
+        ),
+        body: TagDocument,
+        response: { 200: Document, 202: TaskList },
+      },
+      config: { access: 'user', writes: true },
+    },
+    async (request, reply) => {
+      const result = await tags.save(actorOf(request), request.body, {
+        removeTags: request.query.delete_policy === 'remove_tags',
+      })
+      if (result.kind === 'confirm') return reply.status(202).send({ tasks: result.tasks })
+      return reply.send(result.groups.map((group) => renderTagGroup(group)))
+    },
+  )
+}

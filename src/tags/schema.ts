@@ -1,0 +1,60 @@
+import { type Static, Type } from 'typebox'
+import { displayTypes, tagGroupTypes, tagTypes } from './model.ts'
+
+const Id = Type.Integer({ minimum: 1, maximum: 2_147_483_647 })
+const OptionalId = Type.Optional(Type.Union([Id, Type.Null()]))
+const Loca = Type.Record(Type.String(), Type.String())
+const OptionalText = Type.Optional(Type.Union([Type.String({ maxLength: 250 }), Type.Null()]))
+
+export const TagBody = Type.Object(
+  {
+    _id: OptionalId,
+    _version: OptionalId,
+    displayname: Type.Optional(Loca),
+    description: Type.Optional(Loca),
+    frontend_prefs: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+    enabled: Type.Optional(Type.Boolean()),
+    is_default: Type.Optional(Type.Boolean()),
+    sticky: Type.Optional(Type.Boolean()),
+    type: Type.Optional(Type.Enum([...tagTypes])),
+    displaytype: Type.Optional(Type.Enum([...displayTypes])),
+    reference: OptionalText,
+    shortname: OptionalText,
+    _acl: Type.Optional(Type.Array(Type.Unknown())),
+  },
+  { additionalProperties: true },
+)
+export type TagBody = Static<typeof TagBody>
+
+export const TagGroupBody = Type.Object(
+  {
+    _basetype: Type.Optional(Type.Literal('taggroup')),
+    taggroup: Type.Object(
+      {
+        _id: OptionalId,
+        _version: OptionalId,
+        displayname: Type.Optional(Loca),
+        reference: OptionalText,
+        shortname: OptionalText,
+        type: Type.Optional(Type.Enum([...tagGroupTypes])),
+      },
+      { additionalProperties: true },
+    ),
+    _tags: Type.Optional(Type.Array(TagBody)),
+  },
+  { additionalProperties: true },
+)
+export type TagGroupBody = Static<typeof TagGroupBody>
+
+export const TagDocument = Type.Array(TagGroupBody, { maxItems: 10_000 })
+
+/** The slots of a tag filter; `changed` counts in transitions only. */
+export const TagFilterBody = Type.Object(
+  {
+    all: Type.Optional(Type.Array(Id)),
+    any: Type.Optional(Type.Array(Id)),
+    not: Type.Optional(Type.Array(Id)),
+    changed: Type.Optional(Type.Array(Id)),
+  },
+  { additionalProperties: true },
+)

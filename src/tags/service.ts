@@ -1,0 +1,186 @@
+/**
+ * Tags and their groups: one document for the instance, replaced as a whole by those who may (`system.tagmanager`).
+ * Everybody reads it from the snapshot in memory, which each process renews when one of them has saved.
+ */
+import type { Logger } from 'pino'
+import type { EventLog, NewEvent } from '../events/service.ts'
+import type { Actor } from '../platform/actor.ts'
+import type { Bus } from '../platform/bus.ts'
+import type { Db, Tx } from '../platform/db.ts'
+import { AppError } from '../platform/errors.ts'
+import { confirmTask, type Task } from '../platform/tasks.ts'
+import { checkTags, type TagCheck } from './check.ts'
+import { compareDocument, type DocumentChange } from './document.ts'
+import { createSnapshot, type TagGroup, type TagSnapshot } from './model.ts'
+import type { TagGroupBody } from './schema.ts'
+import * as store from './store.ts'
+
+export { assertChoices, effectiveTags, type TagCheck, withTag } from './check.ts'
+export * from './filter.ts'
+export type { EffectiveTag, Tag, TagGroup, TagLayer, TagSnapshot } from './model.ts'
+export { renderTag } from './render.ts'
+
+export type TagService = Awaited<ReturnType<typeof createTagService>>
+
+/** A place where tags are referred to; asked before tags are deleted. */
+export interface TagUse {
+  /** Its name in the answer: `object`, `transition`, `pool_tag`, … */
+  readonly context: string
+  /** How often each of the tags is used there; tags that are not used may be missing. */
+  count(tx: Tx, tagIds: readonly number[]): Promise<ReadonlyMap<number, number>>
+  /** Takes the tags out of this place. Without it, a use keeps the tag from being deleted. */
+  remove?(tx: Tx, tagIds: readonly number[]): Promise<void>
+}
+
+export interface TagServiceOptions {
+  db: Db
+  bus: Bus
+  events: EventLog
+  log: Logger
+  uses: readonly TagUse[]
+}
+
+export type SaveResult = { kind: 'done'; groups: readonly TagGroup[] } | { kind: 'confirm'; tasks: Task[] }
+
+const topic = 'tags'
+
+export async function createTagService({ db, bus, events, log, uses }: TagServiceOptions) {
+  let snapshot = createSnapshot(await store.loadGroups(db))
+  let loading: Promise<void> = Promise.resolve()
+
+  /** One load after the other, so that an older one never replaces a newer one. */
+  function reload(): Promise<void> {
+    loading = loading
+      .catch(() => {})
+      .then(async () => {
+        snapshot = createSnapshot(await store.loadGroups(db))
+      })
+    return loading
+  }
+  bus.subscribe(topic, () => void reload().catch((error: unknown) => log.error({ err: error }, 'tags cannot be read')))
+
+  return {
+    /** All tags by id, with their groups: the committed state, in memory. */
+    snapshot: (): TagSnapshot => snapshot,
+
+    /** The tags that an object gets from a save; see `checkTags`. */
+    check: (check: TagCheck): number[] => checkTags(snapshot, check),
+
+    /**
+     * Replaces the document. Tags that are used elsewhere are not deleted (`TagsInUse`), or, where the use can be
+     * undone, only when `removeTags` says so.
+     */
+    async save(actor: Actor, body: readonly TagGroupBody[], { removeTags = false } = {}): Promise<SaveResult> {
+      requireTagManager(actor)
+      const tasks = await db.transaction(async (tx) => {
+        await store.lockTags(tx)
+        const change = compareDocument(body, await store.loadGroups(tx))
+        const open = await settleUses(tx, uses, change.deletedTags, removeTags)
+        if (open.length > 0) return open
+        await assignIds(tx, change)
+        const groups = change.groups.map((group) => group.row)
+        await store.replaceAll(
+          tx,
+          groups,
+          change.groups.flatMap((group) => group.tags.map((tag) => tag.row)),
+        )
+        await events.append(tx, eventsOf(actor, change))
+        await bus.publish(tx, topic)
+        return []
+      })
+      if (tasks.length > 0) return { kind: 'confirm', tasks }
+      await reload()
+      return { kind: 'done', groups: snapshot.groups }
+    },
+  }
+}
+
+/** @throws {AppError} `SystemRightRequired` */
+export function requireTagManager(actor: Actor): void {
+  if (actor.isRoot || actor.systemRights.has('system.tagmanager')) return
+  throw new AppError('SystemRightRequired', { right: 'system.tagmanager' })
+}
+
+/** Refuses the deletion, undoes the uses, or returns what has to be confirmed first. */
+async function settleUses(
+  tx: Tx,
+  uses: readonly TagUse[],
+  deleted: readonly store.TagRow[],
+  removeTags: boolean,
+): Promise<Task[]> {
+  if (deleted.length === 0) return []
+  const ids = deleted.map((tag) => tag.id)
+  const found: { use: TagUse; counts: ReadonlyMap<number, number> }[] = []
+  for (const use of uses) {
+    const counts = await use.count(tx, ids)
+    if (counts.size > 0) found.push({ use, counts })
+  }
+  const fixed = found.filter(({ use }) => !use.remove)
+  if (fixed.length > 0) {
+    const used = fixed.flatMap(({ use, counts }) =>
+      [...counts].map(([_id, count]) => ({ _id, context: use.context, count })),
+    )
+    throw new AppError('TagsInUse', { tags: used })
+  }
+  if (found.length > 0 && !removeTags) return [removeTask(deleted, found)]
+  for (const { use } of found) await use.remove?.(tx, ids)
+  return []
+}
+
+function removeTask(
+  deleted: readonly store.TagRow[],
+  found: readonly { use: TagUse; counts: ReadonlyMap<number, number> }[],
+): Task {
+  const lines = found.map(({ use, counts }) => {
+    const names = [...counts].map(([id, count]) => `${nameOf(deleted.find((tag) => tag.id === id))} (${count})`)
+    return `${use.context}: ${names.join(', ')}`
+  })
+  return confirmTask({
+    title: 'Tags are in use',
+    message: `The deleted tags are taken out of these places:\n${lines.join('\n')}`,
+    name: 'delete_policy',
+    value: 'remove_tags',
+  })
+}
+
+function nameOf(tag: store.TagRow | undefined): string {
+  return tag?.reference ?? Object.values(tag?.displayname ?? {})[0] ?? String(tag?.id)
+}
+
+async function assignIds(tx: Tx, change: DocumentChange): Promise<void> {
+  const groups = change.groups.filter((group) => group.change === 'insert')
+  const groupIds = await store.drawIds(tx, 'tag_group', groups.length)
+  groups.forEach(({ row }, index) => {
+    row.id = groupIds[index] ?? 0
+  })
+  for (const { row, tags } of change.groups) for (const tag of tags) tag.row.group_id = row.id
+  const tags = change.groups.flatMap((group) => group.tags.filter((tag) => tag.change === 'insert'))
+  const tagIds = await store.drawIds(tx, 'tag', tags.length)
+  tags.forEach(({ row }, index) => {
+    row.id = tagIds[index] ?? 0
+  })
+}
+
+/** Groups are logged as tags of basetype `taggroup`: the log has no types of their own for them. */
+function eventsOf(actor: Actor, change: DocumentChange): NewEvent[] {
+  const types = { insert: 'TAG_INSERT', update: 'TAG_UPDATE', delete: 'TAG_DELETE' } as const
+  const event = (basetype: string, row: store.GroupRow | store.TagRow, kind: keyof typeof types): NewEvent => ({
+    type: types[kind],
+    actor,
+    basetype,
+    schema: 'BASE',
+    objectId: row.id,
+    objectVersion: row.version,
+    info: { displayname: row.displayname, shortname: row.shortname, reference: row.reference },
+  })
+  return [
+    ...change.groups.flatMap((group) => [
+      ...(group.change === 'insert' || group.change === 'update' ? [event('taggroup', group.row, group.change)] : []),
+      ...group.tags.flatMap((tag) =>
+        tag.change === 'insert' || tag.change === 'update' ? [event('tag', tag.row, tag.change)] : [],
+      ),
+    ]),
+    ...change.deletedTags.map((row) => event('tag', row, 'delete')),
+    ...change.deletedGroups.map((row) => event('taggroup', row, 'delete')),
+  ]
+}

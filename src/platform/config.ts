@@ -1,13 +1,27 @@
+/** An OAuth2 client of the configuration file (`svc.services.api.oauth2Server.clients.<id>`). */
+export interface OAuthClientConfig {
+  readonly id: string
+  /** bcrypt hash of at most 14 rounds (LIM-003); null: a public client. */
+  readonly secret: string | null
+  readonly redirectURIs: readonly string[]
+  /** Null: all scopes may be asked for. */
+  readonly scopes: readonly string[] | null
+}
+
 /**
  * The effective configuration of one process: defaults, then `svc.yml`, then the environment. Immutable.
- * Keys in the file stand under `svc` (`svc.http.port`); each has an environment name (`SVC_HTTP_PORT`).
+ * Keys in the file stand under `svc` (`svc.http.port`); each has an environment name (`SVC_PORT`). The table of
+ * them is config-keys.ts, the reader config-load.ts.
  */
 export interface Config {
+  /** Absolute path. */
   readonly dataDir: string
   readonly host: string
   readonly port: number
+  readonly backendHost: string
   /** Port of /metrics and the unauthenticated console; null: not served. */
   readonly backendPort: number | null
+  /** Without a slash at the end. */
   readonly externalUrl: string
   /** Connection string of an external PostgreSQL; null: the embedded one. */
   readonly dbDsn: string | null
@@ -21,6 +35,10 @@ export interface Config {
   /** Largest request body in bytes. */
   readonly bodyLimit: number
   readonly corsOrigins: readonly string[]
+  /** Addresses and networks of proxies whose X-Forwarded-For is believed. */
+  readonly trustedProxies: readonly string[]
+  /** Seconds that requests in flight get to finish when the service stops. */
+  readonly stopTimeout: number
   readonly versionConvention: 'stored' | 'next'
   /** Words accepted beside `svc` in header and cookie names (decision 16). */
   readonly identifierAliases: readonly string[]
@@ -28,4 +46,5 @@ export interface Config {
   readonly lockTimeout: number
   /** Processes webhooks to private addresses too (tests, closed networks). */
   readonly allowPrivateWebhooks: boolean
+  readonly oauthClients: readonly OAuthClientConfig[]
 }

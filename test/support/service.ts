@@ -34,6 +34,7 @@ export function testConfig(dsn: string, options: TestServiceOptions = {}): Confi
     dataDir: '/nonexistent',
     host: '127.0.0.1',
     port: 0,
+    backendHost: '127.0.0.1',
     backendPort: null,
     externalUrl: 'http://localhost:8080',
     dbDsn: dsn,
@@ -45,10 +46,13 @@ export function testConfig(dsn: string, options: TestServiceOptions = {}): Confi
     allowPurge: true,
     bodyLimit: 64 * 1024 * 1024,
     corsOrigins: [],
+    trustedProxies: ['loopback'],
+    stopTimeout: 10,
     versionConvention: 'stored',
     identifierAliases: [],
     lockTimeout: 2000,
     allowPrivateWebhooks: true,
+    oauthClients: [],
     ...options,
   }
 }
@@ -68,7 +72,7 @@ export async function startService(options: TestServiceOptions = {}): Promise<Te
 /** A further process's worth of service on the same database: for tests with several nodes. */
 export async function attachService(dsn: string, options: TestServiceOptions = {}): Promise<TestService> {
   const config = testConfig(dsn, options)
-  const log = pino({ level: process.env.SVC_TEST_LOG_LEVEL ?? 'silent' })
+  const log = pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' })
   const db = openDb({
     connectionString: dsn,
     maxConnections: config.dbMaxConnections,

@@ -1,0 +1,170 @@
+import type { Config } from './config.ts'
+import { boolean, clients, dsn, type Form, integer, list, nullable, oneOf, secret, text, url } from './config-forms.ts'
+
+/** One setting: where it stands, what it may be, what it is for. */
+export interface Key<T> {
+  /** Place in the file. */
+  path: string
+  /** Name in the environment. */
+  env: string
+  default: T
+  /** What the documentation says of the value's form. */
+  form: string
+  doc: string
+  /** The checked value. @throws {ConfigError} that starts with `name`. */
+  check(name: string, value: unknown): T
+  /** The value that a variable's text stands for; `check` follows. */
+  fromText(name: string, text: string): unknown
+  /** The value as `strongroom config` shows it. */
+  show(value: T): unknown
+}
+
+/** All settings, in the order of the documentation. */
+export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
+  dataDir: key(
+    'svc.dataDir',
+    'SVC_DATA_DIR',
+    text(),
+    './data',
+    'Folder for everything that the service stores, the embedded PostgreSQL included. Relative paths count from the working directory.',
+  ),
+  externalUrl: key(
+    'svc.externalUrl',
+    'SVC_EXTERNAL_URL',
+    url(),
+    '',
+    'Address under which clients reach the service; `http://localhost:<port>` when not set.',
+  ),
+  databaseName: key(
+    'svc.databaseName',
+    'SVC_DATABASE_NAME',
+    text(/^[\w-]{1,64}$/, 'letters, digits, _ and -'),
+    'strongroom',
+    'Name of this instance: the part after `@` in global object ids. Do not change it later.',
+  ),
+  rootPassword: key(
+    'svc.rootPassword',
+    'SVC_ROOT_PASSWORD',
+    secret(),
+    null,
+    'Password of the user `root`, set at each start. Without it the first start makes a random one and prints it once.',
+  ),
+  readOnly: key(
+    'svc.readOnly',
+    'SVC_READ_ONLY',
+    boolean(),
+    false,
+    'Refuses everything that changes stored data with `ReadOnlyMode`.',
+  ),
+  logLevel: key(
+    'svc.logLevel',
+    'SVC_LOG_LEVEL',
+    oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
+    'info',
+    'How much the log says.',
+  ),
+  identifierAliases: key(
+    'svc.identifierAliases',
+    'SVC_IDENTIFIER_ALIASES',
+    list(/^[a-z][a-z0-9]*$/),
+    [],
+    'Words accepted beside `svc` in header and cookie names, for clients of another product word.',
+  ),
+  host: key('svc.http.host', 'SVC_HOST', text(), '127.0.0.1', 'Address to listen on; `0.0.0.0` for all.'),
+  port: key('svc.http.port', 'SVC_PORT', integer(0, 65535), 8080, 'Port to listen on; 0: any free one.'),
+  backendHost: key(
+    'svc.http.backendHost',
+    'SVC_BACKEND_HOST',
+    text(),
+    '127.0.0.1',
+    'Address of the backend port. It has no sign-in: keep it in a private network.',
+  ),
+  backendPort: key(
+    'svc.http.backendPort',
+    'SVC_BACKEND_PORT',
+    nullable(integer(0, 65535)),
+    null,
+    'Port of `/metrics` and `/ready`; not served when not set.',
+  ),
+  bodyLimit: key(
+    'svc.http.bodyLimit',
+    'SVC_BODY_LIMIT',
+    integer(1024, 1024 ** 3),
+    64 * 1024 * 1024,
+    'Largest request body in bytes; a larger one is answered 413.',
+  ),
+  corsOrigins: key(
+    'svc.http.corsOrigins',
+    'SVC_CORS_ORIGINS',
+    list(),
+    [],
+    'Origins whose pages may call the service; `*` for all.',
+  ),
+  trustedProxies: key(
+    'svc.http.trustedProxies',
+    'SVC_TRUSTED_PROXIES',
+    list(),
+    ['loopback'],
+    'Addresses or networks of proxies whose `X-Forwarded-*` headers are believed; also `loopback`, `linklocal`, `uniquelocal`.',
+  ),
+  stopTimeout: key(
+    'svc.http.stopTimeout',
+    'SVC_STOP_TIMEOUT',
+    integer(0, 3600),
+    30,
+    'Seconds that requests in flight get to finish when the service stops.',
+  ),
+  dbDsn: key(
+    'svc.db.dsn',
+    'SVC_DB_DSN',
+    nullable(dsn()),
+    null,
+    'Connection string of a PostgreSQL (16 or newer) to use in place of the embedded one.',
+  ),
+  dbMaxConnections: key(
+    'svc.db.maxConnections',
+    'SVC_DB_MAX_CONNECTIONS',
+    integer(2, 1000),
+    20,
+    'Most database connections of this process.',
+  ),
+  lockTimeout: key(
+    'svc.db.lockTimeout',
+    'SVC_LOCK_TIMEOUT',
+    integer(1, 600_000),
+    5000,
+    'Milliseconds that a write waits for a lock before it is answered 423 `DatabaseLockError`.',
+  ),
+  allowPurge: key(
+    'svc.objects.allowPurge',
+    'SVC_ALLOW_PURGE',
+    boolean(),
+    false,
+    'Allows `delete_policy=purge` and `POST /system/purgeall`, which remove for good.',
+  ),
+  versionConvention: key(
+    'svc.objects.versionConvention',
+    'SVC_VERSION_CONVENTION',
+    oneOf('stored', 'next'),
+    'stored',
+    'Which `_version` an update sends: the stored one, or `next`: the stored one plus one.',
+  ),
+  allowPrivateWebhooks: key(
+    'svc.webhooks.allowPrivate',
+    'SVC_ALLOW_PRIVATE_WEBHOOKS',
+    boolean(),
+    false,
+    'Lets webhooks call addresses of private networks.',
+  ),
+  oauthClients: key(
+    'svc.services.api.oauth2Server.clients',
+    'SVC_OAUTH2_CLIENTS',
+    clients(),
+    [],
+    'OAuth2 clients by id: `secret` (bcrypt hash, at most 14 rounds; none for public clients), `redirectURIs`, `scopes`.',
+  ),
+}
+
+function key<T>(path: string, env: string, form: Form<T>, standard: T, doc: string): Key<T> {
+  return { path, env, default: standard, doc, fromText: (_name, value) => value, show: (value) => value, ...form }
+}

@@ -1,0 +1,249 @@
+import { RE2JS } from 're2js'
+import {
+  bool,
+  duration,
+  type Field,
+  form,
+  int,
+  list,
+  localized,
+  type Members,
+  secret,
+  select,
+  table,
+  text,
+  type ValuesOf,
+} from './fields.ts'
+
+/**
+ * The base configuration: every section with its members, kinds and defaults. To add one, add it here: reading,
+ * writing, checking, `GET /config/list` and the static type of `baseConfig.get()` follow from this table. Names are
+ * those of the interface.
+ */
+
+/** Who may read a section: `public` also before sign-in, `user` everybody with a token, else holders of the right. */
+export type Visibility = 'public' | 'user' | 'system.config'
+
+export interface Section<M extends Members = Members> {
+  /** The page of the form. */
+  readonly group: string
+  readonly visible: Visibility
+  readonly members: M
+  readonly field: Field<ValuesOf<M>>
+  /** Rules across members; returns the path below the section and what is expected there. */
+  readonly rule?: (values: ValuesOf<M>) => { path: string; expected: string } | null
+}
+
+function section<const M extends Members>(
+  group: string,
+  visible: Visibility,
+  members: M,
+  rule?: (values: ValuesOf<M>) => { path: string; expected: string } | null,
+): Section<M> {
+  return { group, visible, members, field: form(members), ...(rule ? { rule } : {}) }
+}
+
+const eventGroups = ['ADMIN', 'DOWNLOAD', 'EXPORT', 'FRONTEND', 'LOGIN_LOGOUT', 'SYSTEM', 'TASK', 'UPLOAD'] as const
+
+/** User fields that events may copy (EVENT-004). */
+const copyableUserFields = [
+  'address_supplement',
+  'company',
+  'country',
+  'department',
+  'first_name',
+  'house_number',
+  'last_name',
+  'login',
+  'phone',
+  'postal_code',
+  'reference',
+  'state',
+  'street',
+  'town',
+] as const
+
+export const frontendLanguages = [
+  'da-DK',
+  'de-DE',
+  'en-US',
+  'fi-FI',
+  'fr-FR',
+  'it-IT',
+  'ru-RU',
+  'sv-SE',
+  'tvl-TV',
+  'uz-UZ',
+] as const
+
+const email = (fallback = '') => text(fallback, { type: 'email', maxLength: 320, rule: emailRule })
+const httpUrl = (required: boolean) => text('', { required, maxLength: 2000, rule: urlRule })
+
+export const sections = {
+  name: section('general', 'public', {
+    internal_name: text('', { maxLength: 200 }),
+    title: text('', { maxLength: 200 }),
+    description: localized(),
+  }),
+
+  languages: section('languages', 'public', {
+    /** Languages of multi-language fields, best first; the first is the one that sorts and titles fall back to. */
+    database: table(
+      {
+        value: text('', { required: true, maxLength: 35, rule: languageRule }),
+        displayname: localized(),
+        date_format: select(['cldr', 'ca', 'da', 'de', 'us'], 'cldr'),
+        time_format: select(['cldr', 'da', 'de', 'us'], 'cldr'),
+        number_format: select(['cldr', 'ca', 'de', 'fi', 'it', 'us'], 'cldr'),
+      },
+      { default: [{ value: 'en-US' }, { value: 'de-DE' }], key: 'value', required: true, maxRows: 100 },
+    ),
+    frontend: list(['en-US', 'de-DE'], { choices: frontendLanguages, sorted: true, required: true }),
+  }),
+
+  login: section('access', 'public', {
+    /** How long a browser stays signed in when the user asks for it. */
+    keep_login: select(['off', '7d', '30d'], 'off'),
+    label: localized(),
+    placeholder: localized(),
+    info: localized(),
+  }),
+
+  password: section('access', 'user', {
+    /** Every pattern must be found in a new password. */
+    check: table({ regexp: text('', { required: true, maxLength: 1000, rule: regexpRule }) }, { maxRows: 20 }),
+    hint: localized(),
+    /** `attempts` wrong passwords within `minutes` block further ones until the minutes are over; 0 never blocks. */
+    blockclient: form({ attempts: int(10, { max: 1000 }), minutes: int(5, { min: 1, max: 1440 }) }),
+  }),
+
+  oauth2: section('user-management', 'system.config', {
+    clients: table(
+      {
+        name: text('', { required: true, maxLength: 200 }),
+        /** bcrypt hash, at most 14 rounds (LIM-003); none makes the client public. */
+        secret: secret(bcryptRule),
+        redirect_uris: table({ url: text('', { required: true, maxLength: 2000 }) }, { maxRows: 100 }),
+      },
+      { key: 'name' },
+    ),
+    /** Seconds in code, durations on the wire (LIM-001). */
+    expirations: form({
+      access_token: duration('24h', { min: 60 }),
+      refresh_token: duration('720h', { min: 60 }),
+    }),
+  }),
+
+  user: section('user-management', 'user', {
+    default_delete_policy: select(['ask', 'archive', 'delete'], 'ask'),
+    /** Groups whose user-logged events carry the acting user (EVENT-002). */
+    user_in_event_group: list([], { choices: eventGroups }),
+    /** User fields copied into `info` of events (EVENT-004). */
+    copy_to_event: list([], { choices: copyableUserFields }),
+  }),
+
+  email: section('email', 'system.config', {
+    from: email(),
+    signature: localized(),
+    admin_emails: table({ email: text('', { type: 'email', required: true, maxLength: 320, rule: emailRule }) }),
+  }),
+
+  email_server: section(
+    'email',
+    'system.config',
+    {
+      /** Host and port, such as `smtp.example.org:587`; empty: no mail is sent. */
+      server_addr: text('', { maxLength: 300, rule: hostAndPortRule }),
+      helo_domain: text('', { maxLength: 253 }),
+      type: select(['off', 'starttls', 'tls'], 'starttls'),
+      insecure_skip_verify: bool(false),
+      plain_auth: form({ identity: text(), username: text(), password: secret() }),
+      login_auth: form({ username: text(), password: secret() }),
+      cram_md5_auth: form({ username: text(), password: secret() }),
+    },
+    ({ plain_auth, login_auth, cram_md5_auth }) => {
+      const used = [plain_auth, login_auth, cram_md5_auth].filter((auth) => auth.username !== '')
+      return used.length > 1 ? { path: '', expected: 'one way to sign in at the server' } : null
+    },
+  ),
+
+  transition_webhook: section('workflow', 'system.config', {
+    webhooks: table(
+      {
+        name: text('', { required: true, maxLength: 200 }),
+        url: httpUrl(true),
+        method: select(['POST', 'PUT'], 'POST'),
+        /** Key of the signatures in `X-Hub-Signature` and `X-Hub-Signature-256`. */
+        secret: secret(),
+        /** Seconds; 0 is the service's own limit. */
+        timeout: int(0, { max: 600 }),
+        send_authorization_header: bool(false),
+        include_access_token: bool(false),
+      },
+      { key: 'name' },
+    ),
+  }),
+
+  file_url_expire: section(
+    'files',
+    'user',
+    {
+      /** Days that signed file URLs stay valid when a request does not say. */
+      default_days: int(7, { min: 1, max: 3650 }),
+      /** Most days that a request may ask for. */
+      max_days: int(30, { min: 1, max: 3650 }),
+      deep_link_days: int(1, { min: 1, max: 3650 }),
+      oai_pmh_days: int(7, { min: 1, max: 3650 }),
+    },
+    ({ default_days, max_days }) =>
+      default_days > max_days ? { path: '/default_days', expected: `at most max_days (${max_days})` } : null,
+  ),
+} as const
+
+export type SectionName = keyof typeof sections
+
+/** The base configuration as the code reads it; immutable. */
+export type BaseConfig = { readonly [K in SectionName]: ValuesOf<(typeof sections)[K]['members']> }
+
+export const sectionNames = Object.keys(sections) as SectionName[]
+
+export function isSectionName(name: string): name is SectionName {
+  return Object.hasOwn(sections, name)
+}
+
+function languageRule(tag: string): string | null {
+  try {
+    return Intl.getCanonicalLocales(tag)[0] === tag ? null : `written as ${Intl.getCanonicalLocales(tag)[0]}`
+  } catch {
+    return 'a language tag (BCP 47) such as en-US'
+  }
+}
+
+function emailRule(address: string): string | null {
+  return /^[^\s@<>"]+@[^\s@<>"]+$/.test(address) ? null : 'an email address'
+}
+
+function urlRule(url: string): string | null {
+  return URL.canParse(url) && /^https?:$/.test(new URL(url).protocol) ? null : 'an absolute http or https URL'
+}
+
+function hostAndPortRule(address: string): string | null {
+  const port = Number(/^[^\s/:]+:(\d{1,5})$/.exec(address)?.[1])
+  return port >= 1 && port <= 65_535 ? null : 'host:port'
+}
+
+function regexpRule(source: string): string | null {
+  try {
+    RE2JS.compile(source)
+    return null
+  } catch {
+    return 'a regular expression (RE2: no look-ahead, no back references)'
+  }
+}
+
+/** LIM-003: a client secret is a bcrypt hash with at most 14 rounds. */
+export function bcryptRule(hash: string): string | null {
+  const rounds = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/.exec(hash)?.[1]
+  if (rounds === undefined) return 'a bcrypt hash'
+  return Number(rounds) <= 14 ? null : 'a bcrypt hash with at most 14 rounds'
+}

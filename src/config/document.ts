@@ -1,0 +1,189 @@
+import { AppError, badRequest } from '../platform/errors.ts'
+import { type BaseConfig, isSectionName, type SectionName, sectionNames, sections } from './catalogue.ts'
+import { describeMembers, type Field, isRecord, wrong } from './fields.ts'
+import type { StoredSections } from './store.ts'
+
+/** Where a path of `/config/{path}` leads: `system/config/<section>/<member>…`. */
+export type Path = readonly string[]
+
+/** The wire form of the whole base configuration. */
+export interface ConfigDocument {
+  system: { config: Record<string, unknown> }
+  plugin: Record<string, unknown>
+}
+
+/** New stored form of a section, given the old one. */
+export type Change = (stored: Record<string, unknown>) => Record<string, unknown>
+
+const root = ['system', 'config'] as const
+
+export function pathNotFound(path: Path): AppError {
+  return new AppError('ResourceNotFound', { path: path.join('/') }, { message: 'There is no such configuration.' })
+}
+
+/** The code's view of what is stored. A stored value that the catalogue no longer accepts gives way to its default. */
+export function compile(stored: StoredSections, onInvalid: (path: string, error: unknown) => void): BaseConfig {
+  const entries = sectionNames.map((name) => {
+    const field: Field<unknown> = sections[name].field
+    const value = stored.get(name) ?? {}
+    try {
+      return [name, field.read(field.check(value, [...root, name].join('/'), value))]
+    } catch (error) {
+      onInvalid([...root, name].join('/'), error)
+      return [name, field.read({})]
+    }
+  })
+  return deepFreeze(Object.fromEntries(entries) as BaseConfig)
+}
+
+/** The whole document as the caller may see it, with defaults and without secrets. */
+export function show(stored: StoredSections, mayRead: (section: SectionName) => boolean): ConfigDocument {
+  const config = sectionNames
+    .filter(mayRead)
+    .map((name) => [name, (sections[name].field as Field<unknown>).show(stored.get(name) ?? {})])
+  return { system: { config: Object.fromEntries(config) }, plugin: {} }
+}
+
+/** What stands at a path of a shown document; list items are addressed by their index. */
+export function at(document: unknown, path: Path): unknown {
+  let value = document
+  for (const step of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) throw pathNotFound(path)
+    value = (value as Record<string, unknown>)[step]
+  }
+  return value
+}
+
+/** Changes of `POST /config`: the sections of the body are replaced, the others stay. */
+export function replaceSections(body: unknown): Map<SectionName, Change> {
+  const config = sectionsOf(body)
+  const changes = Object.entries(config).map(([name, value]): [SectionName, Change] => {
+    const section = knownSection(name)
+    return [section, (stored) => checkSection(section, value, stored)]
+  })
+  return new Map(changes)
+}
+
+/** Changes of `POST /config/{path}`: forms are merged, so members that are not said keep their value; all else is set. */
+export function patchAt(path: Path, value: unknown): Map<SectionName, Change> {
+  const [first, second, name, ...members] = path
+  if (name !== undefined && first === 'system' && second === 'config' && isSectionName(name)) {
+    assertMembers(name, members, path)
+    const change: Change = (stored) =>
+      checkSection(name, patched(sections[name].field, stored, members, value, path.slice(0, 3)), stored)
+    return new Map([[name, change]])
+  }
+  const body = [...path].reverse().reduce<unknown>((inner, step) => ({ [step]: inner }), value)
+  if (path.length > 2 || path.some((step, index) => step !== root[index])) throw pathNotFound(path)
+  const changes = Object.entries(sectionsOf(body)).flatMap(([section, given]) => [
+    ...patchAt([...root, knownSection(section)], given),
+  ])
+  return new Map(changes)
+}
+
+/** Changes of `DELETE /config/{path}`: what stands there goes back to its default. */
+export function resetAt(path: Path): Map<SectionName, Change> {
+  const [first, second, name, ...members] = path
+  if (name === undefined || first !== 'system' || second !== 'config' || !isSectionName(name)) throw pathNotFound(path)
+  assertMembers(name, members, path)
+  return new Map([[name, (stored) => checkSection(name, without(stored, members), {})]])
+}
+
+/** Description of all sections for forms (`GET /config/list`). */
+export function describe(): { system: { defs: object[] }; plugin: Record<string, unknown> } {
+  const defs = sectionNames.map((name) => {
+    const { group, visible, members } = sections[name]
+    return {
+      name,
+      group,
+      parameters: describeMembers(members),
+      ...(visible === 'system.config' ? { require_system_right: visible } : {}),
+      unauthenticated_visible: visible === 'public',
+      unavailable: false,
+    }
+  })
+  return { system: { defs }, plugin: {} }
+}
+
+function checkSection(name: SectionName, wire: unknown, stored: Record<string, unknown>): Record<string, unknown> {
+  const section = sections[name]
+  const path = [...root, name].join('/')
+  const field: Field<unknown> = section.field
+  const checked = field.check(wire, path, stored) as Record<string, unknown>
+  const rule =
+    'rule' in section ? (section.rule as (values: unknown) => { path: string; expected: string } | null) : null
+  const broken = rule?.(field.read(checked))
+  if (broken) throw wrong(path + broken.path, broken.expected)
+  return checked
+}
+
+function sectionsOf(body: unknown): Record<string, unknown> {
+  const document = only(body, ['system', 'plugin'], '')
+  const plugins = document.plugin === undefined ? {} : only(document.plugin, [], 'plugin/')
+  void plugins
+  const system = document.system === undefined ? {} : only(document.system, ['config'], 'system/')
+  if (system.config === undefined) return {}
+  if (!isRecord(system.config)) throw wrong('system/config', 'an object')
+  return system.config
+}
+
+/** The members of an object that may have no others. */
+function only(value: unknown, names: readonly string[], prefix: string): Record<string, unknown> {
+  if (!isRecord(value)) throw wrong(prefix === '' ? '/' : prefix.slice(0, -1), 'an object')
+  const unknown = Object.keys(value).find((name) => !names.includes(name))
+  if (unknown !== undefined) throw doesNotExist(prefix + unknown)
+  return value
+}
+
+function knownSection(name: string): SectionName {
+  if (!isSectionName(name)) throw doesNotExist([...root, name].join('/'))
+  return name
+}
+
+function doesNotExist(path: string): AppError {
+  return badRequest(`${path} does not exist`, { path })
+}
+
+function assertMembers(name: SectionName, members: Path, path: Path): void {
+  let field: Field<unknown> | undefined = sections[name].field
+  for (const member of members) {
+    field = field?.members && Object.hasOwn(field.members, member) ? field.members[member] : undefined
+    if (!field) throw pathNotFound(path)
+  }
+}
+
+/** The stored form of a field after setting `value` at `members` below it. */
+function patched(field: Field<unknown>, stored: unknown, members: Path, value: unknown, path: Path): unknown {
+  const before = isRecord(stored) ? stored : {}
+  const [member, ...rest] = members
+  if (member !== undefined) {
+    const inner = field.members?.[member]
+    if (!inner) throw pathNotFound([...path, ...members])
+    return { ...before, [member]: patched(inner, before[member], rest, value, [...path, member]) }
+  }
+  if (!field.members || value === null) return value
+  if (!isRecord(value)) throw wrong(path.join('/'), 'an object')
+  const merged: Record<string, unknown> = { ...before }
+  for (const [name, given] of Object.entries(value)) {
+    const inner = Object.hasOwn(field.members, name) ? field.members[name] : undefined
+    if (!inner) throw doesNotExist([...path, name].join('/'))
+    merged[name] = patched(inner, before[name], [], given, [...path, name])
+  }
+  return merged
+}
+
+function without(stored: unknown, members: Path): unknown {
+  const [member, ...rest] = members
+  if (member === undefined) return {}
+  if (!isRecord(stored) || stored[member] === undefined) return stored
+  if (rest.length === 0) return Object.fromEntries(Object.entries(stored).filter(([name]) => name !== member))
+  return { ...stored, [member]: without(stored[member], rest) }
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null) {
+    for (const member of Object.values(value)) deepFreeze(member)
+    Object.freeze(value)
+  }
+  return value
+}

@@ -1,0 +1,314 @@
+import { type AppError, badRequest } from '../platform/errors.ts'
+import { assertStorable } from '../platform/text.ts'
+
+/**
+ * The kinds of values of the base configuration. A *wire* value is what clients send and the database keeps; a *value*
+ * is what the code works with (a duration `24h` is 86400).
+ */
+export interface Field<Value> {
+  /** Which control a form shows. */
+  readonly type: string
+  /** Wire form. */
+  readonly default: unknown
+  /** The form's description beside type, default and position. */
+  readonly more: Readonly<Record<string, unknown>>
+  /**
+   * Checks a wire value that is to replace `stored` and returns what to keep.
+   * @throws {AppError} `ServerGeneric` with `parameters.path`.
+   */
+  check(wire: unknown, path: string, stored: unknown): unknown
+  /** The checked wire value as the code sees it. */
+  read(wire: unknown): Value
+  /** The wire value as clients see it: without secrets. */
+  show(wire: unknown): unknown
+  /** Rows of a table must say it. */
+  readonly required?: boolean
+  /** Members of a form: a path can go on into them. */
+  readonly members?: Readonly<Record<string, Field<unknown>>>
+}
+
+export type ValueOf<F> = F extends Field<infer Value> ? Value : never
+export type Members = Readonly<Record<string, Field<unknown>>>
+export type ValuesOf<M extends Members> = { readonly [K in keyof M]: ValueOf<M[K]> }
+
+/** Text per language; any language, since data languages are configured. */
+export type Localized = Readonly<Record<string, string>>
+
+export function wrong(path: string, expected: string): AppError {
+  return badRequest(`${path} must be ${expected}`, { path, expected })
+}
+
+interface Plain<Value> {
+  type: string
+  default: unknown
+  more?: Record<string, unknown>
+  required?: boolean
+  check: (wire: unknown, path: string) => unknown
+  read?: (wire: unknown) => Value
+}
+
+function plain<Value>({ default: fallback, more = {}, read, ...rest }: Plain<Value>): Field<Value> {
+  return { ...rest, default: fallback, more, read: read ?? ((wire) => wire as Value), show: (wire) => wire }
+}
+
+export function bool(fallback: boolean): Field<boolean> {
+  return plain({
+    type: 'bool',
+    default: fallback,
+    check: (wire, path) => {
+      if (typeof wire !== 'boolean') throw wrong(path, 'true or false')
+      return wire
+    },
+  })
+}
+
+export function int(fallback: number, { min = 0, max = 2 ** 31 - 1 } = {}): Field<number> {
+  return plain({
+    type: 'int',
+    default: fallback,
+    more: { min, max },
+    check: (wire, path) => {
+      if (!Number.isSafeInteger(wire) || (wire as number) < min || (wire as number) > max) {
+        throw wrong(path, `a whole number from ${min} to ${max}`)
+      }
+      return wire
+    },
+  })
+}
+
+interface TextOptions {
+  type?: string
+  maxLength?: number
+  required?: boolean
+  /** Further rule: says what is expected when the text does not fit. */
+  rule?: (text: string) => string | null
+}
+
+export function text(fallback = '', options: TextOptions = {}): Field<string> {
+  const { type = 'text', maxLength = 10_000, required = false, rule } = options
+  return plain({
+    type,
+    default: fallback,
+    required,
+    check: (wire, path) => {
+      if (typeof wire !== 'string') throw wrong(path, 'text')
+      assertStorable(wire, path)
+      if (wire.length > maxLength) throw wrong(path, `at most ${maxLength} characters long`)
+      if (required && wire === '') throw wrong(path, 'given')
+      const expected = wire === '' ? null : (rule?.(wire) ?? null)
+      if (expected !== null) throw wrong(path, expected)
+      return wire
+    },
+  })
+}
+
+export function select<const Option extends string>(options: readonly Option[], fallback: Option): Field<Option> {
+  return plain({
+    type: 'select',
+    default: fallback,
+    more: { options },
+    check: (wire, path) => {
+      if (!options.includes(wire as Option)) throw wrong(path, `one of ${options.join(', ')}`)
+      return wire
+    },
+  })
+}
+
+interface ListOptions<Choice extends string> {
+  choices: readonly Choice[]
+  /** The order means something: forms let people sort. */
+  sorted?: boolean
+  required?: boolean
+}
+
+export function list<const Choice extends string>(
+  fallback: readonly Choice[],
+  { choices, sorted = false, required = false }: ListOptions<Choice>,
+): Field<readonly Choice[]> {
+  return plain({
+    type: sorted ? 'string-list-sort' : 'string-list',
+    default: fallback,
+    more: { choices },
+    check: (wire, path) => {
+      if (!Array.isArray(wire)) throw wrong(path, 'a list')
+      wire.forEach((item, index) => {
+        if (!choices.includes(item)) throw wrong(`${path}/${index}`, `one of ${choices.join(', ')}`)
+      })
+      if (required && wire.length === 0) throw wrong(path, 'a list of at least one')
+      return [...new Set(wire)]
+    },
+  })
+}
+
+export function localized(): Field<Localized> {
+  return plain({
+    type: 'text-loca',
+    default: {},
+    check: (wire, path) => {
+      const members = objectOf(wire, path)
+      for (const [language, value] of Object.entries(members)) {
+        if (value !== null && typeof value !== 'string') throw wrong(`${path}/${language}`, 'text')
+      }
+      assertStorable(members, path)
+      return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null && value !== ''))
+    },
+  })
+}
+
+/** A span of time such as `24h`, `90m`, `1h30m` or `30d` (days of 24 hours); the code sees seconds. */
+export function duration(fallback: string, { min = 1, max = 10 * 365 * 86_400 } = {}): Field<number> {
+  return plain({
+    type: 'text',
+    default: fallback,
+    check: (wire, path) => {
+      const seconds = typeof wire === 'string' ? parseDuration(wire) : null
+      if (seconds === null) throw wrong(path, 'a duration such as 24h or 1h30m')
+      if (seconds < min || seconds > max) throw wrong(path, `between ${min}s and ${Math.floor(max / 86_400)}d`)
+      return wire
+    },
+    read: (wire) => parseDuration(wire as string) ?? 0,
+  })
+}
+
+const unitSeconds = { d: 86_400, h: 3600, m: 60, s: 1 } as const
+
+function parseDuration(wire: string): number | null {
+  const match = /^(?:(\d{1,9})d)?(?:(\d{1,9})h)?(?:(\d{1,9})m)?(?:(\d{1,9})s)?$/.exec(wire.replaceAll(' ', ''))
+  if (!match || wire.trim() === '') return null
+  return (['d', 'h', 'm', 's'] as const).reduce(
+    (sum, unit, index) => sum + Number(match[index + 1] ?? 0) * unitSeconds[unit],
+    0,
+  )
+}
+
+/**
+ * A text that is never given back. Clients see `true` where there is one; sending `true` or nothing keeps it, a text
+ * replaces it, and `""`, `"-"`, `false` or `null` remove it.
+ */
+export function secret(rule?: (text: string) => string | null): Field<string> {
+  const inner = text('', { maxLength: 1000, ...(rule ? { rule } : {}) })
+  return {
+    type: 'secret',
+    default: '',
+    more: {},
+    check: (wire, path, stored) => {
+      if (wire === undefined || wire === true) return typeof stored === 'string' ? stored : ''
+      if (wire === false || wire === null || wire === '-') return ''
+      return inner.check(wire, path, stored)
+    },
+    read: (wire) => (typeof wire === 'string' ? wire : ''),
+    show: (wire) => typeof wire === 'string' && wire !== '',
+  }
+}
+
+/** Named members, all of them always there. */
+export function form<const M extends Members>(members: M, type = 'form'): Field<ValuesOf<M>> {
+  const entries = Object.entries(members)
+  return {
+    type,
+    default: mapped(entries, ([, member]) => member.default),
+    more: { parameters: describeMembers(members) },
+    members,
+    check: (wire, path, stored) => {
+      const given = objectOf(wire, path)
+      for (const name of Object.keys(given)) {
+        if (!Object.hasOwn(members, name))
+          throw badRequest(`${path}/${name} does not exist`, { path: `${path}/${name}` })
+      }
+      const before = isRecord(stored) ? stored : {}
+      const kept: Record<string, unknown> = {}
+      for (const [name, member] of entries) {
+        const value = checkMember(member, given[name], `${path}/${name}`, before[name])
+        if (value !== undefined) kept[name] = value
+      }
+      return kept
+    },
+    read: (wire) => mapped(entries, ([name, member]) => member.read(effective(member, wire, name))) as ValuesOf<M>,
+    show: (wire) => mapped(entries, ([name, member]) => member.show(effective(member, wire, name))),
+  }
+}
+
+/** Absent and `null` mean "the default", which is not stored. Secrets decide themselves. */
+function checkMember(member: Field<unknown>, wire: unknown, path: string, stored: unknown): unknown {
+  if (member.type === 'secret') return member.check(wire, path, stored) || undefined
+  if (member.members && (wire === undefined || wire === null)) return member.check({}, path, stored)
+  if (member.required && (wire === undefined || wire === null)) throw wrong(path, 'given')
+  return wire === undefined || wire === null ? undefined : member.check(wire, path, stored)
+}
+
+function effective(member: Field<unknown>, wire: unknown, name: string): unknown {
+  const given = isRecord(wire) && Object.hasOwn(wire, name) ? wire[name] : undefined
+  return given === undefined || given === null ? member.default : given
+}
+
+interface TableOptions {
+  default?: readonly unknown[]
+  /** Member whose value may stand in one row only; the secrets of a row are kept by it. */
+  key?: string
+  required?: boolean
+  maxRows?: number
+}
+
+/** Any number of rows of the same members. */
+export function table<const M extends Members>(
+  members: M,
+  { default: fallback = [], key, required = false, maxRows = 1000 }: TableOptions = {},
+): Field<readonly ValuesOf<M>[]> {
+  const row = form(members)
+  const rowsOf = (wire: unknown): unknown[] => (Array.isArray(wire) ? wire : [])
+  return {
+    type: 'table',
+    default: fallback,
+    more: { fields: Object.values(describeMembers(members)) },
+    check: (wire, path, stored) => {
+      if (!Array.isArray(wire)) throw wrong(path, 'a list')
+      if (wire.length > maxRows) throw wrong(path, `a list of at most ${maxRows} rows`)
+      if (required && wire.length === 0) throw wrong(path, 'a list of at least one row')
+      const before = new Map(rowsOf(stored).map((old) => [key && isRecord(old) ? old[key] : undefined, old]))
+      const rows = wire.map((item, index) => {
+        const old = key !== undefined && isRecord(item) ? before.get(item[key]) : undefined
+        return row.check(item, `${path}/${index}`, old) as Record<string, unknown>
+      })
+      if (key !== undefined) assertUnique(rows, key, path)
+      return rows
+    },
+    read: (wire) => rowsOf(wire).map((item) => row.read(item)),
+    show: (wire) => rowsOf(wire).map((item) => row.show(item)),
+  }
+}
+
+function assertUnique(rows: readonly Record<string, unknown>[], key: string, path: string): void {
+  const seen = new Set<unknown>()
+  rows.forEach((row, index) => {
+    const value = row[key]
+    if (value === undefined || value === '') throw wrong(`${path}/${index}/${key}`, 'given')
+    if (seen.has(value)) throw wrong(`${path}/${index}/${key}`, `unique: ${String(value)} stands there twice`)
+    seen.add(value)
+  })
+}
+
+/** Description of members for forms (`GET /config/list`). */
+export function describeMembers(members: Members): Record<string, Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(members).map(([name, field], position) => [
+      name,
+      { name, position, type: field.type, default: field.show(field.default), ...field.more },
+    ]),
+  )
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function objectOf(wire: unknown, path: string): Record<string, unknown> {
+  if (!isRecord(wire)) throw wrong(path, 'an object')
+  return wire
+}
+
+function mapped<T>(
+  entries: readonly [string, Field<unknown>][],
+  of: (entry: [string, Field<unknown>]) => T,
+): Record<string, T> {
+  return Object.fromEntries(entries.map((entry) => [entry[0], of(entry)]))
+}

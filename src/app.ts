@@ -22,6 +22,7 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
     log,
     bodyLimit: config.bodyLimit,
     corsOrigins: config.corsOrigins,
+    trustedProxies: config.trustedProxies,
     readOnly: () => config.readOnly,
     authenticate: async () => null,
   })

@@ -1,13 +1,21 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import compress from '@fastify/compress'
 import cors from '@fastify/cors'
 import formbody from '@fastify/formbody'
 import helmet from '@fastify/helmet'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, type RawServerDefault } from 'fastify'
+import Fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+  type RawServerDefault,
+} from 'fastify'
 import type { Logger } from 'pino'
 import type { Actor } from './actor.ts'
 import { AppError, badRequest, errorBody } from './errors.ts'
+import { type Traffic, trackTraffic } from './traffic.ts'
 
 /**
  * What a route needs from its caller, declared beside its path in `config` and enforced here by one hook:
@@ -27,6 +35,10 @@ declare module 'fastify' {
   interface FastifyRequest {
     actor: Actor | null
   }
+  interface FastifyInstance {
+    /** Requests in flight; `drain` it before `close`. */
+    readonly traffic: Traffic
+  }
 }
 
 export type HttpApp = FastifyInstance<RawServerDefault, IncomingMessage, ServerResponse, Logger, TypeBoxTypeProvider>
@@ -36,6 +48,8 @@ export interface HttpOptions {
   /** Largest request body in bytes (LIM-012). */
   bodyLimit: number
   corsOrigins: readonly string[]
+  /** Proxies whose `X-Forwarded-*` headers are believed. */
+  trustedProxies: readonly string[]
   readOnly: () => boolean
   /** Resolves the caller; `null` when no token was sent; throws `InvalidToken` when it was rejected. */
   authenticate: (request: FastifyRequest) => Promise<Actor | null>
@@ -51,16 +65,23 @@ export function actorOf(request: FastifyRequest): Actor {
 export async function createHttp(options: HttpOptions): Promise<HttpApp> {
   const app: HttpApp = Fastify({
     loggerInstance: options.log,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
     bodyLimit: options.bodyLimit,
     routerOptions: { maxParamLength: 4096 },
-    trustProxy: true,
-    requestIdHeader: 'x-request-id',
+    trustProxy: [...options.trustedProxies],
     genReqId: (request) => acceptedRequestId(request.headers['x-request-id']) ?? crypto.randomUUID(),
     ajv: { customOptions: { removeAdditional: false, coerceTypes: false, useDefaults: true, allErrors: false } },
-    return503OnClosing: true,
     forceCloseConnections: 'idle',
+    frameworkErrors: (error, request, reply) => {
+      reply.header('X-Request-Id', request.id)
+      sendError(error, request, reply as FastifyReply)
+    },
+    clientErrorHandler: answerBrokenRequest,
+    // GET /search carries a whole search request in its query.
+    http: { maxHeaderSize: 64 * 1024 },
   })
+  const traffic = trackTraffic(app.server)
+  app.decorate('traffic', traffic)
   await validators(app)
   await app.register(helmet, {
     contentSecurityPolicy: { directives: { defaultSrc: ["'self'"], upgradeInsecureRequests: null } },
@@ -77,6 +98,9 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
   app.decorateRequest('actor', null)
   app.addHook('onRequest', async (request, reply) => {
     reply.header('X-Request-Id', request.id)
+    if (!traffic.stopping) return
+    reply.header('Connection', 'close')
+    throw new AppError('ServiceUnavailable')
   })
   app.addHook('onRequest', accessHook(options))
   app.addHook('onSend', cacheHeaders)
@@ -160,6 +184,29 @@ function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply)
   if (known.status >= 500) request.log.error({ err: error }, 'request failed')
   if (request.routeOptions.config?.oauthErrors) return reply.status(known.status).send(oauthBody(known))
   return reply.status(known.status).send(errorBody(known, request.id))
+}
+
+/** What is not HTTP, or too large a head, never becomes a request; it gets the envelope all the same. */
+function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy()
+    return
+  }
+  const [status, reason, message] = brokenRequest(error.code)
+  const body = JSON.stringify({ ...errorBody(badRequest(message)), statuscode: status })
+  const head = [
+    `HTTP/1.1 ${status} ${reason}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+  ]
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+}
+
+function brokenRequest(code: string | undefined): [number, string, string] {
+  if (code === 'HPE_HEADER_OVERFLOW') return [431, 'Request Header Fields Too Large', 'The request head is too large.']
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return [408, 'Request Timeout', 'The request took too long to arrive.']
+  return [400, 'Bad Request', 'The request is not HTTP.']
 }
 
 function oauthBody(error: AppError): { error: string; error_description: string; code: string } {

@@ -38,8 +38,8 @@ create table tag (
   constraint tag_shortname_key unique (shortname) deferrable initially deferred
 );
 
--- Workflow transitions: global ones (no scope), of a pool, or of an object type. `settings` holds the wire form
--- without `_id`, `_version` and position (transitions/model.ts).
+-- Workflow transitions: global ones (no scope), of a pool, or of an object type. `settings` is
+-- TransitionSettings of transitions/model.ts.
 create sequence transition_id_seq as int;
 create table transition (
   id int not null default nextval('transition_id_seq'),

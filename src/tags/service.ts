@@ -6,9 +6,11 @@ import type { Logger } from 'pino'
 import type { EventLog, NewEvent } from '../events/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Bus } from '../platform/bus.ts'
-import type { Db, Tx } from '../platform/db.ts'
+import type { Db, Queryable, Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
+import { requireSystemRight } from '../platform/system-right.ts'
 import { confirmTask, type Task } from '../platform/tasks.ts'
+import { assertStorable } from '../platform/text.ts'
 import { checkTags, type TagCheck } from './check.ts'
 import { compareDocument, type DocumentChange } from './document.ts'
 import { createSnapshot, type TagGroup, type TagSnapshot } from './model.ts'
@@ -63,6 +65,9 @@ export async function createTagService({ db, bus, events, log, uses }: TagServic
     /** All tags by id, with their groups: the committed state, in memory. */
     snapshot: (): TagSnapshot => snapshot,
 
+    /** Those of the ids that are tags, as the caller's transaction sees it; they cannot be deleted until it ends. */
+    existing: (from: Queryable, ids: readonly number[]): Promise<ReadonlySet<number>> => store.existingIds(from, ids),
+
     /** The tags that an object gets from a save; see `checkTags`. */
     check: (check: TagCheck): number[] => checkTags(snapshot, check),
 
@@ -72,6 +77,7 @@ export async function createTagService({ db, bus, events, log, uses }: TagServic
      */
     async save(actor: Actor, body: readonly TagGroupBody[], { removeTags = false } = {}): Promise<SaveResult> {
       requireTagManager(actor)
+      assertStorable(body, 'body')
       const tasks = await db.transaction(async (tx) => {
         await store.lockTags(tx)
         const change = compareDocument(body, await store.loadGroups(tx))
@@ -97,8 +103,7 @@ export async function createTagService({ db, bus, events, log, uses }: TagServic
 
 /** @throws {AppError} `SystemRightRequired` */
 export function requireTagManager(actor: Actor): void {
-  if (actor.isRoot || actor.systemRights.has('system.tagmanager')) return
-  throw new AppError('SystemRightRequired', { right: 'system.tagmanager' })
+  requireSystemRight(actor, 'system.tagmanager')
 }
 
 /** Refuses the deletion, undoes the uses, or returns what has to be confirmed first. */

@@ -64,6 +64,14 @@ function toTag(row: TagRow, groupType: TagGroupType): TagGroup['tags'][number] {
   }
 }
 
+/** Those of the ids that exist; a share lock keeps them until the transaction ends. */
+export async function existingIds(from: Queryable, ids: readonly number[]): Promise<ReadonlySet<number>> {
+  const { rows } = await from.query<{ id: number }>('select id from tag where id = any($1::bigint[]) for key share', [
+    ids,
+  ])
+  return new Set(rows.map((row) => row.id))
+}
+
 /** Draws ids for new groups or tags. */
 export async function drawIds(tx: Queryable, of: 'tag_group' | 'tag', count: number): Promise<number[]> {
   if (count === 0) return []

@@ -1,0 +1,204 @@
+import type { Actor } from '../platform/actor.ts'
+import type { Person, Principal } from '../rights/service.ts'
+import { matchesTagFilter, type TagSnapshot, withTag } from '../tags/service.ts'
+import { type Action, isExit, type Operation, type RemoteAction, type Transition, verdictOf } from './model.ts'
+
+/** What starts the evaluation: a save or delete, or one transition run by somebody or for an event. */
+export type PlanTrigger =
+  | { readonly kind: 'save' }
+  | { readonly kind: 'manual'; readonly transitionId: number }
+  | { readonly kind: 'event'; readonly transitionId: number }
+
+/** One object of a change, as it would be stored. `key` is the caller's own name for it, unique in the request. */
+export interface PlanObject {
+  readonly key: number | string
+  readonly operation: Operation
+  readonly objecttypeId: number
+  readonly poolId: number | null
+  /** null for an insert. */
+  readonly tagsBefore: readonly number[] | null
+  readonly tagsAfter: readonly number[]
+  readonly owner: Person | null
+  /** Contact of the object's pool. */
+  readonly poolContact?: Person | null
+  /** null for an insert. */
+  readonly systemObjectId: number | null
+  /** Stored version; 0 for an insert. */
+  readonly version: number
+}
+
+export interface PlanRequest {
+  readonly actor: Actor
+  readonly trigger: PlanTrigger
+  readonly objects: readonly PlanObject[]
+  /** Transitions that apply to objects of this type in this pool, in the order in which they are considered. */
+  readonly applicable: (objecttypeId: number, poolId: number | null) => readonly Transition[]
+  readonly tags: TagSnapshot
+}
+
+export interface ObjectPlan {
+  readonly object: PlanObject
+  readonly tagsAfter: readonly number[]
+  readonly owner: Person | null
+  readonly fired: readonly Transition[]
+  /** The transition that had the last word and refused the change. */
+  readonly rejectedBy: Transition | null
+  /** A transition that was to be run does not fit the object. */
+  readonly inapplicable: boolean
+}
+
+/** One remote action with all objects for which its transition fired. */
+export interface Effect {
+  readonly transition: Transition
+  /** Position in the transition's list. */
+  readonly index: number
+  readonly action: RemoteAction
+  readonly objects: readonly PlanObject[]
+}
+
+export interface Plan {
+  readonly actor: Actor
+  readonly trigger: PlanTrigger
+  readonly objects: readonly ObjectPlan[]
+  /** To be queued with the change. */
+  readonly effects: readonly Effect[]
+  /** Of rejecting transitions: to be queued when the change was refused. */
+  readonly rejectionEffects: readonly Effect[]
+  /** Fired transitions that ask first, with the objects concerned. */
+  readonly confirmations: readonly { readonly transition: Transition; readonly objects: readonly ObjectPlan[] }[]
+}
+
+/**
+ * What the transitions make of a change. Pure: the same request gives the same plan, and nothing is done yet. Each
+ * transition is considered once per object, in order, and sees the tags as the ones before it left them.
+ */
+export function planTransitions(request: PlanRequest): Plan {
+  const objects = request.objects.map((object) => planObject(request, object))
+  const accepted = objects.filter((plan) => plan.rejectedBy === null)
+  return {
+    actor: request.actor,
+    trigger: request.trigger,
+    objects,
+    effects: collectEffects(accepted, () => true),
+    rejectionEffects: collectEffects(
+      objects.filter((plan) => plan.rejectedBy !== null),
+      (transition) => verdictOf(transition.type) === 'reject',
+    ),
+    confirmations: collectConfirmations(accepted),
+  }
+}
+
+function planObject(request: PlanRequest, object: PlanObject): ObjectPlan {
+  let state: State = { tags: object.tagsAfter, owner: object.owner }
+  const fired: Transition[] = []
+  let rejectedBy: Transition | null = null
+  let ran = request.trigger.kind === 'save'
+  for (const transition of candidates(request, object)) {
+    const chosen = isChosen(request.trigger, transition)
+    const next = fire(request, object, transition, state, chosen)
+    if (next === null) {
+      if (chosen) break
+      continue
+    }
+    if (chosen) ran = true
+    state = next
+    fired.push(transition)
+    const verdict = verdictOf(transition.type)
+    if (verdict !== null) rejectedBy = verdict === 'reject' ? transition : null
+    if (isExit(transition.type)) break
+  }
+  return { object, tagsAfter: state.tags, owner: state.owner, fired, rejectedBy, inapplicable: !ran }
+}
+
+interface State {
+  readonly tags: readonly number[]
+  readonly owner: Person | null
+}
+
+/** The chosen transition first; what somebody runs is an update, so the automatic ones follow. */
+function candidates({ trigger, applicable }: PlanRequest, object: PlanObject): Transition[] {
+  const all = applicable(object.objecttypeId, object.poolId)
+  const chosen = all.filter((transition) => isChosen(trigger, transition))
+  if (trigger.kind === 'event') return chosen
+  return [...chosen, ...all.filter((transition) => transition.trigger === 'automatic')]
+}
+
+function isChosen(trigger: PlanTrigger, transition: Transition): boolean {
+  return trigger.kind !== 'save' && transition.trigger === trigger.kind && transition.id === trigger.transitionId
+}
+
+/** The state after the transition's actions; null when it does not fire. */
+function fire(
+  { actor, tags, trigger }: PlanRequest,
+  object: PlanObject,
+  transition: Transition,
+  state: State,
+  chosen: boolean,
+): State | null {
+  if (!chosen && !transition.operations.includes(object.operation)) return null
+  if (transition.objecttypeIds.length > 0 && !transition.objecttypeIds.includes(object.objecttypeId)) return null
+  if (trigger.kind !== 'event' && !concerns(transition, actor, object)) return null
+  const change = { before: object.tagsBefore, after: state.tags }
+  if (!matchesTagFilter(transition.before, change, 'before')) return null
+  const next = transition.actions.reduce((current, action) => applyAction(tags, current, action), state)
+  // A transition that is run brings about the state that it asks for; one that is considered finds it.
+  const reached = trigger.kind === 'manual' && chosen ? { before: object.tagsBefore, after: next.tags } : change
+  return matchesTagFilter(transition.after, reached, 'after') ? next : null
+}
+
+function applyAction(snapshot: TagSnapshot, state: State, action: Action): State {
+  if (action.type === 'change_owner') return { ...state, owner: action.owner }
+  if (action.type !== 'set_tags') return state
+  const tags = action.tags.reduce<readonly number[]>(
+    (current, { id, set }) => (set ? withTag(snapshot, current, id) : current.filter((other) => other !== id)),
+    state.tags,
+  )
+  return { ...state, tags }
+}
+
+function concerns({ who, whoNot }: Transition, actor: Actor, object: PlanObject): boolean {
+  if (who.length === 0) return true
+  return who.some((principal) => isPrincipal(principal, actor, object)) !== whoNot
+}
+
+function isPrincipal(principal: Principal, actor: Actor, object: PlanObject): boolean {
+  if (principal === 'owner') return isPerson(object.owner, actor)
+  if (principal === 'contact') return isPerson(object.poolContact ?? null, actor)
+  return isPerson(principal, actor)
+}
+
+function isPerson(person: Person | null, actor: Actor): boolean {
+  if (person === null) return false
+  const id = Number(person.slice(1))
+  return person.startsWith('u') ? id === actor.userId : actor.groupIds.includes(id)
+}
+
+function collectEffects(plans: readonly ObjectPlan[], wanted: (transition: Transition) => boolean): Effect[] {
+  const effects = new Map<string, Effect & { objects: PlanObject[] }>()
+  for (const { object, fired } of plans) {
+    for (const transition of fired) {
+      if (!wanted(transition)) continue
+      transition.actions.forEach((action, index) => {
+        if (action.type !== 'email' && action.type !== 'webhook') return
+        const key = `${transition.id}:${index}`
+        const effect = effects.get(key) ?? { transition, index, action, objects: [] }
+        effect.objects.push(object)
+        effects.set(key, effect)
+      })
+    }
+  }
+  return [...effects.values()]
+}
+
+function collectConfirmations(plans: readonly ObjectPlan[]) {
+  const asked = new Map<number, { transition: Transition; objects: ObjectPlan[] }>()
+  for (const plan of plans) {
+    for (const transition of plan.fired) {
+      if (verdictOf(transition.type) === 'reject' || Object.keys(transition.confirm).length === 0) continue
+      const entry = asked.get(transition.id) ?? { transition, objects: [] }
+      entry.objects.push(plan)
+      asked.set(transition.id, entry)
+    }
+  }
+  return [...asked.values()]
+}

@@ -1,0 +1,81 @@
+/**
+ * A *transition* is a step of a workflow: when it concerns a change of an object and its conditions fit, it *fires*,
+ * and its *actions* run in order. See docs/workflow.md for the meaning of every part.
+ */
+import type { Localized } from '../datamodel/model.ts'
+import type { Person, Principal } from '../rights/service.ts'
+import type { TagFilter } from '../tags/service.ts'
+
+/** What firing means for the save: see `verdict` and `isExit`. */
+export const transitionTypes = ['process', 'resolve', 'reject', 'exit_resolve', 'exit_reject'] as const
+export type TransitionType = (typeof transitionTypes)[number]
+
+/** `automatic`: considered in every save; `manual`: run by somebody; `event`: run for entries of the event log. */
+export const transitionTriggers = ['automatic', 'manual', 'event'] as const
+export type TransitionTrigger = (typeof transitionTriggers)[number]
+
+export const operations = ['INSERT', 'UPDATE', 'DELETE'] as const
+export type Operation = (typeof operations)[number]
+
+export type Action =
+  | { readonly type: 'set_tags'; readonly tags: readonly { readonly id: number; readonly set: boolean }[] }
+  | { readonly type: 'change_owner'; readonly owner: Person }
+  | {
+      readonly type: 'email'
+      readonly subject: Localized
+      readonly message: Localized
+      readonly batchable: boolean
+      /** `owner` and `contact` are those of each object. */
+      readonly recipients: readonly Principal[]
+    }
+  | { readonly type: 'webhook'; readonly name: string }
+
+/** Actions that work outside the database, after the commit. */
+export type RemoteAction = Extract<Action, { type: 'email' | 'webhook' }>
+
+/** Where a transition stands: it applies below. */
+export type TransitionScope =
+  | { readonly kind: 'global' }
+  | { readonly kind: 'pool'; readonly id: number }
+  | { readonly kind: 'objecttype'; readonly id: number }
+
+/** As stored in `transition.settings`. */
+export interface TransitionSettings {
+  readonly type: TransitionType
+  readonly trigger: TransitionTrigger
+  /** Of automatic transitions; none: it never fires. */
+  readonly operations: readonly Operation[]
+  /** Of event transitions: types of the event log. */
+  readonly eventTypes: readonly string[]
+  /** For administrators. */
+  readonly comment: string
+  /** Shown before it runs; of a rejecting transition: shown as the reason. Empty: nobody is asked. */
+  readonly confirm: Localized
+  /** Private pools and object types take it over all the same. */
+  readonly sticky: boolean
+  /** Who runs into it; empty: everybody. With `whoNot` everybody else. */
+  readonly who: readonly Principal[]
+  readonly whoNot: boolean
+  /** Empty: all object types. */
+  readonly objecttypeIds: readonly number[]
+  readonly before: TagFilter | null
+  readonly after: TagFilter | null
+  readonly actions: readonly Action[]
+}
+
+export interface Transition extends TransitionSettings {
+  readonly id: number
+  readonly version: number
+  readonly scope: TransitionScope
+}
+
+/** What firing says about the save; null: nothing. The last word counts. */
+export function verdictOf(type: TransitionType): 'accept' | 'reject' | null {
+  if (type === 'process') return null
+  return type === 'reject' || type === 'exit_reject' ? 'reject' : 'accept'
+}
+
+/** Whether the transitions after it are left out. */
+export function isExit(type: TransitionType): boolean {
+  return type === 'exit_resolve' || type === 'exit_reject'
+}

@@ -33,8 +33,10 @@ export interface Constraints {
   readonly notNull: boolean
   /** Compiled `check_regexp`; linear-time engine or bounded, never a catastrophic one. */
   readonly regexp: { readonly source: string; readonly flags: string; readonly test: (text: string) => boolean } | null
-  /** `check`: comma-free list of allowed values is not a thing here; kept as the expression text. */
+  /** `check`: the expression text (`value > 0 and value < 10`, see check.ts). */
   readonly check: string | null
+  /** `check` compiled: whether a stored value (null: no value) satisfies it. Null when there is no `check`. */
+  readonly checkTest: ((value: unknown) => boolean) | null
   readonly rangeLower: unknown
   readonly rangeUpper: unknown
   readonly rangeLowerOpen: boolean
@@ -79,11 +81,16 @@ export interface UniqueKey {
   readonly withUplink: boolean
 }
 
-/** One pair of link columns of a nested table (or the uplink and a link) that are kept in step on both sides. */
+/**
+ * A link that is kept in step on both sides: when the object A gets a link to B through `column`, B gets one to A
+ * through `opposite`. `column.target` is the object type that holds `opposite`, and the other way round.
+ */
 export interface Bidirectional {
   readonly table: Table
   /** The link column whose opposite side is maintained. */
   readonly column: Column
+  /** The link column of the opposite side; `column` itself when an object type is linked with itself. */
+  readonly opposite: Column
 }
 
 export interface Table {
@@ -209,6 +216,8 @@ export interface Mask {
   readonly name: string
   readonly table: Table
   readonly isAllFields: boolean
+  /** A mask of its own inside another one (reverse fields): it has no id (0) and cannot be named by a request. */
+  readonly isInline: boolean
   readonly isPreferred: boolean
   readonly fields: readonly MaskField[]
   readonly fieldByColumn: ReadonlyMap<string, ColumnField>

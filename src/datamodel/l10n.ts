@@ -1,0 +1,107 @@
+import type { Localized } from './model.ts'
+import type { ColumnApi, LocaApi, MaskApi, SchemaApi, SchemaTableApi } from './schema.ts'
+
+/**
+ * Localised names live in one table of keys (`/l10n/user/…`), so that a translator needs nothing but that. The keys:
+ *
+ *     schema.<table>.name                          the object type or nested table
+ *     schema.<table>.column.<column>               a column
+ *     schema.<owner>.column.<nested table>         a nested table as its owner shows it
+ *     schema.<table>.column.reverse:<table>.<id>   a reverse view, by the link column behind it
+ *     mask.<mask id>.<mask>.name                   a mask
+ */
+export function tableKey(tableName: string): string {
+  return `schema.${tableName}.name`
+}
+
+export function columnKey(tableName: string, column: ColumnApi): string {
+  if (column.kind === 'link') return `schema.${tableName}.column.${column.other_table_name_hint ?? ''}`
+  if (column.kind === 'reverse_link') {
+    const behind = column.is_hierarchical ? '_id_parent' : String(column.other_column_id ?? '')
+    return `schema.${tableName}.column.reverse:${column.other_table_name_hint ?? tableName}.${behind}`
+  }
+  return `schema.${tableName}.column.${column.name ?? ''}`
+}
+
+export function maskKey(mask: MaskApi): string {
+  return `mask.${mask.mask_id ?? 0}.${mask.name ?? ''}.name`
+}
+
+/** The texts of a key by locale; empty texts and remarks (`_comment`) are none. */
+export function localized(l10n: LocaApi, key: string): Localized {
+  const entry = Object.hasOwn(l10n, key) ? l10n[key] : undefined
+  if (!entry) return {}
+  return Object.fromEntries(Object.entries(entry).filter(([locale, text]) => text !== '' && !locale.startsWith('_')))
+}
+
+/** Name of a nested table: its own key, else what its owner calls it. */
+export function tableLocalized(l10n: LocaApi, table: SchemaTableApi): Localized {
+  const own = localized(l10n, tableKey(table.name))
+  const owner = table.owned_by?.other_table_name_hint
+  if (Object.keys(own).length > 0 || owner === undefined) return own
+  return localized(l10n, `schema.${owner}.column.${table.name}`)
+}
+
+/** The snapshot as clients see it: every column with its localised names. */
+export function withLocalizedNames(schema: SchemaApi, l10n: LocaApi): SchemaApi {
+  return {
+    ...schema,
+    tables: schema.tables.map((table) => ({
+      ...table,
+      columns: (table.columns ?? []).map((column) => ({
+        ...column,
+        name_localized: { ...localized(l10n, columnKey(table.name, column)) },
+      })),
+    })),
+  }
+}
+
+/**
+ * Takes the localised names out of a posted snapshot into the table of keys, where they live; locales that the
+ * snapshot does not name stay as they are. A renamed table or column keeps its names: what stood under the old key
+ * moves to the new one.
+ */
+export function extractLocalizedNames(
+  schema: SchemaApi,
+  previous: SchemaApi,
+  l10n: LocaApi,
+): { schema: SchemaApi; l10n: LocaApi } {
+  const result: LocaApi = { ...l10n }
+  for (const [from, to] of renamedKeys(previous, schema)) {
+    const entry = result[from]
+    if (entry && !Object.hasOwn(result, to)) result[to] = entry
+  }
+  const live = new Set(keysOf(schema).values())
+  for (const key of keysOf(previous).values()) if (!live.has(key)) delete result[key]
+  const tables = schema.tables.map((table) => ({
+    ...table,
+    columns: (table.columns ?? []).map(({ name_localized, ...column }) => {
+      if (name_localized && Object.keys(name_localized).length > 0) {
+        const key = columnKey(table.name, column)
+        result[key] = { ...result[key], ...name_localized }
+      }
+      return column
+    }),
+  }))
+  return { schema: { ...schema, tables }, l10n: result }
+}
+
+/** Keys of everything in a snapshot, by what stays the same when a name changes. */
+function keysOf(schema: SchemaApi): Map<string, string> {
+  const keys = new Map<string, string>()
+  for (const table of schema.tables) {
+    keys.set(`t${table.table_id}`, tableKey(table.name))
+    for (const column of table.columns ?? []) keys.set(`c${column.column_id}`, columnKey(table.name, column))
+  }
+  return keys
+}
+
+function renamedKeys(previous: SchemaApi, next: SchemaApi): [from: string, to: string][] {
+  const before = keysOf(previous)
+  const renamed: [string, string][] = []
+  for (const [identity, key] of keysOf(next)) {
+    const old = before.get(identity)
+    if (old !== undefined && old !== key) renamed.push([old, key])
+  }
+  return renamed
+}

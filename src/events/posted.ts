@@ -1,5 +1,6 @@
 import type { Actor } from '../platform/actor.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
+import { assertStorable } from '../platform/text.ts'
 import type { ResolvedEvent } from './log.ts'
 import { builtInType, type EventTypeDefinition, openGroups } from './types.ts'
 
@@ -62,7 +63,7 @@ function allowedType(name: string, { skipConstraints, pluginType }: PostRules): 
 
 function fields(body: Record<string, unknown>, place: string, { skipConstraints }: PostRules) {
   const info = body.info === undefined || body.info === null ? undefined : asRecord(body.info, `${place}.event.info`)
-  if (info) storable(info, `${place}.event.info`)
+  if (info) assertStorable(info, `${place}.event.info`)
   return {
     basetype: textField(body, 'basetype', place),
     schema: textField(body, 'schema', place),
@@ -115,7 +116,7 @@ function textField(record: Record<string, unknown>, key: string, place: string):
   const value = record[key]
   if (value === undefined || value === null) return undefined
   if (typeof value !== 'string') throw wrong(`${place}.${key}`, 'must be text', value)
-  storable(value, `${place}.${key}`)
+  assertStorable(value, `${place}.${key}`)
   return value
 }
 
@@ -126,21 +127,6 @@ function idField(record: Record<string, unknown>, key: string, place: string): n
     throw wrong(`${place}.${key}`, 'must be an integer from 0 to 2^53-1', value)
   }
   return value as number
-}
-
-/** NUL and lone surrogates are JSON, but no text that PostgreSQL can store. */
-function storable(value: unknown, place: string): void {
-  if (typeof value === 'string') {
-    if (value.includes('\0') || !value.isWellFormed())
-      throw wrong(place, 'has a character that cannot be stored', undefined)
-  } else if (Array.isArray(value)) {
-    for (const item of value) storable(item, place)
-  } else if (typeof value === 'object' && value !== null) {
-    for (const [key, item] of Object.entries(value)) {
-      storable(key, place)
-      storable(item, `${place}.${key}`)
-    }
-  }
 }
 
 function wrong(place: string, reason: string, got: unknown): AppError {

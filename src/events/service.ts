@@ -7,6 +7,7 @@
 import type { Actor } from '../platform/actor.ts'
 import type { Db, Queryable } from '../platform/db.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
+import { hasSystemRight, requireSystemRight } from '../platform/system-right.ts'
 import type { EventFilter, SortKey } from './filter.ts'
 import type { EventLog, ResolvedEvent } from './log.ts'
 import { type ParsedEvent, parsePosted } from './posted.ts'
@@ -52,6 +53,7 @@ export interface EventPage extends Page {
 
 export type EventService = ReturnType<typeof createEventService>
 
+const right = 'system.api.event'
 const largestPoll = 1000
 const chunk = 500
 
@@ -78,7 +80,7 @@ export function createEventService(deps: EventServiceDeps) {
   }
 
   async function forPoller(actor: Actor, events: readonly store.StoredEvent[]): Promise<readonly store.StoredEvent[]> {
-    if (mayApi(actor, 'get')) return events
+    if (hasSystemRight(actor, right, 'get')) return events
     const ids = new Set(events.flatMap((event) => event.system_object_id ?? []))
     const readable = ids.size > 0 ? await deps.readableObjects(actor, [...ids]) : new Set<number>()
     return events.map((event) => {
@@ -97,7 +99,7 @@ export function createEventService(deps: EventServiceDeps) {
 
     /** @throws {AppError} `EventNotFound`. */
     async get(actor: Actor, id: number): Promise<EventRecord> {
-      requireApi(actor, 'get')
+      requireSystemRight(actor, right, 'get')
       const [event] = await store.eventsById(db, [id])
       if (!event) throw new AppError('EventNotFound', { _id: id })
       return render(event)
@@ -105,12 +107,12 @@ export function createEventService(deps: EventServiceDeps) {
 
     /** @throws {AppError} `EventNotFound`. */
     async remove(actor: Actor, id: number): Promise<void> {
-      requireApi(actor, 'delete')
+      requireSystemRight(actor, right, 'delete')
       if (!(await store.deleteEvent(db, id))) throw new AppError('EventNotFound', { _id: id })
     },
 
     async list(actor: Actor, filter: EventFilter, sort: readonly SortKey[], page: Page): Promise<EventPage> {
-      requireApi(actor, 'get')
+      requireSystemRight(actor, right, 'get')
       const resolved = await resolveFilter(filter)
       const count = await countEvents(db, resolved)
       const ids = await pageOfIds(db, resolved, sort, page)
@@ -119,7 +121,7 @@ export function createEventService(deps: EventServiceDeps) {
 
     /** Deletes what matches, at most `limit` (0 = all), the oldest first. No filter: the whole log (EVAPI-034). */
     async removeMatching(actor: Actor, filter: EventFilter, limit: number): Promise<number> {
-      requireApi(actor, 'delete')
+      requireSystemRight(actor, right, 'delete')
       return deleteMatching(db, await resolveFilter(filter), limit)
     },
 
@@ -146,14 +148,6 @@ export function createEventService(deps: EventServiceDeps) {
   async function readBack(tx: Queryable, ids: readonly number[]): Promise<EventRecord[]> {
     return (await store.eventsById(tx, ids)).map(render)
   }
-}
-
-function mayApi(actor: Actor, operation: 'get' | 'delete'): boolean {
-  return actor.isRoot || actor.systemRights.get('system.api.event')?.[operation] === true
-}
-
-function requireApi(actor: Actor, operation: 'get' | 'delete'): void {
-  if (!mayApi(actor, operation)) throw new AppError('SystemRightRequired', { right: `system.api.event[${operation}]` })
 }
 
 /** Ids out of comma-separated text, in chunks. */

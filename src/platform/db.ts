@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { AppError } from './errors.ts'
 
@@ -57,6 +58,9 @@ export interface DbOptions {
 /** Counts statements by name for tests and metrics; see `onStatement`. */
 export type StatementListener = (text: string) => void
 
+/** Milliseconds for which a connection is tried again. */
+const patience = 5000
+
 const statementListeners = new Set<StatementListener>()
 
 /** Calls `listener` for each statement that this process sends, until the returned function is called. */
@@ -72,19 +76,57 @@ export function openDb(options: DbOptions): Db {
     application_name: options.applicationName,
     options: `-c lock_timeout=${options.lockTimeout} -c jit=off -c timezone=UTC`,
     idleTimeoutMillis: 30_000,
+    connectionTimeoutMillis: 30_000,
+    keepAlive: true,
   })
   pool.on('error', options.onError)
+  // Without a listener of its own a connection that breaks while somebody uses it would end the process.
+  pool.on('connect', (client) => client.on('error', () => {}))
   return {
     pool,
-    query: (text, values, name) => run(pool, text, values, name),
-    connect: () => pool.connect(),
-    transaction: (work, settings) => transaction(pool, work, settings),
+    query: (text, values, name) => runOnce(pool, text, values, name),
+    connect: () => connect(pool),
+    transaction: (work, settings) => transaction(pool, options.onError, work, settings),
     close: () => pool.end(),
   }
 }
 
+/**
+ * A connection of the pool. A server that is just starting again (after a crash, a failover) gets a few seconds:
+ * nothing was sent yet, so trying again is safe.
+ */
+async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
+  const deadline = Date.now() + patience
+  for (;;) {
+    try {
+      return await pool.connect()
+    } catch (error) {
+      if (!isConnectionFailure(error) || Date.now() > deadline) throw translate(error)
+      await sleep(100)
+    }
+  }
+}
+
+async function runOnce<T extends object>(
+  pool: pg.Pool,
+  text: string,
+  values?: readonly unknown[],
+  name?: string,
+): Promise<QueryResult<T>> {
+  const client = await connect(pool)
+  let broken = false
+  try {
+    return await run(client, text, values, name)
+  } catch (error) {
+    broken = error instanceof AppError && error.code === 'ServiceUnavailable'
+    throw error
+  } finally {
+    client.release(broken)
+  }
+}
+
 async function run<T extends object>(
-  target: pg.Pool | pg.PoolClient,
+  target: pg.PoolClient,
   text: string,
   values: readonly unknown[] = [],
   name?: string,
@@ -100,10 +142,11 @@ async function run<T extends object>(
 
 async function transaction<T>(
   pool: pg.Pool,
+  onError: (error: Error) => void,
   work: (tx: Tx) => Promise<T>,
   settings: { isolation?: 'repeatable read'; readOnly?: boolean } = {},
 ): Promise<T> {
-  const client = await pool.connect()
+  const client = await connect(pool)
   const actions: (() => void)[] = []
   const tx: Tx = {
     query: (text, values, name) => run(client, text, values, name),
@@ -115,7 +158,7 @@ async function transaction<T>(
     await tx.query(`begin${mode}`)
     const result = await work(tx)
     await tx.query('commit')
-    for (const action of actions) action()
+    runAll(actions, onError)
     return result
   } catch (error) {
     await client.query('rollback').catch(() => {
@@ -127,8 +170,20 @@ async function transaction<T>(
   }
 }
 
+/** What was to happen after the commit. The change is stored, so a failure here must not look like its failure. */
+function runAll(actions: readonly (() => void)[], onError: (error: Error) => void): void {
+  for (const action of actions) {
+    try {
+      action()
+    } catch (error) {
+      onError(error as Error)
+    }
+  }
+}
+
 /** SQLSTATE to `AppError`, in this one place; what is not the client's business passes through unchanged. */
 function translate(error: unknown): unknown {
+  if (isConnectionFailure(error)) return new AppError('ServiceUnavailable', {}, { cause: error })
   if (!(error instanceof pg.DatabaseError)) return error
   switch (error.code) {
     case '55P03': // lock_not_available
@@ -150,6 +205,30 @@ function translate(error: unknown): unknown {
       return error
   }
 }
+
+/** The server cannot be reached, is starting or stopping, or the connection broke. */
+function isConnectionFailure(error: unknown): boolean {
+  const { code, message } = error as { code?: string; message?: string }
+  return (
+    (code !== undefined && connectionFailures.has(code)) ||
+    /^Connection terminated|^timeout exceeded when trying to connect|^Client has encountered a connection error/.test(
+      message ?? '',
+    )
+  )
+}
+
+const connectionFailures = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ENOENT', // the socket is not there yet
+  'EPIPE',
+  'ETIMEDOUT',
+  '08006', // connection_failure
+  '53300', // too_many_connections
+  '57P01', // admin_shutdown
+  '57P02', // crash_shutdown
+  '57P03', // cannot_connect_now
+])
 
 /** Quotes an identifier that does not come from our own source text. */
 export function quoteIdentifier(name: string): string {

@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
-import { existsSync } from 'node:fs'
 import { mkdir, readFile } from 'node:fs/promises'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
@@ -11,13 +10,12 @@ import { migrate, migrationTexts } from '../../src/platform/migrate.ts'
 const checkout = join(import.meta.dirname, '..', '..')
 
 /**
- * Folder of the PostgreSQL that all test processes of this checkout and user share. A small process keeps the server
- * (test-server.ts); it ends by itself when nobody has used it for a while.
+ * Folder of the PostgreSQL that test processes share: those of one `npm test`, or all that are run by hand in this
+ * checkout. A small process keeps the server (test-server.ts); it ends when nobody has used it for a while.
  */
-export const testServerFolder = join(
-  tmpdir(),
-  `strongroom-test-${userInfo().uid}-${createHash('sha256').update(checkout).digest('hex').slice(0, 8)}`,
-)
+export const testServerFolder =
+  process.env.TEST_SERVER_FOLDER ??
+  join(tmpdir(), `strongroom-test-${userInfo().uid}-${createHash('sha256').update(checkout).digest('hex').slice(0, 8)}`)
 
 export const testServerFile = join(testServerFolder, 'server.dsn')
 
@@ -53,14 +51,25 @@ export async function createEmptyDatabase(): Promise<TestDatabase> {
 async function testServer(): Promise<string> {
   const deadline = Date.now() + 60_000
   for (let attempt = 0; Date.now() < deadline; attempt++) {
-    const dsn = await readFile(testServerFile, 'utf8').catch(() => null)
-    if (dsn && (await answers(dsn))) return dsn
+    const dsn = await testServerReady(0)
+    if (dsn) return dsn
     // Whoever comes first starts it; the instance lock sends the others away. Later attempts cover a server that was
     // just ending.
     if (attempt % 40 === 0) await startTestServer()
     await sleep(50)
   }
   throw new Error(`the test server does not start; see ${testServerFolder}`)
+}
+
+/** The server's connection string once it answers; null when it does not within the time. */
+export async function testServerReady(milliseconds = 60_000): Promise<string | null> {
+  const deadline = Date.now() + milliseconds
+  for (;;) {
+    const dsn = await readFile(testServerFile, 'utf8').catch(() => null)
+    if (dsn && (await answers(dsn))) return dsn
+    if (Date.now() >= deadline) return null
+    await sleep(25)
+  }
 }
 
 async function startTestServer(): Promise<void> {
@@ -118,9 +127,4 @@ async function query(dsn: string, text: string): Promise<pg.QueryResult> {
   } finally {
     await client.end()
   }
-}
-
-/** Whether the folder of this checkout's test server still exists. */
-export function testServerRuns(): boolean {
-  return existsSync(testServerFile)
 }

@@ -1,0 +1,34 @@
+/**
+ * `npm test`: one PostgreSQL for the whole run, the test files in parallel, everything removed at the end.
+ * Arguments are test files or options of `node --test`.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp } from 'node:fs/promises'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+const root = join(import.meta.dirname, '..')
+process.env.TEST_SERVER_FOLDER = await mkdtemp(join(tmpdir(), 'strongroom-test-run-'))
+const { testServerReady } = await import('../test/support/postgres.ts')
+
+const server = spawn(process.execPath, [join(root, 'test', 'support', 'test-server.ts')], {
+  // Its own group: Ctrl+C ends the tests first, and the server when they are gone.
+  detached: true,
+  stdio: ['ignore', 'inherit', 'inherit'],
+})
+const serverGone = once(server, 'exit')
+await Promise.race([testServerReady(), serverGone])
+
+const args = process.argv.slice(2)
+const files = args.some((arg) => !arg.startsWith('-')) ? args : [...args, 'test/**/*.test.ts']
+const tests = spawn(
+  process.execPath,
+  ['--test', `--test-concurrency=${Math.max(2, availableParallelism())}`, '--test-reporter=spec', ...files],
+  { cwd: root, stdio: 'inherit' },
+)
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => tests.kill(signal))
+const [code] = (await once(tests, 'exit')) as [number | null]
+server.kill('SIGTERM')
+await serverGone
+process.exit(code ?? 1)

@@ -1,0 +1,90 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { stringify } from 'yaml'
+import type { Config } from './platform/config.ts'
+import { describeConfig, loadConfig } from './platform/config-load.ts'
+import { startServer } from './server.ts'
+
+const help = `Usage: strongroom <command> [options]
+
+Commands
+  start                 run the service
+  demo                  run the service with a sample collection and searches to try
+  import tate <folder>  load the Tate collection through the HTTP interface
+  config                print the effective configuration, secrets masked
+
+Options
+  --config <file>       configuration file (also SVC_CONFIG; default svc.yml where it exists)
+  --help                this text
+  --version             the version
+
+Settings and their environment names: docs/configuration.md
+`
+
+const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '..', 'package.json'), 'utf8')) as {
+  version: string
+}
+
+/** Reads the command line, runs the command, answers the exit code. Failures are one line; their stack is for DEBUG. */
+async function main(): Promise<number> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { config: { type: 'string' }, help: { type: 'boolean' }, version: { type: 'boolean' } },
+  })
+  if (values.help) return print(help)
+  if (values.version) return print(`${version}\n`)
+  const [command, ...args] = positionals
+  if (command === undefined) throw new Error('no command; see strongroom --help')
+  const config = (): Config => loadConfig({ file: values.config, env: process.env, cwd: process.cwd() })
+  switch (command) {
+    case 'start':
+      expectNoMore(command, args)
+      return start(config())
+    case 'config':
+      expectNoMore(command, args)
+      return print(stringify(describeConfig(config())))
+    default:
+      throw new Error(`unknown command ${JSON.stringify(command)}; see strongroom --help`)
+  }
+}
+
+function print(text: string): number {
+  process.stdout.write(text)
+  return 0
+}
+
+function expectNoMore(command: string, args: readonly string[]): void {
+  if (args.length > 0) throw new Error(`${command} takes no ${JSON.stringify(args[0])}; see strongroom --help`)
+}
+
+/** Runs until SIGTERM or SIGINT; a second signal does not wait for requests any more. */
+async function start(config: Config): Promise<number> {
+  const begun = Date.now()
+  console.log(`strongroom ${version}, data in ${config.dataDir}`)
+  const signal = nextSignal()
+  const service = await startServer(config, (step) => console.log(`  ${step}`))
+  console.log(`  ready at ${service.url} after ${((Date.now() - begun) / 1000).toFixed(1)} s`)
+  console.log(`  stopping on ${await signal}`)
+  nextSignal().then(() => process.exit(1))
+  await service.stop()
+  console.log('  stopped')
+  return 0
+}
+
+function nextSignal(): Promise<NodeJS.Signals> {
+  const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>()
+  process.once('SIGTERM', resolve)
+  process.once('SIGINT', resolve)
+  return promise
+}
+
+main().then(
+  (code) => process.exit(code),
+  (error: Error) => {
+    // Node's text for unknown options goes on with advice on `--`.
+    console.error(`strongroom: ${error.message.split('. To specify')[0]}`)
+    if (process.env.DEBUG) console.error(error)
+    process.exit(1)
+  },
+)

@@ -1,0 +1,121 @@
+import { access, constants, mkdir } from 'node:fs/promises'
+import type { AddressInfo } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import { type App, buildApp } from './app.ts'
+import { createBackend } from './platform/backend.ts'
+import type { Config } from './platform/config.ts'
+import { openDb } from './platform/db.ts'
+import { createLog } from './platform/log.ts'
+import { migrate } from './platform/migrate.ts'
+import { startEmbeddedPostgres } from './platform/postgres-embedded.ts'
+import { checkExternalPostgres } from './platform/postgres-external.ts'
+
+export interface RunningService {
+  /** Address on which the service listens. */
+  readonly url: string
+  readonly app: App
+  /** Lets requests in flight finish, then stops everything that `startServer` started. */
+  stop(): Promise<void>
+}
+
+/** Stops in the reverse order of the start. */
+class Closers {
+  readonly #actions: (() => Promise<unknown>)[] = []
+
+  add(action: () => Promise<unknown>): void {
+    this.#actions.unshift(action)
+  }
+
+  async run(): Promise<void> {
+    for (const action of this.#actions.splice(0)) await action()
+  }
+}
+
+/**
+ * Database, migrations, service, listening: the whole start. `onStep` gets one line for each step.
+ * @throws {Error} whose message is one readable line; whatever was started is stopped again.
+ */
+export async function startServer(config: Config, onStep: (step: string) => void): Promise<RunningService> {
+  const closers = new Closers()
+  try {
+    const running = await start(config, onStep, closers)
+    return { ...running, stop: () => closers.run() }
+  } catch (error) {
+    await closers.run()
+    throw error
+  }
+}
+
+async function start(
+  config: Config,
+  onStep: (step: string) => void,
+  closers: Closers,
+): Promise<Omit<RunningService, 'stop'>> {
+  await checkDataFolder(config.dataDir)
+  const log = createLog(config)
+  const dsn = config.dbDsn ? await useExternal(config.dbDsn, onStep) : await useEmbedded(config, onStep, closers)
+  const applied = await migrate(dsn)
+  onStep(applied.length > 0 ? `applied ${applied.length} migrations` : 'the database is up to date')
+  const db = openDb({
+    connectionString: dsn,
+    maxConnections: config.dbMaxConnections,
+    applicationName: 'strongroom',
+    lockTimeout: config.lockTimeout,
+    onError: (error) => log.warn({ err: error }, 'a database connection broke'),
+  })
+  closers.add(() => db.close())
+  const app = await buildApp(config, { db, log })
+  closers.add(() => app.close())
+  const backend = config.backendPort === null ? null : createBackend({ db, http: app.http })
+  closers.add(() => app.http.close())
+  const url = await listen(app.http, config.host, config.port)
+  closers.add(() => app.http.traffic.drain(config.stopTimeout * 1000))
+  if (backend && config.backendPort !== null) {
+    closers.add(() => backend.close())
+    onStep(`metrics at ${await listen(backend, config.backendHost, config.backendPort)}/metrics`)
+  }
+  return { url, app }
+}
+
+async function checkDataFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path, { recursive: true })
+    await access(path, constants.R_OK | constants.W_OK | constants.X_OK)
+  } catch (cause) {
+    throw new Error(`cannot use the data folder ${path}: ${(cause as Error).message}`, { cause })
+  }
+}
+
+async function useExternal(dsn: string, onStep: (step: string) => void): Promise<string> {
+  await checkExternalPostgres(dsn)
+  onStep('connected to the configured PostgreSQL')
+  return dsn
+}
+
+async function useEmbedded(config: Config, onStep: (step: string) => void, closers: Closers): Promise<string> {
+  const postgres = await startEmbeddedPostgres({
+    dataDir: config.dataDir,
+    database: 'strongroom',
+    onStep,
+    onTrouble: onStep,
+  })
+  closers.add(() => postgres.stop())
+  return postgres.dsn
+}
+
+async function listen(
+  server: Pick<FastifyInstance, 'listen' | 'addresses'>,
+  host: string,
+  port: number,
+): Promise<string> {
+  try {
+    await server.listen({ host, port })
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException
+    const reason = code === 'EADDRINUSE' ? 'another program listens there' : message
+    throw new Error(`cannot listen on ${host}, port ${port}: ${reason}`, { cause })
+  }
+  const { address, family, port: actual } = server.addresses()[0] as AddressInfo
+  const name = address === '0.0.0.0' || address === '::' ? 'localhost' : family === 'IPv6' ? `[${address}]` : address
+  return `http://${name}:${actual}`
+}

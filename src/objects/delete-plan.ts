@@ -1,0 +1,123 @@
+import type { Model } from '../datamodel/model.ts'
+import type { Queryable } from '../platform/db.ts'
+import { AppError } from '../platform/errors.ts'
+import { withoutLinks } from './content-links.ts'
+import type { SaveContext } from './deps.ts'
+import { type Item, itemOf } from './item.ts'
+import { lockObjects } from './save-store.ts'
+import type { StoredObject } from './stored.ts'
+
+/** What becomes of objects that link to a deleted one through a column that does not say so itself. */
+export type LinkPolicy = 'remove' | 'setnull' | 'refuse'
+
+export interface DeletePlan {
+  /** Objects that go to the trash, those asked for and those that go with them. */
+  readonly deleted: Item[]
+  /** Objects that lose a link, or a parent. */
+  readonly cleared: Item[]
+}
+
+/** A live object that points to another one. */
+export interface Linker {
+  readonly from: number
+  readonly to: number
+  /** Null: it is a child in the hierarchy. */
+  readonly column: number | null
+}
+
+/** Live objects that link to any of the given ones, and their children in hierarchies. */
+export async function findLinkers(q: Queryable, systemObjectIds: readonly number[]): Promise<Linker[]> {
+  const { rows } = await q.query<Linker>(
+    `select l.from_id as "from", l.to_id as "to", l.column_id as "column"
+     from object_link l join object o on o.system_object_id = l.from_id and o.deleted_at is null
+     where l.to_id = any($1::bigint[])
+     union all
+     select o.system_object_id, p.id, null
+     from object o cross join lateral unnest(o.parents) as p(id)
+     where o.parents && $1::bigint[] and o.parents <> '{}' and o.deleted_at is null and p.id = any($1::bigint[])`,
+    [systemObjectIds],
+    'find-linkers',
+  )
+  return rows
+}
+
+/** What a column says of the objects that link through it when their target is deleted. */
+export function fateOf(model: Model, linker: Linker): 'remove' | 'setnull' | 'open' {
+  if (linker.column === null) return 'open'
+  const column = model.columnsById.get(linker.column)
+  // A column that was removed from the datamodel holds nothing any more that could be cleared or would be missed.
+  if (!column) return 'setnull'
+  if (column.reverseEdit || column.onDelete === 'cascade') return 'remove'
+  const linksBack = column.table.bidirectional.some((pair) => pair.column === column || pair.opposite === column)
+  return column.onDelete === 'setnull' || linksBack ? 'setnull' : 'open'
+}
+
+/**
+ * Works out what goes to the trash and what is cleared when `roots` are deleted, and locks all of it. Reverse-nested
+ * objects go with their master, links with `on_delete` follow it, all others follow `policy`.
+ * One round of statements per level of links, however many objects.
+ * @throws {AppError} `ConstraintViolation` (rule `on_delete`) when `policy` is `refuse` and something links to a root.
+ */
+export async function planDelete(
+  context: SaveContext,
+  roots: readonly StoredObject[],
+  policy: LinkPolicy,
+  exempt: ReadonlySet<number> = new Set(),
+): Promise<DeletePlan> {
+  const { tx, model } = context
+  const deleted = new Map(roots.map((object) => [object.systemObjectId, object]))
+  const dropped: Linker[] = []
+  let level = [...deleted.keys()]
+  while (level.length > 0) {
+    const next = new Set<number>()
+    for (const linker of await findLinkers(tx, level)) {
+      if (deleted.has(linker.from) || exempt.has(linker.from)) continue
+      const fate = fateOf(model, linker)
+      const decided = fate === 'open' ? policy : fate
+      if (decided === 'refuse') throw stillLinked(context, linker, deleted.get(linker.to))
+      if (decided === 'remove') next.add(linker.from)
+      else dropped.push(linker)
+    }
+    const locked = await lockObjects(tx, model, [...next], { forDelete: true })
+    level = []
+    for (const object of locked.values()) {
+      if (object.deletedAt) continue
+      deleted.set(object.systemObjectId, object)
+      level.push(object.systemObjectId)
+    }
+  }
+  const toClear = dropped.filter((linker) => !deleted.has(linker.from))
+  const stored = await lockObjects(tx, model, [...new Set(toClear.map((linker) => linker.from))])
+  return {
+    deleted: [...deleted.values()].map((object) => deleteItem(object)),
+    cleared: [...stored.values()].map((object) => clearItem(object, toClear)),
+  }
+}
+
+function stillLinked(context: SaveContext, linker: Linker, target: StoredObject | undefined): AppError {
+  const column = linker.column === null ? null : context.model.columnsById.get(linker.column)
+  return new AppError(
+    'ConstraintViolation',
+    {
+      rule: 'on_delete',
+      field: column?.fullName ?? '_id_parent',
+      objecttype: target?.table.name,
+      _system_object_id: linker.to,
+      linked_by: linker.from,
+    },
+    { message: `object ${linker.to} cannot be deleted: object ${linker.from} links to it` },
+  )
+}
+
+function deleteItem(object: StoredObject): Item {
+  return itemOf(object, 'delete')
+}
+
+function clearItem(object: StoredObject, dropped: readonly Linker[]): Item {
+  const item = itemOf(object, 'update')
+  const mine = dropped.filter((linker) => linker.from === object.systemObjectId)
+  const links = new Set(mine.map((linker) => `${linker.column}:${linker.to}`))
+  item.content = withoutLinks(object.table, object.content, (column, to) => links.has(`${column.id}:${to}`))
+  item.parents = object.parents.filter((id) => !links.has(`null:${id}`))
+  return item
+}

@@ -1,0 +1,265 @@
+import type { Table } from '../datamodel/model.ts'
+import type { Actor } from '../platform/actor.ts'
+import type { Tx } from '../platform/db.ts'
+import { AppError } from '../platform/errors.ts'
+import { confirmTask, type Task } from '../platform/tasks.ts'
+import { assertConstraints } from './constraints.ts'
+import { type DeletePlan, fateOf, findLinkers, planDelete } from './delete-plan.ts'
+import type { ObjectDeps, SaveContext } from './deps.ts'
+import { guardBefore, type Item, itemOf } from './item.ts'
+import { purgeObjects } from './purge.ts'
+import { createResolver } from './resolve.ts'
+import { assertMay, guarded } from './save-rights.ts'
+import { applyStandards } from './save-standard.ts'
+import { lockObjects } from './save-store.ts'
+import type { StoredObject } from './stored.ts'
+import { invalidValue } from './values.ts'
+import { writeAll } from './write.ts'
+
+export const deletePolicies = ['remove', 'setnull', 'create_collection', 'undelete', 'purge'] as const
+export type DeletePolicy = (typeof deletePolicies)[number]
+
+export interface DeleteOptions {
+  readonly policy: DeletePolicy | undefined
+  readonly confirmTransition: string | undefined
+}
+
+/** Answer of a delete (DB-039); ids are `_id` of objects of any type, system object ids where types differ. */
+export interface DeleteAnswer {
+  readonly policy: DeletePolicy
+  readonly removed: readonly number[]
+  readonly setnull: readonly number[]
+  readonly create_collection: number
+}
+
+export type DeleteResult =
+  | { readonly kind: 'confirm'; readonly tasks: readonly Task[] }
+  | { readonly kind: 'done'; readonly answer: DeleteAnswer; readonly written: readonly number[] }
+
+interface Triple {
+  readonly place: string
+  readonly id: number
+  readonly version: number
+  readonly comment: string | null
+}
+
+/**
+ * Moves objects to the trash, takes them out of it, or purges them: all or nothing. Without a policy nothing is
+ * done and the answer is the choice (decisions.md, 7).
+ */
+export async function deleteObjects(
+  deps: ObjectDeps,
+  tx: Tx,
+  actor: Actor,
+  objecttype: Table,
+  body: readonly unknown[],
+  options: DeleteOptions,
+): Promise<DeleteResult> {
+  const model = deps.datamodel.current()
+  const triples = body.map((entry, index) => parseTriple(entry, index))
+  const rights = await deps.rights.forActor(actor)
+  const context: SaveContext = { deps, tx, model, actor, rights, at: deps.clock() }
+  const objects = await lockNamed(context, objecttype, triples, options.policy)
+  const comments = new Map(objects.map((object, index) => [object.systemObjectId, triples[index]?.comment ?? null]))
+  switch (options.policy) {
+    case undefined:
+      for (const object of objects) assertMayDelete(context, itemOf(object, 'delete'))
+      return { kind: 'confirm', tasks: [await policyTask(context, objects)] }
+    case 'create_collection':
+      throw new AppError(
+        'UrlParameterNotSupported',
+        { param: 'delete_policy', value: 'create_collection' },
+        { message: 'delete_policy=create_collection needs collections, which this instance does not have.' },
+      )
+    case 'undelete':
+      return undelete(context, objects, comments, options)
+    case 'purge':
+      return purge(context, objects, options.policy)
+    default:
+      return toTrash(context, objects, comments, { ...options, policy: options.policy })
+  }
+}
+
+function parseTriple(entry: unknown, index: number): Triple {
+  const place = String(index)
+  if (!Array.isArray(entry) || entry.length < 2 || entry.length > 3) {
+    throw invalidValue(place, entry, '[id, version, comment]')
+  }
+  const [id, version, comment] = entry as unknown[]
+  if (!Number.isSafeInteger(id) || (id as number) < 1) throw invalidValue(`${place}.0`, id, 'a positive integer')
+  if (!Number.isSafeInteger(version) || (version as number) < 1) {
+    throw invalidValue(`${place}.1`, version, 'a positive integer')
+  }
+  const storable =
+    typeof comment === 'string' && comment.length <= 10_000 && comment.isWellFormed() && !comment.includes('\0')
+  if (comment !== null && comment !== undefined && !storable) {
+    throw invalidValue(`${place}.2`, comment, 'text of at most 10000 characters, or null')
+  }
+  return { place, id: id as number, version: version as number, comment: (comment as string | undefined) || null }
+}
+
+/** The named objects in order, locked, each once, in the version given and in the state that the policy needs. */
+async function lockNamed(
+  context: SaveContext,
+  table: Table,
+  triples: readonly Triple[],
+  policy: DeletePolicy | undefined,
+): Promise<StoredObject[]> {
+  const { tx, model, deps } = context
+  const refs = triples.map(({ id, place }) => ({ by: 'id' as const, table, id, place }))
+  const resolver = await createResolver(tx, refs, [])
+  const seen = new Set<number>()
+  for (const ref of refs) {
+    if (!resolver.stored(ref)) throw missing(table, ref)
+    if (seen.has(ref.id)) throw invalidValue(`${ref.place}.0`, ref.id, 'each object once')
+    seen.add(ref.id)
+  }
+  const ids = refs.map((ref) => resolver.stored(ref)?.systemObjectId as number)
+  const locked = await lockObjects(tx, model, ids, { forDelete: true })
+  const trashed = policy === 'undelete' || policy === 'purge'
+  return triples.map((triple, index) => {
+    const object = locked.get(ids[index] as number)
+    if (!object) throw missing(table, triple)
+    if (trashed && !object.deletedAt) throw new AppError('NotInTrash', { name: triple.place, _id: triple.id })
+    if (!trashed && object.deletedAt) throw missing(table, triple)
+    const expected = deps.config.versionConvention === 'next' ? object.version + 1 : object.version
+    if (triple.version !== expected) {
+      throw new AppError('VersionMismatch', { name: `${triple.place}.1`, got: triple.version, expected })
+    }
+    return object
+  })
+}
+
+function missing(table: Table, { id, place }: { id: number; place: string }): AppError {
+  return new AppError(
+    'ObjectNotFound',
+    { name: place, objecttype: table.name, _id: id },
+    { message: `${place}: there is no ${table.name} ${id}` },
+  )
+}
+
+function assertMayDelete(context: SaveContext, item: Item): void {
+  assertMay(context, 'delete', item, guarded(guardBefore(item)))
+}
+
+/** The choice of a policy, with how many objects each one concerns. */
+async function policyTask({ tx, model }: SaveContext, objects: readonly StoredObject[]): Promise<Task> {
+  const roots = new Set(objects.map((object) => object.systemObjectId))
+  const linkers = await findLinkers(tx, [...roots])
+  const open = new Set<number>()
+  const follow = new Set<number>()
+  for (const linker of linkers) {
+    if (roots.has(linker.from)) continue
+    const fate = fateOf(model, linker)
+    if (fate === 'open') open.add(linker.from)
+    else if (fate === 'remove') follow.add(linker.from)
+  }
+  const dependent = follow.size > 0 ? ` ${follow.size} dependent objects go with them.` : ''
+  return {
+    title: 'Delete objects',
+    message: `${objects.length} objects will be moved to the trash; ${open.size} other objects link to them.${dependent}`,
+    form: [
+      {
+        label: 'Objects that link to them',
+        type: 'select',
+        name: 'delete_policy',
+        horizontal: false,
+        options: [
+          { text: `clear their links (${open.size})`, value: 'setnull', disabled: false },
+          { text: `move them to the trash as well (${open.size})`, value: 'remove', disabled: false },
+          { text: `collect them in a new collection (${open.size})`, value: 'create_collection', disabled: true },
+        ],
+      },
+    ],
+    buttons: [{ text: 'Delete' }, { text: 'Cancel' }],
+  }
+}
+
+async function toTrash(
+  context: SaveContext,
+  objects: readonly StoredObject[],
+  comments: ReadonlyMap<number, string | null>,
+  options: DeleteOptions & { readonly policy: 'remove' | 'setnull' },
+): Promise<DeleteResult> {
+  const plan = await planDelete(context, objects, options.policy)
+  for (const item of plan.deleted) item.comment = comments.get(item.systemObjectId) ?? null
+  for (const item of plan.deleted) assertMayDelete(context, item)
+  for (const item of plan.cleared) assertMay(context, 'write', item, guarded(guardBefore(item)))
+  assertComments(plan, comments)
+  const items = [...plan.deleted, ...plan.cleared]
+  const transitions = await context.deps.runTransitions(context.tx, context.actor, items, options.confirmTransition)
+  if (transitions.confirmation) {
+    return { kind: 'confirm', tasks: [transitionTask(transitions.confirmation, options.policy)] }
+  }
+  for (const item of plan.cleared) assertConstraints(item.table, item.mask, item.content, item.place)
+  await applyStandards(context, items)
+  await writeAll(context, items, { skipIndex: false, skipEvents: false })
+  await transitions.enqueue(context.tx)
+  return done(options.policy, plan.deleted, plan.cleared)
+}
+
+function assertComments(plan: DeletePlan, comments: ReadonlyMap<number, string | null>): void {
+  for (const item of plan.deleted) {
+    if (!comments.has(item.systemObjectId) || item.comment !== null) continue
+    const { requireComment, name } = item.table.preferredMask
+    if (requireComment !== 'always' && requireComment !== 'delete') continue
+    throw new AppError('CommentRequired', { name: item.place, objecttype: item.table.name, mask: name })
+  }
+}
+
+/** A policy that was chosen before is carried over (DB-037). */
+function transitionTask(confirmation: { token: string; texts: readonly string[] }, policy: DeletePolicy): Task {
+  const task = confirmTask({
+    title: 'Workflow',
+    message: confirmation.texts.join('\n'),
+    name: 'confirmTransition',
+    value: confirmation.token,
+  })
+  return { ...task, buttons: [...task.buttons, { text: policy, hidden: true, name: 'delete_policy', value: policy }] }
+}
+
+async function undelete(
+  context: SaveContext,
+  objects: readonly StoredObject[],
+  comments: ReadonlyMap<number, string | null>,
+  options: DeleteOptions,
+): Promise<DeleteResult> {
+  const items = objects.map((object) => itemOf(object, 'undelete'))
+  for (const item of items) {
+    item.comment = comments.get(item.systemObjectId) ?? null
+    assertMayDelete(context, item)
+  }
+  const transitions = await context.deps.runTransitions(context.tx, context.actor, items, options.confirmTransition)
+  if (transitions.confirmation) {
+    return { kind: 'confirm', tasks: [transitionTask(transitions.confirmation, 'undelete')] }
+  }
+  await applyStandards(context, items)
+  await writeAll(context, items, { skipIndex: false, skipEvents: false })
+  await transitions.enqueue(context.tx)
+  return done('undelete', items, [])
+}
+
+async function purge(
+  context: SaveContext,
+  objects: readonly StoredObject[],
+  policy: DeletePolicy,
+): Promise<DeleteResult> {
+  if (!context.deps.config.allowPurge) throw new AppError('PurgeNotAllowed')
+  const items = objects.map((object) => itemOf(object, 'delete'))
+  for (const item of items) assertMayDelete(context, item)
+  await purgeObjects(context, objects)
+  return done(policy, items, [])
+}
+
+function done(policy: DeletePolicy, removed: readonly Item[], cleared: readonly Item[]): DeleteResult {
+  return {
+    kind: 'done',
+    answer: {
+      policy,
+      removed: removed.map((item) => item.id),
+      setnull: cleared.map((item) => item.id),
+      create_collection: 0,
+    },
+    written: [...removed, ...cleared].map((item) => item.systemObjectId),
+  }
+}

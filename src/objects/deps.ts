@@ -1,0 +1,88 @@
+import type { Model } from '../datamodel/model.ts'
+import type { EventLog } from '../events/service.ts'
+import type { Actor } from '../platform/actor.ts'
+import type { Config } from '../platform/config.ts'
+import type { Db, Tx } from '../platform/db.ts'
+import type { CallerRights, StoredGrant } from '../rights/model.ts'
+import type { EffectiveTag, TagSnapshot } from '../tags/model.ts'
+import type { Item } from './item.ts'
+import type { OwnerRef } from './payload.ts'
+import type { StoredObject } from './stored.ts'
+
+export interface PoolInfo {
+  readonly id: number
+  readonly reference: string | null
+  /** The root pool holds other pools only. */
+  readonly holdsObjects: boolean
+}
+
+export interface Pools {
+  byId(id: number): PoolInfo | undefined
+  byReference(reference: string): PoolInfo | undefined
+}
+
+export interface Tags {
+  snapshot(): TagSnapshot
+  /** Tags usable for an object type in a pool; null when no settings narrow them. */
+  available(objecttypeId: number, poolId: number | null): ReadonlyMap<number, EffectiveTag> | null
+}
+
+/** Finds users and groups named as owners; absent from the result: there is none. One statement for all. */
+export type FindOwners = (tx: Tx, refs: readonly OwnerRef[]) => Promise<ReadonlyMap<OwnerRef, number>>
+
+/** Checks grants of objects and brings them to stored form, for all objects at once; one result per entry. */
+export type ValidateAcls = (
+  tx: Tx,
+  actor: Actor,
+  entries: readonly { wire: unknown; previous: readonly StoredGrant[] | null; place: string }[],
+) => Promise<readonly (readonly StoredGrant[] | null)[]>
+
+/** What the transitions of a save ask for (transitions engine): tags and owners are changed in the items already. */
+export interface TransitionOutcome {
+  /** Texts that the caller must confirm, with the token that confirms exactly them. */
+  readonly confirmation: { readonly token: string; readonly texts: readonly string[] } | null
+  /** Queues mails and webhooks in the transaction. */
+  enqueue(tx: Tx): Promise<void>
+}
+
+export type RunTransitions = (
+  tx: Tx,
+  actor: Actor,
+  items: readonly Item[],
+  given: string | undefined,
+) => Promise<TransitionOutcome>
+
+/** Lets plugins change or refuse what is saved (`db_pre_save`). */
+export type PreSave = (tx: Tx, actor: Actor, items: readonly Item[]) => Promise<void>
+
+export interface ObjectDeps {
+  readonly db: Db
+  readonly config: Pick<Config, 'versionConvention' | 'allowPurge' | 'databaseName'>
+  readonly datamodel: { current(): Model }
+  readonly rights: { forActor(actor: Actor): Promise<CallerRights> }
+  readonly validateAcls: ValidateAcls
+  readonly pools: Pools
+  readonly tags: Tags
+  readonly findOwners: FindOwners
+  readonly runTransitions: RunTransitions
+  readonly events: EventLog
+  /** Database languages, first one first. */
+  readonly languages: () => readonly string[]
+  /** Tells the indexer that there is work. */
+  readonly wakeIndex: () => void
+  /** Waits until the objects are indexed; false when that took longer. */
+  readonly awaitIndexed: (systemObjectIds: readonly number[], seconds: number) => Promise<boolean>
+  readonly clock: () => Date
+}
+
+/** One save or delete on its way through its phases. */
+export interface SaveContext {
+  readonly deps: ObjectDeps
+  readonly tx: Tx
+  readonly model: Model
+  readonly actor: Actor
+  readonly rights: CallerRights
+  readonly at: Date
+}
+
+export type LockedObjects = ReadonlyMap<number, StoredObject>

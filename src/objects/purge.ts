@@ -1,0 +1,52 @@
+import { linkTriples } from './content-links.ts'
+import type { SaveContext } from './deps.ts'
+import { writeLinks } from './save-store.ts'
+import { standardText } from './standard.ts'
+import type { StoredObject } from './stored.ts'
+
+/**
+ * Removes objects in the trash for good: head, all versions, links in both directions, unique values. What stays is
+ * the tombstone, so that their ids are never used again, and the event log. Objects whose old versions link here show
+ * `_purged_or_deferred` in the place of the link.
+ */
+export async function purgeObjects(context: SaveContext, objects: readonly StoredObject[]): Promise<void> {
+  const { tx, deps, actor } = context
+  const ids = objects.map((object) => object.systemObjectId)
+  await tx.query(
+    `with gone as (
+       delete from object where system_object_id = any($1::bigint[]) returning system_object_id, objecttype, id, uuid
+     ), versions as (
+       delete from object_version where system_object_id = any($1::bigint[])
+     ), links as (
+       delete from object_link where to_id = any($1::bigint[])
+     ), queued as (
+       insert into index_queue (system_object_id) select unnest($1::bigint[])
+       on conflict (system_object_id) do update set seq = excluded.seq, priority = 0
+     )
+     insert into object_tombstone (system_object_id, objecttype, id, uuid) select * from gone`,
+    [ids],
+    'purge-objects',
+  )
+  // object_link is found by target; the contents tell which targets these objects pointed to.
+  await writeLinks(
+    tx,
+    objects.flatMap((object) => linkTriples(object.table, object.content, object.systemObjectId)),
+    [],
+  )
+  const languages = deps.languages()
+  await deps.events.append(
+    tx,
+    objects.map((object) => ({
+      type: 'OBJECT_PURGE' as const,
+      actor,
+      schema: 'user',
+      basetype: object.table.name,
+      objecttype: object.table.name,
+      objectId: object.id,
+      objectVersion: object.version,
+      systemObjectId: object.systemObjectId,
+      info: { standard: standardText(object.standard, languages) },
+    })),
+  )
+  tx.afterCommit(deps.wakeIndex)
+}

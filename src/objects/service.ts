@@ -1,0 +1,118 @@
+/**
+ * Objects: saving, deleting, reading.
+ *
+ * Vocabulary. A *draft* is an object of a request as it was sent, checked in shape. An *item* is an object on its way
+ * through a save. A *content* is what is stored of the fields, by column id. The *standard* of an object is what others
+ * show it by. The *head* is the row in `object`; each version is a row in `object_version`.
+ */
+import type { Table } from '../datamodel/model.ts'
+import type { Actor } from '../platform/actor.ts'
+import type { Tx } from '../platform/db.ts'
+import { AppError } from '../platform/errors.ts'
+import type { Task } from '../platform/tasks.ts'
+import { type DeleteAnswer, type DeleteOptions, type DeleteResult, deleteObjects } from './delete.ts'
+import type { ObjectDeps } from './deps.ts'
+import type { Item } from './item.ts'
+import { type SaveOptions, type SaveResult, saveObjects } from './save.ts'
+
+export type { ObjectDeps } from './deps.ts'
+export type { SaveOptions } from './save.ts'
+
+/** Renders saved objects in the transaction that saved them, each with its own mask, in order. */
+export type RenderSaved = (tx: Tx, actor: Actor, items: readonly Item[], format: string) => Promise<unknown[]>
+
+export type Saved =
+  | { readonly kind: 'confirm'; readonly tasks: readonly Task[] }
+  | { readonly kind: 'done'; readonly objects: readonly unknown[]; readonly indexed: boolean }
+
+export type Deleted =
+  | { readonly kind: 'confirm'; readonly tasks: readonly Task[] }
+  | { readonly kind: 'done'; readonly answer: DeleteAnswer; readonly indexed: boolean }
+
+export type ObjectService = ReturnType<typeof createObjectService>
+
+export function createObjectService(deps: ObjectDeps, renderSaved: RenderSaved) {
+  function objecttype(name: string): Table {
+    const table = deps.datamodel.current().objecttypes.get(name)
+    if (!table) throw new AppError('UnknownObjecttype', { objecttype: name })
+    return table
+  }
+
+  async function waitForIndex(ids: readonly number[], seconds: number): Promise<boolean> {
+    return seconds <= 0 || ids.length === 0 || (await deps.awaitIndexed(ids, seconds))
+  }
+
+  return {
+    /**
+     * Creates and updates objects of one type, all or nothing. `awaitIndex` in seconds; `indexed` is false when that
+     * was not enough (the save stands all the same).
+     */
+    async save(
+      actor: Actor,
+      name: string,
+      body: readonly unknown[],
+      options: SaveOptions & { readonly format: string; readonly awaitIndex: number },
+    ): Promise<Saved> {
+      const table = objecttype(name)
+      let objects: unknown[] = []
+      const result = await inTransaction<SaveResult>(deps, options.dryRun, async (tx) => {
+        const saved = await saveObjects(deps, tx, actor, table, body, options)
+        if (saved.kind === 'done') objects = await renderSaved(tx, actor, saved.items, options.format)
+        return saved
+      })
+      if (result.kind === 'confirm') return result
+      if (options.dryRun) return { kind: 'done', objects: withoutNewIds(objects, result.items), indexed: true }
+      const wait = options.skipIndex ? 0 : options.awaitIndex
+      return { kind: 'done', objects, indexed: await waitForIndex(result.written, wait) }
+    },
+
+    /** Moves objects to the trash, takes them out of it or purges them, all or nothing. */
+    async delete(
+      actor: Actor,
+      name: string,
+      body: readonly unknown[],
+      options: DeleteOptions & { readonly awaitIndex: number },
+    ): Promise<Deleted> {
+      const table = objecttype(name)
+      const result = await deps.db.transaction<DeleteResult>((tx) =>
+        deleteObjects(deps, tx, actor, table, body, options),
+      )
+      if (result.kind === 'confirm') return result
+      return { kind: 'done', answer: result.answer, indexed: await waitForIndex(result.written, options.awaitIndex) }
+    },
+  }
+}
+
+/** Carries the result of a dry run out of the transaction that it rolls back. */
+class DryRun<T> extends Error {
+  readonly result: T
+
+  constructor(result: T) {
+    super('dry run')
+    this.result = result
+  }
+}
+
+/** A dry run is the same path, with a rollback at its end. */
+async function inTransaction<T>(deps: ObjectDeps, dryRun: boolean, work: (tx: Tx) => Promise<T>): Promise<T> {
+  if (!dryRun) return deps.db.transaction(work)
+  try {
+    return await deps.db.transaction(async (tx) => {
+      throw new DryRun(await work(tx))
+    })
+  } catch (error) {
+    if (error instanceof DryRun) return error.result as T
+    throw error
+  }
+}
+
+/** Objects that a dry run would create have no ids yet (DB-004). */
+function withoutNewIds(objects: readonly unknown[], items: readonly Item[]): unknown[] {
+  return objects.map((object, index) => {
+    const item = items[index]
+    if (!item || item.mode !== 'create') return object
+    const { _system_object_id, _global_object_id, ...rest } = object as Record<string, unknown>
+    const { _id, ...block } = (rest[item.table.name] ?? {}) as Record<string, unknown>
+    return { ...rest, [item.table.name]: block }
+  })
+}

@@ -1,0 +1,108 @@
+import { AppError } from '../platform/errors.ts'
+import type { StoredGrant } from '../rights/model.ts'
+import { checkTags } from '../tags/check.ts'
+import type { SaveContext } from './deps.ts'
+import type { Item } from './item.ts'
+import type { NamedRef, OwnerRef } from './payload.ts'
+import { sameContent } from './writer.ts'
+
+/**
+ * Pool, owner, tags and grants of the items from what their drafts say; what a draft does not say stays as stored. A
+ * new object belongs to the caller and, when it is reverse-nested, lies in the pool of the object above it.
+ */
+export async function applySystemFields(
+  context: SaveContext,
+  items: readonly Item[],
+  { skipConstraints }: { skipConstraints: boolean },
+): Promise<void> {
+  for (const item of items) applyPool(context, item, skipConstraints)
+  await applyOwners(context, items)
+  for (const item of items) applyTags(context, item, skipConstraints)
+  await applyGrants(context, items)
+}
+
+function applyPool({ deps }: SaveContext, item: Item, skipConstraints: boolean): void {
+  const pool = item.draft?.pool
+  if (!item.table.poolLink) item.poolId = null
+  else if (pool) {
+    const found = pool.id === undefined ? deps.pools.byReference(pool.reference ?? '') : deps.pools.byId(pool.id)
+    if (!found?.holdsObjects) throw new AppError('PoolNotFound', { name: pool.place, ...named(pool) })
+    item.poolId = found.id
+  } else if (pool === null) item.poolId = null
+  else if (!item.current && item.up) item.poolId = item.up.item.poolId
+  if (item.table.poolLink && item.poolId === null && !skipConstraints) {
+    throw new AppError(
+      'PoolRequired',
+      { name: `${item.place}._pool`, objecttype: item.table.name },
+      { message: `${item.place}: objects of type ${item.table.name} need a pool` },
+    )
+  }
+}
+
+function named(ref: NamedRef): Record<string, unknown> {
+  return ref.id === undefined ? { reference: ref.reference } : { _id: ref.id }
+}
+
+async function applyOwners({ deps, tx, actor }: SaveContext, items: readonly Item[]): Promise<void> {
+  const wanted = items.flatMap((item) =>
+    item.draft?.owner && !isOwner(item, item.draft.owner) ? [item.draft.owner] : [],
+  )
+  const found = wanted.length > 0 ? await deps.findOwners(tx, wanted) : new Map<OwnerRef, number>()
+  for (const item of items) {
+    const owner = item.draft?.owner
+    if (owner && !isOwner(item, owner)) {
+      const id = found.get(owner)
+      if (id === undefined) throw new AppError('LookupNotFound', { name: owner.place, ...named(owner) })
+      item.ownerUser = owner.kind === 'user' ? id : null
+      item.ownerGroup = owner.kind === 'group' ? id : null
+    } else if (!item.current) item.ownerUser = actor.userId
+  }
+}
+
+/** An owner sent back as it was read needs no look-up. */
+function isOwner(item: Item, owner: OwnerRef): boolean {
+  if (!item.current || owner.id === undefined) return false
+  return owner.kind === 'user' ? item.ownerUser === owner.id : item.ownerGroup === owner.id
+}
+
+function applyTags({ deps }: SaveContext, item: Item, skipConstraints: boolean): void {
+  if (!item.table.hasTags) {
+    item.tags = []
+    return
+  }
+  const snapshot = deps.tags.snapshot()
+  const tags = item.draft?.tags?.map((ref) => {
+    const id = ref.id ?? snapshot.byReference.get(ref.reference ?? '')?.id
+    if (id === undefined) throw new AppError('TagNotFound', { name: ref.place, ...named(ref) })
+    return id
+  })
+  if (tags === undefined && item.current) return
+  item.tags = checkTags(snapshot, {
+    tags,
+    previous: item.current ? item.current.tags : null,
+    available: deps.tags.available(item.table.id, item.poolId),
+    skipConstraints,
+  })
+}
+
+async function applyGrants({ deps, tx, actor }: SaveContext, items: readonly Item[]): Promise<void> {
+  const said = items.filter((item) => item.table.aclTable && item.draft?.acl !== undefined)
+  if (said.length > 0) {
+    const lists = await deps.validateAcls(
+      tx,
+      actor,
+      said.map((item) => ({
+        wire: item.draft?.acl,
+        previous: (item.current?.acl ?? null) as readonly StoredGrant[] | null,
+        place: `${item.place}._acl`,
+      })),
+    )
+    for (const [index, item] of said.entries()) item.acl = lists[index] ?? null
+  }
+  for (const item of items) if (!item.table.aclTable) item.acl = null
+}
+
+/** Whether the grants of an item differ from the stored ones. */
+export function grantsChanged(item: Item): boolean {
+  return !sameContent(item.acl ?? null, item.current?.acl ?? null)
+}

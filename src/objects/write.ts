@@ -1,0 +1,101 @@
+import type { EventType } from '../events/service.ts'
+import { linkTriples } from './content-links.ts'
+import type { SaveContext } from './deps.ts'
+import { type Item, nextVersion } from './item.ts'
+import { type LinkTriple, type UniqueChange, writeItems, writeLinks, writeUnique } from './save-store.ts'
+import { standardText } from './standard.ts'
+import { uniqueEntries } from './unique.ts'
+
+const eventOf: Record<Item['mode'], EventType> = {
+  create: 'OBJECT_INSERT',
+  update: 'OBJECT_UPDATE',
+  delete: 'OBJECT_DELETE',
+  undelete: 'OBJECT_UNDELETE',
+}
+
+/**
+ * Writes what the items have come to: heads and versions, links, unique values, index queue and events, each with a
+ * constant number of statements.
+ */
+export async function writeAll(
+  context: SaveContext,
+  items: readonly Item[],
+  options: { skipIndex: boolean; skipEvents: boolean },
+): Promise<void> {
+  const { tx, deps, model, actor, at } = context
+  const written = items.filter((item) => item.changed)
+  if (written.length === 0) return
+  const unique = uniqueChanges(written)
+  const links = linkChanges(written)
+  await writeUnique(tx, unique.removed, [])
+  await writeItems(tx, written, {
+    at,
+    userId: actor.userId,
+    datamodelVersion: model.version,
+    index: !options.skipIndex,
+  })
+  await writeLinks(tx, links.removed, links.added)
+  await writeUnique(tx, [], unique.added)
+  if (!options.skipEvents) await appendEvents(context, written)
+  if (!options.skipIndex) tx.afterCommit(deps.wakeIndex)
+}
+
+/** Objects in the trash hold no unique values, so that others can take them. */
+function uniqueChanges(items: readonly Item[]): { removed: UniqueChange[]; added: UniqueChange[] } {
+  const removed: UniqueChange[] = []
+  const added: UniqueChange[] = []
+  for (const item of items) {
+    const before =
+      item.current && item.mode !== 'undelete' ? uniqueEntries(item.table, item.current.content, item.current) : []
+    const after = item.mode === 'delete' ? [] : uniqueEntries(item.table, item.content, item)
+    const name = ({ key, value }: { key: { key: string }; value: string }) => `${key.key}\0${value}`
+    const had = new Set(before.map(name))
+    const has = new Set(after.map(name))
+    for (const entry of before) if (!has.has(name(entry))) removed.push({ item, entry })
+    const taken = new Set<string>()
+    for (const entry of after) {
+      // The same value twice in one object (two rows of a nested table) must be refused as well.
+      if (!had.has(name(entry)) || taken.has(name(entry))) added.push({ item, entry })
+      taken.add(name(entry))
+    }
+  }
+  return { removed, added }
+}
+
+function linkChanges(items: readonly Item[]): { removed: LinkTriple[]; added: LinkTriple[] } {
+  const removed: LinkTriple[] = []
+  const added: LinkTriple[] = []
+  const name = (link: LinkTriple) => `${link.column}:${link.to}`
+  for (const item of items) {
+    if (item.mode === 'delete' || item.mode === 'undelete') continue
+    const after = linkTriples(item.table, item.content, item.systemObjectId)
+    if (!item.current) {
+      added.push(...after)
+      continue
+    }
+    const before = linkTriples(item.table, item.current.content, item.systemObjectId)
+    const had = new Set(before.map(name))
+    const has = new Set(after.map(name))
+    removed.push(...before.filter((link) => !has.has(name(link))))
+    added.push(...after.filter((link) => !had.has(name(link))))
+  }
+  return { removed, added }
+}
+
+async function appendEvents({ tx, deps, actor }: SaveContext, items: readonly Item[]): Promise<void> {
+  const languages = deps.languages()
+  await deps.events.append(
+    tx,
+    items.map((item) => ({
+      type: eventOf[item.mode],
+      actor,
+      schema: 'user',
+      basetype: item.table.name,
+      objecttype: item.table.name,
+      objectId: item.id,
+      objectVersion: nextVersion(item),
+      systemObjectId: item.systemObjectId,
+      info: { standard: standardText(item.standard, languages) },
+    })),
+  )
+}

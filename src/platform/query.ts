@@ -1,0 +1,18 @@
+import { type Static, Type } from 'typebox'
+
+/**
+ * A switch in a query string, which the interface sends as text (`string:boolean`): `1`, `true` and the bare name
+ * (`?dry_run`) are on, `0` and `false` are off; anything else is refused.
+ */
+export const Flag = Type.Union([
+  Type.Literal('1'),
+  Type.Literal('true'),
+  Type.Literal(''),
+  Type.Literal('0'),
+  Type.Literal('false'),
+])
+export type Flag = Static<typeof Flag>
+
+export function isOn(flag: Flag | undefined): boolean {
+  return flag === '1' || flag === 'true' || flag === ''
+}

@@ -47,7 +47,7 @@ export interface ObjectPlan {
   readonly inapplicable: boolean
 }
 
-/** One remote action with all objects for which its transition fired. */
+/** One remote action with all objects for which its transition fired, and the owners that they get. */
 export interface Effect {
   readonly transition: Transition
   /** Position in the transition's list. */
@@ -175,14 +175,14 @@ function isPerson(person: Person | null, actor: Actor): boolean {
 
 function collectEffects(plans: readonly ObjectPlan[], wanted: (transition: Transition) => boolean): Effect[] {
   const effects = new Map<string, Effect & { objects: PlanObject[] }>()
-  for (const { object, fired } of plans) {
+  for (const { object, fired, owner } of plans) {
     for (const transition of fired) {
       if (!wanted(transition)) continue
       transition.actions.forEach((action, index) => {
         if (action.type !== 'email' && action.type !== 'webhook') return
         const key = `${transition.id}:${index}`
         const effect = effects.get(key) ?? { transition, index, action, objects: [] }
-        effect.objects.push(object)
+        effect.objects.push({ ...object, owner })
         effects.set(key, effect)
       })
     }

@@ -33,13 +33,7 @@ export type Action =
 /** Actions that work outside the database, after the commit. */
 export type RemoteAction = Extract<Action, { type: 'email' | 'webhook' }>
 
-/** Where a transition stands: it applies below. */
-export type TransitionScope =
-  | { readonly kind: 'global' }
-  | { readonly kind: 'pool'; readonly id: number }
-  | { readonly kind: 'objecttype'; readonly id: number }
-
-/** As stored in `transition.settings`. */
+/** What is stored beside id and version: in the table of the instance's transitions, or in a pool or object type. */
 export interface TransitionSettings {
   readonly type: TransitionType
   readonly trigger: TransitionTrigger
@@ -47,6 +41,8 @@ export interface TransitionSettings {
   readonly operations: readonly Operation[]
   /** Of event transitions: types of the event log. */
   readonly eventTypes: readonly string[]
+  /** Label of a manual transition. */
+  readonly displayname: Localized
   /** For administrators. */
   readonly comment: string
   /** Shown before it runs; of a rejecting transition: shown as the reason. Empty: nobody is asked. */
@@ -66,7 +62,6 @@ export interface TransitionSettings {
 export interface Transition extends TransitionSettings {
   readonly id: number
   readonly version: number
-  readonly scope: TransitionScope
 }
 
 /** What firing says about the save; null: nothing. The last word counts. */

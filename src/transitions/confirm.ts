@@ -1,0 +1,65 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { Localized } from '../datamodel/model.ts'
+import { confirmTask, type Task } from '../platform/tasks.ts'
+import type { Plan } from './engine.ts'
+
+export interface Confirmation {
+  /** The value of `confirmTransition` that confirms exactly what was shown. */
+  readonly token: string
+  readonly texts: readonly string[]
+  readonly tasks: Task[]
+}
+
+/**
+ * What the caller must confirm before the change is made; null: nothing, or `given` confirms it. The token is a keyed
+ * hash over the transitions that ask and over the objects as they are stored and as they would be: when any of it has
+ * changed meanwhile, it confirms nothing, and the new text is shown.
+ */
+export function confirmationOf(plan: Plan, given: string | undefined, secret: string): Confirmation | null {
+  if (plan.confirmations.length === 0) return null
+  const token = tokenOf(plan, secret)
+  if (given !== undefined && sameToken(given, token)) return null
+  const texts = plan.confirmations.map(({ transition }) => textIn(transition.confirm, plan.actor.languages))
+  const tasks = texts.map((message) =>
+    confirmTask({ title: 'Workflow', message, name: 'confirmTransition', value: token }),
+  )
+  return { token, texts, tasks }
+}
+
+function tokenOf(plan: Plan, secret: string): string {
+  const shown = plan.confirmations.map(({ transition, objects }) => [
+    transition.id,
+    transition.version,
+    transition.confirm,
+    objects.map(({ object, tagsAfter, owner }) => [
+      object.systemObjectId ?? String(object.key),
+      object.version,
+      object.operation,
+      object.objecttypeId,
+      object.poolId,
+      sorted(object.tagsBefore),
+      sorted(tagsAfter),
+      owner,
+    ]),
+  ])
+  const text = JSON.stringify([plan.actor.userId, plan.trigger, shown])
+  return createHmac('sha256', secret).update(text).digest('base64url')
+}
+
+function sorted(ids: readonly number[] | null): number[] | null {
+  return ids === null ? null : [...ids].sort((a, b) => a - b)
+}
+
+function sameToken(given: string, token: string): boolean {
+  const [left, right] = [Buffer.from(given), Buffer.from(token)]
+  return left.length === right.length && timingSafeEqual(left, right)
+}
+
+/** The text in the best of the languages, else in any. */
+export function textIn(texts: Localized, languages: readonly string[]): string {
+  for (const language of languages) {
+    const text = texts[language]
+    if (text) return text
+  }
+  return Object.values(texts).find((text) => text !== '') ?? ''
+}

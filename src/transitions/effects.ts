@@ -1,0 +1,89 @@
+import type { Localized } from '../datamodel/model.ts'
+import type { JobRequest } from '../jobs/service.ts'
+import type { Actor } from '../platform/actor.ts'
+import type { Person } from '../rights/service.ts'
+import type { Effect, PlanObject } from './engine.ts'
+import type { Operation, RemoteAction, TransitionType } from './model.ts'
+
+/** What became of an object of a plan. */
+export interface WrittenObject {
+  readonly systemObjectId: number
+  readonly version: number
+}
+
+/** An object as an effect knows it. Of a refused insert there is none stored: its id is null. */
+export interface EffectObject {
+  readonly systemObjectId: number | null
+  readonly version: number
+  readonly objecttypeId: number
+  readonly operation: Operation
+  readonly owner: Person | null
+  readonly contact: Person | null
+}
+
+/** Payload of the jobs `transition.email` and `transition.webhook`: all that the action needs, as it was then. */
+export interface EffectJob<Kind extends RemoteAction['type'] = RemoteAction['type']> {
+  readonly action: Extract<RemoteAction, { type: Kind }>
+  readonly transition: {
+    readonly id: number
+    readonly type: TransitionType
+    readonly comment: string
+    readonly displayname: Localized
+    readonly confirm: Localized
+  }
+  readonly actor: Pick<Actor, 'userId' | 'login' | 'displayname' | 'reference'> | null
+  readonly objects: readonly EffectObject[]
+  /** The entry of the event log for which an event transition ran. */
+  readonly event?: { readonly id: number; readonly type: string; readonly info: unknown }
+}
+
+export const effectJobNames = { email: 'transition.email', webhook: 'transition.webhook' } as const
+
+/** A webhook call carries at most this many objects: they are rendered in full and sent in one body. */
+const webhookBatch = 200
+const attempts = { email: 5, webhook: 12 } as const
+
+/** The jobs for the effects of a plan; `written` says what was stored, null where the change was refused. */
+export function effectJobs(
+  actor: Actor | null,
+  effects: readonly Effect[],
+  written: (object: PlanObject) => WrittenObject | null,
+  event?: EffectJob['event'],
+): JobRequest[] {
+  return effects.flatMap(({ transition, action, objects }) => {
+    const all = objects.map((object) => effectObject(object, written(object)))
+    const batches = action.type === 'webhook' ? chunks(all, webhookBatch) : [all]
+    return batches.map((batch): JobRequest => {
+      const { id, type, comment, displayname, confirm } = transition
+      const payload: EffectJob = {
+        action,
+        transition: { id, type, comment, displayname, confirm },
+        actor: actor && pick(actor),
+        objects: batch,
+        ...(event ? { event } : {}),
+      }
+      return { name: effectJobNames[action.type], payload, maxAttempts: attempts[action.type] }
+    })
+  })
+}
+
+function effectObject(object: PlanObject, written: WrittenObject | null): EffectObject {
+  return {
+    systemObjectId: written?.systemObjectId ?? object.systemObjectId,
+    version: written?.version ?? object.version,
+    objecttypeId: object.objecttypeId,
+    operation: object.operation,
+    owner: object.owner,
+    contact: object.poolContact ?? null,
+  }
+}
+
+function pick({ userId, login, displayname, reference }: Actor): EffectJob['actor'] {
+  return { userId, login, displayname, reference }
+}
+
+function chunks<T>(items: readonly T[], size: number): T[][] {
+  const result: T[][] = []
+  for (let start = 0; start < items.length; start += size) result.push(items.slice(start, start + size))
+  return result
+}

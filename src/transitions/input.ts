@@ -1,0 +1,232 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { TProperties, TSchema } from 'typebox'
+import { Compile, type Validator } from 'typebox/compile'
+import { type EventType, eventTypes } from '../events/service.ts'
+import { AppError, badRequest } from '../platform/errors.ts'
+import { assertStorable } from '../platform/text.ts'
+import { type Person, type Principal, parseWho, type WhoDraft } from '../rights/service.ts'
+import { readTagFilter, type TagFilterInput } from '../tags/service.ts'
+import { type Action, type Transition, type TransitionSettings, verdictOf } from './model.ts'
+import { EmailInfo, SetTagsInfo, type TransitionBody, TransitionList } from './schema.ts'
+
+/** What must be looked up before a list can be read. */
+export interface Wanted {
+  readonly who: WhoDraft[]
+  readonly tagIds: Set<number>
+}
+
+/** What was found: principals in the order asked for, and which things exist. */
+export interface Found {
+  readonly who: readonly Principal[]
+  readonly tags: { has(id: number): boolean }
+  readonly objecttypes: { has(id: number): boolean }
+  readonly webhooks: { has(name: string): boolean }
+}
+
+/** A list whose shape is right, with what it refers to. */
+export interface Draft {
+  readonly bodies: readonly TransitionBody[]
+  readonly wanted: Wanted
+  readonly path: string
+}
+
+const checkList = Compile(TransitionList)
+const checkSetTags = Compile(SetTagsInfo)
+const checkEmail = Compile(EmailInfo)
+
+/**
+ * Checks the shape of a list as sent and collects what it refers to. `path` names it in errors.
+ * @throws {AppError} `ServerGeneric` naming the place of what is wrong
+ */
+export function parseList(wire: unknown, path: string): Draft {
+  const bodies = checked(checkList, wire ?? [], path)
+  assertStorable(bodies, path)
+  const ids = new Set<number>()
+  const wanted: Wanted = { who: [], tagIds: new Set() }
+  bodies.forEach((body, index) => {
+    const place = `${path}[${index}]`
+    if (body._id && ids.has(body._id)) throw badRequest(`${place}._id occurs twice`, { path: `${place}._id` })
+    if (body._id) ids.add(body._id)
+    collect(body, place, wanted)
+  })
+  return { bodies, wanted, path }
+}
+
+function checked<T>(validator: Validator<TProperties, TSchema, unknown, T>, value: unknown, path: string): T {
+  if (validator.Check(value)) return value as T
+  const [error] = validator.Errors(value)
+  const place = `${path}${(error?.instancePath ?? '').replace(/\/(\d+)/g, '[$1]').replaceAll('/', '.')}`
+  throw badRequest(`${place} ${error?.message ?? 'is wrong'}`, { path: place })
+}
+
+function collect(body: TransitionBody, place: string, wanted: Wanted): void {
+  for (const filter of [body['tagfilter:before'], body['tagfilter:after']]) {
+    for (const slot of ['all', 'any', 'not', 'changed'] as const) {
+      for (const id of filter?.[slot] ?? []) wanted.tagIds.add(id)
+    }
+  }
+  body.who?.forEach((who, index) => {
+    wanted.who.push(parseWho(who, `${place}.who[${index}]`, ['owner', 'contact']))
+  })
+  body.actions?.forEach((action, index) => {
+    collectAction(action, `${place}.actions[${index}]`, wanted)
+  })
+}
+
+type ActionBody = NonNullable<TransitionBody['actions']>[number]
+
+function collectAction({ type, info }: ActionBody, place: string, wanted: Wanted): void {
+  switch (type) {
+    case 'set_tags':
+      for (const tag of checked(checkSetTags, info, `${place}.info`).tags) wanted.tagIds.add(tag._id)
+      return
+    case 'change_owner':
+      if (!info.owner) throw new AppError('ChangeOwnerNotSelected', { path: `${place}.info.owner` })
+      wanted.who.push(parseWho(info.owner, `${place}.info.owner`))
+      return
+    case 'email':
+      checked(checkEmail, info, `${place}.info`).recipients.forEach((who, index) => {
+        wanted.who.push(parseWho(who, `${place}.info.recipients[${index}]`, ['owner', 'contact']))
+      })
+      return
+    case 'webhook':
+      return
+    default:
+      throw badRequest(`${place}.type is no known action`, { path: `${place}.type`, value: type })
+  }
+}
+
+/** A transition as it is to be stored; id 0: new. */
+export interface ReadTransition {
+  readonly transition: Transition
+  readonly change: 'insert' | 'update' | 'none'
+}
+
+/**
+ * Reads a list whose references were found, against the list that is stored. Entries with `_id` must be in it.
+ * @throws {AppError} `VersionMismatch`, `TagNotFound`, `WebhookNotSelected`, `WebhookUnknown`,
+ * `WebhookCallbackUnknown`, `ServerGeneric`
+ */
+export function readList(draft: Draft, found: Found, stored: readonly Transition[]): ReadTransition[] {
+  const storedById = new Map(stored.map((transition) => [transition.id, transition]))
+  const who = found.who.values()
+  const next = (): Principal => {
+    const { value } = who.next()
+    if (value === undefined) throw new Error('principals do not fit the list')
+    return value
+  }
+  return draft.bodies.map((body, index) => {
+    const place = `${draft.path}[${index}]`
+    const before = body._id ? storedById.get(body._id) : undefined
+    if (body._id && !before) throw badRequest(`${place}: there is no transition ${body._id}`, { path: `${place}._id` })
+    if (before && body._version && body._version !== before.version) {
+      throw new AppError('VersionMismatch', { path: place, got: body._version, expected: before.version })
+    }
+    const settings = readSettings(body, place, found, next, before)
+    if (!before) return { transition: { ...settings, id: 0, version: 1 }, change: 'insert' }
+    const { id, version, ...previous } = before
+    if (isDeepStrictEqual(settings, previous)) return { transition: before, change: 'none' }
+    return { transition: { ...settings, id, version: version + 1 }, change: 'update' }
+  })
+}
+
+function readSettings(
+  body: TransitionBody,
+  place: string,
+  found: Found,
+  next: () => Principal,
+  before: Transition | undefined,
+): TransitionSettings {
+  const filter = (side: 'before' | 'after') => {
+    const name = `tagfilter:${side}` as const
+    return readTagFilter(body[name] as TagFilterInput | null, found.tags, `${place}.${name}`, {
+      changed: body.trigger !== 'event',
+    })
+  }
+  const settings: TransitionSettings = {
+    type: body.type,
+    trigger: body.trigger ?? 'automatic',
+    operations: [...new Set(body.operations ?? [])],
+    eventTypes: [...new Set(body.event_types ?? [])],
+    displayname: body.displayname ?? {},
+    comment: body.comment ?? '',
+    confirm: nonEmpty(body.confirm ?? {}),
+    sticky: body.sticky ?? false,
+    who: (body.who ?? []).map(next),
+    whoNot: body.who_not ?? false,
+    objecttypeIds: [...new Set(body.objecttype_ids ?? [])],
+    before: filter('before'),
+    after: filter('after'),
+    actions: (body.actions ?? []).map((action, index) => readAction(action, `${place}.actions[${index}]`, found, next)),
+  }
+  assertConsistent(settings, place)
+  for (const id of settings.objecttypeIds) {
+    if (found.objecttypes.has(id) || before?.objecttypeIds.includes(id)) continue
+    throw badRequest(`${place}.objecttype_ids: there is no object type ${id}`, { path: `${place}.objecttype_ids`, id })
+  }
+  return settings
+}
+
+function assertConsistent({ trigger, type, eventTypes: types, confirm }: TransitionSettings, place: string): void {
+  if (trigger !== 'automatic' && verdictOf(type) === 'reject') {
+    throw badRequest(`${place}: only automatic transitions can reject`, { path: `${place}.type` })
+  }
+  if (trigger === 'event' && types.length === 0) {
+    throw badRequest(`${place}.event_types is needed for the trigger event`, { path: `${place}.event_types` })
+  }
+  if (trigger !== 'event' && types.length > 0) {
+    throw badRequest(`${place}.event_types is for the trigger event only`, { path: `${place}.event_types` })
+  }
+  if (trigger === 'event' && Object.keys(confirm).length > 0) {
+    throw badRequest(`${place}.confirm: nobody is there to be asked`, { path: `${place}.confirm` })
+  }
+  const unknown = types.find((name) => !Object.hasOwn(eventTypes, name as EventType))
+  if (unknown) throw new AppError('EventTypeNotAllowed', { path: `${place}.event_types`, type: unknown })
+}
+
+function readAction({ type, info }: ActionBody, place: string, found: Found, next: () => Principal): Action {
+  switch (type) {
+    case 'set_tags':
+      return { type, tags: readTags(checked(checkSetTags, info, `${place}.info`).tags, `${place}.info.tags`, found) }
+    case 'change_owner':
+      // Owner and pool contact are not accepted here, so it is a person.
+      return { type, owner: next() as Person }
+    case 'email': {
+      const email = checked(checkEmail, info, `${place}.info`)
+      return {
+        type,
+        subject: email.subject ?? {},
+        message: email.message ?? {},
+        batchable: email.batchable ?? false,
+        recipients: email.recipients.map(next),
+      }
+    }
+    default:
+      return { type: 'webhook', name: webhookName(info, place, found) }
+  }
+}
+
+function readTags(tags: readonly { _id: number; set: boolean }[], place: string, found: Found) {
+  return tags.map(({ _id, set }, index) => {
+    if (!found.tags.has(_id)) throw new AppError('TagNotFound', { path: `${place}[${index}]`, tag: _id })
+    if (tags.findIndex((other) => other._id === _id) !== index) {
+      throw badRequest(`${place} names the tag ${_id} twice`, { path: `${place}[${index}]`, tag: _id })
+    }
+    return { id: _id, set }
+  })
+}
+
+/** Webhooks are called after the commit. Calls that may change the objects (`pre_save`) come with plugins. */
+function webhookName(info: Readonly<Record<string, unknown>>, place: string, found: Found): string {
+  const { name, callback } = info
+  if (typeof name !== 'string' || name === '') throw new AppError('WebhookNotSelected', { path: `${place}.info.name` })
+  if (!found.webhooks.has(name)) throw new AppError('WebhookUnknown', { path: `${place}.info.name`, name })
+  if (callback !== undefined && callback !== 'after_commit_async') {
+    throw new AppError('WebhookCallbackUnknown', { path: `${place}.info.callback`, callback })
+  }
+  return name
+}
+
+function nonEmpty(texts: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== ''))
+}

@@ -1,0 +1,250 @@
+/**
+ * Workflow transitions: steps that run when objects change, when somebody runs them, or when something is logged.
+ * Those of the instance are kept here; pools and object types keep their own lists and have them checked and shown
+ * here. The save of objects asks for a *plan*, settles it with the caller, and queues its effects.
+ */
+import type { Logger } from 'pino'
+import type { EventLog, NewEvent } from '../events/service.ts'
+import type { Jobs } from '../jobs/service.ts'
+import type { Actor } from '../platform/actor.ts'
+import type { Bus } from '../platform/bus.ts'
+import type { Db, Queryable, Tx } from '../platform/db.ts'
+import { AppError } from '../platform/errors.ts'
+import type { RightsService } from '../rights/service.ts'
+import { requireTagManager, type TagService, type TagUse } from '../tags/service.ts'
+import { applicableTransitions, type TransitionLayer } from './applicable.ts'
+import { type Confirmation, confirmationOf, textIn } from './confirm.ts'
+import { effectJobs, type WrittenObject } from './effects.ts'
+import { type Plan, type PlanRequest, planTransitions } from './engine.ts'
+import { parseList, readList } from './input.ts'
+import type { Transition } from './model.ts'
+import { principalsOf, renderTransition } from './render.ts'
+import * as store from './store.ts'
+import { tagUseOf } from './tag-use.ts'
+
+export type { TransitionLayer } from './applicable.ts'
+export type { Confirmation } from './confirm.ts'
+export type { WrittenObject } from './effects.ts'
+export type { ObjectPlan, Plan, PlanObject, PlanTrigger } from './engine.ts'
+export type { Operation, Transition } from './model.ts'
+
+export type TransitionService = Awaited<ReturnType<typeof createTransitionService>>
+
+export interface TransitionServiceOptions {
+  db: Db
+  bus: Bus
+  events: EventLog
+  jobs: Pick<Jobs, 'enqueueAll'>
+  log: Logger
+  tags: Pick<TagService, 'snapshot' | 'existing'>
+  rights: Pick<RightsService, 'resolveWho' | 'whoNames'>
+  /** Lists of pools and object types. */
+  layers: {
+    /** From the root pool down to this one. */
+    pools(poolId: number): readonly TransitionLayer[]
+    objecttype(objecttypeId: number): TransitionLayer
+  }
+  /** Object types of the committed datamodel. */
+  objecttypes: () => { has(id: number): boolean }
+  /** Names of the webhooks in the base configuration. */
+  webhooks: () => { has(name: string): boolean }
+}
+
+/** A list to check: as sent, and as stored before. */
+export interface ListChange {
+  readonly wire: unknown
+  readonly previous: readonly Transition[]
+  /** Where it stands in the request, for errors. */
+  readonly path: string
+}
+
+const topic = 'transitions'
+
+export async function createTransitionService(options: TransitionServiceOptions) {
+  const { db, bus, events, jobs, log, tags, rights, layers } = options
+  const secret = await store.readSecret(db)
+  let instance: readonly Transition[] = await store.loadTransitions(db)
+  let loading: Promise<void> = Promise.resolve()
+  /** Effects of changes that were refused, until the refusal reaches `afterFailure`. */
+  const refused = new WeakMap<object, Plan>()
+
+  /** One load after the other, so that an older one never replaces a newer one. */
+  function reload(): Promise<void> {
+    loading = loading
+      .catch(() => {})
+      .then(async () => {
+        instance = await store.loadTransitions(db)
+      })
+    return loading
+  }
+  bus.subscribe(topic, () => {
+    reload().catch((error: unknown) => log.error({ err: error }, 'transitions cannot be read'))
+  })
+
+  function applicable(objecttypeId: number, poolId: number | null): Transition[] {
+    return applicableTransitions(instance, layers.objecttype(objecttypeId), poolId === null ? [] : layers.pools(poolId))
+  }
+
+  /** Checks lists as sent and gives them in stored form, with their events, in a constant number of statements. */
+  async function validateLists(tx: Tx, actor: Actor, changes: readonly ListChange[]): Promise<Transition[][]> {
+    const drafts = changes.map(({ wire, path }) => parseList(wire, path))
+    const who = (
+      await rights.resolveWho(
+        tx,
+        drafts.flatMap((draft) => draft.wanted.who),
+      )
+    ).values()
+    const tagIds = [...new Set(drafts.flatMap((draft) => [...draft.wanted.tagIds]))]
+    const found = {
+      tags: tagIds.length === 0 ? new Set<number>() : await tags.existing(tx, tagIds),
+      objecttypes: options.objecttypes(),
+      webhooks: options.webhooks(),
+    }
+    const lists = drafts.map((draft, index) =>
+      readList(draft, { ...found, who: draft.wanted.who.map(() => who.next().value!) }, changes[index]?.previous ?? []),
+    )
+    const added = lists.flat().filter(({ change }) => change === 'insert').length
+    const ids = (await store.drawTransitionIds(tx, added)).values()
+    const next = lists.map((list) =>
+      list.map(({ transition, change }) =>
+        change === 'insert' ? { ...transition, id: ids.next().value ?? 0 } : transition,
+      ),
+    )
+    const logged = changes.flatMap(({ previous }, index) => eventsOf(actor, previous, next[index] ?? []))
+    if (logged.length > 0) await events.append(tx, logged)
+    return next
+  }
+
+  /** Lists as clients see them, names in `languages`; one query for all of them. */
+  async function renderLists(from: Queryable, lists: readonly (readonly Transition[])[], languages: readonly string[]) {
+    const names = await rights.whoNames(from, principalsOf(lists.flat()), languages)
+    return lists.map((list) => list.map((transition) => renderTransition(transition, names)))
+  }
+
+  return {
+    validateLists,
+    renderLists,
+    applicable,
+
+    /** The instance's list as its administrators see it. */
+    async list(actor: Actor) {
+      requireTagManager(actor)
+      const [list = []] = await renderLists(db, [await store.loadTransitions(db)], actor.languages)
+      return list
+    },
+
+    /** Replaces the instance's list; what is missing is deleted. */
+    async save(actor: Actor, wire: unknown) {
+      requireTagManager(actor)
+      await db.transaction(async (tx) => {
+        await store.lockTransitions(tx)
+        const previous = await store.loadTransitions(tx)
+        const [next = []] = await validateLists(tx, actor, [{ wire, previous, path: 'body' }])
+        await store.replaceTransitions(tx, next)
+        await bus.publish(tx, topic)
+      })
+      await reload()
+      const [list = []] = await renderLists(db, [instance], actor.languages)
+      return list
+    },
+
+    /** Where the instance's transitions refer to tags. */
+    tagUse: tagUseOf('transition', async (tx) => store.loadTransitions(tx)) satisfies TagUse,
+
+    /** What the transitions make of a change; nothing is done yet. */
+    async plan(request: Omit<PlanRequest, 'applicable' | 'tags'>): Promise<Plan> {
+      await loading
+      const known = new Map<string, Transition[]>()
+      const remembered = (objecttypeId: number, poolId: number | null): Transition[] => {
+        const key = `${objecttypeId}:${poolId}`
+        const list = known.get(key) ?? applicable(objecttypeId, poolId)
+        known.set(key, list)
+        return list
+      }
+      return planTransitions({ ...request, applicable: remembered, tags: tags.snapshot() })
+    },
+
+    /**
+     * Whether the change may be made: null, or what the caller must confirm first (`given` is the token of the
+     * request, if any).
+     * @throws {AppError} `TransitionRejected`, `TransitionNotApplicable`; give it to `afterFailure`.
+     */
+    settle(plan: Plan, given: string | undefined): Confirmation | null {
+      const misfits = plan.objects.filter((object) => object.inapplicable)
+      if (misfits.length > 0) throw new AppError('TransitionNotApplicable', { objects: misfits.map(nameObject) })
+      const rejection = rejectionOf(plan)
+      if (rejection) {
+        refused.set(rejection, plan)
+        throw rejection
+      }
+      return confirmationOf(plan, given, secret)
+    },
+
+    /** Queues mails and webhooks with the change; `written` has what became of the objects of the plan, by key. */
+    enqueue(tx: Tx, plan: Plan, written: ReadonlyMap<number | string, WrittenObject>): Promise<void> {
+      return jobs.enqueueAll(
+        tx,
+        effectJobs(plan.actor, plan.effects, (object) => written.get(object.key) ?? null),
+      )
+    },
+
+    /**
+     * Queues what rejecting transitions are to send about a refused change. To be called after its transaction has
+     * been rolled back, with the error that ended it; other errors are of no interest here.
+     */
+    async afterFailure(error: unknown): Promise<void> {
+      const plan = typeof error === 'object' && error !== null ? refused.get(error) : undefined
+      if (!plan || plan.rejectionEffects.length === 0) return
+      await db.transaction((tx) =>
+        jobs.enqueueAll(
+          tx,
+          effectJobs(plan.actor, plan.rejectionEffects, () => null),
+        ),
+      )
+    },
+  }
+}
+
+function nameObject({ object }: Plan['objects'][number]): Record<string, unknown> {
+  return object.systemObjectId === null ? { key: object.key } : { _system_object_id: object.systemObjectId }
+}
+
+function rejectionOf(plan: Plan): AppError | null {
+  const rejected = plan.objects.filter((object) => object.rejectedBy !== null)
+  const transition = rejected[0]?.rejectedBy
+  if (!transition) return null
+  const reason = textIn(transition.confirm, plan.actor.languages)
+  return new AppError(
+    'TransitionRejected',
+    { transition: transition.id, objects: rejected.map(nameObject) },
+    reason === '' ? {} : { message: reason },
+  )
+}
+
+function eventsOf(actor: Actor, previous: readonly Transition[], next: readonly Transition[]): NewEvent[] {
+  const before = new Map(previous.map((transition) => [transition.id, transition]))
+  const kept = new Set(next.map((transition) => transition.id))
+  const event = (type: NewEvent['type'], { id, version, operations, ...transition }: Transition): NewEvent => ({
+    type,
+    actor,
+    basetype: 'transition',
+    schema: 'BASE',
+    objectId: id,
+    objectVersion: version,
+    info: {
+      type: transition.type,
+      operation_insert: operations.includes('INSERT'),
+      operation_update: operations.includes('UPDATE'),
+      operation_delete: operations.includes('DELETE'),
+      comment: transition.comment,
+    },
+  })
+  return [
+    ...next.flatMap((transition) => {
+      const old = before.get(transition.id)
+      if (!old) return [event('TRANSITION_INSERT', transition)]
+      return old.version === transition.version ? [] : [event('TRANSITION_UPDATE', transition)]
+    }),
+    ...previous.filter(({ id }) => !kept.has(id)).map((transition) => event('TRANSITION_DELETE', transition)),
+  ]
+}

@@ -2,13 +2,13 @@ import pg from 'pg'
 import { maskDsn } from './config-forms.ts'
 
 /** Oldest major version whose SQL we use. */
-const oldest = 16
+const oldestSupported = 16
 
 /**
  * Checks that the configured server can be reached and is new enough.
  * @throws {Error} with one readable line that shows no password.
  */
-export async function checkExternalPostgres(dsn: string): Promise<void> {
+export async function checkExternalPostgres(dsn: string, oldest = oldestSupported): Promise<void> {
   const client = new pg.Client({
     connectionString: dsn,
     connectionTimeoutMillis: 10_000,

@@ -1,0 +1,19 @@
+/** Rewrites the generated parts of the documentation, which stand between two comments. */
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { configurationTable } from '../src/platform/config-doc.ts'
+
+const docs = join(import.meta.dirname, '..', 'docs')
+
+await replacePart('configuration.md', 'settings', configurationTable())
+
+async function replacePart(file: string, name: string, text: string): Promise<void> {
+  const path = join(docs, file)
+  const page = await readFile(path, 'utf8')
+  const part = new RegExp(`(<!-- generated: ${name} -->\\n)[^]*?(\\n<!-- end -->)`)
+  if (!part.test(page)) throw new Error(`${file} has no part "${name}"`)
+  await writeFile(
+    path,
+    page.replace(part, (_all, begin: string, end: string) => begin + text + end),
+  )
+}

@@ -3,6 +3,7 @@ import { badRequest } from '../platform/errors.ts'
 import { type ContextDefinition, type RightContext, rightsCatalogue } from './catalogue.ts'
 import type { Principal, StoredGrant, TagFilter } from './model.ts'
 import { parseRights } from './right-items.ts'
+import type { RightApi } from './schema.ts'
 import { parseWho, recordAt, renderWho, type WhoDraft, type WhoNames } from './who.ts'
 
 /** A grant as sent: checked, but its principal and tags are not looked up yet and it may have no id. */
@@ -142,7 +143,7 @@ export function toGrant(draft: GrantDraft, id: number, who: Principal): StoredGr
 }
 
 /** A grant list as clients see it. */
-export function renderAcl(grants: readonly StoredGrant[], names: WhoNames): Record<string, unknown>[] {
+export function renderAcl(grants: readonly StoredGrant[], names: WhoNames): RightApi[] {
   return grants.map((grant) => ({
     _id: grant.id,
     who: renderWho(grant.who, names),
@@ -152,7 +153,16 @@ export function renderAcl(grants: readonly StoredGrant[], names: WhoNames): Reco
       ? { when: { ...(grant.from ? { from: grant.from } : {}), ...(grant.to ? { to: grant.to } : {}) } }
       : {}),
     rights: grant.rights,
-    ...(grant.tagfilter ? { tagfilter: grant.tagfilter } : {}),
+    ...(grant.tagfilter ? { tagfilter: renderTagFilter(grant.tagfilter) } : {}),
     ...(grant.preset ? { _right_preset: grant.preset } : {}),
   }))
+}
+
+/** Slots that impose nothing are left out. */
+function renderTagFilter({ all, any, not }: TagFilter): RightApi['tagfilter'] {
+  return {
+    ...(all.length > 0 ? { all: [...all] } : {}),
+    ...(any.length > 0 ? { any: [...any] } : {}),
+    ...(not.length > 0 ? { not: [...not] } : {}),
+  }
 }

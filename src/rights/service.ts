@@ -11,6 +11,7 @@ import type { RightContext } from './catalogue.ts'
 import { type Caller, compile, type Prepared, prepare } from './compile.ts'
 import { callerRights } from './evaluate.ts'
 import type { CallerRights, ContainerGrants, Principal, StoredGrant } from './model.ts'
+import type { RightApi } from './schema.ts'
 import { keepSticky } from './sticky.ts'
 import { newGrantIds } from './store.ts'
 import { type FindPeople, resolveWho, type WhoDraft, whoNames } from './who.ts'
@@ -32,7 +33,6 @@ export type {
   TagFilter,
 } from './model.ts'
 export { parseSystemRights } from './right-items.ts'
-export { hasSystemRight, requireSystem } from './system.ts'
 export { type FindPeople, type PersonName, parseWho, renderWho, type WhoDraft, type WhoNames } from './who.ts'
 
 /** Bus topics whose messages mean that grants on containers changed; `rights` is for everything without its own. */
@@ -60,7 +60,7 @@ export interface AclChange {
   readonly wire: unknown
   readonly previous: readonly StoredGrant[] | null
   /** Where it stands in the request, for errors; `_acl` when not said. */
-  readonly path?: string
+  readonly place?: string
 }
 
 export function createRightsService({
@@ -107,7 +107,7 @@ export function createRightsService({
     context: RightContext,
     changes: readonly AclChange[],
   ): Promise<StoredGrant[][]> {
-    const lists = changes.map(({ wire, path = '_acl' }) => parseAcl(context, wire, path))
+    const lists = changes.map(({ wire, place = '_acl' }) => parseAcl(context, wire, place))
     const drafts = lists.flat()
     if (drafts.length === 0)
       return changes.map(({ previous }) => keepSticky(callerOf(actor), previous ?? [], [], now()))
@@ -170,7 +170,7 @@ export function createRightsService({
       from: Queryable,
       lists: readonly (readonly StoredGrant[])[],
       languages: readonly string[],
-    ): Promise<Record<string, unknown>[][]> {
+    ): Promise<RightApi[][]> {
       const names = await whoNames(
         from,
         findPeople,

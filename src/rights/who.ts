@@ -3,6 +3,7 @@
 import type { Queryable } from '../platform/db.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
 import type { Person, Principal } from './model.ts'
+import type { WhoApi } from './schema.ts'
 
 /** A user or group as other records show it. */
 export interface PersonName {
@@ -162,7 +163,7 @@ export async function whoNames(
 }
 
 /** A principal as `WhoApi`. */
-export function renderWho(who: Principal, names: WhoNames): Record<string, unknown> {
+export function renderWho(who: Principal, names: WhoNames): WhoApi {
   if (who === 'owner') return { _owner: true }
   if (who === 'contact') return { _pool_contact: true }
   const kind = who.startsWith('u') ? 'user' : 'group'

@@ -1,0 +1,66 @@
+import { AppError, badRequest } from '../platform/errors.ts'
+import type { Pool, PoolSnapshot } from './model.ts'
+import type { PoolInput } from './schema.ts'
+
+/** One pool of a request; `current` is null for one that is created. */
+export interface Item {
+  readonly input: PoolInput
+  /** Where it stands in the request, for errors. */
+  readonly place: string
+  readonly current: Pool | null
+}
+
+export interface Batch {
+  readonly items: readonly Item[]
+}
+
+/**
+ * Tells what each pool of the request is: a new one or a change of a stored one.
+ * @throws {AppError} `VersionMismatch`, `PoolNotFound`, `LookupNotFound`, `UnableToSetIsSystemPool`
+ */
+export function identify(inputs: readonly PoolInput[], stored: PoolSnapshot, convention: 'stored' | 'next'): Batch {
+  const seen = new Set<number>()
+  const items = inputs.map((input, index) => {
+    const place = `pool[${index}]`
+    const current = currentOf(input, stored, place, convention)
+    if (current && seen.has(current.id))
+      throw badRequest(`${place}: the pool is in the request twice`, { path: place, _id: current.id })
+    if (current) seen.add(current.id)
+    const marker = input.pool.is_system_pool ?? null
+    if (marker !== null && marker !== (current?.isSystem ?? false)) {
+      throw new AppError('UnableToSetIsSystemPool', { path: `${place}.pool.is_system_pool`, value: marker })
+    }
+    return { input, place, current }
+  })
+  return { items }
+}
+
+function currentOf(input: PoolInput, stored: PoolSnapshot, place: string, convention: 'stored' | 'next'): Pool | null {
+  const named = namedPool(input, stored, place)
+  const got = input.pool._version ?? null
+  if (!named) {
+    if (got === null || got === 1) return null
+    throw badRequest(`${place}: an update needs pool._id`, { path: `${place}.pool._id`, _version: got })
+  }
+  if (got === null) {
+    throw badRequest(`${place}: a new pool has no _id, an update needs pool._version`, {
+      path: `${place}.pool._version`,
+    })
+  }
+  const expected = convention === 'next' ? named.version + 1 : named.version
+  if (got === expected) return named
+  throw new AppError('VersionMismatch', { path: `${place}.pool._version`, pool: named.id, got, expected })
+}
+
+function namedPool({ pool }: PoolInput, stored: PoolSnapshot, place: string): Pool | null {
+  if (pool._id) {
+    const found = stored.get(pool._id)
+    if (found) return found
+    throw new AppError('PoolNotFound', { path: `${place}.pool._id`, _id: pool._id })
+  }
+  const lookup = pool['lookup:_id']
+  if (!lookup) return null
+  const found = stored.byReference.get(lookup.reference)
+  if (found) return found
+  throw new AppError('LookupNotFound', { path: `${place}.pool.lookup:_id`, basetype: 'pool', ...lookup })
+}

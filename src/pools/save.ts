@@ -1,0 +1,296 @@
+/**
+ * Saving pools: a batch is one transaction, checked as a whole and written with a constant number of statements.
+ * Create or update is told by `_version` (decision 1 of the specification).
+ */
+import { isDeepStrictEqual } from 'node:util'
+import type { Model } from '../datamodel/model.ts'
+import type { Actor } from '../platform/actor.ts'
+import type { Tx } from '../platform/db.ts'
+import { AppError, badRequest } from '../platform/errors.ts'
+import { requireSystemRight } from '../platform/system-right.ts'
+import type { CallerRights, Person, RightsService } from '../rights/service.ts'
+import { type PoolEvent, parentUpdates } from './events.ts'
+import { type Batch, type Item, identify } from './identify.ts'
+import type { PoolSnapshot, PoolTag, PoolTransition, StandardMasks, StoredPool } from './model.ts'
+import { resolvePeople } from './people.ts'
+import type { PoolInput } from './schema.ts'
+import { applySettings } from './settings.ts'
+import { insertPools, newPoolIds, updatePools } from './store.ts'
+import { assertTree } from './tree.ts'
+
+/** What the save needs of capabilities that come later. */
+export interface PoolParts {
+  /** Which of the tags exist. */
+  existingTags(tx: Tx, ids: readonly number[]): Promise<ReadonlySet<number>>
+  /** Checks lists of transitions and gives their stored form, for all pools at once. */
+  readTransitions(
+    tx: Tx,
+    lists: readonly { wire: readonly unknown[]; place: string }[],
+  ): Promise<readonly (readonly PoolTransition[])[]>
+  /** Objects whose place in the tree has changed must be indexed again. */
+  requeueObjects(tx: Tx, poolIds: readonly number[]): Promise<void>
+}
+
+export interface SaveContext {
+  readonly tx: Tx
+  readonly actor: Actor
+  readonly rights: CallerRights
+  readonly grants: Pick<RightsService, 'validateAcls' | 'resolveWho'>
+  readonly model: Model
+  readonly parts: PoolParts
+  readonly convention: 'stored' | 'next'
+  /** The tree as it is in the locked table. */
+  readonly stored: PoolSnapshot
+}
+
+export interface Saved {
+  /** Ids in the order of the request. */
+  readonly ids: readonly number[]
+  readonly events: readonly PoolEvent[]
+}
+
+/** One pool of a batch on its way: `next` is filled step by step and written at the end. */
+interface Work extends Item {
+  id: number
+  parentId: number | null
+}
+
+export async function savePools(context: SaveContext, inputs: readonly PoolInput[]): Promise<Saved> {
+  const batch = identify(inputs, context.stored, context.convention)
+  const works = await place(context, batch)
+  requirePlaceRights(context, works)
+  const next = await fill(context, works)
+  requireContentRights(context, works, next)
+  assertReferences(context.stored, works, next)
+  const created = next.filter((_, index) => !works[index]?.current)
+  const updated = next.filter((_, index) => works[index]?.current)
+  await insertPools(context.tx, created)
+  await updatePools(context.tx, updated)
+  await requeueMoved(context, works)
+  const own: PoolEvent[] = next.map((pool, index) => ({
+    type: works[index]?.current ? 'POOL_UPDATE' : 'POOL_INSERT',
+    pool,
+  }))
+  const parents = works.flatMap((work) => [work.parentId, work.current?.parentId ?? null])
+  return { ids: works.map((work) => work.id), events: [...own, ...parentUpdates(context.stored, next, parents)] }
+}
+
+/** Gives new pools their ids and every pool its parent; parents may be pools of the same batch. */
+async function place({ tx, stored }: SaveContext, batch: Batch): Promise<Work[]> {
+  const ids = (await newPoolIds(tx, batch.items.filter((item) => !item.current).length)).values()
+  const works = batch.items.map((item) => ({
+    ...item,
+    id: item.current?.id ?? (ids.next().value as number),
+    parentId: null as number | null,
+  }))
+  const byReference = new Map([...stored.byReference].map(([reference, pool]) => [reference, pool.id]))
+  for (const { input, id } of works) if (input.pool.reference) byReference.set(input.pool.reference, id)
+  for (const work of works) work.parentId = parentOf(work, stored, byReference)
+  const parents = new Map([...stored.values()].map((pool) => [pool.id, pool.parentId]))
+  for (const { id, parentId } of works) parents.set(id, parentId)
+  assertTree(parents, works)
+  return works
+}
+
+function parentOf({ input, current, place }: Item, stored: PoolSnapshot, byReference: ReadonlyMap<string, number>) {
+  const { _id_parent: id, 'lookup:_id_parent': lookup } = input.pool
+  const isRoot = current?.id === stored.root.id
+  if ((id === undefined || id === null) && lookup) {
+    const found = byReference.get(lookup.reference)
+    if (found !== undefined) return refuseRoot(found)
+    throw new AppError('LookupNotFound', { path: `${place}.pool.lookup:_id_parent`, ...lookup })
+  }
+  if (id === undefined && current) return current.parentId
+  if (id === undefined || id === null) {
+    if (isRoot) return null
+    throw new AppError('PoolNeedsParent', { path: `${place}.pool._id_parent`, pool: current?.id ?? null })
+  }
+  if (!stored.has(id)) throw new AppError('PoolNotFound', { path: `${place}.pool._id_parent`, _id: id })
+  return refuseRoot(id)
+
+  function refuseRoot(parent: number): number {
+    if (!isRoot) return parent
+    throw new AppError('IllegalPathForPool', { path: `${place}.pool._id_parent`, pool: current?.id, parent })
+  }
+}
+
+/** `bag_create` where a pool is put, `bag_write` on one that is changed, and `bag_acl` on one that is moved. */
+function requirePlaceRights({ rights, stored }: SaveContext, works: readonly Work[]): void {
+  for (const { current, parentId, place } of works) {
+    const moved = current !== null && current.parentId !== parentId
+    if (current) requirePool(rights, 'bag_write', current.id, place)
+    if (moved) requirePool(rights, 'bag_acl', current.id, place)
+    // A parent that this batch creates belongs to the caller.
+    if ((moved || !current) && parentId !== null && stored.has(parentId)) {
+      requirePool(rights, 'bag_create', parentId, place)
+    }
+  }
+}
+
+/** @throws {AppError} `RightRequired` */
+export function requirePool(
+  rights: CallerRights,
+  right: Parameters<CallerRights['mayPool']>[0],
+  id: number,
+  path?: string,
+): void {
+  if (rights.mayPool(right, id)) return
+  throw new AppError('RightRequired', { right, pool: id, ...(path === undefined ? {} : { path }) })
+}
+
+/** The pools as they will be stored. */
+async function fill(context: SaveContext, works: readonly Work[]): Promise<StoredPool[]> {
+  const people = await resolvePeople(context, works)
+  const acls = await readAcls(context, works)
+  const transitions = await readTransitions(context, works)
+  await requireTags(context, works)
+  const now = new Date()
+  return works.map((work, index) => {
+    const { input, current, place } = work
+    const { pool } = input
+    return {
+      id: work.id,
+      version: (current?.version ?? 0) + 1,
+      parentId: work.parentId,
+      reference: pool.reference === undefined ? (current?.reference ?? null) : pool.reference || null,
+      isSystem: current?.isSystem ?? false,
+      owner: people.owner(work) ?? current?.owner ?? (`u${context.actor.userId}` satisfies Person),
+      contact: people.contact(work),
+      name: pool.name === undefined ? (current?.name ?? {}) : (pool.name ?? {}),
+      shortname: pool.shortname === undefined ? (current?.shortname ?? {}) : (pool.shortname ?? {}),
+      description: pool.description === undefined ? (current?.description ?? {}) : (pool.description ?? {}),
+      comment: pool.comment === undefined ? (current?.comment ?? '') : (pool.comment ?? ''),
+      settings: applySettings(current?.settings ?? {}, pool, place),
+      acl: acls[index] ?? current?.acl ?? [],
+      privateAcl: input._private_acl ?? current?.privateAcl ?? false,
+      tags: readTags(input) ?? current?.tags ?? [],
+      privateTags: input._private_tags ?? current?.privateTags ?? false,
+      transitions: transitions[index] ?? current?.transitions ?? [],
+      privateTransitions: input._private_transitions ?? current?.privateTransitions ?? false,
+      standardMasks: readMasks(context.model, work) ?? current?.standardMasks ?? {},
+      createdAt: current?.createdAt ?? now,
+      updatedAt: now,
+    }
+  })
+}
+
+async function readAcls({ tx, actor, grants }: SaveContext, works: readonly Work[]) {
+  const said = works.flatMap((work, index) => (work.input._acl === undefined ? [] : [{ work, index }]))
+  const lists = await grants.validateAcls(
+    tx,
+    actor,
+    'pool',
+    said.map(({ work }) => ({
+      wire: work.input._acl,
+      previous: work.current?.acl ?? null,
+      place: `${work.place}._acl`,
+    })),
+  )
+  return sparse(works.length, said, lists)
+}
+
+async function readTransitions({ tx, parts }: SaveContext, works: readonly Work[]) {
+  const said = works.flatMap((work, index) => (work.input._transitions === undefined ? [] : [{ work, index }]))
+  if (said.length === 0) return []
+  const lists = await parts.readTransitions(
+    tx,
+    said.map(({ work }) => ({ wire: work.input._transitions ?? [], place: `${work.place}._transitions` })),
+  )
+  return sparse(works.length, said, lists)
+}
+
+/** Results of some works at the places of all. */
+function sparse<T>(length: number, said: readonly { index: number }[], results: readonly T[]): (T | undefined)[] {
+  const all = new Array<T | undefined>(length).fill(undefined)
+  for (const [place, { index }] of said.entries()) all[index] = results[place]
+  return all
+}
+
+function readTags({ _tags: tags }: PoolInput): PoolTag[] | undefined {
+  if (tags === undefined) return undefined
+  return (tags ?? []).map(({ _id, enabled, is_default }) => ({
+    id: _id,
+    ...(typeof enabled === 'boolean' ? { enabled } : {}),
+    ...(typeof is_default === 'boolean' ? { isDefault: is_default } : {}),
+  }))
+}
+
+async function requireTags({ tx, parts }: SaveContext, works: readonly Work[]): Promise<void> {
+  const ids = works.flatMap((work) => (work.input._tags ?? []).map((tag) => tag._id))
+  const found = ids.length === 0 ? new Set<number>() : await parts.existingTags(tx, [...new Set(ids)])
+  for (const { input, place } of works) {
+    const seen = new Set<number>()
+    for (const [index, { _id }] of (input._tags ?? []).entries()) {
+      const path = `${place}._tags[${index}]._id`
+      if (!found.has(_id)) throw new AppError('TagNotFound', { path, id: _id })
+      if (seen.has(_id)) throw badRequest(`${path}: the tag is there already`, { path, value: _id })
+      seen.add(_id)
+    }
+  }
+}
+
+/** Preferred masks by object type; an object type without list (`null`) has no preference here. */
+function readMasks(model: Model, { input, current, place }: Work): StandardMasks | undefined {
+  if (input._standard_masks === undefined) return undefined
+  const masks: Record<string, readonly number[]> = {}
+  for (const [type, list] of Object.entries(input._standard_masks ?? {})) {
+    if (list === null || isDeepStrictEqual(list, current?.standardMasks[type])) {
+      // What is stored may be sent back, even when a commit has removed the mask since.
+      if (list) masks[type] = list
+      continue
+    }
+    const path = `${place}._standard_masks.${type}`
+    const table = /^\d{1,9}$/.test(type) ? model.tablesById.get(Number(type)) : undefined
+    if (table?.kind !== 'object') throw badRequest(`${path}: there is no such object type`, { path, objecttype: type })
+    if (list.length === 0) throw new AppError('ObjecttypeNeedsStandardMask', { path, objecttype: table.name })
+    const unknown = list.find((id) => model.masksById.get(id)?.table !== table)
+    if (unknown !== undefined) throw badRequest(`${path}: there is no such mask`, { path, mask: unknown })
+    masks[type] = [...new Set(list)]
+  }
+  return masks
+}
+
+/** `bag_acl` where grants change; only root gives a pool another owner. */
+function requireContentRights(
+  { actor, rights }: SaveContext,
+  works: readonly Work[],
+  next: readonly StoredPool[],
+): void {
+  for (const [index, { current, place }] of works.entries()) {
+    const pool = next[index] as StoredPool
+    if (current && (!isDeepStrictEqual(pool.acl, current.acl) || pool.privateAcl !== current.privateAcl)) {
+      requirePool(rights, 'bag_acl', pool.id, `${place}._acl`)
+    }
+    if (pool.owner !== (current ? current.owner : `u${actor.userId}`)) requireSystemRight(actor, 'system.root')
+  }
+}
+
+function assertReferences(stored: PoolSnapshot, works: readonly Work[], next: readonly StoredPool[]): void {
+  const saved = new Set(works.map((work) => work.id))
+  const taken = new Set([...stored.values()].filter((pool) => !saved.has(pool.id)).map((pool) => pool.reference))
+  for (const [index, { current, place }] of works.entries()) {
+    const reference = next[index]?.reference ?? null
+    const path = `${place}.pool.reference`
+    if (current?.isSystem && reference !== current.reference) {
+      throw badRequest(`${path}: a system pool keeps its reference`, {
+        path,
+        value: reference,
+        expected: current.reference,
+      })
+    }
+    if (reference === null) continue
+    if (taken.has(reference))
+      throw new AppError('DatabaseUniqueKeyViolation', { constraint: 'pool_reference_key', path, reference })
+    taken.add(reference)
+  }
+}
+
+/** Pools below a moved one have another path too. */
+async function requeueMoved({ tx, parts, stored }: SaveContext, works: readonly Work[]): Promise<void> {
+  const moved = new Set(
+    works.filter((work) => work.current && work.current.parentId !== work.parentId).map((work) => work.id),
+  )
+  if (moved.size === 0) return
+  const ids = [...stored.values()].filter((pool) => pool.path.some((id) => moved.has(id))).map((pool) => pool.id)
+  await parts.requeueObjects(tx, ids)
+}

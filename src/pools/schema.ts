@@ -1,0 +1,101 @@
+/** Wire shapes of pools (`PoolApi`). */
+import { type Static, Type } from 'typebox'
+import { GeneratedRightsApi, LookupByReference, RightApi, WhoApi } from '../rights/schema.ts'
+
+const open = { additionalProperties: true } as const
+const Id = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
+const Loca = Type.Record(Type.String(), Type.String({ maxLength: 10_000 }))
+
+function optional<T extends Parameters<typeof Type.Union>[0][number]>(type: T) {
+  return Type.Optional(Type.Union([type, Type.Null()]))
+}
+
+const Mapping = Type.Union([Type.String(), Type.Integer()])
+
+const PoolTag = Type.Object(
+  { _id: Id, enabled: optional(Type.Boolean()), is_default: optional(Type.Boolean()) },
+  { ...open, description: 'A tag; what is set here differs from the tag itself.' },
+)
+
+/** A pool as sent: what is absent stays as it is, `null` clears it. */
+export const PoolInput = Type.Object(
+  {
+    _basetype: Type.Optional(Type.Literal('pool')),
+    pool: Type.Object(
+      {
+        _id: optional(Id),
+        'lookup:_id': optional(LookupByReference),
+        _version: optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647 })),
+        _id_parent: optional(Id),
+        'lookup:_id_parent': optional(LookupByReference),
+        reference: optional(Type.String({ maxLength: 250 })),
+        name: optional(Loca),
+        shortname: optional(Loca),
+        description: optional(Loca),
+        comment: optional(Type.String({ maxLength: 100_000 })),
+        contact: optional(WhoApi),
+        is_system_pool: optional(Type.Boolean()),
+        watermark: optional(Type.Object({}, open)),
+        caption: optional(Type.Object({}, open)),
+        janitor_policy: optional(Type.Object({}, open)),
+        custom_data: optional(Type.Object({}, open)),
+        mapping_dc_export: optional(Mapping),
+        mapping_image_export: optional(Mapping),
+        mapping_image_import: optional(Mapping),
+      },
+      open,
+    ),
+    _owner: optional(WhoApi),
+    // Checked entry by entry (rights/acl.ts), with errors that name right and parameter.
+    _acl: optional(Type.Array(Type.Unknown())),
+    _private_acl: optional(Type.Boolean()),
+    _tags: optional(Type.Array(PoolTag)),
+    _private_tags: optional(Type.Boolean()),
+    _transitions: optional(Type.Array(Type.Object({}, open))),
+    _private_transitions: optional(Type.Boolean()),
+    _standard_masks: optional(Type.Record(Type.String(), Type.Union([Type.Array(Id), Type.Null()]))),
+  },
+  { ...open, $id: 'PoolInput' },
+)
+export type PoolInput = Static<typeof PoolInput>
+
+export const PoolInputs = Type.Array(PoolInput, { maxItems: 10_000 })
+
+/** A pool as shown. `_acl` is there for callers who may see it (`bag_acl`). */
+export const PoolOutput = Type.Object(
+  {
+    _basetype: Type.Literal('pool'),
+    pool: Type.Object(
+      {
+        _id: Id,
+        _version: Type.Integer(),
+        _id_parent: Type.Optional(Type.Union([Id, Type.Null()])),
+        reference: Type.Optional(Type.String()),
+        name: Loca,
+        shortname: Loca,
+        description: Loca,
+        comment: Type.String(),
+        contact: Type.Optional(WhoApi),
+        is_system_pool: Type.Boolean(),
+      },
+      open,
+    ),
+    _owner: Type.Optional(WhoApi),
+    _level: Type.Integer(),
+    _path: Type.Array(Type.Object({}, open)),
+    _has_children: Type.Boolean(),
+    _acl: Type.Optional(Type.Array(RightApi)),
+    _private_acl: Type.Boolean(),
+    _generated_rights: GeneratedRightsApi,
+    _tags: Type.Array(Type.Object({}, open)),
+    _private_tags: Type.Boolean(),
+    _compiled_tags: Type.Array(Type.Object({}, open)),
+    _transitions: Type.Array(Type.Object({}, open)),
+    _private_transitions: Type.Boolean(),
+    _standard_masks: Type.Record(Type.String(), Type.Array(Id)),
+    _created_at: Type.String(),
+    _updated_at: Type.String(),
+  },
+  open,
+)
+export type PoolOutput = Static<typeof PoolOutput>

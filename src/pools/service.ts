@@ -1,0 +1,213 @@
+/**
+ * Pools: the tree that holds objects and hands grants, tags, transitions and preferred masks down. See
+ * docs/rights-and-pools.md for what is inherited and who may change what.
+ */
+import type { Logger } from 'pino'
+import type { Model } from '../datamodel/model.ts'
+import type { EventLog } from '../events/service.ts'
+import type { Actor } from '../platform/actor.ts'
+import type { Bus } from '../platform/bus.ts'
+import type { Db, Queryable, Tx } from '../platform/db.ts'
+import { AppError, badRequest } from '../platform/errors.ts'
+import { requireSystemRight } from '../platform/system-right.ts'
+import { assertStorable } from '../platform/text.ts'
+import type { CallerRights, PoolGrants, RightsService } from '../rights/service.ts'
+import { createPoolCache, poolTopic } from './cache.ts'
+import { type PoolEvent, parentUpdates, toEvents } from './events.ts'
+import type { Pool, PoolSnapshot, PoolTag, PoolTransition } from './model.ts'
+import { renderPools, type Wire } from './render.ts'
+import { type PoolParts, requirePool, savePools } from './save.ts'
+import type { PoolInput, PoolOutput } from './schema.ts'
+import * as store from './store.ts'
+import { buildSnapshot, subtree } from './tree.ts'
+
+export type { Pool, PoolSnapshot, PoolTag, PoolTransition } from './model.ts'
+
+/** A pool's say about tags, from the root down: what the tags engine compiles. */
+export interface PoolTagLayer {
+  readonly private: boolean
+  readonly tags: readonly PoolTag[]
+}
+
+export interface PoolOptions {
+  db: Db
+  bus: Bus
+  log: Logger
+  events: EventLog
+  rights: RightsService
+  datamodel: { current(): Model }
+  versionConvention: 'stored' | 'next'
+  parts: PoolParts & {
+    /** How many objects, those in the trash included, the pools hold. */
+    countObjects(tx: Tx, poolIds: readonly number[]): Promise<number>
+    /** `_tags` of the last layer and the tags that all layers together leave, in wire form. */
+    renderTags(layers: readonly PoolTagLayer[]): { own: readonly Wire[]; compiled: readonly Wire[] }
+    renderTransitions(
+      from: Queryable,
+      lists: readonly (readonly PoolTransition[])[],
+      languages: readonly string[],
+    ): Promise<readonly (readonly Wire[])[]>
+  }
+}
+
+export type PoolService = Awaited<ReturnType<typeof createPoolService>>
+
+export async function createPoolService(options: PoolOptions) {
+  const { db, bus, log, events, rights, datamodel, versionConvention, parts } = options
+  const cache = await createPoolCache({ db, bus, log })
+  const snapshot = cache.snapshot
+
+  async function render(actor: Actor, pools: readonly Pool[], callerRights: CallerRights): Promise<PoolOutput[]> {
+    const languages = actor.languages
+    const people = pools.flatMap((pool) => [pool.owner, pool.contact]).filter((who) => who !== null)
+    const names = await rights.whoNames(db, people, languages)
+    const acls = await rights.renderAcls(
+      db,
+      pools.map((pool) => pool.acl),
+      languages,
+    )
+    const transitions = await parts.renderTransitions(
+      db,
+      pools.map((pool) => pool.transitions),
+      languages,
+    )
+    const tags = (pool: Pool) => parts.renderTags(tagLayers(snapshot(), pool.id))
+    return renderPools(pools, { snapshot: snapshot(), rights: callerRights, parts: { names, acls, transitions, tags } })
+  }
+
+  return {
+    /** All pools as last read, by id; parents first. In this process its own changes are always in it. */
+    snapshot,
+    current: cache.current,
+    byId: (id: number): Pool | undefined => snapshot().get(id),
+    byReference: (reference: string): Pool | undefined => snapshot().byReference.get(reference),
+
+    /**
+     * The pools with these ids, in their order.
+     * @throws {AppError} `PoolNotFound`
+     */
+    resolvePools(ids: readonly number[]): Pool[] {
+      return ids.map((id) => {
+        const pool = snapshot().get(id)
+        if (!pool) throw new AppError('PoolNotFound', { _id: id })
+        return pool
+      })
+    },
+    /** Ids from the root down to the pool itself; empty for an unknown pool. */
+    poolPath: (id: number): readonly number[] => snapshot().get(id)?.path ?? [],
+    /** What the pools of the path say about tags, root first. */
+    tagLayers: (id: number): PoolTagLayer[] => tagLayers(snapshot(), id),
+    /** The transitions that hold in a pool, own ones last: `_private_transitions` cuts those from above. */
+    transitions: (id: number): PoolTransition[] => transitionsOf(snapshot(), id),
+    /** Keeps the pools from being deleted until the transaction ends. @throws {AppError} `PoolNotFound` */
+    async lockForUse(tx: Tx, ids: readonly number[]): Promise<void> {
+      const found = ids.length === 0 ? new Set<number>() : await store.lockForUse(tx, ids)
+      for (const id of ids) if (!found.has(id)) throw new AppError('PoolNotFound', { _id: id })
+    },
+    /** The grants of all pools, for the compiled rights. */
+    async grants(): Promise<readonly PoolGrants[]> {
+      return [...(await cache.current()).values()]
+    },
+
+    /** The pools that the actor may see, parents before their children. */
+    async list(
+      actor: Actor,
+      { limit = 1000, offset = 0 }: { limit?: number; offset?: number } = {},
+    ): Promise<PoolOutput[]> {
+      const callerRights = await rights.forActor(actor)
+      const visible = [...snapshot().values()].filter((pool) => callerRights.mayPool('bag_read', pool.id))
+      return render(actor, visible.slice(offset, offset + limit), callerRights)
+    },
+
+    /** @throws {AppError} `ResourceNotFound`, `RightRequired` */
+    async read(actor: Actor, id: number): Promise<PoolOutput> {
+      const pool = (await cache.current()).get(id) ?? notFound(id)
+      const callerRights = await rights.forActor(actor)
+      requirePool(callerRights, 'bag_read', id)
+      const [wire] = await render(actor, [pool], callerRights)
+      return wire as PoolOutput
+    },
+
+    /**
+     * Creates and changes pools, all or none. An update names the version that the caller last read.
+     * @throws {AppError} `VersionMismatch`, `PoolNeedsParent`, `IllegalPathForPool`, `RightRequired`, …
+     */
+    async save(actor: Actor, inputs: readonly PoolInput[]): Promise<PoolOutput[]> {
+      requireSystemRight(actor, 'system.poolmanager')
+      assertStorable(inputs, 'pool')
+      const before = await rights.forActor(actor)
+      const ids = await db.transaction(async (tx) => {
+        await store.lockTree(tx)
+        const stored = buildSnapshot(await store.loadPools(tx))
+        const model = datamodel.current()
+        const context = {
+          tx,
+          actor,
+          rights: before,
+          grants: rights,
+          model,
+          parts,
+          convention: versionConvention,
+          stored,
+        }
+        const saved = await savePools(context, inputs)
+        await events.append(tx, toEvents(actor, saved.events))
+        await bus.publish(tx, poolTopic)
+        return saved.ids
+      })
+      const after = await cache.current()
+      return render(
+        actor,
+        ids.flatMap((id) => after.get(id) ?? []),
+        await rights.forActor(actor),
+      )
+    },
+
+    /**
+     * Deletes a pool and those below it; none of them may hold an object.
+     * @throws {AppError} `ResourceNotFound`, `RightRequired`, `PoolNotEmpty`
+     */
+    async remove(actor: Actor, id: number): Promise<void> {
+      requireSystemRight(actor, 'system.poolmanager')
+      const callerRights = await rights.forActor(actor)
+      await db.transaction(async (tx) => {
+        await store.lockTree(tx)
+        const stored = buildSnapshot(await store.loadPools(tx))
+        const pools = subtree(stored, (stored.get(id) ?? notFound(id)).id)
+        for (const pool of pools) requirePool(callerRights, 'bag_delete', pool.id)
+        for (const pool of pools)
+          if (pool.isSystem) throw badRequest('A system pool cannot be deleted.', { pool: pool.id })
+        const ids = pools.map((pool) => pool.id)
+        await store.lockForDelete(tx, ids)
+        const objects = await parts.countObjects(tx, ids)
+        if (objects > 0) throw new AppError('PoolNotEmpty', { pool: id, pools: ids, objects })
+        await store.deletePools(tx, ids)
+        const deleted: PoolEvent[] = pools.map((pool) => ({ type: 'POOL_DELETE', pool }))
+        const above = parentUpdates(stored, pools, [pools[0]?.parentId ?? null])
+        await events.append(tx, toEvents(actor, [...deleted, ...above]))
+        await bus.publish(tx, poolTopic)
+      })
+      await cache.current()
+    },
+  }
+}
+
+function notFound(id: number): never {
+  throw new AppError('ResourceNotFound', { resource: `Pool ${id}` })
+}
+
+function tagLayers(snapshot: PoolSnapshot, id: number): PoolTagLayer[] {
+  const path = snapshot.get(id)?.path ?? []
+  return path
+    .flatMap((each) => snapshot.get(each) ?? [])
+    .map((pool) => ({ private: pool.privateTags, tags: pool.tags }))
+}
+
+function transitionsOf(snapshot: PoolSnapshot, id: number): PoolTransition[] {
+  let found: PoolTransition[] = []
+  for (const each of snapshot.get(id)?.path ?? []) {
+    const pool = snapshot.get(each) as Pool
+    found = [...(pool.privateTransitions ? [] : found), ...pool.transitions]
+  }
+  return found
+}

@@ -1,4 +1,9 @@
 import type { Logger } from 'pino'
+import { registerAuthRoutes } from './auth/routes.ts'
+import { createAuth } from './auth/service.ts'
+import { registerBaseConfigRoutes } from './config/routes.ts'
+import { createBaseConfigService } from './config/service.ts'
+import { createEventLog } from './events/service.ts'
 import { createBus } from './platform/bus.ts'
 import type { Config } from './platform/config.ts'
 import type { Db } from './platform/db.ts'
@@ -6,6 +11,8 @@ import { createHttp, type HttpApp } from './platform/http.ts'
 
 export interface App {
   readonly http: HttpApp
+  /** Made up on the very first start when none is configured: to be printed once. */
+  readonly newRootPassword: string | null
   /** Resolves when no background work of this process is queued or running (index queue, jobs). */
   idle(): Promise<void>
   /** Stops background work; the HTTP server must be closed before. */
@@ -18,18 +25,30 @@ export interface App {
  */
 export async function buildApp(config: Config, { db, log }: { db: Db; log: Logger }): Promise<App> {
   const bus = await createBus({ db, log })
+  const events = createEventLog({
+    userInEventGroup: () => baseConfig.get().user.user_in_event_group,
+    copyToEvent: () => baseConfig.get().user.copy_to_event,
+  })
+  const baseConfig = await createBaseConfigService({ db, bus, events, log })
+  const auth = createAuth({ config, db, bus, events, baseConfig })
   const http = await createHttp({
     log,
     bodyLimit: config.bodyLimit,
     corsOrigins: config.corsOrigins,
     trustedProxies: config.trustedProxies,
     readOnly: () => config.readOnly,
-    authenticate: async () => null,
+    authenticate: auth.authenticate,
   })
+  registerBaseConfigRoutes(http, { baseConfig })
+  await registerAuthRoutes(http, { auth })
+  const newRootPassword = await auth.ensureRoot()
   return {
     http,
+    newRootPassword,
     idle: async () => {},
     close: async () => {
+      auth.close()
+      baseConfig.close()
       await bus.close()
     },
   }

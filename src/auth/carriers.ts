@@ -1,0 +1,39 @@
+import type { IncomingHttpHeaders } from 'node:http'
+
+/** Stands where a product word would stand in header and cookie names (SVC-005); sites may accept further words. */
+export const identifierWord = 'svc'
+
+interface Carrier {
+  headers: IncomingHttpHeaders
+  query: unknown
+}
+
+/**
+ * The access token of a request: `Authorization`, then `X-Svc-Authorization` (also with the words of `aliases`), then
+ * the query parameter `access_token` (decision 13). `null` when none carries a bearer token: another scheme in
+ * `Authorization`, such as the Basic of a proxy in front, is not ours and hides nothing behind it.
+ */
+export function tokenOf({ headers, query }: Carrier, aliases: readonly string[]): string | null {
+  return bearer(headers.authorization) ?? fallbackHeader(headers, aliases) ?? queryToken(query)
+}
+
+function fallbackHeader(headers: IncomingHttpHeaders, aliases: readonly string[]): string | null {
+  for (const word of [identifierWord, ...aliases]) {
+    const value = headers[`x-${word.toLowerCase()}-authorization`]
+    const token = bearer(Array.isArray(value) ? value[0] : value)
+    if (token !== null) return token
+  }
+  return null
+}
+
+function queryToken(query: unknown): string | null {
+  const value = (query as Record<string, unknown> | null | undefined)?.access_token
+  const token = Array.isArray(value) ? value[0] : value
+  return typeof token === 'string' && token !== '' ? token : null
+}
+
+/** @see RFC 6750 section 2.1; the scheme's name is not case-sensitive. */
+function bearer(header: string | undefined): string | null {
+  if (header === undefined || header.length < 8 || header.slice(0, 7).toLowerCase() !== 'bearer ') return null
+  return header.slice(7).trim() || null
+}

@@ -1,0 +1,117 @@
+/** Vocabulary of users, groups and sessions inside the service; wire spelling stands in schema.ts. */
+
+/** `native`: an account of this instance; `native_self_register`: one that its user made; the rest by their source. */
+export const userTypes = [
+  'system',
+  'native',
+  'native_self_register',
+  'email',
+  'ldap',
+  'sso',
+  'anonymous',
+  'collection',
+] as const
+export type UserType = (typeof userTypes)[number]
+
+/** Types that the interface may give a user; the others are made by the service itself. */
+export const assignableUserTypes: readonly string[] = ['native', 'native_self_register', 'email', 'ldap', 'sso']
+
+/** Types whose users sign in with a password kept here. */
+export const passwordUserTypes: readonly string[] = ['system', 'native', 'native_self_register']
+
+/** Users that the first migration creates. */
+export const rootUserId = 1
+export const deepLinkUserId = 2
+export const oaiPmhUserId = 3
+/** Takes the place of a deleted user as owner and author. */
+export const deletedUserId = 4
+
+/** The group of every user, and the one that takes the place of a deleted group as owner. */
+export const allGroupId = 1
+export const fallbackGroupId = 10
+
+/** System right to its parameters. */
+export type SystemRights = Readonly<Record<string, Readonly<Record<string, unknown>>>>
+
+/** Who owns something: one of the two, or nobody. */
+export interface Owner {
+  readonly userId: number | null
+  readonly groupId: number | null
+}
+
+export interface StoredUser {
+  readonly id: number
+  readonly version: number
+  readonly type: UserType
+  readonly login: string | null
+  readonly email: string | null
+  readonly reference: string | null
+  readonly generatedDisplayname: string
+  /** Fields of the record that no rule looks at, by their wire names. */
+  readonly profile: Readonly<Record<string, unknown>>
+  readonly databaseLanguages: readonly string[]
+  readonly loginDisabled: boolean
+  /** `YYYY-MM-DD`, a whole day in UTC. */
+  readonly loginValidFrom: string | null
+  readonly loginValidTo: string | null
+  readonly requirePasswordChange: boolean
+  readonly systemRights: SystemRights
+  readonly acl: readonly unknown[]
+  readonly owner: Owner
+  readonly createdAt: Date
+  readonly updatedAt: Date
+  readonly archivedAt: Date | null
+  readonly lastSeenAt: Date | null
+  /** Groups it was put into. */
+  readonly groupIds: readonly number[]
+}
+
+export interface StoredGroup {
+  readonly id: number
+  readonly version: number
+  readonly type: 'native' | 'system'
+  readonly name: string | null
+  readonly reference: string | null
+  readonly displayname: Readonly<Record<string, string>>
+  readonly profile: Readonly<Record<string, unknown>>
+  readonly memberTypes: readonly string[]
+  readonly systemRights: SystemRights
+  readonly acl: readonly unknown[]
+  readonly pseudonymization: Readonly<Record<string, unknown>>
+  readonly authMethodGroupMaps: Readonly<Record<string, unknown>>
+  readonly ipSubnetFilter: readonly string[]
+  readonly ipSubnetFilterExclude: boolean
+  readonly twoFactorRequired: boolean
+  readonly owner: Owner
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+/** Reference and name of a user or group, as owners, authors and grants show them. */
+export interface PrincipalName {
+  readonly id: number
+  readonly reference: string | null
+  readonly displayname: string
+}
+
+/** Logins and addresses count as the same in this form. */
+export function identityKey(text: string): string {
+  return text.normalize('NFKC').trim().toLowerCase()
+}
+
+/** What people see of a user (`_generated_displayname`). */
+export function displaynameOf(user: {
+  displayname?: unknown
+  first_name?: unknown
+  last_name?: unknown
+  login: string | null
+  email: string | null
+}): string {
+  const given = [user.displayname].find(isText)
+  const names = [user.first_name, user.last_name].filter(isText).join(' ')
+  return given ?? (names || user.login || user.email || 'User')
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value.trim() !== ''
+}

@@ -1,0 +1,122 @@
+import { timingSafeEqual } from 'node:crypto'
+import { verify as verifyBcrypt } from '@node-rs/bcrypt'
+import { bcryptRule } from '../../config/catalogue.ts'
+import type { BaseConfigService } from '../../config/service.ts'
+import type { OAuthClientConfig } from '../../platform/config.ts'
+import { identifierWord } from '../carriers.ts'
+import { createLimiter } from '../limiter.ts'
+import { tokenHash } from '../sessions/token.ts'
+import { OAuthError } from './errors.ts'
+import { type Form, required } from './form.ts'
+
+export interface OAuthClient {
+  readonly id: string
+  /** bcrypt hash; null: a public client. */
+  readonly secretHash: string | null
+  readonly redirectUris: readonly string[]
+  /** Null: all. */
+  readonly scopes: readonly string[] | null
+}
+
+export interface ClientOptions {
+  configured: readonly OAuthClientConfig[]
+  baseConfig: BaseConfigService
+  /** Words that stand in place of `svc` in the id of the web front end. */
+  aliases: readonly string[]
+}
+
+export type OAuthClients = ReturnType<typeof createOAuthClients>
+
+/** Secrets that were right lately, as sha256: bcrypt costs up to a second, and machines come often. */
+const rememberedSecrets = 1000
+
+/**
+ * The clients of this server: those of the configuration file, those of the base configuration, and the default ones,
+ * which are public (CLIENT-001, -003, -004). The first of a name counts.
+ */
+export function createOAuthClients({ configured, baseConfig, aliases }: ClientOptions) {
+  const limiter = createLimiter({ places: 1, maxWaiting: 50 })
+  const remembered = new Map<string, Buffer>()
+  const defaults = new Set(['web-client', ...[identifierWord, ...aliases].map((word) => `${word}-web-frontend`)])
+
+  function find(id: string): OAuthClient | null {
+    const fromFile = configured.find((client) => client.id === id)
+    if (fromFile)
+      return { id, secretHash: fromFile.secret, redirectUris: fromFile.redirectURIs, scopes: fromFile.scopes }
+    const row = baseConfig.get().oauth2.clients.find((client) => client.name === id)
+    if (row) {
+      return { id, secretHash: row.secret || null, redirectUris: row.redirect_uris.map((uri) => uri.url), scopes: null }
+    }
+    return defaults.has(id) ? { id, secretHash: null, redirectUris: [], scopes: null } : null
+  }
+
+  async function secretFits(client: OAuthClient, secret: string): Promise<boolean> {
+    const { secretHash } = client
+    // A hash with more rounds is not accepted anywhere (LIM-003): computing it would be an attack on ourselves.
+    if (secretHash === null || bcryptRule(secretHash) !== null) return false
+    const key = `${secretHash}`
+    const digest = tokenHash(secret)
+    const known = remembered.get(key)
+    if (known && timingSafeEqual(known, digest)) return true
+    const fits = await limiter.run(() => verifyBcrypt(secret, secretHash))
+    if (fits) {
+      if (remembered.size >= rememberedSecrets) remembered.clear()
+      remembered.set(key, digest)
+    }
+    return fits
+  }
+
+  return {
+    find,
+
+    /**
+     * The client behind a token request: by HTTP Basic or by form fields, never both (OAUTH-018).
+     * @throws {OAuthError} `invalid_client`, 401 when it came with HTTP Basic.
+     * @see RFC 6749 section 2.3.1
+     */
+    async authenticate(authorization: string | undefined, form: Form): Promise<OAuthClient> {
+      const basic = readBasic(authorization)
+      if (basic && form.has('client_secret')) {
+        throw new OAuthError('invalid_request', 'The client must authenticate in one way only.')
+      }
+      if (basic && form.has('client_id') && form.get('client_id') !== basic.id) {
+        throw new OAuthError('invalid_request', 'The parameter client_id is not that of the Authorization header.')
+      }
+      const client = find(basic?.id ?? required(form, 'client_id'))
+      const secret = basic?.secret || form.get('client_secret')
+      const known = client && (client.secretHash === null ? secret === undefined : await fits(client, secret))
+      if (!client || !known) throw invalidClient(basic !== null)
+      return client
+    },
+  }
+
+  async function fits(client: OAuthClient, secret: string | undefined): Promise<boolean> {
+    return secret !== undefined && secretFits(client, secret)
+  }
+}
+
+function invalidClient(viaHeader: boolean): OAuthError {
+  const description = 'The client is unknown or its secret is wrong.'
+  if (!viaHeader) return new OAuthError('invalid_client', description)
+  return new OAuthError('invalid_client', description, {
+    status: 401,
+    headers: { 'WWW-Authenticate': 'Basic realm="oauth2"' },
+  })
+}
+
+/** Id and secret of an `Authorization: Basic` header; both are form-encoded inside. */
+function readBasic(authorization: string | undefined): { id: string; secret: string } | null {
+  if (!authorization || !/^basic /i.test(authorization)) return null
+  const text = Buffer.from(authorization.slice(6).trim(), 'base64').toString()
+  const colon = text.indexOf(':')
+  if (colon < 0) throw invalidClient(true)
+  return { id: formDecode(text.slice(0, colon)), secret: formDecode(text.slice(colon + 1)) }
+}
+
+function formDecode(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,16 @@
+import type { IssuedTokens } from '../../sessions/service.ts'
+import type { OAuthClient } from '../clients.ts'
+import type { Form } from '../form.ts'
+
+/** A token request whose client has been authenticated. */
+export interface GrantRequest {
+  readonly client: OAuthClient
+  readonly form: Form
+  readonly remoteAddr: string
+}
+
+/**
+ * One way to get tokens (`grant_type`): checks its own parameters and issues.
+ * @throws {OAuthError}
+ */
+export type Grant = (request: GrantRequest) => Promise<IssuedTokens>

@@ -1,0 +1,44 @@
+import { AppError } from '../../../platform/errors.ts'
+import type { Sessions } from '../../sessions/service.ts'
+import type { SignIn } from '../../sign-in.ts'
+import { OAuthError } from '../errors.ts'
+import { required } from '../form.ts'
+import { requestedScopes } from '../scopes.ts'
+import type { Grant } from './grant.ts'
+
+const longestLogin = 500
+const longestPassword = 1000
+
+/** @see RFC 6749 section 4.3 */
+export function passwordGrant({ signIn, sessions }: { signIn: SignIn; sessions: Sessions }): Grant {
+  return async ({ client, form, remoteAddr }) => {
+    const credentials = {
+      login: required(form, 'username'),
+      password: required(form, 'password'),
+      clientId: client.id,
+      remoteAddr,
+    }
+    const scopes = requestedScopes(form.get('scope'), client)
+    if (credentials.login.length > longestLogin || credentials.password.length > longestPassword) throw wrong()
+    const signedIn = await signIn.verify(credentials).catch((error) => {
+      throw asOAuthError(error)
+    })
+    if (!signedIn) throw wrong()
+    const { login, clientId } = credentials
+    return sessions.open({ ...signedIn, login, clientId, scopes, remoteAddr }, (tx) =>
+      signIn.succeeded(tx, credentials),
+    )
+  }
+}
+
+/** One answer for everything that is wrong with credentials or user: it must not tell which logins exist. */
+function wrong(): OAuthError {
+  return new OAuthError('invalid_grant', 'The user name or the password is wrong.')
+}
+
+function asOAuthError(error: unknown): unknown {
+  if (!(error instanceof AppError) || error.code !== 'TooManyAttempts') return error
+  return new OAuthError('invalid_grant', 'Too many failed attempts; try again later.', {
+    headers: { 'Retry-After': String(error.parameters.retry_after) },
+  })
+}

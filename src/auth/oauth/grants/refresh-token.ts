@@ -1,0 +1,26 @@
+import { AppError } from '../../../platform/errors.ts'
+import type { Sessions } from '../../sessions/service.ts'
+import { OAuthError } from '../errors.ts'
+import { required } from '../form.ts'
+import { requestedScopes } from '../scopes.ts'
+import type { Grant } from './grant.ts'
+
+/**
+ * The refresh token is used up and replaced. Fewer scopes than before may be asked for; without `offline` among them
+ * the session gets no further refresh token.
+ * @see RFC 6749 section 6
+ */
+export function refreshTokenGrant({ sessions }: { sessions: Sessions }): Grant {
+  return async ({ client, form, remoteAddr }) => {
+    const refreshToken = required(form, 'refresh_token')
+    const scopes = form.has('scope') ? requestedScopes(form.get('scope'), client) : null
+    const issued = await sessions.refresh({ refreshToken, clientId: client.id, scopes, remoteAddr }).catch((error) => {
+      if (error instanceof AppError && 'scope' in error.parameters) {
+        throw new OAuthError('invalid_scope', 'The session was not granted all of these scopes.')
+      }
+      throw error
+    })
+    if (!issued) throw new OAuthError('invalid_grant', 'The refresh token is unknown, expired, used or revoked.')
+    return issued
+  }
+}

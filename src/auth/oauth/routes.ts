@@ -1,0 +1,107 @@
+import { Type } from 'typebox'
+import type { HttpApp } from '../../platform/http.ts'
+import { OAuthError } from './errors.ts'
+import { readForm } from './form.ts'
+import type { OAuth } from './service.ts'
+
+const parameter = Type.Optional(Type.Unknown())
+
+/** Parameters by name; readForm checks them, since RFC 6749 has rules of its own for repeated and empty ones. */
+const TokenRequest = Type.Object(
+  {
+    grant_type: parameter,
+    client_id: parameter,
+    client_secret: parameter,
+    username: parameter,
+    password: parameter,
+    refresh_token: parameter,
+    scope: parameter,
+  },
+  { additionalProperties: true },
+)
+
+const TokenResponse = Type.Object({
+  access_token: Type.String(),
+  token_type: Type.Literal('bearer'),
+  expires_in: Type.Integer({ description: 'seconds' }),
+  scope: Type.String({ description: 'the scopes granted, separated by spaces' }),
+  refresh_token: Type.Optional(Type.String({ description: 'only with scope offline' })),
+})
+
+const RevokeRequest = Type.Object(
+  { token: parameter, token_type_hint: parameter, client_id: parameter, client_secret: parameter },
+  { additionalProperties: true },
+)
+
+const NoContent = Type.Unsafe<undefined>({ description: 'no content' })
+
+const Failure = Type.Object({ error: Type.String(), error_description: Type.String() }, { additionalProperties: true })
+
+/** The OAuth2 endpoints, in a scope of their own: RFC 6749 prescribes another error body than the envelope. */
+export async function registerOAuthRoutes(app: HttpApp, { oauth }: { oauth: OAuth }): Promise<void> {
+  await app.register(async (scope: HttpApp) => {
+    scope.setErrorHandler((error, _request, reply) => {
+      if (!(error instanceof OAuthError)) throw error
+      return reply
+        .status(error.status)
+        .headers({ ...error.headers, ...noStore })
+        .send({ error: error.code, error_description: error.message })
+    })
+
+    const tags = ['oauth2']
+    const config = { access: 'public', writes: false, oauthErrors: true } as const
+    const consumes = ['application/x-www-form-urlencoded']
+
+    scope.post(
+      '/api/oauth2/token',
+      {
+        schema: {
+          tags,
+          summary: 'Issue tokens',
+          consumes,
+          body: TokenRequest,
+          response: { 200: TokenResponse, 400: Failure },
+        },
+        config,
+      },
+      async (request, reply) => {
+        const form = readForm(request.headers['content-type'], request.body)
+        const { authorization } = request.headers
+        const { accessToken, refreshToken, expiresIn, scopes } = await oauth.token({
+          form,
+          authorization,
+          remoteAddr: request.ip,
+        })
+        reply.headers(noStore)
+        return {
+          access_token: accessToken,
+          token_type: 'bearer' as const,
+          expires_in: expiresIn,
+          scope: scopes.join(' '),
+          ...(refreshToken === null ? {} : { refresh_token: refreshToken }),
+        }
+      },
+    )
+
+    scope.post(
+      '/api/oauth2/revoke',
+      {
+        schema: {
+          tags,
+          summary: 'End the session of a token',
+          consumes,
+          body: RevokeRequest,
+          response: { 200: NoContent, 400: Failure },
+        },
+        config,
+      },
+      async (request, reply) => {
+        const form = readForm(request.headers['content-type'], request.body)
+        await oauth.revoke({ form, authorization: request.headers.authorization, remoteAddr: request.ip })
+        return reply.status(200).headers(noStore).send(undefined)
+      },
+    )
+  })
+}
+
+const noStore = { 'Cache-Control': 'no-store', Pragma: 'no-cache' } as const

@@ -1,0 +1,57 @@
+/**
+ * The authorization server: token requests and revocation. A *grant* is one way to get tokens; grants stand in a
+ * table, one file each.
+ */
+import type { IssuedTokens, Sessions } from '../sessions/service.ts'
+import type { SignIn } from '../sign-in.ts'
+import type { OAuthClients } from './clients.ts'
+import { OAuthError } from './errors.ts'
+import { type Form, required } from './form.ts'
+import type { Grant } from './grants/grant.ts'
+import { passwordGrant } from './grants/password.ts'
+import { refreshTokenGrant } from './grants/refresh-token.ts'
+
+export interface OAuthDependencies {
+  clients: OAuthClients
+  sessions: Sessions
+  signIn: SignIn
+}
+
+export interface OAuthRequest {
+  form: Form
+  /** The `Authorization` header: HTTP Basic of a confidential client. */
+  authorization: string | undefined
+  remoteAddr: string
+}
+
+export type OAuth = ReturnType<typeof createOAuth>
+
+export function createOAuth({ clients, sessions, signIn }: OAuthDependencies) {
+  const grants: ReadonlyMap<string, Grant> = new Map([
+    ['password', passwordGrant({ signIn, sessions })],
+    ['refresh_token', refreshTokenGrant({ sessions })],
+  ])
+
+  return {
+    /** @throws {OAuthError} */
+    async token({ form, authorization, remoteAddr }: OAuthRequest): Promise<IssuedTokens> {
+      const grantType = required(form, 'grant_type')
+      const client = await clients.authenticate(authorization, form)
+      const grant = grants.get(grantType)
+      if (!grant) throw new OAuthError('unsupported_grant_type', 'The server does not support this grant type.')
+      return grant({ client, form, remoteAddr })
+    },
+
+    /**
+     * Ends the session of a token; an unknown token is no error. A client that names itself must be who it says and
+     * can end its own sessions only; without `client_id`, having the token is enough, as for everything else with it.
+     * @see RFC 7009
+     */
+    async revoke({ form, authorization, remoteAddr }: OAuthRequest): Promise<void> {
+      const token = required(form, 'token')
+      const named = form.has('client_id') || /^basic /i.test(authorization ?? '')
+      const client = named ? await clients.authenticate(authorization, form) : null
+      await sessions.revoke(token, client?.id ?? null, remoteAddr)
+    },
+  }
+}

@@ -1,0 +1,89 @@
+import type { Actor } from '../../platform/actor.ts'
+import type { SystemRights } from '../model.ts'
+import { createNetworks, type Networks } from '../networks.ts'
+import { mergeSystemRights, type RightParameters } from '../system-rights.ts'
+import type { UserAccessRow } from './store.ts'
+
+/** Rights and groups of one user, compiled once; an actor of a request is made from it without a query. */
+export interface UserAccess {
+  readonly user: UserAccessRow
+  /** Same for every request, unless a group counts only in some networks. */
+  readonly fixed: Standing | null
+  readonly memberships: readonly Membership[]
+}
+
+interface Standing {
+  readonly groupIds: readonly number[]
+  readonly systemRights: ReadonlyMap<string, RightParameters>
+}
+
+interface Membership {
+  readonly id: number
+  readonly systemRights: SystemRights
+  readonly networks: Networks | null
+  readonly exclude: boolean
+}
+
+export function compileAccess(user: UserAccessRow): UserAccess {
+  const memberships = user.groups.map(
+    ({ id, systemRights, networks, exclude }): Membership => ({
+      id,
+      systemRights,
+      networks: networks.length > 0 ? createNetworks(networks) : null,
+      exclude,
+    }),
+  )
+  const filtered = memberships.some((membership) => membership.networks)
+  return { user, memberships, fixed: filtered ? null : standing(user, memberships) }
+}
+
+/** The actor behind a request from `remoteAddr` (empty: a job of ours, for which networks are not asked). */
+export function actorFrom(access: UserAccess, remoteAddr: string, instanceLanguages: readonly string[]): Actor {
+  const { user, fixed } = access
+  const { groupIds, systemRights } = fixed ?? standing(user, membershipsAt(access.memberships, remoteAddr))
+  return {
+    userId: user.userId,
+    login: user.login ?? '',
+    displayname: user.displayname,
+    reference: user.reference,
+    groupIds,
+    isRoot: systemRights.has('system.root'),
+    systemRights,
+    remoteAddr,
+    languages: languagesOf(user.databaseLanguages, instanceLanguages),
+  }
+}
+
+/** Why a user may not sign in; `null` when nothing stands against it. */
+export function signInObstacle(
+  user: Pick<UserAccessRow, 'archived' | 'loginDisabled' | 'loginValidFrom' | 'loginValidTo'>,
+  now: Date,
+): LockOut | null {
+  const today = now.toISOString().slice(0, 10)
+  if (user.archived) return 'archived'
+  if (user.loginDisabled) return 'login_disabled'
+  if (user.loginValidFrom !== null && user.loginValidFrom > today) return 'login_valid_from'
+  if (user.loginValidTo !== null && user.loginValidTo < today) return 'login_valid_to'
+  return null
+}
+
+export type LockOut = 'archived' | 'deleted' | 'login_disabled' | 'login_valid_from' | 'login_valid_to'
+
+function standing(user: UserAccessRow, memberships: readonly Membership[]): Standing {
+  return {
+    groupIds: memberships.map((membership) => membership.id),
+    systemRights: mergeSystemRights([user.systemRights, ...memberships.map((membership) => membership.systemRights)]),
+  }
+}
+
+function membershipsAt(memberships: readonly Membership[], remoteAddr: string): readonly Membership[] {
+  return memberships.filter(
+    ({ networks, exclude }) => !networks || remoteAddr === '' || networks.contains(remoteAddr) !== exclude,
+  )
+}
+
+/** The user's languages as far as the instance still has them, else all of the instance. */
+function languagesOf(own: readonly string[], instance: readonly string[]): readonly string[] {
+  const languages = own.length === 0 ? own : own.filter((language) => instance.includes(language))
+  return languages.length > 0 ? languages : instance
+}

@@ -1,0 +1,92 @@
+import { compileAccess, type UserAccess } from './access.ts'
+import type { SessionRow } from './store.ts'
+
+/** A session as requests need it. */
+export interface Session {
+  readonly id: string
+  readonly clientId: string
+  readonly scopes: readonly string[]
+  readonly method: string
+  readonly authenticatedAt: Date
+  readonly access: UserAccess
+}
+
+interface Entry {
+  readonly session: Session
+  /** Milliseconds; never beyond the token's own end. */
+  readonly until: number
+}
+
+export interface SessionCacheOptions {
+  /** Reads a session by the key of its token. */
+  load: (key: string) => Promise<SessionRow | null>
+  now?: () => number
+  /** Milliseconds that a session is taken as read: how long a lost message of the bus can matter. */
+  lifetime?: number
+  maxEntries?: number
+}
+
+/**
+ * Sessions by token, for a few seconds: signing in costs one query per token and interval, not per request. Changes
+ * are told by `forget…`; what was being read meanwhile is not kept.
+ */
+export function createSessionCache({
+  load,
+  now = Date.now,
+  lifetime = 5000,
+  maxEntries = 10_000,
+}: SessionCacheOptions) {
+  const entries = new Map<string, Entry>()
+  const loading = new Map<string, Promise<Session | null>>()
+  let generation = 0
+
+  async function read(key: string): Promise<Session | null> {
+    const before = generation
+    const row = await load(key)
+    if (!row) return null
+    const session = toSession(row)
+    if (before === generation) keep(key, { session, until: Math.min(now() + lifetime, row.tokenExpiresAt.getTime()) })
+    return session
+  }
+
+  function keep(key: string, entry: Entry): void {
+    entries.delete(key)
+    entries.set(key, entry)
+    if (entries.size > maxEntries) entries.delete(entries.keys().next().value as string)
+  }
+
+  function forget(matches: (session: Session) => boolean): void {
+    generation++
+    loading.clear()
+    for (const [key, entry] of entries) if (matches(entry.session)) entries.delete(key)
+  }
+
+  return {
+    /** `null` when there is no such session. Equal requests at the same time share one read. */
+    get(key: string): Promise<Session | null> | Session {
+      const entry = entries.get(key)
+      if (entry && entry.until > now()) return entry.session
+      const pending = loading.get(key)
+      if (pending) return pending
+      const fresh = read(key).finally(() => {
+        if (loading.get(key) === fresh) loading.delete(key)
+      })
+      loading.set(key, fresh)
+      return fresh
+    },
+    forgetSession: (id: string) => forget((session) => session.id === id),
+    forgetUsers: (ids: ReadonlySet<number>) => forget((session) => ids.has(session.access.user.userId)),
+    forgetAll: () => forget(() => true),
+  }
+}
+
+function toSession(row: SessionRow): Session {
+  return {
+    id: row.sessionId,
+    clientId: row.clientId,
+    scopes: row.scopes,
+    method: row.method,
+    authenticatedAt: row.authenticatedAt,
+    access: compileAccess(row),
+  }
+}

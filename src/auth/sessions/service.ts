@@ -1,0 +1,217 @@
+/**
+ * Sessions: one per sign-in, with its access and refresh tokens. A *token* is a random text of which only the sha256
+ * is stored; it leads to a session, the session to a user, and both to the `Actor` of a request.
+ */
+import { randomUUID } from 'node:crypto'
+import type { BaseConfigService } from '../../config/service.ts'
+import type { EventLog, NewEvent } from '../../events/service.ts'
+import type { Actor } from '../../platform/actor.ts'
+import type { Bus } from '../../platform/bus.ts'
+import type { Db, Tx } from '../../platform/db.ts'
+import { AppError } from '../../platform/errors.ts'
+import { actorFrom, compileAccess, type LockOut, signInObstacle } from './access.ts'
+import { createSessionCache, type Session } from './cache.ts'
+import * as store from './store.ts'
+import { newToken, tokenHash, tokenKey } from './token.ts'
+
+export type { Session } from './cache.ts'
+
+export type Sessions = ReturnType<typeof createSessions>
+
+export interface SessionDependencies {
+  db: Db
+  bus: Bus
+  events: EventLog
+  baseConfig: BaseConfigService
+  clock?: () => Date
+}
+
+/** Tokens as they are handed out; this is the only moment at which they are known. */
+export interface IssuedTokens {
+  accessToken: string
+  refreshToken: string | null
+  /** Seconds. */
+  expiresIn: number
+  scopes: readonly string[]
+}
+
+export interface SignIn {
+  userId: number
+  clientId: string
+  scopes: readonly string[]
+  /** How the user proved to be who they are: `native`, … */
+  method: string
+  /** What was typed; logged. */
+  login?: string
+  remoteAddr: string
+}
+
+export interface Refresh {
+  refreshToken: string
+  clientId: string
+  /** Null: as before. */
+  scopes: readonly string[] | null
+  remoteAddr: string
+}
+
+/** Which sessions have ended. */
+export interface Ended {
+  userId: number
+  reason?: LockOut
+}
+
+const topic = 'sessions'
+
+export function createSessions({ db, bus, events, baseConfig, clock = () => new Date() }: SessionDependencies) {
+  const cache = createSessionCache({
+    load: (key) => store.findByAccessToken(db, Buffer.from(key, 'base64url')),
+    now: () => clock().getTime(),
+  })
+  const unsubscribe = bus.subscribe(topic, (payload) => {
+    if (payload.startsWith('s:')) cache.forgetSession(payload.slice(2))
+    else if (payload.startsWith('u:')) cache.forgetUsers(new Set(payload.slice(2).split(',').map(Number)))
+    else cache.forgetAll()
+  })
+
+  function newTokens(scopes: readonly string[]): { issued: IssuedTokens; stored: store.NewTokens } {
+    const { access_token: accessSeconds, refresh_token: refreshSeconds } = baseConfig.get().oauth2.expirations
+    const accessToken = newToken()
+    const refreshToken = scopes.includes('offline') ? newToken() : null
+    return {
+      issued: { accessToken, refreshToken, expiresIn: accessSeconds, scopes },
+      stored: {
+        accessHash: tokenHash(accessToken),
+        refreshHash: refreshToken === null ? null : tokenHash(refreshToken),
+        scopes,
+        accessSeconds,
+        refreshSeconds,
+      },
+    }
+  }
+
+  async function actorsOf(
+    source: Db | Tx,
+    userIds: readonly number[],
+    remoteAddr: string,
+  ): Promise<Map<number, Actor>> {
+    const rows = await store.findAccess(source, [...new Set(userIds)])
+    const languages = baseConfig.databaseLanguages()
+    return new Map(rows.map((row) => [row.userId, actorFrom(compileAccess(row), remoteAddr, languages)]))
+  }
+
+  /** Tells all processes after the commit that sessions of these users must be read again. */
+  function changed(tx: Tx, userIds: Iterable<number>): Promise<void> {
+    const payload = `u:${[...userIds].join(',')}`
+    return bus.publish(tx, topic, payload.length < 6000 ? payload : '')
+  }
+
+  return {
+    /** @throws {AppError} `InvalidToken` when it is unknown, expired, revoked, or its user may not sign in now. */
+    async resolve(token: string): Promise<Session> {
+      const session = await cache.get(tokenKey(token))
+      if (!session || signInObstacle(session.access.user, clock())) throw new AppError('InvalidToken')
+      return session
+    },
+
+    actorOf: (session: Session, remoteAddr: string): Actor =>
+      actorFrom(session.access, remoteAddr, baseConfig.databaseLanguages()),
+
+    /** The actor that a job, a deep link or a plugin acts as; `null` when there is no such user. */
+    actorOfUser: async (userId: number, remoteAddr = ''): Promise<Actor | null> =>
+      (await actorsOf(db, [userId], remoteAddr)).get(userId) ?? null,
+
+    /** Opens a session for a user who has proved to be who they are. `alongside` joins the transaction. */
+    open(signIn: SignIn, alongside: (tx: Tx) => Promise<void> = async () => {}): Promise<IssuedTokens> {
+      const { userId, clientId, scopes, method, remoteAddr } = signIn
+      const { issued, stored } = newTokens(scopes)
+      return db.transaction(async (tx) => {
+        await alongside(tx)
+        await store.insertSession(tx, { id: randomUUID(), userId, clientId, scopes, method }, stored)
+        await store.markSeen(tx, userId)
+        await store.removeEnded(tx)
+        const actor = (await actorsOf(tx, [userId], remoteAddr)).get(userId) ?? null
+        const info = {
+          method,
+          client: clientId,
+          groups: actor?.groupIds ?? [],
+          ...(signIn.login === undefined ? {} : { login: signIn.login }),
+        }
+        await events.append(tx, [{ type: 'LOGIN', actor, basetype: 'user', objectId: userId, info }])
+        return issued
+      })
+    },
+
+    /**
+     * New tokens for a refresh token, which is used up. A used one that comes again was stolen by somebody: the whole
+     * session ends. `null` when the token is no good.
+     * @throws {AppError} `ServerGeneric` when more scopes are asked for than the session has.
+     * @see RFC 9700 section 4.14.2
+     */
+    async refresh(request: Refresh): Promise<IssuedTokens | null> {
+      const hash = tokenHash(request.refreshToken)
+      const issued = await db.transaction(async (tx) => {
+        const rotated = await store.useRefreshToken(tx, hash, request.clientId)
+        if (!rotated) return null
+        const user = (await store.findAccess(tx, [rotated.userId]))[0]
+        if (!user || signInObstacle(user, clock())) return null
+        const scopes = request.scopes ?? rotated.scopes
+        const excess = scopes.find((scope) => !rotated.scopes.includes(scope))
+        if (excess !== undefined) throw new AppError('ServerGeneric', { scope: excess })
+        const tokens = newTokens(scopes)
+        await store.addTokens(tx, { id: rotated.sessionId, scopes: rotated.scopes }, tokens.stored)
+        await store.markSeen(tx, rotated.userId)
+        return tokens.issued
+      })
+      if (!issued) await endStolen(hash, request.clientId, request.remoteAddr)
+      return issued
+    },
+
+    /** Ends the session of a token of either kind (logout). `false` when there is no such token of this client. */
+    async revoke(token: string, clientId: string | null, remoteAddr: string): Promise<boolean> {
+      const found = await store.findToken(db, tokenHash(token))
+      if (!found || (clientId !== null && found.clientId !== clientId)) return false
+      await end(found, remoteAddr)
+      return true
+    },
+
+    changed,
+
+    /** All processes read all sessions again: a group changed, and with it the rights of unknown many. */
+    allChanged: (tx: Tx): Promise<void> => bus.publish(tx, topic, ''),
+
+    /** Ends all sessions of users, in the caller's transaction; logs a LOGOUT for each who had one. */
+    async endOfUsers(tx: Tx, ended: readonly Ended[], remoteAddr: string): Promise<void> {
+      if (ended.length === 0) return
+      const ids = ended.map((one) => one.userId)
+      const open = await store.revokeOfUsers(tx, ids)
+      const actors = await actorsOf(tx, [...open], remoteAddr)
+      const logouts = ended
+        .filter((one) => open.has(one.userId))
+        .map(({ userId, reason }): NewEvent => {
+          const info = { scope: 'user', user_id: userId, ...(reason ? { reason } : {}) }
+          return { type: 'LOGOUT', actor: actors.get(userId) ?? null, basetype: 'user', objectId: userId, info }
+        })
+      await events.append(tx, logouts)
+      await changed(tx, ids)
+    },
+
+    close: unsubscribe,
+  }
+
+  /** A used refresh token: whoever has the other copy must not keep the session either. */
+  async function endStolen(hash: Buffer, clientId: string, remoteAddr: string): Promise<void> {
+    const found = await store.findToken(db, hash)
+    if (found?.used && found.kind === 'r' && found.clientId === clientId) await end(found, remoteAddr, 'token_reuse')
+  }
+
+  function end(found: store.FoundToken, remoteAddr: string, reason?: string): Promise<void> {
+    return db.transaction(async (tx) => {
+      const open = await store.revokeSessions(tx, [found.sessionId])
+      if (open.length === 0) return
+      const actor = (await actorsOf(tx, [found.userId], remoteAddr)).get(found.userId) ?? null
+      const info = { method: found.method, client: found.clientId, scope: 'session', ...(reason ? { reason } : {}) }
+      await events.append(tx, [{ type: 'LOGOUT', actor, basetype: 'user', objectId: found.userId, info }])
+      await bus.publish(tx, topic, `s:${found.sessionId}`)
+    })
+  }
+}

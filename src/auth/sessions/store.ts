@@ -1,0 +1,212 @@
+import type { Queryable, Tx } from '../../platform/db.ts'
+import type { SystemRights, UserType } from '../model.ts'
+
+/** What a token stands for, as one row. */
+export interface SessionRow {
+  sessionId: string
+  clientId: string
+  scopes: string[]
+  method: string
+  authenticatedAt: Date
+  tokenExpiresAt: Date
+  userId: number
+  type: UserType
+  login: string | null
+  displayname: string
+  reference: string | null
+  systemRights: SystemRights
+  databaseLanguages: string[]
+  archived: boolean
+  loginDisabled: boolean
+  loginValidFrom: string | null
+  loginValidTo: string | null
+  requirePasswordChange: boolean
+  groups: MembershipRow[]
+}
+
+export interface MembershipRow {
+  id: number
+  systemRights: SystemRights
+  networks: string[]
+  exclude: boolean
+}
+
+/** Groups of the user `u`: where it was put, and those that have all users of its type. */
+const memberships = `coalesce((
+  select jsonb_agg(jsonb_build_object('id', g.id, 'systemRights', g.system_rights, 'networks', g.ip_subnet_filter,
+    'exclude', g.ip_subnet_filter_exclude) order by g.id)
+  from "group" g
+  where u.type = any(g.member_types)
+    or exists (select from user_group ug where ug.user_id = u.id and ug.group_id = g.id)), '[]')`
+
+const userColumns = `u.id as "userId", u.type, u.login, u.generated_displayname as displayname, u.reference,
+  u.system_rights as "systemRights", u.database_languages as "databaseLanguages",
+  u.archived_at is not null as archived, u.login_disabled as "loginDisabled",
+  u.login_valid_from::text as "loginValidFrom", u.login_valid_to::text as "loginValidTo",
+  u.require_password_change as "requirePasswordChange", ${memberships} as groups`
+
+/** The session of an access token; `null` when it is unknown, expired or revoked. */
+export async function findByAccessToken(db: Queryable, hash: Buffer): Promise<SessionRow | null> {
+  const { rows } = await db.query<SessionRow>(
+    `select s.id as "sessionId", s.client_id as "clientId", t.scopes, s.method,
+       s.authenticated_at as "authenticatedAt", t.expires_at as "tokenExpiresAt", ${userColumns}
+     from oauth_token t join oauth_session s on s.id = t.session_id join "user" u on u.id = s.user_id
+     where t.hash = $1 and t.kind = 'a' and t.expires_at > now() and s.revoked_at is null`,
+    [hash],
+    'session_by_token',
+  )
+  return rows[0] ?? null
+}
+
+export type UserAccessRow = Omit<
+  SessionRow,
+  'sessionId' | 'clientId' | 'scopes' | 'method' | 'authenticatedAt' | 'tokenExpiresAt'
+>
+
+/** Rights and groups of users who act without a token of their own: jobs, deep links, plugins. */
+export async function findAccess(db: Queryable, userIds: readonly number[]): Promise<UserAccessRow[]> {
+  const { rows } = await db.query<UserAccessRow>(
+    `select ${userColumns} from "user" u where u.id = any($1)`,
+    [userIds],
+    'user_access',
+  )
+  return rows
+}
+
+export interface NewSession {
+  id: string
+  userId: number
+  clientId: string
+  scopes: readonly string[]
+  method: string
+}
+
+export interface NewTokens {
+  accessHash: Buffer
+  /** Of the access token: a refresh may narrow them. */
+  scopes: readonly string[]
+  accessSeconds: number
+  refreshHash: Buffer | null
+  refreshSeconds: number
+}
+
+const insertTokens = `insert into oauth_token (hash, kind, session_id, scopes, expires_at)
+  select hash, kind::"char", $1, case kind when 'a' then $2::text[] else $3::text[] end, now() + make_interval(secs => seconds)
+  from unnest($4::bytea[], $5::text[], $6::float8[]) as t (hash, kind, seconds)`
+
+/** Stores a session with its first tokens. */
+export async function insertSession(tx: Tx, session: NewSession, tokens: NewTokens): Promise<void> {
+  await tx.query(
+    `insert into oauth_session (id, user_id, client_id, scopes, method, expires_at)
+     values ($1, $2, $3, $4, $5, now() + make_interval(secs => $6))`,
+    [session.id, session.userId, session.clientId, session.scopes, session.method, lifetime(tokens)],
+    'session_insert',
+  )
+  await tx.query(insertTokens, tokenValues(session.id, session.scopes, tokens), 'token_insert')
+}
+
+/** Further tokens of a session; its expired ones go. */
+export async function addTokens(
+  tx: Tx,
+  session: { id: string; scopes: readonly string[] },
+  tokens: NewTokens,
+): Promise<void> {
+  await tx.query(insertTokens, tokenValues(session.id, session.scopes, tokens), 'token_insert')
+  await tx.query(
+    `update oauth_session set expires_at = greatest(expires_at, now() + make_interval(secs => $2)) where id = $1`,
+    [session.id, lifetime(tokens)],
+    'session_extend',
+  )
+  await tx.query('delete from oauth_token where session_id = $1 and expires_at <= now()', [session.id])
+}
+
+function lifetime(tokens: NewTokens): number {
+  return Math.max(tokens.accessSeconds, tokens.refreshHash ? tokens.refreshSeconds : 0)
+}
+
+function tokenValues(sessionId: string, sessionScopes: readonly string[], tokens: NewTokens): unknown[] {
+  const { accessHash, refreshHash, accessSeconds, refreshSeconds, scopes } = tokens
+  const refresh = refreshHash ? { hashes: [refreshHash], kinds: ['r'], seconds: [refreshSeconds] } : null
+  return [
+    sessionId,
+    scopes,
+    sessionScopes,
+    [accessHash, ...(refresh?.hashes ?? [])],
+    ['a', ...(refresh?.kinds ?? [])],
+    [accessSeconds, ...(refresh?.seconds ?? [])],
+  ]
+}
+
+export interface RotatedToken {
+  sessionId: string
+  userId: number
+  scopes: string[]
+  method: string
+}
+
+/**
+ * Uses up a refresh token. Checking and marking are one statement, so of two clients that present the same token only
+ * one gets a row.
+ */
+export async function useRefreshToken(tx: Tx, hash: Buffer, clientId: string): Promise<RotatedToken | null> {
+  const { rows } = await tx.query<RotatedToken>(
+    `update oauth_token t set used_at = now() from oauth_session s
+     where t.hash = $1 and t.kind = 'r' and t.used_at is null and t.expires_at > now()
+       and s.id = t.session_id and s.revoked_at is null and s.client_id = $2
+     returning s.id as "sessionId", s.user_id as "userId", s.scopes, s.method`,
+    [hash, clientId],
+    'refresh_use',
+  )
+  return rows[0] ?? null
+}
+
+export interface FoundToken {
+  sessionId: string
+  userId: number
+  clientId: string
+  method: string
+  kind: 'a' | 'r'
+  used: boolean
+}
+
+/** A token of either kind that is not revoked yet, expired or not. */
+export async function findToken(db: Queryable, hash: Buffer): Promise<FoundToken | null> {
+  const { rows } = await db.query<FoundToken>(
+    `select s.id as "sessionId", s.user_id as "userId", s.client_id as "clientId", s.method, t.kind::text as kind,
+       t.used_at is not null as used
+     from oauth_token t join oauth_session s on s.id = t.session_id where t.hash = $1 and s.revoked_at is null`,
+    [hash],
+  )
+  return rows[0] ?? null
+}
+
+/** Ends sessions; returns those that were still open. */
+export async function revokeSessions(tx: Tx, sessionIds: readonly string[]): Promise<string[]> {
+  const { rows } = await tx.query<{ id: string }>(
+    'update oauth_session set revoked_at = now() where id = any($1) and revoked_at is null returning id',
+    [sessionIds],
+  )
+  return rows.map((row) => row.id)
+}
+
+/** Ends all sessions of users; returns the users who had any. */
+export async function revokeOfUsers(tx: Tx, userIds: readonly number[]): Promise<Set<number>> {
+  const { rows } = await tx.query<{ user_id: number }>(
+    `update oauth_session set revoked_at = now()
+     where user_id = any($1) and revoked_at is null and expires_at > now() returning user_id`,
+    [userIds],
+  )
+  return new Set(rows.map((row) => row.user_id))
+}
+
+/** Removes some sessions that ended: each sign-in cleans up more than it adds. */
+export async function removeEnded(tx: Tx): Promise<void> {
+  await tx.query(
+    `delete from oauth_session where id in
+       (select id from oauth_session where expires_at < now() limit 10 for update skip locked)`,
+  )
+}
+
+export async function markSeen(tx: Tx, userId: number): Promise<void> {
+  await tx.query('update "user" set last_seen_at = now() where id = $1', [userId])
+}

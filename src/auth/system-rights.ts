@@ -1,0 +1,62 @@
+import type { SystemRights } from './model.ts'
+
+export type RightParameters = Readonly<Record<string, unknown>>
+
+/**
+ * The rights that somebody has from several sources (the user's own and those of the groups): parameter lists are
+ * united, a flag holds when one source sets it, other values become lists when they differ. A flag that is `false` in
+ * one source and not said in another is dropped: the other does not restrict it.
+ */
+export function mergeSystemRights(sources: readonly SystemRights[]): ReadonlyMap<string, RightParameters> {
+  const merged = new Map<string, RightParameters>()
+  for (const source of sources) {
+    for (const [name, parameters] of Object.entries(source)) {
+      const before = merged.get(name)
+      merged.set(name, before ? mergeParameters(before, parameters) : parameters)
+    }
+  }
+  return merged
+}
+
+function mergeParameters(left: RightParameters, right: RightParameters): RightParameters {
+  const merged: Record<string, unknown> = {}
+  for (const name of new Set([...Object.keys(left), ...Object.keys(right)])) {
+    const both = Object.hasOwn(left, name) && Object.hasOwn(right, name)
+    if (both) merged[name] = mergeValues(left[name], right[name])
+    else {
+      const only = Object.hasOwn(left, name) ? left[name] : right[name]
+      if (only !== false) merged[name] = only
+    }
+  }
+  return merged
+}
+
+function mergeValues(left: unknown, right: unknown): unknown {
+  if (typeof left === 'boolean' && typeof right === 'boolean') return left || right
+  if (isDictionary(left) && isDictionary(right)) return mergeParameters(left, right)
+  const values = [...listed(left), ...listed(right)]
+  const united = [...new Map(values.map((value) => [JSON.stringify(value), value])).values()]
+  return Array.isArray(left) || Array.isArray(right) || united.length > 1 ? united : united[0]
+}
+
+/** Whether `held` gives everything that `wanted` would: nobody passes on more than they have. */
+export function covers(held: ReadonlyMap<string, RightParameters>, wanted: SystemRights): boolean {
+  return Object.entries(wanted).every(([name, parameters]) => {
+    const own = held.get(name)
+    return own !== undefined && Object.entries(parameters).every(([key, value]) => coversValue(own[key], value))
+  })
+}
+
+function coversValue(held: unknown, wanted: unknown): boolean {
+  if (wanted === false || wanted === null) return true
+  const have = new Set(listed(held).map((value) => JSON.stringify(value)))
+  return listed(wanted).every((value) => have.has(JSON.stringify(value)))
+}
+
+function listed(value: unknown): readonly unknown[] {
+  return value === undefined ? [] : Array.isArray(value) ? value : [value]
+}
+
+function isDictionary(value: unknown): value is RightParameters {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

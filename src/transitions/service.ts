@@ -10,13 +10,14 @@ import type { Actor } from '../platform/actor.ts'
 import type { Bus } from '../platform/bus.ts'
 import type { Db, Queryable, Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
-import type { RightsService } from '../rights/service.ts'
+import type { Person, RightsService } from '../rights/service.ts'
 import { requireTagManager, type TagService, type TagUse } from '../tags/service.ts'
 import { applicableTransitions, type TransitionLayer } from './applicable.ts'
 import { type Confirmation, confirmationOf, textIn } from './confirm.ts'
-import { effectJobs, type WrittenObject } from './effects.ts'
-import { type Plan, type PlanRequest, planTransitions } from './engine.ts'
+import { type EffectJob, effectJobs, type WrittenObject } from './effects.ts'
+import { type Plan, type PlanObject, type PlanRequest, type PlanTrigger, planTransitions } from './engine.ts'
 import { parseList, readList } from './input.ts'
+import { applyPlan, type ChangingItem, markChanged, planObjects, writtenObjects } from './items.ts'
 import type { Transition } from './model.ts'
 import { principalsOf, renderTransition } from './render.ts'
 import * as store from './store.ts'
@@ -26,6 +27,7 @@ export type { TransitionLayer } from './applicable.ts'
 export type { Confirmation } from './confirm.ts'
 export type { WrittenObject } from './effects.ts'
 export type { ObjectPlan, Plan, PlanObject, PlanTrigger } from './engine.ts'
+export type { ChangingItem } from './items.ts'
 export type { Operation, Transition } from './model.ts'
 
 export type TransitionService = Awaited<ReturnType<typeof createTransitionService>>
@@ -44,6 +46,8 @@ export interface TransitionServiceOptions {
     pools(poolId: number): readonly TransitionLayer[]
     objecttype(objecttypeId: number): TransitionLayer
   }
+  /** Contact of a pool. */
+  contactOf: (poolId: number) => Person | null
   /** Object types of the committed datamodel. */
   objecttypes: () => { has(id: number): boolean }
   /** Names of the webhooks in the base configuration. */
@@ -56,6 +60,13 @@ export interface ListChange {
   readonly previous: readonly Transition[]
   /** Where it stands in the request, for errors. */
   readonly path: string
+}
+
+/** What the transitions of a batch ask for. */
+export interface ItemsOutcome {
+  readonly confirmation: Confirmation | null
+  /** Queues mails and webhooks in the transaction, after the items are written. */
+  enqueue(tx: Tx, event?: EffectJob['event']): Promise<void>
 }
 
 const topic = 'transitions'
@@ -121,6 +132,46 @@ export async function createTransitionService(options: TransitionServiceOptions)
     return lists.map((list) => list.map((transition) => renderTransition(transition, names)))
   }
 
+  /** What the transitions make of a change; nothing is done yet. */
+  async function plan(request: Omit<PlanRequest, 'applicable' | 'tags'>): Promise<Plan> {
+    await loading
+    const known = new Map<string, Transition[]>()
+    const remembered = (objecttypeId: number, poolId: number | null): Transition[] => {
+      const key = `${objecttypeId}:${poolId}`
+      const list = known.get(key) ?? applicable(objecttypeId, poolId)
+      known.set(key, list)
+      return list
+    }
+    return planTransitions({ ...request, applicable: remembered, tags: tags.snapshot() })
+  }
+
+  /**
+   * Whether the change may be made: null, or what the caller must confirm first (`given` is the token of the
+   * request, if any).
+   * @throws {AppError} `TransitionRejected`, `TransitionNotApplicable`; give it to `afterFailure`.
+   */
+  function settle(made: Plan, given: string | undefined): Confirmation | null {
+    const misfits = made.objects.filter((object) => object.inapplicable)
+    if (misfits.length > 0) throw new AppError('TransitionNotApplicable', { objects: misfits.map(nameObject) })
+    const rejection = rejectionOf(made)
+    if (rejection) {
+      refused.set(rejection, made)
+      throw rejection
+    }
+    return confirmationOf(made, given, secret)
+  }
+
+  /** Queues mails and webhooks with the change; `written` has what became of the objects of the plan, by key. */
+  function enqueue(
+    tx: Tx,
+    made: Plan,
+    written: ReadonlyMap<number | string, WrittenObject>,
+    event?: EffectJob['event'],
+  ): Promise<void> {
+    const result = (object: PlanObject) => written.get(object.key) ?? null
+    return jobs.enqueueAll(tx, effectJobs(made.actor, made.effects, result, event))
+  }
+
   return {
     validateLists,
     renderLists,
@@ -151,41 +202,27 @@ export async function createTransitionService(options: TransitionServiceOptions)
     /** Where the instance's transitions refer to tags. */
     tagUse: tagUseOf('transition', async (tx) => store.loadTransitions(tx)) satisfies TagUse,
 
-    /** What the transitions make of a change; nothing is done yet. */
-    async plan(request: Omit<PlanRequest, 'applicable' | 'tags'>): Promise<Plan> {
-      await loading
-      const known = new Map<string, Transition[]>()
-      const remembered = (objecttypeId: number, poolId: number | null): Transition[] => {
-        const key = `${objecttypeId}:${poolId}`
-        const list = known.get(key) ?? applicable(objecttypeId, poolId)
-        known.set(key, list)
-        return list
-      }
-      return planTransitions({ ...request, applicable: remembered, tags: tags.snapshot() })
-    },
+    plan,
+    settle,
+    enqueue,
 
     /**
-     * Whether the change may be made: null, or what the caller must confirm first (`given` is the token of the
-     * request, if any).
-     * @throws {AppError} `TransitionRejected`, `TransitionNotApplicable`; give it to `afterFailure`.
+     * The transitions of a save or delete: changes tags and owners of the items, and tells what must be confirmed.
+     * With a trigger, the items are stored objects for which one transition is run: they are written only when it
+     * changes them.
+     * @throws {AppError} as `settle`
      */
-    settle(plan: Plan, given: string | undefined): Confirmation | null {
-      const misfits = plan.objects.filter((object) => object.inapplicable)
-      if (misfits.length > 0) throw new AppError('TransitionNotApplicable', { objects: misfits.map(nameObject) })
-      const rejection = rejectionOf(plan)
-      if (rejection) {
-        refused.set(rejection, plan)
-        throw rejection
-      }
-      return confirmationOf(plan, given, secret)
-    },
-
-    /** Queues mails and webhooks with the change; `written` has what became of the objects of the plan, by key. */
-    enqueue(tx: Tx, plan: Plan, written: ReadonlyMap<number | string, WrittenObject>): Promise<void> {
-      return jobs.enqueueAll(
-        tx,
-        effectJobs(plan.actor, plan.effects, (object) => written.get(object.key) ?? null),
-      )
+    async runOnItems(
+      actor: Actor,
+      items: readonly ChangingItem[],
+      given: string | undefined,
+      trigger: PlanTrigger = { kind: 'save' },
+    ): Promise<ItemsOutcome> {
+      const made = await plan({ actor, trigger, objects: planObjects(items, options.contactOf) })
+      const confirmation = settle(made, given)
+      if (trigger.kind !== 'save') markChanged(items, made)
+      applyPlan(made, items)
+      return { confirmation, enqueue: (tx, event) => enqueue(tx, made, writtenObjects(items), event) }
     },
 
     /**

@@ -4,10 +4,13 @@ import { createAuth } from './auth/service.ts'
 import { registerBaseConfigRoutes } from './config/routes.ts'
 import { createBaseConfigService } from './config/service.ts'
 import { createEventLog } from './events/service.ts'
+import { createJobs } from './jobs/service.ts'
 import { createBus } from './platform/bus.ts'
 import type { Config } from './platform/config.ts'
 import type { Db } from './platform/db.ts'
 import { createHttp, type HttpApp } from './platform/http.ts'
+import { registerTagRoutes } from './tags/routes.ts'
+import { createTagService } from './tags/service.ts'
 
 export interface App {
   readonly http: HttpApp
@@ -25,12 +28,14 @@ export interface App {
  */
 export async function buildApp(config: Config, { db, log }: { db: Db; log: Logger }): Promise<App> {
   const bus = await createBus({ db, log })
+  const jobs = createJobs({ db, log })
   const events = createEventLog({
     userInEventGroup: () => baseConfig.get().user.user_in_event_group,
     copyToEvent: () => baseConfig.get().user.copy_to_event,
   })
   const baseConfig = await createBaseConfigService({ db, bus, events, log })
   const auth = createAuth({ config, db, bus, events, baseConfig })
+  const tags = await createTagService({ db, bus, events, log, uses: [] })
   const http = await createHttp({
     log,
     bodyLimit: config.bodyLimit,
@@ -41,12 +46,15 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
   })
   registerBaseConfigRoutes(http, { baseConfig })
   await registerAuthRoutes(http, { auth })
+  registerTagRoutes(http, { tags })
   const newRootPassword = await auth.ensureRoot()
+  await jobs.start()
   return {
     http,
     newRootPassword,
-    idle: async () => {},
+    idle: () => jobs.idle(),
     close: async () => {
+      await jobs.close()
       auth.close()
       baseConfig.close()
       await bus.close()

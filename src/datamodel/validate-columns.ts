@@ -11,24 +11,25 @@ export interface SchemaIndex {
   readonly columns: ReadonlyMap<number, { readonly table: SchemaTableApi; readonly column: ColumnApi }>
 }
 
-export function validateColumn(column: ColumnApi, table: SchemaTableApi, place: Place, index: SchemaIndex): void {
-  switch (column.kind) {
-    case 'column':
-      return validateValueColumn(column, table, place, index)
-    case 'link':
-      return validateNestedEntry(column, table, place, index)
-    case 'reverse_link':
-      return validateReverseEntry(column, table, place, index)
-    default:
-      throw inconsistent(
-        at(place, 'kind'),
-        `the kind "${column.kind}" is unknown; there are column, link and reverse_link`,
-        {
-          kind: column.kind ?? null,
-        },
-      )
+type Validator = (column: ColumnApi, table: SchemaTableApi, place: Place, index: SchemaIndex) => void
+
+export const validateColumn: Validator = (column, table, place, index) => {
+  const validate = validators.get(column.kind ?? '')
+  if (!validate) {
+    throw inconsistent(
+      at(place, 'kind'),
+      `the kind "${column.kind}" is unknown; there are ${[...validators.keys()].join(', ')}`,
+      { kind: column.kind ?? null },
+    )
   }
+  validate(column, table, place, index)
 }
+
+const validators: ReadonlyMap<string, Validator> = new Map([
+  ['column', validateValueColumn],
+  ['link', validateNestedEntry],
+  ['reverse_link', validateReverseEntry],
+])
 
 function at(place: Place, member: string): Place {
   return { ...place, path: `${place.path}.${member}` }

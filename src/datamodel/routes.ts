@@ -1,0 +1,197 @@
+import type { FastifyReply } from 'fastify'
+import { Type } from 'typebox'
+import { AppError } from '../platform/errors.ts'
+import { actorOf, type HttpApp } from '../platform/http.ts'
+import { cleanBody } from './clean.ts'
+import { reindexModes } from './commit-tasks.ts'
+import { withLocalizedNames } from './l10n.ts'
+import { longMasks } from './long-masks.ts'
+import { LocaApi, MaskSchemaApi, SchemaApi, Tasks } from './schema.ts'
+import type { DatamodelService, VersionName } from './service.ts'
+
+const tags = ['datamodel']
+const read = { access: 'user', writes: false } as const
+const change = { access: 'user', writes: true } as const
+
+const Version = Type.String({ pattern: '^(HEAD|CURRENT|[1-9][0-9]{0,15})$' })
+const VersionParams = Type.Object({ version: Version })
+const Format = Type.Object({ format: Type.Optional(Type.String()) })
+
+/** The endpoints of the datamodel: `/schema`, `/mask` and `/l10n` under `/api/v1`. */
+export function registerDatamodelRoutes(app: HttpApp, datamodel: DatamodelService): void {
+  schemaRoutes(app, datamodel)
+  maskRoutes(app, datamodel)
+  l10nRoutes(app, datamodel)
+}
+
+function versionOf(name: string): VersionName {
+  return name === 'HEAD' || name === 'CURRENT' ? name : Number(name)
+}
+
+/** Bodies are cleaned before they are validated: null members mean "not said" (see clean.ts). */
+async function clean(request: { body: unknown }): Promise<void> {
+  request.body = cleanBody(request.body)
+}
+
+function schemaRoutes(app: HttpApp, datamodel: DatamodelService): void {
+  app.get(
+    '/api/v1/schema/user/:version',
+    {
+      schema: {
+        summary: 'A version of the datamodel: the snapshot, or a graph of its object types',
+        tags,
+        params: VersionParams,
+        querystring: Format,
+        response: { 200: { content: { 'application/json': { schema: SchemaApi } } } },
+      },
+      config: read,
+    },
+    async (request, reply) => {
+      const { schema, l10n, committedAt, tags } = await datamodel.snapshot(versionOf(request.params.version))
+      if (tags) reply.header('ETag', tags.schema)
+      return withLocalizedNames({ ...schema, committed_at: committedAt?.toISOString() ?? null }, l10n)
+    },
+  )
+
+  app.post(
+    '/api/v1/schema/user/HEAD',
+    {
+      schema: {
+        summary: 'Store a snapshot as the working copy',
+        tags,
+        body: SchemaApi,
+        headers: Type.Object({ 'if-match': Type.Optional(Type.String()) }),
+        response: { 200: SchemaApi },
+      },
+      config: change,
+      preValidation: clean,
+    },
+    async (request, reply) => {
+      const head = await datamodel.saveSchema(actorOf(request), request.body, request.headers['if-match'])
+      reply.header('ETag', head.tags.schema)
+      return withLocalizedNames(head.schema, head.l10n)
+    },
+  )
+
+  app.post(
+    '/api/v1/schema/commit',
+    {
+      schema: {
+        summary: 'Commit the working copy as the next version',
+        tags,
+        querystring: Type.Object({
+          reindex: Type.Optional(Type.Enum([...reindexModes])),
+          confirm: Type.Optional(Type.Enum(['yes'])),
+        }),
+        response: { 200: Type.Object({ status: Type.Literal('ok') }), 202: Tasks },
+      },
+      config: change,
+    },
+    async (request, reply) => {
+      const { reindex, confirm } = request.query
+      const answers = { ...(reindex === undefined ? {} : { reindex }), confirm: confirm === 'yes' }
+      const result = await datamodel.commit(actorOf(request), answers)
+      if (result.kind === 'confirm') return reply.status(202).send({ tasks: result.tasks })
+      return { status: 'ok' as const }
+    },
+  )
+}
+
+function maskRoutes(app: HttpApp, datamodel: DatamodelService): void {
+  const masksOf = async (version: string, format: string | undefined, reply: FastifyReply) => {
+    const snapshot = await datamodel.snapshot(versionOf(version))
+    if (snapshot.tags) reply.header('ETag', snapshot.tags.masks)
+    return format === 'long' ? longMasks(snapshot) : snapshot.masks
+  }
+
+  app.get(
+    '/api/v1/mask/:version',
+    {
+      schema: {
+        summary: 'The masks of a version',
+        tags,
+        params: VersionParams,
+        querystring: Format,
+        response: { 200: MaskSchemaApi },
+      },
+      config: read,
+    },
+    (request, reply) => masksOf(request.params.version, request.query.format, reply),
+  )
+
+  app.get(
+    '/api/v1/mask/:version/:mask',
+    {
+      schema: {
+        summary: 'One mask of a version, by its name or id',
+        tags,
+        params: Type.Object({ version: Version, mask: Type.String() }),
+        querystring: Format,
+        response: { 200: MaskSchemaApi },
+      },
+      config: read,
+    },
+    async (request, reply) => {
+      const { version, mask } = request.params
+      const masks = await masksOf(version, request.query.format, reply)
+      const found = masks.masks.filter((candidate) => candidate.name === mask || String(candidate.mask_id) === mask)
+      if (found.length === 0) throw new AppError('ResourceNotFound', { mask, version })
+      return { ...masks, masks: found }
+    },
+  )
+
+  app.post(
+    '/api/v1/mask/HEAD',
+    {
+      schema: {
+        summary: 'Store the masks of the working copy',
+        tags,
+        body: MaskSchemaApi,
+        headers: Type.Object({ 'if-match': Type.Optional(Type.String()) }),
+        response: { 200: MaskSchemaApi },
+      },
+      config: change,
+      preValidation: clean,
+    },
+    async (request, reply) => {
+      const head = await datamodel.saveMasks(actorOf(request), request.body, request.headers['if-match'])
+      reply.header('ETag', head.tags.masks)
+      return head.masks
+    },
+  )
+}
+
+function l10nRoutes(app: HttpApp, datamodel: DatamodelService): void {
+  app.get(
+    '/api/v1/l10n/user/:version',
+    {
+      schema: { summary: 'The localised names of a version', tags, params: VersionParams, response: { 200: LocaApi } },
+      config: read,
+    },
+    async (request, reply) => {
+      const { l10n, tags } = await datamodel.snapshot(versionOf(request.params.version))
+      if (tags) reply.header('ETag', tags.l10n)
+      return l10n
+    },
+  )
+
+  app.post(
+    '/api/v1/l10n/user/HEAD',
+    {
+      schema: {
+        summary: 'Store localised names in the working copy',
+        tags,
+        body: LocaApi,
+        headers: Type.Object({ 'if-match': Type.Optional(Type.String()) }),
+        response: { 200: LocaApi },
+      },
+      config: change,
+      preValidation: clean,
+    },
+    async (request, reply) => {
+      const head = await datamodel.saveL10n(actorOf(request), request.body, request.headers['if-match'])
+      reply.header('ETag', head.tags.l10n)
+      return head.l10n
+    },
+  )
+}

@@ -1,0 +1,181 @@
+/**
+ * The datamodel: which object types there are, their columns, keys and masks. It is edited as a working copy (`HEAD`)
+ * and committed as numbered versions; the latest one is `CURRENT` and what every other capability works with, compiled
+ * into a `Model`. Version 0 is the empty datamodel of a new instance.
+ */
+import type { EventLog } from '../events/service.ts'
+import type { Actor } from '../platform/actor.ts'
+import type { Bus } from '../platform/bus.ts'
+import type { Db, Tx } from '../platform/db.ts'
+import { AppError } from '../platform/errors.ts'
+import { hasSystemRight, requireSystemRight } from '../platform/system-right.ts'
+import { type CommitAnswers, type CommitResult, commitHead } from './commit.ts'
+import { compileModel, type Snapshot } from './compile.ts'
+import { type HeadView, headView, type IfMatch, saveL10nHead, saveMasksHead, saveSchemaHead } from './head.ts'
+import type { CommitHooks } from './hooks.ts'
+import type { Model } from './model.ts'
+import type { LocaApi, MaskSchemaApi, SchemaApi } from './schema.ts'
+import * as store from './store.ts'
+
+export type { Snapshot } from './compile.ts'
+export { type CommitHooks, type ConstraintChange, type Conversion, hooksWithoutObjects } from './hooks.ts'
+
+/** `HEAD`, `CURRENT` or a version number. */
+export type VersionName = 'HEAD' | 'CURRENT' | number
+
+export interface DatamodelDeps {
+  db: Db
+  bus: Bus
+  events: EventLog
+  /** What the keepers of objects do at a commit; asked for at each commit, since they are built later. */
+  hooks: () => CommitHooks
+  /** First data language of the instance: where text goes when a column becomes localised. */
+  dataLanguage: () => string
+  clock?: () => Date
+}
+
+export type DatamodelService = ReturnType<typeof createDatamodelService>
+
+const topic = 'datamodel'
+const right = 'system.datamodel'
+/** Compiled former versions kept for readers of history; one is small beside the current one. */
+const keptVersions = 8
+
+export function createDatamodelService(deps: DatamodelDeps) {
+  const { db, bus, events } = deps
+  const clock = deps.clock ?? (() => new Date())
+  const listeners = new Set<(model: Model) => void>()
+  const former = new Map<number, Promise<Model>>()
+  let model = compileModel(store.emptySnapshot())
+  let loading: Promise<void> = Promise.resolve()
+
+  function adopt(next: Model): void {
+    if (next.version < model.version) return
+    model = next
+    for (const listener of listeners) listener(next)
+  }
+
+  /** One load at a time, so that a slow one cannot put an old version over a new one. */
+  function load(): Promise<void> {
+    loading = loading
+      .catch(() => {})
+      .then(async () => {
+        const version = await store.currentVersion(db)
+        if (version === model.version) return
+        adopt(compileModel(await committed(version)))
+      })
+    return loading
+  }
+
+  async function committed(version: number): Promise<Snapshot> {
+    const snapshot = await store.readVersion(db, version)
+    if (!snapshot) throw new AppError('DatamodelVersionNotFound', { version })
+    return snapshot
+  }
+
+  async function head(): Promise<HeadView> {
+    const current = await store.currentVersion(db)
+    const stored = await store.readHead(db)
+    if (stored) return headView(stored, current)
+    const { schema, masks, l10n } = await committed(current)
+    return headView({ schema, masks, l10n, schemaRevision: 0, masksRevision: 0, l10nRevision: 0 }, current)
+  }
+
+  const unsubscribe = bus.subscribe(topic, () => {
+    load().catch(() => {
+      // The next save finds out by `assertCurrent`; until then the last good model serves.
+    })
+  })
+
+  return {
+    /** The current model. Keep it for the whole of a request; it is replaced, never changed. */
+    current: (): Model => model,
+
+    /** Reads the current version from the database; called once at the start. */
+    load,
+
+    /**
+     * The model of a former version, to read history with.
+     * @throws {AppError} `DatamodelVersionNotFound`.
+     */
+    version(number: number): Promise<Model> {
+      if (number === model.version) return Promise.resolve(model)
+      const known = former.get(number)
+      if (known) return known
+      const compiled = committed(number).then((snapshot) => compileModel(snapshot))
+      former.set(number, compiled)
+      compiled.catch(() => former.delete(number))
+      const [oldest] = former.keys()
+      if (former.size > keptVersions && oldest !== undefined) former.delete(oldest)
+      return compiled
+    },
+
+    /** Calls `listener` with every new model, until the returned function is called. */
+    onChange(listener: (model: Model) => void): () => void {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+
+    /**
+     * Keeps commits out until `tx` ends and makes sure that `used` is still the current model. To be called by every
+     * transaction that writes objects, before it writes.
+     * @throws {AppError} `DatabaseLockError` (423) when a commit came between; sent again, the request succeeds.
+     */
+    async assertCurrent(tx: Tx, used: Model): Promise<void> {
+      if ((await store.lockModelShared(tx)) === used.version) return
+      await load()
+      throw new AppError('DatabaseLockError', { name: 'datamodel' })
+    },
+
+    /**
+     * A version as stored; the working copy too, which any signed-in user may read (decision 4).
+     * @throws {AppError} `DatamodelVersionNotFound`.
+     */
+    async snapshot(name: VersionName): Promise<Snapshot & { readonly tags?: HeadView['tags'] }> {
+      if (name !== 'HEAD') return committed(name === 'CURRENT' ? await store.currentVersion(db) : name)
+      const view = await head()
+      return { ...view, version: view.schema.version, committedAt: null }
+    },
+
+    async saveSchema(actor: Actor, input: SchemaApi, ifMatch: IfMatch): Promise<HeadView> {
+      requireEdit(actor)
+      return saveSchemaHead(db, input, ifMatch)
+    },
+
+    async saveMasks(actor: Actor, input: MaskSchemaApi, ifMatch: IfMatch): Promise<HeadView> {
+      requireEdit(actor)
+      return saveMasksHead(db, input, ifMatch)
+    },
+
+    async saveL10n(actor: Actor, input: LocaApi, ifMatch: IfMatch): Promise<HeadView> {
+      requireEdit(actor)
+      return saveL10nHead(db, input, ifMatch)
+    },
+
+    /** Commits the working copy, or asks what must be known first. */
+    async commit(actor: Actor, answers: CommitAnswers): Promise<CommitResult> {
+      requireSystemRight(actor, right, 'level', 'commit')
+      return db.transaction(async (tx) => {
+        const result = await commitHead(tx, actor, answers, {
+          hooks: deps.hooks(),
+          events,
+          dataLanguage: deps.dataLanguage,
+          clock,
+        })
+        if (result.kind === 'done') {
+          // Before the message to the others, so that this process never answers with the old model.
+          tx.afterCommit(() => adopt(result.model))
+          await bus.publish(tx, topic)
+        }
+        return result
+      })
+    },
+
+    close: unsubscribe,
+  }
+}
+
+function requireEdit(actor: Actor): void {
+  if (hasSystemRight(actor, right, 'level', 'commit')) return
+  requireSystemRight(actor, right, 'level', 'development')
+}

@@ -3,6 +3,8 @@ import { registerAuthRoutes } from './auth/routes.ts'
 import { createAuth } from './auth/service.ts'
 import { registerBaseConfigRoutes } from './config/routes.ts'
 import { createBaseConfigService } from './config/service.ts'
+import { registerDatamodelRoutes } from './datamodel/routes.ts'
+import { createDatamodelService, hooksWithoutObjects } from './datamodel/service.ts'
 import { createEventLog } from './events/service.ts'
 import { createJobs } from './jobs/service.ts'
 import { createBus } from './platform/bus.ts'
@@ -36,6 +38,14 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
   const baseConfig = await createBaseConfigService({ db, bus, events, log })
   const auth = createAuth({ config, db, bus, events, baseConfig })
   const tags = await createTagService({ db, bus, events, log, uses: [] })
+  const datamodel = createDatamodelService({
+    db,
+    bus,
+    events,
+    hooks: () => hooksWithoutObjects,
+    dataLanguage: () => baseConfig.get().languages.database[0]?.value ?? 'en-US',
+  })
+  await datamodel.load()
   const http = await createHttp({
     log,
     bodyLimit: config.bodyLimit,
@@ -47,6 +57,7 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
   registerBaseConfigRoutes(http, { baseConfig })
   await registerAuthRoutes(http, { auth })
   registerTagRoutes(http, { tags })
+  registerDatamodelRoutes(http, datamodel)
   const newRootPassword = await auth.ensureRoot()
   await jobs.start()
   return {
@@ -55,6 +66,7 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
     idle: () => jobs.idle(),
     close: async () => {
       await jobs.close()
+      datamodel.close()
       auth.close()
       baseConfig.close()
       await bus.close()

@@ -17,7 +17,7 @@ export interface PoolTag {
 export type StandardMasks = Readonly<Record<string, readonly number[]>>
 
 /** A transition of a pool in its stored form: what it holds is the business of the transitions engine. */
-export type PoolTransition = Readonly<Record<string, unknown>>
+export type PoolTransition = object
 
 /** Settings that other capabilities read: wire form, checked by settings.ts; absent is not set. */
 export interface PoolSettings {

@@ -22,10 +22,11 @@ import { assertTree } from './tree.ts'
 export interface PoolParts {
   /** Which of the tags exist. */
   existingTags(tx: Tx, ids: readonly number[]): Promise<ReadonlySet<number>>
-  /** Checks lists of transitions and gives their stored form, for all pools at once. */
-  readTransitions(
+  /** Checks lists of transitions, gives their stored form and logs what changed, for all pools at once. */
+  changeTransitions(
     tx: Tx,
-    lists: readonly { wire: readonly unknown[]; place: string }[],
+    actor: Actor,
+    changes: readonly { wire: unknown; previous: readonly PoolTransition[]; path: string }[],
   ): Promise<readonly (readonly PoolTransition[])[]>
   /** Objects whose place in the tree has changed must be indexed again. */
   requeueObjects(tx: Tx, poolIds: readonly number[]): Promise<void>
@@ -189,12 +190,17 @@ async function readAcls({ tx, actor, grants }: SaveContext, works: readonly Work
   return sparse(works.length, said, lists)
 }
 
-async function readTransitions({ tx, parts }: SaveContext, works: readonly Work[]) {
+async function readTransitions({ tx, actor, parts }: SaveContext, works: readonly Work[]) {
   const said = works.flatMap((work, index) => (work.input._transitions === undefined ? [] : [{ work, index }]))
   if (said.length === 0) return []
-  const lists = await parts.readTransitions(
+  const lists = await parts.changeTransitions(
     tx,
-    said.map(({ work }) => ({ wire: work.input._transitions ?? [], place: `${work.place}._transitions` })),
+    actor,
+    said.map(({ work }) => ({
+      wire: work.input._transitions ?? [],
+      previous: work.current?.transitions ?? [],
+      path: `${work.place}._transitions`,
+    })),
   )
   return sparse(works.length, said, lists)
 }

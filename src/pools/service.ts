@@ -19,6 +19,7 @@ import { renderPools, type Wire } from './render.ts'
 import { type PoolParts, requirePool, savePools } from './save.ts'
 import type { PoolInput, PoolOutput } from './schema.ts'
 import * as store from './store.ts'
+import { poolTagUses } from './tag-use.ts'
 import { buildSnapshot, subtree } from './tree.ts'
 
 export type { Pool, PoolSnapshot, PoolTag, PoolTransition } from './model.ts'
@@ -27,6 +28,12 @@ export type { Pool, PoolSnapshot, PoolTag, PoolTransition } from './model.ts'
 export interface PoolTagLayer {
   readonly private: boolean
   readonly tags: readonly PoolTag[]
+}
+
+/** A pool's own transitions and whether it cuts those from above. */
+export interface PoolTransitionLayer {
+  readonly private: boolean
+  readonly transitions: readonly PoolTransition[]
 }
 
 export interface PoolOptions {
@@ -75,6 +82,14 @@ export async function createPoolService(options: PoolOptions) {
     return renderPools(pools, { snapshot: snapshot(), rights: callerRights, parts: { names, acls, transitions, tags } })
   }
 
+  /** The transitions of deleted pools are deleted with them, and logged as such. */
+  async function dropTransitions(tx: Tx, actor: Actor, deleted: readonly Pool[]): Promise<void> {
+    const changes = deleted
+      .filter((pool) => pool.transitions.length > 0)
+      .map((pool) => ({ wire: [], previous: pool.transitions, path: '_transitions' }))
+    if (changes.length > 0) await parts.changeTransitions(tx, actor, changes)
+  }
+
   return {
     /** All pools as last read, by id; parents first. In this process its own changes are always in it. */
     snapshot,
@@ -97,13 +112,16 @@ export async function createPoolService(options: PoolOptions) {
     poolPath: (id: number): readonly number[] => snapshot().get(id)?.path ?? [],
     /** What the pools of the path say about tags, root first. */
     tagLayers: (id: number): PoolTagLayer[] => tagLayers(snapshot(), id),
-    /** The transitions that hold in a pool, own ones last: `_private_transitions` cuts those from above. */
-    transitions: (id: number): PoolTransition[] => transitionsOf(snapshot(), id),
+    /** The transitions of the pools of the path, root first. */
+    transitionLayers: (id: number): PoolTransitionLayer[] =>
+      poolsOfPath(snapshot(), id).map((pool) => ({ private: pool.privateTransitions, transitions: pool.transitions })),
     /** Keeps the pools from being deleted until the transaction ends. @throws {AppError} `PoolNotFound` */
     async lockForUse(tx: Tx, ids: readonly number[]): Promise<void> {
       const found = ids.length === 0 ? new Set<number>() : await store.lockForUse(tx, ids)
       for (const id of ids) if (!found.has(id)) throw new AppError('PoolNotFound', { _id: id })
     },
+    /** Where pools refer to tags: asked before tags are deleted. */
+    tagUses: poolTagUses(bus),
     /** The grants of all pools, for the compiled rights. */
     async grants(): Promise<readonly PoolGrants[]> {
       return [...(await cache.current()).values()]
@@ -181,6 +199,7 @@ export async function createPoolService(options: PoolOptions) {
         await store.lockForDelete(tx, ids)
         const objects = await parts.countObjects(tx, ids)
         if (objects > 0) throw new AppError('PoolNotEmpty', { pool: id, pools: ids, objects })
+        await dropTransitions(tx, actor, pools)
         await store.deletePools(tx, ids)
         const deleted: PoolEvent[] = pools.map((pool) => ({ type: 'POOL_DELETE', pool }))
         const above = parentUpdates(stored, pools, [pools[0]?.parentId ?? null])
@@ -196,18 +215,10 @@ function notFound(id: number): never {
   throw new AppError('ResourceNotFound', { resource: `Pool ${id}` })
 }
 
-function tagLayers(snapshot: PoolSnapshot, id: number): PoolTagLayer[] {
-  const path = snapshot.get(id)?.path ?? []
-  return path
-    .flatMap((each) => snapshot.get(each) ?? [])
-    .map((pool) => ({ private: pool.privateTags, tags: pool.tags }))
+function poolsOfPath(snapshot: PoolSnapshot, id: number): Pool[] {
+  return (snapshot.get(id)?.path ?? []).flatMap((each) => snapshot.get(each) ?? [])
 }
 
-function transitionsOf(snapshot: PoolSnapshot, id: number): PoolTransition[] {
-  let found: PoolTransition[] = []
-  for (const each of snapshot.get(id)?.path ?? []) {
-    const pool = snapshot.get(each) as Pool
-    found = [...(pool.privateTransitions ? [] : found), ...pool.transitions]
-  }
-  return found
+function tagLayers(snapshot: PoolSnapshot, id: number): PoolTagLayer[] {
+  return poolsOfPath(snapshot, id).map((pool) => ({ private: pool.privateTags, tags: pool.tags }))
 }

@@ -121,3 +121,40 @@ function columnsOf(name: string, who: Person | null): Record<string, number | nu
   const isUser = who?.startsWith('u') === true
   return { [`${name}_user`]: isUser ? id : null, [`${name}_group`]: isUser ? null : id }
 }
+
+/** How many pools set each of the tags. */
+export function countPoolTags(tx: Tx, tagIds: readonly number[]): Promise<Map<number, number>> {
+  return countTags(
+    tx,
+    `select (tag ->> 'id')::bigint as id, count(*) as count from pool, jsonb_array_elements(tags) as tag
+     where (tag ->> 'id')::bigint = any($1) group by 1`,
+    tagIds,
+  )
+}
+
+/** How many grants on pools ask for each of the tags. */
+export function countGrantTags(tx: Tx, tagIds: readonly number[]): Promise<Map<number, number>> {
+  return countTags(
+    tx,
+    `select tag::bigint as id, count(*) as count
+     from pool, jsonb_array_elements(acl) as entry, jsonb_path_query(entry, '$.tagfilter.*[*]') as tag
+     where tag::bigint = any($1) group by 1`,
+    tagIds,
+  )
+}
+
+async function countTags(tx: Tx, text: string, tagIds: readonly number[]): Promise<Map<number, number>> {
+  const { rows } = await tx.query<{ id: number; count: number }>(text, [tagIds])
+  return new Map(rows.map(({ id, count }) => [id, count]))
+}
+
+export async function removePoolTags(tx: Tx, tagIds: readonly number[]): Promise<void> {
+  await tx.query(
+    `update pool set version = version + 1, updated_at = now(), tags = (
+       select coalesce(jsonb_agg(tag order by place), '[]')
+       from jsonb_array_elements(tags) with ordinality as each (tag, place)
+       where (tag ->> 'id')::bigint <> all($1))
+     where exists (select from jsonb_array_elements(tags) as tag where (tag ->> 'id')::bigint = any($1))`,
+    [tagIds],
+  )
+}

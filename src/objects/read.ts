@@ -1,0 +1,279 @@
+import type { Mask, Model, Table } from '../datamodel/model.ts'
+import type { Actor } from '../platform/actor.ts'
+import type { Db, Queryable } from '../platform/db.ts'
+import { AppError, badRequest } from '../platform/errors.ts'
+import type { CallerRights } from '../rights/service.ts'
+import { type FormatName, formats, type MergeMode } from './formats.ts'
+import type { Item } from './item.ts'
+import { type Address, type Head, type Loaded, loadHeads, loadLatest, loadOne, loadVersions } from './load.ts'
+import { type FieldFilter, readerOf, type Wire } from './reader.ts'
+import {
+  defaultOptions,
+  maySee,
+  type RenderDeps,
+  type RenderItem,
+  type RenderOptions,
+  renderObjects,
+} from './render.ts'
+import { masksByPreference, mayUseMask, standardMask } from './render-parts.ts'
+import { visiblePage } from './visible.ts'
+
+export interface ReadDeps extends RenderDeps {
+  readonly db: Db
+  readonly datamodel: { current(): Model }
+  readonly rights: { forActor(actor: Actor): Promise<CallerRights> }
+}
+
+/** Which object is read, by which of its ids, and with which mask. */
+export interface ReadTarget {
+  readonly objecttype: string
+  readonly mask: string
+  readonly by: 'id' | 'system_object_id' | 'global_object_id'
+  readonly id: string
+}
+
+export interface ReadOptions {
+  readonly format: FormatName
+  readonly version?: number | undefined
+  readonly allVersions?: boolean
+  readonly skipReverseNested?: boolean
+  readonly latestLinked?: boolean
+  readonly mergeLinkedObjects?: MergeMode | undefined
+  readonly mergeMaxDepth?: number | undefined
+}
+
+export interface ListOptions {
+  readonly format: FormatName
+  readonly allVersions?: boolean
+  readonly skipReverseNested?: boolean
+  readonly limit: number
+  readonly offset: number
+}
+
+/** How a search shows its hits. */
+export interface HitOptions {
+  readonly format: FormatName
+  /** Only texts in these languages; null: all. */
+  readonly languages?: readonly string[] | null
+  readonly mergeLinkedObjects?: MergeMode | undefined
+  readonly mergeMaxDepth?: number | undefined
+  readonly generateRights?: boolean
+  /** Show with `_all_fields` where the caller may; otherwise with the best mask that the caller may use. */
+  readonly allFields?: boolean
+  /** Full names or their beginnings (`artwork.title`, `artwork`, `_tags`); empty: all. */
+  readonly includeFields?: readonly string[]
+  readonly excludeFields?: readonly string[]
+}
+
+export type ReadService = ReturnType<typeof createReadService>
+
+export function createReadService(deps: ReadDeps) {
+  function named(objecttype: string, maskName: string): { table: Table; mask: Mask } {
+    const table = deps.datamodel.current().objecttypes.get(objecttype)
+    if (!table) throw new AppError('UnknownObjecttype', { objecttype })
+    const mask = table.masks.get(maskName)
+    if (!mask) throw new AppError('MaskNotFound', { objecttype, mask: maskName })
+    return { table, mask }
+  }
+
+  function render(
+    q: Queryable,
+    actor: Actor,
+    caller: CallerRights,
+    items: readonly RenderItem[],
+    options: RenderOptions,
+    linked: readonly Head[] = [],
+  ): Promise<Wire[]> {
+    return renderObjects({ deps, q, model: deps.datamodel.current(), actor, caller, options }, items, linked)
+  }
+
+  /**
+   * @throws {AppError} `ObjectInsufficientRights` when the object exists but may not be read, or not with this mask.
+   * Objects in the trash do not exist for callers who may not delete them.
+   */
+  function allow(caller: CallerRights, mask: Mask, object: Head): boolean {
+    if (caller.root) return true
+    const where = { system_object_id: object.systemObjectId, objecttype: object.table.name }
+    if (!caller.may('read', object.guard)) throw new AppError('ObjectInsufficientRights', { right: 'read', ...where })
+    if (!maySee(caller, object)) return false
+    if (!mayUseMask({ deps, caller }, mask, object)) {
+      throw new AppError('ObjectInsufficientRights', { right: 'mask', mask: mask.name, ...where })
+    }
+    return true
+  }
+
+  /** The one object in its latest version: one statement brings it with what its links need. */
+  async function readLatest(
+    caller: CallerRights,
+    table: Table,
+    mask: Mask,
+    address: { by: Address['by']; id: number },
+    options: RenderOptions,
+  ): Promise<{ items: RenderItem[]; linked: readonly Head[] }> {
+    const { format } = options
+    const shortLinks = format.fields && format.linked === 'short' && options.mergeLinkedObjects === 'none'
+    const paths = shortLinks ? readerOf(mask).linkPaths : []
+    const found = await loadOne(deps.db, deps.datamodel.current(), table, address, paths)
+    if (!found || !allow(caller, mask, found.object)) return { items: [], linked: [] }
+    return { items: [{ object: found.object, mask }], linked: found.linked }
+  }
+
+  /** Several versions of one object, newest first. */
+  async function readVersions(
+    caller: CallerRights,
+    table: Table,
+    mask: Mask,
+    address: { by: Address['by']; id: number },
+    version: number | null,
+  ): Promise<RenderItem[]> {
+    const versions = await loadVersions(deps.db, deps.datamodel.current(), table, addressOf(address), version)
+    const [first] = versions
+    if (!first || !allow(caller, mask, first)) return []
+    return versions.map((object) => ({ object, mask }))
+  }
+
+  return {
+    /**
+     * One object in its latest version, in the given one, or in all versions, newest first; empty when there is none.
+     * @throws {AppError} `UnknownObjecttype`, `MaskNotFound`, `ObjectInsufficientRights`.
+     */
+    async get(actor: Actor, target: ReadTarget, options: ReadOptions): Promise<Wire[]> {
+      const { table, mask } = named(target.objecttype, target.mask)
+      const id = idOf(target, deps.databaseName)
+      if (options.version !== undefined && options.allVersions) {
+        throw badRequest('version and all_versions exclude each other.', { param: 'version' })
+      }
+      if (id === null) return []
+      const caller = await deps.rights.forActor(actor)
+      const address = { by: target.by === 'id' ? ('id' as const) : ('system_object_id' as const), id }
+      const shown = renderOptions(options)
+      if (options.version === undefined && !options.allVersions) {
+        const { items, linked } = await readLatest(caller, table, mask, address, shown)
+        return items.length === 0 ? [] : render(deps.db, actor, caller, items, shown, linked)
+      }
+      const items = await readVersions(caller, table, mask, address, options.version ?? null)
+      return render(deps.db, actor, caller, items, shown)
+    },
+
+    /**
+     * Objects of a type in the order of their `_id`, without the trash; only those that the caller may read with the
+     * mask count. With `allVersions` the versions of each object follow each other, newest first.
+     */
+    async list(actor: Actor, objecttype: string, maskName: string, options: ListOptions): Promise<Wire[]> {
+      const { table, mask } = named(objecttype, maskName)
+      const caller = await deps.rights.forActor(actor)
+      const ids = await visiblePage(deps.db, deps.datamodel.current(), caller, table, options, (head) => {
+        return caller.may('read', head.guard) && mayUseMask({ deps, caller }, mask, head)
+      })
+      const objects = options.allVersions
+        ? await loadVersions(deps.db, deps.datamodel.current(), table, { by: 'system_object_id', ids }, null)
+        : inOrder(await loadLatest(deps.db, deps.datamodel.current(), ids), ids)
+      const items = objects.map((object) => ({ object, mask }))
+      return render(deps.db, actor, caller, items, renderOptions(options))
+    },
+
+    /** Hits of a search by id, in the order of the ids; objects that the caller may not see are left out. */
+    async renderHits(
+      actor: Actor,
+      systemObjectIds: readonly number[],
+      options: HitOptions,
+    ): Promise<Map<number, Wire>> {
+      const model = deps.datamodel.current()
+      const format = formats[options.format]
+      const [caller, objects] = await Promise.all([
+        deps.rights.forActor(actor),
+        format.fields ? loadLatest(deps.db, model, systemObjectIds) : loadHeads(deps.db, model, systemObjectIds),
+      ])
+      const visible = inOrder<Head | Loaded>(objects, systemObjectIds).filter((object) => maySee(caller, object))
+      const items = visible.map((object) => ({ object, mask: bestMask(caller, object, options.allFields === true) }))
+      const keep = fieldFilter(options.includeFields ?? [], options.excludeFields ?? [])
+      const wires = await render(deps.db, actor, caller, items, {
+        ...renderOptions(options),
+        generateRights: options.generateRights ?? false,
+        languages: options.languages?.length ? options.languages : null,
+        keep,
+      })
+      if (keep) for (const wire of wires) dropSystemFields(wire, keep)
+      return new Map(items.map(({ object }, index) => [object.systemObjectId, wires[index] as Wire]))
+    },
+
+    /** What was just saved, in the transaction of the save: each object with the mask that it was sent with. */
+    async renderSaved(
+      tx: Queryable,
+      actor: Actor,
+      saved: readonly Pick<Item, 'systemObjectId' | 'mask'>[],
+      format: FormatName,
+      { skipReverseNested = false }: { skipReverseNested?: boolean } = {},
+    ): Promise<Wire[]> {
+      const caller = await deps.rights.forActor(actor)
+      const ids = saved.map((item) => item.systemObjectId)
+      const model = deps.datamodel.current()
+      const load = formats[format].fields ? loadLatest : loadHeads
+      const objects = new Map((await load(tx, model, ids)).map((object) => [object.systemObjectId, object]))
+      const items = saved.flatMap(({ systemObjectId, mask }) => {
+        const object = objects.get(systemObjectId)
+        return object ? [{ object, mask }] : []
+      })
+      return render(tx, actor, caller, items, renderOptions({ format, skipReverseNested }))
+    },
+  }
+
+  function bestMask(caller: CallerRights, object: Head, allFields: boolean): Mask {
+    const context = { deps, caller }
+    const all = object.table.masks.get('_all_fields')
+    if (allFields && all && mayUseMask(context, all, object)) return all
+    const standard = standardMask(context, object)
+    if (mayUseMask(context, standard, object)) return standard
+    return masksByPreference(context, object).find((mask) => mayUseMask(context, mask, object)) ?? standard
+  }
+}
+
+function addressOf({ by, id }: { by: Address['by']; id: number }): Address {
+  return { by, ids: [id] }
+}
+
+function renderOptions(options: Omit<ReadOptions, 'version' | 'allVersions'>): RenderOptions {
+  return {
+    ...defaultOptions,
+    format: formats[options.format],
+    skipReverseNested: options.skipReverseNested ?? false,
+    latestLinked: options.latestLinked ?? false,
+    mergeLinkedObjects: options.mergeLinkedObjects ?? 'none',
+    mergeMaxDepth: options.mergeMaxDepth ?? 1,
+  }
+}
+
+/** @throws {AppError} when the text is no id; null when it is an id of another database. */
+function idOf({ by, id }: ReadTarget, databaseName: string): number | null {
+  const at = by === 'global_object_id' ? id.indexOf('@') : id.length
+  const number = Number(id.slice(0, at))
+  if (!/^[1-9]\d{0,15}$/.test(id.slice(0, at)) || !Number.isSafeInteger(number)) {
+    const expected = by === 'global_object_id' ? '<system object id>@<database>' : 'a positive integer below 2^53'
+    throw badRequest(`${by} must be ${expected}`, { name: by, value: id.slice(0, 100), expected })
+  }
+  return by === 'global_object_id' && id.slice(at + 1) !== databaseName ? null : number
+}
+
+function inOrder<T extends Head>(objects: readonly T[], ids: readonly number[]): T[] {
+  const byId = new Map(objects.map((object) => [object.systemObjectId, object]))
+  return ids.flatMap((id) => byId.get(id) ?? [])
+}
+
+/** `artwork` and `artwork._nested:x` cover what is in them; a field also stays for something that is asked inside it. */
+function fieldFilter(include: readonly string[], exclude: readonly string[]): FieldFilter | null {
+  if (include.length === 0 && exclude.length === 0) return null
+  const within = (name: string, other: string) => name === other || name.startsWith(`${other}.`)
+  return (name) => {
+    if (exclude.some((field) => within(name, field))) return false
+    return include.length === 0 || include.some((field) => within(name, field) || within(field, name))
+  }
+}
+
+/** What an object carries in every projection, so that it can be told apart and named. */
+const alwaysKept = new Set(['_objecttype', '_mask', '_format', '_system_object_id', '_global_object_id', '_uuid'])
+
+function dropSystemFields(wire: Wire, keep: FieldFilter): void {
+  for (const key of Object.keys(wire)) {
+    if (key.startsWith('_') && !alwaysKept.has(key) && !keep(key)) delete wire[key]
+  }
+}

@@ -1,0 +1,339 @@
+/**
+ * Stored objects to wire objects. Vocabulary: a *run* is one response; objects asked for themselves are *on top*;
+ * everything else is there because it is linked, stands below (reverse-nested, children) or above (parents, path).
+ *
+ * Rendering is breadth first. An object is rendered as soon as its content is there, with empty places for what it
+ * links to; then all places of all objects are loaded together and filled, which announces the next depth. So a
+ * response takes a constant number of statements per depth, whatever the number of objects.
+ */
+import type { ColumnField, Mask, NestedField, ReverseField } from '../datamodel/model.ts'
+import { type Format, formats, maxMergeDepth } from './formats.ts'
+import { inheritInto, loadInheritance } from './inheritance.ts'
+import { type Head, type Loaded, loadAsOf, loadChildren, loadHeads, loadLatest, loadReverses } from './load.ts'
+import { sortRows } from './nested-sort.ts'
+import { type FieldSink, filteredReader, type Reader, readerOf, type Wire } from './reader.ts'
+import { finish } from './render-finish.ts'
+import { mayUseMask, standardMask } from './render-parts.ts'
+import { asOfKey, type RenderOptions, type ReverseWant, type Run, startRun, type Want } from './render-run.ts'
+import { blockFields, goneObject, hiddenObject, shortObject, systemFields, trashedObject } from './render-system.ts'
+import { standardText } from './standard.ts'
+import { rowsOf } from './stored.ts'
+
+export { defaultOptions, maySee, type RenderDeps, type RenderOptions } from './render-run.ts'
+
+/** An object to be shown, already allowed to the actor, and the mask that shapes it; a head is enough for `short`. */
+export interface RenderItem {
+  readonly object: Head | Loaded
+  readonly mask: Mask
+}
+
+/** Where an object is rendered: how, how deep, and below which others. */
+interface Place {
+  readonly format: Format
+  /** How many further levels of links are embedded whole. */
+  readonly mergeLeft: number
+  readonly top: boolean
+  /** Part of an object on top: itself, or below it. Only these show what is below them. */
+  readonly owned: boolean
+  /** Somewhere inside an object below. */
+  readonly inReverse: boolean
+  readonly asOf: number | null
+  /** The object itself and those around it, innermost first: an object is never embedded in itself. */
+  readonly chain: Chain
+}
+
+interface Chain {
+  readonly id: number
+  readonly up: Chain | null
+}
+
+/**
+ * Renders the items in their order. `linked` are heads that are there already; everything else is loaded.
+ */
+export async function renderObjects(
+  base: Pick<Run, 'deps' | 'q' | 'model' | 'actor' | 'caller'> & { readonly options: RenderOptions },
+  items: readonly RenderItem[],
+  linked: readonly Head[] = [],
+): Promise<Wire[]> {
+  const run = startRun(base)
+  for (const head of linked) run.heads.set(head.systemObjectId, head)
+  for (const { object } of items) {
+    if (isLatest(object)) run.loaded.set(object.systemObjectId, object)
+  }
+  const { format } = run.options
+  if (format.inherited) {
+    await loadInheritance(
+      run,
+      items.map((item) => item.object),
+    )
+  }
+  const result = items.map(({ object, mask }) =>
+    format.fields && 'content' in object
+      ? renderObject(run, object, mask, topPlace(run, object))
+      : shortObject(run, object, mask),
+  )
+  while (run.wants.length > 0 || run.reverses.length > 0) await nextDepth(run)
+  await finish(run)
+  return result
+}
+
+function isLatest(object: Head | Loaded): object is Loaded {
+  return 'content' in object && object.version === object.latestVersion
+}
+
+function topPlace({ options }: Run, object: Loaded): Place {
+  const isPast = object.version !== object.latestVersion && !options.latestLinked
+  return {
+    format: options.format,
+    mergeLeft: options.mergeLinkedObjects === 'none' ? 0 : Math.min(options.mergeMaxDepth, maxMergeDepth),
+    top: true,
+    owned: true,
+    inReverse: false,
+    asOf: isPast ? object.at.getTime() : null,
+    chain: { id: object.systemObjectId, up: null },
+  }
+}
+
+/** Loads what the places of the last depth wait for and fills them. */
+async function nextDepth(run: Run): Promise<void> {
+  const { wants, reverses } = run
+  run.wants = []
+  run.reverses = []
+  const [below] = await Promise.all([loadBelow(run, reverses), loadWanted(run, wants)])
+  if (run.options.format.inherited) {
+    const arrived = wants.filter((want) => want.content).flatMap((want) => run.loaded.get(want.id) ?? [])
+    await loadInheritance(run, [...arrived, ...below.flat()])
+  }
+  for (const want of wants) want.done(found(run, want))
+  for (const [index, want] of reverses.entries()) want.done(below[index] ?? [])
+}
+
+function found(run: Run, { id, asOf }: Want): Head | Loaded | undefined {
+  if (asOf !== null) return run.past.get(asOfKey(id, asOf))
+  return run.loaded.get(id) ?? run.heads.get(id)
+}
+
+async function loadWanted(run: Run, wants: readonly Want[]): Promise<void> {
+  const contents = new Set<number>()
+  const heads = new Set<number>()
+  const past = new Map<string, { id: number; asOf: number }>()
+  for (const { id, asOf, content } of wants) {
+    if (asOf !== null) {
+      if (!run.past.has(asOfKey(id, asOf))) past.set(asOfKey(id, asOf), { id, asOf })
+    } else if (content) {
+      if (!run.loaded.has(id)) contents.add(id)
+    } else if (!run.heads.has(id) && !run.loaded.has(id)) heads.add(id)
+  }
+  for (const id of contents) heads.delete(id)
+  const moments = [...past.values()]
+  const [loaded, headsFound, pastFound] = await Promise.all([
+    loadLatest(run.q, run.model, [...contents]),
+    loadHeads(run.q, run.model, [...heads]),
+    loadAsOf(
+      run.q,
+      run.model,
+      moments.map(({ id }) => id),
+      moments.map(({ asOf }) => new Date(asOf)),
+    ),
+  ])
+  for (const object of loaded) run.loaded.set(object.systemObjectId, object)
+  for (const head of headsFound) run.heads.set(head.systemObjectId, head)
+  for (const { asOf, object } of pastFound) run.past.set(asOfKey(object.systemObjectId, asOf), object)
+}
+
+/** The objects for each reverse field, in the order of the wants. */
+async function loadBelow(run: Run, wants: readonly ReverseWant[]): Promise<Loaded[][]> {
+  if (wants.length === 0) return []
+  const links = wants.filter((want) => want.column !== null)
+  const children = wants.filter((want) => want.column === null)
+  const distinct = (values: readonly number[]) => [...new Set(values)]
+  const [byLink, byParent] = await Promise.all([
+    links.length === 0
+      ? []
+      : loadReverses(
+          run.q,
+          run.model,
+          distinct(links.map((want) => want.to)),
+          distinct(links.map((want) => want.column as number)),
+        ),
+    children.length === 0 ? [] : loadChildren(run.q, run.model, distinct(children.map((want) => want.to))),
+  ])
+  const groups = new Map<string, Loaded[]>()
+  for (const { to, column, object } of [...byLink, ...byParent]) {
+    const key = `${column}:${to}`
+    const group = groups.get(key)
+    if (group) group.push(object)
+    else groups.set(key, [object])
+  }
+  return asTheyWere(
+    run,
+    wants,
+    wants.map((want) => groups.get(`${want.column}:${want.to}`) ?? []),
+  )
+}
+
+/** Below an old version stand those of today's objects that existed then, as they were. */
+async function asTheyWere(run: Run, wants: readonly ReverseWant[], groups: Loaded[][]): Promise<Loaded[][]> {
+  const past = wants.flatMap(({ asOf }, index) =>
+    asOf === null ? [] : (groups[index] ?? []).map((object) => ({ id: object.systemObjectId, asOf })),
+  )
+  if (past.length === 0) return groups
+  const found = await loadAsOf(
+    run.q,
+    run.model,
+    past.map(({ id }) => id),
+    past.map(({ asOf }) => new Date(asOf)),
+  )
+  for (const { asOf, object } of found) run.past.set(asOfKey(object.systemObjectId, asOf), object)
+  return wants.map(({ asOf }, index) => {
+    const group = groups[index] ?? []
+    if (asOf === null) return group
+    return group.flatMap((object) => {
+      const then = run.past.get(asOfKey(object.systemObjectId, asOf))
+      return then && then.at.getTime() <= asOf && then.operation !== 'd' ? [then] : []
+    })
+  })
+}
+
+/** An object with system fields, block and fields; what it links to is announced. */
+function renderObject(run: Run, object: Loaded, mask: Mask, place: Place): Wire {
+  const { format } = place
+  const wire = systemFields(run, object, mask, format, place.top)
+  const block = blockFields(run, object, mask, wire)
+  wire[object.table.name] = block
+  const reader = readerFor(run, mask, place)
+  const content = format.inherited ? inheritInto(run, object, reader, block) : object.content
+  reader.read(content, block, sinkOf(run, object, place))
+  return wire
+}
+
+const filtered = new WeakMap<Run, Map<Mask, Reader>>()
+
+function readerFor(run: Run, mask: Mask, place: Place): Reader {
+  const { keep } = run.options
+  if (!keep || !place.top) return readerOf(mask)
+  const ofRun = filtered.get(run) ?? new Map<Mask, Reader>()
+  filtered.set(run, ofRun)
+  const reader = ofRun.get(mask) ?? filteredReader(mask, keep)
+  ofRun.set(mask, reader)
+  return reader
+}
+
+function sinkOf(run: Run, object: Loaded, place: Place): FieldSink {
+  return {
+    empty: place.format.full,
+    languages: run.options.languages,
+    link: (holder, key, id, field) => wantLink(run, place, holder, key, id, field),
+    reverse: (holder, key, field) => wantReverse(run, place, object, holder, key, field),
+    rows: (holder, key, content, field) => sortLater(run, holder, key, rowsOf(content, field.table), field),
+  }
+}
+
+function wantLink(run: Run, place: Place, holder: Wire, key: string, id: number, field: ColumnField): void {
+  const target = field.column.target
+  if (!target) return
+  const format = linkFormat(run, place, id, target.inMainSearch)
+  const merged = format === place.format
+  run.wants.push({
+    id,
+    asOf: place.asOf,
+    content: format.fields,
+    done: (found) => {
+      if (!found) holder[key] = goneObject(run, id, target)
+      else holder[key] = renderLinked(run, found, field.linkMask, below(place, id, format, merged))
+    },
+  })
+}
+
+function below(place: Place, id: number, format: Format, merged: boolean): Place {
+  return {
+    ...place,
+    top: false,
+    owned: false,
+    format,
+    mergeLeft: merged ? place.mergeLeft - 1 : 0,
+    chain: { id, up: place.chain },
+  }
+}
+
+/** How a link is shown: whole, like the object that it stands in, when it is merged, else as the format says. */
+function linkFormat(run: Run, place: Place, id: number, inMainSearch: boolean): Format {
+  if (inChain(place.chain, id)) return formats.short
+  const usual = formats[place.format.linked]
+  const merge = place.mergeLeft > 0 && merges(run, place, inMainSearch)
+  if (!merge && !usual.fields) return usual
+  if (run.embeddable === 0) return formats.short
+  run.embeddable -= 1
+  return merge ? place.format : usual
+}
+
+function merges({ options }: Run, { inReverse }: Place, inMainSearch: boolean): boolean {
+  switch (options.mergeLinkedObjects) {
+    case 'none':
+      return false
+    case 'in_main_search':
+      return inMainSearch
+    case 'not_in_main_search':
+      return !inMainSearch
+    case 'not_in_main_search_unless_reverse':
+      return !inMainSearch && !inReverse
+    case 'all':
+      return true
+  }
+}
+
+function inChain(chain: Chain, id: number): boolean {
+  for (let link: Chain | null = chain; link; link = link.up) if (link.id === id) return true
+  return false
+}
+
+function renderLinked(run: Run, object: Head | Loaded, linkMask: Mask | null, place: Place): Wire {
+  if (!run.caller.root && !run.caller.may('read', object.guard)) return hiddenObject(run, object)
+  const mask = linkMask?.table === object.table ? linkMask : standardMask(run, object)
+  if (isTrashed(object, place.asOf)) return trashedObject(run, object, mask)
+  const shown = place.format.fields && 'content' in object && mayUseMask(run, mask, object)
+  return shown ? renderObject(run, object, mask, place) : shortObject(run, object, mask)
+}
+
+function isTrashed(object: Head | Loaded, asOf: number | null): boolean {
+  return asOf === null ? object.deletedAt !== null : 'operation' in object && object.operation === 'd'
+}
+
+/** Objects below are part of the object, so they are shown whole: in its format and with the mask of the field. */
+function wantReverse(run: Run, place: Place, object: Loaded, holder: Wire, key: string, field: ReverseField): void {
+  if (run.options.skipReverseNested || !place.owned) return
+  const list: Wire[] = []
+  holder[key] = list
+  run.reverses.push({
+    to: object.systemObjectId,
+    column: field.column?.id ?? null,
+    asOf: place.asOf,
+    done: (found) => {
+      for (const entry of found) {
+        if (entry.table !== field.table || inChain(place.chain, entry.systemObjectId)) continue
+        // Those below an object in the trash went there with it; otherwise the trash is not shown.
+        if (place.asOf === null && entry.deletedAt && !object.deletedAt) continue
+        if (!run.caller.root && !run.caller.may('read', entry.guard)) continue
+        const chain = { id: entry.systemObjectId, up: place.chain }
+        const wire = renderObject(run, entry, field.mask, { ...place, top: false, inReverse: true, chain })
+        if (entry.childIdx !== null) wire._child_idx = entry.childIdx
+        list.push(wire)
+      }
+    },
+  })
+}
+
+/** Rows that are sorted by a linked object are put in order when that is there. */
+function sortLater(run: Run, holder: Wire, key: string, rows: ReturnType<typeof rowsOf>, field: NestedField): void {
+  const sort = (): void => {
+    const wire = holder[key] as Wire[]
+    const byRow = new Map(rows.map((row, index) => [row, wire[index]]))
+    const text = (id: number): string | undefined => {
+      const standard = (run.heads.get(id) ?? run.loaded.get(id))?.standard
+      return standard && standardText(standard, run.actor.languages)
+    }
+    holder[key] = sortRows(field, rows, text).map((row) => byRow.get(row))
+  }
+  if (field.sort.some(({ column }) => column.type === 'link')) run.last.push(sort)
+  else sort()
+}

@@ -66,6 +66,12 @@ export function assertConstraints(table: Table, mask: Mask, content: Content, pl
   )
 }
 
+/** The first of `rules` that a row breaks in `column`, or null: for rules that are new to stored objects. */
+export function brokenRule(column: Column, content: Content, rules: readonly string[]): string | null {
+  const violation = checkColumn(column, content, column.name)
+  return violation && rules.includes(violation.rule) ? violation.rule : null
+}
+
 function checkColumn(column: Column, content: Content, place: string): Violation | null {
   const { constraints } = column
   const value = content[column.key]

@@ -69,12 +69,12 @@ export function artistObject(record: TateArtist, known: Pick<KnownIds, 'movement
 export function termObject(
   objecttype: 'subject' | 'movement',
   term: { id: number; name: string },
-  parents: readonly { id: number; systemObjectId: number }[],
+  parents: readonly number[],
 ): WireObject {
   const place =
     objecttype === 'subject'
-      ? { _parents: parents.map(({ systemObjectId }) => linkTo('subject', systemObjectId)) }
-      : { 'lookup:_id_parent': parents[0] && { _system_object_id: parents[0].systemObjectId } }
+      ? { _parents: parents.map((id) => linkTo('subject', id)) }
+      : { 'lookup:_id_parent': parents[0] && { _system_object_id: parents[0] } }
   const block = { tate_id: term.id, name: english(oneLine(term.name) ?? String(term.id)), ...place }
   return { _objecttype: objecttype, _mask: objecttype, [objecttype]: block }
 }

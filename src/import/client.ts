@@ -1,0 +1,167 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** What a service answered when it refused a request; `message` is one readable line. */
+export class ServiceError extends Error {
+  readonly status: number
+  readonly code: string
+  readonly parameters: Record<string, unknown>
+
+  constructor(request: string, status: number, body: { code?: string; message?: string; parameters?: object }) {
+    const parameters = { ...body.parameters } as Record<string, unknown>
+    const detail = Object.keys(parameters).length > 0 ? ` ${JSON.stringify(parameters)}` : ''
+    super(`${request} was answered ${status} ${body.code ?? ''}: ${body.message ?? 'no message'}${detail}`)
+    this.status = status
+    this.code = body.code ?? ''
+    this.parameters = parameters
+  }
+}
+
+export interface ClientOptions {
+  /** Base address of the service. */
+  url: string
+  login: string
+  password: string
+  /** Milliseconds to keep trying while the service does not answer, is stopping, or a lock is held. */
+  patience?: number
+  signal?: AbortSignal
+}
+
+export interface ServiceClient {
+  readonly url: string
+  get<T>(path: string, query?: Query): Promise<T>
+  post<T>(path: string, body: unknown, query?: Query): Promise<T>
+  /** The access token, requested when there is none yet. */
+  token(): Promise<string>
+}
+
+type Query = Record<string, string | number | boolean | undefined>
+
+interface Tokens {
+  access: string
+  refresh: string | null
+}
+
+/** Statuses after which the same request may succeed: a lock is held, the service is stopping or starting. */
+const passing = new Set([423, 502, 503, 504])
+
+/**
+ * Speaks the HTTP interface as one user: signs in with the password grant, renews the token when it is rejected, and
+ * sends a request again while the trouble may pass. A request that was sent again may have been carried out the first
+ * time: callers rely on unique keys.
+ */
+export function createServiceClient({ url, login, password, patience = 60_000, signal }: ClientOptions): ServiceClient {
+  const base = url.replace(/\/+$/, '')
+  let tokens: Promise<Tokens> | null = null
+
+  async function fetchOnce(path: string, init: RequestInit): Promise<Response> {
+    return fetch(`${base}${path}`, { ...init, signal: signal ?? null })
+  }
+
+  /** Sends until there is an answer that says something about the request itself. */
+  async function send(path: string, init: () => Promise<RequestInit>): Promise<Response> {
+    const deadline = Date.now() + patience
+    for (let pause = 100; ; pause = Math.min(pause * 2, 5000)) {
+      const last = Date.now() + pause > deadline
+      try {
+        const response = await fetchOnce(path, await init())
+        if (!passing.has(response.status) || last) return response
+        await response.body?.cancel()
+      } catch (error) {
+        if (signal?.aborted || last || !(error instanceof TypeError)) throw unreachable(base, error as Error)
+      }
+      await sleep(pause, undefined, signal ? { signal } : {})
+    }
+  }
+
+  async function grant(form: Record<string, string>): Promise<Tokens> {
+    const response = await send('/api/oauth2/token', async () => ({
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({ client_id: 'web-client', ...form }).toString(),
+    }))
+    const body = (await response.json().catch(() => ({}))) as Record<string, string>
+    if (!response.ok || !body.access_token) {
+      const reason = body.error_description ?? body.message ?? `status ${response.status}`
+      throw new Error(`cannot sign in to ${base} as ${login}: ${reason}`)
+    }
+    return { access: body.access_token, refresh: body.refresh_token ?? null }
+  }
+
+  const signIn = (): Promise<Tokens> => grant({ grant_type: 'password', username: login, password, scope: 'offline' })
+
+  function current(): Promise<Tokens> {
+    tokens ??= signIn()
+    return tokens
+  }
+
+  /** Replaces the tokens once, however many requests find them rejected at the same time. */
+  async function renew(rejected: Tokens): Promise<void> {
+    if ((await current()) !== rejected) return
+    const { refresh } = rejected
+    tokens = refresh ? grant({ grant_type: 'refresh_token', refresh_token: refresh }).catch(() => signIn()) : signIn()
+    await tokens
+  }
+
+  async function request<T>(method: string, path: string, query: Query | undefined, body: unknown): Promise<T> {
+    const address = `/api/v1${path}${queryText(query)}`
+    const payload = body === undefined ? null : JSON.stringify(body)
+    for (let attempt = 0; ; attempt++) {
+      const used = await current()
+      const response = await send(address, async () => ({
+        method,
+        headers: {
+          authorization: `Bearer ${used.access}`,
+          // The service would spend more on compressing than a local connection saves.
+          'accept-encoding': 'identity',
+          ...(payload === null ? {} : { 'content-type': 'application/json' }),
+        },
+        body: payload,
+      }))
+      if (response.status === 401 && attempt === 0) {
+        await response.body?.cancel()
+        await renew(used)
+        continue
+      }
+      return readAnswer<T>(response, `${method} ${address.split('?')[0]}`)
+    }
+  }
+
+  return {
+    url: base,
+    get: (path, query) => request('GET', path, query, undefined),
+    post: (path, body, query) => request('POST', path, query, body),
+    token: async () => (await current()).access,
+  }
+}
+
+async function readAnswer<T>(response: Response, request: string): Promise<T> {
+  const text = await response.text()
+  let body: unknown
+  try {
+    body = text === '' ? null : JSON.parse(text)
+  } catch {
+    throw new ServiceError(request, response.status, {
+      message: 'the answer is no JSON: is this a Strongroom service?',
+    })
+  }
+  if (response.status === 202) {
+    throw new ServiceError(request, 202, { code: 'Confirmation', message: JSON.stringify(body).slice(0, 500) })
+  }
+  if (!response.ok) throw new ServiceError(request, response.status, (body ?? {}) as { code?: string })
+  return body as T
+}
+
+function unreachable(base: string, error: Error): Error {
+  if (error.name === 'AbortError') return error
+  const cause = error.cause as { code?: string; message?: string } | undefined
+  return new Error(`the service at ${base} does not answer: ${cause?.code ?? cause?.message ?? error.message}`, {
+    cause: error,
+  })
+}
+
+function queryText(query: Query = {}): string {
+  const parameters = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) parameters.set(name, String(value))
+  const text = parameters.toString()
+  return text && `?${text}`
+}

@@ -1,0 +1,153 @@
+import { randomBytes } from 'node:crypto'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import type { Config } from '../platform/config.ts'
+import { createServiceClient } from './client.ts'
+import { createProgress, type ProgressOutput } from './progress.ts'
+import { importTate } from './tate/import.ts'
+
+const help = `Usage: strongroom demo [options]
+
+Starts a service with its own data folder, loads a sample of the Tate collection and prints searches to try.
+
+Options
+  --data <folder>       where the demo keeps its data (default demo-data)
+  --port <n>            port to listen on (default: as configured, 8080)
+`
+
+/** Folder of the sample that the package carries. */
+export const sampleFolder = join(import.meta.dirname, '..', '..', 'examples', 'tate-sample')
+
+export interface DemoDeps {
+  config: Config
+  startServer: (config: Config, onStep: (step: string) => void) => Promise<{ url: string; stop(): Promise<void> }>
+  /** Resolves when the demo shall end. */
+  ended: Promise<unknown>
+  out?: ProgressOutput & NodeJS.WritableStream
+}
+
+/** `strongroom demo`: runs until `ended`; answers the exit code. */
+export async function runDemo(
+  args: string[],
+  { config, startServer, ended, out = process.stdout }: DemoDeps,
+): Promise<number> {
+  const { values } = parseArgs({
+    args,
+    options: {
+      data: { type: 'string', default: 'demo-data' },
+      port: { type: 'string' },
+      help: { type: 'boolean' },
+    },
+  })
+  if (values.help) {
+    out.write(help)
+    return 0
+  }
+  const password = config.rootPassword ?? randomBytes(9).toString('base64url')
+  const service = await startServer(
+    {
+      ...config,
+      dataDir: resolve(values.data),
+      dbDsn: null,
+      rootPassword: password,
+      port: values.port === undefined ? config.port : portOf(values.port),
+      // The demo talks to people; requests would drown that.
+      logLevel: config.logLevel === 'info' ? 'warn' : config.logLevel,
+    },
+    (step) => out.write(`  ${step}\n`),
+  )
+  try {
+    const progress = createProgress(out)
+    const client = createServiceClient({ url: service.url, login: 'root', password })
+    const { total } = await importTate({ client, folder: sampleFolder, progress, batch: 200 })
+    progress.stop()
+    out.write(guide({ url: service.url, password, total }))
+    await ended
+    return 0
+  } finally {
+    await service.stop()
+  }
+}
+
+function portOf(text: string): number {
+  const port = Number(text)
+  if (!/^\d+$/.test(text) || port > 65_535) throw new Error(`--port ${JSON.stringify(text)} is no port`)
+  return port
+}
+
+interface Example {
+  says: string
+  search: object
+}
+
+/** Searches that show what the service is for; each is a body of `POST /api/v1/search`. */
+export const exampleSearches: readonly Example[] = [
+  {
+    says: 'Works about rivers, best match first, with the kinds of works as a facet',
+    search: {
+      objecttypes: ['artwork'],
+      search: [{ type: 'match', mode: 'fulltext', string: 'river' }],
+      sort: [{ field: '_score', order: 'DESC' }],
+      aggregations: { classification: { type: 'term', field: 'artwork.classification', limit: 10 } },
+      limit: 5,
+      format: 'short',
+    },
+  },
+  {
+    says: 'Paintings of the nineteenth century, the oldest first, with their artists as a facet',
+    search: {
+      objecttypes: ['artwork'],
+      search: [
+        { type: 'in', fields: ['artwork.classification'], in: ['painting'] },
+        { type: 'range', field: 'artwork.date', from: '1800', to: '1899' },
+      ],
+      sort: [{ field: 'artwork.date', order: 'ASC' }],
+      aggregations: {
+        artist: {
+          type: 'linked_object',
+          field: 'artwork._nested:artwork__contributor.artist',
+          objecttype: 'artist',
+          limit: 10,
+        },
+      },
+      limit: 5,
+      format: 'short',
+    },
+  },
+  {
+    says: 'Artists whose place of birth starts with "Lond"',
+    search: {
+      objecttypes: ['artist'],
+      search: [{ type: 'match', mode: 'wildcard', fields: ['artist.birth_place'], string: 'Lond*' }],
+      sort: [{ field: 'artist.name', order: 'ASC' }],
+      limit: 5,
+      format: 'short',
+    },
+  },
+]
+
+function guide({ url, password, total }: { url: string; password: string; total: number }): string {
+  const token = `TOKEN=$(curl -s ${url}/api/oauth2/token -d grant_type=password -d client_id=web-client \\
+    -d username=root -d password='${password}' | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')`
+  const searches = exampleSearches.map(
+    ({ says, search }, index) => `  # ${index + 1}. ${says}
+  curl -s ${url}/api/v1/search -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \\
+    -d '${JSON.stringify(search)}'`,
+  )
+  return `
+Strongroom runs with ${total} objects of the Tate collection (CC0 1.0).
+
+  address   ${url}
+  login     root
+  password  ${password}
+  interface ${url}/api/v1/system/openapi/spec.json
+
+Three searches to try, after signing in:
+
+  ${token}
+
+${searches.join('\n\n')}
+
+Ctrl+C ends the demo; the next start finds its data again.
+`
+}

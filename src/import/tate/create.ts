@@ -1,0 +1,118 @@
+import { type ServiceClient, ServiceError } from '../client.ts'
+import type { Progress } from '../progress.ts'
+import type { WireObject } from './mapping.ts'
+
+interface StoredObject {
+  _system_object_id: number
+  [block: string]: unknown
+}
+
+export interface CreateOptions<T> {
+  client: ServiceClient
+  objecttype: string
+  /** A mask that shows the key, for listing what exists. */
+  listMask: string
+  key: (record: T) => string | number
+  /** The key of an object as the service shows it: a column of the block. */
+  keyColumn: string
+  /** `ids` has what exists so far, by key: parents of a hierarchy are found there. */
+  toObject: (record: T, ids: ReadonlyMap<string | number, number>) => WireObject
+  /** Objects per request. */
+  batch: number
+  /** Requests at the same time. */
+  connections: number
+  progress: Progress
+  signal: AbortSignal
+}
+
+const pageSize = 1000
+
+/**
+ * Creates the objects of one type that do not exist yet. Asks once what exists; when another import or an answer that
+ * got lost has created some meanwhile, the unique key refuses the batch, and what is missing of it is sent again.
+ */
+export async function createMissing<T>(options: CreateOptions<T>) {
+  const { client, objecttype, key, toObject, batch, connections, progress, signal } = options
+  const ids = await existing(options)
+  let created = 0
+
+  async function send(records: readonly T[], again = false): Promise<void> {
+    const missing = records.filter((record) => !ids.has(key(record)))
+    if (missing.length === 0) return
+    try {
+      const stored = await client.post<StoredObject[]>(
+        `/db/${objecttype}`,
+        missing.map((record) => toObject(record, ids)),
+        { format: 'short' },
+      )
+      for (const [index, record] of missing.entries()) ids.set(key(record), stored[index]?._system_object_id ?? 0)
+      created += missing.length
+      progress.advance(missing.length)
+    } catch (error) {
+      if (again || !(error instanceof ServiceError) || error.code !== 'DatabaseUniqueKeyViolation') throw error
+      const before = ids.size
+      for (const [found, id] of await existing(options)) ids.set(found, id)
+      progress.advance(ids.size - before)
+      await send(records, true)
+    }
+  }
+
+  /** Several workers draw from one list of batches: whoever is free takes the next. */
+  async function add(records: AsyncIterable<T> | Iterable<T>): Promise<void> {
+    const batches = inBatches(records, batch, (record) => !ids.has(key(record)))
+    const worker = async (): Promise<void> => {
+      try {
+        for (let next = await batches.next(); !next.done && !signal.aborted; next = await batches.next()) {
+          await send(next.value)
+        }
+      } finally {
+        // Whoever ends first, by a failure too, leaves nothing for the others.
+        await batches.return(undefined)
+      }
+    }
+    await Promise.all(Array.from({ length: connections }, worker))
+  }
+
+  return { ids, add, created: () => created }
+}
+
+async function* inBatches<T>(
+  records: AsyncIterable<T> | Iterable<T>,
+  size: number,
+  wanted: (record: T) => boolean,
+): AsyncGenerator<T[]> {
+  let some: T[] = []
+  for await (const record of records) {
+    if (!wanted(record)) continue
+    some.push(record)
+    if (some.length === size) {
+      yield some
+      some = []
+    }
+  }
+  if (some.length > 0) yield some
+}
+
+/** Key and system object id of all objects of the type, searchable or not. */
+async function existing<T>({
+  client,
+  objecttype,
+  listMask,
+  keyColumn,
+}: CreateOptions<T>): Promise<Map<string | number, number>> {
+  const ids = new Map<string | number, number>()
+  for (let offset = 0; ; offset += pageSize) {
+    const page = await client.get<StoredObject[]>(`/db/${objecttype}/${listMask}/list`, {
+      limit: pageSize,
+      offset,
+      format: 'standard',
+      skip_reverse_nested: true,
+    })
+    for (const object of page) {
+      const block = object[objecttype] as Record<string, string | number> | undefined
+      const value = block?.[keyColumn]
+      if (value !== undefined) ids.set(value, object._system_object_id)
+    }
+    if (page.length < pageSize) return ids
+  }
+}

@@ -1,0 +1,101 @@
+import type { ServiceClient } from '../client.ts'
+import type { Progress } from '../progress.ts'
+import { linkInfluences } from './influences.ts'
+import { artistObject, artworkObject } from './mapping.ts'
+import { readRecords, SourceError, sourceFile, type TateArtist, type TateArtwork } from './records.ts'
+import { createRun } from './run.ts'
+import { ensureDatamodel, ensurePool } from './setup.ts'
+import { addMovement, readVocabulary } from './vocabulary.ts'
+
+export interface TateImportOptions {
+  client: ServiceClient
+  /** Folder with `artists.jsonl.gz` and `artworks.jsonl.gz` (or `.jsonl`), and perhaps `loans.jsonl`. */
+  folder: string
+  /** At most so many artworks, and what they refer to. */
+  limit?: number
+  /** Objects per request. */
+  batch?: number
+  /** Requests at the same time. */
+  connections?: number
+  progress: Progress
+  /** Ends the import after the requests in flight; the same import goes on from there later. */
+  signal?: AbortSignal
+}
+
+export interface TateImportSummary {
+  /** Objects created by this run, by object type. */
+  created: Record<string, number>
+  /** Objects of the collection in the service. */
+  total: number
+  /** From the first request for objects until everything was searchable. */
+  seconds: number
+  interrupted: boolean
+}
+
+/** Loads the collection through the HTTP interface and waits until all of it is searchable. */
+export async function importTate(options: TateImportOptions): Promise<TateImportSummary> {
+  const { client, folder, progress, signal = new AbortController().signal } = options
+  const files = await sources(folder)
+  const vocabularyRead = readVocabulary(files.artworks, options.limit ?? Number.POSITIVE_INFINITY)
+  // Not awaited at once: reading the files and talking to the service overlap.
+  vocabularyRead.catch(() => {})
+  if (await ensureDatamodel(client)) progress.say('committed the datamodel of the collection')
+  const poolId = await ensurePool(client)
+  const begun = performance.now()
+  const run = createRun({
+    client,
+    progress,
+    signal,
+    batch: options.batch ?? 500,
+    connections: options.connections ?? 2,
+  })
+  const vocabulary = await vocabularyRead
+  const artistRecords = await readArtists(files.artists, options.limit === undefined ? null : vocabulary.artists)
+  for (const record of artistRecords) for (const each of record.movements) addMovement(each, vocabulary.movements)
+
+  const movements = await run.terms('Movements', 'movement', vocabulary.movements)
+  const subjects = await run.terms('Subjects', 'subject', vocabulary.subjects)
+  const artists = await run.all(
+    'Artists',
+    artistRecords.length,
+    { objecttype: 'artist', listMask: 'artist_short', toObject: (record) => artistObject(record, { movements }) },
+    artistRecords,
+  )
+  if (!signal.aborted) await linkInfluences(client, vocabulary.influences, artists)
+  const known = { artists, subjects, movements }
+  await run.all<TateArtwork>(
+    'Artworks',
+    vocabulary.artworks,
+    { objecttype: 'artwork', listMask: 'artwork_short', toObject: (record) => artworkObject(record, known, poolId) },
+    firstOf(readRecords<TateArtwork>(files.artworks), vocabulary.artworks),
+  )
+  if (files.loans) await run.loans(files.loans)
+  if (!signal.aborted) await run.untilSearchable()
+  return { ...run.summary(), seconds: (performance.now() - begun) / 1000, interrupted: signal.aborted }
+}
+
+async function sources(folder: string): Promise<{ artists: string; artworks: string; loans: string | null }> {
+  const [artists, artworks, loans] = await Promise.all(
+    ['artists', 'artworks', 'loans'].map((name) => sourceFile(folder, name)),
+  )
+  if (!artists || !artworks) {
+    throw new SourceError(`${folder} has no ${artists ? 'artworks' : 'artists'}.jsonl.gz: is it the Tate collection?`)
+  }
+  return { artists, artworks, loans: loans ?? null }
+}
+
+async function readArtists(file: string, wanted: ReadonlySet<number> | null): Promise<TateArtist[]> {
+  const artists: TateArtist[] = []
+  for await (const record of readRecords<TateArtist>(file)) {
+    if (!wanted || wanted.has(record.id)) artists.push(record)
+  }
+  return artists
+}
+
+async function* firstOf<T>(records: AsyncIterable<T>, limit: number): AsyncIterable<T> {
+  let count = 0
+  for await (const record of records) {
+    if (count++ === limit) return
+    yield record
+  }
+}

@@ -1,0 +1,44 @@
+import type { ServiceClient } from '../client.ts'
+import type { Influence } from './vocabulary.ts'
+
+/**
+ * Artists of whom a work was made after another's: a row at one side; the service keeps the opposite row. Objects that
+ * have the row already are left alone.
+ */
+export async function linkInfluences(
+  client: ServiceClient,
+  influences: readonly Influence[],
+  artists: ReadonlyMap<number, number>,
+): Promise<void> {
+  for (const [artist, sources] of groupByArtist(influences, artists)) {
+    const [stored] = await client.get<StoredArtist[]>(`/db/artist/artist/system_object_id/${artist}`, {
+      format: 'long',
+    })
+    if (!stored) continue
+    const rows = stored.artist['_nested:artist__influence'] ?? []
+    const known = new Set(rows.map((row) => row.artist?._system_object_id))
+    const missing = sources.filter((id) => !known.has(id))
+    if (missing.length === 0) continue
+    const added = missing.map((id) => ({
+      artist: { _objecttype: 'artist', _system_object_id: id },
+      influenced_by: true,
+    }))
+    stored.artist['_nested:artist__influence'] = [...rows, ...added]
+    await client.post('/db/artist', [stored], { format: 'short' })
+  }
+}
+
+interface StoredArtist {
+  artist: { '_nested:artist__influence'?: { artist?: { _system_object_id?: number } }[]; [field: string]: unknown }
+  [field: string]: unknown
+}
+
+function groupByArtist(influences: readonly Influence[], ids: ReadonlyMap<number, number>): Map<number, number[]> {
+  const groups = new Map<number, number[]>()
+  for (const { artist, source } of influences) {
+    const from = ids.get(artist)
+    const to = ids.get(source)
+    if (from !== undefined && to !== undefined) groups.set(from, [...(groups.get(from) ?? []), to])
+  }
+  return groups
+}

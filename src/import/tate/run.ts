@@ -1,0 +1,107 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ServiceClient } from '../client.ts'
+import type { Progress } from '../progress.ts'
+import { type CreateOptions, createMissing } from './create.ts'
+import { loanObject, termObject } from './mapping.ts'
+import { type LoanRecord, readRecords } from './records.ts'
+import { inLevels, type Term } from './vocabulary.ts'
+
+type Ids = Map<string | number, number>
+
+/** How one object type is listed and created. */
+type TypeOptions<T> = Pick<CreateOptions<T>, 'objecttype' | 'listMask' | 'toObject'>
+
+export interface RunOptions {
+  client: ServiceClient
+  batch: number
+  connections: number
+  progress: Progress
+  signal: AbortSignal
+}
+
+/** Gives up when the index stands still for so long. */
+const indexPatience = 120_000
+
+/** One import: what it creates, step by step, and what came of it. */
+export function createRun(options: RunOptions) {
+  const { client, progress, signal } = options
+  const created: Record<string, number> = {}
+  const ids: Record<string, Ids> = {}
+
+  /** One step: lists what exists, creates what is missing of `parts`, one part after the other. */
+  async function step<T>(
+    label: string,
+    total: number,
+    type: Pick<CreateOptions<T>, 'objecttype' | 'listMask' | 'toObject' | 'key' | 'keyColumn'>,
+    parts: readonly (AsyncIterable<T> | Iterable<T>)[],
+  ): Promise<Ids> {
+    const target = await createMissing<T>({ ...options, ...type })
+    progress.start(label, total)
+    progress.advance(Math.min(total, target.ids.size))
+    for (const part of parts) await target.add(part)
+    progress.stop()
+    created[type.objecttype] = target.created()
+    ids[type.objecttype] = target.ids
+    return target.ids
+  }
+
+  const byTateId = { key: (record: { id: number }) => record.id, keyColumn: 'tate_id' }
+
+  return {
+    /** Objects of one type; the answer has the system object ids of all of them by Tate id. */
+    async all<T extends { id: number }>(
+      label: string,
+      total: number,
+      type: TypeOptions<T>,
+      records: AsyncIterable<T> | Iterable<T>,
+    ): Promise<Map<number, number>> {
+      return (await step(label, total, { ...type, ...byTateId }, [records])) as Map<number, number>
+    },
+
+    /** Terms of a hierarchy, level by level, so that parents exist before their children. */
+    async terms(label: string, objecttype: 'subject' | 'movement', terms: ReadonlyMap<number, Term>) {
+      const toObject: TypeOptions<Term>['toObject'] = (term, known) =>
+        termObject(
+          objecttype,
+          term,
+          [...term.parents].flatMap((id) => known.get(id) ?? []),
+        )
+      const type = { objecttype, listMask: objecttype, toObject, ...byTateId }
+      return (await step(label, terms.size, type, inLevels(terms))) as Map<number, number>
+    },
+
+    async loans(file: string): Promise<void> {
+      const records: LoanRecord[] = []
+      for await (const record of readRecords<LoanRecord>(file)) records.push(record)
+      const key = (record: LoanRecord): string => record.loan_number
+      const type = { objecttype: 'loan', listMask: 'loan', toObject: loanObject, key, keyColumn: 'loan_number' }
+      await step('Loans', records.length, type, [records])
+    },
+
+    summary: () => ({ created, total: totalOf(ids) }),
+
+    /** The index follows the saves; the import is done when a search finds everything. */
+    async untilSearchable(): Promise<void> {
+      const total = totalOf(ids)
+      progress.start('Searchable', total)
+      let found = 0
+      let movedAt = Date.now()
+      while (found < total && !signal.aborted) {
+        const request = { objecttypes: Object.keys(ids), search: [], limit: 0, format: 'short' }
+        const { count } = await client.post<{ count: number }>('/search', request)
+        if (count > found) movedAt = Date.now()
+        progress.advance(Math.min(total, count) - found)
+        found = Math.min(total, count)
+        if (Date.now() - movedAt > indexPatience) {
+          throw new Error(`only ${found} of ${total} objects are searchable, and no more come: see the service's log`)
+        }
+        if (found < total) await sleep(200)
+      }
+      progress.stop()
+    },
+  }
+}
+
+function totalOf(ids: Record<string, Ids>): number {
+  return Object.values(ids).reduce((sum, map) => sum + map.size, 0)
+}

@@ -1,0 +1,104 @@
+import { type ServiceClient, ServiceError } from '../client.ts'
+import { type MaskEntry, tateMasks } from './masks.ts'
+import { type TableEntry, tateTableNames, tateTables } from './tables.ts'
+
+interface Snapshot {
+  version: number
+  tables: { name: string; columns?: { name?: string; column_id?: number }[] }[]
+}
+
+interface Masks {
+  masks: { name: string; mask_id?: number }[]
+}
+
+/** Another model is in the way; `message` says what. */
+export class ModelConflict extends Error {}
+
+/**
+ * Makes sure that the service knows the object types, masks and names of the collection. What it has already is left
+ * alone; other object types stay. Returns whether a version was committed.
+ */
+export async function ensureDatamodel(client: ServiceClient): Promise<boolean> {
+  const current = await client.get<Snapshot>('/schema/user/CURRENT').catch(noVersion)
+  if (current && hasTables(current)) return false
+  const head = await client.get<Snapshot>('/schema/user/HEAD')
+  await client.post('/schema/user/HEAD', { ...head, tables: merged(head.tables, tateTables) })
+  const masks = await client.get<Masks>('/mask/HEAD')
+  const stored = await client.post<Masks>('/mask/HEAD', { ...masks, masks: merged(masks.masks, tateMasks) })
+  const names = await client.get<Record<string, object>>('/l10n/user/HEAD')
+  await client.post('/l10n/user/HEAD', { ...names, ...tateTableNames, ...maskNames(stored) })
+  await client.post('/schema/commit', undefined, { confirm: 'yes', reindex: 'reindex' })
+  return true
+}
+
+function noVersion(error: unknown): null {
+  if (error instanceof ServiceError && error.code === 'DatamodelVersionNotFound') return null
+  throw error
+}
+
+/** All our object types with all our columns. @throws {ModelConflict} when a type of the same name is another one. */
+function hasTables(snapshot: Snapshot): boolean {
+  const known = new Map(snapshot.tables.map((table) => [table.name, table]))
+  const present = tateTables.filter((table) => known.has(table.name))
+  if (present.length === 0) return false
+  for (const table of tateTables) {
+    const columns = new Set((known.get(table.name)?.columns ?? []).map((column) => column.name))
+    const missing = table.columns.filter((column) => column.kind === 'column' && !columns.has(column.name))
+    if (missing.length > 0) {
+      const names = missing.map((column) => column.name).join(', ')
+      throw new ModelConflict(
+        `the service has an object type "${table.name}" of its own, without ${names}: import into another instance`,
+      )
+    }
+  }
+  return true
+}
+
+/** Ours in place of those of the same name: a working copy that an interrupted import left behind. */
+function merged<T extends { name: string }>(
+  present: readonly T[],
+  ours: readonly (TableEntry | MaskEntry)[],
+): unknown[] {
+  const names = new Set(ours.map((entry) => entry.name))
+  return [...present.filter((entry) => !names.has(entry.name)), ...ours]
+}
+
+function maskNames({ masks }: Masks): Record<string, object> {
+  const names = new Map(tateMasks.map((mask) => [mask.name, mask.name_localized]))
+  return Object.fromEntries(
+    masks.flatMap(({ name, mask_id }) => {
+      const localized = names.get(name)
+      return localized ? [[`mask.${mask_id}.${name}.name`, localized]] : []
+    }),
+  )
+}
+
+interface PoolRecord {
+  pool: { _id: number; reference?: string }
+}
+
+const poolReference = 'tate:collection'
+
+/** The pool that holds the artworks; created below the root pool when it is not there. Returns its id. */
+export async function ensurePool(client: ServiceClient): Promise<number> {
+  const pools = await client.get<PoolRecord[]>('/pool', { limit: 100_000 })
+  const found = pools.find(({ pool }) => pool.reference === poolReference)
+  if (found) return found.pool._id
+  const [created] = await client.post<PoolRecord[]>('/pool', [
+    {
+      _basetype: 'pool',
+      pool: {
+        'lookup:_id_parent': { reference: 'system:root' },
+        reference: poolReference,
+        name: { 'de-DE': 'Sammlung Tate', 'en-US': 'Tate collection' },
+        shortname: { 'de-DE': 'Tate', 'en-US': 'Tate' },
+        description: {
+          'de-DE': 'Veröffentlichte Metadaten der Sammlung Tate (CC0 1.0).',
+          'en-US': 'Published metadata of the Tate collection (CC0 1.0).',
+        },
+      },
+    },
+  ])
+  if (!created) throw new Error('the service created no pool')
+  return created.pool._id
+}

@@ -120,6 +120,10 @@ export async function createPoolService(options: PoolOptions) {
       const found = ids.length === 0 ? new Set<number>() : await store.lockForUse(tx, ids)
       for (const id of ids) if (!found.has(id)) throw new AppError('PoolNotFound', { _id: id })
     },
+    /** When a user or group goes: its pools belong to `to`, and it is the contact of none. */
+    async replacePerson(tx: Tx, kind: 'user' | 'group', from: number, to: number): Promise<void> {
+      if (await store.replacePerson(tx, kind, from, to)) await bus.publish(tx, poolTopic)
+    },
     /** Where pools refer to tags: asked before tags are deleted. */
     tagUses: poolTagUses(bus),
     /** The grants of all pools, for the compiled rights. */

@@ -158,3 +158,15 @@ export async function removePoolTags(tx: Tx, tagIds: readonly number[]): Promise
     [tagIds],
   )
 }
+
+/** Pools of a user or group that goes belong to another; it is the contact of none. Returns whether any changed. */
+export async function replacePerson(tx: Queryable, kind: 'user' | 'group', from: number, to: number): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    `update pool set version = version + 1, updated_at = now(),
+       owner_${kind} = case owner_${kind} when $1 then $2 else owner_${kind} end,
+       contact_${kind} = nullif(contact_${kind}, $1)
+     where owner_${kind} = $1 or contact_${kind} = $1`,
+    [from, to],
+  )
+  return rowCount > 0
+}

@@ -82,12 +82,15 @@ function parseWhen(wire: unknown, path: string): { from?: string; to?: string } 
   return { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) }
 }
 
-const dateTime = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)$/i
+const dateTime = /^(\d{4})-(\d\d)-(\d\d)[T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)$/i
 
 /** RFC 3339 to UTC in one fixed form, so that texts compare as moments. */
 function moment(value: unknown, path: string): string | undefined {
   if (value === undefined || value === null || value === '') return undefined
-  const time = typeof value === 'string' && dateTime.test(value) ? Date.parse(value) : Number.NaN
+  const parts = typeof value === 'string' ? dateTime.exec(value) : null
+  // `Date` takes the 31st of any month for a day of the next one.
+  const lastDay = parts ? new Date(Date.UTC(Number(parts[1]), Number(parts[2]), 0)).getUTCDate() : 0
+  const time = parts && Number(parts[3]) <= lastDay ? Date.parse(parts[0]) : Number.NaN
   if (Number.isNaN(time)) throw badRequest(`${path} must be a date-time with a time zone`, { path, value })
   return new Date(time).toISOString()
 }

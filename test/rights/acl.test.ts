@@ -134,7 +134,7 @@ describe('a grant list as sent', () => {
     },
     { entry: { who: user, rights: {}, when: { from: 'tomorrow' } }, code: 'ServerGeneric', path: '_acl[0].when.from' },
     {
-      entry: { who: user, rights: {}, when: { from: '2026-02-31T00:00:00' } },
+      entry: { who: user, rights: {}, when: { from: '2026-02-31T00:00:00Z' } },
       code: 'ServerGeneric',
       path: '_acl[0].when.from',
     },

@@ -3,6 +3,7 @@ import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import type { Actor } from '../platform/actor.ts'
 import { actorOf, type HttpApp } from '../platform/http.ts'
+import { type Flag, isOn } from '../platform/query.ts'
 import { csvStream } from './csv.ts'
 import { parseFilter, parseSort } from './filter.ts'
 import {
@@ -12,7 +13,6 @@ import {
   EventIdParams,
   EventList,
   EventRecord,
-  isSet,
   ListQuery,
   PollParams,
   PollQuery,
@@ -60,7 +60,9 @@ export function registerEventRoutes(app: HttpApp, events: EventService): void {
       const { query } = request
       const page = { offset: query.offset ?? 0, limit: query.limit ?? 0 }
       const found = await events.list(actorOf(request), parseFilter(query), parseSort(query.sort), page)
-      return query.format === 'csv' ? sendCsv(reply, found, query) : sendJson(reply, found, isSet(query.pretty, true))
+      return query.format === 'csv'
+        ? sendCsv(reply, found, query)
+        : sendJson(reply, found, query.pretty === undefined || isOn(query.pretty))
     },
   )
 
@@ -110,13 +112,13 @@ function registerWrites(app: HttpApp, events: EventService): void {
   async function write(
     actor: Actor,
     inputs: readonly unknown[],
-    query: { background?: string; skip_constraints?: string },
+    query: { background?: Flag; skip_constraints?: Flag },
     place: (index: number) => string,
   ): Promise<EventRecord[] | { background: 'ok' }> {
-    const skipConstraints = isSet(query.skip_constraints)
+    const skipConstraints = isOn(query.skip_constraints)
     if (skipConstraints) events.requireSkipConstraints(actor)
     const written = events.write(actor, inputs, { skipConstraints, place })
-    if (!isSet(query.background)) return written
+    if (!isOn(query.background)) return written
     written.catch((error: Error) => app.log.info({ err: error, user: actor.login }, 'background event not written'))
     return { background: 'ok' }
   }
@@ -161,10 +163,10 @@ function sendCsv(reply: FastifyReply, page: EventPage, query: ListQuery): Promis
     delimiter: query.csv_delimiter ?? ',',
     quote: query.csv_quote ?? '"',
     escape: query.csv_escape ?? query.csv_quote ?? '"',
-    explode: isSet(query.csv_explode),
+    explode: isOn(query.csv_explode),
     arrayConcat: query.csv_explode_array_concat ?? null,
     maxLength: query.csv_max_length ?? 0,
-    bom: isSet(query.cvs_use_bom),
+    bom: isOn(query.cvs_use_bom),
   }).then((stream) =>
     reply
       .header('Content-Type', 'text/csv; charset=utf-8')

@@ -1,10 +1,9 @@
 import { type Static, Type } from 'typebox'
+import { Flag } from '../platform/query.ts'
 
 const open = { additionalProperties: true }
 const maxId = Number.MAX_SAFE_INTEGER
 const id = Type.Integer({ minimum: 0, maximum: maxId })
-/** `true`, `false`, `1` or `0`, as clients of this interface write flags. */
-const flag = Type.String({ pattern: '^(true|false|1|0)$' })
 
 export const EventRecord = Type.Object(
   {
@@ -73,14 +72,14 @@ export const ListQuery = Type.Object(
     offset: Type.Optional(Type.Integer({ minimum: 0, maximum: maxId, default: 0 })),
     sort: Type.Optional(Type.String({ description: '`field.ASC` or `field.DESC`, comma-separated.' })),
     format: Type.Optional(Type.Union([Type.Literal('json'), Type.Literal('csv')])),
-    pretty: Type.Optional(flag),
+    pretty: Type.Optional(Flag),
     csv_delimiter: Type.Optional(character),
     csv_quote: Type.Optional(character),
     csv_escape: Type.Optional(character),
-    csv_explode: Type.Optional(flag),
+    csv_explode: Type.Optional(Flag),
     csv_explode_array_concat: Type.Optional(Type.String({ maxLength: 16 })),
     csv_max_length: Type.Optional(Type.Integer({ minimum: 0, maximum: maxId })),
-    cvs_use_bom: Type.Optional(flag),
+    cvs_use_bom: Type.Optional(Flag),
   },
   open,
 )
@@ -100,7 +99,7 @@ export const EventList = Type.Object(
 
 export const PollQuery = Type.Object({ limit: Type.Optional(Type.Integer({ default: 25 })) }, open)
 
-export const WriteQuery = Type.Object({ background: Type.Optional(flag), skip_constraints: Type.Optional(flag) }, open)
+export const WriteQuery = Type.Object({ background: Type.Optional(Flag), skip_constraints: Type.Optional(Flag) }, open)
 
 /** Checked by the service, which names the field that is wrong and reports nothing with `background`. */
 export const PostedEvent = Type.Object({}, { ...open, description: 'An event: `event` holds `type`, `info`, ….' })
@@ -110,8 +109,3 @@ export const Acknowledged = Type.Object({ status: Type.Object({ acknowledged: Ty
 
 export const EventIdParams = Type.Object({ eventId: id })
 export const PollParams = Type.Object({ fromEventId: id })
-
-/** The value of a flag in a query string; absent: `otherwise`. */
-export function isSet(value: string | undefined, otherwise = false): boolean {
-  return value === undefined ? otherwise : value === 'true' || value === '1'
-}

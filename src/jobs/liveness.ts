@@ -6,50 +6,68 @@ export interface Liveness {
   close(): Promise<void>
 }
 
-/** First half of the advisory lock that says "the pool of this id is alive"; the second is a hash of the id. */
+export interface LivenessOptions {
+  db: Db
+  log: Logger
+  /** `locked_by` of the jobs that the pool of workers has taken. */
+  poolId: string
+  /** Ids of the jobs that are running or have just ended. */
+  activeJobs: () => readonly number[]
+  /** Milliseconds between two looks for abandoned jobs. */
+  interval: number
+}
+
+/** Tells our advisory locks on pools from others. */
 const LIVENESS_SEED = 0x73747267
-const INTERVAL = 15_000
-/** A pool takes its lock right after its start; until then its jobs are left alone. */
-const SETTLE_SECONDS = 5
+/** A pool takes its lock right after its start, and a job ends a moment after its handler: so long it is left alone. */
+const SETTLE_SECONDS = 3
 
 /**
- * Holds an advisory lock named after a pool of workers for as long as its process lives, and gives back the jobs of
- * pools whose lock nobody holds: PostgreSQL drops the lock the moment a process dies, so a job of a killed process
- * is tried again within seconds. (The queue itself would wait four hours.)
+ * Holds an advisory lock named after a pool of workers for as long as its process lives, and gives back abandoned
+ * jobs: those of pools whose lock nobody holds (PostgreSQL drops the lock the moment a process dies), and those of
+ * this pool that it does not run (the connection broke while the job was taken or ended). So they are tried again
+ * within seconds; the queue itself would wait four hours.
  */
-export async function keepLiveness(db: Db, log: Logger, poolId: string): Promise<Liveness> {
-  let holder: PoolClient | null = await hold(db, poolId)
+export async function keepLiveness(options: LivenessOptions): Promise<Liveness> {
+  const { db, log, poolId, interval } = options
   let closed = false
-
-  const beat = async (): Promise<void> => {
-    try {
-      if (holder === null) holder = await hold(db, poolId)
-      await holder.query('select 1')
-    } catch (error) {
-      log.warn({ err: error }, 'the connection that shows this process as alive is lost')
-      holder?.release(true)
-      holder = null
-      return
-    }
-    const { rows } = await db.query<{ id: string }>(RELEASE_SQL, [LIVENESS_SEED, SETTLE_SECONDS, poolId])
-    if (rows.length > 0) log.warn({ pools: rows.map((row) => row.id) }, 'jobs of ended processes were given back')
-  }
-
+  let timer: NodeJS.Timeout | undefined
   let running: Promise<void> = Promise.resolve()
-  const tick = (): void => {
-    running = beat().catch((error: unknown) =>
-      log.warn({ err: error }, 'jobs of ended processes could not be given back'),
-    )
+
+  const schedule = (delay: number): void => {
+    clearTimeout(timer)
+    if (!closed) timer = setTimeout(tick, delay)
   }
-  const timer = setInterval(tick, INTERVAL)
-  const first = setTimeout(tick, SETTLE_SECONDS * 1000 + 500)
-  tick()
+  const tick = (): void => {
+    running = beat()
+      .catch((error: unknown) => log.warn({ err: error }, 'abandoned jobs could not be given back'))
+      .then(() => schedule(holder === null ? 500 : interval))
+  }
+  const onLost = (error: Error): void => {
+    log.warn({ err: error }, 'the connection that shows this process as alive is lost')
+    holder?.release(true)
+    holder = null
+    schedule(100)
+  }
+  let holder: PoolClient | null = await hold(db, poolId, onLost)
+
+  async function beat(): Promise<void> {
+    holder ??= await hold(db, poolId, onLost)
+    const { rows } = await db.query<{ id: number }>(RELEASE_SQL, [
+      LIVENESS_SEED,
+      SETTLE_SECONDS,
+      poolId,
+      options.activeJobs(),
+    ])
+    if (rows.length > 0) log.warn({ jobs: rows.map((row) => row.id) }, 'abandoned jobs were given back')
+  }
+
+  schedule(SETTLE_SECONDS * 1000 + 250)
   return {
     async close() {
       if (closed) return
       closed = true
-      clearInterval(timer)
-      clearTimeout(first)
+      clearTimeout(timer)
       await running
       holder?.release(true)
       holder = null
@@ -57,11 +75,11 @@ export async function keepLiveness(db: Db, log: Logger, poolId: string): Promise
   }
 }
 
-async function hold(db: Db, poolId: string): Promise<PoolClient> {
+async function hold(db: Db, poolId: string, onLost: (error: Error) => void): Promise<PoolClient> {
   const client = await db.connect()
   try {
-    client.on('error', () => {})
     await client.query('select pg_advisory_lock(hashtextextended($1, $2))', [poolId, LIVENESS_SEED])
+    client.once('error', onLost)
     return client
   } catch (error) {
     client.release(true)
@@ -69,13 +87,16 @@ async function hold(db: Db, poolId: string): Promise<PoolClient> {
   }
 }
 
+/** Our jobs stand in no named queues, so unlocking the row is all there is to it. */
 const RELEASE_SQL = `
-  with dead as materialized (
-    select locked_by as id
-      from (select distinct locked_by from graphile_worker.jobs
-             where locked_at < now() - make_interval(secs => $2) and locked_by <> $3) as holders
+  with held as materialized (
+    select id, locked_by from graphile_worker.jobs where locked_at < now() - make_interval(secs => $2)
+  ), dead as materialized (
+    select locked_by from (select distinct locked_by from held where locked_by <> $3) as others
      where pg_try_advisory_xact_lock(hashtextextended(locked_by, $1))
-  ), released as (
-    select graphile_worker.force_unlock_workers(array(select id from dead)) where exists (select from dead)
   )
-  select id from dead left join released on true`
+  update graphile_worker._private_jobs as job set locked_at = null, locked_by = null
+    from held
+   where job.id = held.id and job.locked_by = held.locked_by
+     and (held.locked_by in (select locked_by from dead) or (held.locked_by = $3 and held.id <> all($4::bigint[])))
+  returning job.id`

@@ -42,9 +42,11 @@ export interface JobsOptions {
   log: Logger
   /** Jobs that this process works on at the same time. */
   concurrency?: number
+  /** Milliseconds between two looks for jobs that ended processes have left. */
+  recoverEvery?: number
 }
 
-export function createJobs({ db, log, concurrency = 4 }: JobsOptions) {
+export function createJobs({ db, log, concurrency = 4, recoverEvery = 15_000 }: JobsOptions) {
   const handlers = new Map<string, JobHandler<unknown>>()
   let workers: Workers | null = null
 
@@ -66,7 +68,7 @@ export function createJobs({ db, log, concurrency = 4 }: JobsOptions) {
     /** Brings the queue's own tables up to date and begins to take jobs. */
     async start(): Promise<void> {
       await migrateQueue(db)
-      workers = await startWorkers({ db, log, concurrency, handlers })
+      workers = await startWorkers({ db, log, concurrency, handlers, recoverEvery })
     },
 
     /**
@@ -114,6 +116,8 @@ async function openJobs(db: Db, hurry: boolean): Promise<number> {
          array(select id from graphile_worker.jobs where run_at > now() and locked_at is null and attempts < max_attempts),
          run_at := now())`,
     )
+    // Only new jobs wake the workers by themselves.
+    await db.query(`select pg_notify('jobs:insert', '{"count": 100}')`)
   }
   const { rows } = await db.query<{ open: number }>(
     `select count(*)::int as open from graphile_worker.jobs

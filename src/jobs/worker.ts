@@ -1,9 +1,10 @@
+import { EventEmitter } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Logger as QueueLogger, runTaskList, type TaskList, type WorkerPool } from 'graphile-worker'
+import { Logger as QueueLogger, runTaskList, type TaskList, type WorkerEvents, type WorkerPool } from 'graphile-worker'
 import type { Logger } from 'pino'
 import type { Db } from '../platform/db.ts'
 import { keepLiveness, type Liveness } from './liveness.ts'
-import { withErrorHandlers } from './queue.ts'
+import { queuePool } from './queue.ts'
 import type { JobHandler } from './service.ts'
 
 export interface Workers {
@@ -15,6 +16,8 @@ interface Options {
   log: Logger
   concurrency: number
   handlers: ReadonlyMap<string, JobHandler<unknown>>
+  /** Milliseconds between two looks for abandoned jobs. */
+  recoverEvery: number
 }
 
 /** Takes jobs until closed. When the database goes away the pool of workers ends; a new one is started until it is back. */
@@ -50,22 +53,49 @@ interface Pool extends Workers {
   ended: Promise<void>
 }
 
-async function startPool({ db, log, concurrency, handlers }: Options): Promise<Pool> {
+async function startPool({ db, log, concurrency, handlers, recoverEvery }: Options): Promise<Pool> {
+  const active = new ActiveJobs()
+  const events: WorkerEvents = new EventEmitter()
   const workers = runTaskList(
     // Signals are the process's business (main.ts), and the tables are up to date.
-    { logger: queueLogger(log), concurrency, noHandleSignals: true, pollInterval: 1000 },
-    taskList(handlers, log),
-    withErrorHandlers(db),
+    { logger: queueLogger(log), events, concurrency, noHandleSignals: true, pollInterval: 1000 },
+    taskList(handlers, log, active),
+    queuePool(db),
   )
-  // `locked_by` of the jobs that this pool runs.
-  const liveness = await keepLiveness(db, log, workers.id).catch(async (error: unknown) => {
-    await workers.gracefulShutdown()
-    throw error
-  })
+  endWhenStuck(events, workers)
+  const activeJobs = () => active.ids()
+  const liveness = await keepLiveness({ db, log, poolId: workers.id, activeJobs, interval: recoverEvery }).catch(
+    async (error: unknown) => {
+      await workers.gracefulShutdown()
+      throw error
+    },
+  )
   const ended = workers.promise
     .catch((error: unknown) => log.error({ err: error }, 'the workers ended with an error'))
     .then(() => liveness.close())
   return { ended, close: (grace) => stop(workers, liveness, grace) }
+}
+
+/** How long workers may fail to ask for jobs, in milliseconds, before they are replaced. */
+const longestTrouble = 5000
+
+/**
+ * The library keeps the outcome of its first look at the task names, even when it failed: workers whose connection
+ * broke just then would fail for ever.
+ */
+function endWhenStuck(events: WorkerEvents, workers: WorkerPool): void {
+  let failingSince: number | null = null
+  const onSuccess = (): void => {
+    failingSince = null
+  }
+  events.on('worker:getJob:empty', onSuccess)
+  events.on('job:start', onSuccess)
+  events.on('worker:getJob:error', () => {
+    failingSince ??= Date.now()
+    if (Date.now() - failingSince < longestTrouble) return
+    failingSince = null
+    Promise.resolve(workers.gracefulShutdown('jobs cannot be asked for')).catch(() => {})
+  })
 }
 
 async function stop(workers: WorkerPool, liveness: Liveness, grace: number): Promise<void> {
@@ -80,21 +110,44 @@ async function stop(workers: WorkerPool, liveness: Liveness, grace: number): Pro
   await liveness.close()
 }
 
-function taskList(handlers: ReadonlyMap<string, JobHandler<unknown>>, log: Logger): TaskList {
+/** Jobs whose handlers run or ended less than a few seconds ago: their end may still be on its way to the database. */
+class ActiveJobs {
+  readonly #jobs = new Map<number, number | null>()
+
+  begin(id: number): void {
+    this.#jobs.set(id, null)
+  }
+
+  end(id: number): void {
+    this.#jobs.set(id, Date.now())
+  }
+
+  ids(): number[] {
+    const settled = Date.now() - 5000
+    for (const [id, endedAt] of this.#jobs) if (endedAt !== null && endedAt < settled) this.#jobs.delete(id)
+    return [...this.#jobs.keys()]
+  }
+}
+
+function taskList(handlers: ReadonlyMap<string, JobHandler<unknown>>, log: Logger, active: ActiveJobs): TaskList {
   const tasks: TaskList = {}
   for (const [name, handler] of handlers) {
     tasks[name] = async (payload, helpers) => {
-      const { id, attempts, max_attempts: maxAttempts } = helpers.job
+      const { attempts, max_attempts: maxAttempts } = helpers.job
+      const jobId = Number(helpers.job.id)
+      active.begin(jobId)
       try {
         await handler(payload, {
-          jobId: Number(id),
+          jobId,
           attempt: attempts,
           isLastAttempt: attempts >= maxAttempts,
           signal: helpers.abortSignal ?? new AbortController().signal,
         })
       } catch (error) {
-        log.warn({ err: error, job: name, jobId: Number(id), attempt: attempts, maxAttempts }, 'job failed')
+        log.warn({ err: error, job: name, jobId, attempt: attempts, maxAttempts }, 'job failed')
         throw error
+      } finally {
+        active.end(jobId)
       }
     }
   }

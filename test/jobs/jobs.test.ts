@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { pino } from 'pino'
+import { createJobs, type JobContext, type JobHandler, type Jobs } from '../../src/jobs/service.ts'
+import { type Db, openDb } from '../../src/platform/db.ts'
+import { createTestDatabase } from '../support/postgres.ts'
+
+interface Process extends AsyncDisposable {
+  db: Db
+  jobs: Jobs
+}
+
+/** A process's worth of jobs on a database. */
+async function startProcess(dsn: string, handlers: Record<string, JobHandler<never>>): Promise<Process> {
+  const db = openDb({
+    connectionString: dsn,
+    maxConnections: 8,
+    applicationName: 'jobs',
+    lockTimeout: 2000,
+    onError: () => {},
+  })
+  const jobs = createJobs({ db, log: pino({ level: 'silent' }), recoverEvery: 1000 })
+  for (const [name, handler] of Object.entries(handlers)) jobs.register(name, handler)
+  await jobs.start()
+  return {
+    db,
+    jobs,
+    async [Symbol.asyncDispose]() {
+      await jobs.close()
+      await db.close()
+    },
+  }
+}
+
+async function withDatabase(work: (dsn: string) => Promise<void>): Promise<void> {
+  const database = await createTestDatabase()
+  try {
+    await work(database.dsn)
+  } finally {
+    await database.drop()
+  }
+}
+
+test('a job runs after the commit of its transaction; one that was rolled back never was', () =>
+  withDatabase(async (dsn) => {
+    const seen: unknown[] = []
+    await using one = await startProcess(dsn, { note: async (payload) => void seen.push(payload) })
+    await one.db.transaction(async (tx) => {
+      await one.jobs.enqueue(tx, 'note', { text: 'kept' })
+      assert.deepEqual(seen, [])
+    })
+    await assert.rejects(
+      one.db.transaction(async (tx) => {
+        await one.jobs.enqueue(tx, 'note', { text: 'lost' })
+        throw new Error('no')
+      }),
+    )
+    await one.jobs.idle()
+    assert.deepEqual(seen, [{ text: 'kept' }])
+  }))
+
+test('a job that fails is tried again until its last attempt', () =>
+  withDatabase(async (dsn) => {
+    const seen: [string, number, boolean][] = []
+    const fail: JobHandler<{ name: string; failures: number }> = async (
+      { name, failures },
+      { attempt, isLastAttempt },
+    ) => {
+      seen.push([name, attempt, isLastAttempt])
+      if (attempt <= failures) throw new Error('not yet')
+    }
+    await using one = await startProcess(dsn, { fail })
+    await one.db.transaction((tx) => one.jobs.enqueue(tx, 'fail', { name: 'twice', failures: 2 }))
+    await one.jobs.idle({ hurry: true })
+    await one.db.transaction((tx) => one.jobs.enqueue(tx, 'fail', { name: 'ever', failures: 9 }, { maxAttempts: 2 }))
+    await one.jobs.idle({ hurry: true })
+    assert.deepEqual(seen, [
+      ['twice', 1, false],
+      ['twice', 2, false],
+      ['twice', 3, false],
+      ['ever', 1, false],
+      ['ever', 2, true],
+    ])
+  }))
+
+test('after a failure a job waits: it is not due again at once', () =>
+  withDatabase(async (dsn) => {
+    let runs = 0
+    const fail = async (): Promise<void> => {
+      runs++
+      throw new Error('no')
+    }
+    await using one = await startProcess(dsn, { fail })
+    await one.db.transaction((tx) => one.jobs.enqueue(tx, 'fail', {}))
+    await one.jobs.idle()
+    assert.equal(runs, 1)
+    const { rows } = await one.db.query<{ wait: boolean; error: string }>(
+      `select run_at > now() + interval '1 second' as wait, last_error as error from graphile_worker.jobs`,
+    )
+    assert.deepEqual(rows, [{ wait: true, error: 'no' }])
+  }))
+
+test('of waiting jobs with one key the last one counts, and a job can wait for its time', () =>
+  withDatabase(async (dsn) => {
+    const seen: unknown[] = []
+    await using one = await startProcess(dsn, { note: async (payload) => void seen.push(payload) })
+    const runAt = new Date(Date.now() + 3_600_000)
+    for (const n of [1, 2, 3]) {
+      await one.db.transaction((tx) => one.jobs.enqueue(tx, 'note', { n }, { key: 'once', runAt }))
+    }
+    await one.jobs.idle()
+    assert.deepEqual(seen, [])
+    await one.jobs.idle({ hurry: true })
+    assert.deepEqual(seen, [{ n: 3 }])
+  }))
+
+test('several processes start at once on a new database and share the jobs, each job once', () =>
+  withDatabase(async (dsn) => {
+    const seen = new Map<number, string>()
+    const handler = (name: string): JobHandler<{ n: number }> => {
+      return async ({ n }) => {
+        assert.ok(!seen.has(n), `job ${n} ran twice`)
+        seen.set(n, name)
+      }
+    }
+    const started = ['a', 'b', 'c'].map((name) => startProcess(dsn, { work: handler(name) }))
+    await using a = await (started[0] as Promise<Process>)
+    await using _b = await (started[1] as Promise<Process>)
+    await using _c = await (started[2] as Promise<Process>)
+    const requests = Array.from({ length: 300 }, (_, n) => ({ name: 'work', payload: { n } }))
+    await a.db.transaction((tx) => a.jobs.enqueueAll(tx, requests))
+    await a.jobs.idle()
+    assert.equal(seen.size, 300)
+    assert.ok(new Set(seen.values()).size > 1, 'only one process worked')
+  }))
+
+test('closing waits for running jobs', () =>
+  withDatabase(async (dsn) => {
+    const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
+    let ended = false
+    const slow = async (_: unknown, { signal }: JobContext): Promise<void> => {
+      begin()
+      await new Promise((resolve) => setTimeout(resolve, 150))
+      ended = !signal.aborted
+    }
+    await using one = await startProcess(dsn, { slow })
+    await one.db.transaction((tx) => one.jobs.enqueue(tx, 'slow', {}))
+    await begun
+    await one.jobs.close()
+    assert.ok(ended)
+  }))
+
+test('the job of a process that is killed is run by another one within seconds', () =>
+  withDatabase(async (dsn) => {
+    const child = spawn(process.execPath, [join(import.meta.dirname, 'hanging-worker.ts'), dsn], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    await once(child.stdout, 'data')
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+
+    const seen: number[] = []
+    const hang = async (_: unknown, { attempt }: JobContext): Promise<void> => void seen.push(attempt)
+    await using one = await startProcess(dsn, { hang })
+    await one.jobs.idle({ timeout: 10_000 })
+    assert.deepEqual(seen, [2])
+  }))
+
+test('jobs go on when the connections to the database were cut', () =>
+  withDatabase(async (dsn) => {
+    const seen: unknown[] = []
+    await using one = await startProcess(dsn, { note: async (payload) => void seen.push(payload) })
+    await one.db
+      .query(
+        'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+      )
+      .catch(() => {})
+    for (let tries = 0; tries < 20; tries++) {
+      const done = await one.db
+        .transaction((tx) => one.jobs.enqueue(tx, 'note', {}))
+        .then(
+          () => true,
+          () => false,
+        )
+      if (done) break
+    }
+    await one.jobs.idle()
+    assert.ok(seen.length > 0)
+  }))

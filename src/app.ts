@@ -1,7 +1,6 @@
 import type { Logger } from 'pino'
 import { createEventUsers } from './auth/event-users.ts'
 import { createPrincipals } from './auth/principals.ts'
-import { createPrincipals } from './auth/principals.ts'
 import { registerAuthRoutes } from './auth/routes.ts'
 import { createAuth } from './auth/service.ts'
 import { registerBaseConfigRoutes } from './config/routes.ts'
@@ -12,11 +11,12 @@ import { registerEventRoutes } from './events/routes.ts'
 import { createEventLog, createEventService } from './events/service.ts'
 import { createJobs } from './jobs/service.ts'
 import { createCommitHooks } from './objects/commit-hooks.ts'
+import { findOwners } from './objects/owners.ts'
 import { createReadService } from './objects/read.ts'
 import { registerReadRoutes } from './objects/read-routes.ts'
 import { registerObjectRoutes } from './objects/routes.ts'
 import { createObjectService } from './objects/service.ts'
-import { countInPools, objectTagUse, requeuePools } from './objects/uses.ts'
+import { objectTagUse } from './objects/uses.ts'
 import { createBus } from './platform/bus.ts'
 import type { Config } from './platform/config.ts'
 import type { Db } from './platform/db.ts'
@@ -24,15 +24,8 @@ import { createHttp, type HttpApp } from './platform/http.ts'
 import { registerPoolRoutes } from './pools/routes.ts'
 import { createPoolService } from './pools/service.ts'
 import { createRightsService } from './rights/service.ts'
-import { registerPoolRoutes } from './pools/routes.ts'
-import { createPoolService } from './pools/service.ts'
-import { createRightsService } from './rights/service.ts'
-import { effectiveTags } from './tags/check.ts'
-import { renderTag } from './tags/render.ts'
 import { registerTagRoutes } from './tags/routes.ts'
-import { createTagService } from './tags/service.ts'
-import { registerTransitionRoutes } from './transitions/routes.ts'
-import { createTransitionService } from './transitions/service.ts'
+import { createTagService, effectiveTags, type TagUse } from './tags/service.ts'
 import { registerTransitionRoutes } from './transitions/routes.ts'
 import { createTransitionService, type TransitionLayer } from './transitions/service.ts'
 import { poolParts } from './wiring.ts'
@@ -61,8 +54,10 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
     copyToEvent: () => baseConfig.get().user.copy_to_event,
   })
   const baseConfig = await createBaseConfigService({ db, bus, events, log })
+  const languages = () => baseConfig.get().languages.database.map(({ value }) => value)
   const auth = createAuth({ config, db, bus, events, baseConfig })
   const principals = createPrincipals({ bus, db })
+  const search = { wake: () => {}, awaitIndexed: async () => true, reindex: async () => {} }
   const rights = createRightsService({
     bus,
     containers: async () => ({ pools: await pools.grants(), objecttypes: new Map() }),
@@ -74,8 +69,8 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
     db,
     bus,
     events,
-    hooks: () => hooksWithoutObjects,
-    dataLanguage: () => baseConfig.get().languages.database[0]?.value ?? 'en-US',
+    hooks: () => createCommitHooks(search.reindex),
+    dataLanguage: () => languages()[0] ?? 'en-US',
   })
   await datamodel.load()
   const pools = await createPoolService({
@@ -86,9 +81,10 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
     rights,
     datamodel,
     versionConvention: config.versionConvention,
-    parts: poolParts({ tags: () => tags, transitions: () => transitions }),
+    parts: poolParts({ tags: () => tags, transitions: () => transitions, wakeIndex: search.wake }),
   })
-  const tags = await createTagService({ db, bus, events, log, uses: pools.tagUses })
+  const tagUses: TagUse[] = [...pools.tagUses, objectTagUse(search.wake)]
+  const tags = await createTagService({ db, bus, events, log, uses: tagUses })
   const transitions = await createTransitionService({
     db,
     bus,
@@ -105,12 +101,47 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
     objecttypes: () => datamodel.current().tablesById,
     webhooks: () => new Set(baseConfig.get().transition_webhook.webhooks.map((webhook) => webhook.name)),
   })
+  tagUses.push(transitions.tagUse)
+  const read = createReadService({
+    db,
+    datamodel,
+    rights,
+    databaseName: config.databaseName,
+    languages,
+    pools,
+    tags,
+    objecttypeMasks: () => null,
+    people: rights,
+  })
+  const objects = createObjectService(
+    {
+      db,
+      config,
+      datamodel,
+      rights,
+      validateAcls: (tx, actor, changes) => rights.validateAcls(tx, actor, 'object', changes),
+      pools,
+      tags: {
+        snapshot: tags.snapshot,
+        available: (_, pool) => (pool === null ? null : effectiveTags(tags.snapshot(), pools.tagLayers(pool))),
+      },
+      findOwners: (tx, refs) => findOwners(principals, tx, refs),
+      runTransitions: (_, actor, items, given) => transitions.runOnItems(actor, items, given),
+      afterRefusal: transitions.afterFailure,
+      events,
+      languages,
+      wakeIndex: search.wake,
+      awaitIndexed: search.awaitIndexed,
+      clock: () => new Date(),
+    },
+    read.renderSaved,
+  )
   const eventService = createEventService({
     db,
     log: events,
     databaseName: config.databaseName,
     users: eventUsers,
-    readableObjects: async () => new Set(),
+    readableObjects: read.readable,
   })
   const http = await createHttp({
     log,
@@ -123,10 +154,12 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
   registerEventRoutes(http, eventService)
   registerBaseConfigRoutes(http, { baseConfig })
   await registerAuthRoutes(http, { auth })
+  registerDatamodelRoutes(http, datamodel)
   registerPoolRoutes(http, { pools })
   registerTagRoutes(http, { tags })
   registerTransitionRoutes(http, { transitions })
-  registerDatamodelRoutes(http, datamodel)
+  registerReadRoutes(http, { read })
+  registerObjectRoutes(http, { objects })
   const newRootPassword = await auth.ensureRoot()
   await jobs.start()
   return {
@@ -136,8 +169,8 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
     close: async () => {
       await jobs.close()
       datamodel.close()
-      auth.close()
       principals.close()
+      auth.close()
       baseConfig.close()
       await bus.close()
     },

@@ -56,6 +56,7 @@ export async function deleteObjects(
   options: DeleteOptions,
 ): Promise<DeleteResult> {
   const model = deps.datamodel.current()
+  await deps.datamodel.assertCurrent(tx, model)
   const triples = body.map((entry, index) => parseTriple(entry, index))
   const rights = await deps.rights.forActor(actor)
   const context: SaveContext = { deps, tx, model, actor, rights, at: deps.clock() }

@@ -7,7 +7,6 @@ import type { CallerRights, StoredGrant } from '../rights/model.ts'
 import type { EffectiveTag, TagSnapshot } from '../tags/model.ts'
 import type { Item } from './item.ts'
 import type { OwnerRef } from './payload.ts'
-import type { StoredObject } from './stored.ts'
 
 export interface PoolInfo {
   readonly id: number
@@ -52,19 +51,20 @@ export type RunTransitions = (
   given: string | undefined,
 ) => Promise<TransitionOutcome>
 
-/** Lets plugins change or refuse what is saved (`db_pre_save`). */
-export type PreSave = (tx: Tx, actor: Actor, items: readonly Item[]) => Promise<void>
+/** Sends what a rejecting transition wants sent; after the rollback, with the error that ended the save. */
+export type AfterRefusal = (error: unknown) => Promise<void>
 
 export interface ObjectDeps {
   readonly db: Db
   readonly config: Pick<Config, 'versionConvention' | 'allowPurge' | 'databaseName'>
-  readonly datamodel: { current(): Model }
+  readonly datamodel: { current(): Model; assertCurrent(tx: Tx, model: Model): Promise<void> }
   readonly rights: { forActor(actor: Actor): Promise<CallerRights> }
   readonly validateAcls: ValidateAcls
   readonly pools: Pools
   readonly tags: Tags
   readonly findOwners: FindOwners
   readonly runTransitions: RunTransitions
+  readonly afterRefusal: AfterRefusal
   readonly events: EventLog
   /** Database languages, first one first. */
   readonly languages: () => readonly string[]
@@ -84,5 +84,3 @@ export interface SaveContext {
   readonly rights: CallerRights
   readonly at: Date
 }
-
-export type LockedObjects = ReadonlyMap<number, StoredObject>

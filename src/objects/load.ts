@@ -19,12 +19,6 @@ export type Head = Omit<StoredObject, 'operation' | 'at' | 'byUser' | 'comment' 
 
 export type Loaded = StoredObject & Pick<Head, 'guard'>
 
-/** An object and, when they were loaded with it, the objects that it links to. */
-export interface LoadedWithLinks {
-  readonly object: Loaded
-  readonly linked: readonly Head[]
-}
-
 /** Columns of a head, in the order of `HeadRow`. `object` has the state of the latest version. */
 const headColumns = `o.system_object_id, o.objecttype, o.id, o.version, o.uuid, o.pool_id, o.owner_user, o.owner_group, o.tags,
   o.acl, o.parents, o.child_idx, o.standard, o.created_at, o.created_by, o.modified_at, o.deleted_at`
@@ -88,31 +82,20 @@ const conditions = {
   system_object_id: 'o.objecttype = $1 and o.system_object_id = any($2::bigint[])',
 }
 
-/**
- * One object with the heads of its links and parents: the common read in one statement. `linkPaths` are the places of
- * links in the content (reader.ts).
- */
+/** One object in its latest version; null when there is none of this type. */
 export async function loadOne(
   q: Queryable,
   model: Model,
   table: Table,
-  address: { readonly by: Address['by']; readonly id: number },
-  linkPaths: readonly string[],
-): Promise<LoadedWithLinks | null> {
-  const { rows } = await q.query<{ r: LatestRow; l: HeadRow[] | null }>(
-    `select ${latest} as r, (
-       select json_agg(json_build_array(${headColumns.replaceAll('o.', 'l.')})) from object l
-       where l.system_object_id in (
-         select jsonb_path_query(v.content, p)::bigint from unnest($3::text[]::jsonpath[]) p
-         union all select unnest(o.parents))
-     ) as l
-     from object o ${latestVersion} where ${conditions[address.by]}`,
-    [table.id, [address.id], linkPaths],
-    `object-one-${address.by}`,
+  by: Address['by'],
+  id: number,
+): Promise<Loaded | null> {
+  const { rows } = await q.query<{ r: LatestRow }>(
+    `select ${latest} as r from object o ${latestVersion} where ${conditions[by]}`,
+    [table.id, [id]],
+    `object-by-${by}`,
   )
-  const row = rows[0]
-  const object = row && toLoaded(model, row.r)
-  return object ? { object, linked: heads(model, row.l ?? []) } : null
+  return rows[0] ? toLoaded(model, rows[0].r) : null
 }
 
 /** Latest versions, in no order. */

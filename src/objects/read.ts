@@ -6,7 +6,7 @@ import type { CallerRights } from '../rights/service.ts'
 import { type FormatName, formats, type MergeMode } from './formats.ts'
 import type { Item } from './item.ts'
 import { type Address, type Head, type Loaded, loadHeads, loadLatest, loadOne, loadVersions } from './load.ts'
-import { type FieldFilter, readerOf, type Wire } from './reader.ts'
+import type { FieldFilter, Wire } from './reader.ts'
 import {
   defaultOptions,
   maySee,
@@ -82,9 +82,8 @@ export function createReadService(deps: ReadDeps) {
     caller: CallerRights,
     items: readonly RenderItem[],
     options: RenderOptions,
-    linked: readonly Head[] = [],
   ): Promise<Wire[]> {
-    return renderObjects({ deps, q, model: deps.datamodel.current(), actor, caller, options }, items, linked)
+    return renderObjects({ deps, q, model: deps.datamodel.current(), actor, caller, options }, items)
   }
 
   /**
@@ -102,20 +101,14 @@ export function createReadService(deps: ReadDeps) {
     return true
   }
 
-  /** The one object in its latest version: one statement brings it with what its links need. */
   async function readLatest(
     caller: CallerRights,
     table: Table,
     mask: Mask,
     address: { by: Address['by']; id: number },
-    options: RenderOptions,
-  ): Promise<{ items: RenderItem[]; linked: readonly Head[] }> {
-    const { format } = options
-    const shortLinks = format.fields && format.linked === 'short' && options.mergeLinkedObjects === 'none'
-    const paths = shortLinks ? readerOf(mask).linkPaths : []
-    const found = await loadOne(deps.db, deps.datamodel.current(), table, address, paths)
-    if (!found || !allow(caller, mask, found.object)) return { items: [], linked: [] }
-    return { items: [{ object: found.object, mask }], linked: found.linked }
+  ): Promise<RenderItem[]> {
+    const object = await loadOne(deps.db, deps.datamodel.current(), table, address.by, address.id)
+    return object && allow(caller, mask, object) ? [{ object, mask }] : []
   }
 
   /** Several versions of one object, newest first. */
@@ -146,13 +139,11 @@ export function createReadService(deps: ReadDeps) {
       if (id === null) return []
       const caller = await deps.rights.forActor(actor)
       const address = { by: target.by === 'id' ? ('id' as const) : ('system_object_id' as const), id }
-      const shown = renderOptions(options)
-      if (options.version === undefined && !options.allVersions) {
-        const { items, linked } = await readLatest(caller, table, mask, address, shown)
-        return items.length === 0 ? [] : render(deps.db, actor, caller, items, shown, linked)
-      }
-      const items = await readVersions(caller, table, mask, address, options.version ?? null)
-      return render(deps.db, actor, caller, items, shown)
+      const items =
+        options.version === undefined && !options.allVersions
+          ? await readLatest(caller, table, mask, address)
+          : await readVersions(caller, table, mask, address, options.version ?? null)
+      return items.length === 0 ? [] : render(deps.db, actor, caller, items, renderOptions(options))
     },
 
     /**
@@ -170,6 +161,16 @@ export function createReadService(deps: ReadDeps) {
         : inOrder(await loadLatest(deps.db, deps.datamodel.current(), ids), ids)
       const items = objects.map((object) => ({ object, mask }))
       return render(deps.db, actor, caller, items, renderOptions(options))
+    },
+
+    /** Which of the objects the caller may read. */
+    async readable(actor: Actor, systemObjectIds: readonly number[]): Promise<Set<number>> {
+      const model = deps.datamodel.current()
+      const [caller, heads] = await Promise.all([
+        deps.rights.forActor(actor),
+        loadHeads(deps.db, model, systemObjectIds),
+      ])
+      return new Set(heads.filter((head) => maySee(caller, head)).map((head) => head.systemObjectId))
     },
 
     /** Hits of a search by id, in the order of the ids; objects that the caller may not see are left out. */

@@ -51,6 +51,7 @@ export async function saveObjects(
 ): Promise<SaveResult> {
   assertOptions(actor, options)
   const model = deps.datamodel.current()
+  await deps.datamodel.assertCurrent(tx, model)
   const drafts = parsePayload(model, objecttype, body)
   const rights = await deps.rights.forActor(actor)
   const context: SaveContext = { deps, tx, model, actor, rights, at: deps.clock() }

@@ -12,6 +12,7 @@ import { AppError } from '../platform/errors.ts'
 import type { Task } from '../platform/tasks.ts'
 import { type DeleteAnswer, type DeleteOptions, type DeleteResult, deleteObjects } from './delete.ts'
 import type { ObjectDeps } from './deps.ts'
+import type { FormatName } from './formats.ts'
 import type { Item } from './item.ts'
 import { type SaveOptions, type SaveResult, saveObjects } from './save.ts'
 
@@ -19,7 +20,13 @@ export type { ObjectDeps } from './deps.ts'
 export type { SaveOptions } from './save.ts'
 
 /** Renders saved objects in the transaction that saved them, each with its own mask, in order. */
-export type RenderSaved = (tx: Tx, actor: Actor, items: readonly Item[], format: string) => Promise<unknown[]>
+export type RenderSaved = (
+  tx: Tx,
+  actor: Actor,
+  items: readonly Item[],
+  format: FormatName,
+  options: { skipReverseNested: boolean },
+) => Promise<unknown[]>
 
 export type Saved =
   | { readonly kind: 'confirm'; readonly tasks: readonly Task[] }
@@ -51,13 +58,13 @@ export function createObjectService(deps: ObjectDeps, renderSaved: RenderSaved) 
       actor: Actor,
       name: string,
       body: readonly unknown[],
-      options: SaveOptions & { readonly format: string; readonly awaitIndex: number },
+      options: SaveOptions & { readonly format: FormatName; readonly awaitIndex: number },
     ): Promise<Saved> {
       const table = objecttype(name)
       let objects: unknown[] = []
       const result = await inTransaction<SaveResult>(deps, options.dryRun, async (tx) => {
         const saved = await saveObjects(deps, tx, actor, table, body, options)
-        if (saved.kind === 'done') objects = await renderSaved(tx, actor, saved.items, options.format)
+        if (saved.kind === 'done') objects = await renderSaved(tx, actor, saved.items, options.format, options)
         return saved
       })
       if (result.kind === 'confirm') return result
@@ -74,7 +81,7 @@ export function createObjectService(deps: ObjectDeps, renderSaved: RenderSaved) 
       options: DeleteOptions & { readonly awaitIndex: number },
     ): Promise<Deleted> {
       const table = objecttype(name)
-      const result = await deps.db.transaction<DeleteResult>((tx) =>
+      const result = await inTransaction<DeleteResult>(deps, false, (tx) =>
         deleteObjects(deps, tx, actor, table, body, options),
       )
       if (result.kind === 'confirm') return result
@@ -95,13 +102,14 @@ class DryRun<T> extends Error {
 
 /** A dry run is the same path, with a rollback at its end. */
 async function inTransaction<T>(deps: ObjectDeps, dryRun: boolean, work: (tx: Tx) => Promise<T>): Promise<T> {
-  if (!dryRun) return deps.db.transaction(work)
   try {
+    if (!dryRun) return await deps.db.transaction(work)
     return await deps.db.transaction(async (tx) => {
       throw new DryRun(await work(tx))
     })
   } catch (error) {
     if (error instanceof DryRun) return error.result as T
+    await deps.afterRefusal(error)
     throw error
   }
 }
@@ -110,7 +118,7 @@ async function inTransaction<T>(deps: ObjectDeps, dryRun: boolean, work: (tx: Tx
 function withoutNewIds(objects: readonly unknown[], items: readonly Item[]): unknown[] {
   return objects.map((object, index) => {
     const item = items[index]
-    if (!item || item.mode !== 'create') return object
+    if (item?.mode !== 'create') return object
     const { _system_object_id, _global_object_id, ...rest } = object as Record<string, unknown>
     const { _id, ...block } = (rest[item.table.name] ?? {}) as Record<string, unknown>
     return { ...rest, [item.table.name]: block }

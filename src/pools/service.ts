@@ -23,6 +23,7 @@ import { poolTagUses } from './tag-use.ts'
 import { buildSnapshot, subtree } from './tree.ts'
 
 export type { Pool, PoolSnapshot, PoolTag, PoolTransition } from './model.ts'
+export type { PoolParts } from './save.ts'
 
 /** A pool's say about tags, from the root down: what the tags engine compiles. */
 export interface PoolTagLayer {

@@ -1,0 +1,34 @@
+import type { Queryable } from '../platform/db.ts'
+import type { FindPeople } from '../rights/service.ts'
+import type { OwnerRef } from './payload.ts'
+
+/** Users and groups named as owners, by reference object; absent: there is none. A constant number of statements. */
+export async function findOwners(
+  principals: { find: FindPeople },
+  from: Queryable,
+  refs: readonly OwnerRef[],
+): Promise<ReadonlyMap<OwnerRef, number>> {
+  const ids = (kind: OwnerRef['kind']) =>
+    refs.flatMap((ref) => (ref.kind === kind && ref.id !== undefined ? [ref.id] : []))
+  const references = (kind: OwnerRef['kind']) =>
+    refs.flatMap((ref) => (ref.kind === kind && ref.reference !== undefined ? [ref.reference] : []))
+  const found = await principals.find(
+    from,
+    {
+      userIds: ids('user'),
+      userReferences: references('user'),
+      groupIds: ids('group'),
+      groupReferences: references('group'),
+    },
+    [],
+  )
+  const result = new Map<OwnerRef, number>()
+  for (const ref of refs) {
+    const people = ref.kind === 'user' ? found.users : found.groups
+    const match = people.find((person) =>
+      ref.id === undefined ? person.reference === ref.reference : person.id === ref.id,
+    )
+    if (match) result.set(ref, match.id)
+  }
+  return result
+}

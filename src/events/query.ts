@@ -17,7 +17,8 @@ const sortColumns: Record<SortField, string> = {
   system_object_id: 'system_object_id',
   object_version: 'object_version',
   timestamp: 'at',
-  user_generated_displayname: 'user_displayname',
+  // As people sort names, not by code points.
+  user_generated_displayname: 'user_displayname collate "und-x-icu"',
 }
 
 interface Condition {

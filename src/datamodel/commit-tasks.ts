@@ -1,7 +1,5 @@
+import { cancelButton, type Task } from '../platform/tasks.ts'
 import type { ConstraintChange } from './hooks.ts'
-import type { Tasks } from './schema.ts'
-
-type Task = Tasks['tasks'][number]
 
 export const reindexModes = ['skip', 'reindex', 'reindex_block'] as const
 export type ReindexMode = (typeof reindexModes)[number]
@@ -27,7 +25,7 @@ export function reindexTask(counts: readonly { readonly name: string; readonly c
         horizontal: false,
       },
     ],
-    buttons: [{ text: 'Commit', name: 'confirm', value: 'yes', hidden: false }],
+    buttons: [{ text: 'Commit', name: 'confirm', value: 'yes' }, cancelButton],
   }
 }
 
@@ -40,7 +38,7 @@ export function constraintsTask(
     message: `Stored objects break rules of the new datamodel. They stay as they are, but cannot be saved until they obey: ${broken
       .map(({ change, count }) => `${describe(change)}: ${number(count)} ${count === 1 ? 'object' : 'objects'}`)
       .join('; ')}.`,
-    buttons: [{ text: 'Commit', name: 'confirm', value: 'yes', hidden: false }],
+    buttons: [{ text: 'Commit', name: 'confirm', value: 'yes' }, cancelButton],
   }
 }
 

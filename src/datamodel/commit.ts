@@ -1,6 +1,7 @@
 import type { EventLog, NewEvent } from '../events/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Tx } from '../platform/db.ts'
+import type { Task } from '../platform/tasks.ts'
 import {
   constraintChangesOf,
   conversionsOf,
@@ -14,7 +15,6 @@ import { compileModel, type Snapshot } from './compile.ts'
 import { type Difference, differenceOf } from './diff.ts'
 import type { CommitHooks, Conversion } from './hooks.ts'
 import type { Model } from './model.ts'
-import type { Tasks } from './schema.ts'
 import * as store from './store.ts'
 import { validateMasks } from './validate-masks.ts'
 import { validateSchema } from './validate-schema.ts'
@@ -27,7 +27,7 @@ export interface CommitAnswers {
 }
 
 export type CommitResult =
-  | { readonly kind: 'confirm'; readonly tasks: Tasks['tasks'] }
+  | { readonly kind: 'confirm'; readonly tasks: Task[] }
   | { readonly kind: 'done'; readonly model: Model }
 
 export interface CommitDeps {
@@ -117,10 +117,10 @@ interface Questions {
 }
 
 /** What the caller has not answered yet; nothing is asked about types without objects. */
-async function openQuestions(tx: Tx, questions: Questions): Promise<Tasks['tasks']> {
+async function openQuestions(tx: Tx, questions: Questions): Promise<Task[]> {
   const { answers, deps, oldModel, model, keys, reindexTables } = questions
   if (answers.confirm) return []
-  const tasks: Tasks['tasks'] = []
+  const tasks: Task[] = []
   if (answers.reindex === undefined && reindexTables.length > 0) {
     const counts = await deps.hooks.countObjects(tx, reindexTables)
     const named = reindexTables

@@ -2,11 +2,12 @@ import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { AppError } from '../platform/errors.ts'
 import { actorOf, type HttpApp } from '../platform/http.ts'
+import { TaskList } from '../platform/tasks.ts'
 import { cleanBody } from './clean.ts'
 import { reindexModes } from './commit-tasks.ts'
 import { withLocalizedNames } from './l10n.ts'
 import { longMasks } from './long-masks.ts'
-import { LocaApi, MaskSchemaApi, SchemaApi, Tasks } from './schema.ts'
+import { LocaApi, MaskSchemaApi, SchemaApi } from './schema.ts'
 import type { DatamodelService, VersionName } from './service.ts'
 
 const tags = ['datamodel']
@@ -83,7 +84,7 @@ function schemaRoutes(app: HttpApp, datamodel: DatamodelService): void {
           reindex: Type.Optional(Type.Enum([...reindexModes])),
           confirm: Type.Optional(Type.Enum(['yes'])),
         }),
-        response: { 200: Type.Object({ status: Type.Literal('ok') }), 202: Tasks },
+        response: { 200: Type.Object({ status: Type.Literal('ok') }), 202: TaskList },
       },
       config: change,
     },

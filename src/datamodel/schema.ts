@@ -260,51 +260,6 @@ export const LocaApi = Type.Record(Type.String({ maxLength: 1000 }), LocaValue, 
   description: 'Localised names by key, for example "schema.artwork.column.title".',
 })
 
-/** The list of open questions of a 202 answer. */
-export const Tasks = Type.Object(
-  {
-    tasks: Type.Array(
-      Type.Object(
-        {
-          title: Type.String(),
-          message: Type.String(),
-          form: Type.Optional(
-            Type.Array(
-              Type.Object(
-                {
-                  label: Type.String(),
-                  type: Type.String(),
-                  name: Type.String(),
-                  options: Type.Array(
-                    Type.Object({ text: Type.String(), value: Type.String(), disabled: Type.Boolean() }, open),
-                  ),
-                  horizontal: Type.Boolean(),
-                },
-                open,
-              ),
-            ),
-          ),
-          buttons: Type.Optional(
-            Type.Array(
-              Type.Object(
-                {
-                  text: Type.Optional(Type.String()),
-                  hidden: Type.Optional(Type.Boolean()),
-                  name: Type.Optional(Type.String()),
-                  value: Type.Optional(Type.String()),
-                },
-                open,
-              ),
-            ),
-          ),
-        },
-        open,
-      ),
-    ),
-  },
-  open,
-)
-
 export type ColumnApi = Static<typeof ColumnApi>
 export type ForeignKeyApi = Static<typeof ForeignKeyApi>
 export type UniqueKeyApi = Static<typeof UniqueKeyApi>
@@ -315,4 +270,3 @@ export type FieldApi = Omit<Static<typeof FieldApi>, 'mask'> & { mask?: MaskApi 
 export type MaskApi = Omit<Static<typeof MaskApi>, 'fields'> & { fields?: FieldApi[] }
 export type MaskSchemaApi = Omit<Static<typeof MaskSchemaApi>, 'masks'> & { masks: MaskApi[] }
 export type LocaApi = Static<typeof LocaApi>
-export type Tasks = Static<typeof Tasks>

@@ -14,6 +14,8 @@ import { compileModel, type Snapshot } from './compile.ts'
 import { type HeadView, headView, type IfMatch, saveL10nHead, saveMasksHead, saveSchemaHead } from './head.ts'
 import type { CommitHooks } from './hooks.ts'
 import type { Model } from './model.ts'
+import { defaultSettings, type ObjecttypeSettings, type StoredObjecttype } from './objecttype-model.ts'
+import { readObjecttypes } from './objecttype-store.ts'
 import type { LocaApi, MaskSchemaApi, SchemaApi } from './schema.ts'
 import * as store from './store.ts'
 
@@ -47,12 +49,16 @@ export function createDatamodelService(deps: DatamodelDeps) {
   const listeners = new Set<(model: Model) => void>()
   const former = new Map<number, Promise<Model>>()
   let model = compileModel(store.emptySnapshot())
+  let settings: ReadonlyMap<number, StoredObjecttype> = new Map()
   let loading: Promise<void> = Promise.resolve()
 
-  function adopt(next: Model): void {
+  function adopt(next: Model, nextSettings: ReadonlyMap<number, StoredObjecttype>): void {
     if (next.version < model.version) return
-    model = next
-    for (const listener of listeners) listener(next)
+    const cacheId = cacheIdOf(next.version, nextSettings)
+    if (next === model && cacheId === model.cacheId) return
+    model = { ...next, cacheId }
+    settings = nextSettings
+    for (const listener of listeners) listener(model)
   }
 
   /** One load at a time, so that a slow one cannot put an old version over a new one. */
@@ -61,8 +67,8 @@ export function createDatamodelService(deps: DatamodelDeps) {
       .catch(() => {})
       .then(async () => {
         const version = await store.currentVersion(db)
-        if (version === model.version) return
-        adopt(compileModel(await committed(version)))
+        const stored = await readObjecttypes(db)
+        adopt(version === model.version ? model : compileModel(await committed(version)), stored)
       })
     return loading
   }
@@ -91,8 +97,20 @@ export function createDatamodelService(deps: DatamodelDeps) {
     /** The current model. Keep it for the whole of a request; it is replaced, never changed. */
     current: (): Model => model,
 
-    /** Reads the current version from the database; called once at the start. */
+    /** Reads the current version and the settings from the database; called once at the start. */
     load,
+
+    /** Settings of an object type as last committed. */
+    settings: (tableId: number): ObjecttypeSettings => settings.get(tableId)?.settings ?? defaultSettings,
+
+    objecttype: (tableId: number): StoredObjecttype =>
+      settings.get(tableId) ?? { id: tableId, version: 1, settings: defaultSettings },
+
+    /** Tells this process and the others, at the commit, that settings have changed; `saved` are the new ones. */
+    async publishSettings(tx: Tx, saved: readonly StoredObjecttype[]): Promise<void> {
+      tx.afterCommit(() => adopt(model, new Map([...settings, ...saved.map((one) => [one.id, one] as const)])))
+      await bus.publish(tx, topic)
+    },
 
     /**
      * The model of a former version, to read history with.
@@ -164,7 +182,8 @@ export function createDatamodelService(deps: DatamodelDeps) {
         })
         if (result.kind === 'done') {
           // Before the message to the others, so that this process never answers with the old model.
-          tx.afterCommit(() => adopt(result.model))
+          const stored = await readObjecttypes(tx)
+          tx.afterCommit(() => adopt(result.model, stored))
           await bus.publish(tx, topic)
         }
         return result
@@ -173,6 +192,13 @@ export function createDatamodelService(deps: DatamodelDeps) {
 
     close: unsubscribe,
   }
+}
+
+/** The same in all processes; grows with each commit and each save of settings. */
+function cacheIdOf(version: number, settings: ReadonlyMap<number, StoredObjecttype>): string {
+  let revision = 0
+  for (const { version: own } of settings.values()) revision += own
+  return `${version}.${revision}`
 }
 
 function requireEdit(actor: Actor): void {

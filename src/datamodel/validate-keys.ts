@@ -48,7 +48,8 @@ function validateUniqueKey(key: UniqueKey, table: SchemaTableApi, place: Place):
   for (const [at, reference] of key.columns.entries()) {
     const here = { ...place, path: `${place.path}.columns[${at}]` }
     if (reference.auto_column_parent) {
-      if (!table.is_hierarchical) throw inconsistent(here, 'auto_column_parent needs a hierarchical object type')
+      if (!table.is_hierarchical && !table.polyhierarchical)
+        throw inconsistent(here, 'auto_column_parent needs a hierarchy')
       continue
     }
     if (reference.auto_column_uplink) {

@@ -1,0 +1,144 @@
+import { AppError, badRequest } from '../platform/errors.ts'
+import { fileFields } from './media-settings.ts'
+import type { Column, ColumnType, Localized, Table } from './model.ts'
+import type { FilenameTemplates } from './objecttype-model.ts'
+
+/**
+ * Templates for the names of exported files: text with replacements `%name%`, for example
+ * `%_system_object_id% - %artwork.title.de-DE%.%_asset.extension%`. A replacement is a system field, a column
+ * (`<objecttype>.<column>`), or the standard of a linked object (`<objecttype>.<column>._standard.1.text`); localised
+ * texts take a language at the end, else it is that of the export. A template that is given without a language is kept
+ * under `und`.
+ */
+
+const localizedSystemFields = [
+  '_pool.name',
+  '_pool.shortname',
+  '_standard.1.text',
+  '_standard.2.text',
+  '_standard.3.text',
+]
+const systemFields = [
+  '_asset.class',
+  '_asset.extension',
+  '_asset.id',
+  '_asset.original_filename',
+  '_asset.version',
+  '_created',
+  '_global_object_id',
+  '_last_modified',
+  '_objecttype',
+  '_system_object_id',
+  '_uuid',
+  '_version',
+]
+const localizedTypes: ReadonlySet<ColumnType> = new Set(['text_l10n', 'text_l10n_oneline'])
+const plainTypes: ReadonlySet<ColumnType> = new Set([
+  'text',
+  'text_oneline',
+  'string',
+  'number',
+  'integer.2',
+  'double',
+  'date',
+  'datetime',
+  'daterange',
+])
+const language = /^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/
+/** A percent sign that does not begin a name stands for itself. */
+const replacement = /%([A-Za-z_][^%\s]*)%/g
+const maxLength = 1000
+
+/**
+ * Reads `_export_asset_filenames`: one template, templates by language, or such by a key of the client's choice.
+ *
+ * @throws {AppError} `UnknownField`, `UnsupportedFieldType`, `ServerGeneric`; each with `parameters.path`.
+ */
+export function readFilenameTemplates(value: unknown, path: string, table: Table): FilenameTemplates {
+  if (value === null || value === '') return {}
+  if (typeof value === 'string') return { default: { und: checkTemplate(value, path, table) } }
+  if (typeof value !== 'object' || value === undefined || Array.isArray(value)) {
+    throw badRequest(`${path} must be a template, or templates by language`, { path })
+  }
+  const entries = Object.entries(value as Record<string, unknown>).filter(([, entry]) => entry !== null && entry !== '')
+  if (entries.length > 0 && entries.every(([, entry]) => typeof entry === 'string')) {
+    return { default: readLanguages(value, path, table) }
+  }
+  return Object.fromEntries(entries.map(([key, entry]) => [key, readLanguages(entry, `${path}.${key}`, table)]))
+}
+
+function readLanguages(value: unknown, path: string, table: Table): Localized {
+  if (typeof value === 'string') return { und: checkTemplate(value, path, table) }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw badRequest(`${path} must be templates by language`, { path })
+  }
+  const templates: Record<string, string> = {}
+  for (const [locale, template] of Object.entries(value)) {
+    if (template === null) continue
+    if (typeof template !== 'string')
+      throw badRequest(`${path}.${locale} must be a text`, { path: `${path}.${locale}` })
+    if (template !== '') templates[locale] = checkTemplate(template, `${path}.${locale}`, table)
+  }
+  return templates
+}
+
+function checkTemplate(template: string, path: string, table: Table): string {
+  if (template.length > maxLength) throw badRequest(`${path} is longer than ${maxLength} characters`, { path })
+  for (const [, name = ''] of template.matchAll(replacement)) checkReplacement(name, path, table)
+  return template
+}
+
+function checkReplacement(name: string, path: string, table: Table): void {
+  if (systemFields.includes(name) || isLocalized(name, localizedSystemFields)) return
+  const [tableName, columnName = '', ...rest] = name.split('.')
+  const column = tableName === table.name ? table.columnByName.get(columnName) : undefined
+  if (!column) {
+    throw new AppError(
+      'UnknownField',
+      { path, field: name },
+      { message: `${path}: there is no replacement %${name}%.` },
+    )
+  }
+  if (isSupported(column, rest)) return
+  const known = plainTypes.has(column.type) || localizedTypes.has(column.type) || column.type === 'link'
+  throw new AppError(
+    known ? 'UnknownField' : 'UnsupportedFieldType',
+    { path, field: name, type: column.type },
+    {
+      message: known
+        ? `${path}: there is no replacement %${name}%.`
+        : `${path}: values of type ${column.type} cannot be in a file name (%${name}%).`,
+    },
+  )
+}
+
+function isSupported(column: Column, rest: readonly string[]): boolean {
+  if (plainTypes.has(column.type)) return rest.length === 0
+  if (localizedTypes.has(column.type)) return rest.length === 0 || (rest.length === 1 && language.test(rest[0] ?? ''))
+  const standards = localizedSystemFields.filter((name) => name.startsWith('_standard.'))
+  return column.type === 'link' && isLocalized(rest.join('.'), standards)
+}
+
+function isLocalized(name: string, fields: readonly string[]): boolean {
+  return fields.some(
+    (field) => name === field || (name.startsWith(`${field}.`) && language.test(name.slice(field.length + 1))),
+  )
+}
+
+/** `_filename_replacements`: what templates can use, in alphabetical order, for each file field. */
+export function filenameReplacements(table: Table, languages: readonly string[]): Record<string, string[]> {
+  const files = fileFields(table)
+  if (files.length === 0) return {}
+  const localized = (field: string): string[] => [field, ...languages.map((locale) => `${field}.${locale}`)]
+  const columns = table.columns.flatMap((column) => {
+    const name = `${table.name}.${column.name}`
+    if (plainTypes.has(column.type)) return [name]
+    if (localizedTypes.has(column.type)) return localized(name)
+    if (column.type !== 'link') return []
+    return [1, 2, 3].flatMap((slot) => localized(`${name}._standard.${slot}.text`))
+  })
+  const names = [...systemFields, ...localizedSystemFields.flatMap(localized), ...columns]
+    .map((name) => `%${name}%`)
+    .sort()
+  return Object.fromEntries(files.map((column) => [column.fullName, names]))
+}

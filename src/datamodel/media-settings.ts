@@ -1,0 +1,116 @@
+import { type AppError, badRequest } from '../platform/errors.ts'
+import { assertStorable } from '../platform/text.ts'
+import type { Column, Table } from './model.ts'
+import type { JanitorPolicy } from './objecttype-model.ts'
+
+/** Readers of the settings that files and janitors act on. Each takes the value as sent and its place for errors. */
+
+type Fields = Record<string, unknown>
+
+const gravities = ['nw', 'n', 'ne', 'w', 'c', 'e', 'sw', 's', 'se', '']
+
+/** How images are marked. Sizes are judged when an image is made, since they depend on it. */
+export function readWatermark(value: unknown, path: string): Fields {
+  const sent = record(value, path)
+  const { image, gravity, dissolve, size, tile } = sent
+  if (gravity !== undefined && !gravities.includes(gravity as string)) {
+    throw wrong(`${path}.gravity`, gravity, `one of ${gravities.filter(Boolean).join(', ')} or empty`)
+  }
+  if (dissolve !== undefined && !isCount(dissolve, 100)) throw wrong(`${path}.dissolve`, dissolve, '0 to 100')
+  if (size !== undefined && typeof size !== 'string') throw wrong(`${path}.size`, size, 'a text')
+  if (tile !== undefined && typeof tile !== 'boolean') throw wrong(`${path}.tile`, tile, 'true or false')
+  if (image !== undefined && image !== null && !isCount(record(image, `${path}.image`)._id)) {
+    throw wrong(`${path}.image._id`, record(image, path)._id, 'the id of a file')
+  }
+  assertStorable(sent, path)
+  return sent
+}
+
+/** Texts on images, by the file field that holds the image. */
+export function readCaption(value: unknown, path: string, table: Table): Fields {
+  const sent = record(value, path)
+  for (const [name, each] of Object.entries(sent)) {
+    const place = `${path}.${name}`
+    if (!fileField(table, name)) {
+      throw badRequest(`${place}: ${table.name} has no such file field`, { path: place, field: name, value: name })
+    }
+    const { text, size, padding, multiline, overlay } = record(each, place)
+    for (const [key, member] of Object.entries({ text, size, padding })) {
+      if (member !== undefined && typeof member !== 'string') throw wrong(`${place}.${key}`, member, 'a text')
+    }
+    for (const [key, flag] of Object.entries({ multiline, overlay })) {
+      if (flag !== undefined && typeof flag !== 'boolean') throw wrong(`${place}.${key}`, flag, 'true or false')
+    }
+  }
+  assertStorable(sent, path)
+  return sent
+}
+
+/** The file field of that name: a column, or the name that search uses (`artwork._nested:artwork__image.file`). */
+export function fileField(table: Table, name: string): Column | undefined {
+  return fileFields(table).find(
+    (column) => column.fullName === name || (column.table === table && column.name === name),
+  )
+}
+
+/** File fields of an object type and its nested tables; those of reverse objects are theirs. */
+export function fileFields(table: Table): Column[] {
+  return [...table.columns.filter((column) => column.type === 'eas'), ...table.nested.flatMap(fileFields)]
+}
+
+/**
+ * What is cleaned up and when. Days after which something is deleted for good start at 1, so that a slip cannot delete
+ * what was put into the trash a moment ago.
+ */
+export function readJanitorPolicy(value: unknown, path: string): JanitorPolicy {
+  const sent = record(value, path)
+  const links = block(sent, 'file_link_delete', path)
+  const purge = block(sent, 'object_purge', path)
+  return {
+    ...(links
+      ? {
+          file_link_delete: {
+            keep_days_history_versions: bound(links, ['keep_days_history_versions'], 0),
+            keep_count: bound(links, ['keep_count', 'keep_count_history_versions'], 0),
+            min_object_deleted_days: bound(links, ['min_object_deleted_days'], 1),
+          },
+        }
+      : {}),
+    ...(purge ? { object_purge: { min_deleted_days: bound(purge, ['min_deleted_days'], 1) } } : {}),
+  }
+}
+
+interface Block {
+  readonly fields: Fields
+  readonly path: string
+}
+
+function block(sent: Fields, name: string, path: string): Block | null {
+  const value = sent[name]
+  return value === undefined || value === null
+    ? null
+    : { fields: record(value, `${path}.${name}`), path: `${path}.${name}` }
+}
+
+/** The first of the names that is said; null: no bound. */
+function bound({ fields, path }: Block, names: readonly string[], least: number): number | null {
+  const name = names.find((candidate) => fields[candidate] !== undefined && fields[candidate] !== null)
+  if (name === undefined) return null
+  const value = fields[name]
+  if (!isCount(value) || Number(value) < least)
+    throw wrong(`${path}.${name}`, value, `null or an integer from ${least}`)
+  return Number(value)
+}
+
+export function record(value: unknown, path: string): Fields {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields
+  throw wrong(path, value, 'an object')
+}
+
+function isCount(value: unknown, most = 1_000_000_000): boolean {
+  return Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= most
+}
+
+export function wrong(path: string, value: unknown, expected: string): AppError {
+  return badRequest(`${path} must be ${expected}`, { path, value, expected })
+}

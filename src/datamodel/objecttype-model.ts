@@ -1,0 +1,83 @@
+import type { Person, StoredGrant } from '../rights/service.ts'
+import type { Localized } from './model.ts'
+
+/** A transition in its stored form: what it holds is the business of the transitions engine. */
+export type ObjecttypeTransition = object
+
+/** What an object type says about one tag; absent is as the tag says itself. */
+export interface ObjecttypeTag {
+  readonly id: number
+  readonly enabled?: boolean
+  readonly isDefault?: boolean
+}
+
+/** File name templates by language, under a key of the client's choice (`default`, a file field). */
+export type FilenameTemplates = Readonly<Record<string, Localized>>
+
+/**
+ * Settings of an object type: what administrators change without a commit of the datamodel. Stored in wire spelling
+ * where nobody but clients reads it.
+ */
+export interface ObjecttypeSettings {
+  /** Mask ids in order of preference, the first is the default; null: no preference. */
+  readonly standardMasks: readonly number[] | null
+  readonly acl: readonly StoredGrant[]
+  readonly privateTags: boolean
+  readonly tags: readonly ObjecttypeTag[]
+  readonly privateTransitions: boolean
+  readonly transitions: readonly ObjecttypeTransition[]
+  readonly exportAssetFilenames: FilenameTemplates
+  /** Mask id (as text) to the tag filter of objects that are shown in the mask. */
+  readonly maskfilters: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+  readonly columnfilters: readonly Readonly<Record<string, unknown>>[]
+  readonly contact: Person | null
+  readonly fields: ObjecttypeFields
+}
+
+/** The plain members of the `objecttype` block; absent is not set. */
+export interface ObjecttypeFields {
+  readonly mapping_image_export?: string | number
+  readonly mapping_image_import?: string | number
+  readonly mapping_dc_export?: string | number
+  readonly mapping_image_import_recipe_configs?: Readonly<Record<string, unknown>>
+  readonly show_in_collections?: boolean
+  readonly show_in_facet_grouping?: boolean
+  readonly show_in_main_menu_with_icon?: string
+  readonly empty_placeholder_icon?: string
+  readonly description?: Localized
+  readonly custom_data?: Readonly<Record<string, unknown>>
+  readonly watermark?: Readonly<Record<string, unknown>>
+  readonly caption?: Readonly<Record<string, unknown>>
+  readonly janitor_policy?: JanitorPolicy
+}
+
+/** Bounds after which something may go; null: it stays. */
+export interface JanitorPolicy {
+  readonly file_link_delete?: {
+    readonly keep_days_history_versions: number | null
+    readonly keep_count: number | null
+    readonly min_object_deleted_days: number | null
+  }
+  readonly object_purge?: { readonly min_deleted_days: number | null }
+}
+
+export interface StoredObjecttype {
+  readonly id: number
+  readonly version: number
+  readonly settings: ObjecttypeSettings
+}
+
+/** An object type that nobody has set anything for. */
+export const defaultSettings: ObjecttypeSettings = {
+  standardMasks: null,
+  acl: [],
+  privateTags: false,
+  tags: [],
+  privateTransitions: false,
+  transitions: [],
+  exportAssetFilenames: {},
+  maskfilters: {},
+  columnfilters: [],
+  contact: null,
+  fields: {},
+}

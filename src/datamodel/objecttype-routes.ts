@@ -1,0 +1,105 @@
+import { Type } from 'typebox'
+import { badRequest } from '../platform/errors.ts'
+import { actorOf, type HttpApp } from '../platform/http.ts'
+import { TaskList } from '../platform/tasks.ts'
+import { ObjecttypeInputs, ObjecttypeOutput, ObjecttypeStats } from './objecttype-schema.ts'
+import type { ObjecttypeService } from './objecttype-service.ts'
+import type { DatamodelService } from './service.ts'
+
+const tags = ['objecttype']
+const read = { access: 'user', writes: false } as const
+const Format = Type.Object({ format: Type.Optional(Type.String()) })
+const Id = Type.Object({ id: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }) })
+const Objecttypes = Type.Array(ObjecttypeOutput)
+
+const SaveQuery = Type.Object({
+  confirm: Type.Optional(Type.Enum(['resync', 'skip'])),
+  allow_invalid_acl: Type.Optional(Type.Boolean()),
+  background_invalid_acl: Type.Optional(Type.Boolean()),
+  background_invalid_acl_timelimit: Type.Optional(Type.String({ description: 'A duration such as 1m30s.' })),
+})
+
+/** Sums of amounts with a unit, as in `1h30m` or `2.5s`. */
+const duration = /^(\d+(\.\d+)?(ns|us|µs|ms|s|m|h))+$/
+
+/** The endpoints of object type settings under `/api/v1/objecttype`. */
+export function registerObjecttypeRoutes(
+  app: HttpApp,
+  { objecttypes, datamodel }: { objecttypes: ObjecttypeService; datamodel: Pick<DatamodelService, 'current'> },
+): void {
+  app.get(
+    '/api/v1/objecttype',
+    {
+      schema: {
+        summary: 'All object types with their settings',
+        description: '`format=short` leaves out what needs system.objecttypemanager; so do callers without that right.',
+        tags,
+        querystring: Format,
+        response: { 200: Objecttypes },
+      },
+      config: read,
+    },
+    async (request, reply) => {
+      reply.header('X-Svc-Cache-ID', datamodel.current().cacheId)
+      return objecttypes.list(actorOf(request), { short: request.query.format === 'short' })
+    },
+  )
+
+  app.get(
+    '/api/v1/objecttype/:id',
+    {
+      schema: {
+        summary: 'One object type with its settings, in an array',
+        tags,
+        params: Id,
+        querystring: Format,
+        response: { 200: Objecttypes },
+      },
+      config: read,
+    },
+    (request) => objecttypes.get(actorOf(request), request.params.id, { short: request.query.format === 'short' }),
+  )
+
+  app.get(
+    '/api/v1/objecttype/:id/stats',
+    {
+      schema: {
+        summary: 'Number and size of the files of an object type',
+        tags,
+        params: Id,
+        response: { 200: ObjecttypeStats },
+      },
+      config: read,
+    },
+    (request) => objecttypes.stats(actorOf(request), request.params.id),
+  )
+
+  app.post(
+    '/api/v1/objecttype',
+    {
+      schema: {
+        summary: 'Save settings of object types',
+        description: '`_version` is the stored version plus one. What is absent stays as it is. All are saved or none.',
+        tags,
+        querystring: SaveQuery,
+        body: ObjecttypeInputs,
+        response: { 200: Objecttypes, 202: TaskList },
+      },
+      config: { access: 'user', writes: true },
+    },
+    async (request, reply) => {
+      const { confirm, allow_invalid_acl, background_invalid_acl_timelimit: limit } = request.query
+      if (limit !== undefined && !duration.test(limit)) {
+        throw badRequest('background_invalid_acl_timelimit must be a duration such as 1m30s', {
+          param: 'background_invalid_acl_timelimit',
+          value: limit,
+        })
+      }
+      const options = { allowInvalidAcl: allow_invalid_acl ?? false, ...(confirm === undefined ? {} : { confirm }) }
+      const result = await objecttypes.save(actorOf(request), request.body, options)
+      if (result.kind === 'confirm') return reply.status(202).send({ tasks: result.tasks })
+      reply.header('X-Svc-Cache-ID', result.cacheId)
+      return result.objecttypes
+    },
+  )
+}

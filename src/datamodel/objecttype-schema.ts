@@ -1,0 +1,119 @@
+import { type Static, Type } from 'typebox'
+import { RightApi, WhoApi } from '../rights/schema.ts'
+import { LocaValue } from './schema.ts'
+
+/** Wire shapes of object type settings (`ObjecttypeApi`). */
+
+const open = { additionalProperties: true } as const
+const Id = Type.Integer({ minimum: 1, maximum: 2_147_483_647 })
+const Text = Type.String({ maxLength: 10_000 })
+const Anything = Type.Object({}, open)
+
+function optional<T extends Parameters<typeof Type.Union>[0][number]>(type: T) {
+  return Type.Optional(Type.Union([type, Type.Null()]))
+}
+
+const Mapping = Type.Union([Type.Integer(), Type.String({ maxLength: 100 })], {
+  description: 'The id of a mapping, or `none`.',
+})
+const TagSetting = Type.Object(
+  { _id: Id, enabled: optional(Type.Boolean()), is_default: optional(Type.Boolean()) },
+  open,
+)
+
+/** A descriptor as sent: what is absent keeps its stored value, `null` clears it. */
+export const ObjecttypeInput = Type.Object(
+  {
+    _basetype: Type.Optional(Type.Literal('objecttype')),
+    objecttype: Type.Object(
+      {
+        _id: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
+        _version: Type.Integer({ description: 'The stored version plus one.' }),
+        name: optional(Text),
+        contact: optional(WhoApi),
+        mapping_image_export: optional(Mapping),
+        mapping_image_import: optional(Mapping),
+        mapping_image_import_recipe_configs: optional(Anything),
+        mapping_dc_export: optional(Mapping),
+        show_in_collections: optional(Type.Boolean()),
+        show_in_facet_grouping: optional(Type.Boolean()),
+        show_in_main_menu_with_icon: optional(Text),
+        empty_placeholder_icon: optional(Text),
+        standard_numbering: Type.Optional(Type.Unknown({ description: 'Accepted and ignored.' })),
+        description: optional(LocaValue),
+        custom_data: optional(Anything),
+        watermark: optional(Anything),
+        caption: optional(Anything),
+        janitor_policy: optional(Anything),
+      },
+      open,
+    ),
+    _standard_masks: optional(Type.Array(Type.Integer())),
+    _export_asset_filenames: Type.Optional(Type.Unknown({ description: 'Template, or templates by language.' })),
+    _acl: optional(Type.Array(Type.Unknown())),
+    _private_tags: optional(Type.Boolean()),
+    _tags: optional(Type.Array(TagSetting)),
+    tags: optional(Type.Array(TagSetting)),
+    _private_transitions: optional(Type.Boolean()),
+    _transitions: optional(Type.Array(Anything)),
+    transitions: optional(Type.Array(Anything)),
+    _maskfilters: optional(Type.Record(Type.String(), Anything)),
+    _columnfilters: optional(Type.Array(Anything)),
+  },
+  open,
+)
+export type ObjecttypeInput = Static<typeof ObjecttypeInput>
+export const ObjecttypeInputs = Type.Array(ObjecttypeInput, { maxItems: 2000 })
+
+/** A descriptor as shown; the fields that need `system.objecttypemanager` may be absent (OTAPI-002). */
+export const ObjecttypeOutput = Type.Object(
+  {
+    _basetype: Type.Literal('objecttype'),
+    objecttype: Type.Object(
+      {
+        _id: Type.Integer(),
+        _version: Type.Integer(),
+        name: Type.String(),
+        contact: Type.Optional(WhoApi),
+        mapping_image_export: Mapping,
+        mapping_image_import: Mapping,
+        mapping_dc_export: Mapping,
+        show_in_collections: Type.Boolean(),
+        show_in_facet_grouping: Type.Boolean(),
+        show_in_main_menu_with_icon: Type.String(),
+        empty_placeholder_icon: Type.String(),
+        standard_numbering: Type.String({ description: 'Always empty.' }),
+        description: LocaValue,
+        custom_data: Anything,
+      },
+      open,
+    ),
+    _standard_masks: Type.Union([Type.Array(Type.Integer()), Type.Null()]),
+    _export_asset_filenames: Type.Record(Type.String(), LocaValue),
+    _filename_replacements: Type.Record(Type.String(), Type.Array(Type.String())),
+    _compiled_tags: Type.Array(Anything),
+    _private_tags: Type.Boolean(),
+    _private_transitions: Type.Boolean(),
+    _acl: Type.Optional(Type.Array(RightApi)),
+    _tags: Type.Optional(Type.Array(Anything)),
+    _transitions: Type.Optional(Type.Array(Anything)),
+    _maskfilters: Type.Optional(Type.Record(Type.String(), Anything)),
+    _columnfilters: Type.Optional(Type.Array(Anything)),
+  },
+  open,
+)
+export type ObjecttypeOutput = Static<typeof ObjecttypeOutput>
+
+const Bucket = Type.Object({
+  size: Type.Integer(),
+  count: Type.Integer(),
+  by_extension: Type.Record(Type.String(), Type.Object({ size: Type.Integer(), count: Type.Integer() })),
+  by_class: Type.Record(Type.String(), Type.Object({ size: Type.Integer(), count: Type.Integer() })),
+})
+const Buckets = Type.Object({ latest: Bucket, history: Bucket, deleted: Bucket })
+
+/** Files of an object type: counts and bytes by class and extension, of latest, former and deleted versions. */
+export const ObjecttypeStats = Type.Object({
+  files: Type.Object({ count: Type.Integer(), size: Type.Integer(), originals: Buckets, versions: Buckets }),
+})
+export type ObjecttypeStats = Static<typeof ObjecttypeStats>

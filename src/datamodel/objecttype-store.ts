@@ -1,0 +1,74 @@
+import type { Queryable, Tx } from '../platform/db.ts'
+import { defaultSettings, type ObjecttypeSettings, type StoredObjecttype } from './objecttype-model.ts'
+
+interface Row {
+  id: number
+  version: number
+  settings: Partial<ObjecttypeSettings>
+}
+
+function toObjecttype({ id, version, settings }: Row): StoredObjecttype {
+  return { id, version, settings: { ...defaultSettings, ...settings } }
+}
+
+/** Settings of all object types by table id. */
+export async function readObjecttypes(db: Queryable): Promise<ReadonlyMap<number, StoredObjecttype>> {
+  const { rows } = await db.query<Row>('select id, version, settings from objecttype order by id')
+  return new Map(rows.map((row) => [row.id, toObjecttype(row)]))
+}
+
+/** Locks the settings of these object types until the transaction ends, lowest id first; unknown ids are absent. */
+export async function lockObjecttypes(tx: Tx, ids: readonly number[]): Promise<ReadonlyMap<number, StoredObjecttype>> {
+  const { rows } = await tx.query<Row>(
+    'select id, version, settings from objecttype where id = any($1::int[]) order by id for update',
+    [ids.filter((id) => id <= 2_147_483_647)],
+  )
+  return new Map(rows.map((row) => [row.id, toObjecttype(row)]))
+}
+
+export async function writeObjecttypes(tx: Tx, objecttypes: readonly StoredObjecttype[]): Promise<void> {
+  await tx.query(
+    `update objecttype o set version = n.version, settings = n.settings
+     from unnest($1::int[], $2::int[], $3::jsonb[]) as n (id, version, settings) where o.id = n.id`,
+    [
+      objecttypes.map((objecttype) => objecttype.id),
+      objecttypes.map((objecttype) => objecttype.version),
+      objecttypes.map((objecttype) => JSON.stringify(objecttype.settings)),
+    ],
+  )
+}
+
+/** How many object types set something for each of the tags. */
+export async function countTags(db: Queryable, tagIds: readonly number[]): Promise<ReadonlyMap<number, number>> {
+  const { rows } = await db.query<{ id: number; count: number }>(
+    `select (t->>'id')::int as id, count(*)::int as count
+     from objecttype, jsonb_array_elements(coalesce(settings->'tags', '[]')) t
+     where (t->>'id')::int = any($1::int[]) group by 1`,
+    [tagIds],
+  )
+  return new Map(rows.map((row) => [row.id, row.count]))
+}
+
+/** How many grants of object types ask for each of the tags. */
+export async function countGrantTags(db: Queryable, tagIds: readonly number[]): Promise<ReadonlyMap<number, number>> {
+  const { rows } = await db.query<{ id: number; count: number }>(
+    `select id.value::int as id, count(*)::int as count
+     from objecttype, jsonb_array_elements(coalesce(settings->'acl', '[]')) g,
+       jsonb_each(coalesce(g->'tagfilter', '{}')) slot, jsonb_array_elements_text(slot.value) id
+     where id.value::int = any($1::int[]) group by 1`,
+    [tagIds],
+  )
+  return new Map(rows.map((row) => [row.id, row.count]))
+}
+
+/** Takes the tags out of the settings of object types. */
+export async function removeTags(tx: Tx, tagIds: readonly number[]): Promise<void> {
+  await tx.query(
+    `update objecttype set version = version + 1, settings = jsonb_set(settings, '{tags}', (
+       select coalesce(jsonb_agg(t order by n), '[]') from jsonb_array_elements(settings->'tags') with ordinality e (t, n)
+       where not (t->>'id')::int = any($1::int[])))
+     where exists (select 1 from jsonb_array_elements(coalesce(settings->'tags', '[]')) t
+       where (t->>'id')::int = any($1::int[]))`,
+    [tagIds],
+  )
+}

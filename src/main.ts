@@ -28,6 +28,10 @@ const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '..', 'pac
 
 /** Reads the command line, runs the command, answers the exit code. Failures are one line; their stack is for DEBUG. */
 async function main(): Promise<number> {
+  const [first, ...others] = process.argv.slice(2)
+  // These have options of their own; what they need is loaded only for them.
+  if (first === 'import') return (await import('./import/commands.ts')).runImport(others)
+  if (first === 'demo') return demo(others)
   const { values, positionals } = parseArgs({
     allowPositionals: true,
     options: { config: { type: 'string' }, help: { type: 'boolean' }, version: { type: 'boolean' } },
@@ -70,6 +74,13 @@ async function start(config: Config): Promise<number> {
   await service.stop()
   console.log('  stopped')
   return 0
+}
+
+/** Reads its configuration like `start`, but keeps its data apart; see src/import/demo.ts. */
+async function demo(args: string[]): Promise<number> {
+  const { runDemo } = await import('./import/commands.ts')
+  const config = loadConfig({ file: undefined, env: process.env, cwd: process.cwd() })
+  return runDemo(args, { config, startServer, ended: nextSignal() })
 }
 
 function nextSignal(): Promise<NodeJS.Signals> {

@@ -52,6 +52,8 @@ const passing = new Set([423, 502, 503, 504])
 export function createServiceClient({ url, login, password, patience = 60_000, signal }: ClientOptions): ServiceClient {
   const base = url.replace(/\/+$/, '')
   let tokens: Promise<Tokens> | null = null
+  // A wrong address is told soon; a service that was there is worth waiting for.
+  let reached = false
 
   async function fetchOnce(path: string, init: RequestInit): Promise<Response> {
     return fetch(`${base}${path}`, { ...init, signal: signal ?? null })
@@ -59,11 +61,12 @@ export function createServiceClient({ url, login, password, patience = 60_000, s
 
   /** Sends until there is an answer that says something about the request itself. */
   async function send(path: string, init: () => Promise<RequestInit>): Promise<Response> {
-    const deadline = Date.now() + patience
+    const deadline = Date.now() + (reached ? patience : Math.min(patience, 2000))
     for (let pause = 100; ; pause = Math.min(pause * 2, 5000)) {
       const last = Date.now() + pause > deadline
       try {
         const response = await fetchOnce(path, await init())
+        reached = true
         if (!passing.has(response.status) || last) return response
         await response.body?.cancel()
       } catch (error) {

@@ -59,10 +59,18 @@ export async function runDemo(
   try {
     const progress = createProgress(out)
     const client = createServiceClient({ url: service.url, login: 'root', password })
-    const { total } = await importTate({ client, folder: sampleFolder, progress, batch: 200 })
+    const stop = new AbortController()
+    const over = ended.then(() => stop.abort())
+    const { total, interrupted } = await importTate({
+      client,
+      folder: sampleFolder,
+      progress,
+      batch: 200,
+      signal: stop.signal,
+    })
     progress.stop()
-    out.write(guide({ url: service.url, password, total }))
-    await ended
+    if (!interrupted) out.write(guide({ url: service.url, password, total }))
+    await over
     return 0
   } finally {
     await service.stop()

@@ -17,8 +17,7 @@ const maxRounds = 4
 /**
  * Keeps links that the datamodel calls bidirectional in step: when A gets a link to B, B gets one to A, and loses it
  * when A does. A side is a link column of the object type or of a table nested directly in it. Where both sides are
- * one nested table, the opposite row also gets the further values of the row; boolean columns marked
- * `bidirectional_reverse` with the opposite value. Adds items for objects that change only because of this; one
+ * one nested table, the opposite row also gets the further values of the row. Adds items for objects that change only because of this; one
  * statement a round.
  */
 export async function syncBidirectional(context: SaveContext, items: Item[]): Promise<void> {
@@ -116,7 +115,7 @@ function mirror(item: Item, other: Item, side: Side): boolean {
     const existing = rows.filter((row) => row[key] === item.systemObjectId)
     const mirrored = wanted.map(
       (row, index): ContentRow => ({
-        ...(side.column.table === table ? oppositeRow(row, table) : (existing[index] ?? {})),
+        ...(side.column.table === table ? row : (existing[index] ?? {})),
         [key]: item.systemObjectId,
         _u: existing[index]?._u ?? crypto.randomUUID(),
       }),
@@ -129,12 +128,4 @@ function mirror(item: Item, other: Item, side: Side): boolean {
   other.content = content
   other.changed = true
   return true
-}
-
-function oppositeRow(row: Content, table: Table): Content {
-  const result: Content = { ...row }
-  for (const { key, type, bidirectionalReverse } of table.columns) {
-    if (type === 'boolean' && bidirectionalReverse && typeof row[key] === 'boolean') result[key] = !row[key]
-  }
-  return result
 }

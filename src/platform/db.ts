@@ -3,11 +3,18 @@ import pg from 'pg'
 import { AppError } from './errors.ts'
 
 // bigint and numeric stay exact: int8 becomes a number only while it is safe, else the read fails loudly.
-pg.types.setTypeParser(pg.types.builtins.INT8, (text) => {
+const exactInteger = (text: string): number => {
   const value = Number(text)
   if (!Number.isSafeInteger(value)) throw new RangeError(`integer ${text} is beyond 2^53`)
   return value
-})
+}
+/** OID of bigint[], whose elements the driver would otherwise leave as text. */
+const int8Array = 1016
+const integers: (text: string) => unknown = pg.types.getTypeParser(int8Array)
+pg.types.setTypeParser(pg.types.builtins.INT8, exactInteger)
+pg.types.setTypeParser(int8Array, (text) =>
+  (integers(text) as (string | null)[]).map((n) => (n === null ? null : exactInteger(n))),
+)
 
 export interface QueryResult<T> {
   rows: T[]

@@ -12,7 +12,7 @@ export const museum = () =>
           influence: {
             columns: {
               person: 'link:person',
-              active: { type: 'boolean', bidirectional_reverse: true },
+              active: 'boolean',
               note: 'text_oneline',
             },
             bidirectional: ['person'],

@@ -6,17 +6,19 @@ import { nextVersion } from './item.ts'
 import type { StoredObject } from './stored.ts'
 import type { UniqueEntry } from './unique.ts'
 
-type Row = Omit<StoredObject, 'table'> & { objecttype: number }
+type HeadRow = Omit<StoredObject, 'table' | 'operation' | 'at' | 'byUser' | 'comment' | 'content' | 'latestVersion'> & {
+  objecttype: number
+}
 
-const storedColumns = `o.system_object_id as "systemObjectId", o.objecttype, o.id, o.version, o.uuid, o.pool_id as "poolId",
-  o.owner_user as "ownerUser", o.owner_group as "ownerGroup", o.tags, o.acl, o.parents, o.child_idx as "childIdx",
-  o.standard, o.created_at as "createdAt", o.created_by as "createdBy", o.modified_at as "modifiedAt",
-  o.deleted_at as "deletedAt", v.operation, v.at, v.by_user as "byUser", v.comment, v.content,
-  o.version as "latestVersion"`
+type VersionRow = Pick<StoredObject, 'operation' | 'at' | 'byUser' | 'comment' | 'content'> & { systemObjectId: number }
 
 /**
  * Latest versions of objects, locked against other writers until the transaction ends, lowest id first.
- * `forDelete` also keeps others from linking to them.
+ * `forDelete` also keeps others from linking to them. Objects whose object type is gone from the datamodel are left
+ * out: nothing can be done with them.
+ *
+ * Two statements on purpose: a writer that had to wait must see the version that the other one wrote, and a
+ * statement sees only what was committed when it began.
  */
 export async function lockObjects(
   tx: Tx,
@@ -25,23 +27,28 @@ export async function lockObjects(
   { forDelete = false }: { forDelete?: boolean } = {},
 ): Promise<Map<number, StoredObject>> {
   if (systemObjectIds.length === 0) return new Map()
-  const { rows } = await tx.query<Row>(
-    `select ${storedColumns}
-     from object o join object_version v on v.system_object_id = o.system_object_id and v.version = o.version
-     where o.system_object_id = any($1::bigint[]) order by o.system_object_id
-     for ${forDelete ? '' : 'no key '}update of o`,
+  const { rows: heads } = await tx.query<HeadRow>(
+    `select system_object_id as "systemObjectId", objecttype, id, version, uuid, pool_id as "poolId",
+       owner_user as "ownerUser", owner_group as "ownerGroup", tags, acl, parents, child_idx as "childIdx", standard,
+       created_at as "createdAt", created_by as "createdBy", modified_at as "modifiedAt", deleted_at as "deletedAt"
+     from object where system_object_id = any($1::bigint[]) order by system_object_id
+     for ${forDelete ? '' : 'no key '}update`,
     [systemObjectIds],
     forDelete ? 'lock-objects-delete' : 'lock-objects-save',
   )
-  return toStored(model, rows)
-}
-
-/** Objects whose object type is gone from the datamodel are left out: nothing can be done with them. */
-function toStored(model: Model, rows: readonly Row[]): Map<number, StoredObject> {
+  const { rows: versions } = await tx.query<VersionRow>(
+    `select v.system_object_id as "systemObjectId", v.operation, v.at, v.by_user as "byUser", v.comment, v.content
+     from unnest($1::bigint[], $2::int[]) as x(id, version)
+     join object_version v on v.system_object_id = x.id and v.version = x.version`,
+    [heads.map((head) => head.systemObjectId), heads.map((head) => head.version)],
+    'locked-versions',
+  )
+  const versionOf = new Map(versions.map((version) => [version.systemObjectId, version]))
   const result = new Map<number, StoredObject>()
-  for (const { objecttype, ...row } of rows) {
+  for (const { objecttype, ...head } of heads) {
     const table = model.tablesById.get(objecttype)
-    if (table) result.set(row.systemObjectId, { ...row, table })
+    const version = versionOf.get(head.systemObjectId)
+    if (table && version) result.set(head.systemObjectId, { ...head, ...version, table, latestVersion: head.version })
   }
   return result
 }

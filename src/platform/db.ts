@@ -9,7 +9,7 @@ const exactInteger = (text: string): number => {
   return value
 }
 /** OID of bigint[], whose elements the driver would otherwise leave as text. */
-const int8Array = 1016 as pg.types.TypeId
+const int8Array = 1016 as unknown as typeof pg.types.builtins.INT8
 const integers: (text: string) => unknown = pg.types.getTypeParser(int8Array)
 pg.types.setTypeParser(pg.types.builtins.INT8, exactInteger)
 pg.types.setTypeParser(int8Array, (text) =>

@@ -15,7 +15,7 @@ export async function linkInfluences(
       format: 'long',
     })
     if (!stored) continue
-    const rows = stored.artist['_nested:artist__influence'] ?? []
+    const rows = stored.artist['_nested:artist__influenced_by'] ?? []
     const known = new Set(rows.map((row) => row.artist?._system_object_id))
     const missing = sources.filter((id) => !known.has(id))
     if (missing.length === 0) continue
@@ -23,13 +23,13 @@ export async function linkInfluences(
       artist: { _objecttype: 'artist', _system_object_id: id },
       influenced_by: true,
     }))
-    stored.artist['_nested:artist__influence'] = [...rows, ...added]
+    stored.artist['_nested:artist__influenced_by'] = [...rows, ...added]
     await client.post('/db/artist', [stored], { format: 'short' })
   }
 }
 
 interface StoredArtist {
-  artist: { '_nested:artist__influence'?: { artist?: { _system_object_id?: number } }[]; [field: string]: unknown }
+  artist: { '_nested:artist__influenced_by'?: { artist?: { _system_object_id?: number } }[]; [field: string]: unknown }
   [field: string]: unknown
 }
 

@@ -121,7 +121,8 @@ const artistFields: Field[] = [
   field('gender', { facet: true, fulltext: false }),
   nested('artist__place', [field('place', { facet: true })]),
   nested('artist__movement', [link('movement', { facet: true })]),
-  nested('artist__influence', [link('artist'), field('influenced_by', { fulltext: false })], { fulltext: false }),
+  nested('artist__influenced_by', [link('artist')], { fulltext: false }),
+  nested('artist__influence_on', [link('artist')], { fulltext: false }),
   field('url', identifier),
   field('tate_id', identifier),
 ]

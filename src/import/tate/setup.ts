@@ -4,6 +4,7 @@ import { type TableEntry, tateTableNames, tateTables } from './tables.ts'
 
 interface Snapshot {
   version: number
+  max_column_id?: number
   tables: { name: string; columns?: { name?: string; column_id?: number }[] }[]
 }
 
@@ -22,7 +23,7 @@ export async function ensureDatamodel(client: ServiceClient): Promise<boolean> {
   const current = await client.get<Snapshot>('/schema/user/CURRENT').catch(noVersion)
   if (current && hasTables(current)) return false
   const head = await client.get<Snapshot>('/schema/user/HEAD')
-  await client.post('/schema/user/HEAD', { ...head, tables: merged(head.tables, tateTables) })
+  await client.post('/schema/user/HEAD', { ...head, tables: merged(head.tables, withPairs(head)) })
   const masks = await client.get<Masks>('/mask/HEAD')
   const stored = await client.post<Masks>('/mask/HEAD', { ...masks, masks: merged(masks.masks, tateMasks) })
   const names = await client.get<Record<string, object>>('/l10n/user/HEAD')
@@ -52,6 +53,21 @@ function hasTables(snapshot: Snapshot): boolean {
     }
   }
   return true
+}
+
+/**
+ * The tables with their bidirectional pairs. A pair names a column of another table, which goes by id only; so the
+ * columns of pairs have ids of ours, above all that the service has given.
+ */
+function withPairs({ max_column_id = 0 }: Snapshot): TableEntry[] {
+  const paired = tateTables.flatMap(({ name, opposite }) => (opposite ? [name, opposite] : []))
+  const idOf = (table: string): number => max_column_id + 1 + paired.indexOf(table)
+  return tateTables.map(({ opposite, ...table }) => {
+    if (!paired.includes(table.name)) return table
+    const columns = table.columns.map((column) => ({ ...column, column_id: idOf(table.name) }))
+    const pair = opposite ? [{ columns: [{ column_id: idOf(table.name) }, { column_id: idOf(opposite) }] }] : []
+    return { ...table, columns, bidirectional: pair }
+  })
 }
 
 /** Ours in place of those of the same name: a working copy that an interrupted import left behind. */

@@ -18,6 +18,7 @@ export interface TableEntry {
   columns: ColumnEntry[]
   foreign_keys: object[]
   unique_keys: object[]
+  opposite?: string
   [property: string]: unknown
 }
 
@@ -51,7 +52,8 @@ function nested(table: string, names: Names): ColumnEntry {
 interface TableOptions {
   unique?: string[]
   owner?: string
-  bidirectional?: string
+  /** The nested table whose rows are the opposite of these; both have one link. */
+  opposite?: string
   flags?: object
 }
 
@@ -69,9 +71,7 @@ function table(name: string, entries: readonly (ColumnEntry | LinkEntry)[], opti
       referenced_table: { name_hint: target },
     })),
     unique_keys: (options.unique ?? []).map((column_name_hint) => ({ columns: [{ column_name_hint }] })),
-    bidirectional: options.bidirectional
-      ? [{ columns: [{ auto_column_uplink: true }, { column_name_hint: options.bidirectional }] }]
-      : [],
+    ...(options.opposite ? { opposite: options.opposite } : {}),
   }
 }
 
@@ -137,7 +137,8 @@ export const tateTables: readonly TableEntry[] = [
       column('gender', oneline, ['Geschlecht', 'Gender']),
       nested('artist__place', ['Wirkungsorte', 'Places of activity']),
       nested('artist__movement', ['Kunstrichtungen', 'Movements']),
-      nested('artist__influence', ['Einflüsse', 'Influences']),
+      nested('artist__influenced_by', ['Beeinflusst von', 'Influenced by']),
+      nested('artist__influence_on', ['Einfluss auf', 'Influence on']),
       column('url', 'string', ['Webseite', 'Web page']),
       column('tate_id', 'number', ['Tate-Nummer', 'Tate id'], required),
     ],
@@ -145,22 +146,21 @@ export const tateTables: readonly TableEntry[] = [
   ),
   table('artist__place', [column('place', oneline, ['Ort', 'Place'])], { owner: 'artist' }),
   table('artist__movement', [link('movement', 'movement', ['Kunstrichtung', 'Movement'])], { owner: 'artist' }),
-  table(
-    'artist__influence',
-    [
-      link('artist', 'artist', ['Künstlerin oder Künstler', 'Artist']),
-      // The opposite row, at the other artist, says the opposite: who influenced whom is told from both sides.
-      column('influenced_by', 'boolean', ['Beeinflusst von', 'Influenced by'], { bidirectional_reverse: true }),
-    ],
-    { owner: 'artist', bidirectional: 'artist' },
-  ),
+  // Who influenced whom is told from both sides: the service keeps a row here and its opposite there in step.
+  table('artist__influenced_by', [link('artist', 'artist', ['Künstlerin oder Künstler', 'Artist'])], {
+    owner: 'artist',
+    opposite: 'artist__influence_on',
+  }),
+  table('artist__influence_on', [link('artist', 'artist', ['Künstlerin oder Künstler', 'Artist'])], {
+    owner: 'artist',
+  }),
   table(
     'subject',
     [
       column('name', 'text_l10n_oneline', ['Bezeichnung', 'Term'], required),
       column('tate_id', 'number', ['Tate-Nummer', 'Tate id'], required),
     ],
-    { unique: ['tate_id'], flags: { is_hierarchical: true, polyhierarchical: true } },
+    { unique: ['tate_id'], flags: { polyhierarchical: true } },
   ),
   table(
     'movement',

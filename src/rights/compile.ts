@@ -75,7 +75,8 @@ export function compile(prepared: Prepared, caller: Caller, at: number): Compile
   }
   const objecttypes = new Map<number, EntryList>()
   for (const [id, grants] of prepared.objecttypes) {
-    const entries = candidates(grants, caller, at)
+    // Without a pool there is no contact.
+    const entries = candidates(grants, caller, at).filter((entry) => !entry.contactOnly)
     if (entries.length > 0) objecttypes.set(id, toList(entries))
   }
   return { caller, pools, objecttypes }

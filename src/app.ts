@@ -5,8 +5,9 @@ import { registerAuthRoutes } from './auth/routes.ts'
 import { createAuth } from './auth/service.ts'
 import { registerBaseConfigRoutes } from './config/routes.ts'
 import { createBaseConfigService } from './config/service.ts'
+import { registerObjecttypeRoutes } from './datamodel/objecttype-routes.ts'
 import { registerDatamodelRoutes } from './datamodel/routes.ts'
-import { createDatamodelService } from './datamodel/service.ts'
+import { createDatamodelService, createObjecttypeService } from './datamodel/service.ts'
 import { registerEventRoutes } from './events/routes.ts'
 import { createEventLog, createEventService } from './events/service.ts'
 import { createJobs } from './jobs/service.ts'
@@ -28,7 +29,7 @@ import { registerTagRoutes } from './tags/routes.ts'
 import { createTagService, effectiveTags, type TagUse } from './tags/service.ts'
 import { registerTransitionRoutes } from './transitions/routes.ts'
 import { createTransitionService, type TransitionLayer } from './transitions/service.ts'
-import { poolParts } from './wiring.ts'
+import { objecttypeParts, poolParts } from './wiring.ts'
 
 export interface App {
   readonly http: HttpApp
@@ -60,7 +61,7 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
   const search = { wake: () => {}, awaitIndexed: async () => true, reindex: async () => {} }
   const rights = createRightsService({
     bus,
-    containers: async () => ({ pools: await pools.grants(), objecttypes: new Map() }),
+    containers: async () => ({ pools: await pools.grants(), objecttypes: await objecttypes.grants() }),
     findPeople: principals.find,
     existingTags: (from, ids) => tags.existing(from, ids),
     existingPresets: async () => new Set(),
@@ -73,6 +74,15 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
     dataLanguage: () => languages()[0] ?? 'en-US',
   })
   await datamodel.load()
+  const objecttypes = createObjecttypeService({
+    db,
+    bus,
+    events,
+    rights,
+    datamodel,
+    languages,
+    parts: objecttypeParts({ tags: () => tags, transitions: () => transitions }),
+  })
   const pools = await createPoolService({
     db,
     bus,
@@ -83,7 +93,7 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
     versionConvention: config.versionConvention,
     parts: poolParts({ tags: () => tags, transitions: () => transitions, wakeIndex: search.wake }),
   })
-  const tagUses: TagUse[] = [...pools.tagUses, objectTagUse(search.wake)]
+  const tagUses: TagUse[] = [...pools.tagUses, ...objecttypes.tagUses, objectTagUse(search.wake)]
   const tags = await createTagService({ db, bus, events, log, uses: tagUses })
   const transitions = await createTransitionService({
     db,
@@ -95,7 +105,7 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
     rights,
     layers: {
       pools: (id) => pools.transitionLayers(id) as readonly TransitionLayer[],
-      objecttype: () => ({ private: false, transitions: [] }),
+      objecttype: (id) => objecttypes.transitionLayer(id) as TransitionLayer,
     },
     contactOf: (id) => pools.byId(id)?.contact ?? null,
     objecttypes: () => datamodel.current().tablesById,
@@ -110,7 +120,7 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
     languages,
     pools,
     tags,
-    objecttypeMasks: () => null,
+    objecttypeMasks: (id) => datamodel.settings(id).standardMasks,
     people: rights,
   })
   const objects = createObjectService(
@@ -123,7 +133,11 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
       pools,
       tags: {
         snapshot: tags.snapshot,
-        available: (_, pool) => (pool === null ? null : effectiveTags(tags.snapshot(), pools.tagLayers(pool))),
+        available: (objecttype, pool) => {
+          const layers = [objecttypes.tagLayer(objecttype), ...(pool === null ? [] : pools.tagLayers(pool))]
+          const narrowed = layers.some((layer) => layer.private || layer.tags.length > 0)
+          return narrowed ? effectiveTags(tags.snapshot(), layers) : null
+        },
       },
       findOwners: (tx, refs) => findOwners(principals, tx, refs),
       runTransitions: (_, actor, items, given) => transitions.runOnItems(actor, items, given),
@@ -155,6 +169,7 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
   registerBaseConfigRoutes(http, { baseConfig })
   await registerAuthRoutes(http, { auth })
   registerDatamodelRoutes(http, datamodel)
+  registerObjecttypeRoutes(http, { objecttypes, datamodel })
   registerPoolRoutes(http, { pools })
   registerTagRoutes(http, { tags })
   registerTransitionRoutes(http, { transitions })

@@ -1,4 +1,5 @@
 /** Adapters between capabilities that cannot import each other: what an earlier one asks of later ones. */
+import type { ObjecttypeParts, ObjecttypeStats } from './datamodel/service.ts'
 import { countInPools, requeuePools } from './objects/uses.ts'
 import type { PoolOptions, PoolTagLayer } from './pools/service.ts'
 import { effectiveTags, renderTag, type TagService } from './tags/service.ts'
@@ -29,6 +30,34 @@ export function poolParts({ tags, transitions, wakeIndex }: PoolPartners): PoolO
     countObjects: countInPools,
     requeueObjects: (tx, poolIds) => requeuePools(tx, poolIds, wakeIndex),
   }
+}
+
+/** What object types ask of tags and transitions; functions, as these are built after the datamodel. */
+export function objecttypeParts({ tags, transitions }: Omit<PoolPartners, 'wakeIndex'>): ObjecttypeParts {
+  const { existingTags, changeTransitions, renderTransitions } = poolParts({ tags, transitions, wakeIndex: () => {} })
+  return {
+    existingTags,
+    changeTransitions,
+    renderTransitions,
+    renderTags(layer, table) {
+      const { own, compiled } = renderTagLayers(tags(), [layer])
+      const origins = new Set(layer.tags.map((tag) => tag.id))
+      const origin = (id: number): string => (origins.has(id) ? `ot:${table.id}:${table.name}` : 'tags')
+      return { own, compiled: compiled.map((tag) => ({ ...tag, _origin: origin(tag._id) })) }
+    },
+    // There are no mappings, files and collections yet.
+    existingMappings: async () => new Set(),
+    fileStats: async () => noFiles(),
+    countMarkedRenditions: async () => 0,
+    resyncRenditions: async () => {},
+    collectionsWithoutAclRight: async () => [],
+  }
+}
+
+function noFiles(): ObjecttypeStats {
+  const bucket = () => ({ size: 0, count: 0, by_extension: {}, by_class: {} })
+  const buckets = () => ({ latest: bucket(), history: bucket(), deleted: bucket() })
+  return { files: { count: 0, size: 0, originals: buckets(), versions: buckets() } }
 }
 
 function renderTagLayers(tags: TagService, layers: readonly PoolTagLayer[]) {

@@ -17,7 +17,6 @@ import { type RenderParts, renderObjecttype, type Wire } from './objecttype-rend
 import type { ObjecttypeInput, ObjecttypeOutput, ObjecttypeStats } from './objecttype-schema.ts'
 import { eitherName, readSettings, tagIdsOf, type Work } from './objecttype-settings.ts'
 import * as store from './objecttype-store.ts'
-import type { DatamodelService } from './service.ts'
 
 /** A list of tags of an object type, for the tags engine. */
 export interface ObjecttypeTagLayer {
@@ -53,12 +52,20 @@ export interface ObjecttypeParts {
   collectionsWithoutAclRight(tx: Tx, actor: Actor, tableIds: readonly number[]): Promise<readonly number[]>
 }
 
+/** Of the datamodel service: the current model and settings, and how to announce new ones. */
+interface SettingsKeeper {
+  current(): Model
+  settings(tableId: number): ObjecttypeSettings
+  objecttype(tableId: number): StoredObjecttype
+  publishSettings(tx: Tx, saved: readonly StoredObjecttype[]): Promise<void>
+}
+
 export interface ObjecttypeDeps {
   db: Db
   bus: Bus
   events: EventLog
   rights: RightsService
-  datamodel: DatamodelService
+  datamodel: SettingsKeeper
   /** Data languages of the instance. */
   languages: () => readonly string[]
   parts: ObjecttypeParts
@@ -156,6 +163,18 @@ export function createObjecttypeService(deps: ObjecttypeDeps) {
     async grants(): Promise<ReadonlyMap<number, readonly StoredGrant[]>> {
       const stored = await store.readObjecttypes(db)
       return new Map([...stored].map(([id, { settings }]) => [id, settings.acl]))
+    },
+
+    /** Transitions of an object type, and whether it cuts those of the instance. */
+    transitionLayer(id: number): { private: boolean; transitions: readonly ObjecttypeTransition[] } {
+      const { privateTransitions, transitions } = datamodel.settings(id)
+      return { private: privateTransitions, transitions }
+    },
+
+    /** Tags of an object type, and whether it cuts those of the instance. */
+    tagLayer(id: number): ObjecttypeTagLayer {
+      const { privateTags, tags } = datamodel.settings(id)
+      return { private: privateTags, tags }
     },
 
     /** Where tags are used by object types: settings go with the tag, a grant that asks for it keeps it. */

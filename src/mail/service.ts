@@ -1,0 +1,118 @@
+/**
+ * Mail: queued with the change that is its cause, sent by a job, logged as sent or failed.
+ */
+import type { BaseConfigService } from '../config/service.ts'
+import type { EventLog } from '../events/service.ts'
+import type { Jobs } from '../jobs/service.ts'
+import type { Db, Tx } from '../platform/db.ts'
+import { deliver } from './transport.ts'
+
+export interface Mail {
+  /** Kind of mail, for the log: `transition_resolve`, … */
+  readonly template: string
+  readonly to: readonly string[]
+  readonly cc?: readonly string[]
+  readonly bcc?: readonly string[]
+  readonly subject: string
+  readonly text: string
+  readonly html?: string
+  /** Of the reader, best first: chooses the signature. */
+  readonly languages: readonly string[]
+  /** Further keys of the log entry: `Collection`, `User`, `TaskID`, … */
+  readonly cause?: Readonly<Record<string, unknown>>
+}
+
+export interface MailOptions {
+  db: Db
+  jobs: Pick<Jobs, 'enqueueAll' | 'register'>
+  events: EventLog
+  baseConfig: Pick<BaseConfigService, 'get'>
+  /** Address of this service, for message ids. */
+  externalUrl: string
+}
+
+export type MailService = ReturnType<typeof createMailService>
+
+const job = 'mail.send'
+const attempts = 10
+
+/** Trying again cannot help. */
+class Undeliverable extends Error {}
+
+export function createMailService({ db, jobs, events, baseConfig, externalUrl }: MailOptions) {
+  jobs.register<Mail>(job, async (mail, { jobId }) => {
+    try {
+      await send(mail, jobId)
+    } catch (error) {
+      const info = { ...logged(mail), Error: messageOf(error) }
+      await events.append(db, [{ type: 'EMAIL_SENT_FAILED', actor: null, info }])
+      if (!isFinal(error)) throw error
+      return
+    }
+    await events.append(db, [{ type: 'EMAIL_SENT', actor: null, info: logged(mail) }])
+  })
+
+  async function send(mail: Mail, jobId: number): Promise<void> {
+    const { email, email_server: server } = baseConfig.get()
+    if (server.server_addr === '') throw new Undeliverable('no mail server is configured')
+    if (email.from === '') throw new Undeliverable('no sender is configured')
+    if (mail.to.length === 0) throw new Undeliverable('the mail has no recipient')
+    const signature = signatureIn(email.signature, mail.languages)
+    await deliver(server, {
+      from: email.from,
+      to: mail.to,
+      cc: mail.cc ?? [],
+      bcc: mail.bcc ?? [],
+      subject: mail.subject,
+      text: signature === '' ? mail.text : `${mail.text}\n\n-- \n${signature}`,
+      html: mail.html === undefined ? undefined : mail.html + htmlSignature(signature),
+      // The same for every attempt, so that a mail that was sent twice by mishap can be told.
+      messageId: `<job-${jobId}@${new URL(externalUrl).hostname}>`,
+    })
+  }
+
+  return {
+    /** Queues mails in the caller's transaction. `key` names a mail: queued twice, it is sent once. */
+    async send(tx: Tx, mails: readonly (Mail & { readonly key?: string })[]): Promise<void> {
+      await jobs.enqueueAll(
+        tx,
+        mails.map(({ key, ...mail }) => ({ name: job, payload: mail, maxAttempts: attempts, ...(key ? { key } : {}) })),
+      )
+    },
+  }
+}
+
+/** Keys of EMAIL_SENT and EMAIL_SENT_FAILED (specification, Events). */
+function logged(mail: Mail): Record<string, unknown> {
+  return {
+    Template: mail.template,
+    To: mail.to,
+    Cc: mail.cc ?? [],
+    Bcc: mail.bcc ?? [],
+    Subject: mail.subject,
+    Attachments: [],
+    ...mail.cause,
+  }
+}
+
+function isFinal(error: unknown): boolean {
+  if (error instanceof Undeliverable) return true
+  // 5yz: the server will not take this message (RFC 5321 section 4.2.1); a sign-in may be put right.
+  const { responseCode, code } = error as { responseCode?: number; code?: string }
+  return responseCode !== undefined && responseCode >= 500 && code !== 'EAUTH'
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+function signatureIn(signature: Readonly<Record<string, string>>, languages: readonly string[]): string {
+  const language = languages.find((name) => signature[name]) ?? Object.keys(signature)[0]
+  return language === undefined ? '' : (signature[language] ?? '')
+}
+
+function htmlSignature(signature: string): string {
+  if (signature === '') return ''
+  const escaped = signature.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+  return `<p style="white-space: pre-line">-- \n${escaped}</p>`
+}

@@ -1,0 +1,49 @@
+import { html } from 'ghtml'
+import { textIn } from './confirm.ts'
+import type { EffectJob } from './effects.ts'
+
+/** An object in a mail: its text, and where it is found. */
+export interface ShownObject {
+  readonly text: string
+  readonly url: string
+}
+
+export interface TransitionMail {
+  readonly subject: string
+  readonly text: string
+  readonly html: string
+}
+
+/** Longer lists are cut: the mail says how many there are. */
+const maxListed = 100
+
+const words = {
+  en: { subject: 'Workflow', by: 'By', more: (count: number) => `and ${count} more` },
+  de: { subject: 'Workflow', by: 'Von', more: (count: number) => `und ${count} weitere` },
+}
+
+/** The mail of a transition in the best language of its reader. */
+export function transitionMail(
+  job: EffectJob<'email'>,
+  objects: readonly ShownObject[],
+  languages: readonly string[],
+): TransitionMail {
+  const { by, more, subject: fallback } = languages[0]?.startsWith('de') ? words.de : words.en
+  const message = textIn(job.action.message, languages)
+  const listed = objects.slice(0, maxListed)
+  const rest = objects.length > maxListed ? more(objects.length - maxListed) : ''
+  const actor = job.actor ? `${by}: ${job.actor.displayname}` : ''
+  const lines = [message, listed.map(({ text, url }) => `- ${text}\n  ${url}`).join('\n'), rest, actor]
+  return {
+    subject: oneLine(textIn(job.action.subject, languages) || fallback),
+    text: lines.filter((line) => line !== '').join('\n\n'),
+    html: html`<p style="white-space: pre-line">${message}</p>
+<ul>!${listed.map(({ text, url }) => html`<li><a href="${url}">${text}</a></li>`).join('')}</ul>
+<p>${rest}</p>
+<p>${actor}</p>`,
+  }
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ').trim()
+}

@@ -1,0 +1,129 @@
+/**
+ * Webhooks: HTTP calls to addresses of the base configuration (`transition_webhook`), signed with the secret that
+ * receiver and service share. Each call is logged with its answer.
+ */
+import { createHmac } from 'node:crypto'
+import type { BaseConfigService } from '../config/service.ts'
+import type { EventLog } from '../events/service.ts'
+import type { Db } from '../platform/db.ts'
+import { type OutgoingResponse, RefusedAddress, sendOutgoing } from '../platform/outgoing.ts'
+import { assertStorable } from '../platform/text.ts'
+
+export interface WebhookOptions {
+  db: Db
+  events: EventLog
+  baseConfig: Pick<BaseConfigService, 'get'>
+  /** Configuration `allowPrivateWebhooks`. */
+  allowPrivate: boolean
+  /** Makes an access token for a user; null: there is no such user. */
+  tokenFor: (userId: number) => Promise<string | null>
+}
+
+export interface WebhookCall {
+  readonly name: string
+  /** On whose behalf: asked for a token when the webhook is configured to carry one. */
+  readonly userId: number | null
+  /** The same for every attempt of one call, for receivers that want to recognise a repetition. */
+  readonly id: string
+  /** The body, without the token. */
+  readonly payload: { readonly info: Readonly<Record<string, unknown>>; readonly objects: readonly unknown[] }
+  readonly signal?: AbortSignal
+}
+
+/** `done`: accepted by the receiver; `failed`: may be tried again; `refused`: trying again cannot help. */
+export type WebhookOutcome = 'done' | 'failed' | 'refused'
+
+export type WebhookService = ReturnType<typeof createWebhookService>
+
+type Webhook = ReturnType<BaseConfigService['get']>['transition_webhook']['webhooks'][number]
+
+const defaultTimeout = 30_000
+const maxResponse = 1024 * 1024
+/** Characters of an answer that go into the log. */
+const maxLogged = 16_384
+
+export function createWebhookService({ db, events, baseConfig, allowPrivate, tokenFor }: WebhookOptions) {
+  async function log(webhook: object, answer: object, error?: string): Promise<void> {
+    const info = { webhook, ...answer, ...(error === undefined ? {} : { error }) }
+    await events.append(db, [{ type: error === undefined ? 'WEBHOOK' : 'WEBHOOK_ERROR', actor: null, info }])
+  }
+
+  async function send(webhook: Webhook, call: WebhookCall): Promise<OutgoingResponse> {
+    const wantsToken = webhook.send_authorization_header || webhook.include_access_token
+    const token = wantsToken && call.userId !== null ? await tokenFor(call.userId) : null
+    const { info, objects } = call.payload
+    const withToken = webhook.include_access_token && token !== null ? { ...info, api_user_access_token: token } : info
+    const body = JSON.stringify({ info: withToken, objects })
+    return sendOutgoing({
+      url: webhook.url,
+      method: webhook.method,
+      headers: {
+        'content-type': 'application/json',
+        'user-agent': 'svc-webhook',
+        'x-svc-webhook-id': call.id,
+        ...signatures(webhook.secret, body),
+        ...(webhook.send_authorization_header && token !== null ? { authorization: `Bearer ${token}` } : {}),
+      },
+      body,
+      timeout: webhook.timeout > 0 ? webhook.timeout * 1000 : defaultTimeout,
+      maxResponse,
+      allowPrivate,
+      ...(call.signal ? { signal: call.signal } : {}),
+    })
+  }
+
+  return {
+    /** Names of the configured webhooks. */
+    names: (): ReadonlySet<string> => new Set(baseConfig.get().transition_webhook.webhooks.map(({ name }) => name)),
+
+    /** Calls a webhook once and logs the outcome (`WEBHOOK`, `WEBHOOK_ERROR`). */
+    async call(call: WebhookCall): Promise<WebhookOutcome> {
+      const webhook = baseConfig.get().transition_webhook.webhooks.find(({ name }) => name === call.name)
+      if (!webhook) {
+        await log({ name: call.name }, {}, 'the base configuration has no such webhook')
+        return 'refused'
+      }
+      const shown = { name: webhook.name, url: webhook.url, method: webhook.method }
+      let response: OutgoingResponse
+      try {
+        response = await send(webhook, call)
+      } catch (error) {
+        await log(shown, {}, error instanceof Error ? error.message : String(error))
+        return error instanceof RefusedAddress ? 'refused' : 'failed'
+      }
+      const answer = loggedAnswer(response.body)
+      if (response.status >= 200 && response.status < 300) {
+        await log(shown, answer)
+        return 'done'
+      }
+      await log(shown, answer, `the receiver answered with status ${response.status}`)
+      return mayTryAgain(response.status) ? 'failed' : 'refused'
+    },
+  }
+}
+
+/** The receiver is in trouble or busy; any other status below 500 says that it does not want this call. */
+function mayTryAgain(status: number): boolean {
+  return status >= 500 || status === 408 || status === 425 || status === 429
+}
+
+/** Keyed hashes of the body; none without a secret. SHA-1 is for receivers that know nothing better. */
+function signatures(secret: string, body: string): Record<string, string> {
+  if (secret === '') return {}
+  const hmac = (algorithm: string): string => createHmac(algorithm, secret).update(body).digest('hex')
+  return { 'x-hub-signature': `sha1=${hmac('sha1')}`, 'x-hub-signature-256': `sha256=${hmac('sha256')}` }
+}
+
+/** `response` when the answer is JSON, else `response_no_json`; NUL cannot be stored. */
+function loggedAnswer(body: Buffer): { response?: unknown; response_no_json?: string } {
+  const text = body.toString('utf8').replaceAll('\0', '')
+  if (text === '') return {}
+  if (text.length > maxLogged) return { response_no_json: text.slice(0, maxLogged).toWellFormed() }
+  try {
+    const response: unknown = JSON.parse(text)
+    assertStorable(response, 'response')
+    return { response }
+  } catch {
+    return { response_no_json: text }
+  }
+}

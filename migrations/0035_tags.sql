@@ -38,21 +38,16 @@ create table tag (
   constraint tag_shortname_key unique (shortname) deferrable initially deferred
 );
 
--- Workflow transitions: global ones (no scope), of a pool, or of an object type. `settings` is
--- TransitionSettings of transitions/model.ts.
+-- Workflow transitions of the instance; pools and object types keep their own in their settings, with ids of the same
+-- sequence. `settings` is TransitionSettings of transitions/model.ts.
 create sequence transition_id_seq as int;
 create table transition (
   id int not null default nextval('transition_id_seq'),
   version int not null default 1,
-  pool_id bigint,
-  objecttype_id int,
   position int not null,
   settings jsonb not null,
-  constraint transition_pkey primary key (id),
-  constraint transition_scope_check check (pool_id is null or objecttype_id is null)
+  constraint transition_pkey primary key (id)
 );
-create index transition_pool_idx on transition (pool_id) where pool_id is not null;
-create index transition_objecttype_idx on transition (objecttype_id) where objecttype_id is not null;
 
 -- The key that signs confirmations of transitions: the same for all processes, never shown.
 create table transition_secret (

@@ -47,7 +47,8 @@ export function registerTransitionActions(options: ActionOptions): void {
   })
 }
 
-function webhookInfo({ transition, actor, event, objects }: EffectJob, externalUrl: string): Record<string, unknown> {
+function webhookInfo(job: EffectJob<'webhook'>, externalUrl: string): Record<string, unknown> {
+  const { transition, actor, event, objects } = job
   return {
     api_url: `${externalUrl.replace(/\/$/, '')}/api/v1`,
     transition: { _id: transition.id, type: transition.type, comment: transition.comment },
@@ -87,7 +88,7 @@ async function sendMails(options: ActionOptions, job: EffectJob<'email'>, jobId:
     for (const object of asked.get(reader.via) ?? []) entry.objects.add(object)
     readers.set(reader.userId, entry)
   }
-  const mails = []
+  const mails: Parameters<MailService['send']>[1][number][] = []
   for (const { reader, objects } of readers.values()) {
     const text = transitionMail(job, await shown(options, [...objects], reader.languages), reader.languages)
     mails.push({

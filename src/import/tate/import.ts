@@ -1,8 +1,9 @@
 import type { ServiceClient } from '../client.ts'
 import type { Progress } from '../progress.ts'
+import { artistIds, readArtists } from './artists.ts'
 import { linkInfluences } from './influences.ts'
 import { artistObject, artworkObject } from './mapping.ts'
-import { readRecords, SourceError, sourceFile, type TateArtist, type TateArtwork } from './records.ts'
+import { readRecords, SourceError, sourceFile, type TateArtwork } from './records.ts'
 import { createRun } from './run.ts'
 import { ensureDatamodel, ensurePool } from './setup.ts'
 import { addMovement, readVocabulary } from './vocabulary.ts'
@@ -55,18 +56,31 @@ export async function importTate(options: TateImportOptions): Promise<TateImport
 
   const movements = await run.terms('Movements', 'movement', vocabulary.movements)
   const subjects = await run.terms('Subjects', 'subject', vocabulary.subjects)
-  const artists = await run.all(
+  const artistRecordIds = await run.all(
     'Artists',
     artistRecords.length,
-    { objecttype: 'artist', listMask: 'artist_short', toObject: (record) => artistObject(record, { movements }) },
+    {
+      objecttype: 'artist',
+      listMask: 'artist_short',
+      key: (record) => record.sourceRecord,
+      keyColumn: 'source_record',
+      toObject: (record) => artistObject(record, { movements }),
+    },
     artistRecords,
   )
+  const artists = artistIds(artistRecords, artistRecordIds)
   if (!signal.aborted) await linkInfluences(client, vocabulary.influences, artists)
   const known = { artists, subjects, movements }
   await run.all<TateArtwork>(
     'Artworks',
     vocabulary.artworks,
-    { objecttype: 'artwork', listMask: 'artwork_short', toObject: (record) => artworkObject(record, known, poolId) },
+    {
+      objecttype: 'artwork',
+      listMask: 'artwork_short',
+      key: (record) => record.id,
+      keyColumn: 'tate_id',
+      toObject: (record) => artworkObject(record, known, poolId),
+    },
     firstOf(readRecords<TateArtwork>(files.artworks), vocabulary.artworks),
   )
   if (files.loans) await run.loans(files.loans)
@@ -82,14 +96,6 @@ async function sources(folder: string): Promise<{ artists: string; artworks: str
     throw new SourceError(`${folder} has no ${artists ? 'artworks' : 'artists'}.jsonl.gz: is it the Tate collection?`)
   }
   return { artists, artworks, loans: loans ?? null }
-}
-
-async function readArtists(file: string, wanted: ReadonlySet<number> | null): Promise<TateArtist[]> {
-  const artists: TateArtist[] = []
-  for await (const record of readRecords<TateArtist>(file)) {
-    if (!wanted || wanted.has(record.id)) artists.push(record)
-  }
-  return artists
 }
 
 async function* firstOf<T>(records: AsyncIterable<T>, limit: number): AsyncIterable<T> {

@@ -1,4 +1,5 @@
-import type { LoanRecord, TateArtist, TateArtwork, TateLifeEvent } from './records.ts'
+import type { NumberedArtist } from './artists.ts'
+import type { LoanRecord, TateArtwork, TateLifeEvent } from './records.ts'
 
 /** System object ids of what has been created already, by Tate id. */
 export interface KnownIds {
@@ -47,9 +48,10 @@ export function artworkObject(record: TateArtwork, known: KnownIds, poolId: numb
   return { _objecttype: 'artwork', _mask: 'artwork', artwork }
 }
 
-export function artistObject(record: TateArtist, known: Pick<KnownIds, 'movements'>): WireObject {
+export function artistObject(record: NumberedArtist, known: Pick<KnownIds, 'movements'>): WireObject {
   const artist = {
     tate_id: record.id,
+    source_record: record.sourceRecord,
     name: oneLine(record.mda) ?? String(record.id),
     display_name: oneLine(record.fc),
     life_dates: oneLine(record.date),

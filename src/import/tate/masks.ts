@@ -125,6 +125,7 @@ const artistFields: Field[] = [
   nested('artist__influence_on', [link('artist')], { fulltext: false }),
   field('url', identifier),
   field('tate_id', identifier),
+  field('source_record', identifier),
 ]
 
 const term: Field[] = [field('name', { standard: 1, table: true }), field('tate_id', identifier)]
@@ -198,8 +199,14 @@ export const tateMasks: readonly MaskEntry[] = [
     forPublic,
   ),
   mask('artist', '', everything, artistFields),
-  mask('artist', 'short', short, only(artistFields, ['name', 'life_dates', 'tate_id'])),
-  mask('artist', 'public', open, without(artistFields, ['gender', 'tate_id']).map(readOnly), forPublic),
+  mask('artist', 'short', short, only(artistFields, ['name', 'life_dates', 'tate_id', 'source_record'])),
+  mask(
+    'artist',
+    'public',
+    open,
+    without(artistFields, ['gender', 'tate_id', 'source_record']).map(readOnly),
+    forPublic,
+  ),
   mask('subject', '', everything, term),
   mask('movement', '', everything, term),
   mask('loan', '', everything, loanFields),

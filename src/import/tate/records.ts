@@ -17,6 +17,7 @@ export interface TateArtist {
   birth?: TateLifeEvent
   death?: TateLifeEvent
   activePlaces?: { name: string }[]
+  startLetter?: string
   movements: TateMovement[]
 }
 

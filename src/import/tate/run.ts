@@ -9,7 +9,7 @@ import { inLevels, type Term } from './vocabulary.ts'
 type Ids = Map<string | number, number>
 
 /** How one object type is listed and created. */
-type TypeOptions<T> = Pick<CreateOptions<T>, 'objecttype' | 'listMask' | 'toObject'>
+type TypeOptions<T> = Pick<CreateOptions<T>, 'objecttype' | 'listMask' | 'toObject' | 'key' | 'keyColumn'>
 
 export interface RunOptions {
   client: ServiceClient
@@ -32,7 +32,7 @@ export function createRun(options: RunOptions) {
   async function step<T>(
     label: string,
     total: number,
-    type: Pick<CreateOptions<T>, 'objecttype' | 'listMask' | 'toObject' | 'key' | 'keyColumn'>,
+    type: TypeOptions<T>,
     parts: readonly (AsyncIterable<T> | Iterable<T>)[],
   ): Promise<Ids> {
     const target = await createMissing<T>({ ...options, ...type })
@@ -45,18 +45,10 @@ export function createRun(options: RunOptions) {
     return target.ids
   }
 
-  const byTateId = { key: (record: { id: number }) => record.id, keyColumn: 'tate_id' }
-
   return {
-    /** Objects of one type; the answer has the system object ids of all of them by Tate id. */
-    async all<T extends { id: number }>(
-      label: string,
-      total: number,
-      type: TypeOptions<T>,
-      records: AsyncIterable<T> | Iterable<T>,
-    ): Promise<Map<number, number>> {
-      return (await step(label, total, { ...type, ...byTateId }, [records])) as Map<number, number>
-    },
+    /** Objects of one type; the answer has the system object ids of all of them by key. */
+    all: <T>(label: string, total: number, type: TypeOptions<T>, records: AsyncIterable<T> | Iterable<T>) =>
+      step(label, total, type, [records]),
 
     /** Terms of a hierarchy, level by level, so that parents exist before their children. */
     async terms(label: string, objecttype: 'subject' | 'movement', terms: ReadonlyMap<number, Term>) {
@@ -66,7 +58,7 @@ export function createRun(options: RunOptions) {
           term,
           [...term.parents].flatMap((id) => known.get(id) ?? []),
         )
-      const type = { objecttype, listMask: objecttype, toObject, ...byTateId }
+      const type = { objecttype, listMask: objecttype, toObject, key: (term: Term) => term.id, keyColumn: 'tate_id' }
       return (await step(label, terms.size, type, inLevels(terms))) as Map<number, number>
     },
 

@@ -141,8 +141,10 @@ export const tateTables: readonly TableEntry[] = [
       nested('artist__influence_on', ['Einfluss auf', 'Influence on']),
       column('url', 'string', ['Webseite', 'Web page']),
       column('tate_id', 'number', ['Tate-Nummer', 'Tate id'], required),
+      // Four artists have two records with the same Tate id.
+      column('source_record', 'string', ['Quelldatensatz', 'Source record'], required),
     ],
-    { unique: ['tate_id'], flags: { has_tags: true, in_main_search: true } },
+    { unique: ['source_record'], flags: { has_tags: true, in_main_search: true } },
   ),
   table('artist__place', [column('place', oneline, ['Ort', 'Place'])], { owner: 'artist' }),
   table('artist__movement', [link('movement', 'movement', ['Kunstrichtung', 'Movement'])], { owner: 'artist' }),

@@ -22,14 +22,18 @@ import { createBus } from './platform/bus.ts'
 import type { Config } from './platform/config.ts'
 import type { Db } from './platform/db.ts'
 import { createHttp, type HttpApp } from './platform/http.ts'
+import { version } from './platform/version.ts'
 import { registerPoolRoutes } from './pools/routes.ts'
 import { createPoolService } from './pools/service.ts'
 import { createRightsService } from './rights/service.ts'
+import { collectOpenApi } from './system/openapi.ts'
+import { registerSystemRoutes } from './system/routes.ts'
+import { createSystemService } from './system/service.ts'
 import { registerTagRoutes } from './tags/routes.ts'
 import { createTagService, effectiveTags, type TagUse } from './tags/service.ts'
 import { registerTransitionRoutes } from './transitions/routes.ts'
 import { createTransitionService, type TransitionLayer } from './transitions/service.ts'
-import { objecttypeParts, poolParts } from './wiring.ts'
+import { latestEventId, objecttypeParts, ownerRemoval, poolParts, principalRights } from './wiring.ts'
 
 export interface App {
   readonly http: HttpApp
@@ -56,8 +60,19 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
   })
   const baseConfig = await createBaseConfigService({ db, bus, events, log })
   const languages = () => baseConfig.get().languages.database.map(({ value }) => value)
-  const auth = createAuth({ config, db, bus, events, baseConfig })
   const principals = createPrincipals({ bus, db })
+  const auth = createAuth({
+    config,
+    db,
+    bus,
+    events,
+    baseConfig,
+    principals,
+    rights: principalRights(() => rights),
+    removal: ownerRemoval(),
+    latestEventId: () => latestEventId(db),
+    instance: () => ({ name: baseConfig.get().name.title, external_url: config.externalUrl }),
+  })
   const search = { wake: () => {}, awaitIndexed: async () => true, reindex: async () => {} }
   const rights = createRightsService({
     bus,
@@ -164,6 +179,17 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
     trustedProxies: config.trustedProxies,
     readOnly: () => config.readOnly,
     authenticate: auth.authenticate,
+  })
+  await collectOpenApi(http, { version, externalUrl: config.externalUrl })
+  registerSystemRoutes(http, {
+    system: createSystemService({
+      config,
+      db,
+      version,
+      instanceName: () => baseConfig.get().name.title,
+      openApiForEverybody: () => baseConfig.get().openapi_spec_endpoint.active,
+      objecttypeName: (id) => datamodel.current().tablesById.get(id)?.name,
+    }),
   })
   registerEventRoutes(http, eventService)
   registerBaseConfigRoutes(http, { baseConfig })

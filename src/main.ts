@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { stringify } from 'yaml'
 import type { Config } from './platform/config.ts'
 import { describeConfig, loadConfig } from './platform/config-load.ts'
+import { version } from './platform/version.ts'
 import { startServer } from './server.ts'
 
 const help = `Usage: strongroom <command> [options]
@@ -21,10 +20,6 @@ Options
 
 Settings and their environment names: docs/configuration.md
 `
-
-const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '..', 'package.json'), 'utf8')) as {
-  version: string
-}
 
 /** Reads the command line, runs the command, answers the exit code. Failures are one line; their stack is for DEBUG. */
 async function main(): Promise<number> {
@@ -68,6 +63,9 @@ async function start(config: Config): Promise<number> {
   console.log(`strongroom ${version}, data in ${config.dataDir}`)
   const signal = nextSignal()
   const service = await startServer(config, (step) => console.log(`  ${step}`))
+  if (service.app.newRootPassword !== null) {
+    console.log(`  created the user root with the password ${service.app.newRootPassword} (shown only this once)`)
+  }
   console.log(`  ready at ${service.url} after ${((Date.now() - begun) / 1000).toFixed(1)} s`)
   console.log(`  stopping on ${await signal}`)
   nextSignal().then(() => process.exit(1))

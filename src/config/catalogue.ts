@@ -86,6 +86,11 @@ export const sections = {
     description: localized(),
   }),
 
+  openapi_spec_endpoint: section('general', 'system.config', {
+    /** Whether the description of the interface is readable without a user. */
+    active: bool(true),
+  }),
+
   languages: section('languages', 'public', {
     /** Languages of multi-language fields, best first; the first is the one that sorts and titles fall back to. */
     database: table(

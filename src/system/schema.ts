@@ -1,0 +1,61 @@
+import { type Static, Type } from 'typebox'
+
+const open = { additionalProperties: true } as const
+
+/** What anybody may know of the instance before signing in. */
+export const Settings = Type.Object(
+  {
+    name: Type.String({ description: 'Name of the instance, as the base configuration has it.' }),
+    instance: Type.String({ description: 'The part after @ in global object ids.' }),
+    version: Type.String(),
+    version_full: Type.String(),
+    external_url: Type.String(),
+    startup_time: Type.String({ format: 'date-time' }),
+    num_cpu: Type.Integer(),
+    index_names: Type.Record(Type.String(), Type.String()),
+    capabilities: Type.Object(
+      {
+        auth: Type.Boolean(),
+        read_only: Type.Boolean({ description: 'The instance is in read-only mode.' }),
+        geo_support: Type.Boolean(),
+        kubernetes: Type.Boolean(),
+        two_factor: Type.Boolean(),
+        ci_hub: Type.Boolean(),
+        linkrui: Type.Boolean(),
+        mobile_app: Type.Boolean(),
+      },
+      open,
+    ),
+  },
+  open,
+)
+export type Settings = Static<typeof Settings>
+
+const TypeStats = Type.Object(
+  {
+    type_name: Type.String(),
+    total_count: Type.Integer(),
+    indexed_count: Type.Integer(),
+    not_indexed_count: Type.Integer({ description: 'Waiting in the index queue.' }),
+    error_count: Type.Integer({ description: 'Could not be indexed.' }),
+  },
+  open,
+)
+export type TypeStats = Static<typeof TypeStats>
+
+export const SystemStats = Type.Object(
+  {
+    objecttypes: Type.Array(TypeStats),
+    basetypes: Type.Array(TypeStats),
+    indices_objects: Type.Record(Type.String(), Type.Record(Type.String(), Type.Integer()), {
+      description: 'Indexed objects by index and object type.',
+    }),
+    indices_stats: Type.Array(Type.Object({ name: Type.String(), index: Type.String(), size: Type.String() }, open)),
+    total_not_indexed: Type.Integer(),
+    pending_files: Type.Integer(),
+    queued_files: Type.Integer(),
+    file_stats: Type.Array(Type.Object({ status: Type.String(), count: Type.Integer() }, open)),
+  },
+  open,
+)
+export type SystemStats = Static<typeof SystemStats>

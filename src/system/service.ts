@@ -1,0 +1,95 @@
+import { availableParallelism } from 'node:os'
+import type { Actor } from '../platform/actor.ts'
+import type { Config } from '../platform/config.ts'
+import type { Db } from '../platform/db.ts'
+import { AppError } from '../platform/errors.ts'
+import { requireSystemRight } from '../platform/system-right.ts'
+import type { Settings, SystemStats, TypeStats } from './schema.ts'
+import * as store from './store.ts'
+
+/** Name under which the statistics list the index; there is one, in the database itself. */
+const indexName = 'objects'
+
+export type SystemService = ReturnType<typeof createSystemService>
+
+export interface SystemDeps {
+  config: Config
+  db: Db
+  version: string
+  /** Name of the instance in the base configuration; empty when none is set. */
+  instanceName: () => string
+  /** Whether callers without a user may read the description of the interface. */
+  openApiForEverybody: () => boolean
+  /** Name of an object type of the committed datamodel. */
+  objecttypeName: (id: number) => string | undefined
+}
+
+export function createSystemService(deps: SystemDeps) {
+  const { config, db, version } = deps
+  const started = new Date()
+  return {
+    settings(): Settings {
+      return {
+        name: deps.instanceName() || config.databaseName,
+        instance: config.databaseName,
+        version,
+        version_full: `strongroom ${version} (Node ${process.versions.node})`,
+        external_url: config.externalUrl,
+        startup_time: started.toISOString(),
+        num_cpu: availableParallelism(),
+        index_names: { objects: indexName },
+        capabilities: {
+          auth: true,
+          read_only: config.readOnly,
+          geo_support: false,
+          kubernetes: false,
+          two_factor: false,
+          ci_hub: false,
+          linkrui: false,
+          mobile_app: false,
+        },
+      }
+    },
+
+    /** @throws {AppError} `SystemRightRequired` without `system.root`. */
+    async status(actor: Actor): Promise<SystemStats> {
+      requireSystemRight(actor, 'system.root')
+      const [counts, baseTypes, bytes] = await Promise.all([
+        store.countObjects(db),
+        store.countBaseTypes(db),
+        store.indexSize(db),
+      ])
+      const objecttypes = counts.map(({ objecttype, total, waiting }) =>
+        typeStats(deps.objecttypeName(objecttype) ?? `${objecttype}`, total, waiting),
+      )
+      return {
+        objecttypes,
+        // Base types are searched in their own tables: what is stored is found.
+        basetypes: Object.entries(baseTypes).map(([name, count]) => typeStats(name, count, 0)),
+        indices_objects: {
+          [indexName]: Object.fromEntries(objecttypes.map((type) => [type.type_name, type.indexed_count])),
+        },
+        indices_stats: [{ name: indexName, index: indexName, size: `${bytes}` }],
+        total_not_indexed: counts.reduce((sum, { waiting }) => sum + waiting, 0),
+        pending_files: 0,
+        queued_files: 0,
+        file_stats: [],
+      }
+    },
+
+    /** @throws {AppError} `InsufficientRights` for callers without a user, when the page is not for everybody. */
+    requireOpenApiAccess(actor: Actor | null): void {
+      if (!actor && !deps.openApiForEverybody()) throw new AppError('InsufficientRights')
+    },
+  }
+}
+
+function typeStats(name: string, total: number, waiting: number): TypeStats {
+  return {
+    type_name: name,
+    total_count: total,
+    indexed_count: total - waiting,
+    not_indexed_count: waiting,
+    error_count: 0,
+  }
+}

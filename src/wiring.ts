@@ -1,7 +1,11 @@
 /** Adapters between capabilities that cannot import each other: what an earlier one asks of later ones. */
+import { deletedUserId } from './auth/model.ts'
+import type { RemovalHooks, RightsHooks } from './auth/service.ts'
 import type { ObjecttypeParts, ObjecttypeStats } from './datamodel/service.ts'
-import { countInPools, requeuePools } from './objects/uses.ts'
+import { countInPools, replaceOwner, requeuePools } from './objects/uses.ts'
+import type { Queryable } from './platform/db.ts'
 import type { PoolOptions, PoolTagLayer } from './pools/service.ts'
+import { parseSystemRights, type RightsService, type StoredGrant } from './rights/service.ts'
 import { effectiveTags, renderTag, type TagService } from './tags/service.ts'
 import type { Transition, TransitionService } from './transitions/service.ts'
 
@@ -73,4 +77,34 @@ function renderTagLayers(tags: TagService, layers: readonly PoolTagLayer[]) {
     own: own.flatMap((tag) => render(tag.id, tag.enabled, tag.isDefault)),
     compiled: compiled.flatMap((tag) => render(tag.id, tag.enabled, tag.isDefault)),
   }
+}
+
+/** What users and groups ask of rights: grants on them and their system rights. */
+export function principalRights(rights: () => RightsService): RightsHooks {
+  return {
+    parseSystemRights,
+    validateAcls: (tx, actor, context, changes) =>
+      rights().validateAcls(
+        tx,
+        actor,
+        context,
+        changes.map((change) => ({ ...change, previous: change.previous as readonly StoredGrant[] | null })),
+      ),
+    renderAcls: (from, lists, languages) =>
+      rights().renderAcls(from, lists as readonly (readonly StoredGrant[])[], languages),
+  }
+}
+
+/** What a user or group that goes leaves behind: its objects. Those of a group go to the same system user. */
+export function ownerRemoval(): RemovalHooks {
+  return {
+    replaceUser: (tx, from, to) => replaceOwner(tx, 'user', from, to),
+    replaceGroup: (tx, from) => replaceOwner(tx, 'group', from, deletedUserId),
+  }
+}
+
+/** The last event that has been written. */
+export async function latestEventId(db: Queryable): Promise<number> {
+  const { rows } = await db.query<{ id: number }>('select coalesce(max(id), 0) as id from event', [], 'event_latest')
+  return rows[0]?.id ?? 0
 }

@@ -1,7 +1,21 @@
 import type { HttpApp } from '../platform/http.ts'
+import { registerGroupRoutes } from './groups/routes.ts'
 import { registerOAuthRoutes } from './oauth/routes.ts'
 import type { Auth } from './service.ts'
+import { SessionInfo } from './sessions/info.ts'
+import { registerUserRoutes } from './users/routes.ts'
 
 export async function registerAuthRoutes(app: HttpApp, { auth }: { auth: Auth }): Promise<void> {
   await registerOAuthRoutes(app, auth)
+  registerUserRoutes(app, auth)
+  registerGroupRoutes(app, auth)
+
+  app.get(
+    '/api/v1/user/session',
+    {
+      schema: { tags: ['user'], summary: 'The session of the token', response: { 200: SessionInfo } },
+      config: { access: 'session', writes: false },
+    },
+    async (request) => auth.session(request),
+  )
 }

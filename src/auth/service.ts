@@ -12,20 +12,34 @@ import type { Config } from '../platform/config.ts'
 import type { Db } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import { tokenOf } from './carriers.ts'
+import { createGroupService } from './groups/service.ts'
 import { createOAuthClients } from './oauth/clients.ts'
 import { createOAuth } from './oauth/service.ts'
 import { createPasswords } from './passwords.ts'
+import type { Principals } from './principals.ts'
+import type { RemovalHooks, RightsHooks } from './records.ts'
 import { ensureRoot } from './root.ts'
+import { createSessionInfo } from './sessions/info.ts'
 import { createSessions } from './sessions/service.ts'
 import { createSignIn } from './sign-in.ts'
 import { createThrottle } from './throttle.ts'
+import { createUserService } from './users/service.ts'
+
+export type { RemovalHooks, RightsHooks } from './records.ts'
 
 export interface AuthDependencies {
-  config: Pick<Config, 'rootPassword' | 'identifierAliases' | 'oauthClients'>
+  config: Pick<Config, 'rootPassword' | 'identifierAliases' | 'oauthClients' | 'versionConvention'>
   db: Db
   bus: Bus
   events: EventLog
   baseConfig: BaseConfigService
+  principals: Principals
+  rights: RightsHooks
+  removal: RemovalHooks
+  /** The last event that a poll would give. */
+  latestEventId: () => Promise<number>
+  /** What clients want to know of the instance: names, address, version. */
+  instance: () => object
   clock?: () => Date
 }
 
@@ -37,19 +51,34 @@ const routesBeforePasswordChange: ReadonlySet<string> = new Set([
   '/api/v1/user/change_password',
 ])
 
-export function createAuth({ config, db, bus, events, baseConfig, clock }: AuthDependencies) {
-  const time = clock ? { clock } : {}
+export function createAuth(dependencies: AuthDependencies) {
+  const { config, db, bus, events, baseConfig, clock = () => new Date() } = dependencies
   const passwords = createPasswords()
   const throttle = createThrottle({ limits: () => baseConfig.get().password.blockclient })
-  const sessions = createSessions({ db, bus, events, baseConfig, ...time })
-  const signIn = createSignIn({ db, events, passwords, throttle, sessions, ...time })
+  const sessions = createSessions({ db, bus, events, baseConfig, clock })
+  const signIn = createSignIn({ db, events, passwords, throttle, sessions, clock })
   const aliases = config.identifierAliases
   const clients = createOAuthClients({ configured: config.oauthClients, baseConfig, aliases })
   const oauth = createOAuth({ clients, sessions, signIn })
+  const { principals, rights, removal, latestEventId, instance } = dependencies
+  const { versionConvention } = config
+  const records = { db, events, sessions, principals, rights, removal, versionConvention }
+  const users = createUserService({ ...records, baseConfig, passwords, throttle, clock })
+  const groups = createGroupService(records)
+  const sessionInfo = createSessionInfo({ db, baseConfig, users, latestEventId, instance })
 
   return {
-    sessions,
     oauth,
+    users,
+    groups,
+
+    /** The session of the request's token. @throws {AppError} `InvalidToken`, also without a token (AUTH-010). */
+    async session(request: FastifyRequest) {
+      const token = tokenOf(request, aliases)
+      if (token === null) throw new AppError('InvalidToken')
+      const session = await sessions.resolve(token)
+      return sessionInfo(sessions.actorOf(session, request.ip), session, token)
+    },
 
     /**
      * The caller of a request; `null` when it carries no token.

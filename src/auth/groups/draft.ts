@@ -1,0 +1,89 @@
+import { AppError, badRequest } from '../../platform/errors.ts'
+import type { StoredGroup } from '../model.ts'
+import { parseNetwork } from '../networks.ts'
+import { type GroupInput, groupProfileFields } from '../schema.ts'
+import type { GroupRow } from './store.ts'
+
+/** Columns of a group that come from the record itself. */
+export type GroupDraft = Omit<GroupRow, 'id' | 'version' | 'acl' | 'owner_user' | 'owner_group' | 'system_rights'>
+
+/** Applies the input to the stored group, or to nothing. @throws {AppError} naming what is wrong */
+export function draftGroup(input: GroupInput, stored: StoredGroup | null, path: string): GroupDraft {
+  const { group } = input
+  const type = typeOf(group.type, stored, `${path}.group.type`)
+  const name = textOf(group.name, stored?.name ?? null)
+  const reference = textOf(group.reference, stored?.reference ?? null)
+  assertReference(reference, stored, `${path}.group.reference`)
+  if (stored?.type === 'system' && name !== stored.name) {
+    throw new AppError('ColumnCanNotBeUpdated', { column: 'group.name' })
+  }
+  const exclude = input._ip_subnet_filter_exclude
+  const twoFactor = input._two_fa_required
+  return {
+    type,
+    name,
+    reference,
+    displayname: displaynameOf(group.displayname, stored),
+    profile: profileOf(group, stored),
+    pseudonymization:
+      input._pseudonymization === undefined ? { ...stored?.pseudonymization } : { ...input._pseudonymization },
+    auth_method_group_maps:
+      input._auth_method_group_maps === undefined
+        ? { ...stored?.authMethodGroupMaps }
+        : { ...input._auth_method_group_maps },
+    ip_subnet_filter: networksOf(input._ip_subnet_filter, stored, `${path}._ip_subnet_filter`),
+    ip_subnet_filter_exclude: exclude === undefined ? (stored?.ipSubnetFilterExclude ?? false) : (exclude ?? false),
+    two_fa_required: twoFactor === undefined ? (stored?.twoFactorRequired ?? false) : (twoFactor ?? false),
+  }
+}
+
+function typeOf(given: string | null | undefined, stored: StoredGroup | null, path: string): string {
+  if (given === undefined || given === null || given === stored?.type) return stored?.type ?? 'native'
+  if (stored) throw new AppError('GroupTypeChangeNotAllowed', { path, type: given, stored: stored.type })
+  if (given !== 'native') throw new AppError('GroupTypeNotAllowed', { path, type: given, allowed: ['native'] })
+  return given
+}
+
+function textOf(given: string | null | undefined, stored: string | null): string | null {
+  if (given === undefined) return stored
+  return given === null || given.trim() === '' ? null : given.trim()
+}
+
+function assertReference(reference: string | null, stored: StoredGroup | null, path: string): void {
+  if (reference === (stored?.reference ?? null)) return
+  if (stored?.type === 'system') throw new AppError('ColumnCanNotBeUpdated', { column: 'group.reference' })
+  if (reference !== null && /^(system:|:)/.test(reference)) {
+    throw badRequest(`${path} begins like the references of the service itself`, { path, reference })
+  }
+}
+
+function displaynameOf(given: Record<string, string | null> | null | undefined, stored: StoredGroup | null) {
+  if (given === undefined) return { ...stored?.displayname }
+  const named = Object.entries(given ?? {}).filter((entry): entry is [string, string] => Boolean(entry[1]?.trim()))
+  return Object.fromEntries(named)
+}
+
+function profileOf(group: GroupInput['group'], stored: StoredGroup | null): Record<string, unknown> {
+  const profile: Record<string, unknown> = { ...stored?.profile }
+  for (const name of Object.keys(groupProfileFields) as (keyof typeof groupProfileFields)[]) {
+    const given = group[name]
+    if (given === undefined) continue
+    if (given === null || given === '') delete profile[name]
+    else profile[name] = given
+  }
+  return profile
+}
+
+function networksOf(given: string[] | null | undefined, stored: StoredGroup | null, path: string): readonly string[] {
+  if (given === undefined) return stored?.ipSubnetFilter ?? []
+  const networks = (given ?? []).map((cidr) => cidr.trim())
+  networks.forEach((cidr, index) => {
+    if (!parseNetwork(cidr)) {
+      throw badRequest(`${path}[${index}] must be a network such as 192.168.0.0/16`, {
+        path: `${path}[${index}]`,
+        value: cidr,
+      })
+    }
+  })
+  return [...new Set(networks)]
+}

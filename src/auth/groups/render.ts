@@ -1,0 +1,43 @@
+import type { StoredGroup } from '../model.ts'
+import { groupName, type PrincipalNames, renderWho } from '../principals.ts'
+import type { GroupOutput } from '../schema.ts'
+
+export interface GroupRenderContext {
+  /** Whether the caller may manage groups: only then grants and settings are shown. */
+  manages: boolean
+  names: PrincipalNames
+  /** As clients see it. */
+  acl: readonly unknown[]
+  languages: readonly string[]
+}
+
+export function renderGroup(group: StoredGroup, { manages, names, acl, languages }: GroupRenderContext): GroupOutput {
+  const { comment, ...profile } = group.profile
+  const fields = {
+    _id: group.id,
+    _version: group.version,
+    type: group.type,
+    ...present({ name: group.name, reference: group.reference }),
+    displayname: group.displayname,
+    _generated_displayname: groupName({ ...group, displayname: { ...group.displayname } }, languages).displayname,
+    ...profile,
+    ...(manages ? present({ comment }) : {}),
+  }
+  const times = { _created_at: group.createdAt.toISOString(), _updated_at: group.updatedAt.toISOString() }
+  if (!manages) return { _basetype: 'group', group: fields, ...times }
+  const settings = {
+    _system_rights: group.systemRights,
+    _acl: acl,
+    _pseudonymization: group.pseudonymization,
+    _auth_method_group_maps: group.authMethodGroupMaps,
+    _ip_subnet_filter: group.ipSubnetFilter,
+    _ip_subnet_filter_exclude: group.ipSubnetFilterExclude,
+    _two_fa_required: group.twoFactorRequired,
+    ...present({ _owner: renderWho(group.owner, names) }),
+  }
+  return { _basetype: 'group', group: fields, ...settings, ...times }
+}
+
+function present(members: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null && value !== undefined))
+}

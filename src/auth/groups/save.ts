@@ -1,0 +1,172 @@
+import type { Actor } from '../../platform/actor.ts'
+import type { Tx } from '../../platform/db.ts'
+import { AppError } from '../../platform/errors.ts'
+import { systemRight } from '../../platform/system-right.ts'
+import { assertStorable } from '../../platform/text.ts'
+import type { StoredGroup, SystemRights } from '../model.ts'
+import { notFound, ownerReference, type Reference, resolveReferences } from '../principals.ts'
+import { assertDistinct, assertVersion, duplicateValue, identityOf } from '../records.ts'
+import type { GroupInput } from '../schema.ts'
+import { covers } from '../system-rights.ts'
+import { draftGroup } from './draft.ts'
+import type { GroupDependencies } from './service.ts'
+import * as store from './store.ts'
+
+interface Item {
+  readonly input: GroupInput
+  readonly path: string
+  readonly reference: Reference | null
+  stored: StoredGroup | null
+}
+
+/**
+ * Creates and updates groups, all or none: stored groups → drafts → look-ups → rights → write → events. Statements do
+ * not grow with the number of groups. Returns the ids in the order of the request.
+ */
+export async function saveGroups(
+  deps: GroupDependencies,
+  actor: Actor,
+  inputs: readonly GroupInput[],
+): Promise<number[]> {
+  const manager = systemRight(actor, 'system.group')
+  if (!manager) throw new AppError('SystemRightRequired', { right: 'system.group' })
+  assertStorable(inputs, 'body')
+  const items = inputs.map((input, index): Item => {
+    const path = `[${index}]`
+    return { input, path, stored: null, reference: identityOf('group', input.group, `${path}.group`) }
+  })
+  try {
+    return await deps.db.transaction((tx) => write(deps, actor, items, tx))
+  } catch (error) {
+    throw translateDuplicate(error)
+  }
+}
+
+async function write(deps: GroupDependencies, actor: Actor, items: readonly Item[], tx: Tx): Promise<number[]> {
+  await loadStored(deps, items, tx)
+  const drafts = items.map((item) => draftGroup(item.input, item.stored, item.path))
+  const rights = items.map((item) => systemRightsOf(deps, item))
+  for (const [index, item] of items.entries()) assertMayChange(actor, item, rights[index] ?? {})
+  const owners = new Map(
+    items
+      .filter((item) => item.input._owner)
+      .map((item) => [item, ownerReference(item.input._owner ?? {}, `${item.path}._owner`)]),
+  )
+  const found = await resolveReferences(tx, [...owners.values()])
+  const acls = await deps.rights.validateAcls(
+    tx,
+    actor,
+    'group',
+    items.map((item) => ({
+      wire: item.input._acl ?? [],
+      previous: item.stored?.acl ?? null,
+      place: `${item.path}._acl`,
+    })),
+  )
+  const fresh = (await store.newGroupIds(tx, items.filter((item) => !item.stored).length)).values()
+  const rows = drafts.map((draft, index): store.GroupRow => {
+    const item = items[index] as Item
+    const owner = ownerOf(item, owners.get(item), found, actor)
+    return {
+      ...draft,
+      id: item.stored?.id ?? (fresh.next().value as number),
+      version: (item.stored?.version ?? 0) + 1,
+      system_rights: rights[index] ?? {},
+      acl: item.input._acl === undefined ? (item.stored?.acl ?? []) : (acls[index] ?? []),
+      owner_user: owner.userId,
+      owner_group: owner.groupId,
+    }
+  })
+  await store.insertGroups(
+    tx,
+    rows.filter((_, index) => !items[index]?.stored),
+  )
+  await store.updateGroups(
+    tx,
+    rows.filter((_, index) => items[index]?.stored),
+  )
+  await tell(deps, actor, items, rows, tx)
+  return rows.map((row) => row.id)
+}
+
+async function loadStored(deps: GroupDependencies, items: readonly Item[], tx: Tx): Promise<void> {
+  const named = items.map((item) => item.reference).filter((reference) => reference !== null)
+  const groups = await store.lockGroups(
+    tx,
+    named.map((reference) => reference.by).filter((by) => typeof by === 'number'),
+    named.map((reference) => reference.by).filter((by) => typeof by === 'string'),
+  )
+  for (const item of items) {
+    const { reference } = item
+    if (reference === null) continue
+    item.stored = groups.find((group) => group.id === reference.by || group.reference === reference.by) ?? null
+    if (!item.stored) throw notFound(reference)
+    assertVersion(item.input.group, item.stored.version, deps.versionConvention, `${item.path}.group._version`)
+  }
+  assertDistinct(
+    items.map((item) => item.stored?.id ?? null),
+    'group',
+  )
+}
+
+function systemRightsOf(deps: GroupDependencies, { input, stored, path }: Item): SystemRights {
+  if (input._system_rights === undefined) return stored?.systemRights ?? {}
+  return deps.rights.parseSystemRights(input._system_rights ?? {}, `${path}._system_rights`)
+}
+
+/**
+ * Holders of `system.group` change groups, but never beyond their own rights: they neither give rights that they do
+ * not have, nor touch groups that have such.
+ */
+function assertMayChange(actor: Actor, { input, stored }: Item, rights: SystemRights): void {
+  const manager = systemRight(actor, 'system.group')
+  if (actor.isRoot || !manager) return
+  const missing = (parameter: string, column?: string) =>
+    new AppError('SystemRightRequired', { right: `system.group[${parameter}]`, ...(column ? { column } : {}) })
+  if (!stored && manager.create === false) throw missing('create')
+  const acl = stored ? 'edit_acl' : 'create_acl'
+  if (input._acl !== undefined && manager[acl] === false) throw missing(acl, '_acl')
+  const systemRights = stored ? 'edit_system_rights' : 'create_system_rights'
+  if (input._system_rights !== undefined && manager[systemRights] === false)
+    throw missing(systemRights, '_system_rights')
+  if (stored && input._owner) throw new AppError('ColumnNeedsSystemRoot', { column: '_owner' })
+  for (const given of [rights, stored?.systemRights ?? {}]) {
+    if (!covers(actor.systemRights, given)) throw new AppError('ColumnNeedsSystemRoot', { column: '_system_rights' })
+  }
+}
+
+function ownerOf(item: Item, named: Reference | undefined, found: ReadonlyMap<Reference, number>, actor: Actor) {
+  if (!named) return item.stored?.owner ?? { userId: actor.userId, groupId: null }
+  const id = found.get(named) ?? null
+  return named.kind === 'user' ? { userId: id, groupId: null } : { userId: null, groupId: id }
+}
+
+/** Events, and the caches of all processes: whose rights changed is not worth finding out. */
+async function tell(
+  deps: GroupDependencies,
+  actor: Actor,
+  items: readonly Item[],
+  rows: readonly store.GroupRow[],
+  tx: Tx,
+) {
+  await deps.events.append(
+    tx,
+    rows.map((row, index) => ({
+      type: items[index]?.stored ? ('GROUP_UPDATE' as const) : ('GROUP_INSERT' as const),
+      actor,
+      basetype: 'group',
+      objectId: row.id,
+      objectVersion: row.version,
+      info: { name: row.name, displayname: row.displayname, reference: row.reference },
+    })),
+  )
+  if (items.some((item) => item.stored)) await deps.sessions.allChanged(tx)
+  await deps.principals.changed(tx)
+}
+
+function translateDuplicate(error: unknown): unknown {
+  const duplicate = duplicateValue(error)
+  if (!duplicate) return error
+  const column = duplicate.constraint === 'group_name_key' ? 'group.name' : 'group.reference'
+  return new AppError('DatabaseUniqueKeyViolation', { column, value: duplicate.value }, { cause: error })
+}

@@ -1,0 +1,118 @@
+/** Groups as records: reading, saving, deleting. */
+import type { EventLog } from '../../events/service.ts'
+import type { Actor } from '../../platform/actor.ts'
+import type { Db, Queryable } from '../../platform/db.ts'
+import { AppError, badRequest } from '../../platform/errors.ts'
+import { hasSystemRight, requireSystemRight } from '../../platform/system-right.ts'
+import { fallbackGroupId, type StoredGroup } from '../model.ts'
+import type { Principals } from '../principals.ts'
+import { principalsOf, type RemovalHooks, type RightsHooks, type VersionConvention } from '../records.ts'
+import type { GroupInput, GroupOutput, GroupQuery } from '../schema.ts'
+import type { Sessions } from '../sessions/service.ts'
+import { covers } from '../system-rights.ts'
+import { renderGroup } from './render.ts'
+import { saveGroups } from './save.ts'
+import * as store from './store.ts'
+
+export interface GroupDependencies {
+  db: Db
+  events: EventLog
+  sessions: Sessions
+  principals: Principals
+  rights: RightsHooks
+  removal: RemovalHooks
+  versionConvention: VersionConvention
+}
+
+export type GroupService = ReturnType<typeof createGroupService>
+
+export function createGroupService(deps: GroupDependencies) {
+  const { db, events, sessions, principals, rights, removal } = deps
+
+  /** Groups as the actor may see them, in the given order, with a constant number of statements. */
+  async function render(from: Queryable, actor: Actor, groups: readonly StoredGroup[]): Promise<GroupOutput[]> {
+    const manages = hasSystemRight(actor, 'system.group')
+    const owners = groups.map((group) => group.owner)
+    const names = await principals.names(
+      {
+        userIds: owners.map((owner) => owner.userId).filter((id) => id !== null),
+        groupIds: owners.map((owner) => owner.groupId).filter((id) => id !== null),
+      },
+      actor.languages,
+    )
+    const lists = groups.map((group) => group.acl)
+    const acls = manages ? await rights.renderAcls(from, lists, actor.languages) : []
+    return groups.map((group, index) =>
+      renderGroup(group, { manages, names, acl: acls[index] ?? [], languages: actor.languages }),
+    )
+  }
+
+  const readerOf = (actor: Actor): store.Reader | null =>
+    hasSystemRight(actor, 'system.group')
+      ? null
+      : { userId: actor.userId, groupIds: actor.groupIds, principals: principalsOf(actor) }
+
+  return {
+    /** A page of the groups that the actor may read, by id; none for a caller without user (AUTH-014). */
+    async list(actor: Actor | null, { limit, offset, type }: GroupQuery): Promise<GroupOutput[]> {
+      if (!actor) return []
+      const groups = await store.listGroups(db, { limit, offset, type: type || null, reader: readerOf(actor) })
+      return render(db, actor, groups)
+    },
+
+    /** @throws {AppError} `ServerGeneric` when it does not exist; `RightRequired` when the actor may not read it. */
+    async read(actor: Actor, id: number): Promise<GroupOutput[]> {
+      const [group] = await store.findGroups(db, [id])
+      if (!group) throw unknownGroup(id)
+      const reader = readerOf(actor)
+      if (reader && !(await store.isReadable(db, id, reader))) {
+        throw new AppError('RightRequired', { right: 'bag_read', _id: id })
+      }
+      return render(db, actor, [group])
+    },
+
+    /** Creates and updates groups, all or none. */
+    async save(actor: Actor, inputs: readonly GroupInput[]): Promise<GroupOutput[]> {
+      const ids = await saveGroups(deps, actor, inputs)
+      const groups = new Map((await store.findGroups(db, ids)).map((group) => [group.id, group]))
+      return render(
+        db,
+        actor,
+        ids.map((id) => groups.get(id)).filter((group) => group !== undefined),
+      )
+    },
+
+    /** Deletes a group; what it owned belongs to the fallback group then. Returns it as it was. */
+    remove(actor: Actor, id: number): Promise<GroupOutput[]> {
+      requireSystemRight(actor, 'system.group')
+      return db.transaction(async (tx) => {
+        const [group] = await store.lockGroups(tx, [id], [])
+        if (!group) throw unknownGroup(id)
+        if (group.type === 'system') throw new AppError('DeleteSystemGroup', { _id: id })
+        if (!actor.isRoot && !covers(actor.systemRights, group.systemRights)) {
+          throw new AppError('SystemRightRequired', { right: 'system.root' })
+        }
+        await removal.replaceGroup(tx, id, fallbackGroupId)
+        await store.deleteGroup(tx, id, fallbackGroupId)
+        const { name, displayname, reference, version } = group
+        await events.append(tx, [
+          {
+            type: 'GROUP_DELETE',
+            actor,
+            basetype: 'group',
+            objectId: id,
+            objectVersion: version,
+            info: { name, displayname, reference },
+          },
+        ])
+        await sessions.allChanged(tx)
+        await principals.changed(tx)
+        return render(tx, actor, [group])
+      })
+    },
+  }
+}
+
+function unknownGroup(id: number): AppError {
+  return badRequest('There is no group with this id.', { name: 'group', _id: id })
+}

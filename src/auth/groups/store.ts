@@ -1,0 +1,139 @@
+import type { Queryable, Tx } from '../../platform/db.ts'
+import type { StoredGroup, SystemRights } from '../model.ts'
+import { readableCondition } from '../records.ts'
+
+/** A group to write, in the spelling of the table. */
+export interface GroupRow {
+  id: number
+  version: number
+  type: string
+  name: string | null
+  reference: string | null
+  displayname: Record<string, string>
+  profile: Record<string, unknown>
+  system_rights: SystemRights
+  acl: readonly unknown[]
+  pseudonymization: Record<string, unknown>
+  auth_method_group_maps: Record<string, unknown>
+  ip_subnet_filter: readonly string[]
+  ip_subnet_filter_exclude: boolean
+  two_fa_required: boolean
+  owner_user: number | null
+  owner_group: number | null
+}
+
+const recordset = `jsonb_to_recordset($1) as n (id bigint, version int, type text, name text, reference text,
+  displayname jsonb, profile jsonb, system_rights jsonb, acl jsonb, pseudonymization jsonb,
+  auth_method_group_maps jsonb, ip_subnet_filter text[], ip_subnet_filter_exclude boolean, two_fa_required boolean,
+  owner_user bigint, owner_group bigint)`
+
+const columns = `t.id, t.version, t.type, t.name, t.reference, t.displayname, t.profile,
+  t.member_types as "memberTypes", t.system_rights as "systemRights", t.acl, t.pseudonymization,
+  t.auth_method_group_maps as "authMethodGroupMaps", t.ip_subnet_filter as "ipSubnetFilter",
+  t.ip_subnet_filter_exclude as "ipSubnetFilterExclude", t.two_fa_required as "twoFactorRequired",
+  jsonb_build_object('userId', t.owner_user, 'groupId', t.owner_group) as owner,
+  t.created_at as "createdAt", t.updated_at as "updatedAt"`
+
+/** Locks the groups that are named by id or reference, lowest id first. */
+export async function lockGroups(
+  tx: Tx,
+  ids: readonly number[],
+  references: readonly string[],
+): Promise<StoredGroup[]> {
+  if (ids.length + references.length === 0) return []
+  const { rows } = await tx.query<StoredGroup>(
+    `select ${columns} from "group" t where t.id = any($1) or t.reference = any($2) order by t.id for update`,
+    [ids, references],
+    'groups_lock',
+  )
+  return rows
+}
+
+export async function findGroups(db: Queryable, ids: readonly number[]): Promise<StoredGroup[]> {
+  const { rows } = await db.query<StoredGroup>(
+    `select ${columns} from "group" t where t.id = any($1) order by t.id`,
+    [ids],
+    'groups_find',
+  )
+  return rows
+}
+
+/** Somebody who may read what is granted to them, what they own, and the groups they are in. */
+export interface Reader {
+  userId: number
+  groupIds: readonly number[]
+  principals: readonly string[]
+}
+
+export interface GroupFilter {
+  limit: number
+  offset: number
+  type: string | null
+  /** Null: may read everything. */
+  reader: Reader | null
+}
+
+function readable(principals: string, userId: string, groupIds: string): string {
+  return `(t.id = any(${groupIds}) or ${readableCondition(principals, userId)})`
+}
+
+/** A page of groups by id. */
+export async function listGroups(db: Queryable, { limit, offset, type, reader }: GroupFilter): Promise<StoredGroup[]> {
+  const { rows } = await db.query<StoredGroup>(
+    `select ${columns} from "group" t
+     where ($1::text is null or t.type = $1) and ($2 or ${readable('$3', '$4', '$5')})
+     order by t.id limit $6 offset $7`,
+    [type, reader === null, reader?.principals ?? [], reader?.userId ?? 0, reader?.groupIds ?? [], limit, offset],
+  )
+  return rows
+}
+
+export async function isReadable(db: Queryable, id: number, reader: Reader): Promise<boolean> {
+  const { rowCount } = await db.query(`select from "group" t where t.id = $1 and ${readable('$2', '$3', '$4')}`, [
+    id,
+    reader.principals,
+    reader.userId,
+    reader.groupIds,
+  ])
+  return rowCount > 0
+}
+
+export async function newGroupIds(tx: Tx, count: number): Promise<number[]> {
+  if (count === 0) return []
+  const { rows } = await tx.query<{ id: number }>(
+    `select nextval(pg_get_serial_sequence('"group"', 'id')) as id from generate_series(1, $1)`,
+    [count],
+  )
+  return rows.map((row) => row.id)
+}
+
+export async function insertGroups(tx: Tx, groups: readonly GroupRow[]): Promise<void> {
+  if (groups.length === 0) return
+  await tx.query(
+    `insert into "group" (id, version, type, name, reference, displayname, profile, system_rights, acl,
+       pseudonymization, auth_method_group_maps, ip_subnet_filter, ip_subnet_filter_exclude, two_fa_required,
+       owner_user, owner_group)
+     select n.* from ${recordset}`,
+    [JSON.stringify(groups)],
+  )
+}
+
+export async function updateGroups(tx: Tx, groups: readonly GroupRow[]): Promise<void> {
+  if (groups.length === 0) return
+  await tx.query(
+    `update "group" g set version = n.version, name = n.name, reference = n.reference, displayname = n.displayname,
+       profile = n.profile, system_rights = n.system_rights, acl = n.acl, pseudonymization = n.pseudonymization,
+       auth_method_group_maps = n.auth_method_group_maps, ip_subnet_filter = n.ip_subnet_filter,
+       ip_subnet_filter_exclude = n.ip_subnet_filter_exclude, two_fa_required = n.two_fa_required,
+       owner_user = n.owner_user, owner_group = n.owner_group, updated_at = now()
+     from ${recordset} where g.id = n.id`,
+    [JSON.stringify(groups)],
+  )
+}
+
+/** Removes a group; users and groups that it owned belong to `heir` then. */
+export async function deleteGroup(tx: Tx, id: number, heir: number): Promise<void> {
+  await tx.query('update "user" set owner_group = $2 where owner_group = $1', [id, heir])
+  await tx.query('update "group" set owner_group = $2 where owner_group = $1', [id, heir])
+  await tx.query('delete from "group" where id = $1', [id])
+}

@@ -1,0 +1,229 @@
+import type { Bus } from '../platform/bus.ts'
+import type { Queryable, Tx } from '../platform/db.ts'
+import { AppError, badRequest } from '../platform/errors.ts'
+import type { Owner, PrincipalName } from './model.ts'
+import type { Who, WhoInput } from './schema.ts'
+
+/** Users and groups to find, by id or reference. */
+export interface WantedPrincipals {
+  readonly userIds: readonly number[]
+  readonly userReferences: readonly string[]
+  readonly groupIds: readonly number[]
+  readonly groupReferences: readonly string[]
+}
+
+export interface FoundPrincipals {
+  readonly users: readonly PrincipalName[]
+  readonly groups: readonly PrincipalName[]
+}
+
+/** Names by id, for rendering owners and authors. */
+export interface PrincipalNames {
+  readonly users: ReadonlyMap<number, PrincipalName>
+  readonly groups: ReadonlyMap<number, PrincipalName>
+}
+
+export type Principals = ReturnType<typeof createPrincipals>
+
+const topic = 'principals'
+const maxCached = 20_000
+
+interface GroupRow {
+  id: number
+  reference: string | null
+  name: string | null
+  displayname: Record<string, string>
+}
+
+/** Users and groups by id or reference: what other records show of them. Names are kept in memory until one changes. */
+export function createPrincipals({ bus, db }: { bus: Bus; db: Queryable }) {
+  const users = new Map<number, PrincipalName>()
+  const groups = new Map<number, GroupRow>()
+  let generation = 0
+  const unsubscribe = bus.subscribe(topic, () => {
+    generation++
+    users.clear()
+    groups.clear()
+  })
+
+  /** Reads what is not in memory yet: no statement when everything is. */
+  async function load(userIds: readonly number[], groupIds: readonly number[]) {
+    const before = generation
+    const missing = {
+      userIds: userIds.filter((id) => !users.has(id)),
+      groupIds: groupIds.filter((id) => !groups.has(id)),
+      userReferences: [],
+      groupReferences: [],
+    }
+    // Taken before waiting: a change meanwhile empties the memory.
+    const known = { users: cached(users, userIds), groups: cached(groups, groupIds) }
+    const fresh = await findRows(db, missing)
+    if (before === generation) {
+      remember(users, fresh.users)
+      remember(groups, fresh.groups)
+    }
+    return {
+      users: new Map([...known.users, ...byId(fresh.users)]),
+      groups: new Map([...known.groups, ...byId(fresh.groups)]),
+    }
+  }
+
+  return {
+    /** Those of the wanted that exist, read in the caller's transaction: at most two statements. */
+    async find(from: Queryable, wanted: WantedPrincipals, languages: readonly string[]): Promise<FoundPrincipals> {
+      const rows = await findRows(from, wanted)
+      return { users: rows.users, groups: rows.groups.map((row) => groupName(row, languages)) }
+    },
+
+    /** Names of users and groups; ids that do not exist are missing. Usually answered from memory. */
+    async names(
+      ids: { userIds: readonly number[]; groupIds: readonly number[] },
+      languages: readonly string[],
+    ): Promise<PrincipalNames> {
+      const known = await load([...new Set(ids.userIds)], [...new Set(ids.groupIds)])
+      return {
+        users: known.users,
+        groups: new Map([...known.groups].map(([id, row]) => [id, groupName(row, languages)])),
+      }
+    },
+
+    /** All processes read names again after the commit. */
+    changed: (tx: Tx): Promise<void> => bus.publish(tx, topic),
+
+    close: unsubscribe,
+  }
+}
+
+/** An owner as clients see it; undefined for nobody. */
+export function renderWho(owner: Owner, names: PrincipalNames): Who | undefined {
+  if (owner.groupId !== null) return { _basetype: 'group', group: renderName(owner.groupId, names.groups) }
+  if (owner.userId !== null) return { _basetype: 'user', user: renderName(owner.userId, names.users) }
+  return undefined
+}
+
+function renderName(id: number, names: ReadonlyMap<number, PrincipalName>) {
+  const name = names.get(id)
+  return {
+    _id: id,
+    ...(name?.reference ? { 'lookup:_id': { reference: name.reference } } : {}),
+    _generated_displayname: name?.displayname ?? String(id),
+  }
+}
+
+/** Who is named, before it is looked up. */
+export interface Reference {
+  readonly kind: 'user' | 'group'
+  readonly by: number | string
+  readonly path: string
+}
+
+interface RefInput {
+  _id?: number | null
+  'lookup:_id'?: { reference: string } | null
+}
+
+/** How a record names a user or group: by `_id`, else by `lookup:_id`; `null` when by neither. */
+export function referenceOf(kind: 'user' | 'group', ref: RefInput, path: string): Reference | null {
+  if (ref._id !== undefined && ref._id !== null) return { kind, by: ref._id, path: `${path}._id` }
+  const lookup = ref['lookup:_id']
+  return lookup ? { kind, by: lookup.reference, path: `${path}.lookup:_id` } : null
+}
+
+/** @throws {AppError} `ServerGeneric` when the input names neither or both a user and a group. */
+export function ownerReference(who: WhoInput, path: string): Reference {
+  const named = [
+    who.user ? referenceOf('user', who.user, `${path}.user`) : null,
+    who.group ? referenceOf('group', who.group, `${path}.group`) : null,
+  ].filter((reference) => reference !== null)
+  const [only, second] = named
+  if (!only || second) throw badRequest(`${path} must name one user or group`, { path })
+  return only
+}
+
+/** Ids of all references, with at most two statements. @throws {AppError} `LookupNotFound` with the path. */
+export async function resolveReferences(
+  tx: Queryable,
+  references: readonly Reference[],
+): Promise<ReadonlyMap<Reference, number>> {
+  const ids = (kind: string) => references.filter((r) => r.kind === kind && typeof r.by === 'number').map((r) => r.by)
+  const texts = (kind: string) => references.filter((r) => r.kind === kind && typeof r.by === 'string').map((r) => r.by)
+  const found = await findRows(tx, {
+    userIds: ids('user') as number[],
+    userReferences: texts('user') as string[],
+    groupIds: ids('group') as number[],
+    groupReferences: texts('group') as string[],
+  })
+  const known = { user: keys(found.users), group: keys(found.groups) }
+  return new Map(
+    references.map((reference) => {
+      const id = known[reference.kind].get(reference.by)
+      if (id === undefined) throw notFound(reference)
+      return [reference, id]
+    }),
+  )
+}
+
+export function notFound({ kind, by, path }: Reference): AppError {
+  const named = typeof by === 'number' ? { id: by } : { reference: by }
+  return new AppError('LookupNotFound', { path, basetype: kind, ...named })
+}
+
+async function findRows(
+  from: Queryable,
+  wanted: WantedPrincipals,
+): Promise<{ users: PrincipalName[]; groups: GroupRow[] }> {
+  const users =
+    wanted.userIds.length + wanted.userReferences.length === 0
+      ? []
+      : (
+          await from.query<PrincipalName>(
+            `select id, reference, generated_displayname as displayname from "user"
+             where id = any($1) or reference = any($2)`,
+            [wanted.userIds, wanted.userReferences],
+            'principals_users',
+          )
+        ).rows
+  const groups =
+    wanted.groupIds.length + wanted.groupReferences.length === 0
+      ? []
+      : (
+          await from.query<GroupRow>(
+            'select id, reference, name, displayname from "group" where id = any($1) or reference = any($2)',
+            [wanted.groupIds, wanted.groupReferences],
+            'principals_groups',
+          )
+        ).rows
+  return { users, groups }
+}
+
+/** A group in the first of the languages that it has a name in. */
+export function groupName(row: GroupRow, languages: readonly string[]): PrincipalName {
+  const named = languages.map((language) => row.displayname[language]).find(Boolean)
+  const displayname = named ?? Object.values(row.displayname).find(Boolean) ?? row.name ?? `Group ${row.id}`
+  return { id: row.id, reference: row.reference, displayname }
+}
+
+function cached<T>(cache: ReadonlyMap<number, T>, ids: readonly number[]): [number, T][] {
+  return ids.flatMap((id) => {
+    const value = cache.get(id)
+    return value === undefined ? [] : [[id, value] as [number, T]]
+  })
+}
+
+function byId<T extends { id: number }>(rows: readonly T[]): [number, T][] {
+  return rows.map((row) => [row.id, row])
+}
+
+function remember<T extends { id: number }>(cache: Map<number, T>, rows: readonly T[]): void {
+  if (cache.size + rows.length > maxCached) cache.clear()
+  for (const row of rows) cache.set(row.id, row)
+}
+
+function keys(rows: readonly { id: number; reference: string | null }[]): Map<number | string, number> {
+  const map = new Map<number | string, number>()
+  for (const { id, reference } of rows) {
+    map.set(id, id)
+    if (reference !== null) map.set(reference, id)
+  }
+  return map
+}

@@ -1,0 +1,204 @@
+/** Wire shapes of users, groups and sessions. In requests a member that is not said keeps its value, `null` clears it. */
+import { type Static, Type } from 'typebox'
+
+const open = { additionalProperties: true } as const
+const nullable = <const T extends Type.TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]))
+const text = (maxLength = 1000) => nullable(Type.String({ maxLength }))
+const flag = nullable(Type.Boolean())
+const dictionary = nullable(Type.Record(Type.String(), Type.Unknown()))
+/** PostgreSQL's integer. */
+const version = nullable(Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1 }))
+
+export const Id = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
+export const IdParams = Type.Object({ id: Id })
+
+const Lookup = Type.Object({ reference: Type.String({ minLength: 1, maxLength: 1000 }) }, open)
+
+/** How a record is named: by id or by reference. */
+const identity = { _id: nullable(Id), 'lookup:_id': nullable(Lookup) }
+
+const Ref = Type.Object(identity, open)
+
+export const WhoInput = Type.Object(
+  { _basetype: Type.Optional(Type.String()), user: nullable(Ref), group: nullable(Ref) },
+  { ...open, description: 'A user or a group.' },
+)
+export type WhoInput = Static<typeof WhoInput>
+
+const SystemRightsInput = nullable(
+  Type.Record(Type.String(), Type.Unknown(), { description: 'System right to its parameters, see GET /right.' }),
+)
+const AclInput = nullable(Type.Array(Type.Unknown(), { maxItems: 10_000, description: 'Grants on this record.' }))
+
+const Localized = Type.Record(
+  Type.String({ maxLength: 35 }),
+  Type.Union([Type.String({ maxLength: 1000 }), Type.Null()]),
+)
+
+const Schedule = Type.Object(
+  {
+    days_of_month: Type.Optional(Type.Array(Type.Integer({ minimum: 1, maximum: 31 }), { maxItems: 31 })),
+    weekdays: Type.Optional(Type.Array(Type.Enum(['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun']), { maxItems: 7 })),
+    hours: Type.Optional(Type.Array(Type.Integer({ minimum: 0, maximum: 23 }), { maxItems: 24 })),
+    minutes: Type.Optional(Type.Array(Type.Integer({ minimum: 0, maximum: 59 }), { maxItems: 60 })),
+    timezone: Type.Optional(Type.String({ maxLength: 100 })),
+  },
+  open,
+)
+
+/** Fields of a user that no rule looks at. */
+export const userProfileFields = {
+  first_name: text(),
+  last_name: text(),
+  displayname: text(),
+  company: text(),
+  department: text(),
+  phone: text(),
+  remarks: text(10_000),
+  address_supplement: text(),
+  street: text(),
+  house_number: text(),
+  postal_code: text(),
+  town: text(),
+  state: text(),
+  country: text(),
+  frontend_language: text(35),
+  frontend_prefs: dictionary,
+  custom_data: dictionary,
+  mail_schedule: nullable(Schedule),
+}
+
+export const UserInput = Type.Object(
+  {
+    _basetype: Type.Optional(Type.Literal('user')),
+    user: Type.Object(
+      {
+        ...identity,
+        ...userProfileFields,
+        _version: version,
+        login: text(500),
+        email: text(320),
+        reference: text(),
+        type: text(50),
+        database_languages: nullable(Type.Array(Type.String({ maxLength: 35 }), { maxItems: 100 })),
+        login_disabled: flag,
+        login_valid_from: text(10),
+        login_valid_to: text(10),
+        require_password_change: flag,
+        confirm_email: flag,
+        welcome_email: flag,
+      },
+      open,
+    ),
+    _password: Type.Optional(Type.Union([Type.String({ maxLength: 100 }), Type.Null()])),
+    _password_hash: Type.Optional(Type.Unknown()),
+    _groups: nullable(
+      Type.Array(Type.Object({ _basetype: Type.Optional(Type.String()), group: Ref }, open), { maxItems: 1000 }),
+    ),
+    _acl: AclInput,
+    _system_rights: SystemRightsInput,
+    _owner: nullable(WhoInput),
+  },
+  { ...open, description: 'A user to create or to change.' },
+)
+export type UserInput = Static<typeof UserInput>
+
+/** Users or groups per request (LIM-014). */
+export const batchLimit = 1000
+
+export const UserBatch = Type.Array(UserInput, { maxItems: batchLimit })
+
+/** Fields of a group that no rule looks at. */
+export const groupProfileFields = {
+  comment: text(10_000),
+  category_a: text(),
+  category_b: text(),
+  category_c: text(),
+  frontend_prefs: dictionary,
+}
+
+const AuthRules = Type.Array(Type.Object({ method: Type.String(), value: Type.String({ maxLength: 1000 }) }, open), {
+  maxItems: 1000,
+})
+
+export const GroupInput = Type.Object(
+  {
+    _basetype: Type.Optional(Type.Literal('group')),
+    group: Type.Object(
+      {
+        ...identity,
+        ...groupProfileFields,
+        _version: version,
+        name: text(),
+        reference: text(),
+        displayname: nullable(Localized),
+        type: text(50),
+      },
+      open,
+    ),
+    _acl: AclInput,
+    _system_rights: SystemRightsInput,
+    _pseudonymization: nullable(
+      Type.Object({ user: Type.Optional(Type.Record(Type.String(), Type.String({ maxLength: 20 }))) }, open),
+    ),
+    _auth_method_group_maps: nullable(
+      Type.Object(
+        { sso: Type.Optional(AuthRules), ldap: Type.Optional(AuthRules), system: Type.Optional(AuthRules) },
+        open,
+      ),
+    ),
+    _ip_subnet_filter: nullable(Type.Array(Type.String({ maxLength: 100 }), { maxItems: 1000 })),
+    _ip_subnet_filter_exclude: flag,
+    _two_fa_required: flag,
+    _owner: nullable(WhoInput),
+  },
+  { ...open, description: 'A group to create or to change.' },
+)
+export type GroupInput = Static<typeof GroupInput>
+
+export const GroupBatch = Type.Array(GroupInput, { maxItems: batchLimit })
+
+export const Who = Type.Object(
+  { _basetype: Type.String(), user: Type.Optional(Type.Object({}, open)), group: Type.Optional(Type.Object({}, open)) },
+  open,
+)
+export type Who = Static<typeof Who>
+
+export const UserOutput = Type.Object(
+  {
+    _basetype: Type.Literal('user'),
+    user: Type.Object({ _id: Id, _version: Type.Integer(), type: Type.String() }, open),
+  },
+  { ...open, description: 'A user; who may not manage users gets fewer members.' },
+)
+export type UserOutput = Static<typeof UserOutput>
+
+export const GroupOutput = Type.Object(
+  {
+    _basetype: Type.Literal('group'),
+    group: Type.Object({ _id: Id, _version: Type.Integer(), type: Type.String() }, open),
+  },
+  open,
+)
+export type GroupOutput = Static<typeof GroupOutput>
+
+/** Largest page of users or groups (LIM-014). */
+const pageLimit = 1000
+
+export const UserQuery = Type.Object({
+  limit: Type.Integer({ minimum: 1, maximum: pageLimit, default: 100 }),
+  offset: Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1, default: 0 }),
+  type: Type.Optional(Type.String({ description: 'user types, separated by commas' })),
+  group_ids: Type.Optional(Type.String({ description: 'ids of groups, separated by commas: members of any of them' })),
+  changed_since: Type.Optional(Type.String({ description: 'a datetime: changed at or after it' })),
+  archived_since: Type.Optional(Type.String({ description: 'a datetime: archived at or after it' })),
+  include_password: Type.Optional(Type.Boolean({ description: 'refused: password hashes never leave the service' })),
+})
+export type UserQuery = Static<typeof UserQuery>
+
+export const GroupQuery = Type.Object({
+  limit: Type.Integer({ minimum: 1, maximum: pageLimit, default: 1000 }),
+  offset: Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1, default: 0 }),
+  type: Type.Optional(Type.String({ description: 'native or system' })),
+})
+export type GroupQuery = Static<typeof GroupQuery>

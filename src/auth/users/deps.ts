@@ -1,0 +1,22 @@
+import type { BaseConfigService } from '../../config/service.ts'
+import type { EventLog } from '../../events/service.ts'
+import type { Db } from '../../platform/db.ts'
+import type { Passwords } from '../passwords.ts'
+import type { Principals } from '../principals.ts'
+import type { RemovalHooks, RightsHooks, VersionConvention } from '../records.ts'
+import type { Sessions } from '../sessions/service.ts'
+import type { Throttle } from '../throttle.ts'
+
+export interface UserDependencies {
+  db: Db
+  events: EventLog
+  baseConfig: BaseConfigService
+  passwords: Passwords
+  throttle: Throttle
+  sessions: Sessions
+  principals: Principals
+  rights: RightsHooks
+  removal: RemovalHooks
+  versionConvention: VersionConvention
+  clock: () => Date
+}

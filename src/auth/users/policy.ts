@@ -1,0 +1,81 @@
+import type { Actor } from '../../platform/actor.ts'
+import { AppError } from '../../platform/errors.ts'
+import { systemRight } from '../../platform/system-right.ts'
+import type { StoredUser, SystemRights } from '../model.ts'
+import { covers, mergeSystemRights } from '../system-rights.ts'
+import type { GroupSummary } from './store.ts'
+
+/**
+ * Who may change what of a user. Root may do everything; holders of `system.user` manage users, but never beyond their
+ * own rights: nobody becomes more by editing a user, a group or a password. Users themselves may change what is not
+ * about signing in and rights.
+ */
+
+/** A change of one user, as far as rights look at it. */
+export interface UserChange {
+  /** Null: to be created. */
+  stored: StoredUser | null
+  /** Protected members that the request changes, such as `user.login` or `_system_rights`. */
+  protectedChanges: readonly string[]
+  systemRights: SystemRights
+  /** Groups that the user gets in addition. */
+  addedGroups: readonly GroupSummary[]
+  /** Effective rights of the stored user: its own and those of its groups. */
+  effectiveRights: readonly SystemRights[]
+}
+
+/** The parameter of `system.user` that stands for a member, when creating and when changing. */
+const parameters = {
+  _acl: ['create_acl', 'edit_acl'],
+  _system_rights: ['create_system_rights', 'edit_system_rights'],
+} as const
+
+/** @throws {AppError} `SystemRightRequired` or `ColumnNeedsSystemRoot` naming the right and the member. */
+export function assertMayChange(actor: Actor, change: UserChange): void {
+  if (actor.isRoot) return
+  const manager = systemRight(actor, 'system.user')
+  const { stored, protectedChanges } = change
+  const self = stored?.id === actor.userId
+  if (!manager && !self) throw missing('system.user')
+  const [member] = protectedChanges
+  if (!manager && member !== undefined) throw missing('system.user', member)
+  if (!manager) return
+  if (!stored && manager.create === false) throw missing('system.user[create]')
+  for (const [name, [creating, editing]] of Object.entries(parameters)) {
+    const parameter = stored ? editing : creating
+    if (protectedChanges.includes(name) && manager[parameter] === false)
+      throw missing(`system.user[${parameter}]`, name)
+  }
+  if (stored && protectedChanges.includes('_owner')) throw new AppError('ColumnNeedsSystemRoot', { column: '_owner' })
+  assertWithinOwnRights(actor, change)
+}
+
+function assertWithinOwnRights(actor: Actor, change: UserChange): void {
+  const { protectedChanges, systemRights, addedGroups, effectiveRights } = change
+  if (protectedChanges.includes('_system_rights') && !covers(actor.systemRights, systemRights)) {
+    throw new AppError('ColumnNeedsSystemRoot', { column: '_system_rights' })
+  }
+  for (const group of addedGroups) {
+    if (!covers(actor.systemRights, group.systemRights)) {
+      throw new AppError('ColumnNeedsSystemRoot', { column: '_groups', group: group.id })
+    }
+  }
+  const [member] = protectedChanges
+  if (member !== undefined && !hasAllOf(actor, effectiveRights))
+    throw new AppError('ColumnNeedsSystemRoot', { column: member })
+}
+
+/** @throws {AppError} unless the actor may delete or archive this user. */
+export function assertMayRemove(actor: Actor, user: StoredUser, effectiveRights: readonly SystemRights[]): void {
+  if (actor.isRoot) return
+  if (!systemRight(actor, 'system.user')) throw missing('system.user')
+  if (user.id !== actor.userId && !hasAllOf(actor, effectiveRights)) throw missing('system.root')
+}
+
+function hasAllOf(actor: Actor, rights: readonly SystemRights[]): boolean {
+  return covers(actor.systemRights, Object.fromEntries(mergeSystemRights(rights)))
+}
+
+function missing(right: string, column?: string): AppError {
+  return new AppError('SystemRightRequired', { right, ...(column === undefined ? {} : { column }) })
+}

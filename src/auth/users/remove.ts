@@ -1,0 +1,74 @@
+import type { BaseConfig } from '../../config/service.ts'
+import type { Actor } from '../../platform/actor.ts'
+import { AppError, badRequest } from '../../platform/errors.ts'
+import { cancelButton, type Task } from '../../platform/tasks.ts'
+import { deletedUserId, type StoredUser } from '../model.ts'
+import type { UserDependencies } from './deps.ts'
+import { assertMayRemove } from './policy.ts'
+import { groupsOf } from './render.ts'
+import * as store from './store.ts'
+
+export type DeletePolicy = 'delete' | 'archive' | 'unarchive'
+
+export type RemoveResult = { kind: 'confirm'; tasks: Task[] } | { kind: 'done'; policy: DeletePolicy; user: StoredUser }
+
+/**
+ * Deletes a user, archives it (it cannot sign in, everything stays), or takes it back from the archive. Without a
+ * policy the base configuration decides; `ask` answers with the choices and changes nothing. What the user owned or
+ * wrote belongs to the system user `deleted_user` after a deletion.
+ */
+export function removeUser(
+  deps: UserDependencies,
+  actor: Actor,
+  id: number,
+  given: DeletePolicy | undefined,
+): Promise<RemoveResult> {
+  return deps.db.transaction(async (tx) => {
+    const [user] = await store.lockUsers(tx, [id], [])
+    if (!user) throw new AppError('UserNotFound', { _id: id })
+    const groups = groupsOf(user, await store.findGroupSummaries(tx, user.groupIds))
+    assertMayRemove(actor, user, [user.systemRights, ...groups.map((group) => group.systemRights)])
+    if (user.type === 'system') throw new AppError('DeleteSystemUser', { _id: id })
+    const policy = given ?? defaultPolicy(deps.baseConfig.get())
+    if (policy === null) return { kind: 'confirm', tasks: [choices(user)] }
+    if (policy !== 'unarchive' && id === actor.userId) throw new AppError('UserDeleteSelf', { _id: id })
+    assertPossible(user, policy)
+    if (policy === 'delete') {
+      await deps.sessions.endOfUsers(tx, [{ userId: id, reason: 'deleted' }], actor.remoteAddr)
+      await deps.removal.replaceUser(tx, id, deletedUserId)
+      await store.deleteUser(tx, id, deletedUserId)
+    } else {
+      await store.setArchived(tx, id, policy === 'archive')
+      if (policy === 'archive')
+        await deps.sessions.endOfUsers(tx, [{ userId: id, reason: 'archived' }], actor.remoteAddr)
+    }
+    const after = policy === 'delete' ? user : ((await store.findUsers(tx, [id]))[0] ?? user)
+    const info = { login: user.login, displayname: user.generatedDisplayname, reference: user.reference }
+    const type = policy === 'delete' ? 'USER_DELETE' : 'USER_UPDATE'
+    await deps.events.append(tx, [{ type, actor, basetype: 'user', objectId: id, objectVersion: after.version, info }])
+    await deps.principals.changed(tx)
+    return { kind: 'done', policy, user: after }
+  })
+}
+
+function defaultPolicy({ user }: BaseConfig): DeletePolicy | null {
+  return user.default_delete_policy === 'ask' ? null : user.default_delete_policy
+}
+
+function assertPossible({ id, archivedAt }: StoredUser, policy: DeletePolicy): void {
+  if (policy === 'archive' && archivedAt) throw new AppError('UserArchived', { _id: id })
+  if (policy === 'unarchive' && !archivedAt) throw badRequest('The user is not archived.', { _id: id })
+}
+
+function choices(user: StoredUser): Task {
+  const choice = (value: DeletePolicy, text: string) => ({ text, name: 'delete_policy', value })
+  return {
+    title: 'Delete user',
+    message: `What should happen to the user ${user.generatedDisplayname}?`,
+    buttons: [
+      user.archivedAt ? choice('unarchive', 'Take back from the archive') : choice('archive', 'Archive'),
+      choice('delete', 'Delete'),
+      cancelButton,
+    ],
+  }
+}

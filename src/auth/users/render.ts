@@ -1,0 +1,78 @@
+import type { StoredUser } from '../model.ts'
+import { groupName, type PrincipalNames, renderWho } from '../principals.ts'
+import type { GroupOutput, UserOutput } from '../schema.ts'
+import type { GroupSummary } from './store.ts'
+
+/**
+ * How much of a user somebody sees: `manager` (may manage users) everything, `self` all but notes and grants, `other`
+ * what a picker needs.
+ */
+export type View = 'manager' | 'self' | 'other'
+
+export interface RenderContext {
+  view: View
+  /** All groups that any of the users is in. */
+  groups: readonly GroupSummary[]
+  names: PrincipalNames
+  /** As clients see it. */
+  acl: readonly unknown[]
+  languages: readonly string[]
+}
+
+const pickerFields = ['first_name', 'last_name', 'displayname', 'company', 'department'] as const
+
+export function renderUser(user: StoredUser, context: RenderContext): UserOutput {
+  const { view } = context
+  const core = {
+    _id: user.id,
+    _version: user.version,
+    type: user.type,
+    ...present({ login: user.login, reference: user.reference }),
+    _generated_displayname: user.generatedDisplayname,
+  }
+  const times = { _created_at: user.createdAt.toISOString(), _updated_at: user.updatedAt.toISOString() }
+  if (view === 'other') {
+    const profile = Object.fromEntries(pickerFields.map((name) => [name, user.profile[name]]))
+    return { _basetype: 'user', user: { ...core, ...present(profile) }, ...times }
+  }
+  const { remarks, ...profile } = user.profile
+  const fields = {
+    ...core,
+    ...profile,
+    ...(view === 'manager' ? present({ remarks }) : {}),
+    ...present({ email: user.email, login_valid_from: user.loginValidFrom, login_valid_to: user.loginValidTo }),
+    ...(user.databaseLanguages.length > 0 ? { database_languages: user.databaseLanguages } : {}),
+    login_disabled: user.loginDisabled,
+    require_password_change: user.requirePasswordChange,
+  }
+  const members = {
+    _groups: groupsOf(user, context.groups).map((group) => renderGroupSummary(group, context.languages)),
+    _system_rights: user.systemRights,
+    ...(view === 'manager' ? { _acl: context.acl } : {}),
+    ...present({ _owner: renderWho(user.owner, context.names) }),
+    ...times,
+    ...present({ _archived_at: user.archivedAt?.toISOString(), _last_seen_at: user.lastSeenAt?.toISOString() }),
+  }
+  return { _basetype: 'user', user: fields, ...members }
+}
+
+/** Where the user was put, and the groups of its type. */
+export function groupsOf(user: StoredUser, groups: readonly GroupSummary[]): GroupSummary[] {
+  return groups.filter((group) => user.groupIds.includes(group.id) || group.memberTypes.includes(user.type))
+}
+
+export function renderGroupSummary(group: GroupSummary, languages: readonly string[]): GroupOutput {
+  const fields = {
+    _id: group.id,
+    _version: group.version,
+    type: group.type,
+    ...present({ name: group.name, reference: group.reference }),
+    displayname: group.displayname,
+    _generated_displayname: groupName(group, languages).displayname,
+  }
+  return { _basetype: 'group', group: fields }
+}
+
+function present(members: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null && value !== undefined))
+}

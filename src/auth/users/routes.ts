@@ -1,0 +1,108 @@
+import { Type } from 'typebox'
+import { actorOf, type HttpApp } from '../../platform/http.ts'
+import { TaskList } from '../../platform/tasks.ts'
+import { IdParams, UserBatch, UserOutput, UserQuery } from '../schema.ts'
+import type { Answer, UserService } from './service.ts'
+
+const tags = ['user']
+const Users = Type.Array(UserOutput)
+
+const SaveQuery = Type.Object({
+  confirm: Type.Optional(Type.Literal('ignore_password_requirements')),
+  skip_constraints: Type.Optional(Type.Boolean({ description: 'needs system.root' })),
+})
+
+const DeleteQuery = Type.Object({
+  delete_policy: Type.Optional(Type.Enum(['delete', 'archive', 'unarchive'])),
+})
+
+const OnlyOne = Type.Object({
+  include_password: Type.Optional(Type.Boolean({ description: 'refused: password hashes never leave the service' })),
+})
+
+const ChangePassword = Type.Object(
+  { password: Type.String({ maxLength: 1000 }), new_password: Type.String({ maxLength: 100 }) },
+  { additionalProperties: true },
+)
+
+export function registerUserRoutes(app: HttpApp, { users }: { users: UserService }): void {
+  app.get(
+    '/api/v1/user',
+    {
+      schema: { tags, summary: 'Users that the caller may read', querystring: UserQuery, response: { 200: Users } },
+      config: { access: 'user', writes: false },
+    },
+    async (request) => users.list(actorOf(request), request.query),
+  )
+
+  for (const method of ['POST', 'PUT'] as const) {
+    app.route({
+      method,
+      url: '/api/v1/user',
+      schema: {
+        tags,
+        summary: 'Create and update users',
+        querystring: SaveQuery,
+        body: UserBatch,
+        response: { 200: Users, 202: TaskList },
+      },
+      config: { access: 'user', writes: true },
+      handler: async (request, reply) => {
+        const { confirm, skip_constraints: skipConstraints = false } = request.query
+        const options = { ignorePasswordRequirements: confirm !== undefined, skipConstraints }
+        return answer(reply, await users.save(actorOf(request), request.body, options))
+      },
+    })
+  }
+
+  app.post(
+    '/api/v1/user/change_password',
+    {
+      schema: {
+        tags,
+        summary: "Change the caller's password; ends all of its sessions",
+        consumes: ['application/x-www-form-urlencoded'],
+        body: ChangePassword,
+        response: { 200: Type.Object({ status: Type.Literal('ok') }) },
+      },
+      config: { access: 'user', writes: true },
+    },
+    async (request) => {
+      const { password, new_password: newPassword } = request.body
+      await users.changePassword(actorOf(request), { password, newPassword })
+      return { status: 'ok' as const }
+    },
+  )
+
+  app.get(
+    '/api/v1/user/:id',
+    {
+      schema: { tags, summary: 'One user', params: IdParams, querystring: OnlyOne, response: { 200: Users } },
+      config: { access: 'user', writes: false },
+    },
+    async (request) => users.read(actorOf(request), request.params.id, request.query),
+  )
+
+  app.delete(
+    '/api/v1/user/:id',
+    {
+      schema: {
+        tags,
+        summary: 'Delete, archive or unarchive a user',
+        params: IdParams,
+        querystring: DeleteQuery,
+        response: { 200: Users, 202: TaskList },
+      },
+      config: { access: 'user', writes: true },
+    },
+    async (request, reply) =>
+      answer(reply, await users.remove(actorOf(request), request.params.id, request.query.delete_policy)),
+  )
+}
+
+/** 202 when something has to be decided first, else the users. */
+function answer(reply: { status(code: number): unknown }, result: Answer) {
+  if (result.kind === 'done') return result.users
+  reply.status(202)
+  return { tasks: result.tasks }
+}

@@ -1,0 +1,357 @@
+import type { Actor } from '../../platform/actor.ts'
+import type { Tx } from '../../platform/db.ts'
+import { AppError, badRequest } from '../../platform/errors.ts'
+import { hasSystemRight } from '../../platform/system-right.ts'
+import { confirmTask, type Task } from '../../platform/tasks.ts'
+import { assertStorable } from '../../platform/text.ts'
+import { passwordUserTypes, rootUserId, type StoredUser, type SystemRights, type UserType } from '../model.ts'
+import { notFound, ownerReference, type Reference, referenceOf, resolveReferences } from '../principals.ts'
+import { assertDistinct, assertVersion, duplicateValue, identityOf } from '../records.ts'
+import type { UserInput } from '../schema.ts'
+import { type LockOut, signInObstacle } from '../sessions/access.ts'
+import type { Ended } from '../sessions/service.ts'
+import type { UserDependencies } from './deps.ts'
+import { draftUser, type UserDraft } from './draft.ts'
+import { meetsRules, ruleHint } from './password-rules.ts'
+import { assertMayChange } from './policy.ts'
+import { groupsOf } from './render.ts'
+import * as store from './store.ts'
+
+export interface SaveOptions {
+  /** Accept passwords that break the rules: the answer to the 202. */
+  ignorePasswordRequirements: boolean
+  /** Check neither rules of passwords; for imports by root. */
+  skipConstraints: boolean
+}
+
+export type SaveResult = { kind: 'confirm'; tasks: Task[] } | { kind: 'done'; ids: number[] }
+
+/** One entry of the request on its way. */
+interface Item {
+  readonly input: UserInput
+  readonly path: string
+  readonly reference: Reference | null
+  readonly passwordHash: string | null
+  stored: StoredUser | null
+}
+
+/**
+ * Creates and updates users, all or none: passwords → stored users → drafts → look-ups → rights → write → sessions →
+ * events. Statements do not grow with the number of users.
+ */
+export async function saveUsers(
+  deps: UserDependencies,
+  actor: Actor,
+  inputs: readonly UserInput[],
+  options: SaveOptions,
+): Promise<SaveResult> {
+  assertStorable(inputs, 'body')
+  if (options.skipConstraints && !actor.isRoot)
+    throw new AppError('ColumnNeedsSystemRoot', { param: 'skip_constraints' })
+  const tasks = checkPasswords(deps, actor, inputs, options)
+  if (tasks.length > 0) return { kind: 'confirm', tasks }
+  const items: Item[] = []
+  for (const [index, input] of inputs.entries()) {
+    const path = `[${index}]`
+    const passwordHash = input._password ? await deps.passwords.hash(input._password) : null
+    items.push({ input, path, passwordHash, stored: null, reference: identityOf('user', input.user, `${path}.user`) })
+  }
+  try {
+    return await deps.db.transaction((tx) => write(deps, actor, items, tx))
+  } catch (error) {
+    throw translateDuplicate(error)
+  }
+}
+
+/** Before any hash is computed: it must be worth the effort. */
+function checkPasswords(
+  { baseConfig }: UserDependencies,
+  actor: Actor,
+  inputs: readonly UserInput[],
+  { ignorePasswordRequirements, skipConstraints }: SaveOptions,
+): Task[] {
+  const rules = baseConfig.get().password
+  let broken = false
+  inputs.forEach((input, index) => {
+    if (input._password_hash !== undefined) throw new AppError('ColumnCanNotBeUpdated', { column: '_password_hash' })
+    if (input._password === undefined || input._password === null) return
+    if (!hasSystemRight(actor, 'system.user'))
+      throw new AppError('SystemRightRequired', { right: 'system.user', column: '_password' })
+    if (input._password === '') throw new AppError('NoPassword', { path: `[${index}]._password` })
+    broken ||= !meetsRules(input._password, rules)
+  })
+  if (!broken || ignorePasswordRequirements || skipConstraints) return []
+  const message = ruleHint(rules, actor.languages)
+  return [confirmTask({ title: 'Password', message, name: 'confirm', value: 'ignore_password_requirements' })]
+}
+
+async function write(deps: UserDependencies, actor: Actor, items: readonly Item[], tx: Tx): Promise<SaveResult> {
+  await loadStored(deps, items, tx)
+  const drafts = items.map((item) => draftUser(item.input, item.stored, item.path))
+  for (const [index, item] of items.entries()) assertPasswordFits(item, drafts[index]?.type)
+  const owners = ownersOf(items)
+  const groups = groupsNamed(items)
+  const found = await resolveReferences(tx, [...owners.values(), ...[...groups.values()].flat()])
+  const assigned = await assignedGroups(items, drafts, groups, found, tx)
+  const acls = await deps.rights.validateAcls(
+    tx,
+    actor,
+    'user',
+    items.map((item) => ({
+      wire: item.input._acl ?? [],
+      previous: item.stored?.acl ?? null,
+      place: `${item.path}._acl`,
+    })),
+  )
+  const ids = await store.newUserIds(tx, items.filter((item) => !item.stored).length)
+  const fresh = ids.values()
+  const rows = items.map((item, index) => {
+    const draft = drafts[index] as UserDraft
+    const owner = ownerOf(item, owners.get(item), found, actor)
+    return {
+      ...draft,
+      id: item.stored?.id ?? (fresh.next().value as number),
+      version: (item.stored?.version ?? 0) + 1,
+      password_hash: item.passwordHash,
+      system_rights: systemRightsOf(deps, item),
+      acl: item.input._acl === undefined ? (item.stored?.acl ?? []) : (acls[index] ?? []),
+      owner_user: owner.userId,
+      owner_group: owner.groupId,
+    }
+  })
+  assertRights(actor, items, rows, assigned)
+  await writeRows(items, rows, assigned, tx)
+  await tell(deps, actor, items, rows, tx)
+  return { kind: 'done', ids: rows.map((row) => row.id) }
+}
+
+/** Finds and locks what is to be updated, and checks versions. */
+async function loadStored(deps: UserDependencies, items: readonly Item[], tx: Tx): Promise<void> {
+  const named = items.map((item) => item.reference).filter((reference) => reference !== null)
+  const ids = named.map((reference) => reference.by).filter((by) => typeof by === 'number')
+  const references = named.map((reference) => reference.by).filter((by) => typeof by === 'string')
+  const users = await store.lockUsers(tx, ids, references)
+  for (const item of items) {
+    const { reference } = item
+    if (reference === null) continue
+    item.stored = users.find((user) => user.id === reference.by || user.reference === reference.by) ?? null
+    if (!item.stored) throw typeof reference.by === 'number' ? unknownUser(reference) : notFound(reference)
+    if (item.stored.archivedAt) throw new AppError('UserArchived', { path: item.path, _id: item.stored.id })
+    assertVersion(item.input.user, item.stored.version, deps.versionConvention, `${item.path}.user._version`)
+  }
+  assertDistinct(
+    items.map((item) => item.stored?.id ?? null),
+    'user',
+  )
+}
+
+function unknownUser({ by, path }: Reference): AppError {
+  return new AppError('UserNotFound', { path, _id: by })
+}
+
+function assertPasswordFits({ passwordHash, stored, path }: Item, type: UserType | undefined): void {
+  if (passwordHash === null || type === undefined) return
+  const fits = passwordUserTypes.includes(type) && (type !== 'system' || stored?.id === rootUserId)
+  if (!fits) throw new AppError('UnableToSetPasswordForUserType', { path: `${path}._password`, type })
+}
+
+function ownersOf(items: readonly Item[]): Map<Item, Reference> {
+  const named = items.filter((item) => item.input._owner)
+  return new Map(named.map((item) => [item, ownerReference(item.input._owner ?? {}, `${item.path}._owner`)]))
+}
+
+/** Who creates a user owns it. */
+function ownerOf(item: Item, named: Reference | undefined, found: ReadonlyMap<Reference, number>, actor: Actor) {
+  if (named) {
+    const id = found.get(named) ?? null
+    return named.kind === 'user' ? { userId: id, groupId: null } : { userId: null, groupId: id }
+  }
+  return item.stored?.owner ?? { userId: actor.userId, groupId: null }
+}
+
+function groupsNamed(items: readonly Item[]): Map<Item, Reference[]> {
+  return new Map(
+    items.map((item) => [
+      item,
+      (item.input._groups ?? []).map((entry, index) => {
+        const path = `${item.path}._groups[${index}].group`
+        const reference = referenceOf('group', entry.group, path)
+        if (!reference) throw badRequest(`${path} needs _id or lookup:_id`, { path })
+        return reference
+      }),
+    ]),
+  )
+}
+
+interface Assigned {
+  /** Null: not said, so as before. */
+  readonly groupIds: ReadonlyMap<Item, readonly number[] | null>
+  readonly summaries: readonly store.GroupSummary[]
+}
+
+/** Groups that users were put into. Groups of their type come back with every record, so naming those is no change. */
+async function assignedGroups(
+  items: readonly Item[],
+  drafts: readonly UserDraft[],
+  named: ReadonlyMap<Item, readonly Reference[]>,
+  found: ReadonlyMap<Reference, number>,
+  tx: Tx,
+): Promise<Assigned> {
+  const ids = [...found].filter(([reference]) => reference.kind === 'group').map(([, id]) => id)
+  const before = items.flatMap((item) => item.stored?.groupIds ?? [])
+  const summaries = await store.findGroupSummaries(tx, [...new Set([...ids, ...before])])
+  const groupIds = new Map(
+    items.map((item, index) => {
+      const types: readonly unknown[] = [drafts[index]?.type, item.stored?.type]
+      const assigned = (named.get(item) ?? []).flatMap((reference) => {
+        const group = summaries.find((summary) => summary.id === found.get(reference))
+        if (!group || group.memberTypes.some((type) => types.includes(type))) return []
+        if (group.type === 'system')
+          throw new AppError('GroupTypeNotAllowed', { path: reference.path, group: group.id })
+        return [group.id]
+      })
+      return [item, item.input._groups === undefined ? null : [...new Set(assigned)]] as const
+    }),
+  )
+  return { groupIds, summaries }
+}
+
+function systemRightsOf(deps: UserDependencies, { input, stored, path }: Item): SystemRights {
+  if (input._system_rights === undefined) return stored?.systemRights ?? {}
+  const rights = deps.rights.parseSystemRights(input._system_rights ?? {}, `${path}._system_rights`)
+  if (stored?.id === rootUserId && canonical(rights) !== canonical(stored.systemRights)) {
+    throw new AppError('ColumnCanNotBeUpdated', { column: '_system_rights' })
+  }
+  return rights
+}
+
+function assertRights(actor: Actor, items: readonly Item[], rows: readonly store.UserRow[], assigned: Assigned): void {
+  items.forEach((item, index) => {
+    const row = rows[index] as store.UserRow
+    const { stored } = item
+    const groupIds = assigned.groupIds.get(item)
+    const before = new Set(stored?.groupIds)
+    const effective = stored ? groupsOf(stored, assigned.summaries).map((group) => group.systemRights) : []
+    assertMayChange(actor, {
+      stored,
+      protectedChanges: protectedChanges(item, row, groupIds ?? null),
+      systemRights: row.system_rights,
+      addedGroups: assigned.summaries.filter((group) => groupIds?.includes(group.id) && !before.has(group.id)),
+      effectiveRights: stored ? [stored.systemRights, ...effective] : [],
+    })
+  })
+}
+
+/** Protected members that really change: clients send back what they have read. */
+function protectedChanges(
+  { input, stored, passwordHash }: Item,
+  row: store.UserRow,
+  groupIds: readonly number[] | null,
+) {
+  const pairs: [member: string, before: unknown, after: unknown][] = [
+    ['user.login', stored?.login ?? null, row.login],
+    ['user.email', stored?.email ?? null, row.email],
+    ['user.type', stored?.type ?? 'native', row.type],
+    ['user.reference', stored?.reference ?? null, row.reference],
+    ['user.login_disabled', stored?.loginDisabled ?? false, row.login_disabled],
+    ['user.login_valid_from', stored?.loginValidFrom ?? null, row.login_valid_from],
+    ['user.login_valid_to', stored?.loginValidTo ?? null, row.login_valid_to],
+    ['user.require_password_change', stored?.requirePasswordChange ?? false, row.require_password_change],
+    ['user.remarks', stored?.profile.remarks ?? null, row.profile.remarks ?? null],
+    ['_system_rights', stored?.systemRights ?? {}, row.system_rights],
+    ['_acl', stored?.acl ?? [], row.acl],
+    [
+      '_groups',
+      [...(stored?.groupIds ?? [])].sort(),
+      groupIds === null ? [...(stored?.groupIds ?? [])].sort() : [...groupIds].sort(),
+    ],
+  ]
+  const owner = { userId: row.owner_user, groupId: row.owner_group }
+  if (input._owner) pairs.push(['_owner', stored?.owner ?? null, owner])
+  const changed = pairs.filter(([, before, after]) => canonical(before) !== canonical(after)).map(([member]) => member)
+  return passwordHash === null ? changed : ['_password', ...changed]
+}
+
+/** JSON with sorted keys: jsonb does not keep their order. */
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_key, member) =>
+    typeof member === 'object' && member !== null && !Array.isArray(member)
+      ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : member,
+  )
+}
+
+async function writeRows(
+  items: readonly Item[],
+  rows: readonly store.UserRow[],
+  assigned: Assigned,
+  tx: Tx,
+): Promise<void> {
+  await store.insertUsers(
+    tx,
+    rows.filter((_, index) => !items[index]?.stored),
+  )
+  await store.updateUsers(
+    tx,
+    rows.filter((_, index) => items[index]?.stored),
+  )
+  const memberships = items.flatMap((item, index) => {
+    const groupIds = assigned.groupIds.get(item)
+    return groupIds ? [{ id: rows[index]?.id as number, groupIds }] : []
+  })
+  await store.setGroups(tx, memberships)
+}
+
+/** Events, sessions that end, and caches of all processes. */
+async function tell(
+  deps: UserDependencies,
+  actor: Actor,
+  items: readonly Item[],
+  rows: readonly store.UserRow[],
+  tx: Tx,
+) {
+  await deps.events.append(
+    tx,
+    rows.map((row, index) => ({
+      type: items[index]?.stored ? ('USER_UPDATE' as const) : ('USER_INSERT' as const),
+      actor,
+      basetype: 'user',
+      objectId: row.id,
+      objectVersion: row.version,
+      info: { login: row.login, displayname: row.generated_displayname, reference: row.reference },
+    })),
+  )
+  const ended = rows.flatMap((row, index): Ended[] => {
+    const item = items[index]
+    if (!item?.stored) return []
+    const obstacle = lockOutOf(row, deps.clock())
+    if (obstacle) return [{ userId: row.id, reason: obstacle }]
+    return item.passwordHash === null ? [] : [{ userId: row.id }]
+  })
+  await deps.sessions.endOfUsers(tx, ended, actor.remoteAddr)
+  const updated = rows.filter((_, index) => items[index]?.stored).map((row) => row.id)
+  if (updated.length > 0) await deps.sessions.changed(tx, updated)
+  await deps.principals.changed(tx)
+}
+
+function lockOutOf(row: store.UserRow, now: Date): LockOut | null {
+  return signInObstacle(
+    {
+      archived: false,
+      loginDisabled: row.login_disabled,
+      loginValidFrom: row.login_valid_from,
+      loginValidTo: row.login_valid_to,
+    },
+    now,
+  )
+}
+
+/** The database decides which logins, addresses and references are taken. */
+function translateDuplicate(error: unknown): unknown {
+  const duplicate = duplicateValue(error)
+  if (!duplicate) return error
+  const { constraint, value } = duplicate
+  if (constraint === 'user_login_key') return new AppError('UserDuplicateLogin', { login: value }, { cause: error })
+  if (constraint === 'user_email_key') return new AppError('UserDuplicateEmail', { email: value }, { cause: error })
+  return new AppError('DatabaseUniqueKeyViolation', { column: 'user.reference', value }, { cause: error })
+}

@@ -1,0 +1,177 @@
+/** Users as records: reading, saving, removing, and changing one's own password. */
+import type { Actor } from '../../platform/actor.ts'
+import type { Queryable } from '../../platform/db.ts'
+import { AppError, badRequest } from '../../platform/errors.ts'
+import { hasSystemRight } from '../../platform/system-right.ts'
+import type { Task } from '../../platform/tasks.ts'
+import { assertStorable } from '../../platform/text.ts'
+import { identityKey, passwordUserTypes, type StoredUser, userTypes } from '../model.ts'
+import { principalsOf } from '../records.ts'
+import type { UserInput, UserOutput, UserQuery } from '../schema.ts'
+import type { UserDependencies } from './deps.ts'
+import { meetsRules, ruleHint } from './password-rules.ts'
+import { type DeletePolicy, removeUser } from './remove.ts'
+import { renderUser, type View } from './render.ts'
+import { type SaveOptions, saveUsers } from './save.ts'
+import * as store from './store.ts'
+
+export type { DeletePolicy } from './remove.ts'
+export type { SaveOptions } from './save.ts'
+
+export type Answer = { kind: 'confirm'; tasks: Task[] } | { kind: 'done'; users: UserOutput[] }
+
+export type UserService = ReturnType<typeof createUserService>
+
+export function createUserService(deps: UserDependencies) {
+  const { db, baseConfig, sessions, passwords, throttle, principals, rights, events } = deps
+
+  /** Users as the actor may see them, in the given order, with a constant number of statements. */
+  async function render(from: Queryable, actor: Actor, users: readonly StoredUser[]): Promise<UserOutput[]> {
+    const manages = hasSystemRight(actor, 'system.user')
+    const groups = await store.findGroupSummaries(from, [...new Set(users.flatMap((user) => user.groupIds))])
+    const names = await principals.names(
+      {
+        userIds: users.map((user) => user.owner.userId).filter((id) => id !== null),
+        groupIds: users.map((user) => user.owner.groupId).filter((id) => id !== null),
+      },
+      actor.languages,
+    )
+    const acls = manages
+      ? await rights.renderAcls(
+          from,
+          users.map((user) => user.acl),
+          actor.languages,
+        )
+      : []
+    return users.map((user, index) => {
+      const view: View = manages ? 'manager' : user.id === actor.userId ? 'self' : 'other'
+      return renderUser(user, { view, groups, names, acl: acls[index] ?? [], languages: actor.languages })
+    })
+  }
+
+  const readerOf = (actor: Actor) =>
+    hasSystemRight(actor, 'system.user') ? null : { userId: actor.userId, principals: principalsOf(actor) }
+
+  async function byIds(actor: Actor, ids: readonly number[]): Promise<UserOutput[]> {
+    const users = new Map((await store.findUsers(db, ids)).map((user) => [user.id, user]))
+    const ordered = ids.map((id) => users.get(id)).filter((user) => user !== undefined)
+    return render(db, actor, ordered)
+  }
+
+  return {
+    /** A page of the users that the actor may read, by id. */
+    async list(actor: Actor, query: UserQuery): Promise<UserOutput[]> {
+      assertNoHash(query)
+      const types = query.type === undefined ? null : listOf(query.type)
+      const unknown = types?.find((type) => !(userTypes as readonly string[]).includes(type))
+      if (unknown !== undefined) throw badRequest('type is not a user type', { name: 'type', value: unknown })
+      const users = await store.listUsers(db, {
+        limit: query.limit,
+        offset: query.offset,
+        types,
+        hiddenTypes: ['anonymous', 'collection'],
+        groupIds: query.group_ids === undefined ? null : idsOf(query.group_ids, 'group_ids'),
+        changedSince: dateOf(query.changed_since, 'changed_since'),
+        archivedSince: dateOf(query.archived_since, 'archived_since'),
+        reader: readerOf(actor),
+      })
+      return render(db, actor, users)
+    },
+
+    /** @throws {AppError} `UserNotFound`; `RightRequired` when the actor may not read it. */
+    async read(actor: Actor, id: number, query: { include_password?: boolean } = {}): Promise<UserOutput[]> {
+      assertNoHash(query)
+      const [user] = await store.findUsers(db, [id])
+      if (!user) throw new AppError('UserNotFound', { _id: id })
+      const reader = readerOf(actor)
+      if (reader && !(await store.readableUsers(db, [id], reader)).has(id)) {
+        throw new AppError('RightRequired', { right: 'bag_read', _id: id })
+      }
+      return render(db, actor, [user])
+    },
+
+    /** Creates and updates users, all or none. */
+    async save(actor: Actor, inputs: readonly UserInput[], options: SaveOptions): Promise<Answer> {
+      const result = await saveUsers(deps, actor, inputs, options)
+      return result.kind === 'confirm' ? result : { kind: 'done', users: await byIds(actor, result.ids) }
+    },
+
+    async remove(actor: Actor, id: number, policy: DeletePolicy | undefined): Promise<Answer> {
+      const result = await removeUser(deps, actor, id, policy)
+      return result.kind === 'confirm' ? result : { kind: 'done', users: await render(db, actor, [result.user]) }
+    },
+
+    /**
+     * Changes the actor's own password and ends all of its sessions, this one too. Needs `system.user.change_password`
+     * unless the user has been told to set a new password.
+     * @throws {AppError} `WrongPassword`, `TooManyAttempts`, `UnableToSetPasswordForUserType`
+     */
+    async changePassword(actor: Actor, { password, newPassword }: { password: string; newPassword: string }) {
+      assertStorable(newPassword, 'new_password')
+      const [user] = await store.findUsers(db, [actor.userId])
+      if (!user) throw new AppError('UserNotFound', { _id: actor.userId })
+      if (!user.requirePasswordChange && !hasSystemRight(actor, 'system.user.change_password')) {
+        throw new AppError('SystemRightRequired', { right: 'system.user.change_password' })
+      }
+      if (!passwordUserTypes.includes(user.type))
+        throw new AppError('UnableToSetPasswordForUserType', { type: user.type })
+      assertNewPassword(actor, password, newPassword)
+      const attempt = { loginKey: identityKey(user.login ?? user.email ?? ''), remoteAddr: actor.remoteAddr }
+      const hash = await store.findPasswordHash(db, user.id)
+      if (!(await passwords.verify(password, hash, () => throttle.assertOpen(db, attempt)))) {
+        await throttle.failed(db, attempt)
+        throw new AppError('WrongPassword')
+      }
+      const newHash = await passwords.hash(newPassword)
+      await db.transaction(async (tx) => {
+        await store.setPassword(tx, user.id, newHash)
+        const info = { login: user.login, displayname: user.generatedDisplayname, reference: user.reference }
+        await events.append(tx, [
+          { type: 'USER_UPDATE', actor, basetype: 'user', objectId: user.id, objectVersion: user.version + 1, info },
+        ])
+        await sessions.endOfUsers(tx, [{ userId: user.id }], actor.remoteAddr)
+      })
+    },
+
+    /** A user as it sees itself, for its session. */
+    own: async (actor: Actor): Promise<UserOutput | null> => (await byIds(actor, [actor.userId]))[0] ?? null,
+  }
+
+  function assertNewPassword(actor: Actor, password: string, newPassword: string): void {
+    if (newPassword === '') throw new AppError('NoPassword', { name: 'new_password' })
+    if (newPassword === password) throw badRequest('The new password is the old one.', { name: 'new_password' })
+    const rules = baseConfig.get().password
+    if (!meetsRules(newPassword, rules)) throw badRequest(ruleHint(rules, actor.languages), { name: 'new_password' })
+  }
+}
+
+/** Password hashes never leave the service, not even for root: they are worth an offline attack. */
+function assertNoHash(query: { include_password?: boolean }): void {
+  if (query.include_password) throw new AppError('UrlParameterNotSupported', { param: 'include_password' })
+}
+
+function listOf(text: string): string[] {
+  return text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '')
+}
+
+function idsOf(text: string, name: string): number[] {
+  return listOf(text).map((item) => {
+    const id = Number(item)
+    if (!/^\d{1,15}$/.test(item) || id < 1)
+      throw badRequest(`${name} must be ids separated by commas`, { name, value: item })
+    return id
+  })
+}
+
+/** Years that PostgreSQL and people agree on. */
+function dateOf(text: string | undefined, name: string): Date | null {
+  if (text === undefined || text === '') return null
+  const date = new Date(text)
+  if (!/^\d{4}-\d\d-\d\d/.test(text) || Number.isNaN(date.getTime())) {
+    throw badRequest(`${name} must be a datetime (ISO 8601)`, { name, value: text.slice(0, 100) })
+  }
+  return date
+}

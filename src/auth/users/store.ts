@@ -1,0 +1,239 @@
+import type { Queryable, Tx } from '../../platform/db.ts'
+import type { StoredUser, SystemRights, UserType } from '../model.ts'
+import { grantCondition, readableCondition } from '../records.ts'
+
+/** A user to write, in the spelling of the table. */
+export interface UserRow {
+  id: number
+  version: number
+  type: UserType
+  login: string | null
+  login_key: string | null
+  email: string | null
+  email_key: string | null
+  reference: string | null
+  generated_displayname: string
+  profile: Record<string, unknown>
+  database_languages: readonly string[]
+  login_disabled: boolean
+  login_valid_from: string | null
+  login_valid_to: string | null
+  require_password_change: boolean
+  /** Null keeps the stored one. */
+  password_hash: string | null
+  system_rights: SystemRights
+  acl: readonly unknown[]
+  owner_user: number | null
+  owner_group: number | null
+}
+
+const recordset = `jsonb_to_recordset($1) as n (id bigint, version int, type text, login text, login_key text,
+  email text, email_key text, reference text, generated_displayname text, profile jsonb, database_languages text[],
+  login_disabled boolean, login_valid_from date, login_valid_to date, require_password_change boolean,
+  password_hash text, system_rights jsonb, acl jsonb, owner_user bigint, owner_group bigint)`
+
+const columns = `t.id, t.version, t.type, t.login, t.email, t.reference,
+  t.generated_displayname as "generatedDisplayname", t.profile, t.database_languages as "databaseLanguages",
+  t.login_disabled as "loginDisabled", t.login_valid_from::text as "loginValidFrom",
+  t.login_valid_to::text as "loginValidTo", t.require_password_change as "requirePasswordChange",
+  t.system_rights as "systemRights", t.acl,
+  jsonb_build_object('userId', t.owner_user, 'groupId', t.owner_group) as owner,
+  t.created_at as "createdAt", t.updated_at as "updatedAt", t.archived_at as "archivedAt",
+  t.last_seen_at as "lastSeenAt",
+  (select coalesce(jsonb_agg(ug.group_id order by ug.group_id), '[]') from user_group ug
+   where ug.user_id = t.id) as "groupIds"`
+
+/** Locks the users that are named by id or reference, lowest id first. */
+export async function lockUsers(tx: Tx, ids: readonly number[], references: readonly string[]): Promise<StoredUser[]> {
+  if (ids.length + references.length === 0) return []
+  const { rows } = await tx.query<StoredUser>(
+    `select ${columns} from "user" t where t.id = any($1) or t.reference = any($2) order by t.id for update of t`,
+    [ids, references],
+    'users_lock',
+  )
+  return rows
+}
+
+export async function findUsers(db: Queryable, ids: readonly number[]): Promise<StoredUser[]> {
+  const { rows } = await db.query<StoredUser>(
+    `select ${columns} from "user" t where t.id = any($1) order by t.id`,
+    [ids],
+    'users_find',
+  )
+  return rows
+}
+
+export interface UserFilter {
+  limit: number
+  offset: number
+  types: readonly string[] | null
+  /** Types that are not listed unless asked for. */
+  hiddenTypes: readonly string[]
+  groupIds: readonly number[] | null
+  changedSince: Date | null
+  archivedSince: Date | null
+  /** Only what this user may read; null: everything. */
+  reader: { userId: number; principals: readonly string[] } | null
+}
+
+/** Own record, owned ones, those granted, and members of groups that are granted. */
+function readable(principals: string, userId: string): string {
+  return `(t.id = ${userId} or ${readableCondition(principals, userId)} or exists (
+    select from "group" g where ${grantCondition('g.acl', principals)}
+      and (t.type = any(g.member_types)
+        or exists (select from user_group ug where ug.group_id = g.id and ug.user_id = t.id))))`
+}
+
+/** A page of users by id. Archived ones are listed only where the filter asks for changes or for them. */
+export async function listUsers(db: Queryable, filter: UserFilter): Promise<StoredUser[]> {
+  const { rows } = await db.query<StoredUser>(
+    `select ${columns} from "user" t
+     where (t.type = any($1) or ($1::text[] is null and t.type <> all($2)))
+       and ($3::bigint[] is null
+         or exists (select from user_group ug where ug.user_id = t.id and ug.group_id = any($3))
+         or exists (select from "group" g where g.id = any($3) and t.type = any(g.member_types)))
+       and ($4::timestamptz is null or t.updated_at >= $4)
+       and case when $5::timestamptz is not null then t.archived_at >= $5
+             else t.archived_at is null or $4::timestamptz is not null end
+       and ($6 or ${readable('$7', '$8')})
+     order by t.id limit $9 offset $10`,
+    [
+      filter.types,
+      filter.hiddenTypes,
+      filter.groupIds,
+      filter.changedSince,
+      filter.archivedSince,
+      filter.reader === null,
+      filter.reader?.principals ?? [],
+      filter.reader?.userId ?? 0,
+      filter.limit,
+      filter.offset,
+    ],
+  )
+  return rows
+}
+
+/** Those of the users that the reader may read. */
+export async function readableUsers(
+  db: Queryable,
+  ids: readonly number[],
+  reader: { userId: number; principals: readonly string[] },
+): Promise<Set<number>> {
+  const { rows } = await db.query<{ id: number }>(
+    `select t.id from "user" t where t.id = any($1) and ${readable('$2', '$3')}`,
+    [ids, reader.principals, reader.userId],
+  )
+  return new Set(rows.map((row) => row.id))
+}
+
+export async function newUserIds(tx: Tx, count: number): Promise<number[]> {
+  if (count === 0) return []
+  const { rows } = await tx.query<{ id: number }>(
+    `select nextval(pg_get_serial_sequence('"user"', 'id')) as id from generate_series(1, $1)`,
+    [count],
+  )
+  return rows.map((row) => row.id)
+}
+
+export async function insertUsers(tx: Tx, users: readonly UserRow[]): Promise<void> {
+  if (users.length === 0) return
+  await tx.query(
+    `insert into "user" (id, version, type, login, login_key, email, email_key, reference, generated_displayname,
+       profile, database_languages, login_disabled, login_valid_from, login_valid_to, require_password_change,
+       password_hash, system_rights, acl, owner_user, owner_group)
+     select n.* from ${recordset}`,
+    [JSON.stringify(users)],
+  )
+}
+
+export async function updateUsers(tx: Tx, users: readonly UserRow[]): Promise<void> {
+  if (users.length === 0) return
+  await tx.query(
+    `update "user" u set version = n.version, type = n.type, login = n.login, login_key = n.login_key,
+       email = n.email, email_key = n.email_key, reference = n.reference,
+       generated_displayname = n.generated_displayname, profile = n.profile,
+       database_languages = n.database_languages, login_disabled = n.login_disabled,
+       login_valid_from = n.login_valid_from, login_valid_to = n.login_valid_to,
+       require_password_change = n.require_password_change,
+       password_hash = coalesce(n.password_hash, u.password_hash), system_rights = n.system_rights, acl = n.acl,
+       owner_user = n.owner_user, owner_group = n.owner_group, updated_at = now()
+     from ${recordset} where u.id = n.id`,
+    [JSON.stringify(users)],
+  )
+}
+
+/** Makes the groups of each user exactly these. */
+export async function setGroups(tx: Tx, users: readonly { id: number; groupIds: readonly number[] }[]): Promise<void> {
+  if (users.length === 0) return
+  const pairs = JSON.stringify(
+    users.flatMap(({ id, groupIds }) => groupIds.map((group_id) => ({ user_id: id, group_id }))),
+  )
+  await tx.query(
+    `delete from user_group ug where ug.user_id = any($2)
+       and not exists (select from jsonb_to_recordset($1) as n (user_id bigint, group_id bigint)
+         where n.user_id = ug.user_id and n.group_id = ug.group_id)`,
+    [pairs, users.map((user) => user.id)],
+  )
+  await tx.query(
+    `insert into user_group (user_id, group_id)
+     select user_id, group_id from jsonb_to_recordset($1) as n (user_id bigint, group_id bigint)
+     on conflict do nothing`,
+    [pairs],
+  )
+}
+
+/** Archives a user or takes it back; the new version is returned. */
+export async function setArchived(tx: Tx, id: number, archived: boolean): Promise<void> {
+  await tx.query(
+    `update "user" set archived_at = case when $2 then now() end, version = version + 1, updated_at = now()
+     where id = $1`,
+    [id, archived],
+  )
+}
+
+/** Removes a user; records of users and groups that it owned belong to `heir` then. */
+export async function deleteUser(tx: Tx, id: number, heir: number): Promise<void> {
+  await tx.query('update "user" set owner_user = $2 where owner_user = $1', [id, heir])
+  await tx.query('update "group" set owner_user = $2 where owner_user = $1', [id, heir])
+  await tx.query('delete from "user" where id = $1', [id])
+}
+
+export async function findPasswordHash(db: Queryable, id: number): Promise<string | null> {
+  const { rows } = await db.query<{ hash: string | null }>('select password_hash as hash from "user" where id = $1', [
+    id,
+  ])
+  return rows[0]?.hash ?? null
+}
+
+/** Sets a password that the user chose. */
+export async function setPassword(tx: Tx, id: number, hash: string): Promise<void> {
+  await tx.query(
+    `update "user" set password_hash = $2, require_password_change = false, version = version + 1, updated_at = now()
+     where id = $1`,
+    [id, hash],
+  )
+}
+
+/** A group as users show it, and as rules on memberships look at it. */
+export interface GroupSummary {
+  id: number
+  version: number
+  type: string
+  name: string | null
+  reference: string | null
+  displayname: Record<string, string>
+  memberTypes: string[]
+  systemRights: SystemRights
+}
+
+/** The groups of these ids, and all that take members by their type. */
+export async function findGroupSummaries(db: Queryable, ids: readonly number[]): Promise<GroupSummary[]> {
+  const { rows } = await db.query<GroupSummary>(
+    `select id, version, type, name, reference, displayname, member_types as "memberTypes",
+       system_rights as "systemRights"
+     from "group" where id = any($1) or member_types <> '{}' order by id`,
+    [ids],
+    'group_summaries',
+  )
+  return rows
+}

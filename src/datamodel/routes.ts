@@ -5,6 +5,8 @@ import { actorOf, type HttpApp } from '../platform/http.ts'
 import { TaskList } from '../platform/tasks.ts'
 import { cleanBody } from './clean.ts'
 import { reindexModes } from './commit-tasks.ts'
+import { compileModel } from './compile.ts'
+import { createGraphRenderer, type GraphRenderer } from './graph.ts'
 import { withLocalizedNames } from './l10n.ts'
 import { longMasks } from './long-masks.ts'
 import { LocaApi, MaskSchemaApi, SchemaApi } from './schema.ts'
@@ -16,11 +18,12 @@ const change = { access: 'user', writes: true } as const
 
 const Version = Type.String({ pattern: '^(HEAD|CURRENT|[1-9][0-9]{0,15})$' })
 const VersionParams = Type.Object({ version: Version })
+const Image = Type.Unsafe<Buffer>({ type: 'string', format: 'binary' })
 const Format = Type.Object({ format: Type.Optional(Type.String()) })
 
 /** The endpoints of the datamodel: `/schema`, `/mask` and `/l10n` under `/api/v1`. */
 export function registerDatamodelRoutes(app: HttpApp, datamodel: DatamodelService): void {
-  schemaRoutes(app, datamodel)
+  schemaRoutes(app, datamodel, createGraphRenderer())
   maskRoutes(app, datamodel)
   l10nRoutes(app, datamodel)
 }
@@ -34,7 +37,7 @@ async function clean(request: { body: unknown }): Promise<void> {
   request.body = cleanBody(request.body)
 }
 
-function schemaRoutes(app: HttpApp, datamodel: DatamodelService): void {
+function schemaRoutes(app: HttpApp, datamodel: DatamodelService, graphs: GraphRenderer): void {
   app.get(
     '/api/v1/schema/user/:version',
     {
@@ -43,13 +46,32 @@ function schemaRoutes(app: HttpApp, datamodel: DatamodelService): void {
         tags,
         params: VersionParams,
         querystring: Format,
-        response: { 200: { content: { 'application/json': { schema: SchemaApi } } } },
+        response: {
+          200: {
+            content: {
+              'application/json': { schema: SchemaApi },
+              'image/svg+xml': { schema: Image },
+              'image/png': { schema: Image },
+            },
+          },
+        },
       },
       config: read,
     },
     async (request, reply) => {
-      const { schema, l10n, committedAt, tags } = await datamodel.snapshot(versionOf(request.params.version))
+      const snapshot = await datamodel.snapshot(versionOf(request.params.version))
+      const { schema, l10n, committedAt, tags } = snapshot
       if (tags) reply.header('ETag', tags.schema)
+      const { format } = request.query
+      if (format === 'svg' || format === 'png') {
+        const key = tags ? `HEAD ${tags.schema}` : String(snapshot.version)
+        const image = await graphs.render(key, compileModel(snapshot), format)
+        const name = tags ? 'head' : `v${snapshot.version}`
+        return reply
+          .type(format === 'svg' ? 'image/svg+xml' : 'image/png')
+          .header('Content-Disposition', `inline; filename="datamodel-${name}.${format}"`)
+          .send(image)
+      }
       return withLocalizedNames({ ...schema, committed_at: committedAt?.toISOString() ?? null }, l10n)
     },
   )

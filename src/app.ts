@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { createEventUsers } from './auth/event-users.ts'
+import { mailRecipients } from './auth/mail-recipients.ts'
 import { createPrincipals } from './auth/principals.ts'
 import { registerAuthRoutes } from './auth/routes.ts'
 import { createAuth } from './auth/service.ts'
@@ -11,6 +12,7 @@ import { createDatamodelService, createObjecttypeService } from './datamodel/ser
 import { registerEventRoutes } from './events/routes.ts'
 import { createEventLog, createEventService } from './events/service.ts'
 import { createJobs } from './jobs/service.ts'
+import { createMailService } from './mail/service.ts'
 import { createCommitHooks } from './objects/commit-hooks.ts'
 import { findOwners } from './objects/owners.ts'
 import { createReadService } from './objects/read.ts'
@@ -31,9 +33,11 @@ import { registerSystemRoutes } from './system/routes.ts'
 import { createSystemService } from './system/service.ts'
 import { registerTagRoutes } from './tags/routes.ts'
 import { createTagService, effectiveTags, type TagUse } from './tags/service.ts'
+import { registerTransitionActions } from './transitions/actions.ts'
 import { registerTransitionRoutes } from './transitions/routes.ts'
 import { createTransitionService, type TransitionLayer } from './transitions/service.ts'
-import { latestEventId, objecttypeParts, ownerRemoval, poolParts, principalRights } from './wiring.ts'
+import { createWebhookService } from './webhooks/service.ts'
+import { latestEventId, objecttypeParts, objectViews, ownerRemoval, poolParts, principalRights } from './wiring.ts'
 
 export interface App {
   readonly http: HttpApp
@@ -110,6 +114,14 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
   })
   const tagUses: TagUse[] = [...pools.tagUses, ...objecttypes.tagUses, objectTagUse(search.wake)]
   const tags = await createTagService({ db, bus, events, log, uses: tagUses })
+  const mail = createMailService({ db, jobs, events, baseConfig, externalUrl: config.externalUrl })
+  const webhooks = createWebhookService({
+    db,
+    events,
+    baseConfig,
+    allowPrivate: config.allowPrivateWebhooks,
+    tokenFor: auth.tokenForJob,
+  })
   const transitions = await createTransitionService({
     db,
     bus,
@@ -124,7 +136,7 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
     },
     contactOf: (id) => pools.byId(id)?.contact ?? null,
     objecttypes: () => datamodel.current().tablesById,
-    webhooks: () => new Set(baseConfig.get().transition_webhook.webhooks.map((webhook) => webhook.name)),
+    webhooks: webhooks.names,
   })
   tagUses.push(transitions.tagUse)
   const read = createReadService({
@@ -165,6 +177,15 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
     },
     read.renderSaved,
   )
+  registerTransitionActions({
+    db,
+    jobs,
+    mail,
+    webhooks,
+    recipients: mailRecipients,
+    objects: objectViews(read, auth.systemActor),
+    externalUrl: config.externalUrl,
+  })
   const eventService = createEventService({
     db,
     log: events,

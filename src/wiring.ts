@@ -2,11 +2,14 @@
 import { deletedUserId } from './auth/model.ts'
 import type { RemovalHooks, RightsHooks } from './auth/service.ts'
 import type { ObjecttypeParts, ObjecttypeStats } from './datamodel/service.ts'
+import type { ReadService } from './objects/read.ts'
 import { countInPools, replaceOwner, requeuePools } from './objects/uses.ts'
+import type { Actor } from './platform/actor.ts'
 import type { Queryable } from './platform/db.ts'
 import type { PoolOptions, PoolTagLayer } from './pools/service.ts'
 import { parseSystemRights, type RightsService, type StoredGrant } from './rights/service.ts'
 import { effectiveTags, renderTag, type TagService } from './tags/service.ts'
+import type { ActionOptions } from './transitions/actions.ts'
 import type { Transition, TransitionService } from './transitions/service.ts'
 
 interface PoolPartners {
@@ -56,6 +59,27 @@ export function objecttypeParts({ tags, transitions }: Omit<PoolPartners, 'wakeI
     resyncRenditions: async () => {},
     collectionsWithoutAclRight: async () => [],
   }
+}
+
+/** How mails and webhooks of transitions show objects: as somebody who may see all of them. */
+export function objectViews(read: ReadService, actor: () => Promise<Actor>): ActionOptions['objects'] {
+  return {
+    async describe(ids, languages) {
+      const hits = await read.renderHits(await actor(), ids, { format: 'short' })
+      return new Map([...hits].map(([id, hit]) => [id, standardText(hit, languages)]))
+    },
+    async render(ids) {
+      const hits = await read.renderHits(await actor(), ids, { format: 'full', allFields: true })
+      return [...hits.values()]
+    },
+  }
+}
+
+function standardText(hit: Readonly<Record<string, unknown>>, languages: readonly string[]): string {
+  const { '1': first } = (hit._standard ?? {}) as { '1'?: { text?: Readonly<Record<string, string>> } }
+  const text = first?.text ?? {}
+  const language = languages.find((name) => text[name]) ?? Object.keys(text)[0]
+  return language === undefined ? '' : (text[language] ?? '')
 }
 
 function noFiles(): ObjecttypeStats {

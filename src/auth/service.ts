@@ -13,6 +13,7 @@ import type { Db } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import { tokenOf } from './carriers.ts'
 import { createGroupService } from './groups/service.ts'
+import { rootUserId } from './model.ts'
 import { createOAuthClients } from './oauth/clients.ts'
 import { createOAuth } from './oauth/service.ts'
 import { createPasswords } from './passwords.ts'
@@ -103,6 +104,20 @@ export function createAuth(dependencies: AuthDependencies) {
 
     /** The actor that a job, a deep link or a plugin acts as; `null` when there is no such user. */
     actorOfUser: sessions.actorOfUser,
+
+    /** The actor of work that nobody asked for: the user `root`. */
+    async systemActor(): Promise<Actor> {
+      const root = await sessions.actorOfUser(rootUserId)
+      if (!root) throw new Error('there is no user root')
+      return root
+    },
+
+    /** A fresh access token for a receiver that calls back on behalf of a user; `null` when there is no such user. */
+    async tokenForJob(userId: number): Promise<string | null> {
+      if (!(await sessions.actorOfUser(userId))) return null
+      const signIn = { userId, clientId: 'webhook', scopes: [], method: 'webhook', remoteAddr: '' }
+      return (await sessions.open(signIn)).accessToken
+    },
 
     close: () => sessions.close(),
   }

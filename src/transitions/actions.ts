@@ -25,8 +25,8 @@ export interface ActionOptions {
   objects: {
     /** Short texts of objects, also of those in the trash, in the best language. */
     describe(systemObjectIds: readonly number[], languages: readonly string[]): Promise<ReadonlyMap<number, string>>
-    /** Objects in full, with all fields, as stored in the given versions. */
-    render(versions: readonly { systemObjectId: number; version: number }[]): Promise<readonly unknown[]>
+    /** Objects in full, with all fields, as they are stored by now; purged ones are left out. */
+    render(systemObjectIds: readonly number[]): Promise<readonly unknown[]>
   }
   externalUrl: string
 }
@@ -72,10 +72,8 @@ function pick(actor: NonNullable<EffectJob['actor']>): Record<string, unknown> {
 }
 
 async function renderedObjects({ objects }: ActionOptions, refs: readonly EffectObject[]): Promise<readonly unknown[]> {
-  const stored = refs.flatMap(({ systemObjectId, version }) =>
-    systemObjectId === null ? [] : { systemObjectId, version },
-  )
-  return stored.length === 0 ? [] : objects.render(stored)
+  const ids = refs.flatMap(({ systemObjectId }) => systemObjectId ?? [])
+  return ids.length === 0 ? [] : objects.render(ids)
 }
 
 /** One mail for each reader, about the objects that concern it. */

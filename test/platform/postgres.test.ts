@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import pg from 'pg'
+import { migrate, migrationTexts } from '../../src/platform/migrate.ts'
+import { startEmbeddedPostgres } from '../../src/platform/postgres-embedded.ts'
+import { checkExternalPostgres } from '../../src/platform/postgres-external.ts'
+import { createEmptyDatabase } from '../support/postgres.ts'
+import { temporaryFolder } from '../support/process.ts'
+
+const quiet = { database: 'strongroom', onStep: () => {}, onTrouble: () => {} }
+
+async function ask(dsn: string, text: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: dsn })
+  await client.connect()
+  try {
+    return (await client.query(text)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+test('the embedded server is durable, listens on no network, and sorts and compares Unicode', async () => {
+  await using folder = await temporaryFolder()
+  const server = await startEmbeddedPostgres({ ...quiet, dataDir: folder.path })
+  try {
+    const [row] = await ask(
+      server.dsn,
+      `select current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit,
+        current_setting('full_page_writes') as pages, current_setting('data_checksums') as checksums,
+        current_setting('listen_addresses') as addresses, current_setting('server_encoding') as encoding,
+        current_setting('jit') as jit, lower('ÄÉ') as lower, 'Ä' < 'B' collate "de-x-icu" as sorted`,
+    )
+    assert.deepEqual(row, {
+      fsync: 'on',
+      commit: 'on',
+      pages: 'on',
+      checksums: 'on',
+      addresses: '',
+      encoding: 'UTF8',
+      jit: 'off',
+      lower: 'äé',
+      sorted: true,
+    })
+  } finally {
+    await server.stop()
+  }
+})
+
+test('a data folder with a path too long for a socket works, and finds its server again', async () => {
+  await using folder = await temporaryFolder()
+  const dataDir = join(folder.path, 'long'.repeat(25))
+  const first = await startEmbeddedPostgres({ ...quiet, dataDir })
+  await ask(first.dsn, 'create table kept ()')
+  await first.stop()
+  const second = await startEmbeddedPostgres({ ...quiet, dataDir })
+  assert.equal(second.dsn, first.dsn)
+  assert.deepEqual(await ask(second.dsn, 'select count(*)::int as n from kept'), [{ n: 0 }])
+  await assert.rejects(startEmbeddedPostgres({ ...quiet, dataDir }), /in use by another strongroom process/)
+  await second.stop()
+  const note = await readFile(join(dataDir, 'postgres', 'run-folder'), 'utf8')
+  assert.ok(note.length < 80)
+})
+
+test('several processes may migrate at once; the second run has nothing to do', async () => {
+  const database = await createEmptyDatabase()
+  try {
+    const runs = await Promise.all([migrate(database.dsn), migrate(database.dsn), migrate(database.dsn)])
+    const names = [...(await migrationTexts()).keys()]
+    assert.deepEqual(runs.flat(), names)
+    assert.deepEqual(await migrate(database.dsn), [])
+    await ask(database.dsn, `insert into migration (name, timestamp) values ('9999_future', now()::text)`)
+    await assert.rejects(migrate(database.dsn), /migrated by a newer release \(9999_future\)/)
+  } finally {
+    await database.drop()
+  }
+})
+
+test('an external server that is too old or not there is refused in one line without its password', async () => {
+  const database = await createEmptyDatabase()
+  try {
+    await checkExternalPostgres(database.dsn)
+    await assert.rejects(checkExternalPostgres(database.dsn, 99), /is version 18.*; 99 or newer is needed$/)
+    await assert.rejects(
+      checkExternalPostgres('postgresql://me:geheim@127.0.0.1:1/x'),
+      /^Error: cannot reach PostgreSQL at postgresql:\/\/me:\*\*\*@127\.0\.0\.1:1\/x: connect ECONNREFUSED/,
+    )
+  } finally {
+    await database.drop()
+  }
+})

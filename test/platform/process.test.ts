@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readFile, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { runCommand, spawnService, temporaryFolder } from '../support/process.ts'
+
+const postmasterPid = async (dataDir: string): Promise<number> =>
+  Number.parseInt(await readFile(join(dataDir, 'postgres', 'data', 'postmaster.pid'), 'utf8'), 10)
+
+const status = async (url: string): Promise<number> => (await fetch(`${url}/api/v1/settings`)).status
+
+test('the first start says each step, the second is quick, and a stop by SIGTERM leaves nothing running', async () => {
+  await using folder = await temporaryFolder()
+  const begun = performance.now()
+  const first = await spawnService(folder.path, { SVC_BACKEND_PORT: '0' })
+  assert.ok(performance.now() - begun < 8000)
+  const server = await postmasterPid(folder.path)
+  for (const step of [
+    'created the PostgreSQL data folder',
+    'started PostgreSQL',
+    'applied',
+    'metrics at',
+    'ready at',
+  ]) {
+    assert.ok(first.output.stdout.includes(step), step)
+  }
+  first.child.kill('SIGTERM')
+  assert.equal(await first.exited, 0)
+  assert.throws(() => process.kill(server, 0))
+
+  const again = performance.now()
+  await using second = await spawnService(folder.path)
+  assert.ok(performance.now() - again < 3000)
+  assert.match(second.output.stdout, /the database is up to date/)
+})
+
+test('a second service on the same data folder is refused in one line', async () => {
+  await using folder = await temporaryFolder()
+  await using first = await spawnService(folder.path)
+  const second = await runCommand(['start'], { SVC_DATA_DIR: folder.path, SVC_PORT: '0' })
+  assert.equal(second.code, 1)
+  assert.equal(
+    second.stderr,
+    `strongroom: the data folder is in use by another strongroom process (process ${first.child.pid})\n`,
+  )
+  assert.equal(await status(first.url), 200)
+})
+
+test('after kill -9 of the service the next start takes over the running PostgreSQL', async () => {
+  await using folder = await temporaryFolder()
+  const killed = await spawnService(folder.path)
+  const server = await postmasterPid(folder.path)
+  killed.child.kill('SIGKILL')
+  await killed.exited
+  await using next = await spawnService(folder.path)
+  assert.match(next.output.stdout, new RegExp(`took over the running PostgreSQL \\(process ${server}\\)`))
+  assert.equal(await status(next.url), 200)
+})
+
+test('after kill -9 of PostgreSQL the service starts it again and goes on', async () => {
+  await using folder = await temporaryFolder()
+  await using service = await spawnService(folder.path, { SVC_BACKEND_PORT: '0' })
+  const metrics = /metrics at (\S+)\/metrics/.exec(service.output.stdout)?.[1]
+  const before = await postmasterPid(folder.path)
+  process.kill(before, 'SIGKILL')
+  while (!service.output.stdout.includes('PostgreSQL is back')) await sleep(20)
+  assert.notEqual(await postmasterPid(folder.path), before)
+  assert.equal((await fetch(`${metrics}/ready`)).status, 200)
+})
+
+test('an unusable data folder, an occupied port and an unreachable server are one line and exit code 1', async () => {
+  await using folder = await temporaryFolder()
+  await writeFile(join(folder.path, 'file'), '')
+  const inFile = await runCommand(['start'], { SVC_DATA_DIR: join(folder.path, 'file', 'data') })
+  assert.equal(inFile.code, 1)
+  assert.match(inFile.stderr, /^strongroom: cannot use the data folder .*\n$/)
+
+  const other = createServer().listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  const port = (other.address() as { port: number }).port
+  const occupied = await runCommand(['start'], { SVC_DATA_DIR: join(folder.path, 'data'), SVC_PORT: String(port) })
+  await new Promise((resolve) => other.close(resolve))
+  assert.equal(occupied.code, 1)
+  assert.equal(occupied.stderr, `strongroom: cannot listen on 127.0.0.1, port ${port}: another program listens there\n`)
+  await assert.rejects(postmasterPid(join(folder.path, 'data')), 'PostgreSQL was stopped again')
+
+  const unreachable = await runCommand(['start'], {
+    SVC_DATA_DIR: join(folder.path, 'data'),
+    SVC_DB_DSN: 'postgresql://nobody:geheim@127.0.0.1:1/x',
+  })
+  assert.equal(unreachable.code, 1)
+  assert.match(
+    unreachable.stderr,
+    /^strongroom: cannot reach PostgreSQL at postgresql:\/\/nobody:\*\*\*@.*ECONNREFUSED.*\n$/,
+  )
+})
+
+test('wrong commands and options are one line and exit code 1; help and version need no configuration', async () => {
+  for (const args of [[], ['fly'], ['start', 'now'], ['--fly'], ['import'], ['import', 'moma', 'x']]) {
+    const { code, stdout, stderr } = await runCommand(args)
+    assert.equal(code, 1, args.join(' '))
+    assert.equal(stdout, '')
+    assert.match(stderr, /^strongroom: [^\n]+\n$/)
+  }
+  const help = await runCommand(['--help'], { SVC_PORT: 'wrong' })
+  assert.equal(help.code, 0)
+  for (const command of ['start', 'demo', 'import tate', 'config']) assert.ok(help.stdout.includes(command))
+  assert.match((await runCommand(['--version'])).stdout, /^\d+\.\d+\.\d+\n$/)
+})

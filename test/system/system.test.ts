@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { after, before, suite, test } from 'node:test'
+import { startService, type TestService } from '../support/service.ts'
+
+suite('system', () => {
+  let svc: TestService
+  before(async () => {
+    svc = await startService({ databaseName: 'museum', externalUrl: 'https://museum.example' })
+  })
+  after(() => svc[Symbol.asyncDispose]())
+
+  test('the settings need no token', async () => {
+    const { status, body } = await svc.as(null).get('/settings')
+    assert.equal(status, 200)
+    assert.deepEqual(
+      [body.name, body.instance, body.external_url, body.capabilities.auth, body.capabilities.read_only],
+      ['museum', 'museum', 'https://museum.example', true, false],
+    )
+    assert.match(body.version, /^\d+\.\d+\.\d+/)
+    assert.ok(Date.parse(body.startup_time) <= Date.now())
+  })
+
+  test('the settings follow a rejected token as if none was sent', async () => {
+    const answer = await svc.inject({ url: '/api/v1/settings', headers: { authorization: 'Bearer no-such-token' } })
+    assert.equal(answer.statusCode, 200)
+  })
+
+  test('the status counts what is stored, for root only', async () => {
+    const { status, body } = await svc.as('root').get('/system/status')
+    assert.equal(status, 200)
+    const names = body.basetypes.map((type: { type_name: string }) => type.type_name)
+    assert.deepEqual(names, ['pool', 'user', 'group', 'tag', 'event'])
+    assert.ok(body.basetypes.find((type: { type_name: string }) => type.type_name === 'user').total_count > 0)
+    assert.deepEqual(body.objecttypes, [])
+    assert.equal(body.total_not_indexed, 0)
+    const stranger = await svc.as(null).get('/system/status')
+    assert.deepEqual([stranger.status, stranger.body.code], [401, 'UserRequired'])
+  })
+
+  test('errortest always answers the error envelope', async () => {
+    const { status, body } = await svc.as('root').get('/system/errortest')
+    assert.deepEqual([status, body.code, body.package, body.realm], [400, 'ServerGeneric', 'ferrors', 'api'])
+  })
+})

@@ -1,11 +1,13 @@
 /** Rewrites the generated parts of the documentation, which stand between two comments. */
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { eventTypeTable } from '../src/events/types-doc.ts'
 import { configurationTable } from '../src/platform/config-doc.ts'
 
 const docs = join(import.meta.dirname, '..', 'docs')
 
 await replacePart('configuration.md', 'settings', configurationTable())
+await replacePart('events.md', 'event-types', eventTypeTable())
 
 async function replacePart(file: string, name: string, text: string): Promise<void> {
   const path = join(docs, file)

@@ -230,6 +230,7 @@ async function undelete(
     item.comment = comments.get(item.systemObjectId) ?? null
     assertMayDelete(context, item)
   }
+  await dropLostParents(context, items)
   const transitions = await context.deps.runTransitions(context.tx, context.actor, items, options.confirmTransition)
   if (transitions.confirmation) {
     return { kind: 'confirm', tasks: [transitionTask(transitions.confirmation, 'undelete')] }
@@ -238,6 +239,20 @@ async function undelete(
   await writeAll(context, items, { skipIndex: false, skipEvents: false })
   await transitions.enqueue(context.tx)
   return done('undelete', items, [])
+}
+
+/** A parent that is in the trash or purged holds nothing: what is restored without it comes to the top level. */
+async function dropLostParents({ tx }: SaveContext, items: readonly Item[]): Promise<void> {
+  const parents = [...new Set(items.flatMap((item) => item.parents))]
+  if (parents.length === 0) return
+  const { rows } = await tx.query<{ id: number }>(
+    `select system_object_id as id from object
+     where system_object_id = any($1::bigint[]) and deleted_at is null order by system_object_id for key share`,
+    [parents],
+    'live-parents',
+  )
+  const live = new Set([...rows.map((row) => row.id), ...items.map((item) => item.systemObjectId)])
+  for (const item of items) item.parents = item.parents.filter((id) => live.has(id))
 }
 
 async function purge(

@@ -6,7 +6,7 @@ import type { CallerRights } from '../rights/service.ts'
 import { type FormatName, formats, type MergeMode } from './formats.ts'
 import type { Item } from './item.ts'
 import { type Address, type Head, type Loaded, loadHeads, loadLatest, loadOne, loadVersions } from './load.ts'
-import type { FieldFilter, Wire } from './reader.ts'
+import { type FieldFilter, readerOf, type Wire } from './reader.ts'
 import {
   defaultOptions,
   maySee,
@@ -82,8 +82,9 @@ export function createReadService(deps: ReadDeps) {
     caller: CallerRights,
     items: readonly RenderItem[],
     options: RenderOptions,
+    linked: readonly Head[] = [],
   ): Promise<Wire[]> {
-    return renderObjects({ deps, q, model: deps.datamodel.current(), actor, caller, options }, items)
+    return renderObjects({ deps, q, model: deps.datamodel.current(), actor, caller, options }, items, linked)
   }
 
   /**
@@ -101,14 +102,19 @@ export function createReadService(deps: ReadDeps) {
     return true
   }
 
+  /** The object in its latest version; when links are shown short, with what they need. */
   async function readLatest(
     caller: CallerRights,
     table: Table,
     mask: Mask,
     address: { by: Address['by']; id: number },
-  ): Promise<RenderItem[]> {
-    const object = await loadOne(deps.db, deps.datamodel.current(), table, address.by, address.id)
-    return object && allow(caller, mask, object) ? [{ object, mask }] : []
+    { format, mergeLinkedObjects }: RenderOptions,
+  ): Promise<{ items: RenderItem[]; linked: readonly Head[] }> {
+    const shortLinks = format.fields && format.linked === 'short' && mergeLinkedObjects === 'none'
+    const paths = shortLinks ? readerOf(mask).linkPaths : []
+    const found = await loadOne(deps.db, deps.datamodel.current(), table, address.by, address.id, paths)
+    if (!found || !allow(caller, mask, found.object)) return { items: [], linked: [] }
+    return { items: [{ object: found.object, mask }], linked: found.linked }
   }
 
   /** Several versions of one object, newest first. */
@@ -139,11 +145,12 @@ export function createReadService(deps: ReadDeps) {
       if (id === null) return []
       const caller = await deps.rights.forActor(actor)
       const address = { by: target.by === 'id' ? ('id' as const) : ('system_object_id' as const), id }
-      const items =
+      const shown = renderOptions(options)
+      const { items, linked } =
         options.version === undefined && !options.allVersions
-          ? await readLatest(caller, table, mask, address)
-          : await readVersions(caller, table, mask, address, options.version ?? null)
-      return items.length === 0 ? [] : render(deps.db, actor, caller, items, renderOptions(options))
+          ? await readLatest(caller, table, mask, address, shown)
+          : { items: await readVersions(caller, table, mask, address, options.version ?? null), linked: [] }
+      return items.length === 0 ? [] : render(deps.db, actor, caller, items, shown, linked)
     },
 
     /**

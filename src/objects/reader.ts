@@ -23,6 +23,8 @@ type FieldReader = (content: Content, out: Wire, sink: FieldSink) => void
 /** A mask as a list of functions, made once, that each bring one field from its stored form to the wire. */
 export interface Reader {
   read(content: Content, out: Wire, sink: FieldSink): void
+  /** SQL/JSON paths of the links that the mask shows. */
+  readonly linkPaths: readonly string[]
   /** Fields whose values are inherited along the hierarchy: stored key and wire key. */
   readonly inherited: readonly { readonly key: string; readonly wireKey: string }[]
 }
@@ -53,6 +55,7 @@ function compileReader(mask: Mask, keep?: FieldFilter): Reader {
     read(content, out, sink) {
       for (const read of list) read(content, out, sink)
     },
+    linkPaths: linkPathsOf(fields, '$'),
     inherited: fields
       .filter((field) => field.inherit && field.kind !== 'reverse')
       .map((field) =>
@@ -152,4 +155,13 @@ function nestedReader(field: NestedField, name: string, keep: FieldFilter | unde
     })
     if (field.sort.length > 0 && rows.length > 1) sink.rows(out, wireKey, content, field)
   }
+}
+
+/** `$."12"`, `$."n5"."31"`: in lax mode a path goes through the rows of a nested table by itself. */
+function linkPathsOf(fields: readonly MaskField[], prefix: string): string[] {
+  return fields.flatMap((field) => {
+    if (field.mode === 'off') return []
+    if (field.kind === 'nested') return linkPathsOf(field.fields, `${prefix}."${field.table.key}"`)
+    return field.kind === 'column' && field.column.type === 'link' ? [`${prefix}."${field.column.key}"`] : []
+  })
 }

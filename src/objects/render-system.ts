@@ -191,7 +191,8 @@ export function hiddenObject(run: Run, object: Head): Wire {
 export function trashedObject(run: Run, object: Head | Loaded, mask: Mask): Wire {
   const wire = identity(run, object, mask)
   setStandard(run, wire, object, false)
-  wire._latest_version_deleted_at = (object.deletedAt ?? object.modifiedAt).toISOString()
+  const since = object.deletedAt ?? ('at' in object ? object.at : null)
+  wire._latest_version_deleted_at = since?.toISOString()
   return wire
 }
 

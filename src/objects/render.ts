@@ -47,12 +47,14 @@ interface Chain {
   readonly up: Chain | null
 }
 
-/** Renders the items in their order. */
+/** Renders the items in their order. `linked` are heads that are there already; everything else is loaded. */
 export async function renderObjects(
   base: Pick<Run, 'deps' | 'q' | 'model' | 'actor' | 'caller'> & { readonly options: RenderOptions },
   items: readonly RenderItem[],
+  linked: readonly Head[] = [],
 ): Promise<Wire[]> {
   const run = startRun(base)
+  for (const head of linked) run.heads.set(head.systemObjectId, head)
   for (const { object } of items) {
     if (isLatest(object)) run.loaded.set(object.systemObjectId, object)
   }

@@ -15,6 +15,7 @@ import { createJobs } from './jobs/service.ts'
 import { createMailService } from './mail/service.ts'
 import { createCommitHooks } from './objects/commit-hooks.ts'
 import { findOwners } from './objects/owners.ts'
+import { rememberedPeople } from './objects/people.ts'
 import { createReadService } from './objects/read.ts'
 import { registerReadRoutes } from './objects/read-routes.ts'
 import { registerObjectRoutes } from './objects/routes.ts'
@@ -148,7 +149,7 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
     pools,
     tags,
     objecttypeMasks: (id) => datamodel.settings(id).standardMasks,
-    people: rights,
+    people: rememberedPeople(principals, rights),
   })
   const objects = createObjectService(
     {

@@ -18,6 +18,8 @@ export interface PoolInfo {
 export interface Pools {
   byId(id: number): PoolInfo | undefined
   byReference(reference: string): PoolInfo | undefined
+  /** Keeps the pools from being deleted until the transaction ends. */
+  lockForUse(tx: Tx, ids: readonly number[]): Promise<void>
 }
 
 export interface Tags {

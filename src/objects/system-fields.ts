@@ -16,6 +16,7 @@ export async function applySystemFields(
   { skipConstraints }: { skipConstraints: boolean },
 ): Promise<void> {
   for (const item of items) applyPool(context, item, skipConstraints)
+  await lockPools(context, items)
   await applyOwners(context, items)
   for (const item of items) applyTags(context, item, skipConstraints)
   await applyGrants(context, items)
@@ -37,6 +38,13 @@ function applyPool({ deps }: SaveContext, item: Item, skipConstraints: boolean):
       { message: `${item.place}: objects of type ${item.table.name} need a pool` },
     )
   }
+}
+
+async function lockPools({ deps, tx }: SaveContext, items: readonly Item[]): Promise<void> {
+  const entered = items.flatMap((item) =>
+    item.poolId !== null && item.poolId !== item.current?.poolId ? [item.poolId] : [],
+  )
+  if (entered.length > 0) await deps.pools.lockForUse(tx, [...new Set(entered)])
 }
 
 function named(ref: NamedRef): Record<string, unknown> {

@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Json } from '../support/client.ts'
+import { inPool, link, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
+
+/**
+ * Four callers: root; an editor with grants on the standard pool and on the object types without pool; a reader with
+ * the read right there; a stranger with nothing.
+ */
+let museum: Museum
+const users = new Map<string, number>()
+/** A pool that only root sees. */
+let vault: number
+
+before(async () => {
+  museum = await startMuseum()
+  const answer = await root().post(
+    '/user',
+    ['editor', 'reader', 'stranger'].map((login) => ({ _basetype: 'user', user: { login }, _password: login })),
+    { confirm: 'ignore_password_requirements' },
+  )
+  assert.equal(answer.status, 200, JSON.stringify(answer.body))
+  for (const { user } of answer.body) users.set(user.login, user._id)
+  const pools = await root().get('/pool')
+  const standard = pools.body.find((entry: Json) => entry.pool._id === museum.pool)
+  const rootPool = pools.body.find((entry: Json) => entry.pool.reference === 'system:root')
+  await saved('/pool', [
+    { _basetype: 'pool', pool: { _id: standard.pool._id, _version: standard.pool._version }, _acl: grants() },
+  ])
+  const created = await saved('/pool', [
+    { _basetype: 'pool', pool: { name: { 'en-US': 'Vault' }, _id_parent: rootPool.pool._id }, _private_acl: true },
+  ])
+  vault = created[0].pool._id
+  const types = (await root().get('/objecttype')).body
+  await saved(
+    '/objecttype',
+    types
+      .filter((entry: Json) => ['person', 'place', 'topic', 'loan'].includes(entry.objecttype.name))
+      .map((entry: Json) => ({
+        _basetype: 'objecttype',
+        objecttype: { _id: entry.objecttype._id, _version: entry.objecttype._version + 1 },
+        _acl: grants(),
+      })),
+  )
+})
+after(() => museum[Symbol.asyncDispose]())
+
+const root = () => museum.svc.as('root')
+const as = (login: string) => museum.svc.as(login)
+
+async function saved(path: string, body: unknown, client = root()): Promise<Json> {
+  const answer = await client.post(path, body)
+  assert.equal(answer.status, 200, JSON.stringify(answer.body))
+  return answer.body
+}
+
+const who = (login: string) => ({ _basetype: 'user', user: { _id: users.get(login) } })
+const rights = (...names: string[]) => Object.fromEntries(names.map((name) => [name, {}]))
+
+function grants(): object[] {
+  return [
+    {
+      who: who('editor'),
+      rights: rights('read', 'write', 'create', 'delete', 'link', 'acl', 'change_owner', 'mask'),
+    },
+    { who: who('reader'), rights: rights('read') },
+  ]
+}
+
+const work = (block: object, rest: object = {}) => ({
+  _objecttype: 'work',
+  _mask: 'work__standard',
+  ...rest,
+  work: { ...inPool(museum.pool), ...block },
+})
+
+async function denied(request: Promise<{ status: number; body: Json }>, right: string): Promise<void> {
+  const { status, body } = await request
+  assert.deepEqual(
+    [status, body.code, body.parameters?.right],
+    [403, 'ObjectInsufficientRights', right],
+    JSON.stringify(body),
+  )
+}
+
+test('an editor saves, a reader reads, a stranger does neither', async () => {
+  const [created] = await saved('/db/work', [work({ title: { 'en-US': 'Shared' } })], as('editor'))
+  const path = `/db/work/work__standard/${created.work._id}`
+  assert.equal((await as('reader').get(path)).body.length, 1)
+  await denied(as('stranger').get(path), 'read')
+  await denied(as('stranger').post('/db/work', [work({})]), 'create')
+  await denied(as('reader').post('/db/work', [work({})]), 'create')
+  await denied(as('reader').post('/db/work', [work({ _id: created.work._id, _version: 1 })]), 'write')
+  await denied(as('reader').delete('/db/work', [[created.work._id, 1, null]], { delete_policy: 'setnull' }), 'delete')
+  await denied(as('editor').post('/db/work', [work({ _pool: { pool: { _id: vault } } })]), 'create')
+  await denied(
+    as('editor').post('/db/work', [work({ _id: created.work._id, _version: 1, _pool: { pool: { _id: vault } } })]),
+    'create',
+  )
+})
+
+test('the mask _all_fields is for root', async () => {
+  await denied(as('editor').post('/db/work', [work({}, { _mask: '_all_fields' })]), 'mask')
+})
+
+test('OBJ-016 ERR-020 linking a target anew needs the right to read it', async () => {
+  const [secret] = await saved('/db/work', [work({ _pool: { pool: { _id: vault } }, title: { 'en-US': 'Secret' } })])
+  const loan = {
+    _objecttype: 'loan',
+    _mask: 'loan__standard',
+    loan: { borrower: 'x', work: link('work', secret._system_object_id) },
+  }
+  await denied(as('editor').post('/db/loan', [loan]), 'read')
+  await saved('/db/loan', [loan])
+})
+
+test('OBJ-017 OBJ-018 a target sent back where it was is exempt; at another location it is checked again', async () => {
+  const types = (await root().get('/objecttype')).body
+  const person = types.find((entry: Json) => entry.objecttype.name === 'person')
+  const [one, two] = await saved('/db/person', [
+    payload('person', { name: 'Hidden One' }),
+    payload('person', { name: 'Hidden Two' }),
+  ])
+  const row = (uuid: string) => ({
+    _uuid: uuid,
+    name: `m-${uuid}`,
+    '_nested:work__material__supplier': [{ _uuid: `s-${uuid}`, person: link('person', one._system_object_id) }],
+  })
+  const [created] = await saved('/db/work', [
+    work({ creator: link('person', one._system_object_id), '_nested:work__material': [row('r1')] }),
+  ])
+  const setPersonGrants = (acl: object[]) =>
+    root()
+      .get(`/objecttype/${person.objecttype._id}`)
+      .then(({ body: [now] }) =>
+        saved('/objecttype', [
+          {
+            _basetype: 'objecttype',
+            objecttype: { _id: person.objecttype._id, _version: now.objecttype._version + 1 },
+            _acl: acl,
+          },
+        ]),
+      )
+  await setPersonGrants([])
+  try {
+    const id = created.work._id
+    const same = {
+      _id: id,
+      _version: 1,
+      creator: link('person', one._system_object_id),
+      '_nested:work__material': [row('r1')],
+    }
+    await saved('/db/work', [work(same)], as('editor'))
+    await denied(
+      as('editor').post('/db/work', [work({ ...same, _version: 2, creator: link('person', two._system_object_id) })]),
+      'read',
+    )
+    const moved = {
+      ...same,
+      _version: 2,
+      '_nested:work__material': [
+        { name: 'other', '_nested:work__material__supplier': [{ person: link('person', one._system_object_id) }] },
+      ],
+    }
+    await denied(as('editor').post('/db/work', [work(moved)]), 'read')
+    const dropped = { ...same, _version: 2, creator: null }
+    await saved('/db/work', [work(dropped)], as('editor'))
+    await denied(as('editor').post('/db/work', [work({ ...same, _version: 3 })]), 'read')
+  } finally {
+    await setPersonGrants(grants())
+  }
+})
+
+test('grants on a single object open it to a stranger', async () => {
+  const acl = [{ who: who('stranger'), rights: rights('read') }]
+  const [created] = await saved('/db/work', [work({ title: { 'en-US': 'For one' } }, { _acl: acl })], as('editor'))
+  const path = `/db/work/work__standard/${created.work._id}`
+  assert.equal((await as('stranger').get(path)).body[0].work._id, created.work._id)
+  await denied(as('stranger').post('/db/work', [work({ _id: created.work._id, _version: 1 })]), 'write')
+  const unknown = await root().post('/db/work', [
+    work({}, { _acl: [{ who: who('reader'), rights: { nonsense: {} } }] }),
+  ])
+  assert.deepEqual([unknown.status, unknown.body.code], [400, 'UnknownRight'])
+})
+
+test('DB-008 a save that takes the own access away asks first', async () => {
+  const mine = { who: who('stranger'), rights: rights('read', 'write', 'change_owner', 'acl', 'mask') }
+  const [created] = await saved('/db/work', [work({}, { _acl: [mine] })], as('editor'))
+  const away = work({ _id: created.work._id, _version: 1 }, { _acl: [] })
+  const asked = await as('stranger').post('/db/work', [away])
+  assert.equal(asked.status, 202, JSON.stringify(asked.body))
+  assert.deepEqual([asked.body.tasks[0].buttons[0].name, asked.body.tasks[0].buttons[0].value], ['revoke', 'yes'])
+  const done = await as('stranger').post('/db/work', [away], { revoke: 'yes' })
+  assert.equal(done.status, 200, JSON.stringify(done.body))
+  await denied(as('stranger').get(`/db/work/work__standard/${created.work._id}`), 'read')
+})
+
+test('OBJ-006 OBJ-007 the owner is who created it, and changes with the right to change it', async () => {
+  const [created] = await saved('/db/work', [work({})], as('editor'))
+  assert.deepEqual([created._owner._basetype, created._owner.user._id], ['user', users.get('editor')])
+  const given = work({ _id: created.work._id, _version: 1 }, { _owner: who('reader') })
+  const answer = await as('editor').post('/db/work', [given], { revoke: 'yes' })
+  assert.equal(answer.body[0]._owner.user._id, users.get('reader'), JSON.stringify(answer.body))
+  const nobody = await root().post('/db/work', [work({}, { _owner: { _basetype: 'user', user: { _id: 987654 } } })])
+  assert.deepEqual([nobody.status, nobody.body.code], [400, 'LookupNotFound'])
+})

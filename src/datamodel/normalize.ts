@@ -80,7 +80,9 @@ function identify(input: SchemaApi, head: SchemaApi): Names {
     maxColumnId,
     tableById: new Map(tables.map((table) => [table.table_id, table])),
     tableByName: new Map(tables.map((table) => [table.name, table])),
-    columnName: new Map(tables.flatMap((t) => t.columns.map((c) => [c.column_id ?? 0, c.name ?? ''] as const))),
+    columnName: new Map(
+      tables.flatMap((t) => t.columns.filter((c) => c.kind === 'column').map((c) => [c.column_id ?? 0, c.name ?? ''])),
+    ),
   }
 }
 
@@ -140,10 +142,10 @@ function completeColumn(column: ColumnApi, names: Names): ColumnApi {
   if (column.kind === 'column') return { ...named, ...flags, ...rangeDefaults(column) }
   if (column.kind !== 'reverse_link' || !named.other_table_id) return { ...named, ...flags }
   const table = names.tableById.get(named.other_table_id)
-  const behind = (table?.columns ?? []).find((candidate) =>
-    named.other_column_id
-      ? candidate.column_id === named.other_column_id
-      : candidate.name === named.other_column_name_hint,
+  const behind = (table?.columns ?? []).find(
+    ({ kind, column_id, name }) =>
+      kind === 'column' &&
+      (named.other_column_id ? column_id === named.other_column_id : name === named.other_column_name_hint),
   )
   if (!behind?.column_id) return { ...named, ...flags }
   return { ...named, ...flags, other_column_id: behind.column_id, other_column_name_hint: behind.name ?? '' }

@@ -35,6 +35,22 @@ export function validateKeys(table: SchemaTableApi, place: Place, index: SchemaI
   }
 }
 
+/** A column has one opposite: it is in one pair of the whole snapshot. */
+export function refuseTwinPairs(tables: readonly SchemaTableApi[]): void {
+  const seen = new Map<number, string>()
+  for (const [at, table] of tables.entries()) {
+    for (const [pairAt, pair] of (table.bidirectional ?? []).entries()) {
+      const path = `tables[${at}].bidirectional[${pairAt}]`
+      for (const { column_id: id } of pair.columns) {
+        const other = id === undefined ? undefined : seen.get(id)
+        if (other !== undefined)
+          throw inconsistent({ path, table: table.name }, `the column ${id} is in ${other} already`)
+        if (id !== undefined) seen.set(id, path)
+      }
+    }
+  }
+}
+
 function ownColumn(table: SchemaTableApi, id: number | undefined, place: Place): ColumnApi {
   const column = (table.columns ?? []).find((candidate) => candidate.kind === 'column' && candidate.column_id === id)
   if (!column) throw inconsistent(place, `the table ${table.name} has no such column`, { column_id: id ?? null })
@@ -107,6 +123,9 @@ function validateBidirectional(pair: Bidirectional, table: SchemaTableApi, place
     const found = index.columns.get(reference.column_id ?? 0)
     if (found?.column.kind !== 'column' || found.column.type !== 'link') {
       throw inconsistent(at, 'there is no such link column', { column_id: reference.column_id ?? null })
+    }
+    if (found.table.owned_by && index.tables.get(found.table.owned_by.other_table_id ?? 0)?.owned_by) {
+      throw inconsistent(at, 'the link column is in the object type or in a nested table directly in it')
     }
     return { ...found, root: rootOf(found.table, index), target: targetOf(found.table, found.column) }
   })

@@ -1,6 +1,6 @@
 import type { SchemaApi, SchemaTableApi } from './schema.ts'
 import { type SchemaIndex, validateColumn } from './validate-columns.ts'
-import { validateKeys } from './validate-keys.ts'
+import { refuseTwinPairs, validateKeys } from './validate-keys.ts'
 import { checkIdentifier, inconsistent, type Place, wrongPlace } from './validate-place.ts'
 
 export const limits = {
@@ -54,6 +54,7 @@ export function validateSchema(schema: SchemaApi): void {
     }
     validateKeys(table, place, index)
   }
+  refuseTwinPairs(schema.tables)
   refuseLoopingReverses(schema, index)
 }
 

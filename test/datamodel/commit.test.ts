@@ -19,7 +19,11 @@ test('a simple model is committed', async () => {
           { name: 'artist', type: 'link', other_table_name_hint: 'artist', reverse_edit: true },
         ],
       },
-      { name: 'artwork__note', owned_by: { other_table_name_hint: 'artwork' }, columns: [{ name: 'text', type: 'text' }] },
+      {
+        name: 'artwork__note',
+        owned_by: { other_table_name_hint: 'artwork' },
+        columns: [{ name: 'text', type: 'text' }],
+      },
     ],
   })
   assert.equal(saved.status, 200, JSON.stringify(saved.body))

@@ -139,10 +139,10 @@ export const catalogue = {
   TagNotEnabled: { package: 'dbinfo', status: 400, text: 'Tag not enabled.' },
   TagNotFound: { package: 'dbinfo', status: 400, text: 'Tag not found.' },
   TagsInUse: { package: 'tag', status: 400, text: 'Tags in use.' },
+  TooManyAttempts: { package: 'acl', status: 429, text: 'Too many failed attempts; try again later.' },
   TransitionNotApplicable: { package: 'transition', status: 400, text: 'The transition cannot be run on an object.' },
   TransitionNotFound: { package: 'transition', status: 404, text: 'There is no such transition.' },
   TransitionRejected: { package: 'transition', status: 400, text: 'The workflow does not allow this change.' },
-  TooManyAttempts: { package: 'acl', status: 429, text: 'Too many failed attempts; try again later.' },
   TypeChangeUnsupported: {
     package: 'datamodel',
     status: 400,

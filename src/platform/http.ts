@@ -11,6 +11,7 @@ import Fastify, {
   type FastifyRequest,
   LogController,
   type RawServerDefault,
+  type RouteOptions,
 } from 'fastify'
 import type { Logger } from 'pino'
 import type { Actor } from './actor.ts'
@@ -38,10 +39,19 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** Requests in flight; `drain` it before `close`. */
     readonly traffic: Traffic
+    /** All routes with what they declare, in the order of registration. */
+    readonly declaredRoutes: readonly DeclaredRoute[]
   }
 }
 
 export type HttpApp = FastifyInstance<RawServerDefault, IncomingMessage, ServerResponse, Logger, TypeBoxTypeProvider>
+
+export interface DeclaredRoute {
+  readonly method: string
+  readonly url: string
+  readonly access: Access
+  readonly writes: boolean
+}
 
 export interface HttpOptions {
   log: Logger
@@ -82,6 +92,11 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
   })
   const traffic = trackTraffic(app.server)
   app.decorate('traffic', traffic)
+  const declaredRoutes: DeclaredRoute[] = []
+  app.decorate('declaredRoutes', declaredRoutes)
+  app.addHook('onRoute', (route) => {
+    declaredRoutes.push(...declarationsOf(route))
+  })
   await validators(app)
   await app.register(helmet, {
     contentSecurityPolicy: { directives: { defaultSrc: ["'self'"], upgradeInsecureRequests: null } },
@@ -128,6 +143,16 @@ async function validators(app: HttpApp): Promise<void> {
   app.setValidatorCompiler(({ schema, httpPart }) =>
     (httpPart === 'body' ? strict : coercing).compile(schema as object),
   )
+}
+
+/** @throws {Error} when a route of ours does not declare who may call it and whether it writes. */
+function declarationsOf({ method, url, config }: RouteOptions): DeclaredRoute[] {
+  const methods = [method].flat()
+  // Made by the framework and its plugins: HEAD beside each GET, the preflight of CORS.
+  if (methods.every((one) => one === 'HEAD' || one === 'OPTIONS')) return []
+  const { access, writes } = config ?? {}
+  if (access === undefined || writes === undefined) throw new Error(`${methods} ${url} declares no access or writes`)
+  return methods.map((one) => ({ method: one, url, access, writes }))
 }
 
 function accessHook(options: HttpOptions) {

@@ -6,7 +6,12 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { type InstanceLock, takeInstanceLock } from './instance-lock.ts'
-import { type PostgresFolders, preparePostgresFolders, sharedMemorySize } from './postgres-files.ts'
+import {
+  type PostgresFolders,
+  preparePostgresFolders,
+  removeOutsideFolders,
+  sharedMemorySize,
+} from './postgres-files.ts'
 import { postgresSettings, thisMachine } from './postgres-settings.ts'
 
 export interface EmbeddedPostgres {
@@ -77,6 +82,7 @@ async function startLocked(
       stopping = true
       await stopServer(server)
       await watching
+      await removeOutsideFolders(folders)
       await lock.release()
     },
   }

@@ -97,6 +97,13 @@ async function runFolder(home: string, reachable: boolean, identity: Identity): 
   return fresh
 }
 
+/** Removes what a start put outside the data folder; the next start makes a new one. */
+export async function removeOutsideFolders({ home, run }: PostgresFolders): Promise<void> {
+  if (dirname(run) === home) return
+  await rm(join(home, 'run-folder'), { force: true })
+  await rm(run, { recursive: true, force: true })
+}
+
 async function privateFolder(path: string, identity: Identity): Promise<string> {
   await mkdir(path, { recursive: true, mode: 0o700 })
   if (identity) await chown(path, identity.uid, identity.gid)

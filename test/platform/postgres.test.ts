@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
+import { chmod, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import pg from 'pg'
@@ -48,19 +48,20 @@ test('the embedded server is durable, listens on no network, and sorts and compa
   }
 })
 
-test('a data folder with a path too long for a socket works, and finds its server again', async () => {
+test('a data folder with a path too long for a socket, closed to other users, works and is found again', async () => {
   await using folder = await temporaryFolder()
+  await chmod(folder.path, 0o700)
   const dataDir = join(folder.path, 'long'.repeat(25))
   const first = await startEmbeddedPostgres({ ...quiet, dataDir })
   await ask(first.dsn, 'create table kept ()')
-  await first.stop()
-  const second = await startEmbeddedPostgres({ ...quiet, dataDir })
-  assert.equal(second.dsn, first.dsn)
-  assert.deepEqual(await ask(second.dsn, 'select count(*)::int as n from kept'), [{ n: 0 }])
+  const run = await readFile(join(dataDir, 'postgres', 'run-folder'), 'utf8')
+  assert.ok(run.length < 80)
   await assert.rejects(startEmbeddedPostgres({ ...quiet, dataDir }), /in use by another strongroom process/)
+  await first.stop()
+  await assert.rejects(stat(run), { code: 'ENOENT' }, 'nothing stays outside the data folder')
+  const second = await startEmbeddedPostgres({ ...quiet, dataDir })
+  assert.deepEqual(await ask(second.dsn, 'select count(*)::int as n from kept'), [{ n: 0 }])
   await second.stop()
-  const note = await readFile(join(dataDir, 'postgres', 'run-folder'), 'utf8')
-  assert.ok(note.length < 80)
 })
 
 test('several processes may migrate at once; the second run has nothing to do', async () => {

@@ -10,7 +10,7 @@ import { registerObjecttypeRoutes } from './datamodel/objecttype-routes.ts'
 import { registerDatamodelRoutes } from './datamodel/routes.ts'
 import { createDatamodelService, createObjecttypeService } from './datamodel/service.ts'
 import { registerEventRoutes } from './events/routes.ts'
-import { createEventLog, createEventService } from './events/service.ts'
+import { createEventLog, createEventService, followEvents } from './events/service.ts'
 import { createJobs } from './jobs/service.ts'
 import { createMailService } from './mail/service.ts'
 import { createCommitHooks } from './objects/commit-hooks.ts'
@@ -19,7 +19,8 @@ import { rememberedPeople } from './objects/people.ts'
 import { createReadService } from './objects/read.ts'
 import { registerReadRoutes } from './objects/read-routes.ts'
 import { registerObjectRoutes } from './objects/routes.ts'
-import { createObjectService } from './objects/service.ts'
+import { runTransition } from './objects/run-transition.ts'
+import { createObjectService, type ObjectDeps } from './objects/service.ts'
 import { objectTagUse } from './objects/uses.ts'
 import { createBus } from './platform/bus.ts'
 import type { Config } from './platform/config.ts'
@@ -36,9 +37,17 @@ import { registerTagRoutes } from './tags/routes.ts'
 import { createTagService, effectiveTags, type TagUse } from './tags/service.ts'
 import { registerTransitionActions } from './transitions/actions.ts'
 import { registerTransitionRoutes } from './transitions/routes.ts'
-import { createTransitionService, type TransitionLayer } from './transitions/service.ts'
+import { createEventRuns, createTransitionService, type RunOnObjects } from './transitions/service.ts'
 import { createWebhookService } from './webhooks/service.ts'
-import { latestEventId, objecttypeParts, objectViews, ownerRemoval, poolParts, principalRights } from './wiring.ts'
+import {
+  latestEventId,
+  objecttypeParts,
+  objectViews,
+  ownerRemoval,
+  poolParts,
+  principalRights,
+  transitionLayers,
+} from './wiring.ts'
 
 export interface App {
   readonly http: HttpApp
@@ -131,10 +140,7 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
     log,
     tags,
     rights,
-    layers: {
-      pools: (id) => pools.transitionLayers(id) as readonly TransitionLayer[],
-      objecttype: (id) => objecttypes.transitionLayer(id) as TransitionLayer,
-    },
+    layers: transitionLayers({ pools, objecttypes, datamodel }),
     contactOf: (id) => pools.byId(id)?.contact ?? null,
     objecttypes: () => datamodel.current().tablesById,
     webhooks: webhooks.names,
@@ -151,33 +157,42 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
     objecttypeMasks: (id) => datamodel.settings(id).standardMasks,
     people: rememberedPeople(principals, rights),
   })
-  const objects = createObjectService(
-    {
-      db,
-      config,
-      datamodel,
-      rights,
-      validateAcls: (tx, actor, changes) => rights.validateAcls(tx, actor, 'object', changes),
-      pools,
-      tags: {
-        snapshot: tags.snapshot,
-        available: (objecttype, pool) => {
-          const layers = [objecttypes.tagLayer(objecttype), ...(pool === null ? [] : pools.tagLayers(pool))]
-          const narrowed = layers.some((layer) => layer.private || layer.tags.length > 0)
-          return narrowed ? effectiveTags(tags.snapshot(), layers) : null
-        },
+  const objectDeps: ObjectDeps = {
+    db,
+    config,
+    datamodel,
+    rights,
+    validateAcls: (tx, actor, changes) => rights.validateAcls(tx, actor, 'object', changes),
+    pools,
+    tags: {
+      snapshot: tags.snapshot,
+      available: (objecttype, pool) => {
+        const layers = [objecttypes.tagLayer(objecttype), ...(pool === null ? [] : pools.tagLayers(pool))]
+        const narrowed = layers.some((layer) => layer.private || layer.tags.length > 0)
+        return narrowed ? effectiveTags(tags.snapshot(), layers) : null
       },
-      findOwners: (tx, refs) => findOwners(principals, tx, refs),
-      runTransitions: (_, actor, items, given) => transitions.runOnItems(actor, items, given),
-      afterRefusal: transitions.afterFailure,
-      events,
-      languages,
-      wakeIndex: search.wake,
-      awaitIndexed: search.awaitIndexed,
-      clock: () => new Date(),
     },
-    read.renderSaved,
-  )
+    findOwners: (tx, refs) => findOwners(principals, tx, refs),
+    runTransitions: (_, actor, items, given) => transitions.runOnItems(actor, items, given),
+    afterRefusal: transitions.afterFailure,
+    events,
+    languages,
+    wakeIndex: search.wake,
+    awaitIndexed: search.awaitIndexed,
+    clock: () => new Date(),
+  }
+  const objects = createObjectService(objectDeps, read.renderSaved)
+  const runOnObjects: RunOnObjects = (actor, request) =>
+    runTransition({ ...objectDeps, runOnItems: transitions.runOnItems }, actor, request)
+  const eventRuns = createEventRuns({
+    db,
+    jobs,
+    log,
+    transitions: transitions.all,
+    follow: followEvents,
+    runOnObjects,
+    systemActor: auth.systemActor,
+  })
   registerTransitionActions({
     db,
     jobs,
@@ -220,16 +235,21 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
   registerObjecttypeRoutes(http, { objecttypes, datamodel })
   registerPoolRoutes(http, { pools })
   registerTagRoutes(http, { tags })
-  registerTransitionRoutes(http, { transitions })
+  registerTransitionRoutes(http, { transitions, runOnObjects })
   registerReadRoutes(http, { read })
   registerObjectRoutes(http, { objects })
   const newRootPassword = await auth.ensureRoot()
   await jobs.start()
+  eventRuns.start()
   return {
     http,
     newRootPassword,
-    idle: () => jobs.idle(),
+    async idle() {
+      do await jobs.idle()
+      while (await eventRuns.look())
+    },
     close: async () => {
+      await eventRuns.close()
       await jobs.close()
       datamodel.close()
       principals.close()

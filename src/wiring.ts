@@ -1,16 +1,16 @@
 /** Adapters between capabilities that cannot import each other: what an earlier one asks of later ones. */
 import { deletedUserId } from './auth/model.ts'
 import type { RemovalHooks, RightsHooks } from './auth/service.ts'
-import type { ObjecttypeParts, ObjecttypeStats } from './datamodel/service.ts'
+import type { DatamodelService, ObjecttypeParts, ObjecttypeService, ObjecttypeStats } from './datamodel/service.ts'
 import type { ReadService } from './objects/read.ts'
 import { countInPools, replaceOwner, requeuePools } from './objects/uses.ts'
 import type { Actor } from './platform/actor.ts'
 import type { Queryable } from './platform/db.ts'
-import type { PoolOptions, PoolTagLayer } from './pools/service.ts'
+import type { PoolOptions, PoolService, PoolTagLayer } from './pools/service.ts'
 import { parseSystemRights, type RightsService, type StoredGrant } from './rights/service.ts'
 import { effectiveTags, renderTag, type TagService } from './tags/service.ts'
 import type { ActionOptions } from './transitions/actions.ts'
-import type { Transition, TransitionService } from './transitions/service.ts'
+import type { Transition, TransitionLayer, TransitionService, TransitionServiceOptions } from './transitions/service.ts'
 
 interface PoolPartners {
   tags: () => TagService
@@ -58,6 +58,26 @@ export function objecttypeParts({ tags, transitions }: Omit<PoolPartners, 'wakeI
     countMarkedRenditions: async () => 0,
     resyncRenditions: async () => {},
     collectionsWithoutAclRight: async () => [],
+  }
+}
+
+interface TransitionHolders {
+  pools: PoolService
+  objecttypes: ObjecttypeService
+  datamodel: DatamodelService
+}
+
+/** The lists of transitions that pools and object types keep, as the transitions engine gave them. */
+export function transitionLayers(from: TransitionHolders): TransitionServiceOptions['layers'] {
+  const { pools, objecttypes, datamodel } = from
+  const objecttype = (id: number) => objecttypes.transitionLayer(id) as TransitionLayer
+  return {
+    pools: (id) => pools.transitionLayers(id) as readonly TransitionLayer[],
+    objecttype,
+    all: () => [
+      ...[...pools.snapshot().values()].flatMap((pool) => pool.transitions as unknown as readonly Transition[]),
+      ...[...datamodel.current().objecttypes.values()].flatMap((table) => objecttype(table.id).transitions),
+    ],
   }
 }
 

@@ -17,6 +17,7 @@ import type { EventRecord } from './schema.ts'
 import * as store from './store.ts'
 import type { EventTypeDefinition } from './types.ts'
 
+export { type FollowedEvent, followEvents } from './follow.ts'
 export { createEventLog, type EventLog, type EventLogOptions, type NewEvent } from './log.ts'
 export { type EventGroup, type EventType, eventGroups, eventTypes } from './types.ts'
 

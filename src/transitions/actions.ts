@@ -48,7 +48,7 @@ export function registerTransitionActions(options: ActionOptions): void {
 }
 
 function webhookInfo(job: EffectJob<'webhook'>, externalUrl: string): Record<string, unknown> {
-  const { transition, actor, event, objects } = job
+  const { transition, actor, events, objects } = job
   return {
     api_url: `${externalUrl.replace(/\/$/, '')}/api/v1`,
     transition: { _id: transition.id, type: transition.type, comment: transition.comment },
@@ -59,7 +59,7 @@ function webhookInfo(job: EffectJob<'webhook'>, externalUrl: string): Record<str
       _version: version,
     })),
     ...(actor ? { api_user: { _basetype: 'user', user: { _id: actor.userId, ...pick(actor) } } } : {}),
-    ...(event ? { event: { _id: event.id, type: event.type, info: event.info } } : {}),
+    ...(events ? { events: events.map(({ id, type, info }) => ({ _id: id, type, info })) } : {}),
   }
 }
 

@@ -33,8 +33,14 @@ export interface EffectJob<Kind extends RemoteAction['type'] = RemoteAction['typ
   }
   readonly actor: Pick<Actor, 'userId' | 'login' | 'displayname' | 'reference'> | null
   readonly objects: readonly EffectObject[]
-  /** The entry of the event log for which an event transition ran. */
-  readonly event?: { readonly id: number; readonly type: string; readonly info: unknown }
+  /** The entries of the event log for which an event transition ran. */
+  readonly events?: readonly EffectEvent[]
+}
+
+export interface EffectEvent {
+  readonly id: number
+  readonly type: string
+  readonly info: unknown
 }
 
 export const effectJobNames = { email: 'transition.email', webhook: 'transition.webhook' } as const
@@ -48,11 +54,12 @@ export function effectJobs(
   actor: Actor | null,
   effects: readonly Effect[],
   written: (object: PlanObject) => WrittenObject | null,
-  event?: EffectJob['event'],
+  events?: readonly EffectEvent[],
 ): JobRequest[] {
   return effects.flatMap(({ transition, action, objects }) => {
     const all = objects.map((object) => effectObject(object, written(object)))
-    const batches = action.type === 'webhook' ? chunks(all, webhookBatch) : [all]
+    // An event about no object is sent all the same.
+    const batches = action.type === 'webhook' && all.length > 0 ? chunks(all, webhookBatch) : [all]
     return batches.map((batch): JobRequest => {
       const { id, type, comment, displayname, confirm } = transition
       const payload: EffectJob = {
@@ -60,7 +67,7 @@ export function effectJobs(
         transition: { id, type, comment, displayname, confirm },
         actor: actor && pick(actor),
         objects: batch,
-        ...(event ? { event } : {}),
+        ...(events ? { events } : {}),
       }
       return { name: effectJobNames[action.type], payload, maxAttempts: attempts[action.type] }
     })

@@ -14,7 +14,7 @@ import type { Person, RightsService } from '../rights/service.ts'
 import { requireTagManager, type TagService, type TagUse } from '../tags/service.ts'
 import { applicableTransitions, type TransitionLayer } from './applicable.ts'
 import { type Confirmation, confirmationOf, textIn } from './confirm.ts'
-import { type EffectJob, effectJobs, type WrittenObject } from './effects.ts'
+import { type EffectEvent, effectJobs, type WrittenObject } from './effects.ts'
 import { type Plan, type PlanObject, type PlanRequest, type PlanTrigger, planTransitions } from './engine.ts'
 import { parseList, readList } from './input.ts'
 import { applyPlan, type ChangingItem, markChanged, planObjects, writtenObjects } from './items.ts'
@@ -25,10 +25,12 @@ import { tagUseOf } from './tag-use.ts'
 
 export type { TransitionLayer } from './applicable.ts'
 export type { Confirmation } from './confirm.ts'
-export type { WrittenObject } from './effects.ts'
+export type { EffectEvent, WrittenObject } from './effects.ts'
 export type { ObjectPlan, Plan, PlanObject, PlanTrigger } from './engine.ts'
+export { createEventRuns, type EventRuns } from './event-runs.ts'
 export type { ChangingItem } from './items.ts'
 export type { Operation, Transition } from './model.ts'
+export type { RunObject, RunOnObjects, RunRequest, RunResult } from './run.ts'
 
 export type TransitionService = Awaited<ReturnType<typeof createTransitionService>>
 
@@ -45,6 +47,8 @@ export interface TransitionServiceOptions {
     /** From the root pool down to this one. */
     pools(poolId: number): readonly TransitionLayer[]
     objecttype(objecttypeId: number): TransitionLayer
+    /** All transitions of all pools and object types. */
+    all(): readonly Transition[]
   }
   /** Contact of a pool. */
   contactOf: (poolId: number) => Person | null
@@ -66,7 +70,7 @@ export interface ListChange {
 export interface ItemsOutcome {
   readonly confirmation: Confirmation | null
   /** Queues mails and webhooks in the transaction, after the items are written. */
-  enqueue(tx: Tx, event?: EffectJob['event']): Promise<void>
+  enqueue(tx: Tx, events?: readonly EffectEvent[]): Promise<void>
 }
 
 const topic = 'transitions'
@@ -123,6 +127,7 @@ export async function createTransitionService(options: TransitionServiceOptions)
     )
     const logged = changes.flatMap(({ previous }, index) => eventsOf(actor, previous, next[index] ?? []))
     if (logged.length > 0) await events.append(tx, logged)
+    if (next.flat().some((transition) => transition.trigger === 'event')) await store.startFollowing(tx)
     return next
   }
 
@@ -152,7 +157,8 @@ export async function createTransitionService(options: TransitionServiceOptions)
    */
   function settle(made: Plan, given: string | undefined): Confirmation | null {
     const misfits = made.objects.filter((object) => object.inapplicable)
-    if (misfits.length > 0) throw new AppError('TransitionNotApplicable', { objects: misfits.map(nameObject) })
+    if (misfits.length > 0 && made.trigger.kind === 'manual')
+      throw new AppError('TransitionNotApplicable', { objects: misfits.map(nameObject) })
     const rejection = rejectionOf(made)
     if (rejection) {
       refused.set(rejection, made)
@@ -166,10 +172,10 @@ export async function createTransitionService(options: TransitionServiceOptions)
     tx: Tx,
     made: Plan,
     written: ReadonlyMap<number | string, WrittenObject>,
-    event?: EffectJob['event'],
+    reasons?: readonly EffectEvent[],
   ): Promise<void> {
     const result = (object: PlanObject) => written.get(object.key) ?? null
-    return jobs.enqueueAll(tx, effectJobs(made.actor, made.effects, result, event))
+    return jobs.enqueueAll(tx, effectJobs(made.actor, made.effects, result, reasons))
   }
 
   return {
@@ -199,8 +205,29 @@ export async function createTransitionService(options: TransitionServiceOptions)
       return list
     },
 
-    /** Where the instance's transitions refer to tags. */
-    tagUse: tagUseOf('transition', async (tx) => store.loadTransitions(tx)) satisfies TagUse,
+    /** Where transitions refer to tags, those of pools and object types included. */
+    tagUse: tagUseOf('transition', async (tx) => [
+      ...(await store.loadTransitions(tx)),
+      ...layers.all(),
+    ]) satisfies TagUse,
+
+    /** All transitions of the instance, its pools and object types. */
+    all: (): readonly Transition[] => [...instance, ...layers.all()],
+
+    /** Manual transitions that the actor may run on objects of a type in a pool, as far as that can be told. */
+    async manual(actor: Actor, objecttypeId: number, poolId: number | null) {
+      const offered = applicable(objecttypeId, poolId).filter((transition) =>
+        isOffered(transition, actor, objecttypeId),
+      )
+      const [list = []] = await renderLists(db, [offered], actor.languages)
+      return list
+    },
+
+    /** @throws {AppError} `TransitionNotFound` when there is no manual transition of this id */
+    requireManual(id: number): void {
+      const known = [...instance, ...layers.all()].some((each) => each.id === id && each.trigger === 'manual')
+      if (!known) throw new AppError('TransitionNotFound', { transition: id })
+    },
 
     plan,
     settle,
@@ -222,7 +249,7 @@ export async function createTransitionService(options: TransitionServiceOptions)
       const confirmation = settle(made, given)
       if (trigger.kind !== 'save') markChanged(items, made)
       applyPlan(made, items)
-      return { confirmation, enqueue: (tx, event) => enqueue(tx, made, writtenObjects(items), event) }
+      return { confirmation, enqueue: (tx, reasons) => enqueue(tx, made, writtenObjects(items), reasons) }
     },
 
     /**
@@ -240,6 +267,14 @@ export async function createTransitionService(options: TransitionServiceOptions)
       )
     },
   }
+}
+
+/** Owner and pool contact are those of an object, so a transition for them is offered to everybody. */
+function isOffered({ trigger, objecttypeIds, who, whoNot }: Transition, actor: Actor, objecttypeId: number): boolean {
+  if (trigger !== 'manual' || (objecttypeIds.length > 0 && !objecttypeIds.includes(objecttypeId))) return false
+  if (who.length === 0 || who.includes('owner') || who.includes('contact')) return true
+  const mine = new Set([`u${actor.userId}`, ...actor.groupIds.map((id) => `g${id}`)])
+  return who.some((person) => mine.has(person)) !== whoNot
 }
 
 function nameObject({ object }: Plan['objects'][number]): Record<string, unknown> {

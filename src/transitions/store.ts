@@ -44,3 +44,60 @@ export async function readSecret(db: Queryable): Promise<string> {
   if (!secret) throw new Error('the table transition_secret is empty')
   return secret
 }
+
+/** Begins to follow the event log from here on, unless it is being followed. */
+export async function startFollowing(tx: Queryable): Promise<void> {
+  await tx.query(
+    `update transition_event_cursor set active = true, last_id = (select coalesce(max(id), 0) from event)
+      where not active`,
+  )
+}
+
+export async function stopFollowing(db: Queryable): Promise<void> {
+  await db.query('update transition_event_cursor set active = false where active')
+}
+
+/** Where to go on in the event log; null when another process is at it, or nothing is followed. */
+export async function lockCursor(tx: Queryable): Promise<number | null> {
+  const { rows } = await tx.query<{ id: number }>(
+    'select last_id as id from transition_event_cursor where active for update skip locked',
+  )
+  return rows[0]?.id ?? null
+}
+
+export async function moveCursor(tx: Queryable, lastId: number): Promise<void> {
+  await tx.query('update transition_event_cursor set last_id = $1', [lastId])
+}
+
+/** Remembers versions that event transitions have written; a day is more than enough for their events to be seen. */
+export async function skipVersions(
+  tx: Queryable,
+  written: readonly { systemObjectId: number; version: number }[],
+): Promise<void> {
+  if (written.length === 0) return
+  await tx.query(`delete from transition_event_skip where at < now() - interval '1 day'`)
+  await tx.query(
+    `insert into transition_event_skip (system_object_id, version)
+     select * from unnest($1::bigint[], $2::int[]) on conflict do nothing`,
+    [written.map((object) => object.systemObjectId), written.map((object) => object.version)],
+  )
+}
+
+/** Ids of the events that tell of such versions. */
+export async function skippedVersions(
+  db: Queryable,
+  events: readonly { id: number; systemObjectId: number | null; objectVersion: number | null }[],
+): Promise<ReadonlySet<number>> {
+  const told = events.filter((event) => event.systemObjectId !== null && event.objectVersion !== null)
+  if (told.length === 0) return new Set()
+  const { rows } = await db.query<{ id: number }>(
+    `select e.id from unnest($1::bigint[], $2::bigint[], $3::int[]) as e (id, system_object_id, version)
+       join transition_event_skip s on s.system_object_id = e.system_object_id and s.version = e.version`,
+    [
+      told.map((event) => event.id),
+      told.map((event) => event.systemObjectId),
+      told.map((event) => event.objectVersion),
+    ],
+  )
+  return new Set(rows.map((row) => row.id))
+}

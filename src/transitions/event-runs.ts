@@ -1,0 +1,162 @@
+import type { Logger } from 'pino'
+import type { FollowedEvent } from '../events/service.ts'
+import type { Jobs } from '../jobs/service.ts'
+import type { Actor } from '../platform/actor.ts'
+import type { Db, Queryable, Tx } from '../platform/db.ts'
+import { effectJobs } from './effects.ts'
+import type { Effect } from './engine.ts'
+import type { Transition } from './model.ts'
+import type { RunOnObjects } from './run.ts'
+import * as store from './store.ts'
+
+/** Payload of the job that runs one event transition for a part of the log. */
+interface EventRunJob {
+  readonly transitionId: number
+  readonly events: readonly FollowedEvent[]
+}
+
+export interface EventRunOptions {
+  db: Db
+  jobs: Pick<Jobs, 'register' | 'enqueueAll'>
+  log: Logger
+  /** All transitions of the instance, its pools and object types. */
+  transitions: () => readonly Transition[]
+  follow: (
+    from: Queryable,
+    after: number,
+    types: readonly string[],
+    limit: number,
+  ) => Promise<{ events: FollowedEvent[]; upTo: number }>
+  runOnObjects: RunOnObjects
+  systemActor: () => Promise<Actor>
+  /** Milliseconds between two looks at the log. */
+  interval?: number
+}
+
+export type EventRuns = ReturnType<typeof createEventRuns>
+
+const job = 'transition.event'
+/** Entries of the log per look, and per job. */
+const pageSize = 1000
+const batchSize = 200
+
+/** Follows the event log and runs event transitions for what it finds. */
+export function createEventRuns(options: EventRunOptions) {
+  const { db, jobs, log, interval = 1000 } = options
+  let timer: NodeJS.Timeout | undefined
+  let looking: Promise<unknown> = Promise.resolve()
+
+  function eventTransitions(): Transition[] {
+    return options.transitions().filter((transition) => transition.trigger === 'event')
+  }
+
+  jobs.register<EventRunJob>(job, async ({ transitionId, events }) => {
+    const transition = eventTransitions().find(({ id }) => id === transitionId)
+    if (!transition) return
+    await runForObjects(transition, events)
+    await runWithoutObjects(
+      transition,
+      events.filter((event) => event.systemObjectId === null),
+    )
+  })
+
+  /** One run for all objects that the events speak of, except versions that event transitions have written. */
+  async function runForObjects(transition: Transition, all: readonly FollowedEvent[]): Promise<void> {
+    const own = await store.skippedVersions(db, all)
+    const events = all.filter((event) => event.systemObjectId !== null && !own.has(event.id))
+    if (events.length === 0) return
+    await options.runOnObjects(await options.systemActor(), {
+      trigger: { kind: 'event', transitionId: transition.id },
+      objects: [...new Set(events.map((event) => Number(event.systemObjectId)))].map((systemObjectId) => ({
+        systemObjectId,
+      })),
+      skipMissing: true,
+      events: events.map(shownEvent),
+      alongside: (tx, written) =>
+        store.skipVersions(
+          tx,
+          written.filter((object) => object.changed),
+        ),
+    })
+  }
+
+  /** Events about no object can only send something, and only when nothing is asked of an object. */
+  async function runWithoutObjects(transition: Transition, events: readonly FollowedEvent[]): Promise<void> {
+    const { before, after, objecttypeIds, actions } = transition
+    if (events.length === 0 || before !== null || after !== null || objecttypeIds.length > 0) return
+    const effects = actions.flatMap((action, index): Effect[] =>
+      action.type === 'email' || action.type === 'webhook' ? [{ transition, index, action, objects: [] }] : [],
+    )
+    await db.transaction((tx) =>
+      jobs.enqueueAll(
+        tx,
+        effectJobs(null, effects, () => null, events.map(shownEvent)),
+      ),
+    )
+  }
+
+  /** Queues runs for a page of the log; says whether there may be more. */
+  async function look(): Promise<boolean> {
+    const transitions = eventTransitions()
+    if (transitions.length === 0) {
+      await store.stopFollowing(db)
+      return false
+    }
+    const types = [...new Set(transitions.flatMap((transition) => transition.eventTypes))]
+    return db.transaction(async (tx) => {
+      const after = await store.lockCursor(tx)
+      if (after === null) return false
+      const { events, upTo } = await options.follow(tx, after, types, pageSize)
+      if (upTo === after) return false
+      await queueRuns(tx, transitions, events)
+      await store.moveCursor(tx, upTo)
+      return events.length > 0
+    })
+  }
+
+  async function queueRuns(
+    tx: Tx,
+    transitions: readonly Transition[],
+    events: readonly FollowedEvent[],
+  ): Promise<void> {
+    const requests = transitions.flatMap(({ id: transitionId, eventTypes }) => {
+      const wanted = events.filter((event) => eventTypes.includes(event.type))
+      const count = Math.ceil(wanted.length / batchSize)
+      return Array.from({ length: count }, (_, index): { name: string; payload: EventRunJob } => ({
+        name: job,
+        payload: { transitionId, events: wanted.slice(index * batchSize, (index + 1) * batchSize) },
+      }))
+    })
+    await jobs.enqueueAll(tx, requests)
+  }
+
+  return {
+    /** Begins to follow the log. */
+    start(): void {
+      const again = (): void => {
+        looking = look()
+          .catch((error: unknown) => {
+            log.warn({ err: error }, 'the event log cannot be followed')
+            return false
+          })
+          .then((more) => {
+            if (timer) timer = setTimeout(again, more ? 0 : interval)
+          })
+      }
+      timer = setTimeout(again, interval)
+    },
+
+    /** Looks at the log at once; whether runs may have been queued: for tests that wait for everything to be done. */
+    look,
+
+    async close(): Promise<void> {
+      clearTimeout(timer)
+      timer = undefined
+      await looking
+    },
+  }
+}
+
+function shownEvent({ id, type, info }: FollowedEvent) {
+  return { id, type, info }
+}

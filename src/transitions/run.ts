@@ -1,0 +1,31 @@
+import type { Actor } from '../platform/actor.ts'
+import type { Tx } from '../platform/db.ts'
+import type { Task } from '../platform/tasks.ts'
+import type { EffectEvent, WrittenObject } from './effects.ts'
+import type { PlanTrigger } from './engine.ts'
+
+/** A transition to be run for stored objects. */
+export interface RunRequest {
+  readonly trigger: Exclude<PlanTrigger, { kind: 'save' }>
+  /** With the version that the caller has seen, if it matters. */
+  readonly objects: readonly { readonly systemObjectId: number; readonly version?: number | undefined }[]
+  readonly confirmTransition?: string | undefined
+  /** Objects that are gone are left out; otherwise they are an error. */
+  readonly skipMissing?: boolean
+  /** Entries of the event log that are the reason. */
+  readonly events?: readonly EffectEvent[]
+  /** Further writes in the same transaction. */
+  readonly alongside?: (tx: Tx, written: readonly RunObject[]) => Promise<void>
+}
+
+export interface RunObject extends WrittenObject {
+  /** Whether the transition has made a new version. */
+  readonly changed: boolean
+}
+
+export type RunResult =
+  | { readonly kind: 'confirm'; readonly tasks: readonly Task[] }
+  | { readonly kind: 'done'; readonly objects: readonly RunObject[] }
+
+/** Loads, checks and writes the objects: given by the capability that keeps them. */
+export type RunOnObjects = (actor: Actor, request: RunRequest) => Promise<RunResult>

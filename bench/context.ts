@@ -1,0 +1,67 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createServiceClient, type ServiceClient } from '../src/import/client.ts'
+import { startEmbeddedPostgres } from '../src/platform/postgres-embedded.ts'
+import { type Process, startProcess } from './process.ts'
+
+/** What every path of the bench works with: one service in a process of its own, one PostgreSQL beside it. */
+export interface Context {
+  readonly service: Process
+  /** Connection string of the service's database, for what is measured beside the service. */
+  readonly dsn: string
+  readonly client: ServiceClient
+  /** Headers of a signed-in JSON request, for raw load. */
+  headers(): Promise<Record<string, string>>
+  /** Folder with the records of the collection. */
+  readonly source: string
+  /** How much of the source belongs to a run; copies of the whole source. */
+  readonly say: (line: string) => void
+  close(): Promise<void>
+}
+
+export const rootPassword = 'bench-root-password'
+
+/** A folder that goes with the bench. */
+export async function temporaryFolder(): Promise<{ path: string; remove: () => Promise<void> }> {
+  const path = await mkdtemp(join(tmpdir(), 'strongroom-bench-'))
+  return { path, remove: () => rm(path, { recursive: true, force: true }) }
+}
+
+/** PostgreSQL as the service would start it itself, so that others can measure on the same one; then the service. */
+export async function openContext(source: string, say: (line: string) => void): Promise<Context> {
+  const folder = await temporaryFolder()
+  const postgres = await startEmbeddedPostgres({
+    dataDir: folder.path,
+    database: 'strongroom',
+    onStep: () => {},
+    onTrouble: say,
+  })
+  const service = await startProcess('src/main.ts', ['start'], {
+    SVC_DATA_DIR: folder.path,
+    SVC_DB_DSN: postgres.dsn,
+    SVC_PORT: '0',
+    SVC_LOG_LEVEL: 'warn',
+    SVC_ROOT_PASSWORD: rootPassword,
+  }).catch(async (error: Error) => {
+    await postgres.stop()
+    throw error
+  })
+  const client = createServiceClient({ url: service.url, login: 'root', password: rootPassword })
+  return {
+    service,
+    dsn: postgres.dsn,
+    client,
+    source,
+    say,
+    headers: async () => ({
+      authorization: `Bearer ${await client.token()}`,
+      'content-type': 'application/json',
+    }),
+    async close() {
+      await service.stop()
+      await postgres.stop()
+      await folder.remove()
+    },
+  }
+}

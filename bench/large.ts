@@ -1,0 +1,87 @@
+import { silentProgress } from '../src/import/progress.ts'
+import { importTate } from '../src/import/tate/import.ts'
+import { type Context, openContext, temporaryFolder } from './context.ts'
+import { measureMemory } from './memory.ts'
+import { multiply } from './multiply.ts'
+import { atLeast, atMost, exactly, figureOnly, type Row } from './report.ts'
+import { facetSearch, type SearchAnswer, searchLoad, textSearch } from './search.ts'
+import { titleWords } from './words.ts'
+
+const copies = 15
+
+/** The collection fifteen times over with changed ids: more than a million objects in a service of their own. */
+export async function measureLarge(source: string, say: (line: string) => void): Promise<Row[]> {
+  const folder = await temporaryFolder()
+  try {
+    await multiply(source, folder.path, copies)
+    const context = await openContext(folder.path, say)
+    try {
+      return await measure(context, source)
+    } finally {
+      await context.close()
+    }
+  } finally {
+    await folder.remove()
+  }
+}
+
+async function measure(context: Context, source: string): Promise<Row[]> {
+  const { client } = context
+  const { created, seconds } = await importTate({ client, folder: context.source, progress: silentProgress })
+  const objects = Object.values(created).reduce((sum, count) => sum + count, 0)
+  context.say(`imported ${objects} objects in ${seconds.toFixed(0)} s`)
+  const word = await titleWords(source)
+  const body = () => facetSearch(word())
+  await searchLoad(context, { connections: 4, seconds: 10, body })
+  const facets = await searchLoad(context, { connections: 4, seconds: 30, body })
+  const deep = await deepPages(context)
+  return [
+    atLeast(`large: import until searchable (${objects} objects)`, 3000, objects / seconds, 'objects/s'),
+    atMost('large: search with two facets, 4 connections, median', 100, facets.median, 'ms'),
+    atMost('large: the same, p95', 400, facets.p95, 'ms'),
+    ...(await exactCounts(context, word)),
+    atMost('large: a page deep in the result, p95', 50, deep.p95, 'ms'),
+    figureOnly('  median', deep.median, 'ms'),
+    ...(await measureMemory(context)).map((row) => ({ ...row, path: `large: ${row.path}` })),
+  ]
+}
+
+/** Each artwork is there `copies` times, so each total is the same multiple of one copy's. */
+async function exactCounts({ client }: Context, word: () => string): Promise<Row[]> {
+  let wrong = 0
+  for (let round = 0; round < 20; round++) {
+    const text = word()
+    const all = await client.post<SearchAnswer>('/search', { ...textSearch(text), limit: 1 })
+    const first = await client.post<SearchAnswer>('/search', {
+      ...textSearch(text),
+      search: [
+        { type: 'match', mode: 'fulltext', string: text },
+        { type: 'range', field: 'artwork.tate_id', to: 9_999_999 },
+      ],
+      limit: 1,
+    })
+    if (all.count !== first.count * copies) wrong++
+  }
+  return [exactly('large: totals that are not exact', 0, wrong, 'of 20')]
+}
+
+/** Pages after a sort key from the middle of all artworks, as a client that reads on from its last page asks. */
+async function deepPages(context: Context) {
+  const request = {
+    objecttypes: ['artwork'],
+    search: [],
+    sort: [
+      { field: 'artwork.accession_number', order: 'asc' },
+      { field: '_system_object_id', order: 'asc' },
+    ],
+    limit: 20,
+    format: 'short',
+  }
+  const letters = 'ADNPT'
+  const after = () => {
+    const number = `${letters[Math.floor(Math.random() * letters.length)]}${String(Math.floor(Math.random() * 90_000)).padStart(5, '0')}`
+    return { ...request, search_after: [number, 0] }
+  }
+  await searchLoad(context, { connections: 1, seconds: 2, body: after })
+  return searchLoad(context, { connections: 1, seconds: 10, body: after })
+}

@@ -1,0 +1,58 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+export interface Process {
+  /** The address that it says it listens on. */
+  readonly url: string
+  readonly pid: number
+  /** Milliseconds until it said that it is ready. */
+  readonly startMs: number
+  stop(): Promise<void>
+}
+
+/** Starts a file of this checkout in a process of its own and waits until it says `ready at <address>`. */
+export async function startProcess(file: string, args: string[], env: Record<string, string>): Promise<Process> {
+  const begun = performance.now()
+  const child = spawn(process.execPath, [join(import.meta.dirname, '..', file), ...args], {
+    env: { ...withoutSettings(process.env), ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const url = await readyAt(child, file)
+  return {
+    url,
+    pid: child.pid ?? 0,
+    startMs: performance.now() - begun,
+    async stop() {
+      if (child.exitCode !== null || child.signalCode !== null) return
+      child.kill('SIGTERM')
+      await once(child, 'exit')
+    },
+  }
+}
+
+/** The bench decides alone how the service is configured. */
+function withoutSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('SVC_')))
+}
+
+function readyAt(child: ChildProcess, file: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let output = ''
+    const read = (chunk: Buffer): void => {
+      output = (output + chunk.toString()).slice(-20_000)
+      const url = /ready at (http\S+)/.exec(output)?.[1]
+      if (url) resolve(url)
+    }
+    child.stdout?.on('data', read)
+    child.stderr?.on('data', read)
+    child.on('exit', (code) => reject(new Error(`${file} ended with ${code} before it was ready:\n${output}`)))
+  })
+}
+
+/** The most memory (MB) that the process has had resident so far; `NaN` where the system does not tell. */
+export async function peakMemory(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
+  return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1] ?? Number.NaN) / 1024
+}

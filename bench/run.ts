@@ -1,0 +1,93 @@
+/**
+ * `npm run bench`: every path beside its limit, measured in one run, in one table.
+ *
+ *     --tate <folder>   the Tate collection (default ../shared/data/tate; else the sample of the package, multiplied)
+ *     --large           also a million objects; takes a quarter of an hour and some 10 GB in the temporary folder
+ *     --only <names>    comma-separated: start, import, read, render, search, save, large
+ *     --strict          the exit code is 1 when a figure is over its limit
+ */
+import { access } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { sampleFolder } from '../src/import/demo.ts'
+import { type Context, openContext, temporaryFolder } from './context.ts'
+import { measureImport } from './import.ts'
+import { measureLarge } from './large.ts'
+import { measureMemory } from './memory.ts'
+import { multiply } from './multiply.ts'
+import { measureRead } from './read.ts'
+import { measureRendering } from './render.ts'
+import { type Row, table } from './report.ts'
+import { measureRichSave } from './rich-save.ts'
+import { measureSearch } from './search.ts'
+import { measureStart } from './start.ts'
+
+const { values } = parseArgs({
+  options: {
+    tate: { type: 'string' },
+    large: { type: 'boolean', default: false },
+    only: { type: 'string' },
+    strict: { type: 'boolean', default: false },
+  },
+})
+
+const wanted = values.only === undefined ? null : new Set(values.only.split(','))
+const wants = (name: string): boolean => wanted === null || wanted.has(name)
+const say = (line: string): void => void process.stderr.write(`${line}\n`)
+
+const rows: Row[] = []
+const source = await sourceFolder()
+try {
+  if (wants('start')) rows.push(...(await step('start', measureStart)))
+  if (['import', 'read', 'render', 'search', 'save'].some(wants)) rows.push(...(await onTheCollection(source.path)))
+  if (values.large && wants('large'))
+    rows.push(...(await step('a million objects', () => measureLarge(source.path, say))))
+} finally {
+  await source.remove()
+}
+process.stdout.write(`\n${table(rows)}\n`)
+process.exitCode = values.strict && rows.some((row) => row.ok === false) ? 1 : 0
+
+/** All paths that need the collection, on one service; it is imported for them, and the import is one of them. */
+async function onTheCollection(folder: string): Promise<Row[]> {
+  const context = await openContext(folder, say)
+  const paths: [name: string, measure: (context: Context) => Promise<Row[]>][] = [
+    ['import', measureImport],
+    ['read', measureRead],
+    ['render', measureRendering],
+    ['search', measureSearch],
+    ['save', measureRichSave],
+  ]
+  const found: Row[] = []
+  try {
+    for (const [name, measure] of paths) {
+      if (name === 'import' || wants(name)) found.push(...(await step(name, () => measure(context))))
+    }
+    return [...found, ...(await measureMemory(context))]
+  } finally {
+    await context.close()
+  }
+}
+
+async function step(name: string, measure: () => Promise<Row[]>): Promise<Row[]> {
+  const begun = performance.now()
+  say(`${name} …`)
+  const measured = await measure()
+  say(`${name}: ${((performance.now() - begun) / 1000).toFixed(1)} s`)
+  return measured
+}
+
+/** The collection as given or found; without one, as many works as it has, made from the sample. */
+async function sourceFolder(): Promise<{ path: string; remove: () => Promise<void> }> {
+  const given = values.tate ?? join(import.meta.dirname, '..', '..', 'shared', 'data', 'tate')
+  const there = await access(given).then(
+    () => true,
+    () => false,
+  )
+  if (there) return { path: resolve(given), remove: async () => {} }
+  if (values.tate) throw new Error(`there is no folder ${values.tate}`)
+  say('without the Tate collection: its sample 138 times over, 69,000 artworks')
+  const folder = await temporaryFolder()
+  await multiply(sampleFolder, folder.path, 138)
+  return folder
+}

@@ -1,0 +1,80 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+
+/**
+ * The import rules of docs/architecture.md. A folder of src/ imports only from folders named before it; from another
+ * capability it imports the public files only; nothing imports in circles and no file lies about unused.
+ */
+const order = [
+  'platform',
+  'jobs',
+  'events',
+  'config',
+  'mail',
+  'webhooks',
+  'auth',
+  'rights',
+  'datamodel',
+  'tags',
+  'transitions',
+  'pools',
+  'objects',
+  'search',
+  'system',
+  'import',
+]
+
+const unlisted = readdirSync(join(import.meta.dirname, 'src'), { withFileTypes: true })
+  .filter((entry) => entry.isDirectory() && !order.includes(entry.name))
+  .map(({ name }) => name)
+if (unlisted.length > 0) throw new Error(`give src/${unlisted[0]} its place in the import order`)
+
+const layers = order.slice(0, -1).map((folder, index) => ({
+  name: `order-${folder}`,
+  severity: 'error',
+  comment: `src/${folder} may import from: ${order.slice(0, index + 1).join(', ')}`,
+  from: { path: `^src/${folder}/` },
+  to: { path: `^src/(${order.slice(index + 1).join('|')})/|^src/[^/]+\\.ts$` },
+}))
+
+export default {
+  forbidden: [
+    ...layers,
+    {
+      name: 'public-files',
+      severity: 'error',
+      comment: 'from another capability import its service, its model or its wire shapes',
+      from: { path: '^src/([^/]+)/' },
+      to: {
+        path: '^src/[^/]+/',
+        pathNot: ['^src/$1/', '^src/platform/', '^src/[^/]+/(service|schema|model)\\.ts$'],
+      },
+    },
+    { name: 'no-circles', severity: 'error', from: {}, to: { circular: true } },
+    {
+      name: 'no-orphans',
+      severity: 'error',
+      from: { orphan: true, path: '^src/' },
+      to: {},
+    },
+    {
+      name: 'no-test-code',
+      severity: 'error',
+      from: { path: '^src/' },
+      to: { path: '^(test|bench|scripts)/' },
+    },
+    {
+      name: 'no-dev-dependencies',
+      severity: 'error',
+      from: { path: '^src/' },
+      to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
+    },
+    { name: 'resolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default', 'types'] },
+  },
+}

@@ -24,7 +24,7 @@ const args = process.argv.slice(2)
 const files = args.some((arg) => !arg.startsWith('-')) ? args : [...args, 'test/**/*.test.ts']
 const tests = spawn(
   process.execPath,
-  ['--test', `--test-concurrency=${Math.max(2, availableParallelism())}`, '--test-reporter=spec', ...files],
+  ['--test', `--test-concurrency=${Math.max(2, availableParallelism())}`, '--test-reporter=spec', '--test-force-exit', ...files],
   { cwd: root, stdio: 'inherit' },
 )
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => tests.kill(signal))

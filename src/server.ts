@@ -61,7 +61,8 @@ async function start(
     maxConnections: config.dbMaxConnections,
     applicationName: 'strongroom',
     lockTimeout: config.lockTimeout,
-    onError: (error) => log.warn({ err: error }, 'a database connection broke'),
+    // Not the error itself: it carries the whole connection.
+    onError: (error) => log.warn({ reason: error.message }, 'the database layer reports a failure'),
   })
   closers.add(() => db.close())
   const app = await buildApp(config, { db, log })

@@ -86,7 +86,10 @@ export function openDb(options: DbOptions): Db {
     connectionTimeoutMillis: 30_000,
     keepAlive: true,
   })
-  pool.on('error', options.onError)
+  pool.on('error', (error) => {
+    // On a stop the server may end connections before their own goodbye has arrived.
+    if (!pool.ending) options.onError(error)
+  })
   // Without a listener of its own a connection that breaks while somebody uses it would end the process.
   pool.on('connect', (client) => client.on('error', () => {}))
   return {
@@ -145,6 +148,11 @@ async function run<T extends object>(
   } catch (error) {
     throw translate(error)
   }
+}
+
+/** Statements on a connection that `Db.connect` gave, with the same translation of failures. */
+export function onConnection(client: pg.PoolClient): Queryable {
+  return { query: (text, values, name) => run(client, text, values, name) }
 }
 
 async function transaction<T>(

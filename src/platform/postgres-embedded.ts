@@ -5,6 +5,7 @@ import { chown, mkdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { quoteIdentifier } from './db.ts'
 import { type InstanceLock, takeInstanceLock } from './instance-lock.ts'
 import {
   type PostgresFolders,
@@ -294,5 +295,5 @@ async function answers(folders: PostgresFolders, milliseconds: number): Promise<
 
 async function ensureDatabase(folders: PostgresFolders, name: string): Promise<void> {
   const { rowCount } = await query(folders, 'select from pg_database where datname = $1', [name])
-  if (rowCount === 0) await query(folders, `create database ${pg.escapeIdentifier(name)}`)
+  if (rowCount === 0) await query(folders, `create database ${quoteIdentifier(name)}`)
 }

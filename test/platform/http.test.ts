@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
 import { connect } from 'node:net'
+import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { catalogue } from '../../src/platform/catalogue.ts'
+import { errorTable } from '../../src/platform/errors-doc.ts'
 import type { Json } from '../support/client.ts'
 import { startService, type TestService } from '../support/service.ts'
 
@@ -182,6 +185,11 @@ suite('HTTP', () => {
       const rejected = await svc.inject({ ...request, headers: { authorization: 'Bearer no-such-token' } })
       assert.deepEqual([rejected.statusCode, rejected.json().code], [401, 'InvalidToken'], `${method} ${url}`)
     }
+  })
+
+  test('ERR-028 ERR-029 each error stands in docs/errors.md', async () => {
+    const page = await readFile(join(import.meta.dirname, '..', '..', 'docs', 'errors.md'), 'utf8')
+    assert.ok(page.includes(errorTable()), 'run: node scripts/docs.ts')
   })
 
   test('every error of the catalogue has a 4xx or 5xx status and a sentence', () => {

@@ -12,10 +12,19 @@ const postmasterPid = async (dataDir: string): Promise<number> =>
 
 const status = async (url: string): Promise<number> => (await fetch(`${url}/api/v1/settings`)).status
 
+const signIn = async (url: string, password: string): Promise<number> => {
+  const form = { grant_type: 'password', client_id: 'svc-web-frontend', username: 'root', password }
+  return (await fetch(`${url}/api/oauth2/token`, { method: 'POST', body: new URLSearchParams(form) })).status
+}
+
 test('the first start says each step, the second is quick, and a stop by SIGTERM leaves nothing running', async () => {
   await using folder = await temporaryFolder()
   const begun = performance.now()
   const first = await spawnService(folder.path, { SVC_BACKEND_PORT: '0' })
+  const password = /user root with the password (\S+)/.exec(first.output.stdout)?.[1] ?? ''
+  assert.ok(password.length >= 12)
+  assert.equal(await signIn(first.url, password), 200)
+  assert.equal(await signIn(first.url, `${password}x`), 400)
   assert.ok(performance.now() - begun < 8000)
   const server = await postmasterPid(folder.path)
   for (const step of [
@@ -35,6 +44,8 @@ test('the first start says each step, the second is quick, and a stop by SIGTERM
   await using second = await spawnService(folder.path)
   assert.ok(performance.now() - again < 3000)
   assert.match(second.output.stdout, /the database is up to date/)
+  assert.doesNotMatch(second.output.stdout, /password/)
+  assert.equal(await signIn(second.url, password), 200)
 })
 
 test('a second service on the same data folder is refused in one line', async () => {

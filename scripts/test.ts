@@ -24,7 +24,14 @@ const args = process.argv.slice(2)
 const files = args.some((arg) => !arg.startsWith('-')) ? args : [...args, 'test/**/*.test.ts']
 const tests = spawn(
   process.execPath,
-  ['--test', `--test-concurrency=${Math.max(2, availableParallelism())}`, '--test-reporter=spec', '--test-force-exit', ...files],
+  [
+    '--test',
+    `--test-concurrency=${Math.max(2, availableParallelism())}`,
+    '--test-reporter=spec',
+    '--test-force-exit',
+    '--test-timeout=180000',
+    ...files,
+  ],
   { cwd: root, stdio: 'inherit' },
 )
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => tests.kill(signal))

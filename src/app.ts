@@ -83,7 +83,7 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
     baseConfig,
     principals,
     rights: principalRights(() => rights),
-    removal: ownerRemoval(),
+    removal: ownerRemoval(() => pools),
     latestEventId: () => latestEventId(db),
     instance: () => ({ name: baseConfig.get().name.title, external_url: config.externalUrl }),
   })

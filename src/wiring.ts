@@ -139,11 +139,17 @@ export function principalRights(rights: () => RightsService): RightsHooks {
   }
 }
 
-/** What a user or group that goes leaves behind: its objects. Those of a group go to the same system user. */
-export function ownerRemoval(): RemovalHooks {
+/** What a user or group that goes leaves behind: objects, which go to a system user also from a group, and pools. */
+export function ownerRemoval(pools: () => PoolService): RemovalHooks {
   return {
-    replaceUser: (tx, from, to) => replaceOwner(tx, 'user', from, to),
-    replaceGroup: (tx, from) => replaceOwner(tx, 'group', from, deletedUserId),
+    async replaceUser(tx, from, to) {
+      await replaceOwner(tx, 'user', from, to)
+      await pools().replacePerson(tx, 'user', from, to)
+    },
+    async replaceGroup(tx, from, to) {
+      await replaceOwner(tx, 'group', from, deletedUserId)
+      await pools().replacePerson(tx, 'group', from, to)
+    },
   }
 }
 

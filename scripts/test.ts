@@ -9,6 +9,8 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const root = join(import.meta.dirname, '..')
+// Hundreds of processes load the same modules; this saves each of them a third of a second.
+process.env.NODE_COMPILE_CACHE ??= join(root, 'node_modules', '.cache', 'compile')
 process.env.TEST_SERVER_FOLDER = await mkdtemp(join(tmpdir(), 'strongroom-test-run-'))
 const { testServerReady } = await import('../test/support/postgres.ts')
 

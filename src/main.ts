@@ -3,7 +3,6 @@ import { stringify } from 'yaml'
 import type { Config } from './platform/config.ts'
 import { describeConfig, loadConfig } from './platform/config-load.ts'
 import { version } from './platform/version.ts'
-import { startServer } from './server.ts'
 
 const help = `Usage: strongroom <command> [options]
 
@@ -24,7 +23,7 @@ Settings and their environment names: docs/configuration.md
 /** Reads the command line, runs the command, answers the exit code. Failures are one line; their stack is for DEBUG. */
 async function main(): Promise<number> {
   const [first, ...others] = process.argv.slice(2)
-  // These have options of their own; what they need is loaded only for them.
+  // These have options of their own. Each command loads only what it needs.
   if (first === 'import') return (await import('./import/commands.ts')).runImport(others)
   if (first === 'demo') return demo(others)
   const { values, positionals } = parseArgs({
@@ -62,6 +61,7 @@ async function start(config: Config): Promise<number> {
   const begun = Date.now()
   console.log(`strongroom ${version}, data in ${config.dataDir}`)
   const signal = nextSignal()
+  const { startServer } = await import('./server.ts')
   const service = await startServer(config, (step) => console.log(`  ${step}`))
   if (service.app.newRootPassword !== null) {
     console.log(`  created the user root with the password ${service.app.newRootPassword} (shown only this once)`)
@@ -76,7 +76,7 @@ async function start(config: Config): Promise<number> {
 
 /** Reads its configuration like `start`, but keeps its data apart; see src/import/demo.ts. */
 async function demo(args: string[]): Promise<number> {
-  const { runDemo } = await import('./import/commands.ts')
+  const [{ runDemo }, { startServer }] = await Promise.all([import('./import/commands.ts'), import('./server.ts')])
   const config = loadConfig({ file: undefined, env: process.env, cwd: process.cwd() })
   return runDemo(args, { config, startServer, ended: nextSignal() })
 }

@@ -53,8 +53,11 @@ export interface App {
   readonly http: HttpApp
   /** Made up on the very first start when none is configured: to be printed once. */
   readonly newRootPassword: string | null
-  /** Resolves when no background work of this process is queued or running (index queue, jobs). */
-  idle(): Promise<void>
+  /**
+   * Resolves when no background work of this process is queued or running (index queue, jobs). With `hurry`, jobs that
+   * wait for a later attempt run at once.
+   */
+  idle(options?: { hurry?: boolean }): Promise<void>
   /** Stops background work; the HTTP server must be closed before. */
   close(): Promise<void>
 }
@@ -244,8 +247,8 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
   return {
     http,
     newRootPassword,
-    async idle() {
-      do await jobs.idle()
+    async idle(options) {
+      do await jobs.idle(options)
       while (await eventRuns.look())
     },
     close: async () => {

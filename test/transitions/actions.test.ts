@@ -1,0 +1,359 @@
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { after, before, beforeEach, test } from 'node:test'
+import { type People, seedPeople, toGroup, toUser } from '../rights/people.ts'
+import type { Client, Json } from '../support/client.ts'
+import { type MailServer, startMailServer } from '../support/mail-server.ts'
+import { inPool, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
+import { startWebhookServer, type WebhookServer } from '../support/webhook-server.ts'
+
+let museum: Museum
+let people: People
+let root: Client
+let mailServer: MailServer
+let receiver: WebhookServer
+let tag: number
+
+before(async () => {
+  mailServer = await startMailServer()
+  receiver = await startWebhookServer()
+  museum = await startMuseum()
+  people = await seedPeople(museum.svc)
+  root = people.root
+  const { body } = await root.post('tags', [{ taggroup: {}, _tags: [{ reference: 'told' }] }])
+  tag = body[0]._tags[0]._id
+  for (const login of ['editor', 'reader'] as const) await setEmail(login)
+})
+after(async () => {
+  await museum[Symbol.asyncDispose]()
+  await mailServer[Symbol.asyncDispose]()
+  await receiver[Symbol.asyncDispose]()
+})
+beforeEach(async () => {
+  mailServer.mails.length = 0
+  mailServer.refuse = null
+  receiver.calls.length = 0
+  receiver.answer = () => ({ body: '{"ok":true}' })
+  await museum.svc.db.query(`delete from event where type like 'EMAIL%' or type like 'WEBHOOK%'`)
+  await configure({})
+})
+
+async function setEmail(login: 'editor' | 'reader'): Promise<void> {
+  const { body } = await root.get(`user/${people.ids[login]}`)
+  const [stored] = Array.isArray(body) ? body : [body]
+  const user = { ...stored.user, email: `${login}@museum.test` }
+  const answer = await root.post('user', [{ ...stored, user }], { confirm: 'ignore_password_requirements' })
+  assert.equal(answer.status, 200, JSON.stringify(answer.body))
+}
+
+async function configure({ webhook = {}, server = {}, from = 'archive@museum.test' }: Json): Promise<void> {
+  const answer = await root.post('config', {
+    system: {
+      email: { from, signature: { 'en-US': 'The archive' } },
+      email_server: { server_addr: mailServer.address, type: 'off', ...server },
+      transition_webhook: {
+        webhooks: [
+          { name: 'hook', url: `${receiver.url}/in?x=1`, method: 'POST', secret: 'shared', timeout: 2, ...webhook },
+        ],
+      },
+    },
+  })
+  assert.equal(answer.status, 200, JSON.stringify(answer.body))
+}
+
+const email = (recipients: object[], more: object = {}) => ({
+  type: 'email',
+  info: {
+    subject: { 'en-US': 'To be\r\nchecked', 'de-DE': 'Zu prüfen' },
+    message: { 'en-US': 'Please <b>check</b>.' },
+    recipients,
+    ...more,
+  },
+})
+const webhook = { type: 'webhook', info: { name: 'hook' } }
+
+async function define(...list: object[]): Promise<Json[]> {
+  const answer = await root.post(
+    'transitions',
+    list.map((entry) => ({ type: 'process', operations: ['INSERT', 'UPDATE'], comment: 'tell', ...entry })),
+  )
+  assert.equal(answer.status, 200, JSON.stringify(answer.body))
+  return answer.body
+}
+
+async function create(titles: string[], block: object = {}, rest: object = {}): Promise<Json[]> {
+  const works = titles.map((title) =>
+    payload('work', { ...inPool(museum.pool), title: { 'en-US': title }, ...block }, rest),
+  )
+  const answer = await root.post('db/work', works)
+  assert.equal(answer.status, 200, JSON.stringify(answer.body))
+  return answer.body
+}
+
+async function logged(): Promise<{ type: string; info: Json; user: unknown; pollable: boolean }[]> {
+  const { rows } = await museum.svc.db.query<{ type: string; info: Json; user: unknown; pollable: boolean }>(
+    `select type, info, user_id as user, pollable from event
+      where type like 'EMAIL%' or type like 'WEBHOOK%' order by event.id`,
+  )
+  return rows
+}
+
+/** Waits for the jobs, and lets failed ones have their next attempts at once. */
+const drain = () => museum.svc.app.idle({ hurry: true })
+
+test('EVENT-016 one mail for each reader about all objects of the save, logged as EMAIL_SENT', async () => {
+  await define({ actions: [email([toGroup(people.ids.staff), toUser(people.ids.editor)])] })
+  const [first] = await create(['The Blue Boat', 'The Red Boat'])
+  await drain()
+  assert.deepEqual(mailServer.mails.map((mail) => mail.to.join()).sort(), ['editor@museum.test', 'reader@museum.test'])
+  const [mail] = mailServer.mails
+  assert.equal(mail?.from, 'archive@museum.test')
+  const text = (mail?.data ?? '').replaceAll('=\n', '')
+  assert.match(text, /^Subject: To be checked$/m)
+  assert.match(text, /The Blue Boat/)
+  assert.match(text, /The Red Boat/)
+  assert.match(text, new RegExp(`/api/v1/objects/id/${first._system_object_id}`))
+  assert.match(text, /Please &lt;b&gt;check/, 'the message is text, not markup')
+  assert.match(text, /The archive/)
+
+  const entries = await logged()
+  assert.deepEqual(
+    entries.map((entry) => [entry.type, entry.user, entry.pollable]),
+    [
+      ['EMAIL_SENT', null, false],
+      ['EMAIL_SENT', null, false],
+    ],
+  )
+  const info = entries.find((entry) => entry.info.UserID === people.ids.editor)?.info
+  assert.deepEqual(
+    { ...info, TransitionID: 0 },
+    {
+      Template: 'transition_resolve',
+      To: ['editor@museum.test'],
+      Cc: [],
+      Bcc: [],
+      Subject: 'To be checked',
+      Attachments: [],
+      UserID: people.ids.editor,
+      TransitionID: 0,
+    },
+  )
+})
+
+test('a mail to the owner is about the objects of each owner', async () => {
+  await define({ actions: [email([{ _owner: true }])] })
+  await create(['Of the editor'], {}, { _owner: toUser(people.ids.editor) })
+  await create(['Of the reader'], {}, { _owner: toUser(people.ids.reader) })
+  await drain()
+  assert.equal(mailServer.mails.length, 2)
+  for (const mail of mailServer.mails) {
+    const [owner, other] = mail.to[0]?.startsWith('editor') ? ['editor', 'reader'] : ['reader', 'editor']
+    assert.match(mail.data, new RegExp(`Of the ${owner}`))
+    assert.doesNotMatch(mail.data, new RegExp(`Of the ${other}`))
+  }
+})
+
+test('EVENT-017 a mail that fails is logged as EMAIL_SENT_FAILED with its error and tried again', async () => {
+  await define({ actions: [email([toUser(people.ids.editor)])] })
+  let refusals = 1
+  mailServer.refuse = () => (refusals-- > 0 ? '451 later' : undefined)
+  await create(['Late'])
+  await drain()
+  assert.deepEqual(
+    (await logged()).map((entry) => entry.type),
+    ['EMAIL_SENT_FAILED', 'EMAIL_SENT'],
+  )
+  const [failed] = await logged()
+  assert.match(failed?.info.Error, /451/)
+  assert.equal(failed?.info.Template, 'transition_resolve')
+  assert.equal(mailServer.mails.length, 1)
+
+  mailServer.refuse = () => '550 no such user'
+  await create(['Never'])
+  await drain()
+  assert.equal(
+    (await logged()).filter((entry) => entry.type === 'EMAIL_SENT_FAILED').length,
+    2,
+    'it is not tried again',
+  )
+})
+
+test('without a mail server or sender a mail fails for good', async () => {
+  await define({ actions: [email([toUser(people.ids.editor)])] })
+  await configure({ server: { server_addr: '' } })
+  await create(['Nowhere'])
+  await drain()
+  await configure({ from: '' })
+  await create(['From nobody'])
+  await drain()
+  assert.deepEqual(
+    (await logged()).map((entry) => [entry.type, entry.info.Error]),
+    [
+      ['EMAIL_SENT_FAILED', 'no mail server is configured'],
+      ['EMAIL_SENT_FAILED', 'no sender is configured'],
+    ],
+  )
+})
+
+test('the mail server is signed in at as configured', async () => {
+  await define({ actions: [email([toUser(people.ids.editor)])] })
+  mailServer.signIns.length = 0
+  for (const identity of ['', 'acting']) {
+    await configure({ server: { plain_auth: { identity, username: 'me', password: 'secret' } } })
+    await create(['Signed in'])
+    await drain()
+  }
+  assert.deepEqual(
+    mailServer.signIns.map((line) => Buffer.from(line.split(' ')[2] ?? '', 'base64').toString()),
+    ['\0me\0secret', 'acting\0me\0secret'],
+  )
+  assert.equal(mailServer.mails.length, 2)
+})
+
+test('EVENT-048 a webhook is called after the commit, signed, with the objects in full; logged as WEBHOOK', async () => {
+  const [transition] = await define({
+    'tagfilter:after': { all: [tag] },
+    actions: [webhook],
+  })
+  const [object] = await create(['Seen'], {}, { _tags: [{ _id: tag }] })
+  await drain()
+  const [call] = receiver.calls
+  assert.equal(receiver.calls.length, 1)
+  assert.deepEqual([call?.method, call?.path], ['POST', '/in?x=1'])
+  assert.equal(call?.headers['content-type'], 'application/json')
+  const hmac = (algorithm: string) =>
+    createHmac(algorithm, 'shared')
+      .update(call?.raw ?? '')
+      .digest('hex')
+  assert.equal(call?.headers['x-hub-signature-256'], `sha256=${hmac('sha256')}`)
+  assert.equal(call?.headers['x-hub-signature'], `sha1=${hmac('sha1')}`)
+  assert.equal(call?.headers.authorization, undefined)
+  const { info, objects } = call?.body ?? {}
+  assert.equal(info.api_user_access_token, undefined)
+  assert.equal(info.api_user.user.login, 'root')
+  assert.deepEqual(info.transition, { _id: transition._id, type: 'process', comment: 'tell' })
+  assert.deepEqual(info.operations, [{ operation: 'INSERT', _system_object_id: object._system_object_id, _version: 1 }])
+  assert.deepEqual(
+    objects.map((each: Json) => [each._mask, each._system_object_id, each.work.title['en-US']]),
+    [['_all_fields', object._system_object_id, 'Seen']],
+  )
+  assert.deepEqual(await logged(), [
+    {
+      type: 'WEBHOOK',
+      user: null,
+      pollable: false,
+      info: { webhook: { name: 'hook', url: `${receiver.url}/in?x=1`, method: 'POST' }, response: { ok: true } },
+    },
+  ])
+})
+
+test('EVENT-048 EVENT-049 an answer that is no JSON is logged as it came; a refusal as WEBHOOK_ERROR', async () => {
+  await define({ actions: [webhook] })
+  receiver.answer = () => ({ body: 'thank you' })
+  await create(['Text'])
+  await drain()
+  receiver.answer = () => ({ status: 422, body: '{"why":"not today"}' })
+  await create(['Refused'])
+  await drain()
+  assert.equal(receiver.calls.length, 2, 'a refusal is not tried again')
+  const [sent, refused] = await logged()
+  assert.deepEqual([sent?.type, sent?.info.response_no_json, sent?.info.response], ['WEBHOOK', 'thank you', undefined])
+  assert.equal(refused?.type, 'WEBHOOK_ERROR')
+  assert.deepEqual(Object.keys(refused?.info).sort(), ['error', 'response', 'webhook'])
+  assert.deepEqual(refused?.info.response, { why: 'not today' })
+  assert.match(refused?.info.error, /422/)
+})
+
+test('EVENT-049 a webhook that is in trouble is called again, with the same id, until it answers', async () => {
+  await define({ actions: [webhook] })
+  const answers = [{ status: 503 }, 'hang' as const, { status: 200 }]
+  receiver.answer = () => answers.shift() ?? {}
+  await configure({ webhook: { timeout: 1 } })
+  await create(['Again'])
+  await drain()
+  assert.deepEqual(
+    (await logged()).map((entry) => entry.type),
+    ['WEBHOOK_ERROR', 'WEBHOOK_ERROR', 'WEBHOOK'],
+  )
+  assert.match((await logged())[1]?.info.error, /no answer within 1000 ms/)
+  assert.equal(new Set(receiver.calls.map((call) => call.headers['x-svc-webhook-id'])).size, 1)
+  assert.equal(new Set(receiver.calls.map((call) => call.raw)).size, 1)
+})
+
+test('redirects are not followed, and answers are not read without end', async () => {
+  await define({ actions: [webhook] })
+  receiver.answer = () => ({ status: 307, headers: { location: `${receiver.url}/elsewhere` } })
+  await create(['Moved'])
+  await drain()
+  assert.deepEqual(
+    receiver.calls.map((call) => call.path),
+    ['/in?x=1'],
+  )
+  assert.match((await logged())[0]?.info.error, /307/)
+  receiver.answer = () => ({ body: 'x'.repeat(2 * 1024 * 1024) })
+  await create(['Endless'])
+  await museum.svc.drain()
+  assert.match((await logged())[1]?.info.error, /longer than 1048576 bytes/)
+  await museum.svc.db.query('delete from graphile_worker._private_jobs')
+})
+
+test('a webhook that calls back gets a token of the user, in the header or in the body', async () => {
+  await define({ actions: [webhook] })
+  await configure({ webhook: { send_authorization_header: true, include_access_token: true } })
+  await create(['With token'])
+  await drain()
+  const [call] = receiver.calls
+  const token = call?.body.info.api_user_access_token
+  assert.equal(call?.headers.authorization, `Bearer ${token}`)
+  const answer = await museum.svc.inject({
+    method: 'GET',
+    url: '/api/v1/user/session',
+    headers: { authorization: `Bearer ${token}` },
+  })
+  assert.equal(answer.json().user.user.login, 'root')
+})
+
+test('private addresses are refused unless the configuration allows them, and nothing is sent', async () => {
+  await using strict = await startMuseum({ allowPrivateWebhooks: false })
+  const admin = strict.svc.as('root')
+  const hosts = ['127.0.0.1', 'localhost', '[::1]', '0x7f.1', '169.254.169.254', '[::ffff:10.0.0.1]']
+  const names = hosts.map((host, index) => ({ name: `hook ${index}`, url: receiver.url.replace('127.0.0.1', host) }))
+  await admin.post('config', { system: { transition_webhook: { webhooks: names } } })
+  const actions = names.map(({ name }) => ({ type: 'webhook', info: { name } }))
+  const defined = await admin.post('transitions', [{ type: 'process', operations: ['INSERT'], actions }])
+  assert.equal(defined.status, 200, JSON.stringify(defined.body))
+  await admin.post('db/place', [payload('place', { code: 'here' })])
+  await strict.svc.app.idle({ hurry: true })
+  const { rows } = await strict.svc.db.query<{ type: string; info: Json }>(
+    `select type, info from event where type like 'WEBHOOK%'`,
+  )
+  assert.equal(rows.length, hosts.length, 'and not tried again')
+  for (const { type, info } of rows) {
+    assert.equal(type, 'WEBHOOK_ERROR')
+    assert.match(info.error, /not public/, info.webhook.url)
+  }
+  assert.equal(receiver.calls.length, 0)
+})
+
+test('what a rejecting transition sends goes out although the save is undone', async () => {
+  await define({ type: 'reject', comment: 'no', actions: [email([toUser(people.ids.editor)]), webhook] })
+  const answer = await root.post('db/work', [payload('work', { ...inPool(museum.pool), title: { 'en-US': 'No' } })])
+  assert.equal(answer.body.code, 'TransitionRejected')
+  await drain()
+  assert.deepEqual((await logged()).map((entry) => [entry.type, entry.info.Template]).sort(), [
+    ['EMAIL_SENT', 'transition_reject'],
+    ['WEBHOOK', undefined],
+  ])
+  assert.equal(receiver.calls[0]?.body.info.rejected, true)
+  assert.deepEqual(receiver.calls[0]?.body.objects, [])
+})
+
+test('a dry run sends nothing', async () => {
+  await define({ actions: [webhook] }, { type: 'reject', objecttype_ids: [2], actions: [webhook] })
+  await root.post('db/work', [payload('work', { ...inPool(museum.pool), title: { 'en-US': 'Dry' } })], {
+    dry_run: true,
+  })
+  await root.post('db/place', [payload('place', { code: 'dry' })], { dry_run: true })
+  await drain()
+  assert.equal(receiver.calls.length, 0)
+})

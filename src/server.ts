@@ -18,7 +18,7 @@ export interface RunningService {
   stop(): Promise<void>
 }
 
-/** Stops in the reverse order of the start. */
+/** Stops in the reverse order of the start; a part that fails does not keep the others running. */
 class Closers {
   readonly #actions: (() => Promise<unknown>)[] = []
 
@@ -27,7 +27,9 @@ class Closers {
   }
 
   async run(): Promise<void> {
-    for (const action of this.#actions.splice(0)) await action()
+    const failures: unknown[] = []
+    for (const action of this.#actions.splice(0)) await action().catch((error: unknown) => failures.push(error))
+    if (failures.length > 0) throw failures[0]
   }
 }
 

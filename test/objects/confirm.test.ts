@@ -1,0 +1,225 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Json } from '../support/client.ts'
+import { commitModel, defineModel, standardPool } from '../support/seed/model.ts'
+import { inPool, payload } from '../support/seed/museum.ts'
+import { startService, type TestService } from '../support/service.ts'
+
+/** A record with pages: both lie in pools, the pages belong to the record. */
+const model = () =>
+  defineModel(
+    {
+      record: {
+        columns: { title: { type: 'text_oneline' }, state: 'string' },
+        flags: { pool_link: true, has_tags: true },
+      },
+      page: {
+        columns: { text: 'text_oneline', record: { type: 'link:record', reverse_edit: true, on_delete: 'cascade' } },
+        flags: { pool_link: true },
+      },
+    },
+    {
+      record__always: {
+        table: 'record',
+        shape: keep,
+        settings: { custom_settings: { reverse_pool_changed_mode: 'reverse_pool_changed_always' } },
+      },
+      record__never: {
+        table: 'record',
+        shape: keep,
+        settings: { custom_settings: { reverse_pool_changed_mode: 'reverse_pool_changed_never' } },
+      },
+      record__commented: { table: 'record', shape: keep, settings: { require_comment: 'update' } },
+      record__strict: {
+        table: 'record',
+        shape: (field, name) =>
+          name === 'record.title'
+            ? { ...field, custom_settings: { required: 'true' } }
+            : name === 'record.state'
+              ? { ...field, custom_settings: { default: '"new"' } }
+              : field,
+      },
+    },
+  )
+
+function keep<T>(field: T): T {
+  return field
+}
+
+let svc: TestService
+let here: number
+let there: number
+before(async () => {
+  svc = await startService()
+  await commitModel(svc, model())
+  here = await standardPool(svc)
+  const pools = (await root().get('/pool')).body
+  const top = pools.find((entry: Json) => entry.pool.reference === 'system:root')
+  const created = await root().post('/pool', [
+    { _basetype: 'pool', pool: { name: { 'en-US': 'There' }, _id_parent: top.pool._id } },
+  ])
+  there = created.body[0].pool._id
+})
+after(() => svc[Symbol.asyncDispose]())
+
+const root = () => svc.as('root')
+const record = (block: object, rest: object = {}) => payload('record', { ...inPool(here), ...block }, rest)
+
+async function save(objects: object[], query = {}): Promise<Json[]> {
+  const answer = await root().post('/db/record', objects, query)
+  assert.equal(answer.status, 200, JSON.stringify(answer.body))
+  return answer.body
+}
+
+/** A record with one page here, and the payload that moves the record there. */
+async function moving(mask = '_all_fields'): Promise<{ page: number; body: object[] }> {
+  const [created] = await save([
+    record({ title: 'R', '_reverse_nested:page:record': [payload('page', { text: 'one' })] }),
+  ])
+  const stored = (await root().get(`/db/record/_all_fields/${created.record._id}`)).body[0]
+  const page = stored.record['_reverse_nested:page:record'][0].page
+  assert.equal(page._pool.pool._id, here, 'a new reverse-nested object lies where its record does')
+  const pages = [payload('page', { _id: page._id, _version: 1, text: 'one' })]
+  const block = {
+    _id: created.record._id,
+    _version: 1,
+    title: 'R',
+    ...inPool(there),
+    '_reverse_nested:page:record': pages,
+  }
+  return { page: page._id, body: [payload('record', block, { _mask: mask })] }
+}
+
+async function poolOf(page: number): Promise<number> {
+  return (await root().get(`/db/page/_all_fields/${page}`)).body[0].page._pool.pool._id
+}
+
+test('DB-012 ERR-026 a pool change that dependent objects could follow asks first', async () => {
+  const { page, body } = await moving()
+  const asked = await root().post('/db/record', body)
+  assert.equal(asked.status, 202, JSON.stringify(asked.body))
+  const [task] = asked.body.tasks
+  assert.equal(task.form[0].name, 'reverse_pool_changed_mode')
+  assert.equal(await poolOf(page), here)
+  await save(body, { reverse_pool_changed_mode: task.form[0].options[0].value })
+  assert.equal(await poolOf(page), there)
+})
+
+test('DB-011 reverse_pool_changed_mode decides, whatever the mask says', async () => {
+  const always = await moving('record__never')
+  await save(always.body, { reverse_pool_changed_mode: 'reverse_pool_changed_always' })
+  assert.equal(await poolOf(always.page), there)
+  const never = await moving('record__always')
+  await save(never.body, { reverse_pool_changed_mode: 'reverse_pool_changed_never' })
+  assert.equal(await poolOf(never.page), here)
+})
+
+test('DB-012 without the parameter the mode of the mask applies', async () => {
+  const always = await moving('record__always')
+  await save(always.body)
+  assert.equal(await poolOf(always.page), there)
+  const never = await moving('record__never')
+  await save(never.body)
+  assert.equal(await poolOf(never.page), here)
+})
+
+test('a mask requires comments', async () => {
+  const [created] = await save([record({ title: 'C' }, { _mask: 'record__commented' })])
+  const update = record({ _id: created.record._id, _version: 1, title: 'D' }, { _mask: 'record__commented' })
+  const refused = await root().post('/db/record', [update])
+  assert.deepEqual([refused.status, refused.body.code], [400, 'CommentRequired'])
+  const [saved] = await save([{ ...update, _comment: 'why' }], { format: 'full' })
+  assert.equal(saved._comment, 'why')
+})
+
+test('a mask requires fields and fills in defaults', async () => {
+  const refused = await root().post('/db/record', [record({ title: '' }, { _mask: 'record__strict' })])
+  assert.deepEqual([refused.body.code, refused.body.parameters.rule], ['ConstraintViolation', 'required'])
+  const [filled, given, emptied] = await save([
+    record({ title: 'a' }, { _mask: 'record__strict' }),
+    record({ title: 'b', state: 'done' }, { _mask: 'record__strict' }),
+    record({ title: 'c', state: null }, { _mask: 'record__strict' }),
+  ])
+  assert.deepEqual([filled.record.state, given.record.state, emptied.record.state ?? null], ['new', 'done', null])
+})
+
+test('DB-002 format shapes the answer, not what is stored', async () => {
+  const [short] = await save([record({ title: 'Formatted', state: 'x' })], { format: 'short' })
+  assert.equal(short.record.state, undefined)
+  const [standard] = await save([record({ title: 'Formatted', state: 'x' })])
+  assert.equal(standard._format, 'standard')
+  const stored = (await root().get(`/db/record/_all_fields/${short.record._id}`)).body[0]
+  assert.equal(stored.record.state, 'x')
+  const wrong = await root().post('/db/record', [record({ title: 'x' })], { format: 'fancy' })
+  assert.equal(wrong.status, 400)
+})
+
+test('DB-009 DB-010 DB-037 TRASH-004 a transition that asks is confirmed by its token', async () => {
+  const tags = await root().post('/tags', [
+    {
+      _basetype: 'taggroup',
+      taggroup: { displayname: { 'en-US': 'State' }, type: 'choice' },
+      _tags: [
+        {
+          displayname: { 'en-US': 'draft' },
+          reference: 'draft',
+          enabled: true,
+          displaytype: 'facet',
+          type: 'individual',
+        },
+        {
+          displayname: { 'en-US': 'public' },
+          reference: 'public',
+          enabled: true,
+          displaytype: 'facet',
+          type: 'individual',
+        },
+      ],
+    },
+  ])
+  assert.equal(tags.status, 200, JSON.stringify(tags.body))
+  const list = (await root().get('/tags')).body
+  const idOf = (reference: string) => list[0]._tags.find((tag: Json) => tag.reference === reference)._id
+  const transition = {
+    type: 'process',
+    operations: ['INSERT', 'UPDATE', 'DELETE'],
+    confirm: { 'en-US': 'Really public?' },
+    'tagfilter:after': { any: [idOf('public')] },
+    actions: [],
+  }
+  const saved = await root().post('/transitions', [transition])
+  assert.equal(saved.status, 200, JSON.stringify(saved.body))
+  const body = [record({ title: 'Tagged' }, { _tags: [{ _id: idOf('public') }] })]
+  const asked = await root().post('/db/record', body)
+  assert.equal(asked.status, 202, JSON.stringify(asked.body))
+  const button = asked.body.tasks[0].buttons[0]
+  assert.equal(button.name, 'confirmTransition')
+  assert.match(asked.body.tasks[0].message, /Really public/)
+  const wrong = await root().post('/db/record', body, { confirmTransition: 'made-up' })
+  assert.equal(wrong.status, 202)
+  const combined = await root().post('/db/record', body, { revoke: `yes:${button.value}` })
+  assert.equal(combined.status, 200, JSON.stringify(combined.body))
+  assert.deepEqual(
+    combined.body[0]._tags.map((tag: Json) => tag._id),
+    [idOf('public')],
+  )
+
+  const id = combined.body[0].record._id
+  const deleting = await root().delete('/db/record', [[id, 1, null]], { delete_policy: 'setnull' })
+  assert.equal(deleting.status, 202, JSON.stringify(deleting.body))
+  const buttons = deleting.body.tasks[0].buttons as Json[]
+  const query = Object.fromEntries(buttons.filter((b) => b.name).map((b) => [b.name, b.value]))
+  assert.deepEqual(Object.keys(query).sort(), ['confirmTransition', 'delete_policy'])
+  const gone = await root().delete('/db/record', [[id, 1, null]], query)
+  assert.equal(gone.status, 200, JSON.stringify(gone.body))
+})
+
+test('DB-006 two tags of a choice group are refused, unless constraints are skipped', async () => {
+  const list = (await root().get('/tags')).body
+  const both = { _tags: list[0]._tags.map((tag: Json) => ({ _id: tag._id })) }
+  await root().post('/transitions', [])
+  const refused = await root().post('/db/record', [record({ title: 'both' }, both)])
+  assert.deepEqual([refused.status, refused.body.code], [400, 'ConstraintViolation'])
+  const [saved] = await save([record({ title: 'both' }, both)], { skip_constraints: 1 })
+  assert.equal(saved._tags.length, 2)
+})

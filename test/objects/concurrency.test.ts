@@ -73,20 +73,20 @@ test('saving costs a constant number of statements', async () => {
       })),
       '_reverse_nested:loan:work': [payload('loan', { borrower: 'A' }), payload('loan', { borrower: 'B' })],
     })
-  const counts: number[] = []
-  for (const size of [10, 1000]) {
-    await root().post('/db/work', [rich(0)], { format: 'short' })
-    let count = 0
-    const stop = onStatement(() => count++)
-    const answer = await root().post(
-      '/db/work',
-      Array.from({ length: size }, (_, n) => rich(n)),
-      { format: 'short', skip_index: 1 },
-    )
-    stop()
-    assert.equal(answer.status, 200, JSON.stringify(answer.body).slice(0, 500))
-    assert.equal(answer.body.length, size)
-    counts.push(count)
+  // Background work of the service sends statements too: the least of three runs is the save alone.
+  const statements = async (size: number): Promise<number> => {
+    let least = Number.POSITIVE_INFINITY
+    for (let run = 0; run < 3; run++) {
+      let count = 0
+      const stop = onStatement(() => count++)
+      const body = Array.from({ length: size }, (_, n) => rich(n))
+      const answer = await root().post('/db/work', body, { format: 'short', skip_index: 1 })
+      stop()
+      assert.equal(answer.status, 200, JSON.stringify(answer.body).slice(0, 500))
+      assert.equal(answer.body.length, size)
+      least = Math.min(least, count)
+    }
+    return least
   }
-  assert.equal(counts[0], counts[1])
+  assert.equal(await statements(10), await statements(1000))
 })

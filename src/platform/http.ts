@@ -110,6 +110,7 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
   }
   await app.register(compress, { global: true, threshold: 4096, encodings: ['gzip', 'deflate'] })
   await app.register(formbody)
+  acceptEmptyJson(app)
   app.decorateRequest('actor', null)
   app.addHook('onRequest', async (request, reply) => {
     reply.header('X-Request-Id', request.id)
@@ -125,6 +126,19 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
     throw new AppError('UnknownEndpointMethod', { method: request.method, path: pathOf(request) })
   })
   return app
+}
+
+/**
+ * Many clients send the content type with every request, also where there is nothing to send. What an endpoint
+ * needs its schema says.
+ */
+function acceptEmptyJson(app: HttpApp): void {
+  const parse = app.getDefaultJsonParser('error', 'error')
+  app.removeContentTypeParser('application/json')
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
+    if (body === '') done(null, undefined)
+    else parse(request, String(body), done)
+  })
 }
 
 /** Bodies are validated as sent; query strings and path parameters, which are text, are coerced. */

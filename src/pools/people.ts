@@ -1,6 +1,5 @@
 import { type Person, parseWho, type WhoDraft } from '../rights/service.ts'
 import type { Item } from './identify.ts'
-import type { SaveContext } from './save.ts'
 
 /** Owner and contact of the pools of a batch, found with one call. */
 export interface People {
@@ -9,7 +8,10 @@ export interface People {
   contact(item: Item): Person | null
 }
 
-export async function resolvePeople({ tx, grants }: SaveContext, items: readonly Item[]): Promise<People> {
+export async function resolvePeople(
+  { tx, grants }: { tx: Tx; grants: Pick<RightsService, 'resolveWho'> },
+  items: readonly Item[],
+): Promise<People> {
   const drafts: WhoDraft[] = []
   const slots = new Map<Item, { owner?: number; contact?: number }>()
   for (const item of items) {

@@ -17,7 +17,7 @@ import { newGrantIds } from './store.ts'
 import { type FindPeople, resolveWho, type WhoDraft, whoNames } from './who.ts'
 
 export type { ContainerRight, ObjectRight, RightContext } from './catalogue.ts'
-export { readPrincipals, tagsFit } from './grants.ts'
+export { readPrincipals } from './grants.ts'
 export type {
   CallerRights,
   ContainerGrants,

@@ -141,7 +141,7 @@ describe('saving', () => {
     assert.deepEqual((await root.get('/pool')).body, before)
   })
 
-  test('ERR: each mistake has its code and says where it is', async () => {
+  test('each mistake has its code and says where it is', async () => {
     await using svc = await startService()
     const root = svc.as('root')
     const taken = await createPool(root, { reference: 'taken' })

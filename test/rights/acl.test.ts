@@ -205,7 +205,7 @@ describe('a grant list as sent', () => {
 })
 
 describe('system rights', () => {
-  test('RIGHTS-002 RIGHTS-006 RIGHTS-007 the parameters that exist are accepted', () => {
+  test('the parameters that exist are accepted', () => {
     const wire = {
       'system.datamodel': { level: ['development', 'commit'] },
       'system.api.event': { get: true, delete: false },
@@ -226,7 +226,7 @@ describe('system rights', () => {
 })
 
 describe('the catalogue', () => {
-  test('has the contexts RGT-001 names, each right once', () => {
+  test('has a right of each name once in every context', () => {
     for (const context of ['system', 'pool', 'object', 'collection', 'tag', 'user'] as const) {
       const names = rightsCatalogue[context].rights.map((right) => right.name)
       assert.ok(names.length > 0)

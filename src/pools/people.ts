@@ -1,4 +1,5 @@
-import { type Person, parseWho, type WhoDraft } from '../rights/service.ts'
+import type { Tx } from '../platform/db.ts'
+import { type Person, parseWho, type RightsService, type WhoDraft } from '../rights/service.ts'
 import type { Item } from './identify.ts'
 
 /** Owner and contact of the pools of a batch, found with one call. */

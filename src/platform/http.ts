@@ -16,6 +16,7 @@ import Fastify, {
 import type { Logger } from 'pino'
 import type { Actor } from './actor.ts'
 import { AppError, badRequest, errorBody } from './errors.ts'
+import { useLazyCompilers } from './schema-compilers.ts'
 import { type Traffic, trackTraffic } from './traffic.ts'
 
 /**
@@ -41,6 +42,8 @@ declare module 'fastify' {
     readonly traffic: Traffic
     /** All routes with what they declare, in the order of registration. */
     readonly declaredRoutes: readonly DeclaredRoute[]
+    /** Compiles the schemas of all routes, which else happens on first use. @throws {Error} on a wrong one. */
+    readonly compileSchemas: () => void
   }
 }
 
@@ -97,7 +100,7 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
   app.addHook('onRoute', (route) => {
     declaredRoutes.push(...declarationsOf(route))
   })
-  await validators(app)
+  app.decorate('compileSchemas', useLazyCompilers(app))
   await app.register(helmet, {
     contentSecurityPolicy: { directives: { defaultSrc: ["'self'"], upgradeInsecureRequests: null } },
   })
@@ -139,24 +142,6 @@ function acceptEmptyJson(app: HttpApp): void {
     if (body === '') done(null, undefined)
     else parse(request, String(body), done)
   })
-}
-
-/** Bodies are validated as sent; query strings and path parameters, which are text, are coerced. */
-async function validators(app: HttpApp): Promise<void> {
-  const { Ajv } = await import('ajv')
-  const { default: formats } = await import('ajv-formats')
-  const common = {
-    removeAdditional: false,
-    useDefaults: true,
-    allErrors: false,
-    strict: false,
-    discriminator: true,
-  } as const
-  const strict = formats.default(new Ajv({ ...common, coerceTypes: false }))
-  const coercing = formats.default(new Ajv({ ...common, coerceTypes: 'array' }))
-  app.setValidatorCompiler(({ schema, httpPart }) =>
-    (httpPart === 'body' ? strict : coercing).compile(schema as object),
-  )
 }
 
 /** @throws {Error} when a route of ours does not declare who may call it and whether it writes. */

@@ -196,6 +196,8 @@ suite('HTTP', () => {
     }
   })
 
+  test('the schemas of all routes compile', () => svc.app.http.compileSchemas())
+
   test('ERR-028 ERR-029 each error stands in docs/errors.md', async () => {
     const page = await readFile(join(import.meta.dirname, '..', '..', 'docs', 'errors.md'), 'utf8')
     assert.ok(page.includes(errorTable()), 'run: node scripts/docs.ts')

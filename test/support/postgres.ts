@@ -5,6 +5,8 @@ import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { migrateQueue } from '../../src/jobs/queue.ts'
+import { openDb } from '../../src/platform/db.ts'
 import { migrate, migrationTexts } from '../../src/platform/migrate.ts'
 
 const checkout = join(import.meta.dirname, '..', '..')
@@ -110,8 +112,22 @@ async function createTemplate(client: pg.Client, server: string, template: strin
   await client.query(`drop database if exists ${partial} with (force)`)
   await client.query(`create database ${partial}`)
   await migrate(databaseDsn(server, partial))
+  await prepareQueue(databaseDsn(server, partial))
   await client.query(`alter database ${partial} rename to ${template}`)
   await client.query(`alter database ${template} allow_connections false`)
+}
+
+/** Every service would create the tables of the job queue otherwise. */
+async function prepareQueue(dsn: string): Promise<void> {
+  const db = openDb({
+    connectionString: dsn,
+    maxConnections: 3,
+    applicationName: 'strongroom tests',
+    lockTimeout: 60_000,
+    onError: () => {},
+  })
+  await migrateQueue(db)
+  await db.close()
 }
 
 function databaseDsn(server: string, name: string): string {

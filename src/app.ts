@@ -145,7 +145,7 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
     rights,
     layers: transitionLayers({ pools, objecttypes, datamodel }),
     contactOf: (id) => pools.byId(id)?.contact ?? null,
-    objecttypes: () => datamodel.current().tablesById,
+    objecttypes: () => ({ has: (id) => datamodel.current().tablesById.get(id)?.kind === 'object' }),
     webhooks: webhooks.names,
   })
   tagUses.push(transitions.tagUse)
@@ -204,6 +204,7 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
     recipients: mailRecipients,
     objects: objectViews(read, auth.systemActor),
     externalUrl: config.externalUrl,
+    languages,
   })
   const eventService = createEventService({
     db,

@@ -109,7 +109,7 @@ async function inTransaction<T>(deps: ObjectDeps, dryRun: boolean, work: (tx: Tx
     })
   } catch (error) {
     if (error instanceof DryRun) return error.result as T
-    await deps.afterRefusal(error)
+    if (!dryRun) await deps.afterRefusal(error)
     throw error
   }
 }

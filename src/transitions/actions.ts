@@ -29,6 +29,8 @@ export interface ActionOptions {
     render(systemObjectIds: readonly number[]): Promise<readonly unknown[]>
   }
   externalUrl: string
+  /** Languages of the instance, best first: for readers who have chosen none. */
+  languages: () => readonly string[]
 }
 
 /** Gives the jobs of transitions their code: mails and webhooks, after the commit. */
@@ -88,13 +90,14 @@ async function sendMails(options: ActionOptions, job: EffectJob<'email'>, jobId:
   }
   const mails: Parameters<MailService['send']>[1][number][] = []
   for (const { reader, objects } of readers.values()) {
-    const text = transitionMail(job, await shown(options, [...objects], reader.languages), reader.languages)
+    const languages = reader.languages.length > 0 ? reader.languages : options.languages()
+    const text = transitionMail(job, await shown(options, [...objects], languages), languages)
     mails.push({
       ...text,
       key: `${effectJobNames.email}:${jobId}:${reader.userId}`,
       template: verdictOf(job.transition.type) === 'reject' ? 'transition_reject' : 'transition_resolve',
       to: [reader.email],
-      languages: reader.languages,
+      languages,
       cause: { UserID: reader.userId, TransitionID: job.transition.id },
     })
   }

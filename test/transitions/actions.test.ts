@@ -49,12 +49,14 @@ async function setEmail(login: 'editor' | 'reader'): Promise<void> {
 async function configure({ webhook = {}, server = {}, from = 'archive@museum.test' }: Json): Promise<void> {
   const answer = await root.post('config', {
     system: {
-      email: { from, signature: { 'en-US': 'The archive' } },
-      email_server: { server_addr: mailServer.address, type: 'off', ...server },
-      transition_webhook: {
-        webhooks: [
-          { name: 'hook', url: `${receiver.url}/in?x=1`, method: 'POST', secret: 'shared', timeout: 2, ...webhook },
-        ],
+      config: {
+        email: { from, signature: { 'en-US': 'The archive' } },
+        email_server: { server_addr: mailServer.address, type: 'off', ...server },
+        transition_webhook: {
+          webhooks: [
+            { name: 'hook', url: `${receiver.url}/in?x=1`, method: 'POST', secret: 'shared', timeout: 2, ...webhook },
+          ],
+        },
       },
     },
   })
@@ -113,7 +115,7 @@ test('EVENT-016 one mail for each reader about all objects of the save, logged a
   assert.match(text, /The Blue Boat/)
   assert.match(text, /The Red Boat/)
   assert.match(text, new RegExp(`/api/v1/objects/id/${first._system_object_id}`))
-  assert.match(text, /Please &lt;b&gt;check/, 'the message is text, not markup')
+  assert.match(text, /Please &#60;b&#62;check/, 'the message is text, not markup')
   assert.match(text, /The archive/)
 
   const entries = await logged()
@@ -318,7 +320,7 @@ test('private addresses are refused unless the configuration allows them, and no
   const admin = strict.svc.as('root')
   const hosts = ['127.0.0.1', 'localhost', '[::1]', '0x7f.1', '169.254.169.254', '[::ffff:10.0.0.1]']
   const names = hosts.map((host, index) => ({ name: `hook ${index}`, url: receiver.url.replace('127.0.0.1', host) }))
-  await admin.post('config', { system: { transition_webhook: { webhooks: names } } })
+  await admin.post('config', { system: { config: { transition_webhook: { webhooks: names } } } })
   const actions = names.map(({ name }) => ({ type: 'webhook', info: { name } }))
   const defined = await admin.post('transitions', [{ type: 'process', operations: ['INSERT'], actions }])
   assert.equal(defined.status, 200, JSON.stringify(defined.body))
@@ -348,12 +350,12 @@ test('what a rejecting transition sends goes out although the save is undone', a
   assert.deepEqual(receiver.calls[0]?.body.objects, [])
 })
 
-test('a dry run sends nothing', async () => {
-  await define({ actions: [webhook] }, { type: 'reject', objecttype_ids: [2], actions: [webhook] })
-  await root.post('db/work', [payload('work', { ...inPool(museum.pool), title: { 'en-US': 'Dry' } })], {
-    dry_run: true,
-  })
-  await root.post('db/place', [payload('place', { code: 'dry' })], { dry_run: true })
+test('a dry run sends nothing, whether the change would be made or refused', async () => {
+  const dry = (title: string) => [payload('work', { ...inPool(museum.pool), title: { 'en-US': title } })]
+  await define({ actions: [webhook] })
+  assert.equal((await root.post('db/work', dry('Made'), { dry_run: true })).status, 200)
+  await define({ type: 'reject', actions: [webhook] })
+  assert.equal((await root.post('db/work', dry('Refused'), { dry_run: true })).body.code, 'TransitionRejected')
   await drain()
   assert.equal(receiver.calls.length, 0)
 })

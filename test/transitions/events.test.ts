@@ -15,7 +15,9 @@ before(async () => {
   root = museum.svc.as('root')
   const { body } = await root.post('tags', [{ taggroup: {}, _tags: [{ reference: 'a' }, { reference: 'b' }] }])
   tags = body[0]._tags.map((tag: Json) => tag._id)
-  await root.post('config', { system: { transition_webhook: { webhooks: [{ name: 'hook', url: receiver.url }] } } })
+  await root.post('config', {
+    system: { config: { transition_webhook: { webhooks: [{ name: 'hook', url: receiver.url }] } } },
+  })
 })
 after(async () => {
   await museum[Symbol.asyncDispose]()
@@ -43,6 +45,11 @@ async function create(...titles: string[]): Promise<Json[]> {
 
 async function stored(object: Json): Promise<Json> {
   return (await root.get(`db/work/_all_fields/${object.work._id}`)).body[0]
+}
+
+async function idOf(objecttype: string): Promise<number> {
+  const { body } = await root.get('objecttype')
+  return body.find((entry: Json) => entry.objecttype.name === objecttype).objecttype._id
 }
 
 const setTag = (id: number, set = true) => ({ type: 'set_tags', info: { tags: [{ _id: id, set }] } })
@@ -92,7 +99,7 @@ test('transitions that set each other off end: versions written by event transit
 
 test('conditions hold for event transitions: object type, tags', async () => {
   await define(
-    { event_types: ['OBJECT_INSERT'], objecttype_ids: [2], actions: [setTag(tags[0]!)] },
+    { event_types: ['OBJECT_INSERT'], objecttype_ids: [await idOf('person')], actions: [setTag(tags[0]!)] },
     { event_types: ['OBJECT_INSERT'], 'tagfilter:before': { all: [tags[1]] }, actions: [setTag(tags[0]!)] },
     { event_types: ['OBJECT_DELETE'], actions: [setTag(tags[0]!)] },
   )

@@ -47,7 +47,7 @@ const work = (names: string[], block: object = {}): Json =>
   payload(
     'work',
     { ...inPool(pool), title: { 'en-US': `Work ${++number}` }, ...block },
-    { _tags: tagged(...names), _mask: '_all_fields' },
+    { _tags: tagged(...names), _mask: 'work__standard' },
   )
 
 async function create(names: string[]): Promise<Json> {
@@ -205,7 +205,8 @@ test('a manual transition is offered to those who may run it, asks, and runs on 
       actions: [setTags({ published: true })],
     },
   ])
-  const objecttype = 1
+  const { body: types } = await root.get('objecttype')
+  const objecttype = types.find((entry: Json) => entry.objecttype.name === 'work').objecttype._id
   const offered = async (client: Client) => {
     const { body } = await client.get('transitions/manual', { objecttype_id: objecttype, pool_id: pool })
     return body.map((entry: Json) => entry._id)

@@ -18,6 +18,11 @@ const tagLength = 32
 /** Verified in place of the hash that a user does not have, so that both cost the same. */
 const decoy = `$argon2id$v=19$m=${cost.memory},t=${cost.passes},p=${cost.parallelism}$${'A'.repeat(22)}$${'A'.repeat(43)}`
 
+export interface Watch {
+  before?: () => Promise<void>
+  failed?: () => Promise<void>
+}
+
 export type Passwords = ReturnType<typeof createPasswords>
 
 /** Password hashes (argon2id, PHC strings). At most `places` are computed at a time: each takes 19 MiB. */
@@ -28,13 +33,16 @@ export function createPasswords({ places = 2, maxWaiting = 200 } = {}) {
     hash: (password: string): Promise<string> => limiter.run(() => hashPassword(password)),
 
     /**
-     * Whether the password belongs to the hash; `null` takes as long and is never right. `guard` runs when it is this
-     * password's turn, before the expensive part; what it throws ends the verification.
+     * Whether the password belongs to the hash; `null` takes as long and is never right. `before` runs when it is this
+     * password's turn, and what it throws ends the verification; `failed` runs before it is the next one's turn. So
+     * failures can be counted exactly, however many come at once.
      */
-    verify: (password: string, hash: string | null, guard?: () => Promise<void>): Promise<boolean> =>
+    verify: (password: string, hash: string | null, { before, failed }: Watch = {}): Promise<boolean> =>
       limiter.run(async () => {
-        await guard?.()
-        return verifyPassword(password, hash)
+        await before?.()
+        const fits = await verifyPassword(password, hash)
+        if (!fits) await failed?.()
+        return fits
       }),
   }
 }

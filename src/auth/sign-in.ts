@@ -72,16 +72,14 @@ export function createSignIn({
     async verify(credentials: Credentials): Promise<SignedIn | null> {
       const attempt = attemptOf(credentials)
       const user = await findCandidate(db, attempt.loginKey)
-      const fits = await passwords.verify(credentials.password, user?.passwordHash ?? null, () =>
-        throttle.assertOpen(db, attempt),
-      )
-      if (user && fits) {
-        const obstacle = signInObstacle(user, clock())
-        if (!obstacle) return { userId: user.id, method }
-        await recordFailure(credentials, user, obstacle)
-        return null
-      }
-      await recordFailure(credentials, user, user ? 'wrong password' : 'unknown login')
+      const fits = await passwords.verify(credentials.password, user?.passwordHash ?? null, {
+        before: () => throttle.assertOpen(db, attempt),
+        failed: () => recordFailure(credentials, user, user ? 'wrong password' : 'unknown login'),
+      })
+      if (!user || !fits) return null
+      const obstacle = signInObstacle(user, clock())
+      if (!obstacle) return { userId: user.id, method }
+      await recordFailure(credentials, user, obstacle)
       return null
     },
 

@@ -39,11 +39,16 @@ function mergeValues(left: unknown, right: unknown): unknown {
   return Array.isArray(left) || Array.isArray(right) || united.length > 1 ? united : united[0]
 }
 
-/** Whether `held` gives everything that `wanted` would: nobody passes on more than they have. */
+/**
+ * Whether `held` gives everything that `wanted` would: nobody passes on more than they have. A flag that is `false`
+ * restricts, so it may not be missing in what is passed on.
+ */
 export function covers(held: ReadonlyMap<string, RightParameters>, wanted: SystemRights): boolean {
   return Object.entries(wanted).every(([name, parameters]) => {
     const own = held.get(name)
-    return own !== undefined && Object.entries(parameters).every(([key, value]) => coversValue(own[key], value))
+    if (own === undefined) return false
+    const given = Object.entries(parameters).every(([key, value]) => coversValue(own[key], value))
+    return given && Object.entries(own).every(([key, value]) => value !== false || parameters[key] === false)
   })
 }
 

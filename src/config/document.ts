@@ -21,18 +21,46 @@ export function pathNotFound(path: Path): AppError {
   return new AppError('ResourceNotFound', { path: path.join('/') }, { message: 'There is no such configuration.' })
 }
 
-/** The code's view of what is stored. A stored value that the catalogue no longer accepts gives way to its default. */
-export function compile(stored: StoredSections, onInvalid: (path: string, error: unknown) => void): BaseConfig {
-  const entries = sectionNames.map((name) => {
-    const field: Field<unknown> = sections[name].field
-    const value = stored.get(name) ?? {}
-    try {
-      return [name, field.read(field.check(value, [...root, name].join('/'), value))]
-    } catch (error) {
-      onInvalid([...root, name].join('/'), error)
-      return [name, field.read({})]
-    }
+/**
+ * What is stored, as far as the catalogue of this release accepts it: members that are gone or no longer fit give way
+ * to their defaults, one by one.
+ */
+export function accepted(stored: StoredSections, onInvalid: (path: string, error: unknown) => void): StoredSections {
+  const entries = [...stored].flatMap(([name, value]): [string, Record<string, unknown>][] => {
+    const path = [...root, name].join('/')
+    if (isSectionName(name)) return [[name, fitting(sections[name].field, value, path, onInvalid)]]
+    onInvalid(path, doesNotExist(path))
+    return []
   })
+  return new Map(entries)
+}
+
+function fitting(
+  form: Field<unknown>,
+  stored: unknown,
+  path: string,
+  onInvalid: (path: string, error: unknown) => void,
+): Record<string, unknown> {
+  const kept: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(isRecord(stored) ? stored : {})) {
+    const place = `${path}/${name}`
+    const field = form.members && Object.hasOwn(form.members, name) ? form.members[name] : undefined
+    try {
+      if (!field) throw doesNotExist(place)
+      kept[name] = field.members ? fitting(field, value, place, onInvalid) : field.check(value, place, value)
+    } catch (error) {
+      onInvalid(place, error)
+    }
+  }
+  return kept
+}
+
+/** The code's view of what is stored. */
+export function compile(stored: StoredSections): BaseConfig {
+  const entries = sectionNames.map((name) => [
+    name,
+    (sections[name].field as Field<unknown>).read(stored.get(name) ?? {}),
+  ])
   return deepFreeze(Object.fromEntries(entries) as BaseConfig)
 }
 

@@ -12,6 +12,7 @@ import { AppError } from '../platform/errors.ts'
 import { hasSystemRight, requireSystemRight } from '../platform/system-right.ts'
 import { type BaseConfig, type SectionName, sections } from './catalogue.ts'
 import {
+  accepted,
   at,
   type Change,
   type ConfigDocument,
@@ -49,21 +50,21 @@ export async function createBaseConfigService({ db, bus, events, log }: BaseConf
   const listeners = new Set<(config: BaseConfig) => void>()
   const onInvalid = (path: string, error: unknown): void =>
     log.warn({ err: error, path }, 'the stored base configuration is invalid here: the default holds')
-  let stored = await readSections(db)
-  let snapshot = compile(stored, onInvalid)
+  let stored = accepted(await readSections(db), onInvalid)
+  let snapshot = compile(stored)
   /** Counts what this process has taken over, so that a slow reload does not put back something older. */
   let generation = 0
 
   function take(fresh: StoredSections): void {
     generation++
     stored = fresh
-    snapshot = compile(fresh, onInvalid)
+    snapshot = compile(fresh)
     for (const listener of listeners) listener(snapshot)
   }
 
   async function reload(): Promise<void> {
     const before = generation
-    const fresh = await readSections(db)
+    const fresh = accepted(await readSections(db), onInvalid)
     if (generation === before) take(fresh)
     else await reload()
   }
@@ -80,7 +81,7 @@ export async function createBaseConfigService({ db, bus, events, log }: BaseConf
   function write(actor: Actor, save: Save): Promise<void> {
     return db.transaction(async (tx) => {
       const changes = save.changes()
-      const before = await lockSections(tx)
+      const before = accepted(await lockSections(tx), () => {})
       const changed = new Map([...changes].map(([name, change]) => [name, change(before.get(name) ?? {})]))
       if (changed.size === 0) return
       await writeSections(tx, changed, actor.userId)

@@ -1,17 +1,18 @@
 import type { Actor } from '../../platform/actor.ts'
 import type { Tx } from '../../platform/db.ts'
-import { AppError, badRequest } from '../../platform/errors.ts'
+import { AppError } from '../../platform/errors.ts'
 import { hasSystemRight } from '../../platform/system-right.ts'
 import { confirmTask, type Task } from '../../platform/tasks.ts'
 import { assertStorable } from '../../platform/text.ts'
-import { passwordUserTypes, rootUserId, type StoredUser, type SystemRights, type UserType } from '../model.ts'
-import { notFound, ownerReference, type Reference, referenceOf, resolveReferences } from '../principals.ts'
+import { passwordUserTypes, rootUserId, type SystemRights, type UserType } from '../model.ts'
+import { notFound, type Reference, resolveReferences } from '../principals.ts'
 import { assertDistinct, assertVersion, duplicateValue, identityOf } from '../records.ts'
 import type { UserInput } from '../schema.ts'
 import { type LockOut, signInObstacle } from '../sessions/access.ts'
 import type { Ended } from '../sessions/service.ts'
 import type { UserDependencies } from './deps.ts'
 import { draftUser, type UserDraft } from './draft.ts'
+import { type Assigned, assignedGroups, groupsNamed, type Item, ownerOf, ownersOf } from './lookups.ts'
 import { meetsRules, ruleHint } from './password-rules.ts'
 import { assertMayChange } from './policy.ts'
 import { groupsOf } from './render.ts'
@@ -25,15 +26,6 @@ export interface SaveOptions {
 }
 
 export type SaveResult = { kind: 'confirm'; tasks: Task[] } | { kind: 'done'; ids: number[] }
-
-/** One entry of the request on its way. */
-interface Item {
-  readonly input: UserInput
-  readonly path: string
-  readonly reference: Reference | null
-  readonly passwordHash: string | null
-  stored: StoredUser | null
-}
 
 /**
  * Creates and updates users, all or none: passwords → stored users → drafts → look-ups → rights → write → sessions →
@@ -153,67 +145,6 @@ function assertPasswordFits({ passwordHash, stored, path }: Item, type: UserType
   if (passwordHash === null || type === undefined) return
   const fits = passwordUserTypes.includes(type) && (type !== 'system' || stored?.id === rootUserId)
   if (!fits) throw new AppError('UnableToSetPasswordForUserType', { path: `${path}._password`, type })
-}
-
-function ownersOf(items: readonly Item[]): Map<Item, Reference> {
-  const named = items.filter((item) => item.input._owner)
-  return new Map(named.map((item) => [item, ownerReference(item.input._owner ?? {}, `${item.path}._owner`)]))
-}
-
-/** Who creates a user owns it. */
-function ownerOf(item: Item, named: Reference | undefined, found: ReadonlyMap<Reference, number>, actor: Actor) {
-  if (named) {
-    const id = found.get(named) ?? null
-    return named.kind === 'user' ? { userId: id, groupId: null } : { userId: null, groupId: id }
-  }
-  return item.stored?.owner ?? { userId: actor.userId, groupId: null }
-}
-
-function groupsNamed(items: readonly Item[]): Map<Item, Reference[]> {
-  return new Map(
-    items.map((item) => [
-      item,
-      (item.input._groups ?? []).map((entry, index) => {
-        const path = `${item.path}._groups[${index}].group`
-        const reference = referenceOf('group', entry.group, path)
-        if (!reference) throw badRequest(`${path} needs _id or lookup:_id`, { path })
-        return reference
-      }),
-    ]),
-  )
-}
-
-interface Assigned {
-  /** Null: not said, so as before. */
-  readonly groupIds: ReadonlyMap<Item, readonly number[] | null>
-  readonly summaries: readonly store.GroupSummary[]
-}
-
-/** Groups that users were put into. Groups of their type come back with every record, so naming those is no change. */
-async function assignedGroups(
-  items: readonly Item[],
-  drafts: readonly UserDraft[],
-  named: ReadonlyMap<Item, readonly Reference[]>,
-  found: ReadonlyMap<Reference, number>,
-  tx: Tx,
-): Promise<Assigned> {
-  const ids = [...found].filter(([reference]) => reference.kind === 'group').map(([, id]) => id)
-  const before = items.flatMap((item) => item.stored?.groupIds ?? [])
-  const summaries = await store.findGroupSummaries(tx, [...new Set([...ids, ...before])])
-  const groupIds = new Map(
-    items.map((item, index) => {
-      const types: readonly unknown[] = [drafts[index]?.type, item.stored?.type]
-      const assigned = (named.get(item) ?? []).flatMap((reference) => {
-        const group = summaries.find((summary) => summary.id === found.get(reference))
-        if (!group || group.memberTypes.some((type) => types.includes(type))) return []
-        if (group.type === 'system')
-          throw new AppError('GroupTypeNotAllowed', { path: reference.path, group: group.id })
-        return [group.id]
-      })
-      return [item, item.input._groups === undefined ? null : [...new Set(assigned)]] as const
-    }),
-  )
-  return { groupIds, summaries }
 }
 
 function systemRightsOf(deps: UserDependencies, { input, stored, path }: Item): SystemRights {

@@ -118,10 +118,11 @@ export function createUserService(deps: UserDependencies) {
       assertNewPassword(actor, password, newPassword)
       const attempt = { loginKey: identityKey(user.login ?? user.email ?? ''), remoteAddr: actor.remoteAddr }
       const hash = await store.findPasswordHash(db, user.id)
-      if (!(await passwords.verify(password, hash, () => throttle.assertOpen(db, attempt)))) {
-        await throttle.failed(db, attempt)
-        throw new AppError('WrongPassword')
-      }
+      const fits = await passwords.verify(password, hash, {
+        before: () => throttle.assertOpen(db, attempt),
+        failed: async () => void (await throttle.failed(db, attempt)),
+      })
+      if (!fits) throw new AppError('WrongPassword')
       const newHash = await passwords.hash(newPassword)
       await db.transaction(async (tx) => {
         await store.setPassword(tx, user.id, newHash)

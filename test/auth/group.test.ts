@@ -1,0 +1,243 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { onStatement } from '../../src/platform/db.ts'
+import type { Json } from '../support/client.ts'
+import { startService, type TestService } from '../support/service.ts'
+import { createGroups, createUsers, eventsOf } from './support.ts'
+
+let svc: TestService
+before(async () => {
+  svc = await startService()
+})
+after(() => svc[Symbol.asyncDispose]())
+
+const root = () => svc.as('root')
+
+async function code(answer: Promise<{ status: number; body: Json }>): Promise<[number, string]> {
+  const { status, body } = await answer
+  return [status, body.code]
+}
+
+test('REC-001 REC-009 a group has owner, grants, system rights, mappings, networks and more', async () => {
+  const sent = {
+    group: {
+      name: 'editors',
+      reference: 'staff:editors',
+      displayname: { 'en-US': 'Editors', 'de-DE': 'Redaktion' },
+      comment: 'they write',
+      category_a: 'staff',
+      frontend_prefs: { start: 'search' },
+    },
+    _acl: [{ who: { group: { 'lookup:_id': { reference: ':all' } } }, rights: { bag_read: {} } }],
+    _system_rights: { 'system.datamodel': { level: ['development'] } },
+    _pseudonymization: { user: { login: 'random', first_name: 'clear' } },
+    _auth_method_group_maps: { ldap: [{ method: 'eq', value: 'cn=editors' }] },
+    _ip_subnet_filter: ['10.0.0.0/8'],
+    _ip_subnet_filter_exclude: true,
+    _two_fa_required: true,
+  }
+  const [created] = await createGroups(svc, sent)
+  const { _acl: acl, _owner: owner, _created_at: at, _updated_at: updated, group, ...rest } = created
+  const { group: sentGroup, _acl: sentAcl, ...sentRest } = sent
+  assert.ok(sentAcl)
+  assert.deepEqual(group, {
+    ...sentGroup,
+    _id: group._id,
+    _version: 1,
+    type: 'native',
+    _generated_displayname: 'Editors',
+  })
+  assert.deepEqual(rest, { ...sentRest, _basetype: 'group' })
+  assert.equal(acl[0].who.group._id, 1)
+  assert.equal(owner.user['lookup:_id'].reference, 'system:root')
+  assert.ok(at && updated)
+  assert.deepEqual((await root().get(`/group/${group._id}`)).body, [created])
+})
+
+test('REC-002 groups are stored in a table named group', async () => {
+  const { rows } = await svc.db.query<{ names: string[] }>(`select array_agg(name order by id) as names from "group"`)
+  assert.ok(rows[0]?.names.includes('all'))
+})
+
+test('an update carries the stored version and keeps what it does not say', async () => {
+  const [stored] = await createGroups(svc, { group: { name: 'kept', comment: 'c' }, _two_fa_required: true })
+  const body = (version: number | null, group: Json = {}) => [
+    { group: { _id: stored.group._id, _version: version, ...group } },
+  ]
+  const mismatch = await root().post('/group', body(2))
+  assert.deepEqual(
+    [mismatch.body.code, mismatch.body.parameters.got, mismatch.body.parameters.expected],
+    ['VersionMismatch', 2, 1],
+  )
+  const changed = (await root().put('/group', body(1, { displayname: { 'en-US': 'Kept' } }))).body[0]
+  assert.deepEqual([changed.group._version, changed.group.comment, changed._two_fa_required], [2, 'c', true])
+  assert.equal((await root().post('/group', body(2, { comment: null }))).body[0].group.comment, undefined)
+})
+
+test('versionConvention next: the client sends the version that it makes', async () => {
+  await using next = await startService({ versionConvention: 'next' })
+  const client = next.as('root')
+  const [group] = (await client.post('/group', [{ group: { name: 'n', _version: 1 } }])).body
+  assert.equal(group.group._version, 1)
+  const body = (version: number) => [{ group: { _id: group.group._id, _version: version } }]
+  assert.equal((await client.post('/group', body(1))).body.code, 'VersionMismatch')
+  assert.equal((await client.post('/group', body(2))).body[0].group._version, 2)
+})
+
+test('EVENT-031 EVENT-007 changes of groups are logged with name, displayname and reference', async () => {
+  const [{ group }] = await createGroups(svc, {
+    group: { name: 'logged', reference: 'g:1', displayname: { 'en-US': 'L' } },
+  })
+  await root().post('/group', [{ group: { _id: group._id, _version: 1 } }])
+  await root().delete(`/group/${group._id}`)
+  const events = (await eventsOf(svc, 'GROUP_INSERT', 'GROUP_UPDATE', 'GROUP_DELETE')).filter(
+    ({ event }) => event.object_id === group._id,
+  )
+  assert.deepEqual(
+    events.map(({ event }) => [event.type, event.object_version]),
+    [
+      ['GROUP_INSERT', 1],
+      ['GROUP_UPDATE', 2],
+      ['GROUP_DELETE', 2],
+    ],
+  )
+  for (const { event } of events) {
+    assert.deepEqual(event.info, { name: 'logged', displayname: { 'en-US': 'L' }, reference: 'g:1' })
+  }
+})
+
+test('system groups take their members by type and cannot be deleted, made or renamed', async () => {
+  const system = (await root().get('/group', { type: 'system' })).body
+  assert.deepEqual(
+    system.map(({ group }: Json) => group.reference),
+    [
+      ':all',
+      ':authenticated',
+      ':native',
+      ':native_self_register',
+      ':email',
+      ':ldap',
+      ':sso',
+      ':anonymous',
+      ':collection',
+      ':fallback',
+    ],
+  )
+  assert.deepEqual(await code(root().delete('/group/1')), [400, 'DeleteSystemGroup'])
+  assert.deepEqual(await code(root().post('/group', [{ group: { name: 'x', type: 'system' } }])), [
+    400,
+    'GroupTypeNotAllowed',
+  ])
+  const change = (group: Json) => root().post('/group', [{ group: { _id: 1, _version: 1, ...group } }])
+  assert.deepEqual(await code(change({ type: 'native' })), [400, 'GroupTypeChangeNotAllowed'])
+  assert.deepEqual(await code(change({ name: 'everybody' })), [400, 'ColumnCanNotBeUpdated'])
+  assert.deepEqual(await code(change({ reference: 'everybody' })), [400, 'ColumnCanNotBeUpdated'])
+  assert.equal((await change({ comment: 'all of them' })).status, 200)
+})
+
+test('wrong groups are refused by their place', async () => {
+  await createGroups(svc, { group: { name: 'taken', reference: 'taken' } })
+  const cases: [Json, string][] = [
+    [{ group: { name: 'taken' } }, 'DatabaseUniqueKeyViolation'],
+    [{ group: { reference: 'taken' } }, 'DatabaseUniqueKeyViolation'],
+    [{ group: { reference: ':mine' } }, 'ServerGeneric'],
+    [{ group: { displayname: { 'en-US': '\0' } } }, 'ServerGeneric'],
+    [{ group: {}, _ip_subnet_filter: ['10.0.0.0/33'] }, 'ServerGeneric'],
+    [{ group: {}, _ip_subnet_filter: ['here'] }, 'ServerGeneric'],
+    [{ group: {}, _system_rights: { nonsense: {} } }, 'UnknownRight'],
+    [{ group: {}, _owner: { group: { 'lookup:_id': { reference: 'none' } } } }, 'LookupNotFound'],
+    [{ group: { _id: 99_999, _version: 1 } }, 'LookupNotFound'],
+  ]
+  for (const [group, expected] of cases) {
+    const answer = await root().post('/group', [{ group: { name: 'fine' } }, group])
+    assert.deepEqual([answer.status, answer.body.code], [400, expected], JSON.stringify(group))
+  }
+  const { rows } = await svc.db.query(`select from "group" where name = 'fine'`)
+  assert.equal(rows.length, 0, 'nothing of the batch was stored')
+  assert.deepEqual(await code(root().get('/group/99999')), [400, 'ServerGeneric'])
+})
+
+test('RIGHTS-004 ERR-023 changing groups needs system.group, and gives no more than one has', async () => {
+  const [{ group }] = await createGroups(svc, { group: { name: 'target' } })
+  const [{ group: mighty }] = await createGroups(svc, {
+    group: { name: 'mighty' },
+    _system_rights: { 'system.root': {} },
+  })
+  await createUsers(
+    svc,
+    { user: { login: 'plain' } },
+    { user: { login: 'grouper' }, _system_rights: { 'system.group': {} } },
+  )
+  const update = [{ group: { _id: group._id, _version: 1 } }]
+  for (const answer of [
+    svc.as('plain').post('/group', update),
+    svc.as('plain').put('/group', [{ group: { name: 'new' } }]),
+    svc.as('plain').delete(`/group/${group._id}`),
+  ]) {
+    const { status, body } = await answer
+    assert.deepEqual([status, body.code, body.parameters.right], [403, 'SystemRightRequired', 'system.group'])
+  }
+  const grouper = svc.as('grouper')
+  assert.equal((await grouper.post('/group', update)).status, 200)
+  const rise = { group: { _id: group._id, _version: 2 }, _system_rights: { 'system.root': {} } }
+  assert.deepEqual(await code(grouper.post('/group', [rise])), [400, 'ColumnNeedsSystemRoot'])
+  assert.deepEqual(await code(grouper.post('/group', [{ group: { _id: mighty._id, _version: 1 } }])), [
+    400,
+    'ColumnNeedsSystemRoot',
+  ])
+  assert.deepEqual(await code(grouper.delete(`/group/${mighty._id}`)), [403, 'SystemRightRequired'])
+  assert.equal((await grouper.delete(`/group/${group._id}`)).status, 200)
+})
+
+test('AUTH-014 GET /group without token or with a rejected one is empty', async () => {
+  assert.deepEqual((await svc.as(null).get('/group')).body, [])
+  const rejected = await svc.inject({ method: 'GET', url: '/api/v1/group', headers: { authorization: 'Bearer x' } })
+  assert.deepEqual([rejected.statusCode, rejected.json()], [200, []])
+  assert.deepEqual(await code(svc.as(null).get('/group/1')), [401, 'UserRequired'])
+})
+
+test('one sees the groups that one is in and those that are granted; settings only with system.group', async () => {
+  const [{ group: mine }, { group: granted }, { group: hidden }] = await createGroups(
+    svc,
+    { group: { name: 'mine' }, _system_rights: { 'system.message': {} } },
+    {
+      group: { name: 'granted' },
+      _acl: [{ who: { group: { 'lookup:_id': { reference: ':native' } } }, rights: { bag_read: {} } }],
+    },
+    { group: { name: 'hidden' } },
+  )
+  await createUsers(svc, { user: { login: 'looker' }, _groups: [{ group: { _id: mine._id } }] })
+  const { body } = await svc.as('looker').get('/group')
+  assert.deepEqual(
+    body.map(({ group }: Json) => group.name),
+    ['all', 'authenticated', 'native', 'editors', 'mine', 'granted'],
+    'editors was granted to everybody above',
+  )
+  assert.equal(
+    body.some((group: Json) => '_system_rights' in group || '_acl' in group),
+    false,
+  )
+  assert.equal((await svc.as('looker').get(`/group/${granted._id}`)).status, 200)
+  assert.deepEqual(await code(svc.as('looker').get(`/group/${hidden._id}`)), [403, 'RightRequired'])
+})
+
+test('what a deleted group owned belongs to the fallback group', async () => {
+  const [{ group }] = await createGroups(svc, { group: { name: 'owning' } })
+  const [owned] = await createUsers(svc, { user: { login: 'owned' }, _owner: { group: { _id: group._id } } })
+  await root().delete(`/group/${group._id}`)
+  const [user] = (await root().get(`/user/${owned.user._id}`)).body
+  assert.equal(user._owner.group['lookup:_id'].reference, ':fallback')
+})
+
+test('the statements of a save do not grow with the batch', async () => {
+  const count = async (size: number): Promise<number> => {
+    const body = Array.from({ length: size }, () => ({ group: { comment: 'x' } }))
+    let statements = 0
+    const stop = onStatement(() => statements++)
+    assert.equal((await root().post('/group', body)).status, 200)
+    stop()
+    return statements
+  }
+  await count(1)
+  assert.equal(await count(2), await count(200))
+})

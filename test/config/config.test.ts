@@ -1,0 +1,287 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Json } from '../support/client.ts'
+import { attachService, startService, type TestService } from '../support/service.ts'
+
+let svc: TestService
+before(async () => {
+  svc = await startService()
+  const users = [
+    { user: { login: 'admin' }, _password: 'admin', _system_rights: { 'system.config': {} } },
+    { user: { login: 'reader' }, _password: 'reader' },
+  ]
+  assert.equal((await svc.as('root').post('/user', users)).status, 200)
+})
+after(() => svc[Symbol.asyncDispose]())
+
+const admin = () => svc.as('admin')
+
+async function events(...types: string[]): Promise<Json[]> {
+  return (await svc.as('root').get('/event/list', { type: types.join(','), sort: '_id.ASC' })).body.objects
+}
+
+test('without any setting the defaults hold', async () => {
+  const { status, body } = await admin().get('/config')
+  assert.equal(status, 200)
+  const { languages, oauth2, user, email_server: server } = body.system.config
+  assert.deepEqual(
+    languages.database.map(({ value }: Json) => value),
+    ['en-US', 'de-DE'],
+  )
+  assert.deepEqual(languages.frontend, ['en-US', 'de-DE'])
+  assert.deepEqual(oauth2.expirations, { access_token: '24h', refresh_token: '720h' })
+  assert.deepEqual(user, { default_delete_policy: 'ask', user_in_event_group: [], copy_to_event: [] })
+  assert.equal(server.plain_auth.password, false)
+  assert.deepEqual(body.plugin, {})
+})
+
+test('POST /config replaces the sections that it names, and only those', async () => {
+  await admin().post('/config/system/config/name/title', 'Museum')
+  const body = { system: { config: { login: { keep_login: '7d', label: { 'en-US': 'Your login' } } } } }
+  const answer = await admin().post('/config', body)
+  assert.equal(answer.status, 200)
+  assert.deepEqual([answer.body.system.config.login.keep_login, answer.body.system.config.name.title], ['7d', 'Museum'])
+  const again = await admin().post('/config', { system: { config: { login: { info: { 'de-DE': 'Hallo' } } } } })
+  assert.deepEqual(again.body.system.config.login, {
+    keep_login: 'off',
+    label: {},
+    placeholder: {},
+    info: { 'de-DE': 'Hallo' },
+  })
+  assert.deepEqual((await admin().get('/config')).body, again.body)
+})
+
+test('a path reads, sets and resets one value', async () => {
+  const path = '/config/system/config/password/blockclient'
+  assert.deepEqual((await admin().get(path)).body, { attempts: 10, minutes: 5 })
+  assert.deepEqual((await admin().post(path, { minutes: 30 })).body, { attempts: 10, minutes: 30 }, 'forms are merged')
+  assert.equal((await admin().post(`${path}/attempts`, 7)).body, 7)
+  assert.equal((await admin().get(`${path}/minutes/`)).body, 30)
+  assert.deepEqual((await admin().delete(`${path}/minutes`)).body, 5)
+  assert.deepEqual((await admin().delete('/config/system/config/password')).body.blockclient, {
+    attempts: 10,
+    minutes: 5,
+  })
+  assert.equal((await admin().get('/config/system/config/login/keep_login')).body, 'off')
+  assert.equal((await admin().get('/config/system/config/languages/database/1/value')).body, 'de-DE')
+  await admin().post('/config/system/config', { name: { internal_name: 'm' }, login: { keep_login: '30d' } })
+  assert.deepEqual((await admin().get('/config/system/config/name')).body.internal_name, 'm')
+})
+
+test('what does not exist is 404 when read and 400 in a body, with the path', async () => {
+  for (const path of [
+    'x',
+    'system/x',
+    'system/config/x',
+    'system/config/login/x',
+    'system/config/login/keep_login/x',
+    'plugin/x',
+    'system/config/constructor',
+  ]) {
+    const read = await admin().get(`/config/${path}`)
+    assert.deepEqual([read.status, read.body.code, read.body.parameters.path], [404, 'ResourceNotFound', path])
+    assert.equal((await admin().post(`/config/${path}`, 'x')).status, 404, path)
+    assert.equal((await admin().delete(`/config/${path}`)).status, 404, path)
+  }
+  const bodies: [Json, string][] = [
+    [{ nonsense: {} }, 'nonsense'],
+    [{ system: { nonsense: {} } }, 'system/nonsense'],
+    [{ plugin: { x: {} } }, 'plugin/x'],
+    [{ system: { config: { nonsense: {} } } }, 'system/config/nonsense'],
+    [{ system: { config: { login: { nonsense: 1 } } } }, 'system/config/login/nonsense'],
+    [
+      { system: { config: { languages: { database: [{ value: 'en-US', x: 1 }] } } } },
+      'system/config/languages/database/0/x',
+    ],
+  ]
+  for (const [body, path] of bodies) {
+    const answer = await admin().post('/config', body)
+    assert.deepEqual([answer.status, answer.body.parameters.path], [400, path])
+  }
+})
+
+test('wrong values are refused with their path, and nothing is changed', async () => {
+  const before = (await svc.as('root').get('/config')).body
+  const cases: [path: string, value: unknown, place?: string][] = [
+    ['login/keep_login', 'for ever'],
+    ['login/keep_login', true],
+    ['login/label', { 'en-US': 5 }, 'login/label/en-US'],
+    ['name/title', 'x'.repeat(201)],
+    ['name/title', 'a\0b'],
+    ['languages/frontend', []],
+    ['languages/frontend', ['xx'], 'languages/frontend/0'],
+    ['languages/database', []],
+    ['languages/database', 'en-US'],
+    ['languages/database', [{}], 'languages/database/0/value'],
+    ['languages/database', [{ value: 'no language' }], 'languages/database/0/value'],
+    ['languages/database', [{ value: 'en-us' }], 'languages/database/0/value'],
+    ['languages/database', [{ value: 'en-US' }, { value: 'en-US' }], 'languages/database/1/value'],
+    ['oauth2/expirations/access_token', 'soon'],
+    ['oauth2/expirations/access_token', '1s'],
+    ['oauth2/expirations/access_token', ''],
+    ['oauth2/expirations/access_token', 86_400],
+    ['oauth2/expirations/access_token', '999999999d'],
+    ['oauth2/clients', [{ name: 'x', secret: 'plain' }], 'oauth2/clients/0/secret'],
+    ['password/check', [{ regexp: '(' }], 'password/check/0/regexp'],
+    ['password/blockclient/attempts', 1.5],
+    ['password/blockclient/attempts', -1],
+    ['user/user_in_event_group', ['NONE'], 'user/user_in_event_group/0'],
+    ['user/user_in_event_group', { 0: 'ADMIN' }],
+    ['email/from', 'nobody'],
+    ['email_server/server_addr', 'no port'],
+    ['email_server', { plain_auth: { username: 'a' }, login_auth: { username: 'b' } }],
+    ['transition_webhook/webhooks', [{ name: 'w', url: 'ftp://x/' }], 'transition_webhook/webhooks/0/url'],
+    ['transition_webhook/webhooks', [{ name: 'w' }], 'transition_webhook/webhooks/0/url'],
+    ['transition_webhook/webhooks', [{ url: 'https://x/' }], 'transition_webhook/webhooks/0/name'],
+    ['file_url_expire/default_days', 31],
+  ]
+  for (const [path, value, place = path] of cases) {
+    const answer = await svc.as('root').post(`/config/system/config/${path}`, value)
+    assert.deepEqual([answer.status, answer.body.code], [400, 'ServerGeneric'], `${path} ${JSON.stringify(value)}`)
+    assert.equal(answer.body.parameters.path, `system/config/${place}`)
+  }
+  assert.deepEqual((await svc.as('root').get('/config')).body, before)
+})
+
+test('reading leaves out what the session may not see; writing and the list of definitions need system.config', async () => {
+  const { config } = (await svc.as('reader').get('/config')).body.system
+  assert.deepEqual(Object.keys(config).sort(), ['file_url_expire', 'languages', 'login', 'name', 'password', 'user'])
+  assert.equal((await svc.as('reader').get('/config/system/config/oauth2')).status, 404)
+  assert.equal((await svc.as(null).get('/config')).body.code, 'UserRequired')
+  for (const answer of [
+    await svc.as('reader').post('/config', {}),
+    await svc.as('reader').post('/config/system/config/name/title', 'x'),
+    await svc.as('reader').delete('/config/system/config/name'),
+    await svc.as('reader').get('/config/list'),
+  ]) {
+    assert.deepEqual(
+      [answer.status, answer.body.code, answer.body.parameters.right],
+      [403, 'SystemRightRequired', 'system.config'],
+    )
+  }
+})
+
+test('secrets are never returned; rows keep them by their name, - removes them', async () => {
+  const path = '/config/system/config/transition_webhook/webhooks'
+  const rows = [
+    { name: 'a', url: 'https://a.org/', secret: 'secret of a' },
+    { name: 'b', url: 'https://b.org/', secret: 'secret of b', method: 'PUT', timeout: 5 },
+  ]
+  const set = await admin().post(path, rows)
+  assert.deepEqual(
+    set.body.map(({ name, secret }: Json) => [name, secret]),
+    [
+      ['a', true],
+      ['b', true],
+    ],
+  )
+  const [a, b] = set.body
+  const back = await admin().post(path, [b, { ...a, url: 'https://new.org/' }, { name: 'c', url: 'https://c.org/' }])
+  assert.deepEqual(
+    back.body.map(({ name, secret }: Json) => [name, secret]),
+    [
+      ['b', true],
+      ['a', true],
+      ['c', false],
+    ],
+  )
+  const { rows: stored } = await svc.db.query<{ value: Json }>(
+    `select value from base_config where section = 'transition_webhook'`,
+  )
+  assert.deepEqual(
+    stored[0]?.value.webhooks.map((row: Json) => row.secret),
+    ['secret of b', 'secret of a', undefined],
+  )
+  await admin().post(path, [{ ...a, secret: '-' }])
+  assert.equal((await admin().get(path)).body[0].secret, false)
+  const server = '/config/system/config/email_server'
+  await admin().post(`${server}/login_auth`, { username: 'u', password: 'smtp secret' })
+  await admin().post('/config', { system: { config: { email_server: { login_auth: { username: 'u2' } } } } })
+  assert.deepEqual(
+    (await admin().get(`${server}/login_auth`)).body,
+    { username: 'u2', password: true },
+    'a section without its secret keeps it',
+  )
+  const everything = JSON.stringify([(await svc.as('root').get('/config')).body, await events('BASE_CONFIG_UPDATE')])
+  for (const secret of ['secret of a', 'secret of b', 'smtp secret']) assert.ok(!everything.includes(secret))
+})
+
+test('EVENT-011 EVENT-006 a save is logged in its transaction with sections, method and path', async () => {
+  const before = (await events('BASE_CONFIG_UPDATE')).length
+  await admin().post('/config', { system: { config: { name: {}, login: {} } } })
+  await admin().post('/config/system/config/name/title', 'T')
+  await admin().delete('/config/system/config/name')
+  const infos = (await events('BASE_CONFIG_UPDATE')).slice(before).map(({ event }) => event.info)
+  assert.deepEqual(infos, [
+    { ScopedNames: ['system.name', 'system.login'], Method: 'POST', Path: '/' },
+    { ScopedNames: ['system.name'], Method: 'PATCH', Path: '/system/config/name/title' },
+    { ScopedNames: ['system.name'], Method: 'PATCH', Path: '/system/config/name' },
+  ])
+})
+
+test('EVENT-012 a refused save of an administrator is logged as an error', async () => {
+  await admin().post('/config/system/config/login/keep_login', 'never')
+  const { event } = (await events('BASE_CONFIG_ERROR')).at(-1)
+  assert.deepEqual(
+    [event.info.Method, event.info.Path, event.pollable],
+    ['PATCH', '/system/config/login/keep_login', false],
+  )
+  assert.match(event.info.Error, /keep_login must be one of off, 7d, 30d/)
+})
+
+test('the definitions name groups, kinds, defaults and who may see a section', async () => {
+  const { body } = await admin().get('/config/list')
+  const definition = (name: string) => body.system.defs.find((def: Json) => def.name === name)
+  assert.deepEqual(definition('login').parameters.keep_login, {
+    name: 'keep_login',
+    position: 0,
+    type: 'select',
+    default: 'off',
+    options: ['off', '7d', '30d'],
+  })
+  assert.equal(definition('login').unauthenticated_visible, true)
+  assert.equal(definition('oauth2').require_system_right, 'system.config')
+  assert.equal(
+    definition('transition_webhook').parameters.webhooks.fields.find((f: Json) => f.name === 'secret').type,
+    'secret',
+  )
+})
+
+test('a change holds in every process a moment later', async () => {
+  await using other = await attachService(svc.dsn)
+  assert.equal((await other.as('root').get('/config/system/config/name/title')).body, '')
+  await svc.as('root').post('/config/system/config/name/title', 'Shared')
+  assert.equal((await svc.as('root').get('/config/system/config/name/title')).body, 'Shared')
+  let title = ''
+  for (let round = 0; round < 100 && title !== 'Shared'; round++) {
+    title = (await other.as('root').get('/config/system/config/name/title')).body
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+  assert.equal(title, 'Shared')
+  await svc.as('root').delete('/config/system/config/name')
+})
+
+test('saves of different sections at once do not overwrite each other', async () => {
+  const saves = [
+    svc.as('root').post('/config/system/config/name/title', 'A'),
+    svc.as('root').post('/config/system/config/name/internal_name', 'B'),
+    svc.as('root').post('/config/system/config/login/keep_login', '7d'),
+  ]
+  for (const answer of await Promise.all(saves)) assert.equal(answer.status, 200)
+  const { name, login } = (await svc.as('root').get('/config')).body.system.config
+  assert.deepEqual([name.title, name.internal_name, login.keep_login], ['A', 'B', '7d'])
+})
+
+test('stored values that no longer fit give way to their defaults, the others stay', async () => {
+  await svc.db.query(
+    `insert into base_config (section, value) values ('gone', '{}'),
+       ('password', '{"gone": 1, "hint": {"en-US": "kept"}, "blockclient": {"attempts": "many", "minutes": 9}}')
+     on conflict (section) do update set value = excluded.value`,
+  )
+  await using other = await attachService(svc.dsn)
+  const path = '/config/system/config/password'
+  const { hint, blockclient } = (await other.as('root').get(path)).body
+  assert.deepEqual([hint, blockclient], [{ 'en-US': 'kept' }, { attempts: 10, minutes: 9 }])
+  assert.equal((await other.as('root').post(`${path}/blockclient`, { attempts: 5 })).status, 200)
+  assert.deepEqual((await other.as('root').get(`${path}/blockclient`)).body, { attempts: 5, minutes: 9 })
+})

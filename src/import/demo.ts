@@ -95,7 +95,7 @@ export const exampleSearches: readonly Example[] = [
     search: {
       objecttypes: ['artwork'],
       search: [{ type: 'match', mode: 'fulltext', string: 'river' }],
-      sort: [{ field: '_score', order: 'DESC' }],
+      sort: [{ field: '_score', order: 'desc' }],
       aggregations: { classification: { type: 'term', field: 'artwork.classification', limit: 10 } },
       limit: 5,
       format: 'short',
@@ -109,7 +109,7 @@ export const exampleSearches: readonly Example[] = [
         { type: 'in', fields: ['artwork.classification'], in: ['painting'] },
         { type: 'range', field: 'artwork.date', from: '1800', to: '1899' },
       ],
-      sort: [{ field: 'artwork.date', order: 'ASC' }],
+      sort: [{ field: 'artwork.date', order: 'asc' }],
       aggregations: {
         artist: {
           type: 'linked_object',
@@ -127,7 +127,7 @@ export const exampleSearches: readonly Example[] = [
     search: {
       objecttypes: ['artist'],
       search: [{ type: 'match', mode: 'wildcard', fields: ['artist.birth_place'], string: 'Lond*' }],
-      sort: [{ field: 'artist.name', order: 'ASC' }],
+      sort: [{ field: 'artist.name', order: 'asc' }],
       limit: 5,
       format: 'short',
     },

@@ -41,18 +41,17 @@ function noVersion(error: unknown): null {
 function hasTables(snapshot: Snapshot): boolean {
   const known = new Map(snapshot.tables.map((table) => [table.name, table]))
   const present = tateTables.filter((table) => known.has(table.name))
-  if (present.length === 0) return false
-  for (const table of tateTables) {
-    const columns = new Set((known.get(table.name)?.columns ?? []).map((column) => column.name))
-    const missing = table.columns.filter((column) => column.kind === 'column' && !columns.has(column.name))
+  for (const { name, columns } of present) {
+    const there = new Set((known.get(name)?.columns ?? []).map((column) => column.name))
+    const missing = columns.filter((column) => column.kind === 'column' && !there.has(column.name))
     if (missing.length > 0) {
       const names = missing.map((column) => column.name).join(', ')
       throw new ModelConflict(
-        `the service has an object type "${table.name}" of its own, without ${names}: import into another instance`,
+        `the service has an object type "${name}" of its own, without ${names}: import into another instance`,
       )
     }
   }
-  return true
+  return present.length === tateTables.length
 }
 
 /**

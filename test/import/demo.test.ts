@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { execFile, spawnSync } from 'node:child_process'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Writable } from 'node:stream'
+import { test } from 'node:test'
+import { promisify } from 'node:util'
+import { runDemo } from '../../src/import/commands.ts'
+import { loadConfig } from '../../src/platform/config-load.ts'
+import { startServer } from '../../src/server.ts'
+
+/** Starts the demo on a folder; ends it when the work with its output is done. */
+async function withDemo(folder: string, work: (output: string) => Promise<void>): Promise<string> {
+  const ended = Promise.withResolvers<void>()
+  const printed = Promise.withResolvers<void>()
+  let output = ''
+  const out = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      output += chunk.toString()
+      if (output.includes('Ctrl+C ends the demo')) printed.resolve()
+      done()
+    },
+  })
+  const config = loadConfig({ file: undefined, env: { SVC_LOG_LEVEL: 'silent' }, cwd: folder })
+  const demo = runDemo(['--data', join(folder, 'data'), '--port', '0'], {
+    config,
+    startServer,
+    ended: ended.promise,
+    out,
+  })
+  try {
+    await Promise.race([printed.promise, demo])
+    await work(output)
+  } finally {
+    ended.resolve()
+    assert.equal(await demo, 0)
+  }
+  return output
+}
+
+test('the demo loads its sample, and the searches that it prints work as printed', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'strongroom-demo-'))
+  // Run as root, the database belongs to another user, who must be able to walk here.
+  await chmod(folder, 0o755)
+  try {
+    const first = await withDemo(folder, async (output) => {
+      assert.match(output, /Artworks: 500 of 500/)
+      assert.match(output, /address {3}http:\/\/\S+\n {2}login {5}root\n {2}password {2}\S+/)
+      if (spawnSync('curl', ['--version']).error) return
+      const script = output.slice(output.indexOf('TOKEN='), output.indexOf('Ctrl+C ends'))
+      const { stdout } = await promisify(execFile)('sh', ['-c', script], { maxBuffer: 10_000_000 })
+      const answers = stdout
+        .split(/(?<=\})(?=\{"(?:type|count|objecttypes|language)")/)
+        .map((text) => JSON.parse(text) as { count: number; objects: unknown[]; aggregations?: object })
+      assert.equal(answers.length, 3)
+      for (const answer of answers) assert.ok(answer.count > 0 && answer.objects.length > 0, JSON.stringify(answer))
+      assert.ok(answers[0]?.aggregations && answers[1]?.aggregations)
+    })
+    assert.match(first, /applied \d+ migrations/)
+    const second = await withDemo(folder, async () => {})
+    assert.match(second, /runs with 2567 objects/)
+    assert.doesNotMatch(second, /committed the datamodel/)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+})

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Db, Tx } from '../platform/db.ts'
+import type { JobHandler } from './model.ts'
 import { migrateQueue } from './queue.ts'
 import { startWorkers, type Workers } from './worker.ts'
 
@@ -12,17 +13,7 @@ import { startWorkers, type Workers } from './worker.ts'
  */
 export type Jobs = ReturnType<typeof createJobs>
 
-export interface JobContext {
-  /** Constant over all attempts: the key by which a handler recognises work that it has done before. */
-  readonly jobId: number
-  /** 1 for the first attempt. */
-  readonly attempt: number
-  readonly isLastAttempt: boolean
-  /** Aborted when the service stops and the job has not ended within five seconds. */
-  readonly signal: AbortSignal
-}
-
-export type JobHandler<Payload> = (payload: Payload, context: JobContext) => Promise<void>
+export type { JobContext, JobHandler } from './model.ts'
 
 export interface JobOptions {
   /** A waiting job of the same key is replaced by this one. Writers of one key take turns, so use keys sparingly. */

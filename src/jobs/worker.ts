@@ -4,8 +4,8 @@ import { Logger as QueueLogger, runTaskList, type TaskList, type WorkerEvents, t
 import type { Logger } from 'pino'
 import type { Db } from '../platform/db.ts'
 import { keepLiveness, type Liveness } from './liveness.ts'
+import type { JobHandler } from './model.ts'
 import { queuePool } from './queue.ts'
-import type { JobHandler } from './service.ts'
 
 export interface Workers {
   close(grace: number): Promise<void>

@@ -1,6 +1,6 @@
 import { AppError } from '../platform/errors.ts'
 import type { StoredGrant } from '../rights/model.ts'
-import { checkTags } from '../tags/check.ts'
+import { checkTags } from '../tags/service.ts'
 import type { SaveContext } from './deps.ts'
 import type { Item } from './item.ts'
 import type { NamedRef, OwnerRef } from './payload.ts'

@@ -17,7 +17,7 @@ import { createSnapshot, type TagGroup, type TagSnapshot } from './model.ts'
 import type { TagGroupBody } from './schema.ts'
 import * as store from './store.ts'
 
-export { assertChoices, effectiveTags, type TagCheck, withTag } from './check.ts'
+export { checkTags, effectiveTags, type TagCheck, withTag } from './check.ts'
 export * from './filter.ts'
 export type { EffectiveTag, Tag, TagGroup, TagLayer, TagSnapshot } from './model.ts'
 export { renderTag } from './render.ts'

@@ -19,15 +19,12 @@ export const assignableUserTypes: readonly string[] = ['native', 'native_self_re
 /** Types whose users sign in with a password kept here. */
 export const passwordUserTypes: readonly string[] = ['system', 'native', 'native_self_register']
 
-/** Users that the first migration creates. */
+/** Users that the first migration creates; further ones are `deep_link` (2) and `oai_pmh` (3). */
 export const rootUserId = 1
-export const deepLinkUserId = 2
-export const oaiPmhUserId = 3
 /** Takes the place of a deleted user as owner and author. */
 export const deletedUserId = 4
 
-/** The group of every user, and the one that takes the place of a deleted group as owner. */
-export const allGroupId = 1
+/** Takes the place of a deleted group as owner. */
 export const fallbackGroupId = 10
 
 /** System right to its parameters. */

@@ -26,6 +26,7 @@ import { createSignIn } from './sign-in.ts'
 import { createThrottle } from './throttle.ts'
 import { createUserService } from './users/service.ts'
 
+export type { FoundPrincipals, PrincipalNames, Principals, WantedPrincipals } from './principals.ts'
 export type { RemovalHooks, RightsHooks } from './records.ts'
 
 export interface AuthDependencies {

@@ -63,7 +63,7 @@ const copyableUserFields = [
   'town',
 ] as const
 
-export const frontendLanguages = [
+const frontendLanguages = [
   'da-DK',
   'de-DE',
   'en-US',

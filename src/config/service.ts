@@ -26,7 +26,7 @@ import {
 } from './document.ts'
 import { lockSections, readSections, type StoredSections, writeSections } from './store.ts'
 
-export type { BaseConfig } from './catalogue.ts'
+export { type BaseConfig, bcryptRule } from './catalogue.ts'
 
 export type BaseConfigService = Awaited<ReturnType<typeof createBaseConfigService>>
 

@@ -8,8 +8,8 @@ import { notFound, ownerReference, type Reference, resolveReferences } from '../
 import { assertDistinct, assertVersion, duplicateValue, identityOf } from '../records.ts'
 import type { GroupInput } from '../schema.ts'
 import { covers } from '../system-rights.ts'
+import type { GroupDependencies } from './deps.ts'
 import { draftGroup } from './draft.ts'
-import type { GroupDependencies } from './service.ts'
 import * as store from './store.ts'
 
 interface Item {

@@ -1,28 +1,16 @@
 /** Groups as records: reading, saving, deleting. */
-import type { EventLog } from '../../events/service.ts'
 import type { Actor } from '../../platform/actor.ts'
-import type { Db, Queryable } from '../../platform/db.ts'
+import type { Queryable } from '../../platform/db.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
 import { hasSystemRight, requireSystemRight } from '../../platform/system-right.ts'
 import { fallbackGroupId, type StoredGroup } from '../model.ts'
-import type { Principals } from '../principals.ts'
-import { principalsOf, type RemovalHooks, type RightsHooks, type VersionConvention } from '../records.ts'
+import { principalsOf } from '../records.ts'
 import type { GroupInput, GroupOutput, GroupQuery } from '../schema.ts'
-import type { Sessions } from '../sessions/service.ts'
 import { covers } from '../system-rights.ts'
+import type { GroupDependencies } from './deps.ts'
 import { renderGroup } from './render.ts'
 import { saveGroups } from './save.ts'
 import * as store from './store.ts'
-
-export interface GroupDependencies {
-  db: Db
-  events: EventLog
-  sessions: Sessions
-  principals: Principals
-  rights: RightsHooks
-  removal: RemovalHooks
-  versionConvention: VersionConvention
-}
 
 export type GroupService = ReturnType<typeof createGroupService>
 

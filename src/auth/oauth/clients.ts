@@ -1,7 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import { verify as verifyBcrypt } from '@node-rs/bcrypt'
-import { bcryptRule } from '../../config/catalogue.ts'
-import type { BaseConfigService } from '../../config/service.ts'
+import { type BaseConfigService, bcryptRule } from '../../config/service.ts'
 import type { OAuthClientConfig } from '../../platform/config.ts'
 import { identifierWord } from '../carriers.ts'
 import { createLimiter } from '../limiter.ts'

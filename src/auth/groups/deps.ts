@@ -1,0 +1,15 @@
+import type { EventLog } from '../../events/service.ts'
+import type { Db } from '../../platform/db.ts'
+import type { Principals } from '../principals.ts'
+import type { RemovalHooks, RightsHooks, VersionConvention } from '../records.ts'
+import type { Sessions } from '../sessions/service.ts'
+
+export interface GroupDependencies {
+  db: Db
+  events: EventLog
+  sessions: Sessions
+  principals: Principals
+  rights: RightsHooks
+  removal: RemovalHooks
+  versionConvention: VersionConvention
+}

@@ -1,5 +1,6 @@
 import { access, constants, mkdir } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { type App, buildApp } from './app.ts'
 import { createBackend } from './platform/backend.ts'
@@ -43,7 +44,8 @@ export async function startServer(config: Config, onStep: (step: string) => void
     const running = await start(config, onStep, closers)
     return { ...running, stop: () => closers.run() }
   } catch (error) {
-    await closers.run()
+    // A half-built service may hold connections for which the pool would wait.
+    await Promise.race([closers.run(), sleep(10_000)]).catch(() => {})
     throw error
   }
 }
@@ -70,11 +72,12 @@ async function start(
   const app = await buildApp(config, { db, log })
   closers.add(() => app.close())
   const backend = config.backendPort === null ? null : createBackend({ db, http: app.http })
+  // Closed late, so that /ready answers 503 while requests finish.
+  if (backend) closers.add(() => backend.close())
   closers.add(() => app.http.close())
   const url = await listen(app.http, config.host, config.port)
   closers.add(() => app.http.traffic.drain(config.stopTimeout * 1000))
   if (backend && config.backendPort !== null) {
-    closers.add(() => backend.close())
     onStep(`metrics at ${await listen(backend, config.backendHost, config.backendPort)}/metrics`)
   }
   return { url, app }

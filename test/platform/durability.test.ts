@@ -139,6 +139,8 @@ test('a graceful stop finishes requests in flight and answers new ones 503', asy
   assert.equal(refused.status, 503)
   assert.equal(refused.headers.get('connection'), 'close')
   assert.equal(((await refused.json()) as { code: string }).code, 'ServiceUnavailable')
+  const metrics = /metrics at (\S+)\/metrics/.exec(service.output.stdout)?.[1]
+  assert.equal((await fetch(`${metrics}/ready`)).status, 503)
 
   await client.query('commit')
   await client.end()

@@ -1,0 +1,432 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Client, Json } from '../support/client.ts'
+import { startService, type TestService } from '../support/service.ts'
+import { commitModel, userWith } from './support.ts'
+
+let svc: TestService
+let root: Client
+let manager: Client
+let reader: Client
+before(async () => {
+  svc = await startService()
+  root = svc.as('root')
+  const tables = [
+    {
+      name: 'work',
+      pool_link: true,
+      has_tags: true,
+      columns: [
+        { name: 'title', type: 'text_l10n' },
+        { name: 'number', type: 'string' },
+        { name: 'image', type: 'eas' },
+        { name: 'place', type: 'geo_json' },
+        { name: 'artist', type: 'link', other_table_name_hint: 'artist' },
+      ],
+    },
+    { name: 'work__file', owned_by: { other_table_name_hint: 'work' }, columns: [{ name: 'scan', type: 'files' }] },
+    { name: 'artist', columns: [{ name: 'name', type: 'text_oneline' }] },
+    {
+      name: 'loan',
+      columns: [
+        { name: 'work', type: 'link', other_table_name_hint: 'work', reverse_edit: true },
+        { name: 'contract', type: 'eas' },
+      ],
+    },
+  ]
+  const masks = [
+    { name: 'work__full', mask_id: 1, table_name_hint: 'work', is_preferred: true, fields: [] },
+    { name: 'work__short', mask_id: 2, table_name_hint: 'work', fields: [] },
+    { name: 'artist__full', mask_id: 3, table_name_hint: 'artist', is_preferred: true, fields: [] },
+  ]
+  await commitModel(root, tables, masks)
+  manager = await userWith(svc, 'manager', { 'system.objecttypemanager': {} })
+  reader = await userWith(svc, 'reader', {})
+})
+after(() => svc[Symbol.asyncDispose]())
+
+async function descriptor(name: string, client = root): Promise<Json> {
+  const all = await client.get('/objecttype')
+  assert.equal(all.status, 200)
+  return all.body.find((entry: Json) => entry.objecttype.name === name)
+}
+
+/** Posts a change of one object type in its next version. */
+async function change(name: string, block: object, rest: object = {}, query: Record<string, string> = {}) {
+  const { _id, _version } = (await descriptor(name)).objecttype
+  return root.post('/objecttype', [{ objecttype: { _id, _version: _version + 1, ...block }, ...rest }], query)
+}
+
+async function changed(name: string, block: object, rest: object = {}): Promise<Json> {
+  const answer = await change(name, block, rest)
+  assert.equal(answer.status, 200, JSON.stringify(answer.body))
+  return answer.body[0]
+}
+
+async function refused(code: string, path: string, name: string, block: object, rest: object = {}): Promise<void> {
+  const stored = await descriptor(name)
+  const answer = await change(name, block, rest)
+  assert.deepEqual([answer.status, answer.body.code], [400, code], JSON.stringify(answer.body))
+  assert.equal(answer.body.parameters.path, path, JSON.stringify(answer.body))
+  assert.deepEqual(await descriptor(name), stored, 'nothing has changed')
+}
+
+test('OT-001 OT-002 OT-003 OT-012 OTAPI-001 OTAPI-002 any signed-in user reads all object types, what needs the right only with it', async () => {
+  const full = await descriptor('work', manager)
+  assert.equal(full._basetype, 'objecttype')
+  assert.deepEqual(full.objecttype, {
+    _id: 1,
+    _version: full.objecttype._version,
+    name: 'work',
+    mapping_image_export: 'none',
+    mapping_image_import: 'none',
+    mapping_dc_export: 'none',
+    show_in_collections: true,
+    show_in_facet_grouping: true,
+    show_in_main_menu_with_icon: '',
+    empty_placeholder_icon: '',
+    standard_numbering: '',
+    description: {},
+    custom_data: {},
+  })
+  assert.equal(full._standard_masks, null)
+  const own = ['_acl', '_tags', 'tags', '_transitions', 'transitions', '_maskfilters', '_columnfilters']
+  for (const name of own) assert.ok(name in full, name)
+  for (const entry of [
+    await descriptor('work', reader),
+    (await manager.get('/objecttype', { format: 'short' })).body[0],
+  ]) {
+    for (const name of own) assert.ok(!(name in entry), `OTAPI-002 ${name}`)
+    assert.equal(entry.objecttype.name, 'work')
+    assert.ok('_compiled_tags' in entry)
+  }
+  assert.deepEqual((await manager.get('/objecttype', { format: 'long' })).body[0], full)
+  assert.deepEqual((await svc.as(null).get('/objecttype')).body.code, 'UserRequired')
+})
+
+test('OTAPI-019 OTAPI-020 ERR-010 one object type comes in an array; an unknown id is 400', async () => {
+  assert.deepEqual((await manager.get('/objecttype/1')).body, [await descriptor('work')])
+  assert.equal((await reader.get('/objecttype/1', { format: 'short' })).body.length, 1)
+  for (const id of ['99', '2', '9007199254740991']) {
+    const unknown = await reader.get(`/objecttype/${id}`)
+    assert.deepEqual([unknown.status, unknown.body.code], [400, 'ServerGeneric'], id)
+  }
+  for (const id of ['0', '-1', 'x', '1.5']) assert.equal((await reader.get(`/objecttype/${id}`)).status, 400)
+})
+
+test('OTAPI-003 RIGHTS-003 settings are written with system.objecttypemanager', async () => {
+  const { _id, _version } = (await descriptor('artist')).objecttype
+  const body = [{ _basetype: 'objecttype', objecttype: { _id, _version: _version + 1 } }]
+  const refusal = await reader.post('/objecttype', body)
+  assert.deepEqual([refusal.status, refusal.body.code], [403, 'SystemRightRequired'])
+  assert.deepEqual(refusal.body.parameters, { right: 'system.objecttypemanager' })
+  assert.equal((await manager.post('/objecttype', body)).status, 200)
+})
+
+test('OTAPI-005 LIM-009 ERR-012 the version sent is the stored one plus one', async () => {
+  const { _id, _version } = (await descriptor('artist')).objecttype
+  for (const got of [_version, _version + 2, 0, -1]) {
+    const answer = await root.post('/objecttype', [{ objecttype: { _id, _version: got } }])
+    assert.deepEqual([answer.status, answer.body.code], [400, 'VersionMismatch'])
+    assert.deepEqual([answer.body.parameters.got, answer.body.parameters.expected], [got, _version + 1])
+  }
+  const answers = await Promise.all(
+    [1, 2].map(() => root.post('/objecttype', [{ objecttype: { _id, _version: _version + 1 } }])),
+  )
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 400], 'of two writers one wins')
+})
+
+test('OTAPI-004 only object types of the committed datamodel have settings, each once in a request', async () => {
+  for (const id of [99, 2, 2 ** 40]) {
+    const answer = await root.post('/objecttype', [{ objecttype: { _id: id, _version: 2 } }])
+    assert.deepEqual([answer.status, answer.body.code], [400, 'ServerGeneric'])
+    assert.equal(answer.body.parameters.path, 'body[0].objecttype._id')
+  }
+  const { _id, _version } = (await descriptor('artist')).objecttype
+  const twice = [1, 2].map(() => ({ objecttype: { _id, _version: _version + 1 } }))
+  assert.equal((await root.post('/objecttype', twice)).status, 400)
+})
+
+test('OTAPI-006 OTAPI-017 what is omitted stays, null clears; a save answers the new cache id and takes effect at once', async () => {
+  const before = await root.get('/objecttype')
+  const saved = await change('artist', {
+    description: { 'en-US': 'People' },
+    show_in_collections: false,
+    custom_data: { a: [1] },
+  })
+  assert.equal(saved.status, 200)
+  const cacheId = saved.headers['x-svc-cache-id']
+  assert.ok(cacheId && cacheId !== before.headers['x-svc-cache-id'])
+  assert.equal((await root.get('/objecttype')).headers['x-svc-cache-id'], cacheId)
+  await changed('artist', { show_in_main_menu_with_icon: 'fa-user' })
+  const { objecttype } = await descriptor('artist', reader)
+  assert.deepEqual(
+    [objecttype.description, objecttype.show_in_collections, objecttype.show_in_main_menu_with_icon],
+    [{ 'en-US': 'People' }, false, 'fa-user'],
+  )
+  const cleared = await changed('artist', { description: null, custom_data: null, show_in_collections: null })
+  assert.deepEqual(
+    [cleared.objecttype.description, cleared.objecttype.custom_data, cleared.objecttype.show_in_collections],
+    [{}, {}, true],
+  )
+})
+
+test('all object types of a request are saved, or none', async () => {
+  const [work, artist] = [await descriptor('work'), await descriptor('artist')]
+  const answer = await root.post('/objecttype', [
+    {
+      objecttype: {
+        _id: artist.objecttype._id,
+        _version: artist.objecttype._version + 1,
+        description: { 'en-US': 'x' },
+      },
+    },
+    { objecttype: { _id: work.objecttype._id, _version: 77 } },
+  ])
+  assert.equal(answer.body.code, 'VersionMismatch')
+  assert.deepEqual(await descriptor('artist'), artist)
+})
+
+test('OT-002 OTAPI-009 ERR-013 ERR-009 standard masks: null clears, a list sets, an empty list and unknown masks are refused', async () => {
+  assert.deepEqual((await changed('work', {}, { _standard_masks: [2, 1] }))._standard_masks, [2, 1])
+  assert.deepEqual((await changed('work', {}))._standard_masks, [2, 1])
+  await refused('ObjecttypeNeedsStandardMask', 'body[0]._standard_masks', 'work', {}, { _standard_masks: [] })
+  await refused('ServerGeneric', 'body[0]._standard_masks', 'work', {}, { _standard_masks: [3] })
+  await refused('ServerGeneric', 'body[0]._standard_masks', 'work', {}, { _standard_masks: [1, 99] })
+  assert.equal((await changed('work', {}, { _standard_masks: null }))._standard_masks, null)
+})
+
+test('OT-004 OTAPI-007 mappings are none or an existing mapping', async () => {
+  for (const name of ['mapping_image_export', 'mapping_image_import', 'mapping_dc_export']) {
+    assert.equal((await changed('work', { [name]: 'none' })).objecttype[name], 'none')
+    await refused('ServerGeneric', `body[0].objecttype.${name}`, 'work', { [name]: 4711 })
+    await refused('ServerGeneric', `body[0].objecttype.${name}`, 'work', { [name]: 'some' })
+  }
+})
+
+test('OT-005 OTAPI-008 recipe configurations need a real mapping for imports', async () => {
+  const path = 'body[0].objecttype.mapping_image_import_recipe_configs'
+  const configs = { exiftool: { params: { a: 1 } } }
+  await refused('ServerGeneric', path, 'work', { mapping_image_import_recipe_configs: configs })
+  await refused('ServerGeneric', path, 'work', {
+    mapping_image_import: 'none',
+    mapping_image_import_recipe_configs: configs,
+  })
+  await changed('work', { mapping_image_import_recipe_configs: null })
+})
+
+test('OT-006 OTAPI-010 the gravity of a watermark is one of nine places, or empty', async () => {
+  for (const gravity of ['nw', 'n', 'ne', 'w', 'c', 'e', 'sw', 's', 'se', '']) {
+    const saved = await changed('work', { watermark: { gravity, dissolve: 50, tile: false } })
+    assert.deepEqual(saved.objecttype.watermark, { gravity, dissolve: 50, tile: false })
+  }
+  const path = 'body[0].objecttype.watermark'
+  await refused('ServerGeneric', `${path}.gravity`, 'work', { watermark: { gravity: 'north' } })
+  await refused('ServerGeneric', `${path}.gravity`, 'work', { watermark: { gravity: 7 } })
+  await refused('ServerGeneric', `${path}.dissolve`, 'work', { watermark: { dissolve: 101 } })
+  assert.equal((await changed('work', { watermark: null })).objecttype.watermark, undefined)
+})
+
+test('OTAPI-011 captions belong to file fields of the object type and its nested tables', async () => {
+  const caption = { image: { text: '%work.number%' }, 'work._nested:work__file.scan': { text: 'scan', overlay: true } }
+  assert.deepEqual((await changed('work', { caption })).objecttype.caption, caption)
+  for (const name of ['title', 'nothing', 'loan.contract', 'work._reverse_nested:loan:work.contract']) {
+    await refused('ServerGeneric', `body[0].objecttype.caption.${name}`, 'work', { caption: { [name]: {} } })
+  }
+  await refused('ServerGeneric', 'body[0].objecttype.caption.image.text', 'work', { caption: { image: { text: 1 } } })
+})
+
+test('OT-007 OTAPI-012 OTAPI-013 LIM-010 janitor bounds are null or at least 0, days in the trash at least 1', async () => {
+  const policy = { file_link_delete: { keep_days_history_versions: 0, keep_count: 3, min_object_deleted_days: null } }
+  assert.deepEqual((await changed('artist', { janitor_policy: policy })).objecttype.janitor_policy, policy)
+  const path = 'body[0].objecttype.janitor_policy.file_link_delete'
+  const bad = (bounds: object) => ({ janitor_policy: { file_link_delete: bounds } })
+  await refused('ServerGeneric', `${path}.keep_count`, 'artist', bad({ keep_count: -1 }))
+  await refused(
+    'ServerGeneric',
+    `${path}.keep_days_history_versions`,
+    'artist',
+    bad({ keep_days_history_versions: 1.5 }),
+  )
+  await refused('ServerGeneric', `${path}.min_object_deleted_days`, 'artist', bad({ min_object_deleted_days: 0 }))
+  const other = await changed('artist', bad({ keep_count_history_versions: 5 }))
+  assert.equal(other.objecttype.janitor_policy.file_link_delete.keep_count, 5)
+  assert.equal((await changed('artist', {})).objecttype.janitor_policy.file_link_delete.keep_count, 5)
+  assert.equal((await changed('artist', { janitor_policy: null })).objecttype.janitor_policy, undefined)
+  assert.equal(
+    (await changed('work', { janitor_policy: policy })).objecttype.janitor_policy,
+    undefined,
+    'pools have their own',
+  )
+})
+
+test('OT-008 standard_numbering is accepted, ignored and empty', async () => {
+  assert.equal((await changed('artist', { standard_numbering: 'A-{n}' })).objecttype.standard_numbering, '')
+  assert.equal((await changed('artist', { standard_numbering: { any: 1 } })).objecttype.standard_numbering, '')
+})
+
+test('OT-009 OT-013 ERR-015 file name templates are checked', async () => {
+  const template = '%_system_object_id% - %work.title.de-DE% %work.artist._standard.1.text%, 100 %.%_asset.extension%'
+  const saved = await changed('work', {}, { _export_asset_filenames: { default: { 'de-DE': template } } })
+  assert.deepEqual(saved._export_asset_filenames, { default: { 'de-DE': template } })
+  assert.deepEqual((await changed('work', {}, { _export_asset_filenames: template }))._export_asset_filenames, {
+    default: { und: template },
+  })
+  const path = 'body[0]._export_asset_filenames'
+  const bad = (text: string) => ({ _export_asset_filenames: { 'en-US': text } })
+  await refused('UnknownField', `${path}.en-US`, 'work', {}, bad('%work.nothing%'))
+  await refused('UnknownField', `${path}.en-US`, 'work', {}, bad('%artist.name%'))
+  await refused('UnknownField', `${path}.en-US`, 'work', {}, bad('%work.number.de-DE%'))
+  await refused('UnknownField', `${path}.en-US`, 'work', {}, bad('%work.artist%'))
+  await refused('UnsupportedFieldType', `${path}.en-US`, 'work', {}, bad('%work.place%'))
+  await refused('UnsupportedFieldType', `${path}.en-US`, 'work', {}, bad('%work.image%'))
+  await refused('ServerGeneric', path, 'work', {}, { _export_asset_filenames: 7 })
+  assert.deepEqual((await changed('work', {}, { _export_asset_filenames: null }))._export_asset_filenames, {})
+  const replacements = (await descriptor('work'))._filename_replacements
+  assert.deepEqual(Object.keys(replacements), ['work.image', 'work._nested:work__file.scan'])
+  assert.ok(replacements['work.image'].includes('%work.title.en-US%'))
+})
+
+test('OT-003 OT-010 OT-011 tags and transitions of an object type, under both names', async () => {
+  const groups = await root.post('/tags', [
+    {
+      _basetype: 'taggroup',
+      taggroup: { type: 'checkbox' },
+      _tags: [{ displayname: { 'en-US': 'one' } }, { displayname: { 'en-US': 'two' } }],
+    },
+  ])
+  assert.equal(groups.status, 200, JSON.stringify(groups.body))
+  const [one, two] = groups.body[0]._tags.map((tag: Json) => tag._id)
+  const saved = await changed(
+    'work',
+    {},
+    { tags: [{ _id: one, is_default: true }], _private_tags: true, _private_transitions: true },
+  )
+  assert.deepEqual(
+    saved._tags.map((tag: Json) => [tag._id, tag.is_default]),
+    [[one, true]],
+  )
+  assert.deepEqual(saved.tags, saved._tags)
+  assert.deepEqual([saved._private_tags, saved._private_transitions], [true, true])
+  assert.deepEqual(
+    saved._compiled_tags.map((tag: Json) => [tag._id, tag._origin]),
+    [[one, 'ot:1:work']],
+  )
+  await refused('TagNotFound', 'body[0]._tags[0]._id', 'work', {}, { _tags: [{ _id: 99 }] })
+  await refused('ServerGeneric', 'body[0]._tags[1]._id', 'work', {}, { _tags: [{ _id: one }, { _id: one }] })
+  await refused('ServerGeneric', 'body[0].tags', 'work', {}, { _tags: [{ _id: one }], tags: [{ _id: two }] })
+  const transition = { type: 'process', operations: ['INSERT'], comment: 'c', actions: [] }
+  const listed = await changed('work', {}, { _transitions: [transition] })
+  assert.equal(listed._transitions[0].comment, 'c')
+  assert.deepEqual(listed.transitions, listed._transitions)
+  const off = await changed(
+    'work',
+    {},
+    { _tags: null, _transitions: [], _private_tags: false, _private_transitions: false },
+  )
+  assert.deepEqual([off._tags, off._transitions], [[], []])
+  const filtered = await changed(
+    'work',
+    {},
+    { _maskfilters: { 1: { tagfilter: { any: [one] } } }, _columnfilters: [{ name: 'f' }] },
+  )
+  assert.deepEqual(
+    [filtered._maskfilters, filtered._columnfilters],
+    [{ 1: { tagfilter: { any: [one] } } }, [{ name: 'f' }]],
+  )
+  await refused('ServerGeneric', 'body[0]._maskfilters.3', 'work', {}, { _maskfilters: { 3: {} } })
+  await refused(
+    'TagNotFound',
+    'body[0]._maskfilters.1',
+    'work',
+    {},
+    { _maskfilters: { 1: { tagfilter: { all: [98] } } } },
+  )
+  await refused(
+    'ServerGeneric',
+    'body[0]._maskfilters.1.tagfilter.all',
+    'work',
+    {},
+    { _maskfilters: { 1: { tagfilter: { all: 'x' } } } },
+  )
+  await changed('work', {}, { _maskfilters: null, _columnfilters: null })
+})
+
+test('grants of an object type without pools decide who reads its objects, at once', async () => {
+  const created = await root.post('/db/artist', [
+    { _objecttype: 'artist', _mask: '_all_fields', artist: { name: 'Ada' } },
+  ])
+  const path = `/db/artist/_all_fields/${created.body[0].artist._id}`
+  assert.equal((await reader.get(path)).status, 403)
+  const users = await root.get('/user')
+  const who = users.body.find((entry: Json) => entry.user.login === 'reader').user._id
+  const saved = await changed('artist', {}, { _acl: [{ who: { user: { _id: who } }, rights: { read: {}, mask: {} } }] })
+  assert.equal(saved._acl[0].who.user._id, who)
+  assert.equal((await reader.get(path)).body.length, 1)
+  await changed('artist', {}, { _acl: [] })
+  assert.equal((await reader.get(path)).status, 403)
+  const wrong = await change('artist', {}, { _acl: [{ who: { user: { _id: who } }, rights: { fly: {} } }] })
+  assert.equal(wrong.body.code, 'UnknownRight')
+  await refused(
+    'ServerGeneric',
+    'body[0]._acl',
+    'work',
+    {},
+    { _acl: [{ who: { user: { _id: who } }, rights: { read: {} } }] },
+  )
+})
+
+test('the contact of an object type is a user or a group', async () => {
+  const saved = await changed('artist', { contact: { user: { 'lookup:_id': { reference: 'reader' } } } })
+  assert.equal(saved.objecttype.contact._basetype, 'user')
+  assert.equal((await changed('artist', { contact: null })).objecttype.contact, undefined)
+  assert.equal((await change('artist', { contact: { user: { _id: 4711 } } })).body.code, 'LookupNotFound')
+})
+
+test('OTAPI-014 OTAPI-015 OTAPI-016 query parameters are checked', async () => {
+  for (const query of [
+    { confirm: 'resync' },
+    { confirm: 'skip' },
+    { allow_invalid_acl: 'true' },
+    { background_invalid_acl: 'true', background_invalid_acl_timelimit: '1m30s' },
+  ] as Record<string, string>[]) {
+    const answer = await change('work', { watermark: { dissolve: Math.floor(Math.random() * 100) } }, {}, query)
+    assert.equal(answer.status, 200, JSON.stringify(answer.body))
+  }
+  for (const query of [
+    { confirm: 'yes' },
+    { allow_invalid_acl: 'perhaps' },
+    { background_invalid_acl_timelimit: 'soon' },
+  ] as Record<string, string>[]) {
+    const answer = await change('work', {}, {}, query)
+    assert.deepEqual([answer.status, answer.body.code], [400, 'ServerGeneric'], JSON.stringify(query))
+  }
+})
+
+test('OTAPI-021 OTAPI-022 statistics of files need the right and have every bucket', async () => {
+  assert.equal((await reader.get('/objecttype/1/stats')).body.code, 'SystemRightRequired')
+  const { files } = (await manager.get('/objecttype/1/stats')).body
+  assert.deepEqual(Object.keys(files), ['count', 'size', 'originals', 'versions'])
+  assert.deepEqual(Object.keys(files.originals), ['latest', 'history', 'deleted'])
+  assert.deepEqual(files.originals.latest, { size: 0, count: 0, by_extension: {}, by_class: {} })
+  assert.equal((await manager.get('/objecttype/99/stats')).body.code, 'ServerGeneric')
+})
+
+test('a save is logged', async () => {
+  await changed('artist', {})
+  const events = (await root.get('/event/list', { type: 'OBJECTTYPE_UPDATE', limit: 1 })).body.objects
+  assert.equal(events[0].event.objecttype, 'artist')
+})
+
+test('removed tags leave the settings of object types', async () => {
+  const groups = (await root.get('/tags')).body
+  const tag = groups[0]._tags[0]._id
+  await changed('work', {}, { _tags: [{ _id: tag }] })
+  const rest = groups.map((group: Json) => ({ ...group, _tags: group._tags.filter((one: Json) => one._id !== tag) }))
+  const asked = await root.post('/tags', rest)
+  assert.equal(asked.status, 202, JSON.stringify(asked.body))
+  const { name, value } = asked.body.tasks[0].buttons[0]
+  const removed = await root.post('/tags', rest, { [name]: value })
+  assert.equal(removed.status, 200, JSON.stringify(removed.body))
+  assert.deepEqual((await descriptor('work'))._tags, [])
+})

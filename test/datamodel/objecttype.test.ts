@@ -356,7 +356,7 @@ test('grants of an object type without pools decide who reads its objects, at on
   const created = await root.post('/db/artist', [
     { _objecttype: 'artist', _mask: '_all_fields', artist: { name: 'Ada' } },
   ])
-  const path = `/db/artist/_all_fields/${created.body[0].artist._id}`
+  const path = `/db/artist/artist__full/${created.body[0].artist._id}`
   assert.equal((await reader.get(path)).status, 403)
   const users = await root.get('/user')
   const who = users.body.find((entry: Json) => entry.user.login === 'reader').user._id

@@ -4,6 +4,9 @@ import { OAuthError } from './errors.ts'
 import { readForm } from './form.ts'
 import type { OAuth } from './service.ts'
 
+/** Bytes (LIM-012): nobody has signed in yet, so nobody may send much. */
+const bodyLimit = 64 * 1024
+
 const parameter = Type.Optional(Type.Unknown())
 
 /** Parameters by name; readForm checks them, since RFC 6749 has rules of its own for repeated and empty ones. */
@@ -63,6 +66,7 @@ export async function registerOAuthRoutes(app: HttpApp, { oauth }: { oauth: OAut
           response: { 200: TokenResponse, 400: Failure },
         },
         config,
+        bodyLimit,
       },
       async (request, reply) => {
         const form = readForm(request.headers['content-type'], request.body)
@@ -94,6 +98,7 @@ export async function registerOAuthRoutes(app: HttpApp, { oauth }: { oauth: OAut
           response: { 200: NoContent, 400: Failure },
         },
         config,
+        bodyLimit,
       },
       async (request, reply) => {
         const form = readForm(request.headers['content-type'], request.body)

@@ -1,8 +1,8 @@
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { actorOf, type HttpApp } from '../platform/http.ts'
 import { Flag, isOn } from '../platform/query.ts'
 import { formatNames, mergeModes } from './formats.ts'
-import type { ReadService, ReadTarget } from './read.ts'
+import type { ReadService, ReadTarget, ShownAs } from './read.ts'
 import { DbObject } from './schema.ts'
 
 const Name = Type.String({ minLength: 1, maxLength: 200 })
@@ -24,14 +24,16 @@ const shared = {
   file_url_expire: Type.Optional(Type.Integer({ minimum: 1, maximum: 36_500, description: 'In days.' })),
   skip_reverse_nested: Type.Optional(Flag),
   all_versions: Type.Optional(Flag),
+  latest_linked: Type.Optional(Flag),
+  merge_linked_objects: Type.Optional(Type.Union(mergeModes.map((mode) => Type.Literal(mode)))),
+  merge_max_depth: Type.Optional(Type.Integer({ minimum: 0, maximum: 2_147_483_647 })),
 }
+
+const SharedQuery = Type.Object(shared)
 
 const ReadQuery = Type.Object({
   ...shared,
   version: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647 })),
-  latest_linked: Type.Optional(Flag),
-  merge_linked_objects: Type.Optional(Type.Union(mergeModes.map((mode) => Type.Literal(mode)))),
-  merge_max_depth: Type.Optional(Type.Integer({ minimum: 0, maximum: 2_147_483_647 })),
 })
 
 const ListQuery = Type.Object({
@@ -52,6 +54,17 @@ const addresses = [
   { by: 'global_object_id', path: 'global_object_id/:id', summary: 'Read one object by its _global_object_id' },
 ] as const satisfies readonly { by: ReadTarget['by']; path: string; summary: string }[]
 
+function shownAs(query: Static<typeof SharedQuery>): ShownAs {
+  return {
+    format: query.format ?? 'full',
+    allVersions: isOn(query.all_versions),
+    skipReverseNested: isOn(query.skip_reverse_nested),
+    latestLinked: isOn(query.latest_linked),
+    mergeLinkedObjects: query.merge_linked_objects,
+    mergeMaxDepth: query.merge_max_depth,
+  }
+}
+
 /** Reading objects (specification, Endpoints, Objects). */
 export function registerReadRoutes(app: HttpApp, { read }: { read: ReadService }): void {
   for (const { by, path, summary } of addresses) {
@@ -65,15 +78,8 @@ export function registerReadRoutes(app: HttpApp, { read }: { read: ReadService }
       async (request, reply) => {
         const { params, query } = request
         const target = { objecttype: params.objecttype, mask: params.mask, by, id: params.id }
-        const objects = await read.get(actorOf(request), target, {
-          format: query.format ?? 'full',
-          version: query.version,
-          allVersions: isOn(query.all_versions),
-          skipReverseNested: isOn(query.skip_reverse_nested),
-          latestLinked: isOn(query.latest_linked),
-          mergeLinkedObjects: query.merge_linked_objects,
-          mergeMaxDepth: query.merge_max_depth,
-        })
+        const options = { ...shownAs(query), version: query.version }
+        const objects = await read.get(actorOf(request), target, options)
         return reply.send(objects)
       },
     )
@@ -94,13 +100,9 @@ export function registerReadRoutes(app: HttpApp, { read }: { read: ReadService }
     },
     async (request, reply) => {
       const { params, query } = request
-      const objects = await read.list(actorOf(request), params.objecttype, params.mask, {
-        format: query.format ?? 'full',
-        allVersions: isOn(query.all_versions),
-        skipReverseNested: isOn(query.skip_reverse_nested),
-        limit: query.limit ?? 1000,
-        offset: query.offset ?? 0,
-      })
+      const page = { limit: query.limit ?? 1000, offset: query.offset ?? 0 }
+      const options = { ...shownAs(query), ...page }
+      const objects = await read.list(actorOf(request), params.objecttype, params.mask, options)
       return reply.send(objects)
     },
   )

@@ -32,9 +32,10 @@ export interface ReadTarget {
   readonly id: string
 }
 
-export interface ReadOptions {
+/** What one object and a list can be asked for alike. */
+export interface ShownAs {
   readonly format: FormatName
-  readonly version?: number | undefined
+  /** Every version, newest first, instead of the latest one. */
   readonly allVersions?: boolean
   readonly skipReverseNested?: boolean
   readonly latestLinked?: boolean
@@ -42,10 +43,11 @@ export interface ReadOptions {
   readonly mergeMaxDepth?: number | undefined
 }
 
-export interface ListOptions {
-  readonly format: FormatName
-  readonly allVersions?: boolean
-  readonly skipReverseNested?: boolean
+export interface ReadOptions extends ShownAs {
+  readonly version?: number | undefined
+}
+
+export interface ListOptions extends ShownAs {
   readonly limit: number
   readonly offset: number
 }
@@ -240,7 +242,7 @@ function addressOf({ by, id }: { by: Address['by']; id: number }): Address {
   return { by, ids: [id] }
 }
 
-function renderOptions(options: Omit<ReadOptions, 'version' | 'allVersions'>): RenderOptions {
+function renderOptions(options: Omit<ShownAs, 'allVersions'>): RenderOptions {
   return {
     ...defaultOptions,
     format: formats[options.format],

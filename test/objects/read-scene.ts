@@ -44,6 +44,7 @@ const model = () =>
           text: 'text',
           loan: { type: 'link:loan', reverse_edit: true, on_delete: 'cascade' },
           author: 'link:person',
+          medium: 'link:material',
         },
       },
     },

@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { openSync } from 'node:fs'
-import { chown, mkdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { chown, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
@@ -183,9 +184,12 @@ async function lastLogLine(folders: PostgresFolders): Promise<string> {
  */
 async function createCluster(folders: PostgresFolders): Promise<boolean> {
   if (await stat(join(folders.data, 'PG_VERSION')).catch(() => null)) return false
-  const partial: PostgresFolders = { ...folders, data: `${folders.data}.new` }
+  for (const name of await readdir(folders.home)) {
+    if (name.startsWith('data.new-')) await rm(join(folders.home, name), { recursive: true, force: true })
+  }
+  // A name of its own: the initdb of a killed service may still be writing to the last one.
+  const partial: PostgresFolders = { ...folders, data: `${folders.data}.new-${randomBytes(4).toString('hex')}` }
   if (partial.dataAsSeen === folders.data) partial.dataAsSeen = partial.data
-  await rm(partial.data, { recursive: true, force: true })
   await rm(folders.data, { recursive: true, force: true })
   await mkdir(partial.data, { mode: 0o700 })
   if (folders.identity) await chown(partial.data, folders.identity.uid, folders.identity.gid)

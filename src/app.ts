@@ -195,6 +195,7 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
     follow: followEvents,
     runOnObjects,
     systemActor: auth.systemActor,
+    paused: () => config.readOnly,
   })
   registerTransitionActions({
     db,

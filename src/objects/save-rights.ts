@@ -58,7 +58,8 @@ export function assertSaveRights(
     const before = guarded(guardBefore(item))
     if (item.poolId !== item.current.poolId) assertCreate(context, item)
     if (grantsChanged(item)) assertMay(context, 'acl', item, before)
-    if (item.ownerUser !== item.current.ownerUser || item.ownerGroup !== item.current.ownerGroup) {
+    const newOwner = item.ownerUser !== item.current.ownerUser || item.ownerGroup !== item.current.ownerGroup
+    if (newOwner && !item.ownerByWorkflow) {
       assertMay(context, 'change_owner', item, before)
     }
   }

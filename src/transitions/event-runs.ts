@@ -29,6 +29,8 @@ export interface EventRunOptions {
   ) => Promise<{ events: FollowedEvent[]; upTo: number }>
   runOnObjects: RunOnObjects
   systemActor: () => Promise<Actor>
+  /** Nothing is followed meanwhile; afterwards it goes on where it stopped. */
+  paused: () => boolean
   /** Milliseconds between two looks at the log. */
   interval?: number
 }
@@ -97,6 +99,7 @@ export function createEventRuns(options: EventRunOptions) {
 
   /** Queues runs for a page of the log; says whether there may be more. */
   async function look(): Promise<boolean> {
+    if (options.paused()) return false
     const transitions = eventTransitions()
     if (transitions.length === 0) {
       await store.stopFollowing(db)

@@ -12,6 +12,8 @@ export interface ChangingItem {
   readonly poolId: number | null
   ownerUser: number | null
   ownerGroup: number | null
+  /** Set where a transition has changed the owner. */
+  ownerByWorkflow?: boolean
   tags: number[]
   /** Whether a new version is written. */
   changed: boolean
@@ -64,6 +66,7 @@ export function applyPlan(plan: Plan, items: readonly ChangingItem[]): void {
     const id = Number(owner.slice(1))
     item.ownerUser = owner.startsWith('u') ? id : null
     item.ownerGroup = owner.startsWith('u') ? null : id
+    item.ownerByWorkflow = true
   }
 }
 

@@ -86,6 +86,24 @@ test('TRASH-005 a transition that fires changes tags and owner of what is saved,
   assert.deepEqual(namesOf(await create(['published'])), ['published'])
 })
 
+test('a transition changes the owner also for callers who may not', async () => {
+  await define([
+    {
+      type: 'process',
+      operations: ['UPDATE'],
+      'tagfilter:after': filter('changed', 'review'),
+      actions: [{ type: 'change_owner', info: { owner: toGroup(people.ids.staff) } }],
+    },
+  ])
+  const own = wireGrant(toUser(people.ids.stranger), 'bag_read read write')
+  const place = (await createPool(root, { name: { 'en-US': 'Desk' } }, { _acl: [own] }))._id
+  const { body } = await post(work([], inPool(place)), {}, root)
+  const submitted = work(['review'], { ...inPool(place), _id: body[0].work._id, _version: 1 })
+  const done = await post(submitted, {}, people.stranger)
+  assert.equal(done.status, 200, JSON.stringify(done.body))
+  assert.equal((await stored(body[0]))._owner.group._id, people.ids.staff)
+})
+
 test('TRASH-005 a rejecting transition refuses the whole request with its text, and nothing is written', async () => {
   const [reject] = await define([
     {

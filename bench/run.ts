@@ -31,6 +31,9 @@ const { values } = parseArgs({
   },
 })
 
+const names = ['start', 'import', 'read', 'render', 'search', 'save', 'large']
+const unknown = values.only?.split(',').filter((name) => !names.includes(name)) ?? []
+if (unknown.length > 0) throw new Error(`--only knows ${names.join(', ')}, not ${unknown.join(', ')}`)
 const wanted = values.only === undefined ? null : new Set(values.only.split(','))
 const wants = (name: string): boolean => wanted === null || wanted.has(name)
 const say = (line: string): void => void process.stderr.write(`${line}\n`)

@@ -349,6 +349,12 @@ describe('masks', () => {
   }
 })
 
+test('DB-044 DB-045 file_url_expire is a number of days', async () => {
+  const path = `work/_all_fields/system_object_id/${work}`
+  assert.deepEqual(await bodyOf(path, { file_url_expire: 3 }), await bodyOf(path))
+  for (const days of ['soon', '0', '1.5']) assert.equal((await get(path, { file_url_expire: days })).status, 400, days)
+})
+
 describe('list', () => {
   test('DB-048 DB-049 lists objects in the order of their _id, in pages', async () => {
     const all = await bodyOf('person/_all_fields/list', { format: 'short' })

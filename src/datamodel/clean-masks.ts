@@ -1,7 +1,7 @@
 import { Compile } from 'typebox/compile'
 import { badRequest } from '../platform/errors.ts'
+import { limits } from './limits.ts'
 import { MaskApi, type MaskSchemaApi } from './schema.ts'
-import { limits } from './validate-schema.ts'
 
 const maskChecker = Compile(MaskApi)
 

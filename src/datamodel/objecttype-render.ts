@@ -3,10 +3,8 @@ import { renderWho, type WhoNames } from '../rights/service.ts'
 import { filenameReplacements } from './filename-template.ts'
 import type { Table } from './model.ts'
 import type { ObjecttypeSettings, StoredObjecttype } from './objecttype-model.ts'
+import type { Wire } from './objecttype-parts.ts'
 import type { ObjecttypeOutput } from './objecttype-schema.ts'
-
-/** Any record in wire form. */
-export type Wire = Record<string, unknown>
 
 /** What is rendered by others, in the order of the object types; `null` for what the caller may not see. */
 export interface RenderParts {

@@ -22,13 +22,9 @@ import * as store from './store.ts'
 export type { Snapshot } from './compile.ts'
 export { type CommitHooks, type ConstraintChange, type Conversion, hooksWithoutObjects } from './hooks.ts'
 export type { ObjecttypeSettings, ObjecttypeTag } from './objecttype-model.ts'
+export type { ObjecttypeParts, ObjecttypeTagLayer } from './objecttype-parts.ts'
 export type { ObjecttypeStats } from './objecttype-schema.ts'
-export {
-  createObjecttypeService,
-  type ObjecttypeParts,
-  type ObjecttypeService,
-  type ObjecttypeTagLayer,
-} from './objecttype-service.ts'
+export { createObjecttypeService, type ObjecttypeService } from './objecttype-service.ts'
 
 /** `HEAD`, `CURRENT` or a version number. */
 export type VersionName = 'HEAD' | 'CURRENT' | number

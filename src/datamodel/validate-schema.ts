@@ -1,17 +1,8 @@
+import { limits } from './limits.ts'
 import type { SchemaApi, SchemaTableApi } from './schema.ts'
 import { type SchemaIndex, validateColumn } from './validate-columns.ts'
 import { refuseTwinPairs, validateKeys } from './validate-keys.ts'
 import { checkIdentifier, inconsistent, type Place, wrongPlace } from './validate-place.ts'
-
-export const limits = {
-  tables: 2000,
-  columns: 20_000,
-  columnsPerTable: 1000,
-  ownershipDepth: 10,
-  masks: 5000,
-  maskFields: 200_000,
-  maskDepth: 12,
-} as const
 
 /** Refuses what is too large to look at; runs before anything else does. */
 export function checkSchemaSize(schema: SchemaApi): void {

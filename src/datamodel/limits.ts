@@ -1,0 +1,10 @@
+/** How large a datamodel may be. Far above real ones; low enough that nothing here takes more than seconds. */
+export const limits = {
+  tables: 2000,
+  columns: 20_000,
+  columnsPerTable: 1000,
+  ownershipDepth: 10,
+  masks: 5000,
+  maskFields: 200_000,
+  maskDepth: 12,
+} as const

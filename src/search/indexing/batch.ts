@@ -1,0 +1,215 @@
+/** One batch of the index queue: read, build, write, with the same number of statements for one object or a thousand. */
+import { setImmediate as breathe } from 'node:timers/promises'
+import type pg from 'pg'
+import type { Logger } from 'pino'
+import type { Model } from '../../datamodel/model.ts'
+import type { Queryable, Tx } from '../../platform/db.ts'
+import { AppError } from '../../platform/errors.ts'
+import { fieldsOf } from '../fields.ts'
+import type { Slots } from '../slots.ts'
+import type { Arena } from './arena.ts'
+import { createDocumentBuilder, type IndexDocument } from './document.ts'
+import { type EncodedDocument, encode } from './encode.ts'
+import type { FacetSets } from './facet-sets.ts'
+import type { IndexSource } from './source.ts'
+import * as store from './store.ts'
+import type { Targets } from './targets.ts'
+import type { Terms } from './terms.ts'
+
+/** Milliseconds after which building makes room for requests. */
+const longestTurn = 4
+
+export interface BatchDeps {
+  readonly log: Logger
+  readonly targets: Targets
+  readonly facetSets: FacetSets
+  readonly terms: Terms
+  readonly arena: Arena
+  readonly poolPath: (id: number) => readonly number[]
+  readonly now: () => number
+  /** Keeps commits of the datamodel out until the transaction ends; fails when the model is not the current one. */
+  readonly assertCurrent: (tx: Tx, model: Model) => Promise<void>
+  /** Reports an object that cannot be indexed. */
+  readonly onFailure: (id: number, error: unknown) => Promise<void>
+}
+
+/** What stays the same for a batch. */
+export interface BatchSettings {
+  readonly model: Model
+  readonly slots: Slots
+  readonly languages: readonly string[]
+}
+
+/** The connection that holds the indexer's lock, as the store and as COPY see it. */
+export interface IndexConnection {
+  readonly client: pg.PoolClient
+  readonly db: Queryable
+}
+
+/** Gives the generation of the index after the batch. */
+export async function indexBatch(
+  deps: BatchDeps,
+  connection: IndexConnection,
+  settings: BatchSettings,
+  entries: readonly store.QueueEntry[],
+): Promise<number> {
+  try {
+    return await indexEntries(deps, connection, settings, entries)
+  } catch (error) {
+    // Only what an object itself is to blame for; a lost connection or a lock is tried again as a whole.
+    if (error instanceof AppError && error.status !== 400) throw error
+    return await indexApart(deps, connection, settings, entries, error)
+  }
+}
+
+/** Halves a failed batch until the objects that cannot be indexed are alone. */
+async function indexApart(
+  deps: BatchDeps,
+  connection: IndexConnection,
+  settings: BatchSettings,
+  entries: readonly store.QueueEntry[],
+  error: unknown,
+): Promise<number> {
+  const [first] = entries
+  if (entries.length === 1 && first) {
+    deps.log.error({ err: error, systemObjectId: first.id }, 'an object cannot be indexed')
+    await deps.onFailure(first.id, error)
+    await store.finishQueue(connection.db, entries)
+    return store.readGeneration(connection.db)
+  }
+  const half = entries.length >> 1
+  await indexBatch(deps, connection, settings, entries.slice(0, half))
+  return indexBatch(deps, connection, settings, entries.slice(half))
+}
+
+async function indexEntries(
+  deps: BatchDeps,
+  { client, db }: IndexConnection,
+  settings: BatchSettings,
+  entries: readonly store.QueueEntry[],
+): Promise<number> {
+  deps.arena.reset()
+  const ids = entries.map((entry) => entry.id)
+  const sources = await store.readSources(db, ids)
+  const built = await build(deps, db, settings, sources, ids)
+  await deps.facetSets.load(
+    db,
+    built.flatMap((document) => document.facets),
+  )
+  await deps.terms.flush(db)
+  const indexed = await store.readIndexed(db, ids)
+  const encoded = await inTurns(built, (document) => encode(document, deps.facetSets, deps.arena))
+  const fresh = encoded.filter((document) => indexed.get(document.id)?.digest !== document.digest)
+  await queueDependents(db, encoded, indexed)
+  const keep = new Set(encoded.map((document) => document.id))
+  const removed = [...indexed.keys()].filter((id) => !keep.has(id))
+  removed.push(...fresh.filter((document) => indexed.has(document.id)).map((document) => document.id))
+  return write(deps, { client, db }, settings.model, removed, fresh, entries)
+}
+
+async function build(
+  deps: BatchDeps,
+  db: Queryable,
+  { model, slots, languages }: BatchSettings,
+  sources: readonly IndexSource[],
+  ids: readonly number[],
+): Promise<IndexDocument[]> {
+  const { targets } = deps
+  const present = new Set(sources.map((source) => source.id))
+  targets.renew(
+    sources,
+    ids.filter((id) => !present.has(id)),
+  )
+  const fields = fieldsOf(model)
+  const linked = new Set<number>()
+  for (const source of sources) collectLinks(fields, source, linked)
+  await targets.load(db, linked)
+  const buildDocument = createDocumentBuilder({
+    fields,
+    slots,
+    languages,
+    target: targets.get,
+    ancestors: targets.ancestors,
+    poolPath: deps.poolPath,
+    terms: deps.terms,
+    arena: deps.arena,
+    now: deps.now(),
+  })
+  const documents = await inTurns(sources, buildDocument)
+  return documents.filter((document) => document !== null)
+}
+
+function collectLinks(fields: ReturnType<typeof fieldsOf>, source: IndexSource, linked: Set<number>): void {
+  const type = fields.types.get(source.objecttype)
+  if (!type) return
+  const read = (content: Readonly<Record<string, unknown>>, table: (typeof type)['table']): void => {
+    for (const column of table.columns) {
+      const value = column.type === 'link' ? content[column.key] : undefined
+      if (value !== undefined) linked.add(value as number)
+    }
+    for (const nested of table.nested) {
+      for (const row of (content[nested.key] as Readonly<Record<string, unknown>>[] | undefined) ?? [])
+        read(row, nested)
+    }
+  }
+  read(source.content, type.table)
+}
+
+/** Objects that show something of a changed one. Nobody can show what was not there before. */
+async function queueDependents(
+  db: Queryable,
+  documents: readonly EncodedDocument[],
+  indexed: ReadonlyMap<number, store.Indexed>,
+): Promise<void> {
+  const changed = documents.filter(({ id, shown }) => {
+    const before = indexed.get(id)
+    return before !== undefined && before.shown !== shown
+  })
+  if (changed.length === 0) return
+  await store.queueLinking(
+    db,
+    changed.map((document) => document.id),
+  )
+}
+
+async function write(
+  deps: BatchDeps,
+  { client, db }: IndexConnection,
+  model: Model,
+  removed: readonly number[],
+  documents: readonly EncodedDocument[],
+  entries: readonly store.QueueEntry[],
+): Promise<number> {
+  await db.query('begin')
+  try {
+    // The index can be built again, so its commits need not wait for the disk.
+    await db.query('set local synchronous_commit = off')
+    await deps.assertCurrent({ ...db, afterCommit: () => {} }, model)
+    await store.writeDocuments(client, removed, documents)
+    await store.clearFailures(
+      db,
+      entries.map((entry) => entry.id),
+    )
+    await store.finishQueue(db, entries)
+    const generation = await store.nextGeneration(db)
+    await db.query('commit')
+    return generation
+  } catch (error) {
+    await db.query('rollback')
+    throw error
+  }
+}
+
+/** Maps a list, giving way to requests every few milliseconds. */
+async function inTurns<T, R>(list: readonly T[], map: (member: T) => R): Promise<R[]> {
+  const results: R[] = []
+  let turn = performance.now()
+  for (const member of list) {
+    results.push(map(member))
+    if (performance.now() - turn > longestTurn) {
+      await breathe()
+      turn = performance.now()
+    }
+  }
+  return results
+}

@@ -1,0 +1,247 @@
+/** One object as a search document: what of it can be found, counted and sorted by. No database here. */
+import { readPrincipals } from '../../rights/service.ts'
+import { collation } from '../collation.ts'
+import type { FieldCatalogue, NestedFields, SearchField, TypeFields } from '../fields.ts'
+import {
+  belowPool,
+  hash53,
+  hasValue,
+  inPool,
+  LexemeSet,
+  ofObjecttype,
+  ownedBy,
+  readableBy,
+  rowOf,
+  withoutPool,
+  withTag,
+} from '../lexemes.ts'
+import { type Slots, systemFacets } from '../slots.ts'
+import type { Arena } from './arena.ts'
+import { addFacet, type FacetSet, facetSet } from './facets.ts'
+import { fieldLexemes } from './field-lexemes.ts'
+import { setSortKey } from './sort-keys.ts'
+import type { IndexSource, LinkTarget } from './source.ts'
+
+export interface IndexContext {
+  readonly fields: FieldCatalogue
+  readonly slots: Slots
+  /** Database languages, first one first. */
+  readonly languages: readonly string[]
+  /** Objects that are linked to, as far as they exist. */
+  readonly target: (id: number) => LinkTarget | undefined
+  /** All ancestors of a link target. */
+  readonly ancestors: (id: number) => readonly number[]
+  /** Ids from the root pool down to the pool; none when it does not exist. */
+  readonly poolPath: (id: number) => readonly number[]
+  /** Takes the words for wildcards. */
+  readonly terms: TermSink
+  /** Keeps what is encoded until the batch is written. */
+  readonly arena: Arena
+  /** Milliseconds since 1970. */
+  readonly now: number
+}
+
+export interface TermSink {
+  word(word: string): void
+  /** The whole value of a `string` column. */
+  token(columnId: number, token: string): void
+}
+
+/** A row of a nested table; `lexemes` is a `tsvector` in binary form. */
+export interface NestedRow {
+  readonly row: number
+  /** Number of the row that it stands in; 0 is the object. */
+  readonly parent: number
+  readonly lexemes: Buffer
+}
+
+export interface IndexDocument {
+  readonly id: number
+  readonly objecttype: number
+  readonly deleted: boolean
+  /** Microseconds since 1970. */
+  readonly createdAt: number
+  readonly modifiedAt: number
+  /** Milliseconds since 1970; null: as long as the object does not change. */
+  readonly validUntil: number | null
+  /** A `tsvector` in binary form. */
+  readonly lexemes: Buffer
+  readonly facets: readonly FacetSet[]
+  /** Sort keys by place, counted from 1. */
+  readonly sortKeys: readonly (Buffer | undefined)[]
+  readonly rows: readonly NestedRow[]
+  /** Hash of what objects that link to this one show or find of it. */
+  readonly shown: number
+}
+
+/** A document while it is built. */
+export interface Draft {
+  readonly context: IndexContext
+  readonly source: IndexSource
+  readonly lexemes: LexemeSet
+  /** Members of the facets, repetitions included. */
+  readonly members: Map<SearchField, (number | string)[]>
+  readonly sortKeys: (Buffer | undefined)[]
+  readonly rows: NestedRow[]
+  /** Numbers given to rows so far. */
+  rowCount: number
+  /** Next free position of each column's words, for columns with several values. */
+  readonly positions: Map<string, number>
+  fulltextPosition: number
+  /** Lexemes of the row being read, by depth of its table. */
+  readonly rowLexemes: LexemeSet[]
+}
+
+/** Builds documents one after the other, with the same working memory. */
+export function createDocumentBuilder(context: IndexContext): (source: IndexSource) => IndexDocument | null {
+  const lexemes = new LexemeSet()
+  const rowLexemes: LexemeSet[] = []
+  return (source) => {
+    lexemes.clear()
+    return build({
+      context,
+      source,
+      lexemes,
+      members: new Map(),
+      sortKeys: [],
+      rows: [],
+      rowCount: 0,
+      positions: new Map(),
+      fulltextPosition: 1,
+      rowLexemes,
+    })
+  }
+}
+
+/** Null when the object type is gone from the datamodel: then there is nothing to find. */
+function build(draft: Draft): IndexDocument | null {
+  const { source } = draft
+  const type = draft.context.fields.types.get(source.objecttype)
+  if (!type) return null
+  const validUntil = addSystemLexemes(draft)
+  readFields(draft, type)
+  addStandardKeys(draft)
+  return {
+    id: source.id,
+    objecttype: source.objecttype,
+    deleted: source.deleted,
+    createdAt: source.createdAt,
+    modifiedAt: source.modifiedAt,
+    validUntil,
+    lexemes: draft.context.arena.keep(draft.lexemes.encode()),
+    facets: facetSets(draft),
+    sortKeys: draft.sortKeys,
+    rows: draft.rows,
+    shown: hash53(JSON.stringify([source.standard['1']?.text, source.parents])),
+  }
+}
+
+/** Where the object is, whose it is, who may read it. Gives the moment at which that changes by itself. */
+function addSystemLexemes({ lexemes, source, context }: Draft): number | null {
+  lexemes.add(ofObjecttype(source.objecttype))
+  if (source.poolId === null) lexemes.add(withoutPool)
+  else {
+    lexemes.add(inPool(source.poolId))
+    for (const id of context.poolPath(source.poolId)) lexemes.add(belowPool(id))
+  }
+  for (const tag of source.tags) lexemes.add(withTag(tag))
+  const owner = ownerOf(source)
+  if (owner) lexemes.add(ownedBy(owner))
+  if (!source.acl) return null
+  const { principals, validUntil } = readPrincipals(
+    {
+      systemObjectId: source.id,
+      objecttypeId: source.objecttype,
+      poolId: source.poolId,
+      ownerUserId: source.ownerUser,
+      ownerGroupId: source.ownerGroup,
+      tags: source.tags,
+      acl: source.acl,
+    },
+    context.now,
+  )
+  for (const principal of principals) lexemes.add(readableBy(principal))
+  return validUntil
+}
+
+function ownerOf(source: IndexSource): string | null {
+  if (source.ownerUser !== null) return `u${source.ownerUser}`
+  return source.ownerGroup === null ? null : `g${source.ownerGroup}`
+}
+
+function readFields(draft: Draft, type: TypeFields): void {
+  const { content } = draft.source
+  for (const field of type.fields) {
+    const value = content[field.column.key]
+    if (value !== undefined) readValue(draft, field, value, null)
+    // A boolean without value is false: it counts and sorts as such.
+    else if (field.kind === 'boolean') {
+      addFacet(draft, field, false)
+      setSortKey(draft, field, false)
+    }
+  }
+  for (const nested of type.nested) readRows(draft, nested, content, 0)
+}
+
+/** Everything about one value. Rows of nested tables have lexemes of their own besides. */
+function readValue(draft: Draft, field: SearchField, value: unknown, row: LexemeSet | null): void {
+  fieldLexemes(draft, field, value, row)
+  addFacet(draft, field, value)
+  setSortKey(draft, field, value)
+}
+
+function readRows(
+  draft: Draft,
+  nested: NestedFields,
+  content: Readonly<Record<string, unknown>>,
+  parent: number,
+  depth = 0,
+): void {
+  const rows = content[nested.table.key] as readonly Readonly<Record<string, unknown>>[] | undefined
+  if (!rows || rows.length === 0) return
+  draft.lexemes.add(hasValue(nested.table.key))
+  for (const row of rows) {
+    const number = ++draft.rowCount
+    const lexemes = nested.rows ? freshRow(draft, depth) : null
+    lexemes?.add(rowOf(nested.table.id))
+    for (const field of nested.fields) {
+      const value = row[field.column.key]
+      if (value === undefined) continue
+      draft.lexemes.add(hasValue(field.code))
+      lexemes?.add(hasValue(field.code))
+      readValue(draft, field, value, lexemes)
+    }
+    for (const inner of nested.nested) readRows(draft, inner, row, lexemes ? number : parent, depth + 1)
+    if (lexemes) draft.rows.push({ row: number, parent, lexemes: draft.context.arena.keep(lexemes.encode()) })
+  }
+}
+
+function freshRow({ rowLexemes }: Draft, depth: number): LexemeSet {
+  rowLexemes[depth] ??= new LexemeSet()
+  const lexemes = rowLexemes[depth]
+  lexemes.clear()
+  return lexemes
+}
+
+function addStandardKeys({ sortKeys, source, context }: Draft): void {
+  const texts = source.standard['1']?.text
+  if (!texts) return
+  for (const language of context.languages) {
+    const text = texts[language]
+    const slot = context.slots.standardKey(language)
+    if (text !== undefined && slot !== undefined) sortKeys[slot] = collation(language).key(text, { numeric: true })
+  }
+}
+
+function facetSets({ members, source, context }: Draft): FacetSet[] {
+  const sets: FacetSet[] = []
+  if (source.tags.length > 0) sets.push(facetSet(systemFacets._tags, '_tags', source.tags))
+  if (source.poolId !== null) sets.push(facetSet(systemFacets._pool, '_pool', context.poolPath(source.poolId)))
+  const owner = ownerOf(source)
+  if (owner) sets.push(facetSet(systemFacets._owner, '_owner', [owner]))
+  for (const [field, found] of members) {
+    const slot = context.slots.facet(field)
+    if (slot !== undefined) sets.push(facetSet(slot, field.code, found))
+  }
+  return sets
+}

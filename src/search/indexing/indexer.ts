@@ -1,0 +1,234 @@
+/**
+ * Keeps the search index up to date from the queue that saves fill. All processes on one database may try; one at a
+ * time is the indexer, for as long as there is work. A killed indexer loses nothing: its lock is gone with its
+ * connection, its last batch is rolled back, and the queue still has the entries.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { PoolClient } from 'pg'
+import type { Logger } from 'pino'
+import type { Model } from '../../datamodel/model.ts'
+import type { Bus } from '../../platform/bus.ts'
+import { type Db, onConnection, type Queryable, type Tx } from '../../platform/db.ts'
+import { AppError } from '../../platform/errors.ts'
+import { loadSlots, type Slots } from '../slots.ts'
+import { Arena } from './arena.ts'
+import { type BatchSettings, type IndexConnection, indexBatch } from './batch.ts'
+import { createFacetSets } from './facet-sets.ts'
+import * as store from './store.ts'
+import { createTargets } from './targets.ts'
+import { createTerms } from './terms.ts'
+import { createWaiters } from './waiters.ts'
+
+const batchSize = 500
+/** Milliseconds between looks at the queue that nobody asked for: entries of a killed process, grants that end. */
+const patrol = 15_000
+/** Milliseconds after which an indexer that found the lock taken tries again. */
+const retryPause = 200
+/** Milliseconds after which the walk through the queue starts at its beginning again. */
+const longestWalk = 2000
+/** Documents after which waiting index entries are sorted in, once the queue is empty. */
+const worthSettling = 50
+
+export interface IndexerDeps {
+  readonly db: Db
+  readonly bus: Bus
+  readonly log: Logger
+  readonly datamodel: { current(): Model; assertCurrent(tx: Tx, used: Model): Promise<void> }
+  /** Database languages, first one first. */
+  readonly languages: () => readonly string[]
+  /** Ids from the root pool down to the pool. */
+  readonly poolPath: (id: number) => readonly number[]
+  /** Reports an object that cannot be indexed. */
+  readonly onFailure: (id: number, error: string) => Promise<void>
+  readonly clock?: () => Date
+}
+
+export type Indexer = ReturnType<typeof createIndexer>
+
+/** Bus topic for saves in other processes. */
+export const indexTopic = 'index'
+
+export function createIndexer(deps: IndexerDeps) {
+  const { db, bus, log } = deps
+  const clock = deps.clock ?? (() => new Date())
+  const targets = createTargets()
+  const waiters = createWaiters(db)
+  const batchDeps = {
+    log,
+    targets,
+    facetSets: createFacetSets(),
+    terms: createTerms(),
+    arena: new Arena(),
+    poolPath: deps.poolPath,
+    now: () => clock().getTime(),
+    assertCurrent: (tx: Tx, model: Model) => deps.datamodel.assertCurrent(tx, model),
+    async onFailure(id: number, error: unknown) {
+      const text = error instanceof Error ? error.message : String(error)
+      await store.recordFailure(db, id, text)
+      await deps.onFailure(id, text)
+    },
+  }
+  const settings = createSettings(deps)
+  /** Generation of the index after our own last batch: when it is still that, nobody else has indexed. */
+  let generation = -1
+  let unsettled = 0
+  let wanted = false
+  let closed = false
+  let running: Promise<void> | null = null
+  let retry: NodeJS.Timeout | undefined
+  const timer = setInterval(() => void lookAround(), patrol).unref()
+
+  const unsubscribe = bus.subscribe(indexTopic, () => wake())
+
+  /** Starts indexing, unless it is running already; then it looks at the queue once more. */
+  function wake(): void {
+    wanted = true
+    if (closed || running) return
+    running = run().finally(() => {
+      running = null
+      if (wanted && !closed && !retry) wake()
+    })
+  }
+
+  function wakeLater(pause: number): void {
+    if (closed || retry) return
+    retry = setTimeout(() => {
+      retry = undefined
+      wake()
+    }, pause).unref()
+  }
+
+  async function run(): Promise<void> {
+    while (wanted && !closed) {
+      wanted = false
+      try {
+        if (await emptyQueue()) continue
+        // Another process indexes. It may just have seen the last entry, so look again.
+        wakeLater(retryPause)
+      } catch (error) {
+        const expected = error instanceof AppError && (error.status === 423 || error.status === 503)
+        if (!expected) log.error({ err: error }, 'indexing failed; it is tried again')
+        wakeLater(expected ? retryPause : 1000)
+      }
+    }
+  }
+
+  /** Works until the queue is empty; false when another process is the indexer. */
+  async function emptyQueue(): Promise<boolean> {
+    const client = await db.connect()
+    let broken = true
+    try {
+      const connection = { client, db: onConnection(client) }
+      if (!(await store.lockIndexer(connection.db))) {
+        broken = false
+        return false
+      }
+      await indexAll(client, connection)
+      await store.unlockIndexer(connection.db)
+      broken = false
+      return true
+    } finally {
+      // A broken connection is closed, which gives the lock back.
+      client.release(broken)
+    }
+  }
+
+  async function indexAll(client: PoolClient, connection: IndexConnection): Promise<void> {
+    if ((await store.readGeneration(connection.db)) !== generation) targets.clear()
+    const reader = queueReader()
+    while (!closed) {
+      const entries = await reader.next(connection.db)
+      if (entries.length === 0) break
+      generation = await indexBatch(batchDeps, { client, db: connection.db }, await settings.current(), entries)
+      unsettled += entries.length
+      waiters.indexed(entries)
+    }
+    if (unsettled < worthSettling) return
+    unsettled = 0
+    await store.settle(connection.db)
+  }
+
+  async function lookAround(): Promise<void> {
+    try {
+      await store.queueExpired(db, clock())
+      wake()
+    } catch (error) {
+      log.warn({ err: error }, 'the index queue cannot be looked at')
+    }
+  }
+
+  return {
+    /** To be called after the commit of whatever filled the queue. */
+    wake,
+
+    /**
+     * Waits until these objects are indexed as they are now; false when that takes longer. Objects that are not in
+     * the queue are indexed.
+     */
+    async awaitIndexed(systemObjectIds: readonly number[], seconds: number): Promise<boolean> {
+      const done = waiters.wait(systemObjectIds, seconds)
+      wake()
+      return done
+    },
+
+    /** Places of facets and sort keys under the current model. */
+    slots: async (): Promise<Slots> => (await settings.current()).slots,
+
+    /** Resolves when the queue is empty: for tests. */
+    async idle(): Promise<void> {
+      for (;;) {
+        wake()
+        await running
+        const { rowCount } = await db.query('select from index_queue limit 1')
+        if (rowCount === 0) return
+        await sleep(10)
+      }
+    },
+
+    async close(): Promise<void> {
+      closed = true
+      clearInterval(timer)
+      clearTimeout(retry)
+      unsubscribe()
+      waiters.close()
+      await running
+    },
+  }
+}
+
+/** Walks through the queue; what was committed late, with a lower number, is found when it starts again. */
+function queueReader() {
+  let after: [number, number, number] = [0, 0, 0]
+  let started = performance.now()
+  const restart = (): void => {
+    after = [0, 0, 0]
+    started = performance.now()
+  }
+  return {
+    async next(db: Queryable): Promise<store.QueueEntry[]> {
+      if (performance.now() - started > longestWalk) restart()
+      const atStart = after.every((seq) => seq === 0)
+      const entries = await store.readQueue(db, batchSize, after)
+      for (const entry of entries) after[entry.priority] = entry.seq
+      if (entries.length > 0 || atStart) return entries
+      restart()
+      return this.next(db)
+    },
+  }
+}
+
+/** Model, languages and places, renewed when one of them changes. */
+function createSettings({ db, datamodel, languages }: IndexerDeps) {
+  let known: (BatchSettings & { readonly key: string }) | null = null
+  return {
+    async current(): Promise<BatchSettings> {
+      const model = datamodel.current()
+      const key = languages().join()
+      if (known?.model === model && known.key === key) return known
+      const configured = [...languages()]
+      const slots = await loadSlots(db, model, configured)
+      known = { model, languages: configured, key, slots }
+      return known
+    },
+  }
+}

@@ -1,0 +1,29 @@
+/** What the indexer reads: objects with their newest content, and what is shown of the objects that they link to. */
+import type { Localized } from '../../datamodel/model.ts'
+import type { StoredGrant } from '../../rights/service.ts'
+
+export interface IndexSource {
+  readonly id: number
+  readonly objecttype: number
+  readonly poolId: number | null
+  readonly ownerUser: number | null
+  readonly ownerGroup: number | null
+  readonly tags: readonly number[]
+  readonly acl: readonly StoredGrant[] | null
+  readonly parents: readonly number[]
+  readonly standard: StandardTexts
+  /** Microseconds since 1970. */
+  readonly createdAt: number
+  readonly modifiedAt: number
+  readonly deleted: boolean
+  readonly content: Readonly<Record<string, unknown>>
+}
+
+/** `_standard` as it is stored (objects/standard.ts): slot to text per language. */
+export type StandardTexts = Readonly<Record<string, { readonly text?: Localized } | undefined>>
+
+/** An object that others link to, as they show it. */
+export interface LinkTarget {
+  readonly parents: readonly number[]
+  readonly texts: Localized
+}

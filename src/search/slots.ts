@@ -1,0 +1,128 @@
+/**
+ * Places of facets and sort keys in the arrays of a search document. A place is given once and stays: documents
+ * written under an older datamodel keep their meaning until they are indexed again.
+ */
+import type { Model } from '../datamodel/model.ts'
+import type { Db, Queryable } from '../platform/db.ts'
+import { fieldsOf, type SearchField } from './fields.ts'
+
+/** Places that all object types share come first. */
+export const systemFacets = { _tags: 1, _pool: 2, _owner: 3 } as const
+const firstOwnFacet = 9
+const firstOwnKey = 17
+
+export interface Slots {
+  /** Place of the facet of a column; places count from 1. */
+  facet(field: SearchField): number | undefined
+  /** Place of the sort key of a column, for localized ones in a language. */
+  sortKey(field: SearchField, language?: string): number | undefined
+  /** Place of the sort key of `_standard`. */
+  standardKey(language: string): number | undefined
+}
+
+/** Taken while places are given. */
+const slotLock = 7_310_040
+
+/** `f`acet or `s`ort key. */
+type SlotKind = 'f' | 's'
+
+interface SlotRow {
+  /** 0 for places that all object types share. */
+  objecttype: number
+  kind: SlotKind
+  field: string
+  slot: number
+}
+
+const standardName = (language: string): string => `_standard@${language}`
+
+/** Name of a sort key: links and localized texts have one per language. */
+function keyName(field: SearchField, language: string | undefined): string {
+  return language === undefined ? field.code : `${field.code}@${language}`
+}
+
+export const isLocalized = (field: SearchField): boolean => field.kind === 'l10n' || field.kind === 'link'
+
+/** Reads the places and gives new ones to what has none yet. */
+export async function loadSlots(db: Db, model: Model, languages: readonly string[]): Promise<Slots> {
+  const all = wanted(model, languages)
+  let known = await readSlots(db)
+  if (all.some((row) => !known.has(idOf(row)))) {
+    await db.transaction(async (tx) => {
+      await tx.query('select pg_advisory_xact_lock($1)', [slotLock])
+      known = await readSlots(tx)
+      await addSlots(
+        tx,
+        all.filter((row) => !known.has(idOf(row))),
+      )
+      known = await readSlots(tx)
+    })
+  }
+  return compileSlots(model, languages, (objecttype, kind, field) => known.get(idOf({ objecttype, kind, field })))
+}
+
+type FindSlot = (objecttype: number, kind: SlotKind, field: string) => number | undefined
+
+/** Resolves all places once: indexing asks for them for every value. */
+function compileSlots(model: Model, languages: readonly string[], find: FindSlot): Slots {
+  const facets = new Map<SearchField, number | undefined>()
+  const keys = new Map<SearchField, number | undefined>()
+  const localizedKeys = new Map<SearchField, ReadonlyMap<string, number | undefined>>()
+  for (const { table, all } of fieldsOf(model).types.values()) {
+    for (const field of all) {
+      facets.set(field, find(table.id, 'f', field.code))
+      keys.set(field, find(table.id, 's', keyName(field, undefined)))
+      if (!isLocalized(field)) continue
+      const places = languages.map((language) => [language, find(table.id, 's', keyName(field, language))] as const)
+      localizedKeys.set(field, new Map(places))
+    }
+  }
+  return {
+    facet: (field) => facets.get(field),
+    sortKey: (field, language) => (language === undefined ? keys.get(field) : localizedKeys.get(field)?.get(language)),
+    standardKey: (language) => find(0, 's', standardName(language)),
+  }
+}
+
+const idOf = ({ objecttype, kind, field }: Omit<SlotRow, 'slot'>): string => `${objecttype} ${kind} ${field}`
+
+/** Each new one behind the last one of its object type and kind; the caller holds the lock. */
+async function addSlots(tx: Queryable, rows: readonly Omit<SlotRow, 'slot'>[]): Promise<void> {
+  if (rows.length === 0) return
+  await tx.query(
+    `insert into search_slot (objecttype, kind, field, slot)
+     select w.objecttype, w.kind, w.field,
+       greatest(w.first - 1, (select max(slot) from search_slot s where s.objecttype = w.objecttype and s.kind = w.kind))
+         + row_number() over (partition by w.objecttype, w.kind order by w.place)
+     from unnest($1::int[], $2::"char"[], $3::text[], $4::int[]) with ordinality as w(objecttype, kind, field, first, place)`,
+    [
+      rows.map((row) => row.objecttype),
+      rows.map((row) => row.kind),
+      rows.map((row) => row.field),
+      rows.map((row) => (row.objecttype === 0 ? 1 : row.kind === 'f' ? firstOwnFacet : firstOwnKey)),
+    ],
+  )
+}
+
+async function readSlots(db: Queryable): Promise<Map<string, number>> {
+  const { rows } = await db.query<SlotRow>('select objecttype, kind, field, slot from search_slot', [], 'search-slots')
+  return new Map(rows.map((row) => [idOf(row), row.slot]))
+}
+
+function wanted(model: Model, languages: readonly string[]): Omit<SlotRow, 'slot'>[] {
+  const rows: Omit<SlotRow, 'slot'>[] = []
+  // The places before `firstOwnKey` are all that is there for languages.
+  for (const language of languages.slice(0, firstOwnKey - 1)) {
+    rows.push({ objecttype: 0, kind: 's', field: standardName(language) })
+  }
+  for (const { table, all } of fieldsOf(model).types.values()) {
+    for (const field of all) {
+      if (field.facet) rows.push({ objecttype: table.id, kind: 'f', field: field.code })
+      if (['custom', 'geo', 'files'].includes(field.kind)) continue
+      for (const language of isLocalized(field) ? languages : [undefined]) {
+        rows.push({ objecttype: table.id, kind: 's', field: keyName(field, language) })
+      }
+    }
+  }
+  return rows
+}

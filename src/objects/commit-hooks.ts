@@ -1,5 +1,5 @@
-import type { CommitHooks, ConstraintChange, Conversion } from '../datamodel/hooks.ts'
 import type { Table, UniqueKey } from '../datamodel/model.ts'
+import type { CommitHooks, ConstraintChange, Conversion } from '../datamodel/service.ts'
 import type { Tx } from '../platform/db.ts'
 import { brokenRule } from './constraints.ts'
 import { type ContentRowOf, forEachRowOf, walkContents } from './contents.ts'

@@ -1,4 +1,4 @@
-import type { Model, Table } from '../datamodel/model.ts'
+import type { Table } from '../datamodel/model.ts'
 import type { Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import type { LinkRef } from './link-ref.ts'
@@ -180,9 +180,4 @@ export async function createResolver(tx: Tx, refs: readonly LinkRef[], drafts: r
     }
     return index
   }
-}
-
-/** The object type of a stored object; gone from the datamodel only when the object cannot be used any more. */
-export function tableOf(model: Model, found: Found): Table | undefined {
-  return model.tablesById.get(found.objecttypeId)
 }

@@ -1,6 +1,5 @@
 import { AppError } from '../platform/errors.ts'
-import type { ObjectRight } from '../rights/catalogue.ts'
-import type { Guarded, StoredGrant } from '../rights/model.ts'
+import type { Guarded, ObjectRight, StoredGrant } from '../rights/service.ts'
 import { forEachLink } from './content-links.ts'
 import type { SaveContext } from './deps.ts'
 import { guardAfter, guardBefore, type Item } from './item.ts'

@@ -1,5 +1,5 @@
 import { AppError } from '../platform/errors.ts'
-import type { StoredGrant } from '../rights/model.ts'
+import type { StoredGrant } from '../rights/service.ts'
 import { checkTags } from '../tags/service.ts'
 import type { SaveContext } from './deps.ts'
 import type { Item } from './item.ts'

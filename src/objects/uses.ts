@@ -1,4 +1,4 @@
-import type { Db, Queryable, Tx } from '../platform/db.ts'
+import type { Queryable, Tx } from '../platform/db.ts'
 
 /**
  * What other capabilities ask of the stored objects: where tags and pools are used, who points to a user. Set-based;
@@ -65,12 +65,4 @@ export function objectTagUse(wakeIndex: () => void) {
 export async function replaceOwner(tx: Tx, kind: 'user' | 'group', from: number, to: number): Promise<void> {
   const column = kind === 'user' ? 'owner_user' : 'owner_group'
   await tx.query(`update object set owner_user = $2, owner_group = null where ${column} = $1`, [from, to])
-}
-
-/** Number of live and trashed objects by object type, for the status of the system. */
-export async function countByType(db: Db): Promise<{ objecttype: number; count: number }[]> {
-  const { rows } = await db.query<{ objecttype: number; count: number }>(
-    'select objecttype, count(*)::int as count from object group by objecttype',
-  )
-  return rows
 }

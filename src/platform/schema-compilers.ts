@@ -1,7 +1,8 @@
 import { SerializerSelector } from '@fastify/fast-json-stringify-compiler'
 import { Ajv } from 'ajv'
 import formats from 'ajv-formats'
-import type { HttpApp } from './http.ts'
+import type { FastifySchema, FastifySchemaCompiler } from 'fastify'
+import type { FastifySerializerCompiler } from 'fastify/types/schema.js'
 
 const common = {
   removeAdditional: false,
@@ -11,12 +12,17 @@ const common = {
   discriminator: true,
 } as const
 
+interface CompilerOwner {
+  setValidatorCompiler(compiler: FastifySchemaCompiler<FastifySchema>): unknown
+  setSerializerCompiler(compiler: FastifySerializerCompiler<FastifySchema>): unknown
+}
+
 /**
  * Bodies are validated as sent; query strings and path parameters, which are text, are coerced. A schema is compiled
  * when its route is first used: compiling all takes a third of a second and memory that most of them never need.
  * Returns a function that compiles the rest, so that a test finds a wrong schema.
  */
-export function useLazyCompilers(app: HttpApp): () => void {
+export function useLazyCompilers(app: CompilerOwner): () => void {
   const strict = formats.default(new Ajv({ ...common, coerceTypes: false }))
   const coercing = formats.default(new Ajv({ ...common, coerceTypes: 'array' }))
   const serializers = SerializerSelector()({}, {})

@@ -27,6 +27,8 @@ const files = args.some((arg) => !arg.startsWith('-')) ? args : [...args, 'test/
 const tests = spawn(
   process.execPath,
   [
+    '--import',
+    join(root, 'test', 'support', 'properties.ts'),
     '--test',
     `--test-concurrency=${Math.max(2, availableParallelism())}`,
     '--test-reporter=spec',

@@ -96,13 +96,17 @@ for (const path of ['tags', 'transitions'] as const) {
   })
 }
 
+/** Any value as a part of an address. */
+const asText = (value: unknown) =>
+  (typeof value === 'string' ? value : (JSON.stringify(value) ?? '')).slice(0, 200).toWellFormed()
+
 test('hostile runs and questions never make a 500', async () => {
   const run = [{ _system_object_id: work._system_object_id, _version: 1 }]
   const id = transitions[0]?._id ?? 1
   await fc.assert(
     fc.asyncProperty(mutated(run), fc.oneof(fc.constant(id), hostileValue), hostileValue, async (body, at, token) => {
-      const text = encodeURIComponent(String(at).slice(0, 200).toWellFormed())
-      const query = { confirmTransition: String(token).slice(0, 200).toWellFormed() }
+      const text = encodeURIComponent(asText(at))
+      const query = { confirmTransition: asText(token) }
       const answers = [
         await root.post(`transitions/${text}/run`, body, query),
         await root.get('transitions/manual', { objecttype_id: text, pool_id: query.confirmTransition }),

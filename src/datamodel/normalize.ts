@@ -1,3 +1,4 @@
+import { dropStale } from './normalize-stale.ts'
 import type { BidirectionalApi, ColumnApi, ForeignKeyApi, SchemaApi, SchemaTableApi, UniqueKeyApi } from './schema.ts'
 
 /** What a posted snapshot is completed from. */
@@ -16,7 +17,10 @@ export interface NormalizeBase {
  */
 export function normalizeSchema(input: SchemaApi, base: NormalizeBase): SchemaApi {
   const names = identify(input, base.head)
-  const completed = names.tables.map((table) => completeTable(table, names))
+  const completed = dropStale(
+    names.tables.map((table) => completeTable(table, names)),
+    base.head,
+  )
   addNestedEntries(completed)
   addReverseEntries(completed)
   return numberEntries(

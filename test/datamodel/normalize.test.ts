@@ -98,6 +98,35 @@ test('entries of nested tables and reverse links are added once and keep their i
   assert.deepEqual(normal(without, schema), schema)
 })
 
+test('what followed from a removed column or table goes with it', () => {
+  const schema = normal(everyType)
+  const without = schema.tables
+    .filter(({ name }) => name !== 'thing__part__note')
+    .map((table) => ({
+      ...table,
+      columns: table.columns?.filter(({ name }) => name !== 'thing' && name !== 'where_it_is') ?? [],
+    }))
+  const smaller = normal(without, schema)
+  validateSchema(smaller)
+  const named = (name: string) => smaller.tables.find((table) => table.name === name)
+  assert.deepEqual(
+    named('thing')?.columns?.filter(({ kind }) => kind === 'reverse_link'),
+    [],
+  )
+  assert.deepEqual(named('thing')?.foreign_keys, [])
+  assert.deepEqual(
+    named('thing__part')?.columns?.filter(({ kind }) => kind === 'link'),
+    [],
+  )
+  const ordinary = schema.tables.map((table) => ({
+    ...table,
+    columns: table.columns?.map((column) => ({ ...column, reverse_edit: false })) ?? [],
+  }))
+  assert.ok(
+    !normal(ordinary, schema).tables.some(({ columns }) => columns?.some(({ kind }) => kind === 'reverse_link')),
+  )
+})
+
 test('on_delete is spelt one way', () => {
   const [table] = normal([
     {

@@ -1,7 +1,8 @@
-import { type Head, type Loaded, loadAncestors, loadLatest } from './load.ts'
+import { loadAncestors, loadLatest } from './load.ts'
 import type { Reader, Wire } from './reader.ts'
 import type { Run } from './render-run.ts'
 import { isHierarchical } from './render-system.ts'
+import type { Head, Loaded } from './stored-rows.ts'
 
 /**
  * Loads all objects above the given ones with their contents: two statements, or none when all are there already.

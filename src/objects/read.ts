@@ -4,18 +4,23 @@ import type { Db, Queryable } from '../platform/db.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
 import type { CallerRights } from '../rights/service.ts'
 import { type FormatName, formats, type MergeMode } from './formats.ts'
+import { createHeadCache } from './head-cache.ts'
 import type { Item } from './item.ts'
-import { type Address, type Head, type Loaded, loadHeads, loadLatest, loadOne, loadVersions } from './load.ts'
+import { type Address, loadHeads, loadLatest, loadVersions } from './load.ts'
+import { loadOne } from './load-one.ts'
 import { type FieldFilter, readerOf, type Wire } from './reader.ts'
 import {
   defaultOptions,
+  type Known,
   maySee,
   type RenderDeps,
   type RenderItem,
   type RenderOptions,
   renderObjects,
+  reverseKey,
 } from './render.ts'
 import { masksByPreference, mayUseMask, standardMask } from './render-parts.ts'
+import type { Head, Loaded } from './stored-rows.ts'
 import { visiblePage } from './visible.ts'
 
 export interface ReadDeps extends RenderDeps {
@@ -70,6 +75,8 @@ export interface HitOptions {
 export type ReadService = ReturnType<typeof createReadService>
 
 export function createReadService(deps: ReadDeps) {
+  const heads = createHeadCache()
+
   function named(objecttype: string, maskName: string): { table: Table; mask: Mask } {
     const table = deps.datamodel.current().objecttypes.get(objecttype)
     if (!table) throw new AppError('UnknownObjecttype', { objecttype })
@@ -84,9 +91,9 @@ export function createReadService(deps: ReadDeps) {
     caller: CallerRights,
     items: readonly RenderItem[],
     options: RenderOptions,
-    linked: readonly Head[] = [],
+    known?: Known,
   ): Promise<Wire[]> {
-    return renderObjects({ deps, q, model: deps.datamodel.current(), actor, caller, options }, items, linked)
+    return renderObjects({ deps, q, model: deps.datamodel.current(), actor, caller, options }, items, known)
   }
 
   /**
@@ -104,19 +111,28 @@ export function createReadService(deps: ReadDeps) {
     return true
   }
 
-  /** The object in its latest version; when links are shown short, with what they need. */
+  /** The object in its latest version, with what its links and reverse fields need as far as that is cheap to know. */
   async function readLatest(
     caller: CallerRights,
     table: Table,
     mask: Mask,
     address: { by: Address['by']; id: number },
     { format, mergeLinkedObjects }: RenderOptions,
-  ): Promise<{ items: RenderItem[]; linked: readonly Head[] }> {
+  ): Promise<{ items: RenderItem[]; known?: Known }> {
+    const model = deps.datamodel.current()
+    const { linkPaths, reverseColumns } = readerOf(mask)
+    // Where links are shown with their fields their contents are loaded anyway.
     const shortLinks = format.fields && format.linked === 'short' && mergeLinkedObjects === 'none'
-    const paths = shortLinks ? readerOf(mask).linkPaths : []
-    const found = await loadOne(deps.db, deps.datamodel.current(), table, address.by, address.id, paths)
-    if (!found || !allow(caller, mask, found.object)) return { items: [], linked: [] }
-    return { items: [{ object: found.object, mask }], linked: found.linked }
+    const surroundings = { linkPaths: shortLinks ? linkPaths : [], reverseColumns: format.fields ? reverseColumns : [] }
+    const found = await loadOne(deps.db, model, table, address, surroundings)
+    if (!found || !allow(caller, mask, found.object)) return { items: [] }
+    const { object, linked, reverses } = found
+    const absent = reverseColumns.filter((column) => !reverses.has(column))
+    const known = {
+      heads: format.fields ? await heads.all(deps.db, model, linked) : [],
+      empty: new Set(absent.map((column) => reverseKey(column, object.systemObjectId))),
+    }
+    return { items: [{ object, mask }], known }
   }
 
   /** Several versions of one object, newest first. */
@@ -148,11 +164,11 @@ export function createReadService(deps: ReadDeps) {
       const caller = await deps.rights.forActor(actor)
       const address = { by: target.by === 'id' ? ('id' as const) : ('system_object_id' as const), id }
       const shown = renderOptions(options)
-      const { items, linked } =
+      const { items, known } =
         options.version === undefined && !options.allVersions
           ? await readLatest(caller, table, mask, address, shown)
-          : { items: await readVersions(caller, table, mask, address, options.version ?? null), linked: [] }
-      return items.length === 0 ? [] : render(deps.db, actor, caller, items, shown, linked)
+          : { items: await readVersions(caller, table, mask, address, options.version ?? null) }
+      return items.length === 0 ? [] : render(deps.db, actor, caller, items, shown, known)
     },
 
     /**

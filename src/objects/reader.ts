@@ -25,6 +25,8 @@ export interface Reader {
   read(content: Content, out: Wire, sink: FieldSink): void
   /** SQL/JSON paths of the links that the mask shows. */
   readonly linkPaths: readonly string[]
+  /** Ids of the columns through which the mask's reverse objects link. */
+  readonly reverseColumns: readonly number[]
   /** Fields whose values are inherited along the hierarchy: stored key and wire key. */
   readonly inherited: readonly { readonly key: string; readonly wireKey: string }[]
 }
@@ -56,6 +58,7 @@ function compileReader(mask: Mask, keep?: FieldFilter): Reader {
       for (const read of list) read(content, out, sink)
     },
     linkPaths: linkPathsOf(fields, '$'),
+    reverseColumns: fields.flatMap((field) => (field.kind === 'reverse' && field.column ? [field.column.id] : [])),
     inherited: fields
       .filter((field) => field.inherit && field.kind !== 'reverse')
       .map((field) =>

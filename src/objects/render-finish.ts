@@ -1,9 +1,10 @@
-import { findParents, type Head, loadAncestors, loadHeads, loadHistory } from './load.ts'
+import { findParents, loadAncestors, loadHeads, loadHistory } from './load.ts'
 import type { Wire } from './reader.ts'
 import type { Run } from './render-run.ts'
 import { linkedShort, setPerson } from './render-system.ts'
 import { computeStandard, linkedForStandard } from './standard.ts'
 import type { Operation } from './stored.ts'
+import type { Head } from './stored-rows.ts'
 
 /** Paths of one object at most: a polyhierarchy can have exponentially many. */
 const maxPaths = 100

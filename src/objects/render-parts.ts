@@ -1,8 +1,8 @@
 import type { Mask, Table } from '../datamodel/model.ts'
 import type { CallerRights } from '../rights/service.ts'
-import type { Head } from './load.ts'
 import type { Wire } from './reader.ts'
 import type { RenderDeps, Run, ShownPool, ShownTag } from './render-run.ts'
+import type { Head } from './stored-rows.ts'
 
 type MaskDeps = Pick<RenderDeps, 'pools' | 'objecttypeMasks'>
 

@@ -5,8 +5,8 @@ import type { Pool } from '../pools/model.ts'
 import type { CallerRights, Principal, StoredGrant, WhoNames } from '../rights/service.ts'
 import type { Tag } from '../tags/model.ts'
 import type { Format, MergeMode } from './formats.ts'
-import type { Head, Loaded } from './load.ts'
 import type { FieldFilter, Wire } from './reader.ts'
+import type { Head, Loaded } from './stored-rows.ts'
 
 /** What rendering asks of other capabilities. Everything is asked once per response, for all objects together. */
 export interface RenderDeps {
@@ -91,6 +91,8 @@ export interface Run {
   readonly loaded: Map<number, Loaded>
   /** Objects as they were: key from `asOfKey`. */
   readonly past: Map<string, Loaded>
+  /** Reverse wants (`reverseKey`) that are known to find nothing. */
+  readonly empty: ReadonlySet<string>
   wants: Want[]
   reverses: ReverseWant[]
   /** Asked once, after all rounds. */
@@ -116,6 +118,10 @@ export interface ReverseWant {
   done(found: readonly Loaded[]): void
 }
 
+export function reverseKey(column: number | null, to: number): string {
+  return `${column}:${to}`
+}
+
 export function asOfKey(id: number, asOf: number): string {
   return `${id}@${asOf}`
 }
@@ -123,9 +129,13 @@ export function asOfKey(id: number, asOf: number): string {
 /** Objects that one response embeds whole at most; further links are shown short. */
 const maxEmbedded = 50_000
 
-export function startRun(base: Pick<Run, 'deps' | 'q' | 'model' | 'actor' | 'caller' | 'options'>): Run {
+export function startRun(
+  base: Pick<Run, 'deps' | 'q' | 'model' | 'actor' | 'caller' | 'options'>,
+  empty: ReadonlySet<string>,
+): Run {
   return {
     ...base,
+    empty,
     heads: new Map(),
     loaded: new Map(),
     past: new Map(),

@@ -1,11 +1,11 @@
 import type { Mask, SystemFieldName } from '../datamodel/model.ts'
 import { type Principal, renderWho, type StoredGrant } from '../rights/service.ts'
 import type { Format } from './formats.ts'
-import type { Head, Loaded } from './load.ts'
 import type { Wire } from './reader.ts'
 import { standardMask, wirePool, wireTags } from './render-parts.ts'
 import type { Run } from './render-run.ts'
 import { wireStandard } from './render-standard.ts'
+import type { Head, Loaded } from './stored-rows.ts'
 
 /** What every form of an object carries: which it is, and what it is called. */
 export function identity(run: Run, object: Head, mask: Mask): Wire {

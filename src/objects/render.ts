@@ -9,17 +9,26 @@
 import type { ColumnField, Mask, NestedField, ReverseField } from '../datamodel/model.ts'
 import { type Format, formats, maxMergeDepth } from './formats.ts'
 import { inheritInto, loadInheritance } from './inheritance.ts'
-import { type Head, type Loaded, loadAsOf, loadChildren, loadHeads, loadLatest, loadReverses } from './load.ts'
+import { loadAsOf, loadChildren, loadHeads, loadLatest, loadReverses } from './load.ts'
 import { sortRows } from './nested-sort.ts'
 import { type FieldSink, filteredReader, type Reader, readerOf, type Wire } from './reader.ts'
 import { finish } from './render-finish.ts'
 import { mayUseMask, standardMask } from './render-parts.ts'
-import { asOfKey, type RenderOptions, type ReverseWant, type Run, startRun, type Want } from './render-run.ts'
+import {
+  asOfKey,
+  type RenderOptions,
+  type ReverseWant,
+  type Run,
+  reverseKey,
+  startRun,
+  type Want,
+} from './render-run.ts'
 import { blockFields, goneObject, hiddenObject, shortObject, systemFields, trashedObject } from './render-system.ts'
 import { standardText } from './standard.ts'
 import { rowsOf } from './stored.ts'
+import type { Head, Loaded } from './stored-rows.ts'
 
-export { defaultOptions, maySee, type RenderDeps, type RenderOptions } from './render-run.ts'
+export { defaultOptions, maySee, type RenderDeps, type RenderOptions, reverseKey } from './render-run.ts'
 
 /** An object to be shown, already allowed to the actor, and the mask that shapes it; a head is enough for `short`. */
 export interface RenderItem {
@@ -47,14 +56,21 @@ interface Chain {
   readonly up: Chain | null
 }
 
-/** Renders the items in their order. `linked` are heads that are there already; everything else is loaded. */
+/** What is known before anything is loaded. */
+export interface Known {
+  readonly heads: readonly Head[]
+  /** Reverse wants (`reverseKey`) that nothing links through. */
+  readonly empty: ReadonlySet<string>
+}
+
+/** Renders the items in their order. */
 export async function renderObjects(
   base: Pick<Run, 'deps' | 'q' | 'model' | 'actor' | 'caller'> & { readonly options: RenderOptions },
   items: readonly RenderItem[],
-  linked: readonly Head[] = [],
+  known: Known = { heads: [], empty: new Set() },
 ): Promise<Wire[]> {
-  const run = startRun(base)
-  for (const head of linked) run.heads.set(head.systemObjectId, head)
+  const run = startRun(base, known.empty)
+  for (const head of known.heads) run.heads.set(head.systemObjectId, head)
   for (const { object } of items) {
     if (isLatest(object)) run.loaded.set(object.systemObjectId, object)
   }
@@ -158,7 +174,7 @@ async function loadBelow(run: Run, wants: readonly ReverseWant[]): Promise<Loade
   ])
   const groups = new Map<string, Loaded[]>()
   for (const { to, column, object } of [...byLink, ...byParent]) {
-    const key = `${column}:${to}`
+    const key = reverseKey(column, to)
     const group = groups.get(key)
     if (group) group.push(object)
     else groups.set(key, [object])
@@ -166,7 +182,7 @@ async function loadBelow(run: Run, wants: readonly ReverseWant[]): Promise<Loade
   return asTheyWere(
     run,
     wants,
-    wants.map((want) => groups.get(`${want.column}:${want.to}`) ?? []),
+    wants.map((want) => groups.get(reverseKey(want.column, want.to)) ?? []),
   )
 }
 
@@ -302,9 +318,11 @@ function wantReverse(run: Run, place: Place, object: Loaded, holder: Wire, key: 
   if (run.options.skipReverseNested || !place.owned) return
   const list: Wire[] = []
   holder[key] = list
+  const column = field.column?.id ?? null
+  if (run.empty.has(reverseKey(column, object.systemObjectId))) return
   run.reverses.push({
     to: object.systemObjectId,
-    column: field.column?.id ?? null,
+    column,
     asOf: place.asOf,
     done: (found) => {
       for (const entry of found) {

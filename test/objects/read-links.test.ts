@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { onStatement } from '../../src/platform/db.ts'
 import type { Json } from '../support/client.ts'
+import { attachService, type TestService } from '../support/service.ts'
 import { link, type Scene, startScene } from './read-scene.ts'
 
 let scene: Scene
@@ -80,6 +81,34 @@ describe('targets of links', () => {
     assert.deepEqual(object.person.teacher.person.teacher.person, { _id: a.person._id, _version: 2 })
     assert.equal(object.person.teacher.person.teacher._format, undefined)
   })
+})
+
+test('a link is never out of date: name, trash and rights of its target count at once, on every node', async () => {
+  const person = await scene.add('person', { name: 'Before' })
+  const pupil = await scene.add('person', { name: 'Pupil', teacher: link('person', person) })
+  await using other = await attachService(scene.svc.dsn)
+  const teacher = async (svc: TestService) =>
+    (await svc.as('root').get(`/db/person/_all_fields/system_object_id/${pupil}`, { format: 'standard' })).body[0]
+      .person.teacher
+  for (const svc of [scene.svc, other, other]) assert.equal((await teacher(svc))._standard['1'].text['en-US'], 'Before')
+  await change('person', person, { name: 'After' })
+  for (const svc of [scene.svc, other]) assert.equal((await teacher(svc))._standard['1'].text['en-US'], 'After')
+  await scene.svc.db.query('update object set deleted_at = now() where system_object_id = $1', [person])
+  for (const svc of [scene.svc, other]) assert.equal(typeof (await teacher(svc))._latest_version_deleted_at, 'string')
+})
+
+test('reading one object in standard is one statement once its links are known', async () => {
+  const person = await scene.add('person', { name: 'Known' })
+  const work = await scene.add('work', { inventory: 'Q1', creator: link('person', person) })
+  const statements = async (): Promise<number> => {
+    let count = 0
+    const stop = onStatement(() => count++)
+    await scene.read('work', work, { format: 'standard' })
+    stop()
+    return count
+  }
+  await statements()
+  assert.equal(await statements(), 1)
 })
 
 describe('objects below', () => {

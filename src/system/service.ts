@@ -54,23 +54,26 @@ export function createSystemService(deps: SystemDeps) {
     /** @throws {AppError} `SystemRightRequired` without `system.root`. */
     async status(actor: Actor): Promise<SystemStats> {
       requireSystemRight(actor, 'system.root')
-      const [counts, baseTypes, bytes] = await Promise.all([
+      const [counts, waiting, baseTypes, bytes] = await Promise.all([
         store.countObjects(db),
+        store.countWaiting(db),
         store.countBaseTypes(db),
         store.indexSize(db),
       ])
-      const objecttypes = counts.map(({ objecttype, total, waiting }) =>
-        typeStats(deps.objecttypeName(objecttype) ?? `${objecttype}`, total, waiting),
+      const objecttypes = counts.map((count) =>
+        typeStats(deps.objecttypeName(count.objecttype) ?? `${count.objecttype}`, count),
       )
       return {
         objecttypes,
         // Base types are searched in their own tables: what is stored is found.
-        basetypes: Object.entries(baseTypes).map(([name, count]) => typeStats(name, count, 0)),
+        basetypes: Object.entries(baseTypes).map(([name, total]) =>
+          typeStats(name, { total, indexed: total, failed: 0 }),
+        ),
         indices_objects: {
           [indexName]: Object.fromEntries(objecttypes.map((type) => [type.type_name, type.indexed_count])),
         },
         indices_stats: [{ name: indexName, index: indexName, size: `${bytes}` }],
-        total_not_indexed: counts.reduce((sum, { waiting }) => sum + waiting, 0),
+        total_not_indexed: waiting,
         pending_files: 0,
         queued_files: 0,
         file_stats: [],
@@ -84,12 +87,12 @@ export function createSystemService(deps: SystemDeps) {
   }
 }
 
-function typeStats(name: string, total: number, waiting: number): TypeStats {
+function typeStats(name: string, count: Omit<store.ObjectCount, 'objecttype'>): TypeStats {
   return {
     type_name: name,
-    total_count: total,
-    indexed_count: total - waiting,
-    not_indexed_count: waiting,
-    error_count: 0,
+    total_count: count.total,
+    indexed_count: count.indexed,
+    not_indexed_count: count.total - count.indexed - count.failed,
+    error_count: count.failed,
   }
 }

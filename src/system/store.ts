@@ -1,21 +1,31 @@
 import type { Db } from '../platform/db.ts'
 
-/** Live objects of one type and how many of them wait for the index. */
+/** Live objects of one type: how many the index has, and how many it could not take. */
 export interface ObjectCount {
   objecttype: number
   total: number
-  waiting: number
+  indexed: number
+  failed: number
 }
 
 /** Counts over the tables of other capabilities: the overview looks at all of them and changes none. */
 export async function countObjects(db: Db): Promise<ObjectCount[]> {
   const { rows } = await db.query<ObjectCount>(
-    `select object.objecttype, count(*)::int8 as total, count(queue.system_object_id)::int8 as waiting
-      from object left join index_queue queue using (system_object_id)
+    `select object.objecttype, count(*)::int8 as total, count(document.id)::int8 as indexed,
+        count(*) filter (where document.id is null and failure.id is not null)::int8 as failed
+      from object
+      left join search_document document on document.id = object.system_object_id
+      left join search_failure failure on failure.id = object.system_object_id
       where object.deleted_at is null
       group by object.objecttype order by object.objecttype`,
   )
   return rows
+}
+
+/** Objects whose document is missing or out of date. */
+export async function countWaiting(db: Db): Promise<number> {
+  const { rows } = await db.query<{ waiting: number }>('select count(*)::int8 as waiting from index_queue')
+  return rows[0]?.waiting ?? 0
 }
 
 /** Records by base type. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
+import { payload, startMuseum } from '../support/seed/museum.ts'
 import { startService, type TestService } from '../support/service.ts'
 
 suite('system', () => {
@@ -41,4 +42,18 @@ suite('system', () => {
     const { status, body } = await svc.as('root').get('/system/errortest')
     assert.deepEqual([status, body.code, body.package, body.realm], [400, 'ServerGeneric', 'ferrors', 'api'])
   })
+})
+
+test('the status counts objects by type, in the index and not', async () => {
+  await using museum = await startMuseum()
+  const root = museum.svc.as('root')
+  const people = [payload('person', { name: 'Ada' }), payload('person', { name: 'Grace' })]
+  assert.equal((await root.post('/db/person', people, { skip_index: true })).status, 200)
+  const { body } = await root.get('/system/status')
+  assert.deepEqual(
+    body.objecttypes.find((type: { type_name: string }) => type.type_name === 'person'),
+    { type_name: 'person', total_count: 2, indexed_count: 0, not_indexed_count: 2, error_count: 0 },
+  )
+  assert.equal(body.indices_objects.objects.person, 0)
+  assert.equal(body.total_not_indexed, 0)
 })

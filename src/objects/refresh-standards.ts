@@ -1,21 +1,28 @@
 import type { Model } from '../datamodel/model.ts'
-import type { Tx } from '../platform/db.ts'
+import type { Queryable } from '../platform/db.ts'
 import { computeStandard, linkedForStandard, sameStandard } from './standard.ts'
 import type { Content, Standard } from './stored.ts'
 
 /**
  * Brings the stored `_standard` of objects up to date with what they link to and with today's masks: the index does
- * this before it indexes them, since the save of a linked object does not touch those that link to it.
+ * this before it indexes them, since the save of a linked object does not touch those that link to it. A save that comes
+ * between wins: it has computed the standard of its own version.
  * @returns ids of the objects whose standard changed, so that those linking to them come next.
  */
 export async function refreshStandards(
-  tx: Tx,
+  tx: Queryable,
   model: Model,
   languages: readonly string[],
   systemObjectIds: readonly number[],
 ): Promise<number[]> {
-  const { rows } = await tx.query<{ id: number; objecttype: number; standard: Standard; content: Content }>(
-    `select o.system_object_id as id, o.objecttype, o.standard, v.content
+  const { rows } = await tx.query<{
+    id: number
+    version: number
+    objecttype: number
+    standard: Standard
+    content: Content
+  }>(
+    `select o.system_object_id as id, o.version, o.objecttype, o.standard, v.content
      from object o join object_version v on v.system_object_id = o.system_object_id and v.version = o.version
      where o.system_object_id = any($1::bigint[])`,
     [systemObjectIds],
@@ -38,12 +45,12 @@ export async function refreshStandards(
   }
   const changed = known.flatMap((row) => {
     const standard = computeStandard(row.mask, row.content, (id) => linked.get(id), languages)
-    return sameStandard(standard, row.standard) ? [] : [{ s: row.id, d: standard }]
+    return sameStandard(standard, row.standard) ? [] : [{ s: row.id, v: row.version, d: standard }]
   })
   if (changed.length > 0) {
     await tx.query(
-      `update object o set standard = x.d from json_to_recordset($1::json) as x(s bigint, d jsonb)
-       where o.system_object_id = x.s`,
+      `update object o set standard = x.d from json_to_recordset($1::json) as x(s bigint, v int, d jsonb)
+       where o.system_object_id = x.s and o.version = x.v`,
       [JSON.stringify(changed)],
       'refresh-standards-write',
     )

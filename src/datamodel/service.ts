@@ -6,7 +6,7 @@
 import type { EventLog } from '../events/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Bus } from '../platform/bus.ts'
-import type { Db, Tx } from '../platform/db.ts'
+import type { Db, Queryable, Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import { hasSystemRight, requireSystemRight } from '../platform/system-right.ts'
 import { type CommitAnswers, type CommitResult, commitHead } from './commit.ts'
@@ -54,31 +54,24 @@ export function createDatamodelService(deps: DatamodelDeps) {
   const former = new Map<number, Promise<Model>>()
   let model = compileModel(store.emptySnapshot())
   let settings: ReadonlyMap<number, StoredObjecttype> = new Map()
-  let loading: Promise<void> = Promise.resolve()
 
+  /** Takes over what is newer than what is known; reads may end in another order than they began. */
   function adopt(next: Model, nextSettings: ReadonlyMap<number, StoredObjecttype>): void {
-    if (next.version < model.version) return
-    const cacheId = cacheIdOf(next.version, nextSettings)
-    if (next === model && cacheId === model.cacheId) return
-    model = { ...next, cacheId }
+    const [before, after] = [revisionOf(settings), revisionOf(nextSettings)]
+    if (next.version < model.version || (next.version === model.version && after <= before)) return
+    model = { ...next, cacheId: `${next.version}.${after}` }
     settings = nextSettings
     for (const listener of listeners) listener(model)
   }
 
-  /** One load at a time, so that a slow one cannot put an old version over a new one. */
-  function load(): Promise<void> {
-    loading = loading
-      .catch(() => {})
-      .then(async () => {
-        const version = await store.currentVersion(db)
-        const stored = await readObjecttypes(db)
-        adopt(version === model.version ? model : compileModel(await committed(version)), stored)
-      })
-    return loading
+  async function load(from: Queryable = db): Promise<void> {
+    const version = await store.currentVersion(from)
+    const stored = await readObjecttypes(from)
+    adopt(version === model.version ? model : compileModel(await committed(version, from)), stored)
   }
 
-  async function committed(version: number): Promise<Snapshot> {
-    const snapshot = await store.readVersion(db, version)
+  async function committed(version: number, from: Queryable = db): Promise<Snapshot> {
+    const snapshot = await store.readVersion(from, version)
     if (!snapshot) throw new AppError('DatamodelVersionNotFound', { version })
     return snapshot
   }
@@ -102,7 +95,7 @@ export function createDatamodelService(deps: DatamodelDeps) {
     current: (): Model => model,
 
     /** Reads the current version and the settings from the database; called once at the start. */
-    load,
+    load: (): Promise<void> => load(),
 
     /** Settings of an object type as last committed. */
     settings: (tableId: number): ObjecttypeSettings => settings.get(tableId)?.settings ?? defaultSettings,
@@ -145,7 +138,8 @@ export function createDatamodelService(deps: DatamodelDeps) {
      */
     async assertCurrent(tx: Tx, used: Model): Promise<void> {
       if ((await store.lockModelShared(tx)) === used.version) return
-      await load()
+      // Through this connection: others may all be held by saves that wait for the same.
+      await load(tx)
       throw new AppError('DatabaseLockError', { name: 'datamodel' })
     },
 
@@ -198,11 +192,11 @@ export function createDatamodelService(deps: DatamodelDeps) {
   }
 }
 
-/** The same in all processes; grows with each commit and each save of settings. */
-function cacheIdOf(version: number, settings: ReadonlyMap<number, StoredObjecttype>): string {
+/** Grows with each save of settings of the same version, in all processes alike. */
+function revisionOf(settings: ReadonlyMap<number, StoredObjecttype>): number {
   let revision = 0
-  for (const { version: own } of settings.values()) revision += own
-  return `${version}.${revision}`
+  for (const { version } of settings.values()) revision += version
+  return revision
 }
 
 function requireEdit(actor: Actor): void {

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { runtimeFlags } from '../scripts/setup.js'
 
 export interface Process {
   /** The address that it says it listens on. */
@@ -15,7 +16,7 @@ export interface Process {
 /** Starts a file of this checkout in a process of its own and waits until it says `ready at <address>`. */
 export async function startProcess(file: string, args: string[], env: Record<string, string>): Promise<Process> {
   const begun = performance.now()
-  const child = spawn(process.execPath, [join(import.meta.dirname, '..', file), ...args], {
+  const child = spawn(process.execPath, [...runtimeFlags, join(import.meta.dirname, '..', file), ...args], {
     env: { ...withoutSettings(process.env), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -2,11 +2,11 @@
 import { spawn } from 'node:child_process'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { runtime, setup } from '../scripts/setup.js'
+import { runtime, runtimeFlags, setup } from '../scripts/setup.js'
 
 setup()
 const main = join(dirname(fileURLToPath(import.meta.url)), '..', 'src', 'main.ts')
-const child = spawn(runtime, [main, ...process.argv.slice(2)], { stdio: 'inherit' })
+const child = spawn(runtime, [...runtimeFlags, main, ...process.argv.slice(2)], { stdio: 'inherit' })
 // A signal of the terminal reaches both processes; one sent to this process alone is handed on.
 process.on('SIGTERM', () => child.kill('SIGTERM'))
 process.on('SIGINT', () => {})

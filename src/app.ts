@@ -86,7 +86,10 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
     baseConfig,
     principals,
     rights: principalRights(() => rights),
-    removal: ownerRemoval(() => pools),
+    removal: ownerRemoval(
+      () => pools,
+      () => search.wake(),
+    ),
     latestEventId: () => latestEventId(db),
     instance: () => ({ name: baseConfig.get().name.title, external_url: config.externalUrl }),
   })

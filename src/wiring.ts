@@ -1,5 +1,4 @@
 /** Adapters between capabilities that cannot import each other: what an earlier one asks of later ones. */
-import { deletedUserId } from './auth/model.ts'
 import type { RemovalHooks, RightsHooks } from './auth/service.ts'
 import type { DatamodelService, ObjecttypeParts, ObjecttypeService, ObjecttypeStats } from './datamodel/service.ts'
 import type { ReadService } from './objects/read.ts'
@@ -140,14 +139,14 @@ export function principalRights(rights: () => RightsService): RightsHooks {
 }
 
 /** What a user or group that goes leaves behind: objects, which go to a system user also from a group, and pools. */
-export function ownerRemoval(pools: () => PoolService): RemovalHooks {
+export function ownerRemoval(pools: () => PoolService, wakeIndex: () => void): RemovalHooks {
   return {
     async replaceUser(tx, from, to) {
-      await replaceOwner(tx, 'user', from, to)
+      await replaceOwner(tx, 'user', from, to, wakeIndex)
       await pools().replacePerson(tx, 'user', from, to)
     },
     async replaceGroup(tx, from, to) {
-      await replaceOwner(tx, 'group', from, deletedUserId)
+      await replaceOwner(tx, 'group', from, to, wakeIndex)
       await pools().replacePerson(tx, 'group', from, to)
     },
   }

@@ -3,26 +3,31 @@ import type { Queryable } from '../platform/db.ts'
 import type { Address } from './load.ts'
 import { type LatestRow, type Loaded, latest, latestVersion, toLoaded } from './stored-rows.ts'
 
-/** An object and what stands around it, as far as its mask shows it. */
+/**
+ * The common read, one object by its id, in one statement: each further one costs a third of the throughput
+ * (bench/read.ts). Of the objects around it the statement brings the *stamps* only, which is half the work of bringing
+ * the objects; what they are is usually in memory (object-cache.ts). The stamp of an object is the `xmin` of its row:
+ * every transaction that updates the row gives it a new one.
+ */
 export interface LoadedOne {
   readonly object: Loaded
-  /** The objects that it links to and its parents, each with the stamp of its row: what is gone is not there. */
-  readonly linked: readonly { readonly id: number; readonly stamp: string }[]
+  readonly stamp: string
+  /** The objects that it links to and its parents, as far as they exist. */
+  readonly around: Stamps
   /** Those of the reverse columns through which anything links here. */
   readonly reverses: ReadonlySet<number>
 }
 
-/** Where the links of a mask stand in the content, and through which columns its reverse objects link (reader.ts). */
+/** System object ids to stamps. */
+export type Stamps = ReadonlyMap<number, string>
+
+/** What a mask shows around an object (reader.ts): where links stand in the content, which columns link from below. */
 export interface Surroundings {
   readonly linkPaths: readonly string[]
   readonly reverseColumns: readonly number[]
 }
 
-/**
- * One object in its latest version; null when there is none of this type. The common read, so one statement: each
- * further one costs a third of the throughput (bench/read.ts). Of the linked objects it brings the stamps only, which
- * is half the work of bringing the objects; what they are is usually in memory (head-cache.ts).
- */
+/** One object in its latest version; null when there is none of this type. */
 export async function loadOne(
   q: Queryable,
   model: Model,
@@ -30,54 +35,84 @@ export async function loadOne(
   address: { readonly by: Address['by']; readonly id: number },
   surroundings: Surroundings,
 ): Promise<LoadedOne | null> {
-  const { text, name } = oneStatement(address.by, surroundings)
-  const { rows } = await q.query<{ r: LatestRow; l: string | null; b: string | null }>(
+  const key = `${address.by} ${surroundings.linkPaths.join(' ')} ${surroundings.reverseColumns.join(' ')}`
+  const { text, name } = statement(key, () => oneText(address.by, surroundings))
+  const { rows } = await q.query<{ r: LatestRow; s: string; l: string | null; b: string | null }>(
     text,
     [table.id, address.id],
     name,
   )
   const row = rows[0]
   const object = row && toLoaded(model, row.r)
-  if (!object) return null
-  return {
-    object,
-    linked: row.l ? row.l.split(',').map(stampedId) : [],
-    reverses: new Set(row.b ? row.b.split(',').map(Number) : []),
+  return object ? { object, stamp: row.s, around: stampsOf(row.l), reverses: columnsOf(row.b) } : null
+}
+
+/** The stamps of objects as they are now, and through which columns anything links to the first one. */
+export async function loadStamps(
+  q: Queryable,
+  ids: readonly number[],
+  reverseColumns: readonly number[],
+): Promise<{ stamps: Stamps; reverses: ReadonlySet<number> }> {
+  const { text, name } = statement(`stamps ${reverseColumns.join(' ')}`, () => stampsText(reverseColumns))
+  const { rows } = await q.query<{ l: string | null; b: string | null }>(
+    text,
+    reverseColumns.length === 0 ? [ids] : [ids, ids[0]],
+    name,
+  )
+  return { stamps: stampsOf(rows[0]?.l ?? null), reverses: columnsOf(rows[0]?.b ?? null) }
+}
+
+function stampsOf(text: string | null): Stamps {
+  const stamps = new Map<number, string>()
+  if (text === null) return stamps
+  for (const entry of text.split(',')) {
+    const colon = entry.indexOf(':')
+    stamps.set(Number(entry.slice(0, colon)), entry.slice(colon + 1))
   }
+  return stamps
 }
 
-function stampedId(text: string): { id: number; stamp: string } {
-  const colon = text.indexOf(':')
-  return { id: Number(text.slice(0, colon)), stamp: text.slice(colon + 1) }
+function columnsOf(text: string | null): ReadonlySet<number> {
+  return new Set(text ? text.split(',').map(Number) : [])
 }
 
-/** Statements by what they bring: a few per mask. */
-const oneStatements = new Map<string, { text: string; name: string }>()
+/** Statements by what they ask: a few per mask. */
+const statements = new Map<string, { text: string; name: string }>()
 
-function oneStatement(by: Address['by'], surroundings: Surroundings): { text: string; name: string } {
-  const key = `${by} ${surroundings.linkPaths.join(' ')} ${surroundings.reverseColumns.join(' ')}`
-  let statement = oneStatements.get(key)
-  if (!statement) {
-    statement = { name: `object-one-${oneStatements.size}`, text: oneText(by, surroundings) }
-    oneStatements.set(key, statement)
+function statement(key: string, text: () => string): { text: string; name: string } {
+  let known = statements.get(key)
+  if (!known) {
+    known = { name: `object-one-${statements.size}`, text: text() }
+    statements.set(key, known)
   }
-  return statement
+  return known
 }
 
-/**
- * Every update of a row gives it a new `xmin`, so that is its stamp. Paths and columns become part of the text: their
- * number differs, and paths are parsed once.
- */
+const stampList = `string_agg(concat(l.system_object_id, ':', l.xmin), ',') from object l where l.system_object_id`
+
+/** Paths and columns become part of the text: their number differs, and paths are parsed once. */
 function oneText(by: Address['by'], { linkPaths, reverseColumns }: Surroundings): string {
-  const ids = linkPaths.map((path) => `select p::bigint from jsonb_path_query(v.content, '${assertPath(path)}') p`)
-  const wanted = [...ids, 'select unnest(o.parents)'].join(' union all ')
-  const reverses = `select string_agg(distinct k.column_id::text, ',') from object_link k
-      where k.to_id = o.system_object_id and k.column_id = any('{${reverseColumns.map(Number).join()}}'::int[])`
-  return `select ${latest} as r, (
-      select string_agg(concat(l.system_object_id, ':', l.xmin), ',') from object l
-      where l.system_object_id = any(array(${wanted}))
-    ) as l, ${reverseColumns.length === 0 ? 'null' : `(${reverses})`} as b
+  const links = linkPaths.map((path) => `jsonb_path_query_array(v.content, '${assertPath(path)}')`)
+  // The text of a list of numbers differs from that of an array by its brackets only.
+  const ids =
+    links.length === 0 ? 'o.parents' : `translate((${links.join(' || ')})::text, '[]', '{}')::bigint[] || o.parents`
+  return `select ${latest} as r, o.xmin::text as s, (select ${stampList} = any(${ids})) as l,
+      ${reverseText(reverseColumns, 'o.system_object_id')} as b
     from object o ${latestVersion} where o.objecttype = $1 and o.${by} = $2`
+}
+
+function stampsText(reverseColumns: readonly number[]): string {
+  return `select (select ${stampList} = any($1::bigint[])) as l, ${reverseText(reverseColumns, '$2::bigint')} as b`
+}
+
+/** The columns that link to an object, as `12,13`; a look into the index for each. */
+function reverseText(columns: readonly number[], to: string): string {
+  if (columns.length === 0) return 'null'
+  const each = columns.map(
+    (column) =>
+      `(select ${Number(column)} from object_link where to_id = ${to} and column_id = ${Number(column)} limit 1)`,
+  )
+  return `concat_ws(',', ${each.join(', ')})`
 }
 
 function assertPath(path: string): string {

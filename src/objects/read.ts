@@ -4,10 +4,9 @@ import type { Db, Queryable } from '../platform/db.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
 import type { CallerRights } from '../rights/service.ts'
 import { type FormatName, formats, type MergeMode } from './formats.ts'
-import { createHeadCache } from './head-cache.ts'
 import type { Item } from './item.ts'
 import { type Address, loadHeads, loadLatest, loadVersions } from './load.ts'
-import { loadOne } from './load-one.ts'
+import { createObjectCache } from './object-cache.ts'
 import { type FieldFilter, readerOf, type Wire } from './reader.ts'
 import {
   defaultOptions,
@@ -75,7 +74,7 @@ export interface HitOptions {
 export type ReadService = ReturnType<typeof createReadService>
 
 export function createReadService(deps: ReadDeps) {
-  const heads = createHeadCache()
+  const memory = createObjectCache()
 
   function named(objecttype: string, maskName: string): { table: Table; mask: Mask } {
     const table = deps.datamodel.current().objecttypes.get(objecttype)
@@ -119,20 +118,14 @@ export function createReadService(deps: ReadDeps) {
     address: { by: Address['by']; id: number },
     { format, mergeLinkedObjects }: RenderOptions,
   ): Promise<{ items: RenderItem[]; known?: Known }> {
-    const model = deps.datamodel.current()
-    const { linkPaths, reverseColumns } = readerOf(mask)
     // Where links are shown with their fields their contents are loaded anyway.
     const shortLinks = format.fields && format.linked === 'short' && mergeLinkedObjects === 'none'
-    const surroundings = { linkPaths: shortLinks ? linkPaths : [], reverseColumns: format.fields ? reverseColumns : [] }
-    const found = await loadOne(deps.db, model, table, address, surroundings)
+    const needs = { links: shortLinks, reverses: format.fields }
+    const found = await memory.one(deps.db, deps.datamodel.current(), table, address, readerOf(mask), needs)
     if (!found || !allow(caller, mask, found.object)) return { items: [] }
-    const { object, linked, reverses } = found
-    const absent = reverseColumns.filter((column) => !reverses.has(column))
-    const known = {
-      heads: format.fields ? await heads.all(deps.db, model, linked) : [],
-      empty: new Set(absent.map((column) => reverseKey(column, object.systemObjectId))),
-    }
-    return { items: [{ object, mask }], known }
+    const { object, heads, absent } = found
+    const empty = new Set(absent.map((column) => reverseKey(column, object.systemObjectId)))
+    return { items: [{ object, mask }], known: { heads, empty } }
   }
 
   /** Several versions of one object, newest first. */

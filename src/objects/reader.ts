@@ -25,6 +25,8 @@ export interface Reader {
   read(content: Content, out: Wire, sink: FieldSink): void
   /** SQL/JSON paths of the links that the mask shows. */
   readonly linkPaths: readonly string[]
+  /** System object ids of the links that the mask shows of a content, as often as they stand there. */
+  links(content: Content): number[]
   /** Ids of the columns through which the mask's reverse objects link. */
   readonly reverseColumns: readonly number[]
   /** Fields whose values are inherited along the hierarchy: stored key and wire key. */
@@ -53,11 +55,17 @@ export function filteredReader(mask: Mask, keep: FieldFilter): Reader {
 function compileReader(mask: Mask, keep?: FieldFilter): Reader {
   const fields = mask.fields.filter((field) => field.mode !== 'off')
   const list = readersOf(fields, `${mask.table.name}.`, keep)
+  const collect = linkCollector(fields)
   return {
     read(content, out, sink) {
       for (const read of list) read(content, out, sink)
     },
     linkPaths: linkPathsOf(fields, '$'),
+    links(content) {
+      const ids: number[] = []
+      collect(content, ids)
+      return ids
+    },
     reverseColumns: fields.flatMap((field) => (field.kind === 'reverse' && field.column ? [field.column.id] : [])),
     inherited: fields
       .filter((field) => field.inherit && field.kind !== 'reverse')
@@ -167,4 +175,21 @@ function linkPathsOf(fields: readonly MaskField[], prefix: string): string[] {
     if (field.kind === 'nested') return linkPathsOf(field.fields, `${prefix}."${field.table.key}"`)
     return field.kind === 'column' && field.column.type === 'link' ? [`${prefix}."${field.column.key}"`] : []
   })
+}
+
+type LinkCollector = (content: Content, ids: number[]) => void
+
+function linkCollector(fields: readonly MaskField[]): LinkCollector {
+  const keys = fields.flatMap((field) =>
+    field.kind === 'column' && field.mode !== 'off' && field.column.type === 'link' ? [field.column.key] : [],
+  )
+  const nested = fields.flatMap((field) =>
+    field.kind === 'nested' && field.mode !== 'off' && linkPathsOf(field.fields, '$').length > 0
+      ? [{ table: field.table, collect: linkCollector(field.fields) }]
+      : [],
+  )
+  return (content, ids) => {
+    for (const key of keys) if (content[key] !== undefined) ids.push(content[key] as number)
+    for (const { table, collect } of nested) for (const row of rowsOf(content, table)) collect(row, ids)
+  }
 }

@@ -61,8 +61,23 @@ export function objectTagUse(wakeIndex: () => void) {
   }
 }
 
-/** Objects of a user or group that goes belong to `to`. */
-export async function replaceOwner(tx: Tx, kind: 'user' | 'group', from: number, to: number): Promise<void> {
+/**
+ * Objects of a user that goes belong to the user `to`, those of a group to the group `to`; they are indexed again, since
+ * their owners are found by search. There is no index by owner: this is rare, and a scan of the heads.
+ */
+export async function replaceOwner(
+  tx: Tx,
+  kind: 'user' | 'group',
+  from: number,
+  to: number,
+  wakeIndex: () => void,
+): Promise<void> {
   const column = kind === 'user' ? 'owner_user' : 'owner_group'
-  await tx.query(`update object set owner_user = $2, owner_group = null where ${column} = $1`, [from, to])
+  await tx.query(
+    `with changed as (update object set ${column} = $2 where ${column} = $1 returning system_object_id)
+     insert into index_queue (system_object_id, priority) select system_object_id, 1 from changed
+     on conflict (system_object_id) do update set seq = excluded.seq`,
+    [from, to],
+  )
+  tx.afterCommit(wakeIndex)
 }

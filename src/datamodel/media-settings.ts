@@ -26,17 +26,21 @@ export function readWatermark(value: unknown, path: string): Fields {
   return sent
 }
 
-/** Texts on images, by the file field that holds the image. */
-export function readCaption(value: unknown, path: string, table: Table): Fields {
+/** Texts on images, by the file field that holds the image: one of `table`, or (null) of any object type. */
+export function readCaption(value: unknown, path: string, table: Table | null): Fields {
   const sent = record(value, path)
   for (const [name, each] of Object.entries(sent)) {
     const place = `${path}.${name}`
-    if (!fileField(table, name)) {
+    if (table && !fileField(table, name)) {
       throw badRequest(`${place}: ${table.name} has no such file field`, { path: place, field: name, value: name })
     }
     const { text, size, padding, multiline, overlay } = record(each, place)
-    for (const [key, member] of Object.entries({ text, size, padding })) {
-      if (member !== undefined && typeof member !== 'string') throw wrong(`${place}.${key}`, member, 'a text')
+    if (text !== undefined && typeof text !== 'string') throw wrong(`${place}.text`, text, 'a text')
+    if (size !== undefined && !matches(size, /^([1-9]\d{0,4}|([1-9]|[1-4]\d|50)%)$/)) {
+      throw wrong(`${place}.size`, size, 'pixels or 1% to 50%')
+    }
+    if (padding !== undefined && !matches(padding, /^(0|[1-9]\d{0,4})$/)) {
+      throw wrong(`${place}.padding`, padding, 'pixels')
     }
     for (const [key, flag] of Object.entries({ multiline, overlay })) {
       if (flag !== undefined && typeof flag !== 'boolean') throw wrong(`${place}.${key}`, flag, 'true or false')
@@ -109,6 +113,10 @@ export function record(value: unknown, path: string): Fields {
 
 function isCount(value: unknown, most = 1_000_000_000): boolean {
   return Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= most
+}
+
+function matches(value: unknown, pattern: RegExp): boolean {
+  return typeof value === 'string' && pattern.test(value)
 }
 
 export function wrong(path: string, value: unknown, expected: string): AppError {

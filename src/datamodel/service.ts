@@ -21,6 +21,7 @@ import * as store from './store.ts'
 
 export type { Snapshot } from './compile.ts'
 export { type CommitHooks, type ConstraintChange, type Conversion, hooksWithoutObjects } from './hooks.ts'
+export { readCaption, readJanitorPolicy, readWatermark, record } from './media-settings.ts'
 export type { ObjecttypeSettings, ObjecttypeTag } from './objecttype-model.ts'
 export type { ObjecttypeParts, ObjecttypeTagLayer } from './objecttype-parts.ts'
 export type { ObjecttypeStats } from './objecttype-schema.ts'

@@ -1,0 +1,152 @@
+import type { Model, Table } from '../datamodel/model.ts'
+import type { Queryable } from '../platform/db.ts'
+import { type Address, loadStampedHeads } from './load.ts'
+import { loadOne, loadStamps, type Stamps } from './load-one.ts'
+import type { Reader } from './reader.ts'
+import type { Head, Loaded } from './stored-rows.ts'
+
+/** Objects that were read by id, and heads of objects that stand around them, in memory at most. */
+const maxObjects = 2000
+const maxHeads = 20_000
+
+/** Which of what stands around the object is wanted. */
+export interface Needs {
+  readonly links: boolean
+  readonly reverses: boolean
+}
+
+export interface Found {
+  readonly object: Loaded
+  /** Of its parents and, when wanted, of what it links to. */
+  readonly heads: readonly Head[]
+  /** Reverse columns through which nothing links to it, when wanted. */
+  readonly absent: readonly number[]
+}
+
+interface Entry<T> {
+  readonly stamp: string
+  readonly value: T
+}
+
+/**
+ * Objects in memory. The same artists and terms stand behind most links, and some objects are read again and again;
+ * bringing and parsing them is most of the work of a read. Nothing is ever out of date: each read asks the database
+ * for the stamps of the rows, and what is in memory is only taken when its row still has the stamp that it came with.
+ *
+ * What is handed out is shared: it must not be changed. Reads must come from `db` itself, not from a transaction,
+ * within which a row can change again without a new stamp.
+ */
+export function createObjectCache() {
+  let ofModel: Model | null = null
+  let objects = new Recent<Loaded>(maxObjects)
+  let heads = new Recent<Head>(maxHeads)
+  /** `_id` of a type to system object id: neither ever changes. */
+  let addresses = new Map<string, number>()
+
+  // What is in memory refers to the tables of the datamodel that it was read with.
+  function begin(model: Model): void {
+    if (ofModel === model) return
+    ofModel = model
+    objects = new Recent(maxObjects)
+    heads = new Recent(maxHeads)
+    addresses = new Map()
+  }
+
+  return {
+    /** One object in its latest version with what stands around it; null when there is none of this type. */
+    async one(
+      db: Queryable,
+      model: Model,
+      table: Table,
+      address: { readonly by: Address['by']; readonly id: number },
+      reader: Reader,
+      needs: Needs,
+    ): Promise<Found | null> {
+      begin(model)
+      const reverseColumns = needs.reverses ? reader.reverseColumns : []
+      const remembered = await check(db, table, address, reader, needs, reverseColumns)
+      const surroundings = { linkPaths: needs.links ? reader.linkPaths : [], reverseColumns }
+      const one = remembered ?? (await loadOne(db, model, table, address, surroundings))
+      if (!one) return null
+      const { object } = one
+      if (!remembered && ofModel === model) {
+        objects.set(object.systemObjectId, { stamp: one.stamp, value: object })
+        if (addresses.size > 2 * maxObjects) addresses.clear()
+        addresses.set(`${table.id}:${object.id}`, object.systemObjectId)
+      }
+      const absent = reverseColumns.filter((column) => !one.reverses.has(column))
+      return { object, heads: await headsOf(db, model, one.around), absent }
+    },
+  }
+
+  /** The object from memory, when its row is still the one that it came from. */
+  async function check(
+    db: Queryable,
+    table: Table,
+    { by, id }: { readonly by: Address['by']; readonly id: number },
+    reader: Reader,
+    needs: Needs,
+    reverseColumns: readonly number[],
+  ) {
+    const known = by === 'id' ? addresses.get(`${table.id}:${id}`) : id
+    const entry = known === undefined ? undefined : objects.get(known)
+    if (!entry || entry.value.table !== table) return null
+    const object = entry.value
+    const around = needs.links ? [...reader.links(object.content), ...object.parents] : object.parents
+    const { stamps, reverses } = await loadStamps(db, [object.systemObjectId, ...around], reverseColumns)
+    return stamps.get(object.systemObjectId) === entry.stamp
+      ? { object, stamp: entry.stamp, around: only(stamps, around), reverses }
+      : null
+  }
+
+  /** The heads of these rows; those that are not in memory with this stamp are loaded with one statement. */
+  async function headsOf(db: Queryable, model: Model, stamps: Stamps): Promise<Head[]> {
+    const found: Head[] = []
+    const missing: number[] = []
+    for (const [id, stamp] of stamps) {
+      const entry = heads.get(id)
+      if (entry?.stamp === stamp) found.push(entry.value)
+      else missing.push(id)
+    }
+    if (missing.length === 0) return found
+    for (const { head, stamp } of await loadStampedHeads(db, model, missing)) {
+      found.push(head)
+      if (ofModel === model) heads.set(head.systemObjectId, { stamp, value: head })
+    }
+    return found
+  }
+}
+
+function only(stamps: Stamps, ids: readonly number[]): Stamps {
+  const result = new Map<number, string>()
+  for (const id of ids) {
+    const stamp = stamps.get(id)
+    if (stamp !== undefined) result.set(id, stamp)
+  }
+  return result
+}
+
+/** The entries that were used last, up to a number of them. */
+class Recent<T> {
+  readonly #limit: number
+  readonly #entries = new Map<number, Entry<T>>()
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  get(id: number): Entry<T> | undefined {
+    const entry = this.#entries.get(id)
+    if (entry) {
+      this.#entries.delete(id)
+      this.#entries.set(id, entry)
+    }
+    return entry
+  }
+
+  set(id: number, entry: Entry<T>): void {
+    this.#entries.delete(id)
+    if (this.#entries.size >= this.#limit) this.#entries.delete(this.#entries.keys().next().value as number)
+    this.#entries.set(id, entry)
+  }
+}

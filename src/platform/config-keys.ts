@@ -139,8 +139,8 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     'svc.objects.allowPurge',
     'SVC_ALLOW_PURGE',
     boolean(),
-    false,
-    'Allows `delete_policy=purge` and `POST /system/purgeall`, which remove for good.',
+    true,
+    'Allows `delete_policy=purge`, which removes objects of the trash for good.',
   ),
   versionConvention: key(
     'svc.objects.versionConvention',

@@ -72,10 +72,14 @@ create table search_slot (
   constraint search_slot_slot_key unique (objecttype, kind, slot)
 );
 
--- Counts the changes of the index, so that a kept result is known to be current.
+-- `generation` counts the changes of the index, so that a kept result is known to be current. While entries of a reindex
+-- up to `blocked_until` (index_queue.seq) wait, searches of others than root are refused.
 create table search_state (
   singleton boolean not null default true check (singleton),
   generation bigint not null default 0,
+  blocked_until bigint,
+  -- How documents are built (version, languages); when that changes, all are built anew.
+  analysis text,
   constraint search_state_pkey primary key (singleton)
 );
 insert into search_state default values;

@@ -30,6 +30,8 @@ import { version } from './platform/version.ts'
 import { registerPoolRoutes } from './pools/routes.ts'
 import { createPoolService } from './pools/service.ts'
 import { createRightsService } from './rights/service.ts'
+import { registerSearchRoutes } from './search/routes.ts'
+import { createIndexer, createSearchService, reindexTypes } from './search/service.ts'
 import { collectOpenApi } from './system/openapi.ts'
 import { registerSystemRoutes } from './system/routes.ts'
 import { createSystemService } from './system/service.ts'
@@ -88,12 +90,11 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
     rights: principalRights(() => rights),
     removal: ownerRemoval(
       () => pools,
-      () => search.wake(),
+      () => indexer.wake(),
     ),
     latestEventId: () => latestEventId(db),
     instance: () => ({ name: baseConfig.get().name.title, external_url: config.externalUrl }),
   })
-  const search = { wake: () => {}, awaitIndexed: async () => true, reindex: async () => {} }
   const rights = createRightsService({
     bus,
     containers: async () => ({ pools: await pools.grants(), objecttypes: await objecttypes.grants() }),
@@ -105,10 +106,22 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
     db,
     bus,
     events,
-    hooks: () => createCommitHooks(search.reindex),
+    hooks: () => createCommitHooks((tx, types, options) => reindexTypes(tx, bus, indexer, types, options)),
     dataLanguage: () => languages()[0] ?? 'en-US',
   })
   await datamodel.load()
+  const indexer = createIndexer({
+    db,
+    bus,
+    log,
+    datamodel,
+    languages,
+    poolPath: (id) => pools.byId(id)?.path ?? [],
+    onFailure: async (id, error) => {
+      const info = { IndexName: 'objects', DocID: `${id}`, Error: error }
+      await events.append(db, [{ type: 'OBJECT_INDEX_ERROR', actor: null, systemObjectId: id, info }])
+    },
+  })
   const objecttypes = createObjecttypeService({
     db,
     bus,
@@ -126,9 +139,9 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
     rights,
     datamodel,
     versionConvention: config.versionConvention,
-    parts: poolParts({ tags: () => tags, transitions: () => transitions, wakeIndex: search.wake }),
+    parts: poolParts({ tags: () => tags, transitions: () => transitions, wakeIndex: () => indexer.wake() }),
   })
-  const tagUses: TagUse[] = [...pools.tagUses, ...objecttypes.tagUses, objectTagUse(search.wake)]
+  const tagUses: TagUse[] = [...pools.tagUses, ...objecttypes.tagUses, objectTagUse(() => indexer.wake())]
   const tags = await createTagService({ db, bus, events, log, uses: tagUses })
   const mail = createMailService({ db, jobs, events, baseConfig, externalUrl: config.externalUrl })
   const webhooks = createWebhookService({
@@ -183,8 +196,8 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
     afterRefusal: transitions.afterFailure,
     events,
     languages,
-    wakeIndex: search.wake,
-    awaitIndexed: search.awaitIndexed,
+    wakeIndex: () => indexer.wake(),
+    awaitIndexed: (ids, seconds) => indexer.awaitIndexed(ids, seconds),
     clock: () => new Date(),
   }
   const objects = createObjectService(objectDeps, read.renderSaved)
@@ -217,6 +230,20 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
     users: eventUsers,
     readableObjects: read.readable,
   })
+  const search = createSearchService({
+    db,
+    bus,
+    log,
+    indexer,
+    datamodel,
+    rights,
+    languages,
+    databaseName: config.databaseName,
+    renderHits: read.renderHits,
+    readable: read.readable,
+    poolOf: (id) => pools.byId(id),
+    tagName: (id) => tags.snapshot().get(id)?.displayname,
+  })
   const http = await createHttp({
     log,
     bodyLimit: config.bodyLimit,
@@ -246,17 +273,23 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
   registerTransitionRoutes(http, { transitions, runOnObjects })
   registerReadRoutes(http, { read })
   registerObjectRoutes(http, { objects })
+  registerSearchRoutes(http, { search })
   const newRootPassword = await auth.ensureRoot()
   await jobs.start()
   eventRuns.start()
+  indexer.wake()
   return {
     http,
     newRootPassword,
     async idle(options) {
       do await jobs.idle(options)
       while (await eventRuns.look())
+      await indexer.idle()
+      await search.idle()
     },
     close: async () => {
+      await indexer.close()
+      await search.close()
       await eventRuns.close()
       await jobs.close()
       datamodel.close()

@@ -50,6 +50,8 @@ export interface Db extends Queryable {
   /** A connection of its own for LISTEN, cursors and exported snapshots; the caller releases it. */
   connect(): Promise<pg.PoolClient>
   readonly pool: pg.Pool
+  /** Further connections to the same database with settings of their own; closed by whoever asked for them. */
+  sibling(options: { maxConnections: number; settings: Readonly<Record<string, string>> }): Db
   close(): Promise<void>
 }
 
@@ -59,6 +61,8 @@ export interface DbOptions {
   applicationName: string
   /** Milliseconds that a statement waits for a lock before the request gets 423. */
   lockTimeout: number
+  /** Settings of PostgreSQL for these connections. */
+  settings?: Readonly<Record<string, string>>
   onError: (error: Error) => void
 }
 
@@ -81,7 +85,14 @@ export function openDb(options: DbOptions): Db {
     connectionString: options.connectionString,
     max: options.maxConnections,
     application_name: options.applicationName,
-    options: `-c lock_timeout=${options.lockTimeout} -c jit=off -c timezone=UTC`,
+    options: Object.entries({
+      jit: 'off',
+      timezone: 'UTC',
+      lock_timeout: `${options.lockTimeout}`,
+      ...options.settings,
+    })
+      .map(([name, value]) => `-c ${name}=${value}`)
+      .join(' '),
     idleTimeoutMillis: 30_000,
     connectionTimeoutMillis: 30_000,
     keepAlive: true,
@@ -97,6 +108,8 @@ export function openDb(options: DbOptions): Db {
     query: (text, values, name) => runOnce(pool, text, values, name),
     connect: () => connect(pool),
     transaction: (work, settings) => transaction(pool, options.onError, work, settings),
+    sibling: ({ maxConnections, settings }) =>
+      openDb({ ...options, maxConnections, settings: { ...options.settings, ...settings } }),
     close: () => pool.end(),
   }
 }

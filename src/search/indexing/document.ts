@@ -173,7 +173,11 @@ function readFields(draft: Draft, type: TypeFields): void {
   const { content } = draft.source
   for (const field of type.fields) {
     const value = content[field.column.key]
-    if (value !== undefined) readValue(draft, field, value, null)
+    if (value !== undefined) {
+      // Of the others a sort key shows that there is a value.
+      if (field.kind === 'link' || field.kind === 'l10n') draft.lexemes.add(hasValue(field.code))
+      readValue(draft, field, value, null)
+    }
     // A boolean without value is false: it counts and sorts as such.
     else if (field.kind === 'boolean') {
       addFacet(draft, field, false)

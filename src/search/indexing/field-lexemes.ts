@@ -26,6 +26,12 @@ const fulltextPlaces = 3
 /** Longer tokens are not offered to wildcards that begin with a star. */
 const longestTerm = 100
 
+/** Texts whose whole values are lexemes; for others the stored value is compared. */
+export function exactByLexeme(field: SearchField): boolean {
+  if (field.kind === 'custom') return field.facet
+  return (field.kind === 'text' || field.kind === 'string') && (field.facet || field.path.length > 0)
+}
+
 export function fieldLexemes(draft: Draft, field: SearchField, value: unknown, row: LexemeSet | null): void {
   const { lexemes, context } = draft
   const add = (lexeme: string): void => {
@@ -69,7 +75,7 @@ export function fieldLexemes(draft: Draft, field: SearchField, value: unknown, r
     case 'geo':
       add(hasValue(code))
   }
-  if (field.facet && field.kind !== 'link' && field.kind !== 'boolean' && field.kind !== 'number') {
+  if (exactByLexeme(field)) {
     const label = labelOf(field, value, context.languages)
     if (label !== null) add(exactValue(code, label))
   }

@@ -20,6 +20,8 @@ import { createTerms } from './terms.ts'
 import { createWaiters } from './waiters.ts'
 
 const batchSize = 500
+/** To be counted up when documents are built differently, so that existing ones are built anew. */
+const analysisVersion = 1
 /** Milliseconds between looks at the queue that nobody asked for: entries of a killed process, grants that end. */
 const patrol = 15_000
 /** Milliseconds after which an indexer that found the lock taken tries again. */
@@ -135,6 +137,10 @@ export function createIndexer(deps: IndexerDeps) {
 
   async function indexAll(client: PoolClient, connection: IndexConnection): Promise<void> {
     if ((await store.readGeneration(connection.db)) !== generation) targets.clear()
+    const { languages } = await settings.current()
+    if (await store.adoptAnalysis(connection.db, `${analysisVersion} ${process.versions.icu} ${languages}`)) {
+      log.info({ languages }, 'documents are built differently now: all objects are indexed anew')
+    }
     const reader = queueReader()
     while (!closed) {
       const entries = await reader.next(connection.db)

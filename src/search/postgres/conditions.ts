@@ -1,0 +1,33 @@
+/** Conditions and how they are put together. */
+import { allOf, anyOf, lexeme, type Node } from './tsquery.ts'
+
+/** An object matches when it has the lexemes and the SQL holds; null: nothing is asked. `never`: nothing matches. */
+export type Condition =
+  | { readonly never: true }
+  | { readonly never: false; readonly node: Node | null; readonly sql: string | null }
+
+export const never: Condition = { never: true }
+export const always: Condition = { never: false, node: null, sql: null }
+export const ofNode = (node: Node): Condition => ({ never: false, node, sql: null })
+export const ofSql = (sql: string): Condition => ({ never: false, node: null, sql })
+
+/** All of them hold. */
+export function conjunction(conditions: readonly Condition[]): Condition {
+  const nodes: Node[] = []
+  const parts: string[] = []
+  for (const condition of conditions) {
+    if (condition.never) return never
+    if (condition.node) nodes.push(condition.node)
+    if (condition.sql) parts.push(condition.sql)
+  }
+  return {
+    never: false,
+    node: nodes.length === 0 ? null : allOf(nodes),
+    sql: parts.length === 0 ? null : parts.join(' and '),
+  }
+}
+
+/** One of these lexemes is there. */
+export function anyLexeme(texts: readonly string[]): Condition {
+  return texts.length === 0 ? never : ofNode(anyOf(texts.map(lexeme)))
+}

@@ -1,0 +1,169 @@
+/**
+ * The engine that searches in PostgreSQL. Most searches are one statement that walks through the matches once and
+ * gives their number, the page and the facets. For a large result it stops early; then number and facets are counted
+ * on their own, and the page comes from an index in the order of the page.
+ */
+import type { Db, Queryable } from '../../platform/db.ts'
+import { readGeneration } from '../indexing/store.ts'
+import type { FacetCounts, Hit, SearchEngine, SearchOutcome, SearchPlan } from '../plan.ts'
+import { createFacetSetCache } from './facet-sets.ts'
+import { type FacetColumn, facetColumn, facetCounts } from './facets.ts'
+import { countsKey, pageKey } from './plan-key.ts'
+import { createResultCache, type Kept } from './result-cache.ts'
+import type { createSortIndexes } from './sort-indexes.ts'
+import * as statements from './statements.ts'
+import { expandWildcards } from './wildcards.ts'
+
+export interface PostgresEngineDeps {
+  readonly db: Db
+  readonly sortIndexes: ReturnType<typeof createSortIndexes>
+  /** Connections of this engine. */
+  readonly maxConnections?: number
+}
+
+/** Number of matches, facets and ranges: what all pages of a search share. */
+type Counts = Omit<SearchOutcome, 'hits'>
+
+interface Part<T> {
+  readonly value: T
+  readonly generation: number
+}
+
+export type PostgresEngine = SearchEngine & { close(): Promise<void> }
+
+export function createPostgresEngine({ db, sortIndexes, maxConnections = 6 }: PostgresEngineDeps): PostgresEngine {
+  // Reading all documents to compare their lexemes is never better than the index; PostgreSQL, which does not know
+  // what reading a lexeme vector costs, would think so.
+  const lexical = db.sibling({ maxConnections, settings: { enable_seqscan: 'off', work_mem: '64MB' } })
+  const sets = createFacetSetCache()
+  const cache = createResultCache()
+  const running = new Map<string, Promise<Part<SearchOutcome>>>()
+
+  async function search(plan: SearchPlan): Promise<Part<SearchOutcome>> {
+    const expansions = await expandWildcards(db, plan)
+    const start = (): statements.Statement => statements.startStatement(plan, expansions)
+    const first = start()
+    if (first.where === null) return { value: nothing(plan), generation: Number.MAX_SAFE_INTEGER }
+    const target = first.where.includes('@@') ? lexical : db
+    const known = await currentCounts(plan)
+    if (known) {
+      const page = await pageAlone(target, plan, start, known.value)
+      return { value: { ...known.value, hits: page.value }, generation: Math.min(known.generation, page.generation) }
+    }
+    const columns = columnsOf(plan)
+    const whole = await statements.runWhole(target, first, columns)
+    if (whole) {
+      const counts = await finishCounts(target, plan, start, columns, whole)
+      keep(plan, { value: counts, generation: whole.generation }, whole)
+      return { value: { ...counts, hits: whole.hits }, generation: whole.generation }
+    }
+    sortIndexes.wanted(plan)
+    const [counted, page] = await Promise.all([
+      statements.runCounts(target, start, columns),
+      plan.limit === 0 ? { hits: [], generation: Number.MAX_SAFE_INTEGER } : statements.runPage(target, start()),
+    ])
+    const counts = await finishCounts(target, plan, start, columns, counted)
+    keep(plan, { value: counts, generation: counted.generation }, page)
+    return { value: { ...counts, hits: page.hits }, generation: Math.min(counted.generation, page.generation) }
+  }
+
+  /** The page of a search whose matches are counted already. */
+  async function pageAlone(
+    target: Queryable,
+    plan: SearchPlan,
+    start: () => statements.Statement,
+    counts: Counts,
+  ): Promise<Part<readonly Hit[]>> {
+    if (plan.limit === 0) return { value: [], generation: Number.MAX_SAFE_INTEGER }
+    const whole = counts.count > statements.largeResult ? null : await statements.runWhole(target, start(), [])
+    if (!whole) sortIndexes.wanted(plan)
+    const page = whole ?? (await statements.runPage(target, start()))
+    cache.set(pageKey(plan), { value: page.hits, generation: page.generation, weight: page.hits.length * 4 })
+    return { value: page.hits, generation: page.generation }
+  }
+
+  /** Facets as values, and what is counted by statements of its own: ranges, columns that are not prepared. */
+  async function finishCounts(
+    target: Queryable,
+    plan: SearchPlan,
+    start: () => statements.Statement,
+    columns: readonly FacetColumn[],
+    counted: statements.Counted,
+  ): Promise<Counts> {
+    const facets = new Map<string, FacetCounts>()
+    const ranges = new Map<string, readonly number[]>()
+    for (const [index, column] of columns.entries()) {
+      const text = counted.facets[index] as statements.Counted['facets'][number]
+      facets.set(column.facet.name, await facetCounts(db, sets, column, text))
+    }
+    for (const aggregation of plan.aggregations) {
+      if (aggregation.kind === 'ranges') {
+        ranges.set(aggregation.name, await statements.runRanges(target, start(), aggregation))
+      } else if (!facets.has(aggregation.name)) {
+        facets.set(aggregation.name, await statements.runStoredFacet(target, start(), aggregation))
+      }
+    }
+    return { count: counted.count, facets, ranges }
+  }
+
+  function keep(plan: SearchPlan, counts: Part<Counts>, page: statements.Paged): void {
+    const weight = [...counts.value.facets.values()].reduce((sum, facet) => sum + facet.values.length * 2, 10)
+    cache.set(countsKey(plan), { ...counts, weight })
+    if (page.generation === Number.MAX_SAFE_INTEGER) return
+    cache.set(pageKey(plan), { value: page.hits, generation: page.generation, weight: page.hits.length * 4 })
+  }
+
+  async function currentCounts(plan: SearchPlan): Promise<Kept<Counts> | null> {
+    const kept = cache.get<Counts>(countsKey(plan))
+    if (!kept) return null
+    return kept.generation >= (await readGeneration(db)) ? kept : null
+  }
+
+  /** A kept result, when the index has not changed since. */
+  async function current(plan: SearchPlan): Promise<SearchOutcome | null> {
+    const counts = cache.get<Counts>(countsKey(plan))
+    const page = counts && cache.get<readonly Hit[]>(pageKey(plan))
+    if (!counts || !page) return null
+    const now = await readGeneration(db)
+    return counts.generation >= now && page.generation >= now ? { ...counts.value, hits: page.value } : null
+  }
+
+  return {
+    async search(plan) {
+      const kept = await current(plan)
+      if (kept) return kept
+      const key = `${countsKey(plan)}\n${pageKey(plan)}`
+      // Many may ask the same at once. Whoever comes later takes the result if it shows what they may expect to see.
+      const other = running.get(key)
+      if (other) {
+        const now = await readGeneration(db)
+        const found = await other
+        if (found.generation >= now) return found.value
+      }
+      const own = search(plan).finally(() => {
+        if (running.get(key) === own) running.delete(key)
+      })
+      running.set(key, own)
+      return (await own).value
+    },
+    close: () => lexical.close(),
+  }
+}
+
+function columnsOf(plan: SearchPlan): FacetColumn[] {
+  return plan.aggregations.flatMap((each) => (each.kind === 'facet' ? (facetColumn(each, plan) ?? []) : []))
+}
+
+function nothing(plan: SearchPlan): SearchOutcome {
+  const facets = new Map<string, FacetCounts>()
+  const ranges = new Map<string, readonly number[]>()
+  for (const aggregation of plan.aggregations) {
+    if (aggregation.kind === 'facet') facets.set(aggregation.name, { values: [], counts: [] })
+    else
+      ranges.set(
+        aggregation.name,
+        aggregation.clauses.map(() => 0),
+      )
+  }
+  return { count: 0, hits: [], facets, ranges }
+}

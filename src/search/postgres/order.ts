@@ -1,0 +1,150 @@
+/** The order of hits: sort keys as SQL, and where a page begins. */
+import type { SearchPlan, SortField, SortKey } from '../plan.ts'
+import { isLocalized } from '../slots.ts'
+import { type ConditionContext, clauseSql, scoreNode } from './condition.ts'
+import type { Parameters } from './sql.ts'
+import { anyOf, type Node, tsquery } from './tsquery.ts'
+
+export interface OrderColumn {
+  readonly key: SortKey
+  /** Over search_document under the alias `d`. */
+  readonly sql: string
+  /** May be null; then it stands last, whatever the direction. */
+  readonly nullable: boolean
+  /** The value as it is answered in `_sort`, given the name of the column. */
+  readonly shown: (column: string) => string
+  /** An answered value as a parameter. */
+  readonly parameter: (value: unknown, parameters: Parameters) => string
+}
+
+export function orderColumns(context: ConditionContext): OrderColumn[] {
+  return context.plan.sort.map((key) => orderColumn(key, context))
+}
+
+function orderColumn(key: SortKey, context: ConditionContext): OrderColumn {
+  const plain = { key, nullable: false, shown: (column: string) => column }
+  const { field } = key
+  switch (field.by) {
+    case 'id':
+      return { ...plain, sql: 'd.id', parameter: (value, parameters) => parameters.add(value, 'bigint') }
+    case 'score':
+      return { ...plain, sql: scoreSql(context), parameter: (value, parameters) => parameters.add(value, 'float8') }
+    case 'objecttype':
+      return { ...plain, sql: objecttypeSql(context), parameter: (value, parameters) => parameters.add(value, 'int') }
+    case 'created':
+    case 'modified':
+      return {
+        ...plain,
+        sql: field.by === 'created' ? 'd.created_at' : 'd.modified_at',
+        shown: (column) => `(extract(epoch from ${column}) * 1000000)::bigint`,
+        parameter: (value, parameters) =>
+          `(timestamptz '1970-01-01 00:00:00+00' + ${parameters.add(value, 'bigint')} * interval '1 microsecond')`,
+      }
+    case 'standard':
+    case 'field':
+      return {
+        key,
+        sql: sortKeySql(field, context.plan),
+        nullable: true,
+        shown: (column) => `encode(${column}, 'hex')`,
+        parameter: (value, parameters) => parameters.add(Buffer.from(value as string, 'hex'), 'bytea'),
+      }
+  }
+}
+
+/** Sort keys in the first of the languages that has one; other object types have none under this name. */
+export function sortKeySql(field: Extract<SortField, { by: 'standard' | 'field' }>, plan: SearchPlan): string {
+  const slots =
+    field.by === 'standard'
+      ? field.languages.map((language) => plan.slots.standardKey(language))
+      : isLocalized(field.field)
+        ? field.languages.map((language) => plan.slots.sortKey(field.field, language))
+        : [plan.slots.sortKey(field.field)]
+  const keys = slots.filter((slot) => slot !== undefined).map((slot) => `d.sort_keys[${slot}]`)
+  if (keys.length === 0) return 'null::bytea'
+  let sql = keys.length === 1 ? (keys[0] as string) : `coalesce(${keys.join(', ')})`
+  if (field.by === 'standard') return sql
+  if (field.end) sql = `substring(${sql} from 9)`
+  const type = field.field.column.table.root.id
+  const only = plan.scope.objecttypes?.length === 1 && plan.scope.objecttypes[0] === type
+  return only ? sql : `case when d.objecttype = ${type} then ${sql} end`
+}
+
+/** Words that count for the score; a pattern may stand for a thousand. */
+const mostScored = 60
+
+/** How well an object fits: rarer for nothing, but a title counts more than a note, and a short text more than a long one. */
+export function scoreSql(context: ConditionContext): string {
+  const terms = context.plan.score.map(({ clause, boost }) => {
+    const node = scoreNode(clause, context)
+    const weight = context.parameters.add(boost, 'float8')
+    if (clause.is !== 'text') {
+      const sql = clauseSql(clause, 'd', context)
+      return sql === null ? null : `case when ${sql} then ${weight} else 0 end`
+    }
+    if (!node) return null
+    const words = lexemesOf(node).slice(0, mostScored)
+    return `${weight} * ts_rank('{0.1, 0.2, 0.5, 1}', d.lexemes, ${context.parameters.add(tsquery(anyOf(words)), 'tsquery')}, 1)`
+  })
+  const known = terms.filter((term) => term !== null)
+  return known.length === 0 ? '0::float8' : `(${known.join(' + ')})::float8`
+}
+
+/** The words of a condition; where there are words of `_fulltext`, which have weights, only those. */
+function lexemesOf(node: Node): Node[] {
+  const found: (Node & { lexeme: string })[] = []
+  const walk = (each: Node): void => {
+    if (!('op' in each)) found.push(each)
+    else if (each.op !== 'not') each.of.forEach(walk)
+  }
+  walk(node)
+  const weighted = found.filter((each) => each.lexeme.startsWith('~'))
+  return weighted.length > 0 ? weighted : found
+}
+
+function objecttypeSql({ plan, parameters }: ConditionContext): string {
+  const sorted = [...plan.model.objecttypes.values()]
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+    .map((table) => table.id)
+  return `coalesce(array_position(${parameters.add(sorted, 'int[]')}, d.objecttype), 0)`
+}
+
+/** `order by` over the given names of the columns. */
+export function orderBy(columns: readonly OrderColumn[], names: readonly string[]): string {
+  return columns
+    .map(({ key, nullable }, index) => {
+      const direction = key.descending ? ' desc' : ''
+      // Ascending order has nulls last by itself; said again it would not fit an index.
+      return `${names[index]}${direction}${nullable && key.descending ? ' nulls last' : ''}`
+    })
+    .join(', ')
+}
+
+/** Condition for what stands behind the given hit. */
+export function afterSql(
+  columns: readonly OrderColumn[],
+  names: readonly string[],
+  after: readonly unknown[],
+  parameters: Parameters,
+): string {
+  const placeholders = columns.map((column, index) =>
+    after[index] === null ? 'null' : column.parameter(after[index], parameters),
+  )
+  const alternatives: string[] = []
+  for (let i = 0; i < columns.length; i++) {
+    const behind = behindSql(columns[i] as OrderColumn, names[i] as string, after[i], placeholders[i] as string)
+    if (behind === null) continue
+    const equal = columns
+      .slice(0, i)
+      .map((_, j) => (after[j] === null ? `${names[j]} is null` : `${names[j]} = ${placeholders[j]}`))
+    alternatives.push([...equal, behind].join(' and '))
+  }
+  return alternatives.length === 0 ? 'false' : `(${alternatives.map((each) => `(${each})`).join(' or ')})`
+}
+
+/** null: nothing stands behind a missing value. */
+function behindSql({ key, nullable }: OrderColumn, name: string, value: unknown, placeholder: string): string | null {
+  if (value === null) return null
+  const comparison = `${name} ${key.descending ? '<' : '>'} ${placeholder}`
+  return nullable ? `(${comparison} or ${name} is null)` : comparison
+}

@@ -1,0 +1,26 @@
+/** Plans as texts: equal searches have equal keys. */
+import type { SearchPlan } from '../plan.ts'
+
+/** What the number of matches and the facets depend on. */
+export function countsKey(plan: SearchPlan): string {
+  return keyOf(plan, { scope: plan.scope, aggregations: plan.aggregations })
+}
+
+/** What the page depends on. */
+export function pageKey(plan: SearchPlan): string {
+  const { scope, score, sort, after, offset, limit } = plan
+  return keyOf(plan, { scope, score, sort, after, offset, limit })
+}
+
+function keyOf(plan: SearchPlan, parts: object): string {
+  return `${plan.model.version} ${plan.languages} ${JSON.stringify(parts, plain)}`
+}
+
+/** Columns and tables by their ids: they know each other, so they cannot be written out. */
+function plain(_key: string, value: unknown): unknown {
+  if (typeof value === 'bigint') return String(value)
+  if (typeof value !== 'object' || value === null) return value
+  if ('column' in value && 'code' in value) return value.code
+  if ('rows' in value && 'table' in value) return (value.table as { id: number }).id
+  return value
+}

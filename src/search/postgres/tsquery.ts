@@ -1,0 +1,63 @@
+/** Conditions on lexemes, put together as a tree and written as a `tsquery`. */
+import { badRequest } from '../../platform/errors.ts'
+
+export type Node =
+  | { readonly lexeme: string; readonly prefix?: boolean }
+  | { readonly op: 'and' | 'or' | 'phrase'; readonly of: readonly Node[] }
+  | { readonly op: 'not'; readonly of: Node }
+
+/** More operands would take seconds, and PostgreSQL's limit of 1 MB of text is not far. */
+const mostOperands = 20_000
+const mostBytes = 900_000
+
+export const lexeme = (text: string): Node => ({ lexeme: text })
+export const prefix = (text: string): Node => ({ lexeme: text, prefix: true })
+
+export function allOf(nodes: readonly Node[]): Node {
+  return nodes.length === 1 ? (nodes[0] as Node) : { op: 'and', of: nodes }
+}
+
+export function anyOf(nodes: readonly Node[]): Node {
+  return nodes.length === 1 ? (nodes[0] as Node) : { op: 'or', of: nodes }
+}
+
+/** Does whatever matches contain one of the lexemes? Otherwise no index could find it. */
+export function isPositive(node: Node): boolean {
+  if (!('op' in node)) return true
+  if (node.op === 'not') return false
+  return node.op === 'or' ? node.of.every(isPositive) : node.of.some(isPositive)
+}
+
+/** @throws {AppError} when there are too many operands. */
+export function tsquery(node: Node): string {
+  const budget = { operands: 0, bytes: 0 }
+  const text = write(node, budget)
+  if (budget.operands > mostOperands || budget.bytes > mostBytes) {
+    throw badRequest('The search has too many conditions.', { name: 'search', most: mostOperands })
+  }
+  return text
+}
+
+const operators = { and: '&', or: '|', phrase: '<->' }
+
+function write(node: Node, budget: { operands: number; bytes: number }): string {
+  if (!('op' in node)) {
+    budget.operands++
+    budget.bytes += node.lexeme.length * 3
+    const quoted = node.lexeme.replaceAll('\\', '\\\\').replaceAll("'", "''")
+    return `'${quoted}'${node.prefix ? ':*' : ''}`
+  }
+  if (node.op === 'not') return `!(${write(node.of, budget)})`
+  if (node.op === 'phrase') return node.of.map((each) => `(${write(each, budget)})`).join(` ${operators.phrase} `)
+  return balanced(
+    node.of.map((each) => write(each, budget)),
+    operators[node.op],
+  )
+}
+
+/** Long chains as a balanced tree: PostgreSQL walks through operands by recursion. */
+function balanced(parts: readonly string[], operator: string): string {
+  if (parts.length === 1) return parts[0] as string
+  const half = parts.length >> 1
+  return `(${balanced(parts.slice(0, half), operator)} ${operator} ${balanced(parts.slice(half), operator)})`
+}

@@ -1,0 +1,133 @@
+/** `aggregations` of a request: what is counted, and how the counts are answered. */
+import { RE2JS } from 're2js'
+import { AppError } from '../../platform/errors.ts'
+import type { AggregationPlan, Clause, FacetField } from '../plan.ts'
+import type { ElementContext } from './clauses.ts'
+import { notAllowed, resolveName } from './names.ts'
+import { rangeClause } from './ranges.ts'
+import { choice, type Fields, fieldsAt, listAt, optional, unsupported, wrong } from './read.ts'
+
+/** One requested aggregation: its part of the plan, and what is done with the counts. */
+export interface AggregationRequest {
+  readonly name: string
+  readonly type: 'term' | 'linked_object' | 'date_range' | 'range'
+  /** As written in the request. */
+  readonly field: string
+  readonly plan: AggregationPlan
+  readonly limit: number
+  readonly offset: number
+  readonly sort: 'count' | 'term'
+  readonly descending: boolean
+  /** Whole labels that count; null: all. */
+  readonly include: ((label: string) => boolean) | null
+  /** Only objects right below this one (`_system_object_id`; 0: at the top). */
+  readonly parent: number | null
+  /** The requested ranges as they were sent. */
+  readonly ranges: readonly { readonly from?: unknown; readonly to?: unknown }[]
+  readonly language: string | null
+}
+
+const mostAggregations = 100
+const mostRanges = 100
+export const largestFacet = 10_000
+
+export function aggregationRequests(map: unknown, context: ElementContext): readonly AggregationRequest[] {
+  const entries = Object.entries(map === undefined || map === null ? {} : fieldsAt(map, 'aggregations'))
+  if (entries.length > mostAggregations) throw wrong('aggregations', `a map of at most ${mostAggregations} entries`)
+  return entries.map(([name, entry]) => {
+    const place = `aggregations.${name}`
+    return aggregation(name, fieldsAt(entry, place), place, context)
+  })
+}
+
+function aggregation(name: string, entry: Fields, place: string, context: ElementContext): AggregationRequest {
+  const type = optional(entry, 'type', 'string', place) ?? ''
+  if (type !== 'term' && type !== 'linked_object' && type !== 'date_range' && type !== 'range') {
+    throw new AppError('UnsupportedInAggregation', { name: place, type: type.slice(0, 100) })
+  }
+  for (const option of ['value_field', 'precision', 'bounds'] as const) {
+    if (entry[option] !== undefined && entry[option] !== null) throw unsupported(`${place}.${option}`, option)
+  }
+  const objecttype = optional(entry, 'objecttype', 'string', place)
+  const field = optional(entry, 'field', 'string', place) ?? defaultFields[objecttype ?? '']
+  if (field === undefined) throw wrong(`${place}.field`, 'the name of a field')
+  const sort = choice(optional(entry, 'sort', 'string', place) || 'count', ['count', 'term'], `${place}.sort`)
+  const order = optional(entry, 'order', 'string', place)
+  const limit = optional(entry, 'limit', 'integer', place) ?? 10
+  const offset = optional(entry, 'offset', 'integer', place) ?? 0
+  if (limit < 0 || limit > largestFacet) throw wrong(`${place}.limit`, `an integer from 0 to ${largestFacet}`)
+  if (offset < 0) throw wrong(`${place}.offset`, 'an integer that is not negative')
+  const ranges = type === 'term' || type === 'linked_object' ? [] : rangesOf(entry, place)
+  return {
+    name,
+    type,
+    field,
+    plan:
+      type === 'term' || type === 'linked_object'
+        ? { kind: 'facet', name, field: facetField(type, field, place, context) }
+        : { kind: 'ranges', name, clauses: rangeClauses(type, field, ranges, place, context) },
+    limit,
+    offset,
+    sort,
+    descending: order ? choice(order.toLowerCase(), ['asc', 'desc'], `${place}.order`) === 'desc' : sort === 'count',
+    include: includeOf(entry, place),
+    parent: optional(entry, 'filter_parent', 'integer', place) ?? null,
+    ranges,
+    language: optional(entry, 'language', 'string', place) ?? null,
+  }
+}
+
+/** For facets that are named by what they count. */
+const defaultFields: Readonly<Record<string, string>> = { pool: '_pool', tag: '_tags' }
+
+function facetField(type: 'term' | 'linked_object', name: string, place: string, context: ElementContext): FacetField {
+  const named = resolveName(context.fields, name)
+  if (named.kind === 'system') {
+    if (named.name === '_objecttype' && type === 'term') return { kind: 'objecttype' }
+    if (named.name === '_pool' && type === 'linked_object') return { kind: 'pool' }
+    if (named.name === '_tags') return { kind: 'tags' }
+    if (named.name === '_owner' && type === 'term') return { kind: 'owner' }
+    throw notAllowed(name, 'aggregations')
+  }
+  if (named.kind === 'id') throw notAllowed(name, 'aggregations')
+  const { field } = named
+  const fits = type === 'linked_object' ? field.kind === 'link' : field.kind !== 'link'
+  if (!fits || field.kind === 'geo' || field.kind === 'files') {
+    throw new AppError('UnsupportedInAggregation', { name: place, type, field: name })
+  }
+  return { kind: 'field', field }
+}
+
+function rangesOf(entry: Fields, place: string): { from?: unknown; to?: unknown }[] {
+  return listAt(entry.ranges ?? [], `${place}.ranges`, mostRanges).map((range, index) => {
+    const { from, to } = fieldsAt(range, `${place}.ranges[${index}]`)
+    return { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) }
+  })
+}
+
+function rangeClauses(
+  type: 'date_range' | 'range',
+  field: string,
+  ranges: readonly Fields[],
+  place: string,
+  context: ElementContext,
+): Clause[] {
+  const named = resolveName(context.fields, field)
+  const isNumber = named.kind === 'field' && named.field.kind === 'number'
+  if ((type === 'range') !== isNumber) throw new AppError('UnsupportedInAggregation', { name: place, type, field })
+  return ranges.map((range, index) => rangeClause({ ...range, field }, `${place}.ranges[${index}]`, context))
+}
+
+/** `include`: a pattern that the whole label matches. RE2, whose time cannot explode. */
+function includeOf(entry: Fields, place: string): AggregationRequest['include'] {
+  const include = optional(entry, 'include', 'string', place)
+  if (!include) return null
+  if (include.length > 500) throw wrong(`${place}.include`, 'a pattern of at most 500 characters')
+  try {
+    const pattern = RE2JS.compile(RE2JS.translateRegExp(include))
+    if (pattern.programSize() > 1000) throw new Error('it is too large')
+    return (label) => pattern.matches(label)
+  } catch (error) {
+    throw wrong(`${place}.include`, `a regular expression (${error instanceof Error ? error.message : error})`)
+  }
+}

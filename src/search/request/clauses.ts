@@ -1,0 +1,40 @@
+/** What all kinds of elements share. */
+import type { Table } from '../../datamodel/model.ts'
+import type { FieldCatalogue, NestedFields, SearchField } from '../fields.ts'
+import type { Clause, SearchScope } from '../plan.ts'
+import type { TimeZone } from './moments.ts'
+import type { Fields } from './read.ts'
+
+export interface ElementContext {
+  readonly fields: FieldCatalogue
+  /** Object types that are searched. */
+  readonly objecttypes: readonly Table[]
+  readonly zone: TimeZone
+  /** The nested table whose rows the element is about; null outside. */
+  readonly nested: NestedFields | null
+  readonly depth: number
+  /** Compiles a search within the search. */
+  readonly scope: (request: Fields, place: string, depth: number) => SearchScope
+}
+
+export function and(of: readonly Clause[]): Clause {
+  if (of.length === 0) return { is: 'all' }
+  return of.length === 1 ? (of[0] as Clause) : { is: 'and', of }
+}
+
+export function or(of: readonly Clause[]): Clause {
+  if (of.length === 0) return { is: 'none' }
+  return of.length === 1 ? (of[0] as Clause) : { is: 'or', of }
+}
+
+/** Dates of nested tables are only known row by row. */
+export function inRows(
+  context: ElementContext,
+  targets: readonly { readonly field: SearchField | null }[],
+  clause: Clause,
+): Clause {
+  const field = targets.find((target) => target.field?.kind === 'date' && target.field.path.length > 0)?.field
+  const nested = field && context.fields.nestedByTable.get((field.path.at(-1) as Table).id)
+  if (!nested || context.nested || targets.length > 1) return clause
+  return { is: 'row', nested, of: clause }
+}

@@ -1,0 +1,120 @@
+/** A whole search request to a plan. */
+import type { Model, Table } from '../../datamodel/model.ts'
+import { AppError } from '../../platform/errors.ts'
+import type { SearchFilter } from '../../rights/service.ts'
+import { fieldsOf } from '../fields.ts'
+import type { SearchPlan, SearchScope } from '../plan.ts'
+import type { Slots } from '../slots.ts'
+import { type AggregationRequest, aggregationRequests } from './aggregations.ts'
+import type { ElementContext } from './clauses.ts'
+import { elementsClause } from './elements.ts'
+import { timeZoneOf } from './moments.ts'
+import { type Fields, fieldsAt, optional, stringsAt, unsupported, wrong } from './read.ts'
+import { searchAfter, sortKeys } from './sort.ts'
+
+export const defaultLimit = 100
+export const largestPage = 1000
+
+export interface CompileContext {
+  readonly model: Model
+  readonly slots: Slots
+  readonly languages: readonly string[]
+  readonly rights: SearchFilter
+}
+
+export interface CompiledSearch {
+  /** Without the trash; the service adds what the caller may see of it. */
+  readonly plan: SearchPlan
+  readonly includeDeleted: boolean
+  readonly objecttypes: readonly Table[]
+  readonly aggregations: readonly AggregationRequest[]
+  /** Languages in which the caller wants to read; empty: all. */
+  readonly languages: readonly string[]
+}
+
+export function compileSearch(request: Fields, context: CompileContext): CompiledSearch {
+  if (request.point_in_time) throw unsupported('point_in_time', 'a point in time')
+  if (Array.isArray(request.fields) && request.fields.length > 0) throw unsupported('fields', 'collecting fields')
+  const fields = fieldsOf(context.model)
+  const objecttypes = objecttypesOf(request, '', context.model)
+  const elements = elementContext(request, '', objecttypes, context, 0)
+  const { clause, score } = elementsClause(request.search, 'search', elements)
+  const languages = request.languages ? stringsAt(request.languages, 'languages', 100) : []
+  const wanted = languages.filter((language) => context.languages.includes(language))
+  const sort = sortKeys(request.sort, {
+    fields,
+    languages: [...wanted, ...context.languages.filter((language) => !wanted.includes(language))],
+    scored: score.length > 0,
+  })
+  const aggregations = aggregationRequests(request.aggregations, elements)
+  const after = searchAfter(request.search_after, sort)
+  const plan: SearchPlan = {
+    model: context.model,
+    fields,
+    slots: context.slots,
+    languages: context.languages,
+    scope: { ...scopeOf(objecttypes, request), where: clause, rights: context.rights, deleted: false },
+    score,
+    sort,
+    after,
+    ...pageOf(request, after !== null),
+    aggregations: aggregations.map((each) => each.plan),
+  }
+  const includeDeleted = optional(request, 'include_deleted', 'boolean', 'body') ?? false
+  return { plan, includeDeleted, objecttypes, aggregations, languages }
+}
+
+function elementContext(
+  request: Fields,
+  place: string,
+  objecttypes: readonly Table[],
+  context: CompileContext,
+  depth: number,
+): ElementContext {
+  return {
+    fields: fieldsOf(context.model),
+    objecttypes,
+    zone: timeZoneOf(optional(request, 'timezone', 'string', place || 'body')),
+    nested: null,
+    depth,
+    scope: (inner, innerPlace, innerDepth) => innerScope(inner, innerPlace, context, innerDepth),
+  }
+}
+
+/** A search within an `in` element: what it finds are objects that are linked to. */
+function innerScope(request: Fields, place: string, context: CompileContext, depth: number): SearchScope {
+  const field = optional(request, 'field', 'string', place)
+  if (field !== undefined && field !== '' && !field.endsWith('_system_object_id')) {
+    throw wrong(`${place}.field`, '_system_object_id')
+  }
+  const objecttypes = objecttypesOf(request, place, context.model)
+  const elements = elementContext(request, place, objecttypes, context, depth)
+  const { clause } = elementsClause(request.search, `${place}.search`, elements)
+  return { ...scopeOf(objecttypes, request), where: clause, rights: context.rights, deleted: false }
+}
+
+function scopeOf(objecttypes: readonly Table[], request: Fields): Pick<SearchScope, 'objecttypes'> {
+  const restricted = Array.isArray(request.objecttypes) && request.objecttypes.length > 0
+  return { objecttypes: restricted ? objecttypes.map((table) => table.id) : null }
+}
+
+/** @throws {AppError} `UnknownObjecttype` */
+function objecttypesOf(request: Fields, place: string, model: Model): Table[] {
+  const path = place === '' ? 'objecttypes' : `${place}.objecttypes`
+  const names = request.objecttypes ? stringsAt(request.objecttypes, path) : []
+  if (names.length === 0) return [...model.objecttypes.values()]
+  return [...new Set(names)].map((name) => {
+    const table = model.objecttypes.get(name)
+    if (!table) throw new AppError('UnknownObjecttype', { name: path, objecttype: name.slice(0, 200) })
+    return table
+  })
+}
+
+function pageOf(request: Fields, continues: boolean): { offset: number; limit: number } {
+  const offset = optional(fieldsAt(request, 'body'), 'offset', 'integer', 'body') ?? 0
+  const limit = optional(request, 'limit', 'integer', 'body') ?? defaultLimit
+  if (offset < 0) throw wrong('offset', 'an integer that is not negative')
+  if (offset > 0 && continues) throw wrong('offset', '0 together with search_after')
+  if (limit < 0 || limit > largestPage) throw wrong('limit', `an integer from 0 to ${largestPage}`)
+  return { offset, limit }
+}

@@ -1,0 +1,229 @@
+/** Elements of a search request to clauses of a plan. */
+import { AppError } from '../../platform/errors.ts'
+import { patterns } from '../analyze.ts'
+import type { NestedFields, SearchField } from '../fields.ts'
+import type { Clause, ScoreTerm, SearchScope, TextTarget } from '../plan.ts'
+import { changeClause } from './changes.ts'
+import { and, type ElementContext, inRows, or } from './clauses.ts'
+import { notAllowed, resolveName } from './names.ts'
+import { rangeClause } from './ranges.ts'
+import { choice, deepest, type Fields, fieldsAt, listAt, optional, stringsAt, unsupported, wrong } from './read.ts'
+import { valuesClause } from './values.ts'
+
+/** A clause with what it adds to the score. */
+interface Parsed {
+  readonly bool: 'must' | 'should' | 'must_not'
+  readonly clause: Clause
+  readonly score: readonly ScoreTerm[]
+}
+
+const mostElements = 500
+const types = [
+  'text',
+  'match',
+  'in',
+  'range',
+  'changelog_range',
+  'complex',
+  'nested',
+  'geo_bounding_box',
+  'geo_shape',
+] as const
+
+/** A list of elements as one clause: all `must`, at least one `should` (where there are any), no `must_not`. */
+export function elementsClause(
+  list: unknown,
+  place: string,
+  context: ElementContext,
+): { clause: Clause; score: readonly ScoreTerm[] } {
+  if (context.depth > deepest) throw wrong(place, `nested at most ${deepest} deep`)
+  const elements = listAt(list ?? [], place, mostElements).map((element, index) =>
+    parseElement(fieldsAt(element, `${place}[${index}]`), `${place}[${index}]`, context),
+  )
+  const of = (bool: Parsed['bool']): Clause[] =>
+    elements.filter((each) => each.bool === bool).map((each) => each.clause)
+  const should = of('should')
+  const clauses: Clause[] = [
+    ...of('must'),
+    ...(should.length > 0 ? [or(should)] : []),
+    ...of('must_not').map((clause): Clause => ({ is: 'not', of: clause })),
+  ]
+  return { clause: and(clauses), score: elements.flatMap((each) => each.score) }
+}
+
+function parseElement(element: Fields, place: string, context: ElementContext): Parsed {
+  const type = choice(optional(element, 'type', 'string', place) ?? '', types, `${place}.type`)
+  const bool = choice(
+    optional(element, 'bool', 'string', place) ?? 'must',
+    ['must', 'should', 'must_not'],
+    `${place}.bool`,
+  )
+  const boost = optional(element, 'boost', 'number', place) ?? 1
+  if (boost < 0 || !Number.isFinite(boost)) throw wrong(`${place}.boost`, 'a number that is not negative')
+  const { clause, score } = parsers[type](element, place, context)
+  if (bool === 'must_not') return { bool, clause, score: [] }
+  if (score) return { bool, clause, score: score.map((term) => ({ ...term, boost: term.boost * boost })) }
+  // What must match anyway raises all scores alike, so it says something only with a weight of its own.
+  return { bool, clause, score: bool === 'should' || boost !== 1 ? [{ clause, boost }] : [] }
+}
+
+type Parser = (
+  element: Fields,
+  place: string,
+  context: ElementContext,
+) => { clause: Clause; score?: readonly ScoreTerm[] }
+
+const parsers: Record<(typeof types)[number], Parser> = {
+  text: textElement,
+  match: textElement,
+  in: inElement,
+  range: (element, place, context) => ({ clause: rangeClause(element, place, context) }),
+  changelog_range: (element, place, context) => ({ clause: changeClause(element, place, context) }),
+  complex: (element, place, context) =>
+    elementsClause(element.search, `${place}.search`, { ...context, depth: context.depth + 1 }),
+  nested: nestedElement,
+  geo_bounding_box: (_, place) => {
+    throw unsupported(`${place}.type`, 'geo_bounding_box')
+  },
+  geo_shape: (_, place) => {
+    throw unsupported(`${place}.type`, 'geo_shape')
+  },
+}
+
+function textElement(element: Fields, place: string, context: ElementContext): ReturnType<Parser> {
+  const text = optional(element, 'string', 'string', place)
+  if (text === undefined) throw wrong(`${place}.string`, 'a string')
+  if (text.length > longestText) throw wrong(`${place}.string`, `a string of at most ${longestText} characters`)
+  const mode = choice(
+    optional(element, 'mode', 'string', place) || 'fulltext',
+    ['fulltext', 'token', 'wildcard'],
+    `${place}.mode`,
+  )
+  const query = choice(
+    optional(element, 'query', 'string', place) || 'match',
+    ['match', 'match_phrase'],
+    `${place}.query`,
+  )
+  const phrase = (optional(element, 'phrase', 'boolean', place) ?? false) || query === 'match_phrase'
+  const languages = element.languages ? stringsAt(element.languages, `${place}.languages`, 100) : []
+  const names = namesOf(element, place)
+  const targets = (names.length === 0 && !context.nested ? ['_fulltext'] : names).map((name) =>
+    textTarget(name, languages, context),
+  )
+  if (targets.length === 0) throw wrong(`${place}.fields`, 'a list of the fields of the nested table')
+  if (mode === 'wildcard') assertWildcards(text, place)
+  const clause: Clause = inRows(context, targets, { is: 'text', targets, text, mode, phrase })
+  return { clause, score: [{ clause, boost: 1 }] }
+}
+
+/** More than any query that people write, and little enough to analyse. */
+const longestText = 10_000
+
+function textTarget(name: string, languages: readonly string[], context: ElementContext): TextTarget {
+  const named = resolveName(context.fields, name)
+  if (named.kind === 'system' && named.name === '_fulltext' && !context.nested) {
+    return { field: null, languages: languages.length === 0 ? null : languages }
+  }
+  if (named.kind !== 'field') throw notAllowed(name, 'text')
+  assertInRow(named.field, name, context)
+  if (named.field.kind === 'geo' || named.field.kind === 'files' || named.field.kind === 'boolean') {
+    throw notAllowed(name, 'text')
+  }
+  const only = named.language === null ? languages : [named.language]
+  return { field: named.field, languages: only.length === 0 ? null : only }
+}
+
+/** `fields`, or the one of `field`. */
+function namesOf(element: Fields, place: string): readonly string[] {
+  const field = optional(element, 'field', 'string', place)
+  const names = element.fields ? stringsAt(element.fields, `${place}.fields`, 100) : []
+  return names.length === 0 && field ? [field] : names
+}
+
+/** @throws {AppError} `WildcardOnlyNotAllowed` when there is nothing to look for but wildcards. */
+function assertWildcards(text: string, place: string): void {
+  const found = patterns(text, 'words')
+  const onlyWildcards = (pattern: (typeof found)[number]): boolean => pattern.parts.every((part) => 'wildcard' in part)
+  if (found.length > 0 && found.every(onlyWildcards)) throw new AppError('WildcardOnlyNotAllowed', { name: place })
+}
+
+function inElement(element: Fields, place: string, context: ElementContext): ReturnType<Parser> {
+  const below = optional(element, 'include_path', 'boolean', place) ?? false
+  const objecttype = optional(element, 'objecttype', 'string', place)
+  const names = namesOf(element, place)
+  const fields = names.length > 0 ? names : linksTo(objecttype, place, context)
+  if (element.subsearch !== undefined && element.subsearch !== null) {
+    const scope = context.scope(
+      fieldsAt(element.subsearch, `${place}.subsearch`),
+      `${place}.subsearch`,
+      context.depth + 1,
+    )
+    return { clause: or(fields.map((name) => linkedClause(name, scope, context))) }
+  }
+  const values = listAt(element.in, `${place}.in`, mostValues)
+  const clauses = fields.map((name) => {
+    const named = resolveName(context.fields, name)
+    if (named.kind === 'field') assertInRow(named.field, name, context)
+    else if (context.nested) throw notAllowed(name, 'nested')
+    const clause = valuesClause(named, values, { below, place: `${place}.in`, fields: context.fields })
+    return named.kind === 'field' ? inRows(context, [{ field: named.field }], clause) : clause
+  })
+  return { clause: or(clauses) }
+}
+
+const mostValues = 10_000
+
+/** All links to an object type, for elements that name the type and not the fields. */
+function linksTo(objecttype: string | undefined, place: string, context: ElementContext): readonly string[] {
+  if (objecttype === undefined) throw wrong(`${place}.fields`, 'a list of field names')
+  const names = context.objecttypes
+    .flatMap((table) => context.fields.types.get(table.id)?.all ?? [])
+    .filter((field) => field.column.target?.name === objecttype)
+    .map((field) => field.name)
+  if (names.length === 0) throw new AppError('UnknownObjecttype', { name: `${place}.objecttype`, objecttype })
+  return names
+}
+
+function linkedClause(name: string, scope: SearchScope, context: ElementContext): Clause {
+  const named = resolveName(context.fields, name)
+  if (named.kind !== 'field' || named.field.kind !== 'link' || context.nested) throw notAllowed(name, 'subsearch')
+  return { is: 'linked', field: named.field, of: scope }
+}
+
+function nestedElement(element: Fields, place: string, context: ElementContext): ReturnType<Parser> {
+  const path = optional(element, 'path', 'string', place) ?? ''
+  const nested = nestedAt(path, context)
+  if (!nested) throw new AppError('SearchFieldUnknown', { field: path.slice(0, 200) })
+  const inner = { ...context, nested, depth: context.depth + 1 }
+  const { clause } = elementsClause(element.search, `${place}.search`, inner)
+  if (nested.rows) return { clause: { is: 'row', nested, of: clause } }
+  // Without rows of its own, a condition on the only column says the same of the object as of a row.
+  if (isSingle(clause)) return { clause }
+  throw new AppError(
+    'SearchFieldNotAllowed',
+    { field: path, use: 'nested' },
+    { message: `${place}: several conditions on one row of ${path} need a mask with search.nested for it` },
+  )
+}
+
+function isSingle(clause: Clause): boolean {
+  return clause.is === 'or'
+    ? clause.of.every(isSingle)
+    : clause.is !== 'and' && clause.is !== 'not' && clause.is !== 'empty'
+}
+
+/** `artwork._nested:artwork__contributor`, or the table's name alone. */
+function nestedAt(path: string, context: ElementContext): NestedFields | undefined {
+  const found =
+    context.fields.nestedByName.get(path) ??
+    [...context.fields.nestedByName.values()].find(({ table }) => path === table.name || path === table.wireKey)
+  if (!found || !context.nested) return found
+  if (found.table.owner !== context.nested.table) throw new AppError('NestedQueryIn', { path, in: context.nested.name })
+  return found
+}
+
+/** @throws {AppError} `NestedQueryIn` for a field that does not stand in the rows that the element is about. */
+function assertInRow(field: SearchField, name: string, context: ElementContext): void {
+  if (!context.nested || field.path.at(-1) === context.nested.table) return
+  throw new AppError('NestedQueryIn', { field: name, in: context.nested.name })
+}

@@ -1,0 +1,77 @@
+/** Dates of a request: written like stored ones, read in a time zone. */
+import { parseDate } from '../../platform/dates.ts'
+import { AppError } from '../../platform/errors.ts'
+import type { MomentRange } from '../plan.ts'
+
+/** A time zone by its IANA name; null is UTC. */
+export type TimeZone = string | null
+
+/** @throws {AppError} `UnknownTimezone` */
+export function timeZoneOf(name: string | undefined): TimeZone {
+  if (name === undefined || name === '') return null
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone
+  } catch {
+    throw new AppError('UnknownTimezone', { timezone: name.slice(0, 100) })
+  }
+}
+
+/**
+ * The moments from one date to another: from the first moment of the first to the last one of the second. Without its
+ * own moments (`inclusive` false) the range begins after the first and ends before the second.
+ */
+export function momentRange(
+  from: { value: unknown; inclusive: boolean; place: string },
+  to: { value: unknown; inclusive: boolean; place: string },
+  zone: TimeZone,
+): MomentRange {
+  const first = intervalOf(from.value, from.place, zone)
+  const last = intervalOf(to.value, to.place, zone)
+  return {
+    from: first && (from.inclusive ? first.from : first.to + 1n),
+    to: last && (to.inclusive ? last.to : last.from - 1n),
+  }
+}
+
+function intervalOf(value: unknown, place: string, zone: TimeZone): { from: bigint; to: bigint } | null {
+  if (value === undefined || value === null || value === '') return null
+  const text = typeof value === 'number' ? String(value) : value
+  const date = typeof text === 'string' ? parseDate(text) : null
+  if (!date) throw new AppError('DateWrongSyntax', { name: place, value: String(text).slice(0, 100) })
+  // A date with a zone of its own, and UTC, need no shift.
+  if (zone === null || date.width === 'second-zone') return date
+  return { from: date.from - offsetAt(zone, date.from), to: date.to - offsetAt(zone, date.to) }
+}
+
+/** Range of JavaScript's own dates, in seconds; beyond it there are no time zones. */
+const farthest = 8_640_000_000_000n
+
+/** Seconds by which the wall clock of the zone is ahead of UTC when it shows this time. */
+function offsetAt(zone: string, wallClock: bigint): bigint {
+  if (wallClock > farthest || wallClock < -farthest) return 0n
+  const shown = Number(wallClock) * 1000
+  // The offset of the moment that the clock would show in UTC, then of the moment that this leads to.
+  const guess = offsetMs(zone, shown)
+  return BigInt(Math.round(offsetMs(zone, shown - guess) / 1000))
+}
+
+function offsetMs(zone: string, moment: number): number {
+  const parts = new Intl.DateTimeFormat('en-US', {
+    timeZone: zone,
+    hourCycle: 'h23',
+    era: 'short',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
+  }).formatToParts(moment)
+  const part = (type: Intl.DateTimeFormatPartTypes): number =>
+    Number(parts.find((each) => each.type === type)?.value ?? 0)
+  const year = parts.some((each) => each.type === 'era' && each.value.startsWith('B')) ? 1 - part('year') : part('year')
+  const clock = new Date(0)
+  clock.setUTCFullYear(year, part('month') - 1, part('day'))
+  clock.setUTCHours(part('hour'), part('minute'), part('second'))
+  return clock.getTime() - Math.floor(moment / 1000) * 1000
+}

@@ -1,0 +1,100 @@
+/** Field names of requests to what they mean. */
+import { AppError } from '../../platform/errors.ts'
+import type { FieldCatalogue, SearchField } from '../fields.ts'
+
+export type SystemName =
+  | '_fulltext'
+  | '_score'
+  | '_system_object_id'
+  | '_uuid'
+  | '_objecttype'
+  | '_pool'
+  | '_tags'
+  | '_owner'
+  | '_created'
+  | '_last_modified'
+  | '_standard'
+
+const systemNames: Readonly<Record<string, SystemName>> = {
+  _fulltext: '_fulltext',
+  _score: '_score',
+  _system_object_id: '_system_object_id',
+  _uuid: '_uuid',
+  _objecttype: '_objecttype',
+  _pool: '_pool',
+  '_pool.pool._id': '_pool',
+  '_pool._id': '_pool',
+  _tags: '_tags',
+  '_tags._id': '_tags',
+  _owner: '_owner',
+  '_owner.user._id': '_owner',
+  '_owner.group._id': '_owner',
+  _created: '_created',
+  _last_modified: '_last_modified',
+  _standard: '_standard',
+  '_standard.1': '_standard',
+  '_standard.1.text': '_standard',
+}
+
+export type Named =
+  | { readonly kind: 'system'; readonly name: SystemName; readonly written: string; readonly language: string | null }
+  /** `_id` of an object type. */
+  | { readonly kind: 'id'; readonly objecttype: number; readonly written: string }
+  | {
+      readonly kind: 'field'
+      readonly field: SearchField
+      readonly written: string
+      /** `artwork.title.en-US` */
+      readonly language: string | null
+      /** `artwork.date.to` */
+      readonly part: 'from' | 'to' | null
+    }
+
+/** What may follow a link: it names the linked object, or what it is shown by. */
+const linkParts = /^(?:_system_object_id|_standard(?:\.1(?:\.text(?:\.(?<language>[\w-]+))?)?)?)$/
+
+/** @throws {AppError} `SearchFieldUnknown` */
+export function resolveName(fields: FieldCatalogue, written: string): Named {
+  const system = resolveSystem(fields, written)
+  if (system) return system
+  const exact = fields.byName.get(written)
+  if (exact) return { kind: 'field', field: exact, written, language: null, part: null }
+  for (let dot = written.lastIndexOf('.'); dot > 0; dot = written.lastIndexOf('.', dot - 1)) {
+    const field = fields.byName.get(written.slice(0, dot))
+    const part = field && resolvePart(field, written.slice(dot + 1))
+    if (field && part) return { kind: 'field', field, written, ...part }
+  }
+  throw new AppError('SearchFieldUnknown', { field: written.slice(0, 200) })
+}
+
+function resolveSystem(fields: FieldCatalogue, written: string): Named | null {
+  const own = Object.hasOwn(systemNames, written) ? systemNames[written] : undefined
+  if (own) return { kind: 'system', name: own, written, language: null }
+  const standard = /^_standard\.1\.text\.([\w-]+)$/.exec(written)
+  if (standard) return { kind: 'system', name: '_standard', written, language: standard[1] as string }
+  // `artwork._pool` and the like: the object type is said elsewhere.
+  for (const { table } of fields.types.values()) {
+    if (!written.startsWith(`${table.name}._`)) continue
+    const rest = written.slice(table.name.length + 1)
+    if (rest === '_id') return { kind: 'id', objecttype: table.id, written }
+    const name = Object.hasOwn(systemNames, rest) ? systemNames[rest] : undefined
+    if (name && name !== '_fulltext' && name !== '_score') return { kind: 'system', name, written, language: null }
+  }
+  return null
+}
+
+function resolvePart(field: SearchField, rest: string): { language: string | null; part: 'from' | 'to' | null } | null {
+  if (field.kind === 'link') {
+    const match = linkParts.exec(rest)
+    return match && { language: match.groups?.language ?? null, part: null }
+  }
+  if (field.kind === 'date' && (rest === 'value' || rest === 'from_to')) return { language: null, part: null }
+  if (field.kind === 'date' && (rest === 'from' || rest === 'to')) return { language: null, part: rest }
+  if (field.kind === 'l10n' && /^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$/.test(rest)) return { language: rest, part: null }
+  return null
+}
+
+/** A field that exists but makes no sense here. */
+export function notAllowed(written: string, use: string): AppError {
+  return new AppError('SearchFieldNotAllowed', { field: written, use })
+}

@@ -1,0 +1,58 @@
+/** `range` elements: numbers and dates between two bounds. */
+import type { Clause, NumberBound } from '../plan.ts'
+import { and, type ElementContext, inRows } from './clauses.ts'
+import { momentRange } from './moments.ts'
+import { notAllowed, resolveName } from './names.ts'
+import { type Fields, optional, wrong } from './read.ts'
+
+export function rangeClause(element: Fields, place: string, context: ElementContext): Clause {
+  const name = optional(element, 'field', 'string', place)
+  if (name === undefined) throw wrong(`${place}.field`, 'the name of a field')
+  const from = {
+    value: element.from,
+    inclusive: optional(element, 'from_equals', 'boolean', place) ?? true,
+    place: `${place}.from`,
+  }
+  const to = {
+    value: element.to,
+    inclusive: optional(element, 'to_equals', 'boolean', place) ?? true,
+    place: `${place}.to`,
+  }
+  const named = resolveName(context.fields, name)
+  if (named.kind === 'system' && !context.nested) {
+    if (named.name === '_created') return { is: 'created', range: momentRange(from, to, context.zone) }
+    if (named.name === '_last_modified') return { is: 'modified', range: momentRange(from, to, context.zone) }
+  }
+  if (named.kind !== 'field') throw notAllowed(name, 'range')
+  const { field } = named
+  const open = isOpen(from.value) && isOpen(to.value)
+  let clause: Clause
+  if (field.kind === 'number') {
+    clause = open
+      ? { is: 'not', of: { is: 'empty', field } }
+      : { is: 'numbers', field, from: numberBound(from), to: numberBound(to) }
+  } else if (field.kind === 'date') {
+    clause = open
+      ? { is: 'not', of: { is: 'empty', field } }
+      : { is: 'dates', field, range: momentRange(from, to, context.zone) }
+  } else throw notAllowed(name, 'range')
+  if (context.nested && field.path.at(-1) !== context.nested.table) throw notAllowed(name, 'nested')
+  return inRows(context, [{ field }], and([clause]))
+}
+
+const isOpen = (value: unknown): boolean => value === undefined || value === null || value === ''
+
+function numberBound({
+  value,
+  inclusive,
+  place,
+}: {
+  value: unknown
+  inclusive: boolean
+  place: string
+}): NumberBound | null {
+  if (isOpen(value)) return null
+  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
+  if (typeof number !== 'number' || !Number.isFinite(number)) throw wrong(place, 'a number')
+  return { value: number, inclusive }
+}

@@ -1,0 +1,60 @@
+/** Reading a request by hand where its shape repeats in itself: every refusal names the place. */
+import { badRequest } from '../../platform/errors.ts'
+
+export type Fields = Readonly<Record<string, unknown>>
+
+/** Deepest nesting of elements and sub-searches. */
+export const deepest = 20
+
+export function fieldsAt(value: unknown, place: string): Fields {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields
+  throw wrong(place, 'an object')
+}
+
+export function listAt(value: unknown, place: string, longest: number): readonly unknown[] {
+  if (!Array.isArray(value)) throw wrong(place, 'a list')
+  if (value.length > longest) throw wrong(place, `a list of at most ${longest} entries`)
+  return value
+}
+
+interface Kinds {
+  string: string
+  number: number
+  integer: number
+  boolean: boolean
+}
+
+/** An optional member of a kind; null counts as absent. */
+export function optional<K extends keyof Kinds>(
+  from: Fields,
+  name: string,
+  kind: K,
+  place: string,
+): Kinds[K] | undefined {
+  const value = from[name]
+  if (value === undefined || value === null) return undefined
+  const fits = kind === 'integer' ? Number.isSafeInteger(value) : typeof value === kind
+  if (fits) return value as Kinds[K]
+  throw wrong(`${place}.${name}`, kind === 'integer' ? 'an integer' : `a ${kind}`)
+}
+
+export function stringsAt(value: unknown, place: string, longest = 1000): readonly string[] {
+  return listAt(value, place, longest).map((entry, index) => {
+    if (typeof entry === 'string') return entry
+    throw wrong(`${place}[${index}]`, 'a string')
+  })
+}
+
+export function choice<T extends string>(value: string, of: readonly T[], place: string): T {
+  if ((of as readonly string[]).includes(value)) return value as T
+  throw wrong(place, `one of ${of.join(', ')}`)
+}
+
+export function wrong(place: string, expected: string) {
+  return badRequest(`${place} must be ${expected}.`, { name: place, expected })
+}
+
+/** What the interface names, and this service does not do yet. */
+export function unsupported(place: string, what: string) {
+  return badRequest(`${place}: ${what} is not supported.`, { name: place })
+}

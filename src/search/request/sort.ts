@@ -1,0 +1,101 @@
+/** `sort` and `search_after` of a request. */
+import { AppError } from '../../platform/errors.ts'
+import type { FieldCatalogue } from '../fields.ts'
+import type { SortField, SortKey } from '../plan.ts'
+import { notAllowed, resolveName } from './names.ts'
+import { choice, fieldsAt, listAt, optional, unsupported, wrong } from './read.ts'
+
+interface SortContext {
+  readonly fields: FieldCatalogue
+  /** Database languages, those that the request asks for first. */
+  readonly languages: readonly string[]
+  /** There is something to be relevant for. */
+  readonly scored: boolean
+}
+
+/** The keys of the order, the id last. Without a wish: by relevance where there is one, else by id. */
+export function sortKeys(list: unknown, context: SortContext): readonly SortKey[] {
+  const entries = listAt(list ?? [], 'sort', 20)
+  const keys = entries.map((entry, index) => sortKey(entry, `sort[${index}]`, context))
+  if (keys.length === 0 && context.scored) keys.push({ field: { by: 'score' }, descending: true })
+  // What stands behind the id could never decide.
+  const id = keys.findIndex((key) => key.field.by === 'id')
+  return id === -1 ? [...keys, { field: { by: 'id' }, descending: false }] : keys.slice(0, id + 1)
+}
+
+function sortKey(entry: unknown, place: string, context: SortContext): SortKey {
+  const key = fieldsAt(entry, place)
+  const name = optional(key, 'field', 'string', place) ?? ''
+  const order = optional(key, 'order', 'string', place)
+  if (optional(key, 'with_path', 'boolean', place)) throw unsupported(`${place}.with_path`, 'sorting by path')
+  if (optional(key, 'width', 'string', place)) throw unsupported(`${place}.width`, 'sorting by a width')
+  if (
+    key.number_groups !== undefined &&
+    key.number_groups !== null &&
+    listAt(key.number_groups, `${place}.number_groups`, 10).length > 0
+  ) {
+    throw unsupported(`${place}.number_groups`, 'sorting by groups of numbers')
+  }
+  // Numbers in texts always sort as numbers.
+  optional(key, 'numeric', 'boolean', place)
+  const language = optional(key, 'language', 'string', place)
+  const mode = optional(key, 'mode', 'string', place)
+  const field = sortField(name, language, mode, place, context)
+  const direction = order ? choice(order.toLowerCase(), ['asc', 'desc'], `${place}.order`) : undefined
+  return { field, descending: direction === undefined ? field.by === 'score' : direction === 'desc' }
+}
+
+function sortField(
+  name: string,
+  wanted: string | undefined,
+  mode: string | undefined,
+  place: string,
+  { fields, languages }: SortContext,
+): SortField {
+  const named = resolveName(fields, name)
+  const language = wanted ?? (named.kind === 'id' ? null : named.language)
+  const preferred = language ? [language, ...languages.filter((each) => each !== language)] : languages
+  if (named.kind === 'system') {
+    const by = systemKeys[named.name as keyof typeof systemKeys]
+    if (by === undefined) throw notAllowed(name, 'sort')
+    return by === 'standard' ? { by, languages: preferred } : { by }
+  }
+  if (named.kind === 'id' || ['custom', 'geo', 'files'].includes(named.field.kind)) throw notAllowed(name, 'sort')
+  const part = mode ? choice(mode, ['from', 'to', 'from_to'], `${place}.mode`) : (named.part ?? 'from')
+  return { by: 'field', field: named.field, languages: preferred, end: part === 'to' && named.field.kind === 'date' }
+}
+
+const systemKeys = {
+  _score: 'score',
+  _system_object_id: 'id',
+  _created: 'created',
+  _last_modified: 'modified',
+  _objecttype: 'objecttype',
+  _standard: 'standard',
+} as const
+
+/** Values of the keys of the hit after which the page begins, as `_sort` gave them. */
+export function searchAfter(list: unknown, keys: readonly SortKey[]): readonly unknown[] | null {
+  if (list === undefined || list === null) return null
+  const values = listAt(list, 'search_after', 20)
+  if (values.length === 0) return null
+  if (values.length !== keys.length) {
+    throw new AppError(
+      'ServerGeneric',
+      { name: 'search_after', got: values.length, expected: keys.length },
+      { message: `search_after must have ${keys.length} values: those of _sort of the last hit, under the same sort.` },
+    )
+  }
+  for (const [index, value] of values.entries()) {
+    if (!fits((keys[index] as SortKey).field.by, value)) throw wrong(`search_after[${index}]`, 'a value of _sort')
+  }
+  return values
+}
+
+/** Texts go by their sort keys in hexadecimal digits, null last; moments by microseconds. */
+function fits(by: SortField['by'], value: unknown): boolean {
+  if (by === 'standard' || by === 'field') {
+    return value === null || (typeof value === 'string' && value.length <= 1000 && /^(?:[0-9a-f]{2})*$/.test(value))
+  }
+  return by === 'score' ? Number.isFinite(value) : Number.isSafeInteger(value)
+}

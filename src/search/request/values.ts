@@ -1,0 +1,129 @@
+/** `in` elements: a field and the values that it may have. */
+import { AppError } from '../../platform/errors.ts'
+import type { FieldCatalogue, SearchField } from '../fields.ts'
+import type { Clause } from '../plan.ts'
+import { or } from './clauses.ts'
+import { momentRange } from './moments.ts'
+import { type Named, notAllowed, type SystemName } from './names.ts'
+import { wrong } from './read.ts'
+
+interface ValueContext {
+  /** Objects below the named ones count too (`include_path`). */
+  readonly below: boolean
+  readonly place: string
+  readonly fields: FieldCatalogue
+}
+
+/** null among the values stands for "has none". */
+export function valuesClause(named: Named, values: readonly unknown[], context: ValueContext): Clause {
+  const present = values.filter((value) => value !== null)
+  if (named.kind === 'id') return { is: 'ownId', objecttype: named.objecttype, ids: integers(present, context.place) }
+  if (named.kind === 'system') return systemClause(named, present, present.length < values.length, context)
+  const clauses: Clause[] = []
+  if (present.length < values.length) clauses.push({ is: 'empty', field: named.field })
+  if (present.length > 0) clauses.push(fieldClause(named.field, named.language, named.written, present, context))
+  return or(clauses)
+}
+
+function fieldClause(
+  field: SearchField,
+  language: string | null,
+  written: string,
+  values: readonly unknown[],
+  { below, place }: ValueContext,
+): Clause {
+  const languages = language === null ? null : [language]
+  const value = (list: readonly (string | number | boolean)[]): Clause => ({
+    is: 'value',
+    field,
+    languages,
+    values: list,
+    below,
+  })
+  switch (field.kind) {
+    case 'text':
+    case 'string':
+    case 'l10n':
+    case 'custom':
+      return value(texts(values, place))
+    case 'number':
+      return or(numbers(values, place).map((number) => exactNumber(field, number)))
+    case 'boolean':
+      return value(booleans(values, place))
+    case 'link':
+    case 'files':
+      return value(integers(values, place))
+    case 'date':
+      return or(values.map((date, index) => exactDate(field, date, `${place}[${index}]`)))
+    case 'geo':
+      throw notAllowed(written, 'in')
+  }
+}
+
+function exactNumber(field: SearchField, value: number): Clause {
+  return { is: 'numbers', field, from: { value, inclusive: true }, to: { value, inclusive: true } }
+}
+
+function exactDate(field: SearchField, value: unknown, place: string): Clause {
+  const date = { value, inclusive: true, place }
+  return { is: 'sameDate', field, range: momentRange(date, date, null) }
+}
+
+function systemClause(
+  { name, written }: { name: SystemName; written: string },
+  values: readonly unknown[],
+  withNull: boolean,
+  { below, place, fields }: ValueContext,
+): Clause {
+  switch (name) {
+    case '_system_object_id':
+      return { is: 'id', ids: integers(values, place) }
+    case '_uuid':
+      return { is: 'uuid', values: texts(values, place) }
+    case '_objecttype':
+      return { is: 'objecttype', ids: texts(values, place).map((type) => objecttypeId(fields, type, place)) }
+    case '_pool':
+      return { is: 'pool', ids: integers(values, place), below, none: withNull }
+    case '_tags':
+      return { is: 'tag', ids: integers(values, place) }
+    case '_owner': {
+      const kind = written.includes('.group.') ? 'g' : 'u'
+      return { is: 'owner', principals: integers(values, place).map((id) => `${kind}${id}`) }
+    }
+    default:
+      throw notAllowed(written, 'in')
+  }
+}
+
+function objecttypeId(fields: FieldCatalogue, name: string, place: string): number {
+  for (const { table } of fields.types.values()) if (table.name === name) return table.id
+  throw new AppError('UnknownObjecttype', { name: place, objecttype: name.slice(0, 200) })
+}
+
+function integers(values: readonly unknown[], place: string): number[] {
+  return values.map((value, index) => {
+    if (Number.isSafeInteger(value)) return value as number
+    throw wrong(`${place}[${index}]`, 'an integer')
+  })
+}
+
+function numbers(values: readonly unknown[], place: string): number[] {
+  return values.map((value, index) => {
+    if (typeof value === 'number') return value
+    throw wrong(`${place}[${index}]`, 'a number')
+  })
+}
+
+function booleans(values: readonly unknown[], place: string): boolean[] {
+  return values.map((value, index) => {
+    if (typeof value === 'boolean') return value
+    throw wrong(`${place}[${index}]`, 'true or false')
+  })
+}
+
+function texts(values: readonly unknown[], place: string): string[] {
+  return values.map((value, index) => {
+    if (typeof value === 'string') return value
+    throw wrong(`${place}[${index}]`, 'a string')
+  })
+}

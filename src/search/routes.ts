@@ -1,0 +1,63 @@
+import { badRequest } from '../platform/errors.ts'
+import { actorOf, type HttpApp } from '../platform/http.ts'
+import { isOn } from '../platform/query.ts'
+import { Ok, ReindexQuery, SearchQuery, SearchRequest, SearchResponse } from './schema.ts'
+import type { SearchService } from './service.ts'
+
+const tags = ['search']
+
+export function registerSearchRoutes(app: HttpApp, { search }: { search: SearchService }): void {
+  app.post(
+    '/api/v1/search',
+    {
+      schema: { summary: 'Search for objects', tags, body: SearchRequest, response: { 200: SearchResponse } },
+      config: { access: 'user', writes: false },
+    },
+    async (request) => search.search(actorOf(request), request.body),
+  )
+
+  app.get(
+    '/api/v1/search',
+    {
+      schema: {
+        summary: 'Search for objects, with an answer that caches may keep',
+        tags,
+        querystring: SearchQuery,
+        response: { 200: SearchResponse },
+      },
+      config: { access: 'user', writes: false },
+    },
+    async (request) => {
+      const validate = request.compileValidationSchema(SearchRequest, 'body')
+      return search.search(actorOf(request), parseBody(request.query.BODY, validate))
+    },
+  )
+
+  app.post(
+    '/api/v1/system/reindex',
+    {
+      schema: { summary: 'Index all objects anew', tags: ['system'], querystring: ReindexQuery, response: { 200: Ok } },
+      config: { access: 'user', writes: true },
+    },
+    async (request) => {
+      await search.reindex(actorOf(request), { block: isOn(request.query.blockFrontend) })
+      return { status: 'ok' as const }
+    },
+  )
+}
+
+type Validate = (value: unknown) => boolean | PromiseLike<unknown>
+
+/** The request of `BODY`, held to the same rules as a body. */
+function parseBody(text: string, validate: Validate & { errors?: unknown }): SearchRequest {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw badRequest('BODY is no JSON.', { name: 'BODY' })
+  }
+  if (validate(value) === true) return value as SearchRequest
+  const [error] = (validate.errors ?? []) as { instancePath?: string; message?: string; params?: object }[]
+  const place = `BODY${error?.instancePath ?? ''}`
+  throw badRequest(`${place} ${error?.message ?? 'is wrong'}`, { name: place, ...error?.params })
+}

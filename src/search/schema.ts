@@ -1,0 +1,83 @@
+import { type Static, Type } from 'typebox'
+import { Flag } from '../platform/query.ts'
+
+const additional = { additionalProperties: true } as const
+
+/** Elements group elements, so they are checked by hand (request/elements.ts); docs/search.md describes them. */
+const Elements = Type.Array(Type.Object({}, { ...additional, description: 'A search element: see docs/search.md.' }))
+
+export const SearchRequest = Type.Object(
+  {
+    type: Type.Optional(Type.String({ description: 'Search domain; empty: indexed objects.' })),
+    objecttypes: Type.Optional(Type.Array(Type.String(), { maxItems: 1000 })),
+    search: Type.Optional(Elements),
+    offset: Type.Optional(Type.Integer()),
+    limit: Type.Optional(Type.Integer()),
+    format: Type.Optional(Type.String()),
+    merge_linked_objects: Type.Optional(Type.String()),
+    merge_max_depth: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),
+    languages: Type.Optional(Type.Array(Type.String(), { maxItems: 100 })),
+    sort: Type.Optional(
+      Type.Array(
+        Type.Object(
+          {
+            field: Type.String(),
+            order: Type.Optional(Type.String()),
+            language: Type.Optional(Type.String()),
+            with_path: Type.Optional(Type.Boolean()),
+            mode: Type.Optional(Type.String()),
+            numeric: Type.Optional(Type.Boolean()),
+            number_groups: Type.Optional(Type.Array(Type.Integer())),
+            width: Type.Optional(Type.String()),
+          },
+          additional,
+        ),
+      ),
+    ),
+    include_deleted: Type.Optional(Type.Boolean()),
+    aggregations: Type.Optional(Type.Record(Type.String(), Type.Object({}, additional))),
+    fields: Type.Optional(Type.Array(Type.Object({}, additional))),
+    field: Type.Optional(Type.String()),
+    include_fields: Type.Optional(Type.Array(Type.String(), { maxItems: 1000 })),
+    exclude_fields: Type.Optional(Type.Array(Type.String(), { maxItems: 1000 })),
+    point_in_time: Type.Optional(Type.Object({}, additional)),
+    search_after: Type.Optional(Type.Array(Type.Unknown())),
+    file_url_expire: Type.Optional(Type.Integer()),
+    timezone: Type.Optional(Type.String()),
+    generate_rights: Type.Optional(Type.Boolean()),
+    best_mask_filter: Type.Optional(Type.Boolean()),
+  },
+  additional,
+)
+export type SearchRequest = Static<typeof SearchRequest>
+
+export const SearchResponse = Type.Object(
+  {
+    type: Type.Optional(Type.String()),
+    objecttypes: Type.Array(Type.String()),
+    language: Type.String({ description: 'The language that texts fall back to.' }),
+    count: Type.Integer({ description: 'Exact number of matches.' }),
+    offset: Type.Integer(),
+    limit: Type.Integer(),
+    format: Type.String(),
+    merge_linked_objects: Type.String(),
+    merge_max_depth: Type.Integer(),
+    objects: Type.Array(Type.Unknown()),
+    aggregations: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  },
+  additional,
+)
+
+export type SearchResponse = Static<typeof SearchResponse>
+
+export const SearchQuery = Type.Object({
+  BODY: Type.String({ description: 'The search request as JSON.' }),
+  cache_seconds: Type.Optional(Type.Integer({ minimum: 0 })),
+})
+
+export const ReindexQuery = Type.Object({
+  /** Searches of others than root are refused until it is done. */
+  blockFrontend: Type.Optional(Flag),
+})
+
+export const Ok = Type.Object({ status: Type.Literal('ok') })

@@ -1,0 +1,234 @@
+/**
+ * Search: a request becomes a plan (request/), an engine finds and counts (postgres/), the objects are rendered by
+ * whoever keeps them. The index that engines read is kept up to date by indexing/.
+ */
+import type { Logger } from 'pino'
+import type { Model, Table } from '../datamodel/model.ts'
+import type { Actor } from '../platform/actor.ts'
+import type { Bus } from '../platform/bus.ts'
+import type { Queryable, Tx } from '../platform/db.ts'
+import { AppError, badRequest } from '../platform/errors.ts'
+import { requireSystemRight } from '../platform/system-right.ts'
+import type { CallerRights } from '../rights/service.ts'
+import { type AggregationDeps, answerAggregations } from './aggregations.ts'
+import type { Indexer } from './indexing/indexer.ts'
+import type { Hit, SearchPlan } from './plan.ts'
+import { createPostgresEngine } from './postgres/engine.ts'
+import { createSortIndexes } from './postgres/sort-indexes.ts'
+import { block, blockTopic, isBlocked, queueObjects } from './reindex.ts'
+import { type CompiledSearch, compileSearch } from './request/compile.ts'
+import { choice, type Fields } from './request/read.ts'
+import type { SearchRequest, SearchResponse } from './schema.ts'
+
+export { createIndexer, type Indexer, indexTopic } from './indexing/indexer.ts'
+
+/** How hits are shown; the keys of a request that say so, checked. */
+export interface HitOptions {
+  readonly format: HitFormat
+  readonly languages: readonly string[] | null
+  readonly mergeLinkedObjects: MergeMode | undefined
+  readonly mergeMaxDepth: number | undefined
+  readonly generateRights: boolean
+  readonly allFields: boolean
+  readonly includeFields: readonly string[]
+  readonly excludeFields: readonly string[]
+}
+
+const hitFormats = [
+  'short',
+  'standard',
+  'standard_extended',
+  'long',
+  'long_inheritance',
+  'full',
+  'full_inheritance',
+] as const
+export type HitFormat = (typeof hitFormats)[number]
+
+const mergeModes = ['none', 'in_main_search', 'not_in_main_search', 'not_in_main_search_unless_reverse', 'all'] as const
+export type MergeMode = (typeof mergeModes)[number]
+
+/** Domains other than indexed objects. */
+const domains = ['pool', 'collection', 'event', 'message', 'user', 'group', 'acl']
+
+export interface SearchServiceDeps extends AggregationDeps {
+  readonly bus: Bus
+  readonly log: Logger
+  readonly indexer: Indexer
+  readonly datamodel: { current(): Model }
+  readonly rights: { forActor(actor: Actor): Promise<CallerRights> }
+  /** Database languages, first one first. */
+  readonly languages: () => readonly string[]
+  /** Renders objects for the actor; those that the actor may not see are left out. */
+  readonly renderHits: (
+    actor: Actor,
+    systemObjectIds: readonly number[],
+    options: HitOptions,
+  ) => Promise<ReadonlyMap<number, Readonly<Record<string, unknown>>>>
+}
+
+export type SearchService = ReturnType<typeof createSearchService>
+
+export function createSearchService(deps: SearchServiceDeps) {
+  const { db, bus, log } = deps
+  const sortIndexes = createSortIndexes({ db, log })
+  const engine = createPostgresEngine({ db, sortIndexes })
+  /** Whether a block may be on: asked of the database only then. */
+  let maybeBlocked = true
+  const unsubscribe = bus.subscribe(blockTopic, () => {
+    maybeBlocked = true
+  })
+
+  /** @throws {AppError} `ReindexInProgress` */
+  async function assertOpen(actor: Actor): Promise<void> {
+    if (!maybeBlocked) return
+    maybeBlocked = false
+    if (!(await isBlocked(db))) return
+    maybeBlocked = true
+    if (!actor.isRoot) throw new AppError('ReindexInProgress')
+  }
+
+  async function compile(actor: Actor, request: SearchRequest): Promise<CompiledSearch> {
+    const caller = await deps.rights.forActor(actor)
+    const compiled = compileSearch(request as Fields, {
+      model: deps.datamodel.current(),
+      slots: await deps.indexer.slots(),
+      languages: deps.languages(),
+      rights: caller.searchFilter(),
+    })
+    if (!compiled.includeDeleted) return compiled
+    const deleted = actor.isRoot || (await visibleTrash(actor))
+    return { ...compiled, plan: { ...compiled.plan, scope: { ...compiled.plan.scope, deleted } } }
+  }
+
+  /** Objects in the trash that the actor may see. The trash is small, and who may look into it is not in the index. */
+  async function visibleTrash(actor: Actor): Promise<readonly number[]> {
+    const { rows } = await db.query<{ id: number }>(
+      'select system_object_id as id from object where deleted_at is not null',
+      [],
+      'search-trash',
+    )
+    return [
+      ...(await deps.readable(
+        actor,
+        rows.map((row) => row.id),
+      )),
+    ]
+  }
+
+  return {
+    /** Finds objects that the actor may read. */
+    async search(actor: Actor, request: SearchRequest): Promise<SearchResponse> {
+      assertObjects(actor, request.type)
+      await assertOpen(actor)
+      const options = hitOptions(request)
+      const { plan, objecttypes, aggregations, languages } = await compile(actor, request)
+      const outcome = await engine.search(plan)
+      const [hits, answers] = await Promise.all([
+        deps.renderHits(
+          actor,
+          outcome.hits.map((hit) => hit.id),
+          { ...options, languages: languages.length === 0 ? null : languages },
+        ),
+        answerAggregations(
+          { deps, actor, model: plan.model, languages: preferred(plan, languages) },
+          aggregations,
+          outcome,
+        ),
+      ])
+      return {
+        type: '',
+        objecttypes: objecttypes.map((table: Table) => table.name),
+        language: preferred(plan, languages)[0] ?? '',
+        count: outcome.count,
+        offset: plan.offset,
+        limit: plan.limit,
+        format: options.format,
+        merge_linked_objects: options.mergeLinkedObjects ?? 'none',
+        merge_max_depth: options.mergeMaxDepth ?? 0,
+        objects: shownHits(outcome.hits, hits),
+        ...(aggregations.length > 0 ? { aggregations: answers } : {}),
+      }
+    },
+
+    /** Queues everything for the index. @throws {AppError} `SystemRightRequired` without `system.root`. */
+    async reindex(actor: Actor, options: { block: boolean }): Promise<void> {
+      requireSystemRight(actor, 'system.root')
+      await db.transaction(async (tx) => {
+        await queueObjects(tx, bus, null)
+        if (options.block) await block(tx, bus)
+        tx.afterCommit(deps.indexer.wake)
+      })
+    },
+
+    /** Resolves when nothing is being done in the background. */
+    idle: () => sortIndexes.idle(),
+
+    async close(): Promise<void> {
+      unsubscribe()
+      await sortIndexes.close()
+      await engine.close()
+    },
+  }
+}
+
+/** Queues the objects of these types in the transaction that changed their model. `block`: others than root wait. */
+export async function reindexTypes(
+  tx: Tx,
+  bus: Bus,
+  indexer: Indexer,
+  tableIds: readonly number[],
+  options: { block: boolean },
+): Promise<void> {
+  await queueObjects(tx, bus, tableIds)
+  if (options.block) await block(tx, bus)
+  tx.afterCommit(indexer.wake)
+}
+
+/** Objects that could not be indexed, and why. */
+export async function indexFailures(db: Queryable): Promise<{ id: number; error: string; at: Date }[]> {
+  const { rows } = await db.query<{ id: number; error: string; at: Date }>(
+    'select id, error, at from search_failure order by at',
+  )
+  return rows
+}
+
+/** Indexed objects only; of the other domains the one for events says first who may ask at all (SEARCH-003). */
+function assertObjects(actor: Actor, type: string | undefined): void {
+  if (type === undefined || type === '') return
+  if (type === 'event') requireSystemRight(actor, 'system.api.event', 'get')
+  const expected = domains.includes(type)
+    ? 'is not searched by this service yet'
+    : `is no search domain (${domains.join(', ')})`
+  throw badRequest(`type: ${type.slice(0, 100)} ${expected}.`, { name: 'type', type: type.slice(0, 100) })
+}
+
+function hitOptions(request: SearchRequest): HitOptions {
+  return {
+    format: choice(request.format || 'standard', hitFormats, 'format'),
+    languages: null,
+    mergeLinkedObjects: request.merge_linked_objects
+      ? choice(request.merge_linked_objects, mergeModes, 'merge_linked_objects')
+      : undefined,
+    mergeMaxDepth: request.merge_max_depth,
+    generateRights: request.generate_rights ?? false,
+    allFields: request.best_mask_filter === false,
+    includeFields: request.include_fields ?? [],
+    excludeFields: request.exclude_fields ?? [],
+  }
+}
+
+/** Database languages, those that the request asks for first. */
+function preferred(plan: SearchPlan, languages: readonly string[]): readonly string[] {
+  const wanted = languages.filter((language) => plan.languages.includes(language))
+  return [...wanted, ...plan.languages.filter((language) => !wanted.includes(language))]
+}
+
+function shownHits(hits: readonly Hit[], rendered: ReadonlyMap<number, Readonly<Record<string, unknown>>>): unknown[] {
+  return hits.flatMap((hit) => {
+    const object = rendered.get(hit.id)
+    // Changed since it was indexed, so that the actor may not see it any more.
+    if (!object) return []
+    return [{ ...object, ...(hit.score === null ? {} : { _score: hit.score }), _sort: hit.sort }]
+  })
+}

@@ -26,6 +26,7 @@ import { createBus } from './platform/bus.ts'
 import type { Config } from './platform/config.ts'
 import type { Db } from './platform/db.ts'
 import { createHttp, type HttpApp } from './platform/http.ts'
+import { openQuickReads } from './platform/quick-reads.ts'
 import { version } from './platform/version.ts'
 import { registerPoolRoutes } from './pools/routes.ts'
 import { createPoolService } from './pools/service.ts'
@@ -165,8 +166,10 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
     webhooks: webhooks.names,
   })
   tagUses.push(transitions.tagUse)
+  const quick = openQuickReads({ db })
   const read = createReadService({
     db,
+    quick,
     datamodel,
     rights,
     databaseName: config.databaseName,
@@ -296,6 +299,7 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
       principals.close()
       auth.close()
       baseConfig.close()
+      await quick.close()
       await bus.close()
     },
   }

@@ -24,6 +24,8 @@ import { visiblePage } from './visible.ts'
 
 export interface ReadDeps extends RenderDeps {
   readonly db: Db
+  /** For the few statements behind one object by its id. */
+  readonly quick: Queryable
   readonly datamodel: { current(): Model }
   readonly rights: { forActor(actor: Actor): Promise<CallerRights> }
 }
@@ -121,7 +123,7 @@ export function createReadService(deps: ReadDeps) {
     // Where links are shown with their fields their contents are loaded anyway.
     const shortLinks = format.fields && format.linked === 'short' && mergeLinkedObjects === 'none'
     const needs = { links: shortLinks, reverses: format.fields }
-    const found = await memory.one(deps.db, deps.datamodel.current(), table, address, readerOf(mask), needs)
+    const found = await memory.one(deps.quick, deps.datamodel.current(), table, address, readerOf(mask), needs)
     if (!found || !allow(caller, mask, found.object)) return { items: [] }
     const { object, heads, absent } = found
     const empty = new Set(absent.map((column) => reverseKey(column, object.systemObjectId)))

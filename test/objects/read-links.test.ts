@@ -113,6 +113,7 @@ test('reading one object in standard is one statement once its links are known',
     stop()
     return count
   }
+  await scene.svc.drain()
   await statements()
   assert.equal(await statements(), 1)
 })
@@ -399,6 +400,7 @@ test('reading costs a constant number of statements: 10 and 100 objects in full,
     assert.equal(answer.body.length, limit)
     return [count, answer.body.length]
   }
+  await scene.svc.drain()
   await statements(10)
   const [ten] = await statements(10)
   const [hundred] = await statements(100)

@@ -59,7 +59,7 @@ test('the demo loads its sample, and the searches that it prints work as printed
     })
     assert.match(first, /applied \d+ migrations/)
     const second = await withDemo(folder, async () => {})
-    assert.match(second, /runs with 2567 objects/)
+    assert.match(second, /runs with 2592 objects/)
     assert.doesNotMatch(second, /committed the datamodel/)
   } finally {
     await rm(folder, { recursive: true, force: true })

@@ -13,7 +13,7 @@ import { importTate, type TateImportOptions } from '../../src/import/tate/import
 import type { Json } from '../support/client.ts'
 import { startService, type TestService } from '../support/service.ts'
 
-const sample = { movement: 81, subject: 1595, artist: 391, artwork: 500 }
+const sample = { movement: 106, subject: 1595, artist: 391, artwork: 500 }
 
 interface Target {
   svc: TestService
@@ -159,7 +159,7 @@ describe('importing the sample', () => {
     assert.equal((await svc.as('root').post('/db/artwork', [object], { await_index: 30 })).status, 200)
     const { created, total } = await run({ svc, url })
     assert.deepEqual(created, { movement: 0, subject: 0, artist: 0, artwork: 0 })
-    assert.equal(total, 2567)
+    assert.equal(total, 2592)
     assert.equal((await artwork('Ophelia')).artwork.title['de-DE'], 'Ophelia (Millais)')
   })
 })

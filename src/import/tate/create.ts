@@ -36,24 +36,30 @@ export async function createMissing<T>(options: CreateOptions<T>) {
   const ids = await existing(options)
   let created = 0
 
-  async function send(records: readonly T[], again = false): Promise<void> {
-    const missing = records.filter((record) => !ids.has(key(record)))
-    if (missing.length === 0) return
-    try {
-      const stored = await client.post<StoredObject[]>(
-        `/db/${objecttype}`,
-        missing.map((record) => toObject(record, ids)),
-        { format: 'short' },
-      )
-      for (const [index, record] of missing.entries()) ids.set(key(record), stored[index]?._system_object_id ?? 0)
-      created += missing.length
-      progress.advance(missing.length)
-    } catch (error) {
-      if (again || !(error instanceof ServiceError) || error.code !== 'DatabaseUniqueKeyViolation') throw error
-      const before = ids.size
-      for (const [found, id] of await existing(options)) ids.set(found, id)
-      progress.advance(ids.size - before)
-      await send(records, true)
+  async function send(records: readonly T[]): Promise<void> {
+    let fruitless = 0
+    for (;;) {
+      const missing = records.filter((record) => !ids.has(key(record)))
+      if (missing.length === 0) return
+      try {
+        const stored = await client.post<StoredObject[]>(
+          `/db/${objecttype}`,
+          missing.map((record) => toObject(record, ids)),
+          { format: 'short' },
+        )
+        for (const [index, record] of missing.entries()) ids.set(key(record), stored[index]?._system_object_id ?? 0)
+        created += missing.length
+        progress.advance(missing.length)
+        return
+      } catch (error) {
+        // Another import may be at it: then more and more of these exist. When nothing new does, it is something else.
+        if (!(error instanceof ServiceError) || error.code !== 'DatabaseUniqueKeyViolation' || fruitless > 2)
+          throw error
+        const before = ids.size
+        for (const [found, id] of await existing(options)) ids.set(found, id)
+        progress.advance(ids.size - before)
+        if (ids.size === before) fruitless++
+      }
     }
   }
 

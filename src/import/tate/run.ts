@@ -1,9 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { ServiceClient } from '../client.ts'
 import type { Progress } from '../progress.ts'
 import { type CreateOptions, createMissing } from './create.ts'
 import { loanObject, termObject } from './mapping.ts'
 import { type LoanRecord, readRecords } from './records.ts'
+import { untilSearchable } from './searchable.ts'
 import { inLevels, type Term } from './vocabulary.ts'
 
 type Ids = Map<string | number, number>
@@ -19,12 +19,9 @@ export interface RunOptions {
   signal: AbortSignal
 }
 
-/** Gives up when the index stands still for so long. */
-const indexPatience = 120_000
-
 /** One import: what it creates, step by step, and what came of it. */
 export function createRun(options: RunOptions) {
-  const { client, progress, signal } = options
+  const { progress } = options
   const created: Record<string, number> = {}
   const ids: Record<string, Ids> = {}
 
@@ -73,24 +70,7 @@ export function createRun(options: RunOptions) {
     summary: () => ({ created, total: totalOf(ids) }),
 
     /** The index follows the saves; the import is done when a search finds everything. */
-    async untilSearchable(): Promise<void> {
-      const total = totalOf(ids)
-      progress.start('Searchable', total)
-      let found = 0
-      let movedAt = Date.now()
-      while (found < total && !signal.aborted) {
-        const request = { objecttypes: Object.keys(ids), search: [], limit: 0, format: 'short' }
-        const { count } = await client.post<{ count: number }>('/search', request)
-        if (count > found) movedAt = Date.now()
-        progress.advance(Math.min(total, count) - found)
-        found = Math.min(total, count)
-        if (Date.now() - movedAt > indexPatience) {
-          throw new Error(`only ${found} of ${total} objects are searchable, and no more come: see the service's log`)
-        }
-        if (found < total) await sleep(200)
-      }
-      progress.stop()
-    },
+    untilSearchable: () => untilSearchable(options, Object.keys(ids), totalOf(ids)),
   }
 }
 

@@ -1,0 +1,51 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ServiceClient } from '../client.ts'
+import type { Progress } from '../progress.ts'
+
+interface Status {
+  objecttypes: { type_name: string; not_indexed_count: number; error_count: number }[]
+}
+
+/** Milliseconds without a further object after which the service is asked what is the matter. */
+const stall = 3000
+
+/** Gives up when the index stands still for so long although it has work. */
+const patience = 120_000
+
+/**
+ * Waits until a search finds all `total` objects of the types.
+ * @throws {Error} when the service says that it could not index some, or comes to a halt.
+ */
+export async function untilSearchable(
+  { client, progress, signal }: { client: ServiceClient; progress: Progress; signal: AbortSignal },
+  objecttypes: readonly string[],
+  total: number,
+): Promise<void> {
+  progress.start('Searchable', total)
+  let found = 0
+  let movedAt = Date.now()
+  for (let asked = 0; found < total && !signal.aborted; ) {
+    const request = { objecttypes, search: [], limit: 0, format: 'short' }
+    const count = Math.min(total, (await client.post<{ count: number }>('/search', request)).count)
+    if (count > found) movedAt = Date.now()
+    progress.advance(count - found)
+    found = count
+    if (found < total) await sleep(100)
+    if (Date.now() - Math.max(movedAt, asked) < stall) continue
+    asked = Date.now()
+    await refuseFailures(client, objecttypes)
+    if (asked - movedAt > patience) {
+      throw new Error(`only ${found} of ${total} objects are searchable, and no more come: see the service's log`)
+    }
+  }
+  progress.stop()
+}
+
+async function refuseFailures(client: ServiceClient, objecttypes: readonly string[]): Promise<void> {
+  const { objecttypes: all } = await client.get<Status>('/system/status')
+  const ours = all.filter(({ type_name }) => objecttypes.includes(type_name))
+  const failed = ours.filter(({ error_count }) => error_count > 0)
+  if (failed.length === 0 || ours.some(({ not_indexed_count }) => not_indexed_count > 0)) return
+  const list = failed.map(({ type_name, error_count }) => `${error_count} ${type_name}`).join(', ')
+  throw new Error(`everything is stored, but the service could not index ${list}: see its log`)
+}

@@ -319,6 +319,8 @@ describe('versions', () => {
     assert.equal(then.work.creator.person.name, 'Old name')
     assert.equal(then.work.creator.person._version, 1)
     assert.equal(then.work.creator._standard['1'].text['en-US'], 'Old name')
+    const short = await scene.read('work', work, { version: 1, format: 'standard' })
+    assert.equal(short.work.creator._standard['1'].text['en-US'], 'Old name')
     const now = await scene.read('work', work, { version: 1, format: 'long', latest_linked: 1 })
     assert.equal(now.work.creator.person.name, 'New name')
     const latest = await scene.read('work', work, { format: 'long' })

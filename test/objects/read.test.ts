@@ -272,6 +272,16 @@ describe('formats', () => {
     assert.deepEqual(_standard, { '1': { text: { 'en-US': `#${id}`, 'de-DE': `#${id}` } } })
   })
 
+  test('texts that look like JSON or its escapes come back as they were', async () => {
+    const name = String.raw`"\u00000" \u00000","x":"$1 $& \\u00001`
+    const id = await scene.add('person', { name, teacher: link('person', person) })
+    const holder = await scene.add('person', { name: String.raw`\u00000`, teacher: link('person', id) })
+    const object = await scene.read('person', holder, { format: 'standard' })
+    assert.equal(object.person.name, String.raw`\u00000`)
+    assert.equal(object.person.teacher._standard['1'].text['en-US'], name)
+    assert.equal((await scene.read('person', id, { format: 'standard' })).person.name, name)
+  })
+
   test('OBJ-008 a group can own an object', async () => {
     const groups = (await root().post('/group', [{ _basetype: 'group', group: { name: 'staff', reference: 'staff' } }]))
       .body

@@ -15,6 +15,8 @@ create table search_document (
   facets int[] not null,
   -- Binary sort keys by place.
   sort_keys bytea[] not null,
+  -- Words of title (weight A) and subtitle (B), for the score. The lexemes are out of line, too far for each match.
+  names tsvector not null,
   -- Hash of the whole document: what did not change is not written again.
   digest uuid not null,
   -- Hash of what objects that link to this one take over from it.

@@ -28,7 +28,7 @@ const kinds: Record<ColumnType, FieldKind> = {
   custom: 'custom',
 }
 
-/** Weight of a word for the score: A title, B subtitle, C anything else of the object, D what it links to. */
+/** Weight of a word for the score: A title, B subtitle; C anything else of the object, D what it links to. */
 export type Weight = 'A' | 'B' | 'C' | 'D'
 
 export interface SearchField {

@@ -7,7 +7,7 @@
  */
 import type { Weight } from './fields.ts'
 
-/** A word of the texts that the masks put into `_fulltext`; with weights. */
+/** A word of the texts that the masks put into `_fulltext`. */
 export const fulltextWord = (word: string): string => `~${word}`
 /** A word of a column, or the whole token of a `string` column; with positions, for phrases. */
 export const columnWord = (code: string, word: string): string => `${code}:${word}`

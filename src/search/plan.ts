@@ -100,6 +100,8 @@ export interface SearchScope {
 export interface ScoreTerm {
   readonly clause: Clause
   readonly boost: number
+  /** Every hit matches the clause. */
+  readonly certain: boolean
 }
 
 export type SortField =

@@ -1,6 +1,6 @@
 /** One batch of the index queue: read, build, write, with the same number of statements for one object or a thousand. */
 import { setImmediate as breathe } from 'node:timers/promises'
-import type pg from 'pg'
+import pg from 'pg'
 import type { Logger } from 'pino'
 import type { Model } from '../../datamodel/model.ts'
 import type { Queryable, Tx } from '../../platform/db.ts'
@@ -56,10 +56,18 @@ export async function indexBatch(
   try {
     return await indexEntries(deps, connection, settings, entries)
   } catch (error) {
-    // Only what an object itself is to blame for; a lost connection or a lock is tried again as a whole.
-    if (error instanceof AppError && error.status !== 400) throw error
+    if (!isOwnFault(error)) throw error
     return await indexApart(deps, connection, settings, entries, error)
   }
+}
+
+/**
+ * What an object itself can be to blame for: values that do not fit, code that does not expect them. A lost
+ * connection, a lock, a full disk concern all, so the batch is tried again as a whole.
+ */
+function isOwnFault(error: unknown): boolean {
+  if (error instanceof AppError) return error.status === 400
+  return !(error instanceof pg.DatabaseError) || /^(?:22|54)/.test(error.code ?? '')
 }
 
 /** Halves a failed batch until the objects that cannot be indexed are alone. */

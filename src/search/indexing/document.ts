@@ -66,6 +66,8 @@ export interface IndexDocument {
   readonly validUntil: number | null
   /** A `tsvector` in binary form. */
   readonly lexemes: Buffer
+  /** Another one, of the words of title and subtitle. */
+  readonly names: Buffer
   readonly facets: readonly FacetSet[]
   /** Sort keys by place, counted from 1. */
   readonly sortKeys: readonly (Buffer | undefined)[]
@@ -79,6 +81,9 @@ export interface Draft {
   readonly context: IndexContext
   readonly source: IndexSource
   readonly lexemes: LexemeSet
+  /** Words of title and subtitle. */
+  readonly names: LexemeSet
+  namePosition: number
   /** Members of the facets, repetitions included. */
   readonly members: Map<SearchField, (number | string)[]>
   readonly sortKeys: (Buffer | undefined)[]
@@ -87,7 +92,6 @@ export interface Draft {
   rowCount: number
   /** Next free position of each column's words, for columns with several values. */
   readonly positions: Map<string, number>
-  fulltextPosition: number
   /** Lexemes of the row being read, by depth of its table. */
   readonly rowLexemes: LexemeSet[]
 }
@@ -95,19 +99,22 @@ export interface Draft {
 /** Builds documents one after the other, with the same working memory. */
 export function createDocumentBuilder(context: IndexContext): (source: IndexSource) => IndexDocument | null {
   const lexemes = new LexemeSet()
+  const names = new LexemeSet()
   const rowLexemes: LexemeSet[] = []
   return (source) => {
     lexemes.clear()
+    names.clear()
     return build({
       context,
       source,
       lexemes,
+      names,
+      namePosition: 1,
       members: new Map(),
       sortKeys: [],
       rows: [],
       rowCount: 0,
       positions: new Map(),
-      fulltextPosition: 1,
       rowLexemes,
     })
   }
@@ -129,6 +136,7 @@ function build(draft: Draft): IndexDocument | null {
     modifiedAt: source.modifiedAt,
     validUntil,
     lexemes: draft.context.arena.keep(draft.lexemes.encode()),
+    names: draft.context.arena.keep(draft.names.encode()),
     facets: facetSets(draft),
     sortKeys: draft.sortKeys,
     rows: draft.rows,

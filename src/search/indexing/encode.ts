@@ -8,7 +8,7 @@ const signature = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1')
 const trailer = Buffer.of(0xff, 0xff)
 
 export const documentColumns =
-  'id, objecttype, deleted, created_at, modified_at, valid_until, facets, sort_keys, digest, shown, lexemes'
+  'id, objecttype, deleted, created_at, modified_at, valid_until, facets, sort_keys, names, digest, shown, lexemes'
 export const nestedColumns = 'id, row, parent, lexemes'
 
 export interface EncodedDocument {
@@ -47,8 +47,8 @@ export function encode(document: IndexDocument, sets: FacetSets, arena: Arena): 
     return arena.keep(writer.written())
   })
   const keyBytes = document.sortKeys.reduce((sum, key) => sum + (key?.length ?? 0) + 4, 0)
-  const writer = new Writer(document.lexemes.length + keyBytes)
-  writer.count(11)
+  const writer = new Writer(document.lexemes.length + document.names.length + keyBytes)
+  writer.count(12)
   writer.bigint(document.id)
   writer.int(document.objecttype)
   writer.boolean(document.deleted)
@@ -58,6 +58,7 @@ export function encode(document: IndexDocument, sets: FacetSets, arena: Arena): 
   else writer.moment(document.validUntil * 1000)
   writer.array(int4, facetNumbers(document, sets), (number) => writer.int(number))
   writer.array(bytea, document.sortKeys.slice(1), (key) => writer.bytes(key))
+  writer.bytes(document.names)
   const digestAt = writer.skipUuid()
   writer.bigint(document.shown)
   writer.bytes(document.lexemes)

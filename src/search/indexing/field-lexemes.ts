@@ -21,8 +21,8 @@ import { customTexts, orderedInterval, wordsOf } from './values.ts'
 
 /** Between the words of two values of a column, so that no phrase reaches from one into the other. */
 const gap = 10
-/** Places of a word in `_fulltext`: more do not make an object more relevant. */
-const fulltextPlaces = 3
+/** Places of a word in title and subtitle: more do not make an object more relevant. */
+const namePlaces = 3
 /** Longer tokens are not offered to wildcards that begin with a star. */
 const longestTerm = 100
 
@@ -102,8 +102,11 @@ function addText(draft: Draft, field: SearchField, code: string, text: string, r
 }
 
 function addFulltext(draft: Draft, field: SearchField, found: readonly string[]): void {
-  for (const word of found)
-    draft.lexemes.addAt(fulltextWord(word), draft.fulltextPosition++, field.weight, fulltextPlaces)
+  for (const word of found) {
+    draft.lexemes.add(fulltextWord(word))
+    if (field.weight === 'A' || field.weight === 'B')
+      draft.names.addAt(word, draft.namePosition++, field.weight, namePlaces)
+  }
 }
 
 function addNumberWords(draft: Draft, field: SearchField, value: number): void {

@@ -1,9 +1,9 @@
 /** The order of hits: sort keys as SQL, and where a page begins. */
-import type { SearchPlan, SortField, SortKey } from '../plan.ts'
+import type { SearchPlan, SortField, SortKey, TextClause } from '../plan.ts'
 import { isLocalized } from '../slots.ts'
 import { type ConditionContext, clauseSql, scoreNode } from './condition.ts'
 import type { Parameters } from './sql.ts'
-import { anyOf, type Node, tsquery } from './tsquery.ts'
+import { anyOf, lexeme, type Node, prefix, tsquery } from './tsquery.ts'
 
 export interface OrderColumn {
   readonly key: SortKey
@@ -72,34 +72,50 @@ export function sortKeySql(field: Extract<SortField, { by: 'standard' | 'field' 
 
 /** Words that count for the score; a pattern may stand for a thousand. */
 const mostScored = 60
+/** What a match is worth wherever the words are; words of the title add up to one, of the subtitle up to a half. */
+const matchScore = 0.1
 
-/** How well an object fits: rarer for nothing, but a title counts more than a note, and a short text more than a long one. */
+/**
+ * How well an object fits: each element by its boost, more where the words stand in title or subtitle, and more where
+ * these are short. Only what could make a difference is looked at for each match.
+ */
 export function scoreSql(context: ConditionContext): string {
-  const terms = context.plan.score.map(({ clause, boost }) => {
-    const node = scoreNode(clause, context)
+  const terms = context.plan.score.flatMap(({ clause, boost, certain }): string[] => {
+    if (boost === 0) return []
     const weight = context.parameters.add(boost, 'float8')
-    if (clause.is !== 'text') {
-      const sql = clauseSql(clause, 'd', context)
-      return sql === null ? null : `case when ${sql} then ${weight} else 0 end`
-    }
-    if (!node) return null
-    const words = lexemesOf(node).slice(0, mostScored)
-    return `${weight} * ts_rank('{0.1, 0.2, 0.5, 1}', d.lexemes, ${context.parameters.add(tsquery(anyOf(words)), 'tsquery')}, 1)`
+    const names = clause.is === 'text' ? namesSql(clause, context) : null
+    const score = names ? `${weight} * (${matchScore} + ${names})` : `${weight} * ${matchScore}`
+    if (certain) return [score]
+    const sql = clauseSql(clause, 'd', context)
+    return sql === null ? [] : [`case when ${sql} then ${score} else 0 end`]
   })
-  const known = terms.filter((term) => term !== null)
-  return known.length === 0 ? '0::float8' : `(${known.join(' + ')})::float8`
+  return terms.length === 0 ? '0::float8' : `(${terms.join(' + ')})::float8`
 }
 
-/** The words of a condition; where there are words of `_fulltext`, which have weights, only those. */
-function lexemesOf(node: Node): Node[] {
-  const found: (Node & { lexeme: string })[] = []
+/** Rank of the words among those of title and subtitle; null when the clause is not about these. */
+function namesSql(clause: TextClause, context: ConditionContext): string | null {
+  const named = clause.targets.some(({ field }) => field === null || field.weight === 'A' || field.weight === 'B')
+  const node = named ? scoreNode(clause, context) : null
+  const words = node ? namesOf(node).slice(0, mostScored) : []
+  if (words.length === 0) return null
+  return `ts_rank('{0, 0, 0.5, 1}', d.names, ${context.parameters.add(tsquery(anyOf(words)), 'tsquery')}, 1)`
+}
+
+/** The words of a condition, without what says where they stand. */
+function namesOf(node: Node): Node[] {
+  const found = new Map<string, Node>()
   const walk = (each: Node): void => {
-    if (!('op' in each)) found.push(each)
-    else if (each.op !== 'not') each.of.forEach(walk)
+    if ('op' in each) {
+      if (each.op !== 'not') each.of.forEach(walk)
+      return
+    }
+    const word = each.lexeme.startsWith('~')
+      ? each.lexeme.slice(1)
+      : /^[\da-z]+(?:\.[^:]+)?:(.+)$/.exec(each.lexeme)?.[1]
+    if (word !== undefined) found.set(`${word}${each.prefix}`, each.prefix ? prefix(word) : lexeme(word))
   }
   walk(node)
-  const weighted = found.filter((each) => each.lexeme.startsWith('~'))
-  return weighted.length > 0 ? weighted : found
+  return [...found.values()]
 }
 
 function objecttypeSql({ plan, parameters }: ConditionContext): string {

@@ -43,12 +43,16 @@ export function elementsClause(
   const of = (bool: Parsed['bool']): Clause[] =>
     elements.filter((each) => each.bool === bool).map((each) => each.clause)
   const should = of('should')
+  const certain = (each: Parsed): boolean => each.bool === 'must' || (each.bool === 'should' && should.length === 1)
   const clauses: Clause[] = [
     ...of('must'),
     ...(should.length > 0 ? [or(should)] : []),
     ...of('must_not').map((clause): Clause => ({ is: 'not', of: clause })),
   ]
-  return { clause: and(clauses), score: elements.flatMap((each) => each.score) }
+  const score = elements.flatMap((each) =>
+    each.score.map((term) => ({ ...term, certain: term.certain && certain(each) })),
+  )
+  return { clause: and(clauses), score }
 }
 
 function parseElement(element: Fields, place: string, context: ElementContext): Parsed {
@@ -64,7 +68,7 @@ function parseElement(element: Fields, place: string, context: ElementContext): 
   if (bool === 'must_not') return { bool, clause, score: [] }
   if (score) return { bool, clause, score: score.map((term) => ({ ...term, boost: term.boost * boost })) }
   // What must match anyway raises all scores alike, so it says something only with a weight of its own.
-  return { bool, clause, score: bool === 'should' || boost !== 1 ? [{ clause, boost }] : [] }
+  return { bool, clause, score: bool === 'should' || boost !== 1 ? [{ clause, boost, certain: true }] : [] }
 }
 
 type Parser = (
@@ -113,7 +117,7 @@ function textElement(element: Fields, place: string, context: ElementContext): R
   if (targets.length === 0) throw wrong(`${place}.fields`, 'a list of the fields of the nested table')
   if (mode === 'wildcard') assertWildcards(text, place)
   const clause: Clause = inRows(context, targets, { is: 'text', targets, text, mode, phrase })
-  return { clause, score: [{ clause, boost: 1 }] }
+  return { clause, score: [{ clause, boost: 1, certain: true }] }
 }
 
 /** More than any query that people write, and little enough to analyse. */

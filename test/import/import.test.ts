@@ -86,7 +86,7 @@ describe('importing the sample', () => {
       `select count(*) filter (where parents = '{}') as parents from object o
        join objecttype t on t.id = o.objecttype where t.name = 'movement'`,
     )
-    assert.equal(rows[0]?.parents, 6, 'the eras')
+    assert.equal(rows[0]?.parents, 5, 'the eras')
   })
 
   test('influences that the data shows stand on both sides', async () => {

@@ -64,7 +64,7 @@ test('an artwork with everything that is easy to get wrong', () => {
     medium: 'Oil on canvas',
     date: { from: '1828', to: '1828', text: { 'en-US': '1828-9' } },
     date_text: '1828-9',
-    width: 18950,
+    height: 18950,
     dimensions: 'support: 189.5 x 20 mm',
     acquisition_year: 1922,
     credit_line: 'ARTIST ROOMS\nGiven',

@@ -1,4 +1,4 @@
-import type { ServiceClient } from '../client.ts'
+import { type ServiceClient, ServiceError } from '../client.ts'
 import type { Influence } from './vocabulary.ts'
 
 /**
@@ -10,21 +10,28 @@ export async function linkInfluences(
   influences: readonly Influence[],
   artists: ReadonlyMap<number, number>,
 ): Promise<void> {
-  for (const [artist, sources] of groupByArtist(influences, artists)) {
-    const [stored] = await client.get<StoredArtist[]>(`/db/artist/artist/system_object_id/${artist}`, {
-      format: 'long',
-    })
-    if (!stored) continue
-    const rows = stored.artist['_nested:artist__influenced_by'] ?? []
+  for (const [artist, sources] of groupByArtist(influences, artists)) await addSources(client, artist, sources)
+}
+
+const tries = 5
+
+/** Somebody else may save the artist meanwhile; then the rows are added to what they saved. */
+async function addSources(client: ServiceClient, artist: number, sources: readonly number[]): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    const path = `/db/artist/artist/system_object_id/${artist}`
+    const [stored] = await client.get<StoredArtist[]>(path, { format: 'long' })
+    const rows = stored?.artist['_nested:artist__influenced_by'] ?? []
     const known = new Set(rows.map((row) => row.artist?._system_object_id))
     const missing = sources.filter((id) => !known.has(id))
-    if (missing.length === 0) continue
-    const added = missing.map((id) => ({
-      artist: { _objecttype: 'artist', _system_object_id: id },
-      influenced_by: true,
-    }))
+    if (!stored || missing.length === 0) return
+    const added = missing.map((id) => ({ artist: { _objecttype: 'artist', _system_object_id: id } }))
     stored.artist['_nested:artist__influenced_by'] = [...rows, ...added]
-    await client.post('/db/artist', [stored], { format: 'short' })
+    try {
+      await client.post('/db/artist', [stored], { format: 'short' })
+      return
+    } catch (error) {
+      if (attempt === tries || !(error instanceof ServiceError) || error.code !== 'VersionMismatch') throw error
+    }
   }
 }
 

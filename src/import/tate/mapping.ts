@@ -29,8 +29,9 @@ export function artworkObject(record: TateArtwork, known: KnownIds, poolId: numb
     medium: lines(record.medium),
     date: dateRange(record.dateRange),
     date_text: oneLine(record.dateText),
-    width: hundredths(record.width),
-    height: hundredths(record.height),
+    // The records have the two the wrong way round: museums write the height first, and so do the written dimensions.
+    width: hundredths(record.height),
+    height: hundredths(record.width),
     depth: hundredths(record.depth),
     dimensions: oneLine(record.dimensions),
     inscription: oneLine(record.inscription),

@@ -148,7 +148,7 @@ Strongroom runs with ${total} objects of the Tate collection (CC0 1.0).
   address   ${url}
   login     root
   password  ${password}
-  interface ${url}/api/v1/system/openapi/spec.json
+  interface ${url}/api/v1/system/openapi/
 
 Three searches to try, after signing in:
 

@@ -25,7 +25,7 @@ create table search_document (
   constraint search_document_pkey primary key (id)
 );
 alter table search_document alter column lexemes set storage external;
--- New entries wait in a list of at most 2 MB, which searches read through; sorting them in costs less in bulk.
+-- Also built by src/search/indexing/bulk.ts. New entries wait in a list of at most 2 MB, which searches read through; sorting them in costs less in bulk.
 create index search_document_lexemes_idx on search_document using gin (lexemes) with (gin_pending_list_limit = 2048);
 create index search_document_created_idx on search_document (created_at);
 create index search_document_modified_idx on search_document (modified_at);

@@ -13,6 +13,7 @@ import { AppError } from '../../platform/errors.ts'
 import { loadSlots, type Slots } from '../slots.ts'
 import { Arena } from './arena.ts'
 import { type BatchSettings, type IndexConnection, indexBatch } from './batch.ts'
+import { openBulk } from './bulk.ts'
 import { createFacetSets } from './facet-sets.ts'
 import * as store from './store.ts'
 import { createTargets } from './targets.ts'
@@ -142,9 +143,15 @@ export function createIndexer(deps: IndexerDeps) {
       log.info({ languages }, 'documents are built differently now: all objects are indexed anew')
     }
     const reader = queueReader()
+    const bulk = await openBulk(connection.db, log)
     while (!closed) {
       const entries = await reader.next(connection.db)
-      if (entries.length === 0) break
+      if (entries.length === 0) {
+        if (!closed && (await bulk.awaits(() => hasEntries(connection.db)))) continue
+        await bulk.end()
+        break
+      }
+      await bulk.before(entries.length, batchSize)
       generation = await indexBatch(batchDeps, { client, db: connection.db }, await settings.current(), entries)
       unsettled += entries.length
       waiters.indexed(entries)
@@ -185,8 +192,7 @@ export function createIndexer(deps: IndexerDeps) {
       for (;;) {
         wake()
         await running
-        const { rowCount } = await db.query('select from index_queue limit 1')
-        if (rowCount === 0) return
+        if (!(await hasEntries(db))) return
         await sleep(10)
       }
     },
@@ -200,6 +206,10 @@ export function createIndexer(deps: IndexerDeps) {
       await running
     },
   }
+}
+
+async function hasEntries(db: Queryable): Promise<boolean> {
+  return (await db.query('select from index_queue limit 1', [], 'search-queue-any')).rowCount > 0
 }
 
 /** Walks through the queue; what was committed late, with a lower number, is found when it starts again. */

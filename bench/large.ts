@@ -1,22 +1,21 @@
 import { silentProgress } from '../src/import/progress.ts'
 import { importTate } from '../src/import/tate/import.ts'
 import { type Context, openContext, temporaryFolder } from './context.ts'
+import type { Load } from './load.ts'
 import { measureMemory } from './memory.ts'
 import { multiply } from './multiply.ts'
 import { atLeast, atMost, exactly, figureOnly, type Row } from './report.ts'
 import { facetSearch, type SearchAnswer, searchLoad, textSearch } from './search.ts'
 import { titleWords } from './words.ts'
 
-const copies = 15
-
-/** The collection fifteen times over with changed ids: more than a million objects in a service of their own. */
-export async function measureLarge(source: string, say: (line: string) => void): Promise<Row[]> {
+/** The collection several times over with changed ids, in a service of its own; 15 times is more than a million. */
+export async function measureLarge(source: string, copies: number, say: (line: string) => void): Promise<Row[]> {
   const folder = await temporaryFolder()
   try {
     await multiply(source, folder.path, copies)
     const context = await openContext(folder.path, say)
     try {
-      return await measure(context, source)
+      return await measure(context, source, copies)
     } finally {
       await context.close()
     }
@@ -25,7 +24,7 @@ export async function measureLarge(source: string, say: (line: string) => void):
   }
 }
 
-async function measure(context: Context, source: string): Promise<Row[]> {
+async function measure(context: Context, source: string, copies: number): Promise<Row[]> {
   const { client } = context
   const { created, seconds } = await importTate({ client, folder: context.source, progress: silentProgress })
   const objects = Object.values(created).reduce((sum, count) => sum + count, 0)
@@ -34,12 +33,12 @@ async function measure(context: Context, source: string): Promise<Row[]> {
   const body = () => facetSearch(word())
   await searchLoad(context, { connections: 4, seconds: 10, body })
   const facets = await searchLoad(context, { connections: 4, seconds: 30, body })
-  const deep = await deepPages(context)
+  const deep = await deepPages(context, created.artwork ?? 0)
   return [
     atLeast(`large: import until searchable (${objects} objects)`, 3000, objects / seconds, 'objects/s'),
     atMost('large: search with two facets, 4 connections, median', 100, facets.median, 'ms'),
     atMost('large: the same, p95', 400, facets.p95, 'ms'),
-    ...(await exactCounts(context, word)),
+    ...(await exactCounts(context, word, copies)),
     atMost('large: a page deep in the result, p95', 50, deep.p95, 'ms'),
     figureOnly('  median', deep.median, 'ms'),
     ...(await measureMemory(context)).map((row) => ({ ...row, path: `large: ${row.path}` })),
@@ -47,7 +46,7 @@ async function measure(context: Context, source: string): Promise<Row[]> {
 }
 
 /** Each artwork is there `copies` times, so each total is the same multiple of one copy's. */
-async function exactCounts({ client }: Context, word: () => string): Promise<Row[]> {
+async function exactCounts({ client }: Context, word: () => string, copies: number): Promise<Row[]> {
   let wrong = 0
   for (let round = 0; round < 20; round++) {
     const text = word()
@@ -65,23 +64,21 @@ async function exactCounts({ client }: Context, word: () => string): Promise<Row
   return [exactly('large: totals that are not exact', 0, wrong, 'of 20')]
 }
 
-/** Pages after a sort key from the middle of all artworks, as a client that reads on from its last page asks. */
-async function deepPages(context: Context) {
+/** Pages that begin after a hit somewhere in the middle, as a client that reads on from its last page asks for them. */
+async function deepPages({ client, ...context }: Context, artworks: number): Promise<Load> {
   const request = {
     objecttypes: ['artwork'],
     search: [],
-    sort: [
-      { field: 'artwork.accession_number', order: 'asc' },
-      { field: '_system_object_id', order: 'asc' },
-    ],
-    limit: 20,
+    sort: [{ field: 'artwork.title', order: 'asc' }],
     format: 'short',
   }
-  const letters = 'ADNPT'
-  const after = () => {
-    const number = `${letters[Math.floor(Math.random() * letters.length)]}${String(Math.floor(Math.random() * 90_000)).padStart(5, '0')}`
-    return { ...request, search_after: [number, 0] }
+  const places: unknown[][] = []
+  for (let tenth = 1; tenth < 10; tenth++) {
+    const offset = Math.floor((artworks * tenth) / 10)
+    const { objects } = await client.post<SearchAnswer>('/search', { ...request, offset, limit: 1 })
+    places.push(objects[0]?._sort ?? [])
   }
-  await searchLoad(context, { connections: 1, seconds: 2, body: after })
-  return searchLoad(context, { connections: 1, seconds: 10, body: after })
+  const after = () => ({ ...request, limit: 20, search_after: places[Math.floor(Math.random() * places.length)] })
+  await searchLoad({ client, ...context }, { connections: 1, seconds: 2, body: after })
+  return searchLoad({ client, ...context }, { connections: 1, seconds: 10, body: after })
 }

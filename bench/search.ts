@@ -5,7 +5,7 @@ import { titleWords } from './words.ts'
 
 export interface SearchAnswer {
   count: number
-  objects: { _system_object_id: number }[]
+  objects: { _system_object_id: number; _sort?: unknown[] }[]
   aggregations?: Record<string, unknown>
 }
 

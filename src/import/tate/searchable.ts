@@ -22,15 +22,16 @@ export async function untilSearchable(
   total: number,
 ): Promise<void> {
   progress.start('Searchable', total)
+  const begun = Date.now()
   let found = 0
-  let movedAt = Date.now()
+  let movedAt = begun
   for (let asked = 0; found < total && !signal.aborted; ) {
     const request = { objecttypes, search: [], limit: 0, format: 'short' }
     const count = Math.min(total, (await client.post<{ count: number }>('/search', request)).count)
     if (count > found) movedAt = Date.now()
     progress.advance(count - found)
     found = count
-    if (found < total) await sleep(100)
+    if (found < total) await sleep(pauseFor(total - found, found / (Date.now() - begun)))
     if (Date.now() - Math.max(movedAt, asked) < stall) continue
     asked = Date.now()
     await refuseFailures(client, objecttypes)
@@ -39,6 +40,11 @@ export async function untilSearchable(
     }
   }
   progress.stop()
+}
+
+/** Counting costs what indexing needs, so it is asked rarely while much is missing and often near the end. */
+function pauseFor(missing: number, perMillisecond: number): number {
+  return Math.min(1000, Math.max(50, missing / Math.max(perMillisecond, 0.1) / 4))
 }
 
 async function refuseFailures(client: ServiceClient, objecttypes: readonly string[]): Promise<void> {

@@ -1,7 +1,8 @@
 import type { ReverseField } from '../datamodel/model.ts'
 import { findLinkers, type Linker, planDelete } from './delete-plan.ts'
 import type { SaveContext } from './deps.ts'
-import { type Item, itemOf } from './item.ts'
+import { guardOf, type Item, itemOf } from './item.ts'
+import { guarded } from './save-rights.ts'
 import { lockObjects } from './save-store.ts'
 import type { StoredObject } from './stored.ts'
 import { sameContent } from './writer.ts'
@@ -57,13 +58,18 @@ async function attachedObjects(context: SaveContext, items: readonly Item[]): Pr
   for (const linker of relevant) {
     const item = byId.get(linker.to)
     const object = stored.get(linker.from)
-    if (!item || !object || object.deletedAt) continue
+    if (!item || !object || object.deletedAt || !isVisible(context, object)) continue
     const field = item.mask.fields.find((candidate): candidate is ReverseField =>
       shows(candidate as ReverseField, linker),
     )
     result.set(item, [...(result.get(item) ?? []), { object, field }])
   }
   return result
+}
+
+/** What the caller cannot read was not shown to it either: that it is not sent back says nothing. */
+function isVisible({ rights }: SaveContext, object: StoredObject): boolean {
+  return rights.root || rights.may('read', guarded(guardOf(object)))
 }
 
 function hasReverse(item: Item): boolean {

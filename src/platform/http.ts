@@ -3,7 +3,6 @@ import type { Socket } from 'node:net'
 import compress from '@fastify/compress'
 import cors from '@fastify/cors'
 import formbody from '@fastify/formbody'
-import helmet from '@fastify/helmet'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import Fastify, {
   type FastifyInstance,
@@ -17,6 +16,7 @@ import type { Logger } from 'pino'
 import type { Actor } from './actor.ts'
 import { AppError, badRequest, errorBody } from './errors.ts'
 import { useLazyCompilers } from './schema-compilers.ts'
+import { securityHeaders } from './security-headers.ts'
 import { type Traffic, trackTraffic } from './traffic.ts'
 
 /**
@@ -101,9 +101,6 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
     declaredRoutes.push(...declarationsOf(route))
   })
   app.decorate('compileSchemas', useLazyCompilers(app))
-  await app.register(helmet, {
-    contentSecurityPolicy: { directives: { defaultSrc: ["'self'"], upgradeInsecureRequests: null } },
-  })
   if (options.corsOrigins.length > 0) {
     await app.register(cors, {
       origin: options.corsOrigins.includes('*') ? true : [...options.corsOrigins],
@@ -116,7 +113,7 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
   acceptEmptyJson(app)
   app.decorateRequest('actor', null)
   app.addHook('onRequest', async (request, reply) => {
-    reply.header('X-Request-Id', request.id)
+    reply.headers(securityHeaders).header('X-Request-Id', request.id)
     if (!traffic.stopping) return
     reply.header('Connection', 'close')
     throw new AppError('ServiceUnavailable')

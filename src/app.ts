@@ -20,7 +20,7 @@ import { createReadService } from './objects/read.ts'
 import { registerReadRoutes } from './objects/read-routes.ts'
 import { registerObjectRoutes } from './objects/routes.ts'
 import { runTransition } from './objects/run-transition.ts'
-import { createObjectService, type ObjectDeps } from './objects/service.ts'
+import { createObjectService, type ObjectDeps, refreshStandards } from './objects/service.ts'
 import { objectTagUse } from './objects/uses.ts'
 import { createBus } from './platform/bus.ts'
 import type { Config } from './platform/config.ts'
@@ -117,6 +117,7 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
     log,
     datamodel,
     languages,
+    refreshStandards,
     poolPath: (id) => pools.byId(id)?.path ?? [],
     onFailure: async (id, error) => {
       const info = { IndexName: 'objects', DocID: `${id}`, Error: error }

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Json } from '../support/client.ts'
+import { commitModel, defineModel } from '../support/seed/model.ts'
 import { inPool, link, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
+import { startService } from '../support/service.ts'
 
 let museum: Museum
 before(async () => {
@@ -67,7 +69,26 @@ test('DB-005 DB-026 skip_index leaves objects out of the index, and there is not
   assert.deepEqual(await found('unlisted'), [answer.body[0]._system_object_id])
 })
 
-test('a renamed target is found, and shown, in what links to it', async () => {
+test('what is shown of an object follows what it links to, without a save of its own', async () => {
+  await using svc = await startService()
+  await commitModel(
+    svc,
+    defineModel({ author: { columns: { name: 'text_oneline' } }, book: { columns: { author: 'link:author' } } }),
+  )
+  const client = svc.as('root')
+  const [author] = (await client.post('/db/author', [payload('author', { name: 'Before' })])).body
+  const book = payload('book', { author: link('author', author._system_object_id) })
+  const [saved] = (await client.post('/db/book', [book])).body
+  await client.post('/db/author', [payload('author', { _id: author.author._id, _version: 1, name: 'After' })])
+  await svc.drain()
+  const { rows } = await svc.db.query<{ text: Record<string, string> }>(
+    `select standard -> '1' -> 'text' as text from object where system_object_id = $1`,
+    [saved._system_object_id],
+  )
+  assert.ok(Object.values(rows[0]?.text ?? {}).includes('After'), JSON.stringify(rows))
+})
+
+test('a renamed target is found in what links to it', async () => {
   const [maker] = (await root().post('/db/person', [person('Zimmermann')])).body
   const work = payload('work', {
     ...inPool(museum.pool),

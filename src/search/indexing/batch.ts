@@ -29,9 +29,18 @@ export interface BatchDeps {
   readonly now: () => number
   /** Keeps commits of the datamodel out until the transaction ends; fails when the model is not the current one. */
   readonly assertCurrent: (tx: Tx, model: Model) => Promise<void>
+  /** Brings stored standards up to date with what the objects link to and with the masks (objects capability). */
+  readonly refreshStandards: RefreshStandards
   /** Reports an object that cannot be indexed. */
   readonly onFailure: (id: number, error: unknown) => Promise<void>
 }
+
+export type RefreshStandards = (
+  db: Queryable,
+  model: Model,
+  languages: readonly string[],
+  systemObjectIds: readonly number[],
+) => Promise<unknown>
 
 /** What stays the same for a batch. */
 export interface BatchSettings {
@@ -98,6 +107,9 @@ async function indexEntries(
 ): Promise<number> {
   deps.arena.reset()
   const ids = entries.map((entry) => entry.id)
+  // A save has computed the standard of its object; one that is here for something else may show what was.
+  const stale = entries.filter((entry) => entry.priority !== 0).map((entry) => entry.id)
+  if (stale.length > 0) await deps.refreshStandards(db, settings.model, settings.languages, stale)
   const sources = await store.readSources(db, ids)
   const built = await build(deps, db, settings, sources, ids)
   await deps.facetSets.load(

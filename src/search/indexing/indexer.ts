@@ -12,7 +12,7 @@ import { type Db, onConnection, type Queryable, type Tx } from '../../platform/d
 import { AppError } from '../../platform/errors.ts'
 import { loadSlots, type Slots } from '../slots.ts'
 import { Arena } from './arena.ts'
-import { type BatchSettings, type IndexConnection, indexBatch } from './batch.ts'
+import { type BatchSettings, type IndexConnection, indexBatch, type RefreshStandards } from './batch.ts'
 import { openBulk } from './bulk.ts'
 import { createFacetSets } from './facet-sets.ts'
 import * as store from './store.ts'
@@ -39,6 +39,7 @@ export interface IndexerDeps {
   readonly datamodel: { current(): Model; assertCurrent(tx: Tx, used: Model): Promise<void> }
   /** Database languages, first one first. */
   readonly languages: () => readonly string[]
+  readonly refreshStandards: RefreshStandards
   /** Ids from the root pool down to the pool. */
   readonly poolPath: (id: number) => readonly number[]
   /** Reports an object that cannot be indexed. */
@@ -63,6 +64,7 @@ export function createIndexer(deps: IndexerDeps) {
     terms: createTerms(),
     arena: new Arena(),
     poolPath: deps.poolPath,
+    refreshStandards: deps.refreshStandards,
     now: () => clock().getTime(),
     assertCurrent: (tx: Tx, model: Model) => deps.datamodel.assertCurrent(tx, model),
     async onFailure(id: number, error: unknown) {

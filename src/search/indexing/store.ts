@@ -12,6 +12,8 @@ const indexerLock = 7_310_041
 export interface QueueEntry {
   readonly id: number
   readonly seq: number
+  /** 0 saves, 1 objects that depend on a changed one, 2 a reindex. */
+  readonly priority: 0 | 1 | 2
 }
 
 /** Becomes the indexer of the database; false when another process is it. Bound to the connection. */
@@ -33,8 +35,8 @@ export async function readQueue(
   db: Queryable,
   limit: number,
   after: readonly [number, number, number],
-): Promise<(QueueEntry & { priority: 0 | 1 | 2 })[]> {
-  const { rows } = await db.query<QueueEntry & { priority: 0 | 1 | 2 }>(
+): Promise<QueueEntry[]> {
+  const { rows } = await db.query<QueueEntry>(
     `select id, seq, priority from (
        (select system_object_id as id, seq, priority from index_queue where priority = 0 and seq > $2 order by seq limit $1)
        union all

@@ -29,7 +29,7 @@ export function createWaiters(db: Queryable) {
   return {
     /** True as soon as these objects are indexed as they are now, false after so many seconds. */
     async wait(ids: readonly number[], seconds: number): Promise<boolean> {
-      const { rows } = await db.query<QueueEntry>(
+      const { rows } = await db.query<Pick<QueueEntry, 'id' | 'seq'>>(
         'select system_object_id as id, seq from index_queue where system_object_id = any($1::bigint[])',
         [ids],
         'search-wait',

@@ -1,0 +1,332 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { type SearchScene, startScene, text } from './support.ts'
+
+let scene: SearchScene
+before(async () => {
+  scene = await startScene()
+})
+after(() => scene[Symbol.asyncDispose]())
+
+const title = { fields: ['work.title'] }
+const note = { fields: ['work.note'] }
+const inventory = { fields: ['work.inventory'] }
+
+describe('text elements', () => {
+  test('SR-025 words are found whatever their case and accents, all of them must be there', async () => {
+    assert.deepEqual(await scene.works(text('bridge')), ['bridge'])
+    assert.deepEqual(await scene.works(text('BRÜCKE')), ['bridge'])
+    assert.deepEqual(await scene.works(text('brucke')), ['bridge'])
+    assert.deepEqual(await scene.works(text('bear beast')), ['beast'])
+    assert.deepEqual(await scene.works(text('bear tyger')), [])
+    assert.deepEqual(await scene.works(text('bridge dawn')), ['bridge'])
+    assert.deepEqual(await scene.works(text('')), [])
+    assert.deepEqual(await scene.works(text('-, .')), [])
+    assert.deepEqual(await scene.works(text('100%')), ['beast'])
+    assert.deepEqual(await scene.works(text('§5')), ['beast'])
+  })
+
+  test('SR-023 match is another name of text', async () => {
+    for (const request of [
+      {},
+      { mode: 'token' },
+      { mode: 'wildcard', string: 'bri*' },
+      { phrase: true, string: 'the river' },
+    ]) {
+      const element = { string: 'bridge', ...request }
+      assert.deepEqual(
+        await scene.works({ type: 'match', ...element }),
+        await scene.works({ type: 'text', ...element }),
+      )
+    }
+  })
+
+  test('SR-025 fields restrict where words may stand', async () => {
+    assert.deepEqual(await scene.works(text('dawn')), ['bridge', 'dawn'])
+    assert.deepEqual(await scene.works(text('dawn', title)), ['dawn'])
+    assert.deepEqual(await scene.works(text('dawn', note)), ['bridge'])
+    assert.deepEqual(await scene.works(text('dawn', { fields: ['work.note', 'work.title'] })), ['bridge', 'dawn'])
+    // A word in one field, the other word in the other.
+    assert.deepEqual(await scene.works(text('dawn watercolour', { fields: ['work.note', 'work.title'] })), ['dawn'])
+  })
+
+  test('SR-025 languages restrict localized texts', async () => {
+    const german = { languages: ['de-DE'] }
+    assert.deepEqual(await scene.works(text('bridge', { ...title, ...german })), [])
+    assert.deepEqual(await scene.works(text('brücke', { ...title, ...german })), ['bridge'])
+    assert.deepEqual(await scene.works(text('brücke', { fields: ['work.title.de-DE'] })), ['bridge'])
+    assert.deepEqual(await scene.works(text('tier', { ...german })), ['beast'])
+    assert.deepEqual(await scene.works(text('beast', { ...german })), [])
+    assert.deepEqual(await scene.works(text('etching', { ...german })), ['tyger'])
+  })
+
+  test('SR-025 a phrase is words side by side in this order, in one text', async () => {
+    assert.deepEqual(await scene.works(text('the river', { phrase: true })), ['dawn'])
+    assert.deepEqual(await scene.works(text('river the', { phrase: true })), [])
+    assert.deepEqual(await scene.works(text('on canvas shows', { phrase: true, ...note })), ['bridge'])
+    assert.deepEqual(await scene.works(text('westminster die', { phrase: true })), [])
+    assert.deepEqual(await scene.works(text('hand coloured burning', { query: 'match_phrase' })), ['tyger'])
+  })
+
+  test('SR-025 a token is a whole word, of a string the whole value', async () => {
+    assert.deepEqual(await scene.works(text('n10', { mode: 'token', ...inventory })), ['bridge'])
+    assert.deepEqual(await scene.works(text('N1', { mode: 'token', ...inventory })), [])
+    assert.deepEqual(await scene.works(text('burning bright', { mode: 'token' })), ['tyger'])
+    assert.deepEqual(await scene.works(text('bright burning', { mode: 'token' })), [])
+    assert.deepEqual(await scene.found({ search: [text('a$5667', { fields: ['person.reference'] })] }), ['baer'])
+    assert.deepEqual(await scene.found({ search: [text('5667', { fields: ['person.reference'] })] }), [])
+  })
+
+  test('SR-025 wildcards stand for any characters or exactly one', async () => {
+    const wildcard = (string: string, more: object = {}) => scene.works(text(string, { mode: 'wildcard', ...more }))
+    assert.deepEqual(await wildcard('brid*'), ['bridge'])
+    assert.deepEqual(await wildcard('*ridg*'), ['bridge'])
+    assert.deepEqual(await wildcard('*GER', title), ['tyger'])
+    assert.deepEqual(await wildcard('b?a*', title), ['beast'])
+    assert.deepEqual(await wildcard('be?r', title), ['beast'])
+    assert.deepEqual(await wildcard('be?'), [])
+    assert.deepEqual(await wildcard('N?0*', inventory), ['bridge', 'tyger'])
+    assert.deepEqual(await wildcard('n10*', inventory), ['bridge', 'tyger'])
+    assert.deepEqual(await wildcard('*0', inventory), ['bridge', 'tyger'])
+    assert.deepEqual(await wildcard('n1?', inventory), ['bridge'])
+    assert.deepEqual(await wildcard('*arning * bri*'), [])
+    assert.deepEqual(await wildcard('*urning * bri*'), ['tyger'])
+    assert.deepEqual(await wildcard('zzz*'), [])
+    assert.deepEqual(await wildcard('*zzz*'), [])
+  })
+
+  test('SR-025 wildcards alone, or for too many words, are refused', async () => {
+    for (const string of ['*', '**', '?', '* ?']) {
+      const answer = await scene.search({ search: [text(string, { mode: 'wildcard' })] })
+      assert.equal(answer.status, 400)
+      assert.equal(answer.body.code, 'WildcardOnlyNotAllowed')
+    }
+    await scene.svc.db.query(
+      `insert into search_term (field, term) select 0, 'many' || n || 'x' from generate_series(1, 1100) n`,
+    )
+    const answer = await scene.search({ search: [text('*any*', { mode: 'wildcard' })] })
+    assert.equal(answer.status, 400)
+    assert.equal(answer.body.code, 'WildcardExpandedToTooManyTerms')
+  })
+
+  test('texts of linked objects are found, by the link and in _fulltext', async () => {
+    assert.deepEqual(await scene.works(text('turner')), ['bridge', 'dawn'])
+    assert.deepEqual(await scene.works(text('mallord', { fields: ['work.creator'] })), ['bridge', 'dawn'])
+    assert.deepEqual(await scene.works(text('mallord', { fields: ['work.creator._standard.1.text'] })), [
+      'bridge',
+      'dawn',
+    ])
+    assert.deepEqual(await scene.works(text('swimmer')), ['bridge'])
+  })
+
+  test('nested columns are searched like others, numbers and dates by value', async () => {
+    assert.deepEqual(await scene.works(text('paper', { fields: ['work._nested:work__material.name'] })), [
+      'dawn',
+      'tyger',
+    ])
+    assert.deepEqual(await scene.works(text('100', { fields: ['work.width'] })), ['bridge'])
+    assert.deepEqual(await scene.works(text('1801', { fields: ['work.made'] })), ['dawn'])
+  })
+})
+
+describe('in elements', () => {
+  const among = (field: string, values: unknown[], more: object = {}) =>
+    scene.works({ type: 'in', fields: [field], in: values, ...more })
+
+  test('SR-026 exact values of every kind', async () => {
+    assert.deepEqual(await among('work.title', ['The Tyger']), ['tyger'])
+    assert.deepEqual(await among('work.title', ['the tyger']), [])
+    assert.deepEqual(await among('work.title', ['Die Brücke von Westminster', 'The Tyger']), ['bridge', 'tyger'])
+    assert.deepEqual(await among('work.title.en-US', ['Die Brücke von Westminster']), [])
+    assert.deepEqual(await among('work.inventory', ['N2', 'N9', 'N']), ['beast', 'dawn'])
+    assert.deepEqual(await among('work.note', ['Watercolour on paper']), ['dawn'])
+    assert.deepEqual(await among('work.width', [7, 20]), ['dawn', 'tyger'])
+    assert.deepEqual(await among('work.price', [1250]), ['bridge'])
+    assert.deepEqual(await among('work.weight', [-2.25, 3]), ['dawn'])
+    assert.deepEqual(await among('work.signed', [true]), ['bridge', 'tyger'])
+    assert.deepEqual(await among('work.signed', [false]), ['beast', 'blank', 'dawn'])
+    assert.deepEqual(await among('work.made', ['1801-05']), ['dawn'])
+    assert.deepEqual(await among('work.made', ['1801']), [])
+    assert.deepEqual(await among('work._nested:work__material.name', ['paper']), ['dawn', 'tyger'])
+    assert.deepEqual(await among('work.width', []), [])
+  })
+
+  test('SR-026 null stands for no value', async () => {
+    assert.deepEqual(await among('work.title', [null]), ['blank'])
+    assert.deepEqual(await among('work.width', [null, 7]), ['beast', 'blank', 'tyger'])
+    assert.deepEqual(await among('work.creator', [null]), ['blank'])
+    assert.deepEqual(await among('work.location', [null]), ['beast', 'blank', 'dawn', 'tyger'])
+    assert.deepEqual(await among('work.place', [null], { bool: 'must_not' }), ['bridge', 'dawn'])
+    assert.deepEqual(await among('work._nested:work__material.name', [null]), ['beast', 'blank'])
+  })
+
+  test('SR-026 links by system object id, with include_path also those below', async () => {
+    assert.deepEqual(await among('work.place', [scene.ids.england]), ['dawn'])
+    assert.deepEqual(await among('work.place', [scene.ids.england], { include_path: true }), ['bridge', 'dawn'])
+    assert.deepEqual(await among('work.place._system_object_id', [scene.ids.europe], { include_path: true }), [
+      'bridge',
+      'dawn',
+    ])
+    assert.deepEqual(await among('work._nested:work__topic.topic', [scene.ids.people]), ['dawn'])
+    assert.deepEqual(await among('work._nested:work__topic.topic', [scene.ids.nature], { include_path: true }), [
+      'bridge',
+      'dawn',
+    ])
+    assert.deepEqual(await scene.works({ type: 'in', objecttype: 'person', in: [scene.ids.blake] }), ['tyger'])
+  })
+
+  test('SR-026 system fields', async () => {
+    assert.deepEqual(await among('_system_object_id', [scene.ids.dawn, scene.ids.blake, 4]), ['dawn'])
+    const answer = await scene.search({ search: [{ type: 'in', fields: ['_system_object_id'], in: [scene.ids.dawn] }] })
+    const [object] = answer.body.objects
+    assert.deepEqual(await among('_uuid', [object._uuid]), ['dawn'])
+    assert.deepEqual(await among('work._id', [object.work._id]), ['dawn'])
+    assert.equal((await among('_pool', [scene.pool])).length, 5)
+    assert.equal((await among('_pool', [1])).length, 0)
+    assert.equal((await among('_pool', [1], { include_path: true })).length, 5)
+    assert.equal((await among('_pool.pool._id', [scene.pool, null])).length, 5)
+    assert.equal((await among('_owner.user._id', [1])).length, 5)
+    assert.equal((await among('_tags', [1])).length, 0)
+    assert.equal(
+      (await scene.found({ search: [{ type: 'in', fields: ['_objecttype'], in: ['person', 'topic'] }] })).length,
+      6,
+    )
+  })
+
+  test('SR-015 SR-026 a subsearch gives the objects that a link may point to', async () => {
+    const born = (from: string) => ({
+      objecttypes: ['person'],
+      field: '_system_object_id',
+      search: [{ type: 'range', field: 'person.born', from }],
+    })
+    const element = (from: string) => ({ type: 'in', fields: ['work.creator'], subsearch: born(from) })
+    assert.deepEqual(await scene.works(element('1760')), ['beast', 'bridge', 'dawn'])
+    assert.deepEqual(await scene.works(element('1800'), text('bear')), ['beast'])
+    assert.deepEqual(await scene.works({ ...element('1800'), bool: 'must_not' }), ['blank', 'bridge', 'dawn', 'tyger'])
+  })
+})
+
+describe('range elements', () => {
+  const range = (field: string, bounds: object) => scene.works({ type: 'range', field, ...bounds })
+
+  test('SR-027 numbers, bounds included unless from_equals or to_equals say no', async () => {
+    assert.deepEqual(await range('work.width', { from: 7, to: 20 }), ['dawn', 'tyger'])
+    assert.deepEqual(await range('work.width', { from: 7, to: 20, from_equals: false }), ['dawn'])
+    assert.deepEqual(await range('work.width', { from: 7, to: 20, to_equals: false }), ['tyger'])
+    assert.deepEqual(await range('work.width', { from: 20 }), ['bridge', 'dawn'])
+    assert.deepEqual(await range('work.width', { to: 19.5 }), ['tyger'])
+    assert.deepEqual(await range('work.width', {}), ['bridge', 'dawn', 'tyger'])
+    assert.deepEqual(await range('work.weight', { from: -3, to: 0 }), ['dawn'])
+    assert.deepEqual(await range('work.price', { from: 1250, to: 1250 }), ['bridge'])
+    assert.deepEqual(await range('work._nested:work__material.amount', { from: 2 }), ['bridge', 'dawn'])
+  })
+
+  test('SR-027 dates match when they share a moment with the range', async () => {
+    assert.deepEqual(await range('work.made', { from: '1801', to: '1803' }), ['bridge', 'dawn'])
+    assert.deepEqual(await range('work.made', { from: '1803-06', to: '1803-07' }), ['bridge'])
+    assert.deepEqual(await range('work.made', { from: '1801-05-31', to: '1802' }), ['dawn'])
+    assert.deepEqual(await range('work.made', { from: '1801-06', to: '1802' }), [])
+    assert.deepEqual(await range('work.made', { from: '1794', to: '1801-05', from_equals: false }), ['dawn'])
+    assert.deepEqual(await range('work.made', { from: '1794', to: '1801-05', to_equals: false }), ['tyger'])
+    assert.deepEqual(await range('work.made', { to: '1800' }), ['tyger'])
+    assert.deepEqual(await range('work.period', { from: '1804', to: '1804' }), ['bridge', 'dawn'])
+    assert.deepEqual(await range('work.period', { from: '2000' }), ['dawn'])
+    assert.deepEqual(await range('work.period', { to: '1789' }), [])
+  })
+
+  test('SR-007 a time zone shifts what has none of its own', async () => {
+    const at = (from: string, to: string, timezone?: string) =>
+      scene.found({ timezone, objecttypes: ['work'], search: [{ type: 'range', field: 'work.seen', from, to }] })
+    assert.deepEqual(await at('2020-03-01T09:00', '2020-03-01T09:00'), ['bridge'])
+    assert.deepEqual(await at('2020-03-01T10:00', '2020-03-01T10:00', 'Europe/Berlin'), ['bridge'])
+    assert.deepEqual(await at('2020-03-01T11:30', '2020-03-01T11:30', 'Europe/Berlin'), ['beast'])
+    assert.deepEqual(await at('2020-03-01T10:00:00+01:00', '2020-03-01T10:00:00+01:00', 'Asia/Tokyo'), ['bridge'])
+    const wrong = await scene.search({ timezone: 'Europe/Nowhere' })
+    assert.equal(wrong.body.code, 'UnknownTimezone')
+  })
+
+  test('when objects were created and changed', async () => {
+    assert.equal((await range('_created', { from: '2020' })).length, 5)
+    assert.deepEqual(await range('_created', { to: '2020' }), [])
+    assert.equal((await range('_last_modified', { from: '2020', to: '2999-01-01' })).length, 5)
+  })
+
+  test('wrong bounds are refused', async () => {
+    const code = async (field: string, bounds: object) =>
+      (await scene.search({ search: [{ type: 'range', field, ...bounds }] })).body.code
+    assert.equal(await code('work.made', { from: '1801-13' }), 'DateWrongSyntax')
+    assert.equal(await code('work.made', { to: 'yesterday' }), 'DateWrongSyntax')
+    assert.equal(await code('work.width', { from: 'wide' }), 'ServerGeneric')
+    assert.equal(await code('work.title', { from: 'A' }), 'SearchFieldNotAllowed')
+    assert.equal(await code('work.nothing', { from: 1 }), 'SearchFieldUnknown')
+  })
+})
+
+describe('groups', () => {
+  test('SR-003 SR-024 must, should and must_not', async () => {
+    assert.deepEqual(await scene.works(text('dawn'), text('bridge')), ['bridge'])
+    assert.deepEqual(await scene.works(text('dawn'), text('bridge', { bool: 'must_not' })), ['dawn'])
+    assert.deepEqual(await scene.works(text('tyger', { bool: 'should' }), text('beast', { bool: 'should' })), [
+      'beast',
+      'tyger',
+    ])
+    assert.deepEqual(
+      await scene.works(text('turner'), text('river', { bool: 'should' }), text('beast', { bool: 'should' })),
+      ['dawn'],
+    )
+    assert.deepEqual(await scene.works(text('turner', { bool: 'must_not' })), ['beast', 'blank', 'tyger'])
+  })
+
+  test('SR-029 complex elements group', async () => {
+    const either = (...search: object[]) => ({
+      type: 'complex',
+      search: search.map((each) => ({ ...each, bool: 'should' })),
+    })
+    assert.deepEqual(await scene.works(either(text('tyger'), text('beast'))), ['beast', 'tyger'])
+    assert.deepEqual(await scene.works(either(text('tyger'), text('river')), text('turner')), ['dawn'])
+    assert.deepEqual(await scene.works({ ...either(text('tyger'), text('river')), bool: 'must_not' }), [
+      'beast',
+      'blank',
+      'bridge',
+    ])
+    assert.deepEqual(await scene.works({ type: 'complex', search: [] }).then((all) => all.length), 5)
+  })
+
+  test('SR-029 nested elements ask one row', async () => {
+    const material = 'work._nested:work__material'
+    const row = (...search: object[]) => ({ type: 'nested', path: material, search })
+    const name = (string: string) => text(string, { fields: [`${material}.name`] })
+    const amount = (from: number) => ({ type: 'range', field: `${material}.amount`, from, to: from })
+    assert.deepEqual(await scene.works(name('paper'), amount(1)), ['dawn', 'tyger'])
+    assert.deepEqual(await scene.works(row(name('paper'), amount(1))), ['tyger'])
+    assert.deepEqual(await scene.works(row(name('paper'), amount(3))), ['dawn'])
+    assert.deepEqual(await scene.works(row(amount(3), { ...name('paper'), bool: 'must_not' })), ['bridge'])
+    assert.deepEqual(await scene.works({ ...row(name('paper'), amount(1)), bool: 'must_not' }), [
+      'beast',
+      'blank',
+      'bridge',
+      'dawn',
+    ])
+    assert.deepEqual(
+      await scene.works(row({ type: 'in', fields: [`${material}.origin`], in: [scene.ids.europe] }, amount(1))),
+      ['bridge', 'dawn'],
+    )
+    assert.deepEqual(
+      await scene.works(
+        row({ type: 'in', fields: [`${material}.origin`], in: [scene.ids.europe], include_path: true }, amount(3)),
+      ),
+      ['bridge', 'dawn'],
+    )
+    assert.deepEqual(await scene.works(row({ type: 'in', fields: [`${material}.origin`], in: [null] })), ['tyger'])
+    const outside = await scene.search({ search: [row(text('x', { fields: ['work.title'] }))] })
+    assert.equal(outside.body.code, 'NestedQueryIn')
+  })
+})
+
+test('SR-028 changes of objects by operation, time, user and comment', async () => {
+  const changed = (more: object) => scene.works({ type: 'changelog_range', field: '_changelog', ...more })
+  assert.equal((await changed({ operation: 'INSERT', user: 1, from: '2020' })).length, 5)
+  assert.deepEqual(await changed({ operation: 'update' }), [])
+  assert.deepEqual(await changed({ user: 99 }), [])
+  assert.deepEqual(await changed({ comment: 'nothing of the kind' }), [])
+})

@@ -2,7 +2,7 @@
 import type { Localized, Model } from '../datamodel/model.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Db } from '../platform/db.ts'
-import type { FacetCounts, SearchOutcome } from './plan.ts'
+import { type FacetCounts, noCounts, type SearchOutcome } from './plan.ts'
 import type { AggregationRequest } from './request/aggregations.ts'
 
 export interface AggregationDeps {
@@ -39,7 +39,7 @@ async function answer(context: Context, request: AggregationRequest, outcome: Se
     const counts = outcome.ranges.get(request.name) ?? []
     return { type, field, ranges: request.ranges.map((range, index) => ({ ...range, count: counts[index] ?? 0 })) }
   }
-  const counted = outcome.facets.get(request.name) ?? { values: [], counts: [] }
+  const counted = outcome.facets.get(request.name) ?? noCounts
   const { kind } = plan.field
   if (type === 'linked_object' && kind === 'field') return linkedObjects(context, request, counted)
   if (type === 'linked_object') return namedIds(context, request, counted, kind === 'pool' ? 'pool' : 'tag')
@@ -59,43 +59,63 @@ interface Entry {
 function select(
   { languages }: Context,
   request: AggregationRequest,
-  { values, counts }: FacetCounts,
+  facet: FacetCounts,
   labelOf: (value: number | string) => string,
 ): { count: number; entries: Entry[] } {
-  let candidates = values.map((_, index) => index)
-  if (request.include) {
-    const { include } = request
-    candidates = candidates.filter((index) => include(labelOf(values[index] as number | string)))
+  const { include, limit, offset } = request
+  const included = include ? only(facet, (value) => include(labelOf(value))) : facet
+  const entries: Entry[] = []
+  const isCandidate =
+    request.sort === 'count' ? amongFirst(included.counts, limit + offset, request.descending) : () => true
+  for (let index = 0; index < included.counts.length; index++) {
+    const count = included.counts[index] as number
+    if (!isCandidate(count)) continue
+    const value = included.value(index)
+    entries.push({ value, count, label: labelOf(value) })
   }
-  const count = candidates.length
-  if (request.sort === 'count') candidates = mostOrLeast(candidates, counts, request)
-  const entries = candidates.map((index): Entry => {
-    const value = values[index] as number | string
-    return { value, count: counts[index] as number, label: labelOf(value) }
-  })
   const { compare } = new Intl.Collator(request.language ?? languages[0], { numeric: true })
   const direction = request.descending ? -1 : 1
   entries.sort((a, b) => {
     const order = request.sort === 'count' ? a.count - b.count : compare(a.label, b.label)
     return order * direction || compare(a.label, b.label) || (a.value < b.value ? -1 : 1)
   })
-  return { count, entries: entries.slice(request.offset, request.offset + request.limit) }
+  return { count: included.counts.length, entries: entries.slice(offset, offset + limit) }
 }
 
-/** What can be in the requested part: thousands of values need no names and no exact order. */
-function mostOrLeast(
-  candidates: readonly number[],
-  counts: readonly number[],
-  { limit, offset, descending }: AggregationRequest,
-): number[] {
-  const wanted = limit + offset
-  if (candidates.length <= wanted || candidates.length < 200) return [...candidates]
-  if (wanted === 0) return []
-  const sorted = Int32Array.from(candidates, (index) => counts[index] as number).sort()
-  const threshold = (descending ? sorted[sorted.length - wanted] : sorted[wanted - 1]) as number
-  return candidates.filter((index) =>
-    descending ? (counts[index] as number) >= threshold : (counts[index] as number) <= threshold,
-  )
+/** The values that pass, with their counts. */
+function only(facet: FacetCounts, pass: (value: number | string) => boolean): FacetCounts {
+  const kept: number[] = []
+  for (let index = 0; index < facet.counts.length; index++) if (pass(facet.value(index))) kept.push(index)
+  return {
+    counts: Int32Array.from(kept, (index) => facet.counts[index] as number),
+    value: (index) => facet.value(kept[index] as number),
+  }
+}
+
+/** Whether a count can be among the first `wanted`: most values need no name and no place in the order. */
+function amongFirst(counts: Int32Array, wanted: number, descending: boolean): (count: number) => boolean {
+  if (wanted === 0) return () => false
+  if (counts.length <= wanted) return () => true
+  if (wanted > 500) {
+    const sorted = counts.slice().sort()
+    const threshold = (descending ? sorted[sorted.length - wanted] : sorted[wanted - 1]) as number
+    return (count) => (descending ? count >= threshold : count <= threshold)
+  }
+  const sign = descending ? 1 : -1
+  /** The best counts so far, worst one first. */
+  const best = new Int32Array(wanted).fill(-2_147_483_648)
+  for (const count of counts) {
+    const signed = count * sign
+    if (signed <= (best[0] as number)) continue
+    let at = 1
+    while (at < wanted && (best[at] as number) < signed) {
+      best[at - 1] = best[at] as number
+      at++
+    }
+    best[at - 1] = signed
+  }
+  const threshold = best[0] as number
+  return (count) => count * sign >= threshold
 }
 
 interface LinkedRow {
@@ -111,7 +131,7 @@ async function linkedObjects(context: Context, request: AggregationRequest, coun
   const inParent = request.parent === null ? counted : await below(deps.db, counted, request.parent)
   // Names are only needed for all values when they decide.
   const named = request.sort === 'term' || request.include !== null
-  const texts = named ? await textsOf(deps.db, inParent.values as readonly number[]) : new Map<number, Localized>()
+  const texts = named ? await textsOf(deps.db, idsOf(inParent)) : new Map<number, Localized>()
   const textOf = (text: Localized | null | undefined): string => inLanguage(text, request, context.languages)
   const label = (value: number | string): string => (named ? textOf(texts.get(value as number)) : String(value))
   const { count, entries } = select(context, request, inParent, label)
@@ -165,13 +185,8 @@ function namedIds(context: Context, request: AggregationRequest, counted: FacetC
   const nameOf = (id: number): Localized | undefined => (kind === 'pool' ? deps.poolOf(id)?.name : deps.tagName(id))
   const pathOf = (id: number): readonly number[] => (kind === 'pool' ? (deps.poolOf(id)?.path ?? [id]) : [id])
   const { parent } = request
-  const kept = counted.values.flatMap((value, index) =>
-    parent === null || (pathOf(value as number).at(-2) ?? 0) === parent ? [index] : [],
-  )
-  const inParent = {
-    values: kept.map((index) => counted.values[index] as number),
-    counts: kept.map((index) => counted.counts[index] as number),
-  }
+  const inParent =
+    parent === null ? counted : only(counted, (value) => (pathOf(value as number).at(-2) ?? 0) === parent)
   const label = (value: number | string): string => inLanguage(nameOf(value as number), request, context.languages)
   const { count, entries } = select(context, request, inParent, label)
   const show = (id: number): object => ({
@@ -192,19 +207,19 @@ function namedIds(context: Context, request: AggregationRequest, counted: FacetC
 }
 
 /** Those of the values that stand right below an object; 0: at the top. */
-async function below(db: Db, { values, counts }: FacetCounts, parent: number): Promise<FacetCounts> {
+async function below(db: Db, facet: FacetCounts, parent: number): Promise<FacetCounts> {
   const { rows } = await db.query<{ id: number }>(
     `select system_object_id as id from object where system_object_id = any($1::bigint[])
      and ($2::bigint = 0 and parents = '{}' or $2::bigint = any(parents))`,
-    [values, parent],
+    [idsOf(facet), parent],
     'search-facet-children',
   )
   const children = new Set<number | string>(rows.map((row) => row.id))
-  const kept = values.map((_, index) => index).filter((index) => children.has(values[index] as number))
-  return {
-    values: kept.map((index) => values[index] as number),
-    counts: kept.map((index) => counts[index] as number),
-  }
+  return only(facet, (value) => children.has(value))
+}
+
+function idsOf({ counts, value }: FacetCounts): number[] {
+  return Array.from(counts, (_, index) => value(index) as number)
 }
 
 async function textsOf(db: Db, ids: readonly number[]): Promise<Map<number, Localized>> {

@@ -157,11 +157,16 @@ export interface Hit {
   readonly sort: readonly unknown[]
 }
 
-/** Values of a facet (system object ids, ids of pools, tags or object types, labels), each with its number of matches. */
+/**
+ * Values of a facet (system object ids, ids of pools, tags or object types, labels), each with its number of matches.
+ * There may be tens of thousands, of which an answer shows ten.
+ */
 export interface FacetCounts {
-  readonly values: readonly (number | string)[]
-  readonly counts: readonly number[]
+  readonly counts: Int32Array
+  value(index: number): number | string
 }
+
+export const noCounts: FacetCounts = { counts: new Int32Array(0), value: () => '' }
 
 export interface SearchOutcome {
   /** Exact number of matches. */

@@ -5,7 +5,14 @@
  */
 import type { Db, Queryable } from '../../platform/db.ts'
 import { readGeneration } from '../indexing/store.ts'
-import type { FacetCounts, Hit, SearchEngine, SearchOutcome, SearchPlan } from '../plan.ts'
+import {
+  type FacetCounts,
+  type Hit,
+  noCounts,
+  type SearchEngine,
+  type SearchOutcome,
+  type SearchPlan,
+} from '../plan.ts'
 import { createFacetSetCache } from './facet-sets.ts'
 import { type FacetColumn, facetColumn, facetCounts } from './facets.ts'
 import { countsKey, pageKey } from './plan-key.ts'
@@ -16,9 +23,11 @@ import { expandWildcards } from './wildcards.ts'
 
 export interface PostgresEngineDeps {
   readonly db: Db
-  readonly sortIndexes: ReturnType<typeof createSortIndexes>
+  readonly sortIndexes: Pick<ReturnType<typeof createSortIndexes>, 'wanted'>
   /** Connections of this engine. */
   readonly maxConnections?: number
+  /** Matches up to which one statement does everything. */
+  readonly largeResult?: number
 }
 
 /** Number of matches, facets and ranges: what all pages of a search share. */
@@ -31,7 +40,12 @@ interface Part<T> {
 
 export type PostgresEngine = SearchEngine & { close(): Promise<void> }
 
-export function createPostgresEngine({ db, sortIndexes, maxConnections = 6 }: PostgresEngineDeps): PostgresEngine {
+export function createPostgresEngine({
+  db,
+  sortIndexes,
+  maxConnections = 6,
+  largeResult = 30_000,
+}: PostgresEngineDeps): PostgresEngine {
   // Reading all documents to compare their lexemes is never better than the index; PostgreSQL, which does not know
   // what reading a lexeme vector costs, would think so.
   const lexical = db.sibling({ maxConnections, settings: { enable_seqscan: 'off', work_mem: '64MB' } })
@@ -51,7 +65,7 @@ export function createPostgresEngine({ db, sortIndexes, maxConnections = 6 }: Po
       return { value: { ...known.value, hits: page.value }, generation: Math.min(known.generation, page.generation) }
     }
     const columns = columnsOf(plan)
-    const whole = await statements.runWhole(target, first, columns)
+    const whole = await statements.runWhole(target, first, columns, largeResult)
     if (whole) {
       const counts = await finishCounts(target, plan, start, columns, whole)
       keep(plan, { value: counts, generation: whole.generation }, whole)
@@ -75,7 +89,7 @@ export function createPostgresEngine({ db, sortIndexes, maxConnections = 6 }: Po
     counts: Counts,
   ): Promise<Part<readonly Hit[]>> {
     if (plan.limit === 0) return { value: [], generation: Number.MAX_SAFE_INTEGER }
-    const whole = counts.count > statements.largeResult ? null : await statements.runWhole(target, start(), [])
+    const whole = counts.count > largeResult ? null : await statements.runWhole(target, start(), [], largeResult)
     if (!whole) sortIndexes.wanted(plan)
     const page = whole ?? (await statements.runPage(target, start()))
     cache.set(pageKey(plan), { value: page.hits, generation: page.generation, weight: page.hits.length * 4 })
@@ -107,7 +121,7 @@ export function createPostgresEngine({ db, sortIndexes, maxConnections = 6 }: Po
   }
 
   function keep(plan: SearchPlan, counts: Part<Counts>, page: statements.Paged): void {
-    const weight = [...counts.value.facets.values()].reduce((sum, facet) => sum + facet.values.length * 2, 10)
+    const weight = [...counts.value.facets.values()].reduce((sum, facet) => sum + facet.counts.length, 10)
     cache.set(countsKey(plan), { ...counts, weight })
     if (page.generation === Number.MAX_SAFE_INTEGER) return
     cache.set(pageKey(plan), { value: page.hits, generation: page.generation, weight: page.hits.length * 4 })
@@ -158,7 +172,7 @@ function nothing(plan: SearchPlan): SearchOutcome {
   const facets = new Map<string, FacetCounts>()
   const ranges = new Map<string, readonly number[]>()
   for (const aggregation of plan.aggregations) {
-    if (aggregation.kind === 'facet') facets.set(aggregation.name, { values: [], counts: [] })
+    if (aggregation.kind === 'facet') facets.set(aggregation.name, noCounts)
     else
       ranges.set(
         aggregation.name,

@@ -76,10 +76,11 @@ export function createFacetSetCache() {
           totals[member]! += count
         }
       }
-      return {
-        values: seen.map((member) => values[member] as number | string),
-        counts: seen.map((member) => totals[member] as number),
-      }
+      // `values` is never changed but by adding to it.
+      const [known, shown] = [values, Int32Array.from(seen)]
+      const found = new Int32Array(seen.length)
+      for (let i = 0; i < seen.length; i++) found[i] = totals[seen[i] as number] as number
+      return { counts: found, value: (index) => known[shown[index] as number] as number | string }
     },
   }
 }

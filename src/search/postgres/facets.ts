@@ -46,7 +46,7 @@ export async function facetCounts(
   counted: CountedText,
 ): Promise<FacetCounts> {
   const sets: CountedSets = { sets: parseIntegers(counted.values), counts: parseIntegers(counted.counts) }
-  if (column.direct) return { values: [...sets.sets], counts: [...sets.counts] }
+  if (column.direct) return { counts: sets.counts, value: (index) => sets.sets[index] as number }
   return cache.add(db, sets)
 }
 

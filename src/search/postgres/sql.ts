@@ -1,10 +1,28 @@
-/** Parameters of one statement, numbered as they come. */
+/**
+ * Parameters of one statement. What a part of a condition added may be left out with it, and PostgreSQL refuses
+ * parameters that the statement does not use; so they are numbered when the statement is complete.
+ */
 export class Parameters {
-  readonly values: unknown[] = []
+  readonly #values: unknown[] = []
 
-  /** The placeholder of a new parameter, with its type where PostgreSQL must be told. */
+  /** Stands for a new parameter, with its type where PostgreSQL must be told. */
   add(value: unknown, type = ''): string {
-    this.values.push(value)
-    return `$${this.values.length}${type === '' ? '' : `::${type}`}`
+    this.#values.push(value)
+    return `{{${this.#values.length - 1}}}${type === '' ? '' : `::${type}`}`
+  }
+
+  /** The statement with numbered parameters, and their values. */
+  statement(sql: string): [text: string, values: unknown[]] {
+    const values: unknown[] = []
+    const numbers = new Map<string, number>()
+    const text = sql.replace(/\{\{(\d+)\}\}/g, (_, index: string) => {
+      let number = numbers.get(index)
+      if (number === undefined) {
+        number = values.push(this.#values[Number(index)])
+        numbers.set(index, number)
+      }
+      return `$${number}`
+    })
+    return [text, values]
   }
 }

@@ -1,14 +1,11 @@
 /** The statements of a search: built from a plan, run, and read back. */
 import type { Queryable } from '../../platform/db.ts'
-import type { FacetPlan, Hit, RangesPlan, SearchPlan } from '../plan.ts'
+import type { FacetCounts, FacetPlan, Hit, RangesPlan, SearchPlan } from '../plan.ts'
 import { type ConditionContext, clauseSql, scopeSql } from './condition.ts'
 import { type CountedText, countSql, type FacetColumn, storedFacetSql } from './facets.ts'
 import { afterSql, type OrderColumn, orderBy, orderColumns } from './order.ts'
 import { Parameters } from './sql.ts'
 import type { Expansions } from './wildcards.ts'
-
-/** Matches up to which one statement does everything. */
-export const largeResult = 30_000
 
 /** One statement on its way; each has parameters of its own. */
 export interface Statement {
@@ -51,6 +48,7 @@ export async function runWhole(
   db: Queryable,
   { plan, context, parameters, where }: Statement,
   columns: readonly FacetColumn[],
+  mostMatches: number,
 ): Promise<(Counted & Paged) | null> {
   const order = orderColumns(context)
   const names = order.map((_, index) => `s${index}`)
@@ -59,17 +57,16 @@ export async function runWhole(
     ...columns.map((column, index) => `${column.sql} as f${index}`),
   ]
   const { rows } = await db.query<{ count: number; generation: number; page: HitRow[] | null }>(
-    `with m as materialized (
-       select d.id, ${matched.join(', ')} from search_document d where ${where} limit ${largeResult + 1}
+    ...parameters.statement(`with m as materialized (
+       select d.id, ${matched.join(', ')} from search_document d where ${where} limit ${mostMatches + 1}
      )
      select ${generation} as generation, (select count(*)::int from m) as count,
        (${pageSql(plan, order, names, parameters)}) as page
        ${columns.map((_, index) => `, t${index}.values as v${index}, t${index}.counts as c${index}`).join('')}
-     from (values (1)) one ${columns.map((_, index) => `cross join ${countSql(`f${index}`, 'm')} t${index}`).join(' ')}`,
-    parameters.values,
+     from (values (1)) one ${columns.map((_, index) => `cross join ${countSql(`f${index}`, 'm')} t${index}`).join(' ')}`),
   )
   const row = rows[0] as (typeof rows)[number]
-  if (row.count > largeResult) return null
+  if (row.count > mostMatches) return null
   return {
     count: row.count,
     generation: row.generation,
@@ -128,8 +125,9 @@ export async function runCounts(
   const { parameters, where } = start()
   if (columns.length === 0) {
     const { rows } = await db.query<{ count: number; generation: number }>(
-      `select ${generation} as generation, count(*) as count from search_document d where ${where}`,
-      parameters.values,
+      ...parameters.statement(
+        `select ${generation} as generation, count(*) as count from search_document d where ${where}`,
+      ),
     )
     return { ...(rows[0] as (typeof rows)[number]), facets: [] }
   }
@@ -137,15 +135,14 @@ export async function runCounts(
   const everything = 2 ** names.length - 1
   // One walk for all facets; `which` has a 0 for the column that was grouped by, the first column being the highest bit.
   const { rows } = await db.query<CountRow>(
-    `select ${generation} as generation, which, array_to_string(array_agg(value), ',') as values,
+    ...parameters.statement(`select ${generation} as generation, which, array_to_string(array_agg(value), ',') as values,
        array_to_string(array_agg(count), ',') as counts, sum(count)::bigint as total
      from (
        select grouping(${names.join(', ')}) as which, coalesce(${names.join(', ')}) as value, count(*) as count
        from (select ${columns.map((column, index) => `${column.sql} as f${index}`).join(', ')}
              from search_document d where ${where}) m
        group by grouping sets (${[...names.map((name) => `(${name})`), '()'].join(', ')})
-     ) counted where value is not null or which = ${everything} group by which`,
-    parameters.values,
+     ) counted where value is not null or which = ${everything} group by which`),
   )
   const byColumn = new Map(rows.map((row) => [row.which, row]))
   const whole = byColumn.get(everything)
@@ -181,9 +178,8 @@ export async function runPage(db: Queryable, { plan, context, parameters, where 
     ? behind(order, sorted, plan.after, parameters).map((condition) => part(` and ${condition}`, ''))
     : [part('', ` offset ${parameters.add(plan.offset, 'bigint')}`)]
   const { rows } = await db.query<{ page: HitRow[] | null; generation: number }>(
-    `select ${generation} as generation, (select json_agg(${hitSql(order, names)}) from (
-       select * from (${parts.join(' union all ')}) parts order by ${orderBy(order, names)}, id limit ${limit}) page) as page`,
-    parameters.values,
+    ...parameters.statement(`select ${generation} as generation, (select json_agg(${hitSql(order, names)}) from (
+       select * from (${parts.join(' union all ')}) parts order by ${orderBy(order, names)}, id limit ${limit}) page) as page`),
   )
   return { hits: hitsOf(plan, rows[0]?.page ?? []), generation: rows[0]?.generation ?? 0 }
 }
@@ -213,8 +209,7 @@ export async function runRanges(
     return sql === null ? '0' : `(select count(*) from search_document d where ${where} and ${sql})`
   })
   const { rows } = await db.query<{ counts: number[] }>(
-    `select json_build_array(${counts.join(', ')}) as counts`,
-    parameters.values,
+    ...parameters.statement(`select json_build_array(${counts.join(', ')}) as counts`),
   )
   return rows[0]?.counts ?? []
 }
@@ -224,10 +219,12 @@ export async function runStoredFacet(
   db: Queryable,
   { parameters, where }: Statement,
   facet: FacetPlan,
-): Promise<{ values: readonly string[]; counts: readonly number[] }> {
+): Promise<FacetCounts> {
   const { rows } = await db.query<{ labels: string[] | null; counts: number[] | null }>(
-    `select labels, counts from ${storedFacetSql(facet, `select d.id from search_document d where ${where}`)} stored`,
-    parameters.values,
+    ...parameters.statement(
+      `select labels, counts from ${storedFacetSql(facet, `select d.id from search_document d where ${where}`)} stored`,
+    ),
   )
-  return { values: rows[0]?.labels ?? [], counts: rows[0]?.counts ?? [] }
+  const labels = rows[0]?.labels ?? []
+  return { counts: Int32Array.from(rows[0]?.counts ?? []), value: (index) => labels[index] as string }
 }

@@ -1,0 +1,394 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import fc from 'fast-check'
+import { compileModel } from '../../src/datamodel/compile.ts'
+import type { Model } from '../../src/datamodel/model.ts'
+import { currentVersion, readVersion } from '../../src/datamodel/store.ts'
+import { parseDate } from '../../src/platform/dates.ts'
+import { words } from '../../src/search/analyze.ts'
+import type { SearchOutcome } from '../../src/search/plan.ts'
+import { createPostgresEngine, type PostgresEngine } from '../../src/search/postgres/engine.ts'
+import { compileSearch } from '../../src/search/request/compile.ts'
+import { loadSlots, type Slots } from '../../src/search/slots.ts'
+import type { Json } from '../support/client.ts'
+import { inPool, link, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
+
+/** A work as the naive evaluation sees it. */
+interface Work {
+  readonly id: number
+  readonly title: Record<string, string>
+  readonly note: string | undefined
+  readonly inventory: string
+  readonly width: number | undefined
+  readonly signed: boolean
+  readonly made: string | undefined
+  readonly period: { from?: string; to?: string } | undefined
+  readonly place: number | undefined
+  readonly material: readonly { name?: string; amount?: number; origin?: number }[]
+}
+
+const languages = ['en-US', 'de-DE']
+const vocabulary = ['bridge', 'Brücke', 'river', 'dawn', 'bär', 'old', 'the', 'of', '100%', 'x-ray']
+const phrase = fc.array(fc.constantFrom(...vocabulary), { minLength: 1, maxLength: 5 }).map((list) => list.join(' '))
+const date = fc.constantFrom('1800', '1801', '1801-05', '1801-05-31', '1850', '-0044', '1801-05-31T10:00')
+const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined })
+
+let museum: Museum
+let model: Model
+let slots: Slots
+let works: Work[] = []
+const places: number[] = []
+const parentOf = new Map<number, number>()
+let small: PostgresEngine
+let large: PostgresEngine
+
+before(async () => {
+  museum = await startMuseum()
+  const { svc } = museum
+  const root = svc.as('root')
+  const save = async (type: string, bodies: object[]): Promise<number[]> => {
+    const answer = await root.post(`/db/${type}`, bodies)
+    assert.equal(answer.status, 200, JSON.stringify(answer.body))
+    return answer.body.map((object: Json) => object._system_object_id)
+  }
+  for (let i = 0; i < 6; i++) {
+    const parent = i === 0 ? undefined : places[Math.floor((i - 1) / 2)]
+    const above = parent === undefined ? {} : { 'lookup:_id_parent': { _system_object_id: parent } }
+    const [id] = await save('place', [payload('place', { name: { 'en-US': `place ${i}` }, code: `P${i}`, ...above })])
+    places.push(id as number)
+    if (parent !== undefined) parentOf.set(id as number, parent)
+  }
+  const place = fc.constantFrom(...places)
+  const work = fc.record({
+    title: fc.dictionary(fc.constantFrom(...languages), phrase),
+    note: maybe(phrase),
+    width: maybe(fc.integer({ min: 0, max: 30 })),
+    signed: fc.boolean(),
+    made: maybe(date),
+    period: maybe(fc.record({ from: date, to: date }, { requiredKeys: [] }).filter(isRange)),
+    place: maybe(place),
+    material: fc.array(
+      fc.record({ name: fc.constantFrom('oil', 'Paper', 'oil paint'), amount: maybe(fc.nat(3)), origin: maybe(place) }),
+      { maxLength: 3 },
+    ),
+  })
+  const drafts = fc.sample(work, { numRuns: 80, seed: 7 })
+  const ids = await save(
+    'work',
+    drafts.map((draft, index) =>
+      payload('work', {
+        ...inPool(museum.pool),
+        title: draft.title,
+        note: draft.note,
+        inventory: `A${index}`,
+        width: draft.width,
+        signed: draft.signed,
+        made: draft.made && { value: draft.made },
+        period: draft.period,
+        place: draft.place && link('place', draft.place),
+        '_nested:work__material': unique(draft.material).map((row) => ({
+          ...row,
+          origin: row.origin && link('place', row.origin),
+        })),
+      }),
+    ),
+  )
+  works = drafts.map((draft, index) => ({
+    ...draft,
+    material: unique(draft.material),
+    id: ids[index] as number,
+    inventory: `A${index}`,
+  }))
+  await svc.drain()
+  const snapshot = await readVersion(svc.db, await currentVersion(svc.db))
+  assert.ok(snapshot)
+  model = compileModel(snapshot)
+  slots = await loadSlots(svc.db, model, languages)
+  const sortIndexes = { wanted: () => {} }
+  small = createPostgresEngine({ db: svc.db, sortIndexes })
+  large = createPostgresEngine({ db: svc.db, sortIndexes, largeResult: 0 })
+})
+
+after(async () => {
+  await small.close()
+  await large.close()
+  await museum[Symbol.asyncDispose]()
+})
+
+const isRange = ({ from, to }: { from?: string; to?: string }): boolean => {
+  if (!from && !to) return false
+  return !from || !to || (parseDate(from)?.from ?? 0n) <= (parseDate(to)?.to ?? 0n)
+}
+
+/** Names are unique within a work. */
+function unique<T extends { name: string }>(rows: readonly T[]): T[] {
+  return [...new Map(rows.map((row) => [row.name, row])).values()]
+}
+
+// Elements, each with what it means.
+
+interface Element {
+  readonly wire: Record<string, unknown>
+  readonly matches: (work: Work) => boolean
+}
+
+const textsOf: Record<string, (work: Work) => string[]> = {
+  _fulltext: (work) => [
+    ...Object.values(work.title),
+    work.note ?? '',
+    ...work.material.map((row) => row.name ?? ''),
+    work.inventory,
+    ...placeTexts(work),
+  ],
+  'work.title': (work) => Object.values(work.title),
+  'work.note': (work) => [work.note ?? ''],
+  'work._nested:work__material.name': (work) => work.material.map((row) => row.name ?? ''),
+}
+
+const placeTexts = (work: Work): string[] =>
+  [work.place, ...work.material.map((row) => row.origin)].flatMap((id) =>
+    id === undefined ? [] : [`place ${places.indexOf(id)}`],
+  )
+
+function text(): fc.Arbitrary<Element> {
+  return fc
+    .record({ fields: fc.subarray(Object.keys(textsOf), { minLength: 1 }), string: phrase })
+    .map(({ fields, string }) => ({
+      wire: { type: 'text', fields, string },
+      matches: (work) =>
+        words(string).every((word) =>
+          fields.some((field) => textsOf[field]?.(work).some((each) => words(each).includes(word))),
+        ),
+    }))
+}
+
+function sequence(): fc.Arbitrary<Element> {
+  return fc.record({ field: fc.constantFrom(...Object.keys(textsOf)), string: phrase }).map(({ field, string }) => ({
+    wire: { type: 'text', fields: [field], string, phrase: true },
+    matches: (work) =>
+      (textsOf[field]?.(work) ?? []).some((each) =>
+        ` ${words(each).join(' ')} `.includes(` ${words(string).join(' ')} `),
+      ),
+  }))
+}
+
+function wildcard(): fc.Arbitrary<Element> {
+  const patterns: [string, RegExp][] = [
+    ['br*', /^br/],
+    ['*ge', /ge$/],
+    ['*i*', /i/],
+    ['b?r', /^b.r$/],
+    ['?a*', /^.a/],
+  ]
+  return fc.constantFrom(...patterns).map(([string, pattern]) => ({
+    wire: { type: 'text', fields: ['work.title', 'work.note'], mode: 'wildcard', string },
+    matches: (work) =>
+      [...Object.values(work.title), work.note ?? ''].some((each) => words(each).some((word) => pattern.test(word))),
+  }))
+}
+
+function widths(): fc.Arbitrary<Element> {
+  const bound = fc.option(fc.integer({ min: -2, max: 32 }), { nil: undefined })
+  return fc.record({ from: bound, to: bound, from_equals: fc.boolean(), to_equals: fc.boolean() }).map((range) => ({
+    wire: { type: 'range', field: 'work.width', ...range },
+    matches: ({ width }) => width !== undefined && within(width, range),
+  }))
+}
+
+function within(
+  value: number,
+  {
+    from,
+    to,
+    from_equals,
+    to_equals,
+  }: { from?: number | undefined; to?: number | undefined; from_equals: boolean; to_equals: boolean },
+): boolean {
+  const above = from === undefined || (from_equals ? value >= from : value > from)
+  return above && (to === undefined || (to_equals ? value <= to : value < to))
+}
+
+function dates(): fc.Arbitrary<Element> {
+  const field = fc.constantFrom('made' as const, 'period' as const)
+  return fc.record({ field, from: maybe(date), to: maybe(date) }).map(({ field: name, from, to }) => ({
+    wire: { type: 'range', field: `work.${name}`, from, to },
+    matches: (work) => {
+      const value = name === 'made' ? work.made && { from: work.made, to: work.made } : work.period
+      if (!value) return false
+      const start = value.from === undefined ? null : (parseDate(value.from)?.from ?? 0n)
+      const end = value.to === undefined ? null : (parseDate(value.to)?.to ?? 0n)
+      const first = from === undefined ? null : (parseDate(from)?.from ?? 0n)
+      const last = to === undefined ? null : (parseDate(to)?.to ?? 0n)
+      return (first === null || end === null || end >= first) && (last === null || start === null || start <= last)
+    },
+  }))
+}
+
+function isBelow(id: number | undefined, wanted: number): boolean {
+  for (let at = id; at !== undefined; at = parentOf.get(at)) if (at === wanted) return true
+  return false
+}
+
+function values(): fc.Arbitrary<Element> {
+  return fc.oneof(
+    fc.boolean().map((flag) => ({
+      wire: { type: 'in', fields: ['work.signed'], in: [flag] },
+      matches: (work: Work) => work.signed === flag,
+    })),
+    fc.subarray(['A1', 'A20', 'A33', 'a1']).map((list) => ({
+      wire: { type: 'in', fields: ['work.inventory'], in: list },
+      matches: (work: Work) => list.includes(work.inventory),
+    })),
+    phrase.map((string) => ({
+      wire: { type: 'in', fields: ['work.title'], in: [string, 'river'] },
+      matches: (work: Work) => Object.values(work.title).some((each) => each === string || each === 'river'),
+    })),
+    fc.constantFrom('note', 'width', 'place', 'period').map((name) => ({
+      wire: { type: 'in', fields: [`work.${name}`], in: [null] },
+      matches: (work: Work) => work[name as 'note'] === undefined,
+    })),
+    fc.record({ index: fc.nat(5), include_path: fc.boolean() }).map(({ index, include_path }) => ({
+      wire: {
+        type: 'in',
+        fields: ['work.place'],
+        get in() {
+          return [places[index]]
+        },
+        include_path,
+      },
+      matches: (work: Work) =>
+        include_path ? isBelow(work.place, places[index] as number) : work.place === places[index],
+    })),
+    fc.array(fc.nat(79)).map((list) => ({
+      wire: {
+        type: 'in',
+        fields: ['_system_object_id'],
+        get in() {
+          return list.map((index) => works[index]?.id)
+        },
+      },
+      matches: (work: Work) => list.some((index) => works[index]?.id === work.id),
+    })),
+  )
+}
+
+function rows(): fc.Arbitrary<Element> {
+  const material = 'work._nested:work__material'
+  return fc
+    .record({ name: fc.constantFrom('oil', 'paper', 'paint'), from: fc.nat(3), not: fc.boolean() })
+    .map(({ name, from, not }) => ({
+      wire: {
+        type: 'nested',
+        path: material,
+        search: [
+          { type: 'text', fields: [`${material}.name`], string: name, bool: not ? 'must_not' : 'must' },
+          { type: 'range', field: `${material}.amount`, from },
+        ],
+      },
+      matches: (work) =>
+        work.material.some((row) => words(row.name ?? '').includes(name) !== not && (row.amount ?? -1) >= from),
+    }))
+}
+
+const { tree: elements } = fc.letrec<{ tree: Element; leaf: Element; group: Element }>((tie) => ({
+  tree: fc.oneof({ depthSize: 'small', withCrossShrink: true }, tie('leaf'), tie('leaf'), tie('group')),
+  leaf: fc.oneof(text(), sequence(), wildcard(), widths(), dates(), values(), rows()),
+  group: list(tie('tree')).map((members) => ({
+    wire: { type: 'complex', search: members.map(wireOf) },
+    matches: (work) => combined(members, work),
+  })),
+}))
+
+type Member = Element & { bool: 'must' | 'should' | 'must_not' }
+
+function list(of: fc.Arbitrary<Element>): fc.Arbitrary<Member[]> {
+  const bool = fc.constantFrom('must' as const, 'should' as const, 'must_not' as const)
+  return fc.array(
+    fc.tuple(of, bool).map(([element, how]) => ({ ...element, bool: how })),
+    { maxLength: 3 },
+  )
+}
+
+const wireOf = ({ wire, bool }: Member): object => ({ ...Object.fromEntries(Object.entries(wire)), bool })
+
+function combined(members: readonly Member[], work: Work): boolean {
+  const of = (bool: string) => members.filter((member) => member.bool === bool)
+  const should = of('should')
+  return (
+    of('must').every((member) => member.matches(work)) &&
+    (should.length === 0 || should.some((member) => member.matches(work))) &&
+    !of('must_not').some((member) => member.matches(work))
+  )
+}
+
+const sorts = fc.array(
+  fc.record({
+    field: fc.constantFrom('work.width', 'work.made', 'work.signed', 'work.inventory', '_score', 'work.title'),
+    order: fc.constantFrom('asc', 'desc'),
+  }),
+  { maxLength: 2 },
+)
+
+async function run(engine: PostgresEngine, request: object): Promise<SearchOutcome> {
+  const { plan } = compileSearch(request as Record<string, unknown>, { model, slots, languages, rights: { all: true } })
+  return engine.search(plan)
+}
+
+test('SR-003 any search finds what a naive evaluation finds, whichever way the engine takes', async () => {
+  await fc.assert(
+    fc.asyncProperty(list(elements), sorts, async (members, sort) => {
+      const expected = works.filter((work) => combined(members, work)).map((work) => work.id)
+      const aggregations = {
+        place: { type: 'linked_object', field: 'work.place', limit: 100 },
+        signed: { type: 'term', field: 'work.signed' },
+      }
+      const request = { objecttypes: ['work'], search: members.map(wireOf), sort, limit: 1000, aggregations }
+      const [one, other] = await Promise.all([run(small, request), run(large, request)])
+      assert.equal(one.count, expected.length)
+      assert.deepEqual(
+        one.hits.map((hit) => hit.id).sort((a, b) => a - b),
+        expected.sort((a, b) => a - b),
+      )
+      assert.deepEqual(other.hits, one.hits)
+      assert.equal(other.count, one.count)
+      for (const name of Object.keys(aggregations)) assert.deepEqual(counted(other, name), counted(one, name))
+      const byPlace = counted(one, 'place')
+      for (const id of places) {
+        const below = works.filter((work) => expected.includes(work.id) && isBelow(work.place, id)).length
+        assert.equal(byPlace.get(id) ?? 0, below)
+      }
+    }),
+    { numRuns: 150 },
+  )
+})
+
+function counted(outcome: SearchOutcome, name: string): Map<number | string, number> {
+  const facet = outcome.facets.get(name)
+  assert.ok(facet)
+  return new Map(
+    [...facet.counts.entries()]
+      .map(([index, count]): [number | string, number] => [facet.value(index), count])
+      .sort(([a], [b]) => (a < b ? -1 : 1)),
+  )
+}
+
+test('SR-018 pages behind a hit follow each other without gap or repetition, whichever way the engine takes', async () => {
+  await fc.assert(
+    fc.asyncProperty(list(elements), sorts, fc.integer({ min: 1, max: 30 }), async (members, sort, limit) => {
+      const request = { objecttypes: ['work'], search: members.map(wireOf), sort }
+      const all = (await run(small, { ...request, limit: 1000 })).hits.map((hit) => hit.id)
+      for (const engine of [small, large]) {
+        const paged: number[] = []
+        let after: readonly unknown[] | undefined
+        while (paged.length < all.length) {
+          const { hits } = await run(engine, { ...request, limit, search_after: after })
+          if (hits.length === 0) break
+          paged.push(...hits.map((hit) => hit.id))
+          after = hits.at(-1)?.sort
+        }
+        assert.deepEqual(paged, all)
+      }
+    }),
+    { numRuns: 40 },
+  )
+})

@@ -5,7 +5,7 @@ import type { AggregationPlan, Clause, FacetField } from '../plan.ts'
 import type { ElementContext } from './clauses.ts'
 import { notAllowed, resolveName } from './names.ts'
 import { rangeClause } from './ranges.ts'
-import { choice, type Fields, fieldsAt, listAt, optional, unsupported, wrong } from './read.ts'
+import { choice, type Fields, fieldsAt, languageAt, listAt, optional, unsupported, wrong } from './read.ts'
 
 /** One requested aggregation: its part of the plan, and what is done with the counts. */
 export interface AggregationRequest {
@@ -73,7 +73,7 @@ function aggregation(name: string, entry: Fields, place: string, context: Elemen
     include: includeOf(entry, place),
     parent: optional(entry, 'filter_parent', 'integer', place) ?? null,
     ranges,
-    language: optional(entry, 'language', 'string', place) ?? null,
+    language: languageAt(entry, place) ?? null,
   }
 }
 

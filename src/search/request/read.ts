@@ -38,6 +38,18 @@ export function optional<K extends keyof Kinds>(
   throw wrong(`${place}.${name}`, kind === 'integer' ? 'an integer' : `a ${kind}`)
 }
 
+/** An optional language tag. */
+export function languageAt(from: Fields, place: string): string | undefined {
+  const language = optional(from, 'language', 'string', place)
+  if (language === undefined || language === '') return undefined
+  try {
+    Intl.getCanonicalLocales(language)
+    return language
+  } catch {
+    throw wrong(`${place}.language`, 'a language tag such as en-US')
+  }
+}
+
 export function stringsAt(value: unknown, place: string, longest = 1000): readonly string[] {
   return listAt(value, place, longest).map((entry, index) => {
     if (typeof entry === 'string') return entry

@@ -3,7 +3,7 @@ import { AppError } from '../../platform/errors.ts'
 import type { FieldCatalogue } from '../fields.ts'
 import type { SortField, SortKey } from '../plan.ts'
 import { notAllowed, resolveName } from './names.ts'
-import { choice, fieldsAt, listAt, optional, unsupported, wrong } from './read.ts'
+import { choice, fieldsAt, languageAt, listAt, optional, unsupported, wrong } from './read.ts'
 
 interface SortContext {
   readonly fields: FieldCatalogue
@@ -38,7 +38,7 @@ function sortKey(entry: unknown, place: string, context: SortContext): SortKey {
   }
   // Numbers in texts always sort as numbers.
   optional(key, 'numeric', 'boolean', place)
-  const language = optional(key, 'language', 'string', place)
+  const language = languageAt(key, place)
   const mode = optional(key, 'mode', 'string', place)
   const field = sortField(name, language, mode, place, context)
   const direction = order ? choice(order.toLowerCase(), ['asc', 'desc'], `${place}.order`) : undefined

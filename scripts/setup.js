@@ -16,7 +16,7 @@ export const runtime = join(root, 'node_modules', '.bin', 'node')
  * How the service runs: its heap is collected before it takes more than it needs (with V8's own limit for a large
  * machine, garbage of an import alone takes 300 MB), and is still wide enough for the largest request bodies.
  */
-export const runtimeFlags = ['--max-old-space-size=768']
+export const runtimeFlags = ['--max-old-space-size=512']
 
 export function setup() {
   if (existsSync(runtime) && isInstalled()) return

@@ -90,7 +90,7 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     'svc.http.bodyLimit',
     'SVC_BODY_LIMIT',
     integer(1024, 1024 ** 3),
-    64 * 1024 * 1024,
+    32 * 1024 * 1024,
     'Largest request body in bytes; a larger one is answered 413.',
   ),
   corsOrigins: key(

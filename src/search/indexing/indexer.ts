@@ -24,7 +24,7 @@ const batchSize = 500
 /** To be counted up when documents are built differently, so that existing ones are built anew. */
 const analysisVersion = 1
 /** Milliseconds between looks at the queue that nobody asked for: entries of a killed process, grants that end. */
-const patrol = 15_000
+const patrol = 5000
 /** Milliseconds after which an indexer that found the lock taken tries again. */
 const retryPause = 200
 /** Milliseconds after which the walk through the queue starts at its beginning again. */
@@ -191,6 +191,7 @@ export function createIndexer(deps: IndexerDeps) {
 
     /** Resolves when the queue is empty: for tests. */
     async idle(): Promise<void> {
+      await store.queueExpired(db, clock())
       for (;;) {
         wake()
         await running

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createPool } from '../pools/support.ts'
+import { type People, seedPeople, toGroup, toUser, wireGrant } from '../rights/people.ts'
+import type { Client, Json } from '../support/client.ts'
+import { inPool, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
+
+let museum: Museum
+let people: People
+let tag: number
+before(async () => {
+  museum = await startMuseum()
+  people = await seedPeople(museum.svc)
+  const { body } = await people.root.post('/tags', [
+    {
+      taggroup: { displayname: { 'en-US': 'State' } },
+      _tags: [{ displayname: { 'en-US': 'Public' }, reference: 'public' }],
+    },
+  ])
+  tag = body[0]._tags[0]._id
+})
+after(() => museum[Symbol.asyncDispose]())
+
+let last = 0
+
+async function work(pool: number, rest: object = {}): Promise<string> {
+  const inventory = `R${++last}`
+  const answer = await people.root.post('/db/work', [payload('work', { ...inPool(pool), inventory }, rest)], {
+    await_index: 20,
+  })
+  assert.equal(answer.status, 200, JSON.stringify(answer.body))
+  return inventory
+}
+
+async function found(client: Client, request: object = {}): Promise<string[]> {
+  const { status, body } = await client.post('/search', {
+    objecttypes: ['work'],
+    sort: [{ field: 'work.inventory' }],
+    ...request,
+  })
+  assert.equal(status, 200, JSON.stringify(body))
+  assert.equal(body.count, body.objects.length, 'what is counted is what is shown')
+  return body.objects.map((object: Json) => object.work.inventory)
+}
+
+test('SEARCH-001 callers find what pools, tags, owners and the objects themselves let them read', async () => {
+  const open = await createPool(people.root, {}, { _acl: [wireGrant(toGroup(people.ids.staff), 'read')] })
+  const inner = await createPool(people.root, { _id_parent: open._id })
+  const secret = await createPool(people.root, { _id_parent: open._id }, { _private_acl: true })
+  const tagged = await createPool(
+    people.root,
+    {},
+    { _acl: [wireGrant(toUser(people.ids.stranger), 'read', { tagfilter: { all: [tag] } })] },
+  )
+  const grant = { _acl: [wireGrant(toUser(people.ids.stranger), 'read')] }
+  const [a, b] = [await work(open._id), await work(inner._id)]
+  const hidden = await work(secret._id)
+  const shared = await work(secret._id, grant)
+  const marked = await work(tagged._id, { _tags: [{ _id: tag }] })
+  const unmarked = await work(tagged._id)
+  const own = await work(secret._id, { _owner: toUser(people.ids.reader) })
+  assert.deepEqual(await found(people.root), [a, b, hidden, shared, marked, unmarked, own])
+  assert.deepEqual(await found(people.reader), [a, b, own])
+  assert.deepEqual(await found(people.stranger), [shared, marked])
+})
+
+test('SEARCH-001 facets and numbers count only what the caller may read', async () => {
+  const counts = async (client: Client) => {
+    const { body } = await client.post('/search', {
+      objecttypes: ['work'],
+      limit: 0,
+      aggregations: {
+        pool: { type: 'linked_object', field: '_pool', limit: 100 },
+        type: { type: 'term', field: '_objecttype' },
+      },
+    })
+    return [body.count, body.aggregations.type.terms[0]?.count ?? 0]
+  }
+  assert.deepEqual(await counts(people.root), [7, 7])
+  assert.deepEqual(await counts(people.reader), [3, 3])
+  assert.deepEqual(await counts(people.stranger), [2, 2])
+})
+
+test('SEARCH-001 a grant with an end is over when it ends', async () => {
+  const pool = await createPool(people.root, {})
+  const end = Date.now() + 1200
+  const brief = await work(pool._id, {
+    _acl: [wireGrant(toUser(people.ids.stranger), 'read', { when: { to: new Date(end).toISOString() } })],
+  })
+  const request = { search: [{ type: 'in', fields: ['work.inventory'], in: [brief] }] }
+  assert.deepEqual(await found(people.stranger, request), [brief])
+  await sleep(end - Date.now() + 10)
+  await museum.svc.drain()
+  assert.deepEqual(await found(people.stranger, request), [])
+})
+
+test('SEARCH-003 type event needs a system right', async () => {
+  const answer = await people.stranger.post('/search', { type: 'event' })
+  assert.equal(answer.status, 403)
+  assert.equal(answer.body.code, 'SystemRightRequired')
+})

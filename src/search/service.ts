@@ -6,7 +6,7 @@ import type { Logger } from 'pino'
 import type { Model, Table } from '../datamodel/model.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Bus } from '../platform/bus.ts'
-import type { Queryable, Tx } from '../platform/db.ts'
+import type { Tx } from '../platform/db.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
 import { requireSystemRight } from '../platform/system-right.ts'
 import type { CallerRights } from '../rights/service.ts'
@@ -20,7 +20,7 @@ import { type CompiledSearch, compileSearch } from './request/compile.ts'
 import { choice, type Fields } from './request/read.ts'
 import type { SearchRequest, SearchResponse } from './schema.ts'
 
-export { createIndexer, type Indexer, indexTopic } from './indexing/indexer.ts'
+export { createIndexer, type Indexer } from './indexing/indexer.ts'
 
 /** How hits are shown; the keys of a request that say so, checked. */
 export interface HitOptions {
@@ -183,14 +183,6 @@ export async function reindexTypes(
   await queueObjects(tx, bus, tableIds)
   if (options.block) await block(tx, bus)
   tx.afterCommit(indexer.wake)
-}
-
-/** Objects that could not be indexed, and why. */
-export async function indexFailures(db: Queryable): Promise<{ id: number; error: string; at: Date }[]> {
-  const { rows } = await db.query<{ id: number; error: string; at: Date }>(
-    'select id, error, at from search_failure order by at',
-  )
-  return rows
 }
 
 /** Indexed objects only; of the other domains the one for events says first who may ask at all (SEARCH-003). */

@@ -1,7 +1,7 @@
 /** Search documents in PostgreSQL's binary form of COPY: nothing has to be quoted here and parsed there. */
 import { createHash, hash } from 'node:crypto'
 import type { Arena } from './arena.ts'
-import type { IndexDocument } from './document.ts'
+import type { IndexDocument } from './draft.ts'
 import type { FacetSets } from './facet-sets.ts'
 
 const signature = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1')

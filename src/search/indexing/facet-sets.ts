@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto'
 import type { Queryable } from '../../platform/db.ts'
-import type { FacetSet } from './facets.ts'
+import type { FacetSet } from './draft.ts'
 
 const mostKnown = 60_000
 

@@ -1,18 +1,8 @@
 /** Members of facet sets: what an object counts under. */
 import type { Localized } from '../../datamodel/model.ts'
 import type { SearchField } from '../fields.ts'
-import type { Draft } from './document.ts'
+import type { Draft, FacetSet } from './draft.ts'
 import { customLabel, textIn } from './values.ts'
-
-/** What an object counts under in one facet: system object ids (or ids of tags and pools), or labels. */
-export interface FacetSet {
-  readonly slot: number
-  readonly field: string
-  /** Equal sets of a field have equal names. */
-  readonly name: string
-  /** Sorted, each once. */
-  readonly members: readonly number[] | readonly string[]
-}
 
 export function facetSet(slot: number, field: string, found: readonly (number | string)[]): FacetSet {
   const members = found.length === 1 ? found : [...new Set(found)].sort(byValue)

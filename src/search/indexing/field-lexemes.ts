@@ -15,7 +15,7 @@ import {
   numberValue,
 } from '../lexemes.ts'
 import { orderedNumber } from '../ordered.ts'
-import type { Draft } from './document.ts'
+import type { Draft } from './draft.ts'
 import { labelOf } from './facets.ts'
 import { customTexts, orderedInterval, wordsOf } from './values.ts'
 

@@ -2,7 +2,7 @@
 import type { Localized } from '../../datamodel/model.ts'
 import { collation } from '../collation.ts'
 import type { SearchField } from '../fields.ts'
-import type { Draft } from './document.ts'
+import type { Draft } from './draft.ts'
 import { intervalOf } from './values.ts'
 
 /** Bytes of a key. Long texts are told apart by their first letters; of texts with lines fewer do. */

@@ -56,7 +56,9 @@ export function scopeSql(scope: SearchScope, alias: string, context: ConditionCo
   // The index finds nothing by what is absent, so the object types go first.
   if (node && (scope.objecttypes || !isPositive(node))) node = allOf([ofTypes, node])
   if (node) parts.push(matches(alias, node, context))
-  else if (scope.objecttypes)
+  // Written out: indexes for sorting are made for one object type.
+  if (scope.objecttypes?.length === 1) parts.push(`${alias}.objecttype = ${Number(scope.objecttypes[0])}`)
+  else if (scope.objecttypes && !node)
     parts.push(`${alias}.objecttype = any(${context.parameters.add(scope.objecttypes, 'int[]')})`)
   if (condition.sql) parts.push(condition.sql)
   if (scope.deleted === false) parts.push(`not ${alias}.deleted`)

@@ -126,7 +126,9 @@ export async function loadAncestors(q: Queryable, model: Model, parents: readonl
        union
        select p.system_object_id, p.parents from up join object p on p.system_object_id = any(up.parents)
      )
-     select ${head} as r from up join object o on o.system_object_id = up.system_object_id`,
+     select r from up cross join lateral (
+       select ${head} as r from object o where o.system_object_id = up.system_object_id limit 1
+     ) found`,
     [parents],
     'objects-ancestors',
   )

@@ -94,7 +94,9 @@ export async function queueLinking(db: Queryable, ids: readonly number[]): Promi
      )
      insert into index_queue (system_object_id, priority)
      select id, 1 from (
-       select distinct l.from_id as id from changed join object_link l on l.to_id = changed.id
+       select distinct l.from_id as id from changed cross join lateral (
+         select from_id from object_link where to_id = changed.id offset 0
+       ) l
        union select id from changed where id <> all($1::bigint[])
      ) linking order by id
      on conflict (system_object_id) do nothing`,

@@ -2,7 +2,8 @@
 create extension if not exists pg_trgm;
 
 -- The search index: one row per object that is not purged, built by src/search/indexing. What is read for every match
--- stands first; the lexemes, which only their index needs, go out of line when the row is large.
+-- stands first. The lexemes, which only their index needs, and the sort keys of columns that results do not list go out
+-- of line when the row is large: the narrower the rows, the faster the walk through many matches.
 create table search_document (
   id bigint not null,
   objecttype int not null,
@@ -13,7 +14,7 @@ create table search_document (
   valid_until timestamptz,
   -- Set ids (search_facet_set) by place (search_slot).
   facets int[] not null,
-  -- Binary sort keys by place.
+  -- Binary sort keys by place, of columns that results list; those of others are in far_keys.
   sort_keys bytea[] not null,
   -- Words of title (weight A) and subtitle (B), for the score. The lexemes are out of line, too far for each match.
   names tsvector not null,
@@ -21,16 +22,21 @@ create table search_document (
   digest uuid not null,
   -- Hash of what objects that link to this one take over from it.
   shown bigint not null,
+  far_keys bytea[] not null,
   lexemes tsvector not null,
   constraint search_document_pkey primary key (id)
 );
 alter table search_document alter column lexemes set storage external;
+alter table search_document alter column far_keys set storage external;
+alter table search_document alter column facets set storage main;
+alter table search_document alter column sort_keys set storage main;
+alter table search_document alter column names set storage main;
 -- Also built by src/search/indexing/bulk.ts. New entries wait in a list of at most 2 MB, which searches read through; sorting them in costs less in bulk.
 create index search_document_lexemes_idx on search_document using gin (lexemes) with (gin_pending_list_limit = 2048);
 create index search_document_created_idx on search_document (created_at);
 create index search_document_modified_idx on search_document (modified_at);
 create index search_document_valid_until_idx on search_document (valid_until) where valid_until is not null;
-alter table search_document set (autovacuum_vacuum_insert_scale_factor = 0.05);
+alter table search_document set (toast_tuple_target = 512, autovacuum_vacuum_insert_scale_factor = 0.05);
 
 -- Rows of nested tables, for conditions that must hold in one row.
 create table search_nested (

@@ -43,6 +43,8 @@ export interface SearchField {
   readonly fulltext: boolean
   /** Values are counted for facets while indexing. */
   readonly facet: boolean
+  /** Shown in tables of results, so that people sort by it: the sort key is kept at hand. */
+  readonly listed: boolean
   readonly weight: Weight
 }
 
@@ -110,8 +112,12 @@ function compile(model: Model): FieldCatalogue {
   return { types, byName, byColumn, nestedByName, nestedByTable }
 }
 
+/** Columns of an object type whose sort keys are kept at hand, at most. */
+const mostListed = 12
+
 interface Settings {
   fulltext: Set<Column>
+  listed: Set<Column>
   facet: Set<Column>
   /** Slot of `_standard` in the preferred mask. */
   standard: Map<Column, number>
@@ -119,28 +125,38 @@ interface Settings {
 }
 
 function maskSettings(table: Table): Settings {
-  const settings: Settings = { fulltext: new Set(), facet: new Set(), standard: new Map(), nested: new Set() }
-  const masks = [...table.masks.values()]
+  const settings: Settings = {
+    fulltext: new Set(),
+    listed: new Set(),
+    facet: new Set(),
+    standard: new Map(),
+    nested: new Set(),
+  }
+  const masks = [...table.masks.values()].sort((a, b) => Number(b.isPreferred) - Number(a.isPreferred))
   const own = masks.filter((mask) => !mask.isAllFields)
   for (const mask of own.length > 0 ? own : masks) readMask(settings, mask)
   return settings
 }
 
 function readMask(settings: Settings, mask: Mask): void {
-  const read = (fields: readonly MaskField[], fulltext: boolean): void => {
+  const read = (fields: readonly MaskField[], within: { fulltext: boolean; table: boolean }): void => {
     for (const field of fields) {
       if (field.kind === 'column') {
-        if (field.search.fulltext && fulltext) settings.fulltext.add(field.column)
+        if (field.search.fulltext && within.fulltext) settings.fulltext.add(field.column)
+        if (field.output.table && within.table && settings.listed.size < mostListed) settings.listed.add(field.column)
         if (field.search.facet) settings.facet.add(field.column)
         if (field.standard && mask === mask.table.preferredMask)
           settings.standard.set(field.column, field.standard.order)
       } else if (field.kind === 'nested') {
         if (field.search.nested) settings.nested.add(field.table)
-        read(field.fields, fulltext && field.search.fulltext)
+        read(field.fields, {
+          fulltext: within.fulltext && field.search.fulltext,
+          table: within.table && field.output.table,
+        })
       }
     }
   }
-  read(mask.fields, true)
+  read(mask.fields, { fulltext: true, table: true })
 }
 
 function tableFields(table: Table, path: readonly Table[], settings: Settings, all: SearchField[]): SearchField[] {
@@ -156,6 +172,7 @@ function tableFields(table: Table, path: readonly Table[], settings: Settings, a
       fulltext: settings.fulltext.has(column),
       // Links always are: their cost is small, and every hierarchy wants its tree.
       facet: kind === 'link' || settings.facet.has(column),
+      listed: settings.listed.has(column),
       weight:
         kind === 'link' ? ('D' as const) : slot === 1 ? ('A' as const) : slot === 2 ? ('B' as const) : ('C' as const),
     }

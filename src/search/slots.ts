@@ -2,7 +2,7 @@
  * Places of facets and sort keys in the arrays of a search document. A place is given once and stays: documents
  * written under an older datamodel keep their meaning until they are indexed again.
  */
-import type { Model } from '../datamodel/model.ts'
+import type { Model, Table } from '../datamodel/model.ts'
 import type { Db, Queryable } from '../platform/db.ts'
 import { fieldsOf, type SearchField } from './fields.ts'
 
@@ -15,16 +15,24 @@ export interface Slots {
   /** Place of the facet of a column; places count from 1. */
   facet(field: SearchField): number | undefined
   /** Place of the sort key of a column, for localized ones in a language. */
-  sortKey(field: SearchField, language?: string): number | undefined
+  sortKey(field: SearchField, language?: string): KeyPlace | undefined
   /** Place of the sort key of `_standard`. */
-  standardKey(language: string): number | undefined
+  standardKey(language: string): KeyPlace | undefined
+}
+
+/** Positive: in `sort_keys`, which is at hand with the document; negative: in `far_keys`, which may be out of line. */
+export type KeyPlace = number
+
+/** A sort key as SQL. */
+export function keySql(place: KeyPlace, alias: string): string {
+  return place > 0 ? `${alias}.sort_keys[${place}]` : `${alias}.far_keys[${-place}]`
 }
 
 /** Taken while places are given. */
 const slotLock = 7_310_040
 
-/** `f`acet or `s`ort key. */
-type SlotKind = 'f' | 's'
+/** `f`acet, `s`ort key, or sort key that is `l`ess often used. */
+type SlotKind = 'f' | 's' | 'l'
 
 interface SlotRow {
   /** 0 for places that all object types share. */
@@ -37,7 +45,7 @@ interface SlotRow {
 const standardName = (language: string): string => `_standard@${language}`
 
 /** Name of a sort key: links and localized texts have one per language. */
-function keyName(field: SearchField, language: string | undefined): string {
+function keyName(field: SearchField, language?: string): string {
   return language === undefined ? field.code : `${field.code}@${language}`
 }
 
@@ -66,14 +74,18 @@ type FindSlot = (objecttype: number, kind: SlotKind, field: string) => number | 
 /** Resolves all places once: indexing asks for them for every value. */
 function compileSlots(model: Model, languages: readonly string[], find: FindSlot): Slots {
   const facets = new Map<SearchField, number | undefined>()
-  const keys = new Map<SearchField, number | undefined>()
-  const localizedKeys = new Map<SearchField, ReadonlyMap<string, number | undefined>>()
+  const keys = new Map<SearchField, KeyPlace | undefined>()
+  const localizedKeys = new Map<SearchField, ReadonlyMap<string, KeyPlace | undefined>>()
+  const findKey = (table: Table, field: SearchField, language?: string): KeyPlace | undefined => {
+    const slot = find(table.id, field.listed ? 's' : 'l', keyName(field, language))
+    return slot === undefined || field.listed ? slot : -slot
+  }
   for (const { table, all } of fieldsOf(model).types.values()) {
     for (const field of all) {
       facets.set(field, find(table.id, 'f', field.code))
-      keys.set(field, find(table.id, 's', keyName(field, undefined)))
+      keys.set(field, findKey(table, field))
       if (!isLocalized(field)) continue
-      const places = languages.map((language) => [language, find(table.id, 's', keyName(field, language))] as const)
+      const places = languages.map((language) => [language, findKey(table, field, language)] as const)
       localizedKeys.set(field, new Map(places))
     }
   }
@@ -99,7 +111,9 @@ async function addSlots(tx: Queryable, rows: readonly Omit<SlotRow, 'slot'>[]): 
       rows.map((row) => row.objecttype),
       rows.map((row) => row.kind),
       rows.map((row) => row.field),
-      rows.map((row) => (row.objecttype === 0 ? 1 : row.kind === 'f' ? firstOwnFacet : firstOwnKey)),
+      rows.map((row) =>
+        row.objecttype === 0 || row.kind === 'l' ? 1 : row.kind === 'f' ? firstOwnFacet : firstOwnKey,
+      ),
     ],
   )
 }
@@ -120,7 +134,7 @@ function wanted(model: Model, languages: readonly string[]): Omit<SlotRow, 'slot
       if (field.facet) rows.push({ objecttype: table.id, kind: 'f', field: field.code })
       if (['custom', 'geo', 'files'].includes(field.kind)) continue
       for (const language of isLocalized(field) ? languages : [undefined]) {
-        rows.push({ objecttype: table.id, kind: 's', field: keyName(field, language) })
+        rows.push({ objecttype: table.id, kind: field.listed ? 's' : 'l', field: keyName(field, language) })
       }
     }
   }

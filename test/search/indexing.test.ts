@@ -26,7 +26,7 @@ const ids = async (request: object): Promise<number[]> =>
 /** Everything that the index holds, with numbers of facet sets replaced by what is in them. */
 async function indexed(): Promise<unknown[]> {
   const { rows } = await scene.svc.db.query(
-    `select d.id, d.objecttype, d.deleted, d.created_at, d.modified_at, d.sort_keys, d.names::text, d.lexemes::text, d.shown,
+    `select d.id, d.objecttype, d.deleted, d.created_at, d.modified_at, d.sort_keys, d.far_keys, d.names::text, d.lexemes::text, d.shown,
        (select json_agg(row_to_json(s) order by s.field) from (
           select f.field, f.ids, f.labels from search_facet_set f where f.id = any(d.facets)) s) as facets,
        (select json_agg(row_to_json(n) order by n.row) from (

@@ -38,6 +38,7 @@ export function createDocumentBuilder(context: IndexContext): (source: IndexSour
       namePosition: 1,
       members: new Map(),
       sortKeys: [],
+      farKeys: [],
       rows: [],
       rowCount: 0,
       positions: new Map(),
@@ -65,6 +66,7 @@ function build(draft: Draft): IndexDocument | null {
     names: draft.context.arena.keep(draft.names.encode()),
     facets: facetSets(draft),
     sortKeys: draft.sortKeys,
+    farKeys: draft.farKeys,
     rows: draft.rows,
     shown: hash53(JSON.stringify([source.standard['1']?.text, source.parents])),
   }

@@ -53,6 +53,7 @@ export interface IndexDocument {
   readonly facets: readonly FacetSet[]
   /** Sort keys by place, counted from 1. */
   readonly sortKeys: readonly (Buffer | undefined)[]
+  readonly farKeys: readonly (Buffer | undefined)[]
   readonly rows: readonly NestedRow[]
   /** Hash of what objects that link to this one show or find of it. */
   readonly shown: number
@@ -69,6 +70,7 @@ export interface Draft {
   /** Members of the facets, repetitions included. */
   readonly members: Map<SearchField, (number | string)[]>
   readonly sortKeys: (Buffer | undefined)[]
+  readonly farKeys: (Buffer | undefined)[]
   readonly rows: NestedRow[]
   /** Numbers given to rows so far. */
   rowCount: number

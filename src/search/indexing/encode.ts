@@ -8,7 +8,7 @@ const signature = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1')
 const trailer = Buffer.of(0xff, 0xff)
 
 export const documentColumns =
-  'id, objecttype, deleted, created_at, modified_at, valid_until, facets, sort_keys, names, digest, shown, lexemes'
+  'id, objecttype, deleted, created_at, modified_at, valid_until, facets, sort_keys, names, digest, shown, far_keys, lexemes'
 export const nestedColumns = 'id, row, parent, lexemes'
 
 export interface EncodedDocument {
@@ -46,9 +46,9 @@ export function encode(document: IndexDocument, sets: FacetSets, arena: Arena): 
     writer.bytes(row.lexemes)
     return arena.keep(writer.written())
   })
-  const keyBytes = document.sortKeys.reduce((sum, key) => sum + (key?.length ?? 0) + 4, 0)
+  const keyBytes = [...document.sortKeys, ...document.farKeys].reduce((sum, key) => sum + (key?.length ?? 0) + 4, 0)
   const writer = new Writer(document.lexemes.length + document.names.length + keyBytes)
-  writer.count(12)
+  writer.count(13)
   writer.bigint(document.id)
   writer.int(document.objecttype)
   writer.boolean(document.deleted)
@@ -61,6 +61,7 @@ export function encode(document: IndexDocument, sets: FacetSets, arena: Arena): 
   writer.bytes(document.names)
   const digestAt = writer.skipUuid()
   writer.bigint(document.shown)
+  writer.array(bytea, document.farKeys.slice(1), (key) => writer.bytes(key))
   writer.bytes(document.lexemes)
   const row = arena.keep(writer.written())
   const digest = digestOf(row, nested)

@@ -2,6 +2,7 @@
 import type { Localized } from '../../datamodel/model.ts'
 import { collation } from '../collation.ts'
 import type { SearchField } from '../fields.ts'
+import type { KeyPlace } from '../slots.ts'
 import type { Draft } from './draft.ts'
 import { intervalOf } from './values.ts'
 
@@ -11,29 +12,39 @@ const textLength = 32
 
 /** Sets the key of a column; of nested tables the first row with a value counts. */
 export function setSortKey(draft: Draft, field: SearchField, value: unknown): void {
-  const { context, sortKeys } = draft
+  const { context } = draft
   if (field.kind === 'l10n') setTexts(draft, field, value as Localized)
   else if (field.kind === 'link') {
     const target = context.target(value as number)
     if (target) setTexts(draft, field, target.texts)
   } else {
-    const slot = context.slots.sortKey(field)
-    if (slot === undefined || sortKeys[slot]) return
-    sortKeys[slot] = keyOf(field, value, context.languages[0] ?? 'und')
+    const place = freePlace(draft, context.slots.sortKey(field))
+    if (place) place.keys[place.at] = keyOf(field, value, context.languages[0] ?? 'und')
   }
 }
 
 /** One key per language in which there is a text. Where it is the same as in the first one, that one's will do. */
-function setTexts({ context, sortKeys }: Draft, field: SearchField, texts: Localized): void {
+function setTexts(draft: Draft, field: SearchField, texts: Localized): void {
+  const { context } = draft
   let first: string | undefined
   for (const language of context.languages) {
     const text = texts[language]
     if (text === undefined || text === first) continue
     first ??= text
-    const slot = context.slots.sortKey(field, language)
-    if (slot === undefined || sortKeys[slot]) continue
-    sortKeys[slot] = collation(language).key(text, { numeric: true, maxLength: lengthOf(field) })
+    const place = freePlace(draft, context.slots.sortKey(field, language))
+    if (place) place.keys[place.at] = collation(language).key(text, { numeric: true, maxLength: lengthOf(field) })
   }
+}
+
+/** Where the key goes; null when there is one already, or no place. */
+function freePlace(
+  { sortKeys, farKeys }: Draft,
+  place: KeyPlace | undefined,
+): { keys: (Buffer | undefined)[]; at: number } | null {
+  if (place === undefined) return null
+  const keys = place > 0 ? sortKeys : farKeys
+  const at = Math.abs(place)
+  return keys[at] ? null : { keys, at }
 }
 
 function lengthOf(field: SearchField): number {

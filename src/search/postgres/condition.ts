@@ -22,7 +22,7 @@ import {
 } from '../lexemes.ts'
 import { openEnd, openStart, orderedMoment, orderedNumber, rangePieces } from '../ordered.ts'
 import type { ChangeClause, Clause, MomentRange, SearchPlan, SearchScope } from '../plan.ts'
-import type { Slots } from '../slots.ts'
+import { keySql, type Slots } from '../slots.ts'
 import { always, anyLexeme, type Condition, conjunction, never, ofNode, ofSql } from './conditions.ts'
 import { rightsCondition } from './rights.ts'
 import type { Parameters } from './sql.ts'
@@ -251,13 +251,13 @@ function absent(field: SearchField, place: Place, slots: Slots): Condition {
   if (field.kind === 'boolean') return never
   const type = ofType(field, place)
   if (saysSo(field)) return ofNode(allOf([type, { op: 'not', of: lexeme(hasValue(field.code)) }]))
-  return { never: false, node: type, sql: `${place.alias}.sort_keys[${slots.sortKey(field) ?? 0}] is null` }
+  return { never: false, node: type, sql: `${keySql(slots.sortKey(field) ?? 0, place.alias)} is null` }
 }
 
 function present(field: SearchField, place: Place, slots: Slots): Condition {
   if (field.kind === 'boolean') return ofNode(ofType(field, place))
   if (saysSo(field)) return ofNode(lexeme(hasValue(field.code)))
-  const key = `${place.alias}.sort_keys[${slots.sortKey(field) ?? 0}] is not null`
+  const key = `${keySql(slots.sortKey(field) ?? 0, place.alias)} is not null`
   return { never: false, node: ofType(field, place), sql: key }
 }
 

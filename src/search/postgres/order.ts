@@ -1,6 +1,6 @@
 /** The order of hits: sort keys as SQL, and where a page begins. */
 import type { SearchPlan, SortField, SortKey, TextClause } from '../plan.ts'
-import { isLocalized } from '../slots.ts'
+import { isLocalized, keySql } from '../slots.ts'
 import { type ConditionContext, clauseSql, scoreNode } from './condition.ts'
 import type { Parameters } from './sql.ts'
 import { anyOf, lexeme, type Node, prefix, tsquery } from './tsquery.ts'
@@ -60,7 +60,7 @@ export function sortKeySql(field: Extract<SortField, { by: 'standard' | 'field' 
       : isLocalized(field.field)
         ? field.languages.map((language) => plan.slots.sortKey(field.field, language))
         : [plan.slots.sortKey(field.field)]
-  const keys = slots.filter((slot) => slot !== undefined).map((slot) => `d.sort_keys[${slot}]`)
+  const keys = slots.filter((slot) => slot !== undefined).map((slot) => keySql(slot, 'd'))
   if (keys.length === 0) return 'null::bytea'
   let sql = keys.length === 1 ? (keys[0] as string) : `coalesce(${keys.join(', ')})`
   if (field.by === 'standard') return sql

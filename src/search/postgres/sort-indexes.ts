@@ -58,7 +58,7 @@ function indexOf(plan: SearchPlan): SortIndex | null {
   if (sql === 'null::bytea' || sql.startsWith('case ')) return null
   const direction = key.descending ? ' desc nulls last' : ''
   const type = key.field.by === 'field' ? key.field.field.column.table.root.id : null
-  const slots = [...sql.matchAll(/\[(\d+)\]/g)].map((match) => match[1]).join('_')
+  const slots = [...sql.matchAll(/(far)?_keys\[(\d+)\]/g)].map(([, far = '', slot]) => `${far}${slot}`).join('_')
   const part = key.field.by === 'field' && key.field.end ? '_end' : ''
   return {
     name: `search_sort_${type ?? 'all'}_${slots}${part}${key.descending ? '_desc' : ''}`,

@@ -182,9 +182,10 @@ async function queueDependents(
   documents: readonly EncodedDocument[],
   indexed: ReadonlyMap<number, store.Indexed>,
 ): Promise<void> {
-  const changed = documents.filter(({ id, shown }) => {
+  const changed = documents.filter(({ id, shown, revised }) => {
     const before = indexed.get(id)
-    return before !== undefined && before.shown !== shown
+    // Not indexed before: only what was changed since it was made can be shown by others as it was.
+    return before === undefined ? revised : before.shown !== shown
   })
   if (changed.length === 0) return
   await store.queueLinking(

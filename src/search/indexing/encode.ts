@@ -16,6 +16,8 @@ export interface EncodedDocument {
   /** Hash of everything that is stored of it, nested rows too. */
   readonly digest: string
   readonly shown: number
+  /** It was changed since it was made. */
+  readonly revised: boolean
   /** One row of search_document. */
   readonly row: Buffer
   /** Rows of search_nested. */
@@ -66,7 +68,14 @@ export function encode(document: IndexDocument, sets: FacetSets, arena: Arena): 
   const row = arena.keep(writer.written())
   const digest = digestOf(row, nested)
   row.write(digest, digestAt, 'hex')
-  return { id: document.id, digest, shown: document.shown, row, nested }
+  return {
+    id: document.id,
+    digest,
+    shown: document.shown,
+    revised: document.createdAt !== document.modifiedAt,
+    row,
+    nested,
+  }
 }
 
 function digestOf(row: Buffer, nested: readonly Buffer[]): string {

@@ -82,8 +82,8 @@ export async function readIndexed(db: Queryable, ids: readonly number[]): Promis
 }
 
 /**
- * Queues the objects that link to these, or to anything below these in a hierarchy. Entries that are queued already
- * will be built later than now, or are in the running batch, which knows the new state.
+ * Queues the objects that link to these, or to anything below these in a hierarchy. Entries that are queued already get
+ * a new number: they may be in the running batch, and what is shown of them was computed before the change.
  */
 export async function queueLinking(db: Queryable, ids: readonly number[]): Promise<void> {
   await db.query(
@@ -99,7 +99,7 @@ export async function queueLinking(db: Queryable, ids: readonly number[]): Promi
        ) l
        union select id from changed where id <> all($1::bigint[])
      ) linking order by id
-     on conflict (system_object_id) do nothing`,
+     on conflict (system_object_id) do update set seq = excluded.seq, priority = 1`,
     [ids],
     'search-queue-linking',
   )

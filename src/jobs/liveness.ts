@@ -44,6 +44,8 @@ export async function keepLiveness(options: LivenessOptions): Promise<Liveness> 
       .then(() => schedule(holder === null ? 500 : interval))
   }
   const onLost = (error: Error): void => {
+    // Closed by us: a server that stops at the same moment may end the connection first.
+    if (closed) return
     log.warn({ err: error }, 'the connection that shows this process as alive is lost')
     holder?.release(true)
     holder = null

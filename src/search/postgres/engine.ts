@@ -30,6 +30,10 @@ export interface PostgresEngineDeps {
   readonly largeResult?: number
 }
 
+/** Hits behind which a page is found by sorting the matches, not by walking along an index. */
+const farOffset = 1000
+const everything = 2_000_000_000
+
 /** Number of matches, facets and ranges: what all pages of a search share. */
 type Counts = Omit<SearchOutcome, 'hits'>
 
@@ -58,23 +62,22 @@ export function createPostgresEngine({
     const start = (): statements.Statement => statements.startStatement(plan, expansions)
     const first = start()
     if (first.where === null) return { value: nothing(plan), generation: Number.MAX_SAFE_INTEGER }
-    const target = first.where.includes('@@') ? lexical : db
+    const target = first.lexical ? lexical : db
     const known = await currentCounts(plan)
     if (known) {
       const page = await pageAlone(target, plan, start, known.value)
       return { value: { ...known.value, hits: page.value }, generation: Math.min(known.generation, page.generation) }
     }
     const columns = columnsOf(plan)
-    const whole = await statements.runWhole(target, first, columns, largeResult)
+    const whole = wasLarge(plan) ? null : await statements.runWhole(target, first, columns, largeResult)
     if (whole) {
       const counts = await finishCounts(target, plan, start, columns, whole)
       keep(plan, { value: counts, generation: whole.generation }, whole)
       return { value: { ...counts, hits: whole.hits }, generation: whole.generation }
     }
-    sortIndexes.wanted(plan)
     const [counted, page] = await Promise.all([
       statements.runCounts(target, start, columns),
-      plan.limit === 0 ? { hits: [], generation: Number.MAX_SAFE_INTEGER } : statements.runPage(target, start()),
+      plan.limit === 0 ? { hits: [], generation: Number.MAX_SAFE_INTEGER } : pageOfLarge(target, plan, start),
     ])
     const counts = await finishCounts(target, plan, start, columns, counted)
     keep(plan, { value: counts, generation: counted.generation }, page)
@@ -90,10 +93,29 @@ export function createPostgresEngine({
   ): Promise<Part<readonly Hit[]>> {
     if (plan.limit === 0) return { value: [], generation: Number.MAX_SAFE_INTEGER }
     const whole = counts.count > largeResult ? null : await statements.runWhole(target, start(), [], largeResult)
-    if (!whole) sortIndexes.wanted(plan)
-    const page = whole ?? (await statements.runPage(target, start()))
+    const page = whole ?? (await pageOfLarge(target, plan, start))
     cache.set(pageKey(plan), { value: page.hits, generation: page.generation, weight: page.hits.length * 4 })
     return { value: page.hits, generation: page.generation }
+  }
+
+  async function pageOfLarge(
+    target: Queryable,
+    plan: SearchPlan,
+    start: () => statements.Statement,
+  ): Promise<statements.Paged> {
+    const statement = start()
+    if (statement.lexical && plan.offset > farOffset) {
+      // Along an index all that is skipped would be read to compare its lexemes.
+      const whole = await statements.runWhole(target, statement, [], everything)
+      if (whole) return whole
+    }
+    sortIndexes.wanted(plan)
+    return statements.runPage(target, start())
+  }
+
+  /** The index has changed since, but what was a large result hardly became a small one. */
+  function wasLarge(plan: SearchPlan): boolean {
+    return (cache.get<Counts>(countsKey(plan))?.value.count ?? 0) > 2 * largeResult
   }
 
   /** Facets as values, and what is counted by statements of its own: ranges, columns that are not prepared. */

@@ -14,12 +14,15 @@ export interface Statement {
   readonly parameters: Parameters
   /** Condition on search_document under the alias `d`; null: nothing can match. */
   readonly where: string | null
+  /** The condition asks for lexemes, so that an index finds the matches. */
+  readonly lexical: boolean
 }
 
 export function startStatement(plan: SearchPlan, expansions: Expansions): Statement {
   const parameters = new Parameters()
   const context = { plan, expansions, parameters }
-  return { plan, context, parameters, where: scopeSql(plan.scope, 'd', context) }
+  const where = scopeSql(plan.scope, 'd', context)
+  return { plan, context, parameters, where, lexical: where?.includes('d.lexemes @@') ?? false }
 }
 
 /** Counted facets in the order of the columns. */

@@ -185,12 +185,13 @@ async function lastLogLine(folders: PostgresFolders): Promise<string> {
 async function createCluster(folders: PostgresFolders): Promise<boolean> {
   if (await stat(join(folders.data, 'PG_VERSION')).catch(() => null)) return false
   for (const name of await readdir(folders.home)) {
-    if (name.startsWith('data.new-')) await rm(join(folders.home, name), { recursive: true, force: true })
+    if (name.startsWith('data.new-'))
+      await rm(join(folders.home, name), { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
   }
   // A name of its own: the initdb of a killed service may still be writing to the last one.
   const partial: PostgresFolders = { ...folders, data: `${folders.data}.new-${randomBytes(4).toString('hex')}` }
   if (partial.dataAsSeen === folders.data) partial.dataAsSeen = partial.data
-  await rm(folders.data, { recursive: true, force: true })
+  await rm(folders.data, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
   await mkdir(partial.data, { mode: 0o700 })
   if (folders.identity) await chown(partial.data, folders.identity.uid, folders.identity.gid)
   const child = run(partial, 'initdb', [

@@ -101,7 +101,7 @@ async function runFolder(home: string, reachable: boolean, identity: Identity): 
 export async function removeOutsideFolders({ home, run }: PostgresFolders): Promise<void> {
   if (dirname(run) === home) return
   await rm(join(home, 'run-folder'), { force: true })
-  await rm(run, { recursive: true, force: true })
+  await rm(run, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
 }
 
 async function privateFolder(path: string, identity: Identity): Promise<string> {

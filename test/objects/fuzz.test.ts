@@ -59,7 +59,7 @@ async function stored(): Promise<unknown> {
   const { rows } = await museum.svc.db.query(
     `select (select count(*) from object) as objects, (select count(*) from object_version) as versions,
             (select count(*) from object_link) as links, (select count(*) from object_unique) as unique_values,
-            (select count(*) from index_queue) as queued, (select count(*) from event) as events`,
+            (select count(*) from event) as events`,
   )
   return rows[0]
 }

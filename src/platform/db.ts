@@ -227,6 +227,8 @@ function translate(error: unknown): unknown {
         {},
         { message: 'The text has a character that cannot be stored.', cause: error },
       )
+    case '57014': // query_canceled: statement_timeout
+      return new AppError('ServiceUnavailable', {}, { message: 'The request takes too long.', cause: error })
     case '22003': // numeric_value_out_of_range
       return new AppError('ServerGeneric', {}, { message: 'A number is out of range.', cause: error })
     default:

@@ -30,6 +30,8 @@ export interface PostgresEngineDeps {
   readonly largeResult?: number
 }
 
+/** Milliseconds. */
+const longestStatement = 60_000
 /** Hits behind which a page is found by sorting the matches, not by walking along an index. */
 const farOffset = 1000
 const everything = 2_000_000_000
@@ -52,7 +54,10 @@ export function createPostgresEngine({
 }: PostgresEngineDeps): PostgresEngine {
   // Reading all documents to compare their lexemes is never better than the index; PostgreSQL, which does not know
   // what reading a lexeme vector costs, would think so.
-  const lexical = db.sibling({ maxConnections, settings: { enable_seqscan: 'off', work_mem: '64MB' } })
+  const lexical = db.sibling({
+    maxConnections,
+    settings: { enable_seqscan: 'off', work_mem: '64MB', statement_timeout: `${longestStatement}` },
+  })
   const sets = createFacetSetCache()
   const cache = createResultCache()
   const running = new Map<string, Promise<Part<SearchOutcome>>>()

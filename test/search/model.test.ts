@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
+import { pino } from 'pino'
 import { compileModel } from '../../src/datamodel/compile.ts'
 import type { Model } from '../../src/datamodel/model.ts'
 import { currentVersion, readVersion } from '../../src/datamodel/store.ts'
@@ -8,6 +9,7 @@ import { parseDate } from '../../src/platform/dates.ts'
 import { words } from '../../src/search/analyze.ts'
 import type { SearchOutcome } from '../../src/search/plan.ts'
 import { createPostgresEngine, type PostgresEngine } from '../../src/search/postgres/engine.ts'
+import { createSortIndexes } from '../../src/search/postgres/sort-indexes.ts'
 import { compileSearch } from '../../src/search/request/compile.ts'
 import { loadSlots, type Slots } from '../../src/search/slots.ts'
 import type { Json } from '../support/client.ts'
@@ -360,6 +362,34 @@ test('SR-003 any search finds what a naive evaluation finds, whichever way the e
     }),
     { numRuns: 150 },
   )
+})
+
+test('an order that large results are asked for gets an index, once, and the index is used', async () => {
+  const { db } = museum.svc
+  const log = pino({ level: 'silent' })
+  const indexes = createSortIndexes({ db, log })
+  const request = (order: string) => ({ objecttypes: ['work'], sort: [{ field: 'work.inventory', order }] })
+  for (const order of ['asc', 'desc', 'asc']) {
+    indexes.wanted(compileSearch(request(order), { model, slots, languages, rights: { all: true } }).plan)
+  }
+  await indexes.idle()
+  const { rows } = await db.query<{ name: string; definition: string }>(
+    `select c.relname as name, pg_get_indexdef(i.indexrelid) as definition from pg_index i join pg_class c on c.oid = i.indexrelid
+     where c.relname like 'search\\_sort\\_%' and i.indisvalid order by 1`,
+  )
+  assert.equal(rows.length, 2, JSON.stringify(rows))
+  const [ascending] = rows as [{ name: string; definition: string }]
+  const key = /USING btree \((.*), id\)/.exec(ascending.definition)?.[1]
+  const type = model.objecttypes.get('work')?.id
+  const plan = await db.transaction(async (tx) => {
+    await tx.query('set local enable_seqscan = off')
+    await tx.query('set local enable_sort = off')
+    return tx.query<{ 'QUERY PLAN': string }>(
+      `explain select id from search_document where objecttype = ${type} and not deleted order by ${key}, id limit 10`,
+    )
+  })
+  assert.match(plan.rows.map((row) => row['QUERY PLAN']).join('\n'), new RegExp(ascending.name))
+  assert.deepEqual((await run(large, request('desc'))).hits, (await run(small, request('desc'))).hits)
 })
 
 function counted(outcome: SearchOutcome, name: string): Map<number | string, number> {

@@ -47,7 +47,7 @@ export function createPrincipals({ bus, db }: { bus: Bus; db: Queryable }) {
   })
 
   /** Reads what is not in memory yet: no statement when everything is. */
-  async function load(userIds: readonly number[], groupIds: readonly number[]) {
+  async function load(userIds: readonly number[], groupIds: readonly number[], from: Queryable) {
     const before = generation
     const missing = {
       userIds: userIds.filter((id) => !users.has(id)),
@@ -57,7 +57,7 @@ export function createPrincipals({ bus, db }: { bus: Bus; db: Queryable }) {
     }
     // Taken before waiting: a change meanwhile empties the memory.
     const known = { users: cached(users, userIds), groups: cached(groups, groupIds) }
-    const fresh = await findRows(db, missing)
+    const fresh = await findRows(from, missing)
     if (before === generation) {
       remember(users, fresh.users)
       remember(groups, fresh.groups)
@@ -79,8 +79,10 @@ export function createPrincipals({ bus, db }: { bus: Bus; db: Queryable }) {
     async names(
       ids: { userIds: readonly number[]; groupIds: readonly number[] },
       languages: readonly string[],
+      // Within a transaction its own connection: waiting for a second one while holding one can lock all of them up.
+      from: Queryable = db,
     ): Promise<PrincipalNames> {
-      const known = await load([...new Set(ids.userIds)], [...new Set(ids.groupIds)])
+      const known = await load([...new Set(ids.userIds)], [...new Set(ids.groupIds)], from)
       return {
         users: known.users,
         groups: new Map([...known.groups].map(([id, row]) => [id, groupName(row, languages)])),

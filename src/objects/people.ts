@@ -8,14 +8,14 @@ export function rememberedPeople(
   rights: Pick<RightsService, 'renderAcls'>,
 ): RenderDeps['people'] {
   return {
-    async whoNames(_, who, languages) {
+    async whoNames(q, who, languages) {
       const userIds: number[] = []
       const groupIds: number[] = []
       for (const principal of who) {
         if (principal.startsWith('u')) userIds.push(Number(principal.slice(1)))
         else if (principal.startsWith('g')) groupIds.push(Number(principal.slice(1)))
       }
-      const { users, groups } = await principals.names({ userIds, groupIds }, languages)
+      const { users, groups } = await principals.names({ userIds, groupIds }, languages, q)
       return new Map<Principal, NonNullable<ReturnType<typeof users.get>>>([
         ...[...users].map(([id, name]) => [`u${id}` as const, name] as const),
         ...[...groups].map(([id, name]) => [`g${id}` as const, name] as const),

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { Flag } from '../platform/query.ts'
 import { deletePolicies } from './delete.ts'
+import { formatNames } from './formats.ts'
 
 /** Most objects in one request. */
 export const maxBatch = 10_000
@@ -12,17 +13,7 @@ export const ObjectBody = Type.Array(Type.Unknown(), { maxItems: maxBatch })
 
 export const DbObject = Type.Object({}, { additionalProperties: true, $id: 'DbObject' })
 
-export const renderFormats = [
-  'short',
-  'standard',
-  'standard_extended',
-  'long',
-  'long_inheritance',
-  'full',
-  'full_inheritance',
-] as const
-
-const Format = Type.Union(renderFormats.map((format) => Type.Literal(format)))
+const Format = Type.Union(formatNames.map((format) => Type.Literal(format)))
 
 const Wait = Type.Integer({ minimum: 0, maximum: 3600, description: 'Most seconds to wait until indexed; 0: no wait.' })
 

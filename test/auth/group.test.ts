@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { onStatement } from '../../src/platform/db.ts'
 import type { Json } from '../support/client.ts'
 import { startService, type TestService } from '../support/service.ts'
+import { statementsOf } from '../support/statements.ts'
 import { createGroups, createUsers, eventsOf } from './support.ts'
 
 let svc: TestService
@@ -230,13 +230,9 @@ test('what a deleted group owned belongs to the fallback group', async () => {
 })
 
 test('the statements of a save do not grow with the batch', async () => {
-  const count = async (size: number): Promise<number> => {
+  const count = (size: number): Promise<number> => {
     const body = Array.from({ length: size }, () => ({ group: { comment: 'x' } }))
-    let statements = 0
-    const stop = onStatement(() => statements++)
-    assert.equal((await root().post('/group', body)).status, 200)
-    stop()
-    return statements
+    return statementsOf(svc, async () => assert.equal((await root().post('/group', body)).status, 200))
   }
   await count(1)
   assert.equal(await count(2), await count(200))

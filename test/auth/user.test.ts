@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { onStatement } from '../../src/platform/db.ts'
 import type { Json } from '../support/client.ts'
 import { startService, type TestService } from '../support/service.ts'
+import { statementsOf } from '../support/statements.ts'
 import { createGroups, createUsers, eventsOf, signIn, statusWith } from './support.ts'
 
 let svc: TestService
@@ -85,17 +85,14 @@ test('a batch is stored whole or not at all, and the statements do not grow with
       user: { login: `batch${from + index}` },
       _acl: [{ who: { group: { _id: 10 } }, rights: { bag_read: {} } }],
     }))
-  const count = async (body: Json[]): Promise<number> => {
-    let statements = 0
-    const stop = onStatement(() => statements++)
-    assert.equal((await root().post('/user', body)).status, 200)
-    stop()
-    return statements
-  }
-  await count(batch(0, 2))
-  assert.equal(await count(batch(10, 2)), await count(batch(100, 300)))
+  const count = (from: number, size: number): Promise<number> =>
+    statementsOf(svc, async (run) => {
+      assert.equal((await root().post('/user', batch(from + run * size, size))).status, 200)
+    })
+  await count(1000, 2)
+  assert.equal(await count(1010, 2), await count(1100, 300))
   const before = await svc.db.query<{ count: number }>('select count(*)::int as count from "user"')
-  assert.deepEqual(await code(root().post('/user', [...batch(1000, 3), { user: { login: 'batch0' } }])), [
+  assert.deepEqual(await code(root().post('/user', [...batch(9000, 3), { user: { login: 'batch1000' } }])), [
     409,
     'UserDuplicateLogin',
   ])

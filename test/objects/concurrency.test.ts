@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { onStatement } from '../../src/platform/db.ts'
 import { inPool, link, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
+import { statementsOf } from '../support/statements.ts'
 
 let museum: Museum
 before(async () => {
@@ -73,20 +73,12 @@ test('saving costs a constant number of statements', async () => {
       })),
       '_reverse_nested:loan:work': [payload('loan', { borrower: 'A' }), payload('loan', { borrower: 'B' })],
     })
-  // Background work of the service sends statements too: the least of three runs is the save alone.
-  const statements = async (size: number): Promise<number> => {
-    let least = Number.POSITIVE_INFINITY
-    for (let run = 0; run < 3; run++) {
-      let count = 0
-      const stop = onStatement(() => count++)
+  const statements = (size: number): Promise<number> =>
+    statementsOf(museum.svc, async () => {
       const body = Array.from({ length: size }, (_, n) => rich(n))
       const answer = await root().post('/db/work', body, { format: 'short', skip_index: 1 })
-      stop()
       assert.equal(answer.status, 200, JSON.stringify(answer.body).slice(0, 500))
       assert.equal(answer.body.length, size)
-      least = Math.min(least, count)
-    }
-    return least
-  }
+    })
   assert.equal(await statements(10), await statements(1000))
 })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { onStatement } from '../../src/platform/db.ts'
 import type { Json } from '../support/client.ts'
 import { attachService, type TestService } from '../support/service.ts'
+import { statementsOf } from '../support/statements.ts'
 import { link, type Scene, startScene } from './read-scene.ts'
 
 let scene: Scene
@@ -106,16 +106,10 @@ test('what is read is never out of date, neither the object nor what it links to
 test('reading one object in standard is one statement once its links are known', async () => {
   const person = await scene.add('person', { name: 'Known' })
   const work = await scene.add('work', { inventory: 'Q1', creator: link('person', person) })
-  const statements = async (): Promise<number> => {
-    let count = 0
-    const stop = onStatement(() => count++)
-    await scene.read('work', work, { format: 'standard' })
-    stop()
-    return count
-  }
+  const read = () => scene.read('work', work, { format: 'standard' })
   await scene.svc.drain()
-  await statements()
-  assert.equal(await statements(), 1)
+  await read()
+  assert.equal(await statementsOf(scene.svc, read), 1)
 })
 
 describe('objects below', () => {
@@ -388,24 +382,20 @@ test('reading costs a constant number of statements: 10 and 100 objects in full,
     )
   }
   await add(110)
-  const statements = async (limit: number): Promise<[number, number]> => {
-    let count = 0
-    const stop = onStatement(() => count++)
-    const answer = await root().get('/db/work/_all_fields/list', {
-      limit,
-      offset: 10,
-      format: 'full',
-      merge_linked_objects: 'all',
-      merge_max_depth: 2,
+  const statements = (limit: number): Promise<number> =>
+    statementsOf(scene.svc, async () => {
+      const answer = await root().get('/db/work/_all_fields/list', {
+        limit,
+        offset: 10,
+        format: 'full',
+        merge_linked_objects: 'all',
+        merge_max_depth: 2,
+      })
+      assert.equal(answer.body.length, limit)
     })
-    stop()
-    assert.equal(answer.body.length, limit)
-    return [count, answer.body.length]
-  }
   await scene.svc.drain()
-  await statements(10)
-  const [ten] = await statements(10)
-  const [hundred] = await statements(100)
+  const ten = await statements(10)
+  const hundred = await statements(100)
   assert.equal(hundred, ten)
   assert.ok(hundred <= 14, `${hundred} statements`)
 })

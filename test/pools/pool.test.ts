@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { startService } from '../support/service.ts'
+import { statementsOf } from '../support/statements.ts'
 import { codeOf, createPool, poolEvents } from './support.ts'
 
 describe('the pools of a new instance', () => {
@@ -341,15 +342,14 @@ describe('cost', () => {
   test('a batch of 500 pools takes as many statements as one of 5', async () => {
     await using svc = await startService()
     const root = svc.as('root')
-    const { countStatements } = await import('./support.ts')
     const batch = (size: number) =>
       Array.from({ length: size }, () => ({
         pool: { _id_parent: 1 },
         _acl: [{ who: { user: { _id: 1 } }, rights: { read: {} } }],
       }))
     await root.post('/pool', batch(1))
-    const few = await countStatements(() => root.post('/pool', batch(5)))
-    const many = await countStatements(() => root.post('/pool', batch(500)))
+    const few = await statementsOf(svc, () => root.post('/pool', batch(5)))
+    const many = await statementsOf(svc, () => root.post('/pool', batch(500)))
     assert.equal(many, few)
   })
 })

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { onStatement } from '../../src/platform/db.ts'
 import type { Answer, Client, Json } from '../support/client.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -21,13 +20,4 @@ export async function poolEvents(svc: TestService): Promise<[string, number][]> 
     `select type, object_id as id from event where basetype = 'pool' order by event.id`,
   )
   return rows.map(({ type, id }) => [type, id])
-}
-
-/** How many statements the service sends meanwhile; background work is waited for by the caller. */
-export async function countStatements(work: () => Promise<unknown>): Promise<number> {
-  let count = 0
-  const stop = onStatement(() => count++)
-  await work()
-  stop()
-  return count
 }

@@ -4,6 +4,7 @@ import { createPool } from '../pools/support.ts'
 import { type People, seedPeople, toGroup, toUser, wireGrant } from '../rights/people.ts'
 import type { Answer, Client, Json, Query } from '../support/client.ts'
 import { inPool, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
+import { statementsOf } from '../support/statements.ts'
 
 let museum: Museum
 let people: People
@@ -279,10 +280,9 @@ test('DB-006 several tags of one choice group: refused, with skip_constraints st
 })
 
 test('two runs of the engine over a big batch: one statement count for 5 and for 500 objects', async () => {
-  const { countStatements } = await import('../pools/support.ts')
   await define([{ type: 'process', operations: ['INSERT'], actions: [setTags({ checked: true })] }])
   const save = (count: number) =>
-    countStatements(async () => {
+    statementsOf(museum.svc, async () => {
       const answer = await root.post(
         'db/work',
         Array.from({ length: count }, () => work([])),

@@ -56,7 +56,7 @@ test('a second service on the same data folder is refused in one line', async ()
   assert.equal(await status(first.url), 200)
 })
 
-test('after kill -9 of the service the next start takes over the running PostgreSQL', async () => {
+test('after kill -9 of the service the next start takes over the running PostgreSQL, and stops it at its end', async () => {
   await using folder = await temporaryFolder()
   const killed = await spawnService(folder.path)
   const server = await postmasterPid(folder.path)
@@ -65,6 +65,9 @@ test('after kill -9 of the service the next start takes over the running Postgre
   await using next = await spawnService(folder.path)
   assert.match(next.output.stdout, new RegExp(`took over the running PostgreSQL \\(process ${server}\\)`))
   assert.equal(await status(next.url), 200)
+  next.child.kill('SIGTERM')
+  assert.equal(await next.exited, 0)
+  assert.throws(() => process.kill(server, 0))
 })
 
 test('a first start that is killed while it creates the database is made up for by the next', async () => {

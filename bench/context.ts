@@ -41,7 +41,6 @@ export async function openContext(source: string, say: (line: string) => void): 
     SVC_DATA_DIR: folder.path,
     SVC_DB_DSN: postgres.dsn,
     SVC_PORT: '0',
-    SVC_LOG_LEVEL: 'warn',
     SVC_ROOT_PASSWORD: rootPassword,
   }).catch(async (error: Error) => {
     await postgres.stop()

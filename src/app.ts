@@ -179,6 +179,7 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
     tags,
     objecttypeMasks: (id) => datamodel.settings(id).standardMasks,
     people: rememberedPeople(principals, rights),
+    snapshots: () => [pools.snapshot(), tags.snapshot(), baseConfig.get(), principals.generation()],
   })
   const objectDeps: ObjectDeps = {
     db,

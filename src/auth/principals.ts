@@ -89,6 +89,9 @@ export function createPrincipals({ bus, db }: { bus: Bus; db: Queryable }) {
       }
     },
 
+    /** Another number whenever names may have changed. */
+    generation: (): number => generation,
+
     /** All processes read names again after the commit. */
     changed: (tx: Tx): Promise<void> => bus.publish(tx, topic),
 

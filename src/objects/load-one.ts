@@ -56,7 +56,8 @@ export async function loadStamps(
   const { text, name } = statement(`stamps ${reverseColumns.join(' ')}`, () => stampsText(reverseColumns))
   const { rows } = await q.query<{ l: string | null; b: string | null }>(
     text,
-    reverseColumns.length === 0 ? [ids] : [ids, ids[0]],
+    // The driver looks at each element of an array for what might have to be quoted; numbers never have to.
+    reverseColumns.length === 0 ? [`{${ids.join()}}`] : [`{${ids.join()}}`, ids[0]],
     name,
   )
   return { stamps: stampsOf(rows[0]?.l ?? null), reverses: columnsOf(rows[0]?.b ?? null) }

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { Model, Table } from '../datamodel/model.ts'
 import type { Queryable } from '../platform/db.ts'
 import { type Address, loadStampedHeads } from './load.ts'
@@ -8,6 +9,9 @@ import type { Head, Loaded } from './stored-rows.ts'
 /** Objects that were read by id, and heads of objects that stand around them, in memory at most. */
 const maxObjects = 2000
 const maxHeads = 20_000
+/** Characters of JSON that the contents of all objects in memory have at most, and that of the largest one. */
+const maxContents = 20_000_000
+const largestContent = 500_000
 
 /** Which of what stands around the object is wanted. */
 export interface Needs {
@@ -38,18 +42,24 @@ interface Entry<T> {
  */
 export function createObjectCache() {
   let ofModel: Model | null = null
-  let objects = new Recent<Loaded>(maxObjects)
-  let heads = new Recent<Head>(maxHeads)
+  const objects = new LRUCache<number, Entry<Loaded>>({
+    max: maxObjects,
+    maxSize: maxContents,
+    maxEntrySize: largestContent,
+    sizeCalculation: ({ value }) => JSON.stringify(value.content).length,
+  })
+  const heads = new LRUCache<number, Entry<Head>>({ max: maxHeads })
+  const linked = new WeakMap<Loaded, { readonly reader: Reader; readonly ids: readonly number[] }>()
   /** `_id` of a type to system object id: neither ever changes. */
-  let addresses = new Map<string, number>()
+  const addresses = new LRUCache<string, number>({ max: 2 * maxObjects })
 
   // What is in memory refers to the tables of the datamodel that it was read with.
   function begin(model: Model): void {
     if (ofModel === model) return
     ofModel = model
-    objects = new Recent(maxObjects)
-    heads = new Recent(maxHeads)
-    addresses = new Map()
+    objects.clear()
+    heads.clear()
+    addresses.clear()
   }
 
   return {
@@ -71,7 +81,6 @@ export function createObjectCache() {
       const { object } = one
       if (!remembered && ofModel === model) {
         objects.set(object.systemObjectId, { stamp: one.stamp, value: object })
-        if (addresses.size > 2 * maxObjects) addresses.clear()
         addresses.set(`${table.id}:${object.id}`, object.systemObjectId)
       }
       const absent = reverseColumns.filter((column) => !one.reverses.has(column))
@@ -92,11 +101,20 @@ export function createObjectCache() {
     const entry = known === undefined ? undefined : objects.get(known)
     if (!entry || entry.value.table !== table) return null
     const object = entry.value
-    const around = needs.links ? [...reader.links(object.content), ...object.parents] : object.parents
+    const around = needs.links ? linkedFrom(object, reader) : object.parents
     const { stamps, reverses } = await loadStamps(db, [object.systemObjectId, ...around], reverseColumns)
     return stamps.get(object.systemObjectId) === entry.stamp
       ? { object, stamp: entry.stamp, around: only(stamps, around), reverses }
       : null
+  }
+
+  /** What the object links to as far as the mask shows it, and its parents. */
+  function linkedFrom(object: Loaded, reader: Reader): readonly number[] {
+    const known = linked.get(object)
+    if (known?.reader === reader) return known.ids
+    const ids = [...new Set([...reader.links(object.content), ...object.parents])]
+    linked.set(object, { reader, ids })
+    return ids
   }
 
   /** The heads of these rows; those that are not in memory with this stamp are loaded with one statement. */
@@ -124,29 +142,4 @@ function only(stamps: Stamps, ids: readonly number[]): Stamps {
     if (stamp !== undefined) result.set(id, stamp)
   }
   return result
-}
-
-/** The entries that were used last, up to a number of them. */
-class Recent<T> {
-  readonly #limit: number
-  readonly #entries = new Map<number, Entry<T>>()
-
-  constructor(limit: number) {
-    this.#limit = limit
-  }
-
-  get(id: number): Entry<T> | undefined {
-    const entry = this.#entries.get(id)
-    if (entry) {
-      this.#entries.delete(id)
-      this.#entries.set(id, entry)
-    }
-    return entry
-  }
-
-  set(id: number, entry: Entry<T>): void {
-    this.#entries.delete(id)
-    if (this.#entries.size >= this.#limit) this.#entries.delete(this.#entries.keys().next().value as number)
-    this.#entries.set(id, entry)
-  }
 }

@@ -1,3 +1,4 @@
+import type { FastifyReply } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { actorOf, type HttpApp } from '../platform/http.ts'
 import { Flag, isOn } from '../platform/query.ts'
@@ -79,8 +80,8 @@ export function registerReadRoutes(app: HttpApp, { read }: { read: ReadService }
         const { params, query } = request
         const target = { objecttype: params.objecttype, mask: params.mask, by, id: params.id }
         const options = { ...shownAs(query), version: query.version }
-        const objects = await read.get(actorOf(request), target, options)
-        return reply.send(objects)
+        const json = await read.get(actorOf(request), target, options)
+        return (reply as FastifyReply).type('application/json; charset=utf-8').send(json)
       },
     )
   }

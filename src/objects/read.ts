@@ -3,6 +3,7 @@ import type { Actor } from '../platform/actor.ts'
 import type { Db, Queryable } from '../platform/db.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
 import type { CallerRights } from '../rights/service.ts'
+import { areSame, createAnswers, hasDatedGrants, type Premises, watched } from './answers.ts'
 import { type FormatName, formats, type MergeMode } from './formats.ts'
 import type { Item } from './item.ts'
 import { type Address, loadHeads, loadLatest, loadVersions } from './load.ts'
@@ -28,6 +29,8 @@ export interface ReadDeps extends RenderDeps {
   readonly quick: Queryable
   readonly datamodel: { current(): Model }
   readonly rights: { forActor(actor: Actor): Promise<CallerRights> }
+  /** The snapshots in memory that rendering reads besides the datamodel; each is replaced when it changes. */
+  readonly snapshots: () => Premises
 }
 
 /** Which object is read, by which of its ids, and with which mask. */
@@ -77,6 +80,7 @@ export type ReadService = ReturnType<typeof createReadService>
 
 export function createReadService(deps: ReadDeps) {
   const memory = createObjectCache()
+  const answers = createAnswers()
 
   function named(objecttype: string, maskName: string): { table: Table; mask: Mask } {
     const table = deps.datamodel.current().objecttypes.get(objecttype)
@@ -119,15 +123,51 @@ export function createReadService(deps: ReadDeps) {
     mask: Mask,
     address: { by: Address['by']; id: number },
     { format, mergeLinkedObjects }: RenderOptions,
-  ): Promise<{ items: RenderItem[]; known?: Known }> {
+  ): Promise<Latest | null> {
     // Where links are shown with their fields their contents are loaded anyway.
     const shortLinks = format.fields && format.linked === 'short' && mergeLinkedObjects === 'none'
     const needs = { links: shortLinks, reverses: format.fields }
     const found = await memory.one(deps.quick, deps.datamodel.current(), table, address, readerOf(mask), needs)
-    if (!found || !allow(caller, mask, found.object)) return { items: [] }
+    if (!found || !allow(caller, mask, found.object)) return null
     const { object, heads, absent } = found
     const empty = new Set(absent.map((column) => reverseKey(column, object.systemObjectId)))
-    return { items: [{ object, mask }], known: { heads, empty } }
+    return { object, mask, known: { heads, empty } }
+  }
+
+  /** What the answer to a read depends on, as far as it is in memory. */
+  function premisesOf(actor: Actor, caller: CallerRights, { object, mask, known }: Latest): Premises {
+    const { heads, empty } = known
+    return [
+      mask,
+      object,
+      empty.size,
+      deps.datamodel.current(),
+      caller,
+      ...deps.snapshots(),
+      ...actor.languages,
+      ...heads,
+    ]
+  }
+
+  /** The object as JSON: kept from an earlier read when nothing that it was made from has changed. */
+  async function answerLatest(
+    actor: Actor,
+    caller: CallerRights,
+    latest: Latest,
+    shown: RenderOptions,
+  ): Promise<Buffer> {
+    const premises = premisesOf(actor, caller, latest)
+    const { object, mask, known } = latest
+    const { format, mergeLinkedObjects, mergeMaxDepth, skipReverseNested } = shown
+    const question = `${object.systemObjectId} ${mask.name} ${caller.userId} ${format.name} ${mergeLinkedObjects} ${mergeMaxDepth} ${skipReverseNested}`
+    const answer = answers.find(question, premises)
+    if (answer) return answer
+    const q = watched(deps.db)
+    const body = toJson(await render(q, actor, caller, [{ object, mask }], shown, known))
+    const lasting = !q.asked && !hasDatedGrants(object) && !known.heads.some(hasDatedGrants)
+    // What changed meanwhile may be in the answer or not.
+    if (lasting && areSame(premises, premisesOf(actor, caller, latest))) answers.keep(question, premises, body)
+    return body
   }
 
   /** Several versions of one object, newest first. */
@@ -147,23 +187,25 @@ export function createReadService(deps: ReadDeps) {
   return {
     /**
      * One object in its latest version, in the given one, or in all versions, newest first; empty when there is none.
+     * The answer is a JSON array, in UTF-8.
      * @throws {AppError} `UnknownObjecttype`, `MaskNotFound`, `ObjectInsufficientRights`.
      */
-    async get(actor: Actor, target: ReadTarget, options: ReadOptions): Promise<Wire[]> {
+    async get(actor: Actor, target: ReadTarget, options: ReadOptions): Promise<Buffer> {
       const { table, mask } = named(target.objecttype, target.mask)
       const id = idOf(target, deps.databaseName)
       if (options.version !== undefined && options.allVersions) {
         throw badRequest('version and all_versions exclude each other.', { param: 'version' })
       }
-      if (id === null) return []
+      if (id === null) return toJson([])
       const caller = await deps.rights.forActor(actor)
       const address = { by: target.by === 'id' ? ('id' as const) : ('system_object_id' as const), id }
       const shown = renderOptions(options)
-      const { items, known } =
-        options.version === undefined && !options.allVersions
-          ? await readLatest(caller, table, mask, address, shown)
-          : { items: await readVersions(caller, table, mask, address, options.version ?? null) }
-      return items.length === 0 ? [] : render(deps.db, actor, caller, items, shown, known)
+      if (options.version === undefined && !options.allVersions) {
+        const latest = await readLatest(caller, table, mask, address, shown)
+        return latest ? answerLatest(actor, caller, latest, shown) : toJson([])
+      }
+      const items = await readVersions(caller, table, mask, address, options.version ?? null)
+      return toJson(await render(deps.db, actor, caller, items, shown))
     },
 
     /**
@@ -247,6 +289,15 @@ export function createReadService(deps: ReadDeps) {
     if (mayUseMask(context, standard, object)) return standard
     return masksByPreference(context, object).find((mask) => mayUseMask(context, mask, object)) ?? standard
   }
+}
+
+/** An object in its latest version, allowed to the caller with the mask, and what is known around it. */
+interface Latest extends RenderItem {
+  readonly known: Known
+}
+
+function toJson(wire: readonly Wire[]): Buffer {
+  return Buffer.from(JSON.stringify(wire))
 }
 
 function addressOf({ by, id }: { by: Address['by']; id: number }): Address {

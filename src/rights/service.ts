@@ -2,6 +2,7 @@
  * What callers may do. Grants stand on the resources they protect; those of containers (pools, object types) are
  * compiled once per caller and kept in memory until one of them changes or begins or ends. See docs/rights-and-pools.md.
  */
+import { LRUCache } from 'lru-cache'
 import type { Actor } from '../platform/actor.ts'
 import type { Bus } from '../platform/bus.ts'
 import type { Queryable } from '../platform/db.ts'
@@ -72,7 +73,7 @@ export function createRightsService({
   now = Date.now,
 }: RightsOptions) {
   const snapshot = grantSnapshot(containers)
-  const callers = new Map<string, { rights: CallerRights; validUntil: number }>()
+  const callers = new LRUCache<string, { rights: CallerRights; validUntil: number }>({ max: cachedCallers })
   for (const topic of grantTopics) {
     bus.subscribe(topic, () => {
       snapshot.invalidate()
@@ -85,16 +86,8 @@ export function createRightsService({
     const at = now()
     const key = `${actor.isRoot ? 'root' : actor.userId}:${actor.groupIds.join()}`
     const known = callers.get(key)
-    if (known && at < known.validUntil) {
-      // Moved to the end, so that the first one is the least recently used.
-      callers.delete(key)
-      callers.set(key, known)
-      return known.rights
-    }
+    if (known && at < known.validUntil) return known.rights
     const rights = callerRights(compile(prepared, callerOf(actor), at), now)
-    callers.delete(key)
-    const oldest = callers.size >= cachedCallers ? callers.keys().next().value : undefined
-    if (oldest !== undefined) callers.delete(oldest)
     const next = prepared.boundaries.find((moment) => moment > at)
     if (snapshot.isCurrent(prepared)) callers.set(key, { rights, validUntil: next ?? Number.POSITIVE_INFINITY })
     return rights

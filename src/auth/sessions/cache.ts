@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { compileAccess, type UserAccess } from './access.ts'
 import type { SessionRow } from './store.ts'
 
@@ -36,7 +37,7 @@ export function createSessionCache({
   lifetime = 5000,
   maxEntries = 10_000,
 }: SessionCacheOptions) {
-  const entries = new Map<string, Entry>()
+  const entries = new LRUCache<string, Entry>({ max: maxEntries })
   const loading = new Map<string, Promise<Session | null>>()
   let generation = 0
 
@@ -45,14 +46,9 @@ export function createSessionCache({
     const row = await load(key)
     if (!row) return null
     const session = toSession(row)
-    if (before === generation) keep(key, { session, until: Math.min(now() + lifetime, row.tokenExpiresAt.getTime()) })
+    if (before === generation)
+      entries.set(key, { session, until: Math.min(now() + lifetime, row.tokenExpiresAt.getTime()) })
     return session
-  }
-
-  function keep(key: string, entry: Entry): void {
-    entries.delete(key)
-    entries.set(key, entry)
-    if (entries.size > maxEntries) entries.delete(entries.keys().next().value as string)
   }
 
   function forget(matches: (session: Session) => boolean): void {

@@ -1,13 +1,13 @@
 import type { Model, Table } from '../datamodel/model.ts'
 import type { Queryable } from '../platform/db.ts'
 import type { Address } from './load.ts'
+import { type Stamps, stampList, stampsOf } from './stamps.ts'
 import { type LatestRow, type Loaded, latest, latestVersion, toLoaded } from './stored-rows.ts'
 
 /**
  * The common read, one object by its id, in one statement: each further one costs a third of the throughput
- * (bench/read.ts). Of the objects around it the statement brings the *stamps* only, which is half the work of bringing
- * the objects; what they are is usually in memory (object-cache.ts). The stamp of an object is the `xmin` of its row:
- * every transaction that updates the row gives it a new one.
+ * (bench/read.ts). Of the objects around it the statement brings the stamps only (stamps.ts), which is half the work of
+ * bringing the objects; what they are is usually in memory (object-cache.ts).
  */
 export interface LoadedOne {
   readonly object: Loaded
@@ -17,9 +17,6 @@ export interface LoadedOne {
   /** Those of the reverse columns through which anything links here. */
   readonly reverses: ReadonlySet<number>
 }
-
-/** System object ids to stamps. */
-export type Stamps = ReadonlyMap<number, string>
 
 /** What a mask shows around an object (reader.ts): where links stand in the content, which columns link from below. */
 export interface Surroundings {
@@ -47,32 +44,6 @@ export async function loadOne(
   return object ? { object, stamp: row.s, around: stampsOf(row.l), reverses: columnsOf(row.b) } : null
 }
 
-/** The stamps of objects as they are now, and through which columns anything links to the first one. */
-export async function loadStamps(
-  q: Queryable,
-  ids: readonly number[],
-  reverseColumns: readonly number[],
-): Promise<{ stamps: Stamps; reverses: ReadonlySet<number> }> {
-  const { text, name } = statement(`stamps ${reverseColumns.join(' ')}`, () => stampsText(reverseColumns))
-  const { rows } = await q.query<{ l: string | null; b: string | null }>(
-    text,
-    // The driver looks at each element of an array for what might have to be quoted; numbers never have to.
-    reverseColumns.length === 0 ? [`{${ids.join()}}`] : [`{${ids.join()}}`, ids[0]],
-    name,
-  )
-  return { stamps: stampsOf(rows[0]?.l ?? null), reverses: columnsOf(rows[0]?.b ?? null) }
-}
-
-function stampsOf(text: string | null): Stamps {
-  const stamps = new Map<number, string>()
-  if (text === null) return stamps
-  for (const entry of text.split(',')) {
-    const colon = entry.indexOf(':')
-    stamps.set(Number(entry.slice(0, colon)), entry.slice(colon + 1))
-  }
-  return stamps
-}
-
 function columnsOf(text: string | null): ReadonlySet<number> {
   return new Set(text ? text.split(',').map(Number) : [])
 }
@@ -89,8 +60,6 @@ function statement(key: string, text: () => string): { text: string; name: strin
   return known
 }
 
-const stampList = `string_agg(concat(l.system_object_id, ':', l.xmin), ',') from object l where l.system_object_id`
-
 /** Paths and columns become part of the text: their number differs, and paths are parsed once. */
 function oneText(by: Address['by'], { linkPaths, reverseColumns }: Surroundings): string {
   const links = linkPaths.map((path) => `jsonb_path_query_array(v.content, '${assertPath(path)}')`)
@@ -100,10 +69,6 @@ function oneText(by: Address['by'], { linkPaths, reverseColumns }: Surroundings)
   return `select ${latest} as r, o.xmin::text as s, (select ${stampList} = any(${ids})) as l,
       ${reverseText(reverseColumns, 'o.system_object_id')} as b
     from object o ${latestVersion} where o.objecttype = $1 and o.${by} = $2`
-}
-
-function stampsText(reverseColumns: readonly number[]): string {
-  return `select (select ${stampList} = any($1::bigint[])) as l, ${reverseText(reverseColumns, '$2::bigint')} as b`
 }
 
 /** The columns that link to an object, as `12,13`; a look into the index for each. */

@@ -2,8 +2,9 @@ import { LRUCache } from 'lru-cache'
 import type { Model, Table } from '../datamodel/model.ts'
 import type { Queryable } from '../platform/db.ts'
 import { type Address, loadStampedHeads } from './load.ts'
-import { loadOne, loadStamps, type Stamps } from './load-one.ts'
+import { loadOne } from './load-one.ts'
 import type { Reader } from './reader.ts'
+import { createStampReader, type Stamps } from './stamps.ts'
 import type { Head, Loaded } from './stored-rows.ts'
 
 /** Objects that were read by id, and heads of objects that stand around them, in memory at most. */
@@ -40,7 +41,8 @@ interface Entry<T> {
  * What is handed out is shared: it must not be changed. Reads must come from `db` itself, not from a transaction,
  * within which a row can change again without a new stamp.
  */
-export function createObjectCache() {
+export function createObjectCache(db: Queryable) {
+  const current = createStampReader(db)
   let ofModel: Model | null = null
   const objects = new LRUCache<number, Entry<Loaded>>({
     max: maxObjects,
@@ -65,7 +67,6 @@ export function createObjectCache() {
   return {
     /** One object in its latest version with what stands around it; null when there is none of this type. */
     async one(
-      db: Queryable,
       model: Model,
       table: Table,
       address: { readonly by: Address['by']; readonly id: number },
@@ -74,7 +75,7 @@ export function createObjectCache() {
     ): Promise<Found | null> {
       begin(model)
       const reverseColumns = needs.reverses ? reader.reverseColumns : []
-      const remembered = await check(db, table, address, reader, needs, reverseColumns)
+      const remembered = await check(table, address, reader, needs, reverseColumns)
       const surroundings = { linkPaths: needs.links ? reader.linkPaths : [], reverseColumns }
       const one = remembered ?? (await loadOne(db, model, table, address, surroundings))
       if (!one) return null
@@ -84,13 +85,12 @@ export function createObjectCache() {
         addresses.set(`${table.id}:${object.id}`, object.systemObjectId)
       }
       const absent = reverseColumns.filter((column) => !one.reverses.has(column))
-      return { object, heads: await headsOf(db, model, one.around), absent }
+      return { object, heads: await headsOf(model, one.around), absent }
     },
   }
 
   /** The object from memory, when its row is still the one that it came from. */
   async function check(
-    db: Queryable,
     table: Table,
     { by, id }: { readonly by: Address['by']; readonly id: number },
     reader: Reader,
@@ -102,7 +102,7 @@ export function createObjectCache() {
     if (!entry || entry.value.table !== table) return null
     const object = entry.value
     const around = needs.links ? linkedFrom(object, reader) : object.parents
-    const { stamps, reverses } = await loadStamps(db, [object.systemObjectId, ...around], reverseColumns)
+    const { stamps, reverses } = await current.read([object.systemObjectId, ...around], reverseColumns)
     return stamps.get(object.systemObjectId) === entry.stamp
       ? { object, stamp: entry.stamp, around: only(stamps, around), reverses }
       : null
@@ -118,7 +118,7 @@ export function createObjectCache() {
   }
 
   /** The heads of these rows; those that are not in memory with this stamp are loaded with one statement. */
-  async function headsOf(db: Queryable, model: Model, stamps: Stamps): Promise<Head[]> {
+  async function headsOf(model: Model, stamps: Stamps): Promise<Head[]> {
     const found: Head[] = []
     const missing: number[] = []
     for (const [id, stamp] of stamps) {

@@ -79,7 +79,7 @@ export interface HitOptions {
 export type ReadService = ReturnType<typeof createReadService>
 
 export function createReadService(deps: ReadDeps) {
-  const memory = createObjectCache()
+  const memory = createObjectCache(deps.quick)
   const answers = createAnswers()
 
   function named(objecttype: string, maskName: string): { table: Table; mask: Mask } {
@@ -127,7 +127,7 @@ export function createReadService(deps: ReadDeps) {
     // Where links are shown with their fields their contents are loaded anyway.
     const shortLinks = format.fields && format.linked === 'short' && mergeLinkedObjects === 'none'
     const needs = { links: shortLinks, reverses: format.fields }
-    const found = await memory.one(deps.quick, deps.datamodel.current(), table, address, readerOf(mask), needs)
+    const found = await memory.one(deps.datamodel.current(), table, address, readerOf(mask), needs)
     if (!found || !allow(caller, mask, found.object)) return null
     const { object, heads, absent } = found
     const empty = new Set(absent.map((column) => reverseKey(column, object.systemObjectId)))

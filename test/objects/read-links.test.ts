@@ -112,6 +112,29 @@ test('reading one object in standard is one statement once its links are known',
   assert.equal(await statementsOf(scene.svc, read), 1)
 })
 
+test('objects that are read at the same time are asked for together, and each answer is of its own', async () => {
+  const person = await scene.add('person', { name: 'Shared' })
+  const works = await scene.save(
+    'work',
+    Array.from({ length: 500 }, (_, index) => ({
+      _objecttype: 'work',
+      _mask: '_all_fields',
+      work: { _pool: { pool: { _id: scene.pool } }, inventory: `M${index}`, creator: link('person', person) },
+    })),
+  )
+  const ids = works.map((object) => object._system_object_id)
+  const readAll = async (): Promise<void> => {
+    const objects = await Promise.all(ids.map((id) => scene.read('work', id, { format: 'standard' })))
+    assert.deepEqual(
+      objects.map((object) => [object._system_object_id, object.work.creator._standard['1'].text['en-US']]),
+      ids.map((id) => [id, 'Shared']),
+    )
+  }
+  await readAll()
+  const statements = await statementsOf(scene.svc, readAll)
+  assert.ok(statements <= 100, `${statements} statements`)
+})
+
 describe('objects below', () => {
   test('DB-044 DB-046 reverse-nested objects are shown whole, to any depth, unless they are skipped', async () => {
     const author = await scene.add('person', { name: 'Author' })

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { runtimeFlags } from '../scripts/setup.js'
+import { runtimeEnvironment, runtimeFlags } from '../scripts/setup.js'
 
 export interface Process {
   /** The address that it says it listens on. */
@@ -17,7 +17,7 @@ export interface Process {
 export async function startProcess(file: string, args: string[], env: Record<string, string>): Promise<Process> {
   const begun = performance.now()
   const child = spawn(process.execPath, [...runtimeFlags, join(import.meta.dirname, '..', file), ...args], {
-    env: { ...withoutSettings(process.env), ...env },
+    env: { ...runtimeEnvironment, ...withoutSettings(process.env), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const url = await readyAt(child, file)

@@ -136,7 +136,8 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
  */
 function acceptEmptyJson(app: HttpApp): void {
   const parse = app.getDefaultJsonParser('error', 'error')
-  app.removeContentTypeParser('application/json')
+  // Plain text is no body of any endpoint: it would reach the schema as one long string.
+  app.removeContentTypeParser(['application/json', 'text/plain'])
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
     if (body === '') done(null, undefined)
     else parse(request, String(body), done)

@@ -96,6 +96,24 @@ test('DM-027 EVENT-013 EVENT-036 EVENT-006 a commit is logged, and each object t
   )
 })
 
+test('SVC-006 what can be stored is what the committed datamodel defines: types, fields and masks', async () => {
+  await using svc = await startService()
+  const root = svc.as('root')
+  const save = (block: object, mask = '_all_fields') =>
+    root.post('/db/coin', [{ _objecttype: 'coin', _mask: mask, coin: block }])
+  const refused = async (...args: Parameters<typeof save>): Promise<string> => {
+    const { status, body } = await save(...args)
+    assert.equal(status, 400, JSON.stringify(body))
+    return body.code
+  }
+  assert.equal(await refused({ metal: 'silver' }), 'UnknownObjecttype')
+  await commitModel(root, [{ name: 'coin', columns: [text('metal')] }])
+  assert.equal((await save({ metal: 'silver' })).status, 200)
+  assert.equal(await refused({ metal: 'silver' }, 'coin__other'), 'MaskNotFound')
+  const { body } = await save({ metal: 'gold', weight: 3 })
+  assert.deepEqual([body[0].coin.metal, 'weight' in body[0].coin], ['gold', false])
+})
+
 test('SCHEMA-007 other values of reindex and confirm are refused', async () => {
   await using svc = await startService()
   const root = svc.as('root')

@@ -36,6 +36,33 @@ suite('description of the interface', () => {
     assert.deepEqual(document.paths['/api/v1/settings']?.get?.security, [])
   })
 
+  test('SVC-004 bodies are JSON in both directions, but where an endpoint says otherwise', async () => {
+    const others: [string, string[], string[]][] = []
+    for (const [name, { requestBody, responses }] of operations()) {
+      const sent = Object.keys(requestBody?.content ?? {})
+      const answered = Object.entries(responses)
+        .filter(([status]) => status.startsWith('2'))
+        .flatMap(([, answer]) => Object.keys(answer.content ?? {}))
+      const json = (types: string[]): boolean => types.every((type) => type === 'application/json')
+      if (!json(sent) || !json(answered)) others.push([name, sent, answered])
+    }
+    const form = ['application/x-www-form-urlencoded']
+    assert.deepEqual(others, [
+      ['get /api/v1/event/list', [], ['application/json', 'text/csv']],
+      ['post /api/oauth2/token', form, ['application/json']],
+      ['post /api/oauth2/revoke', form, ['application/json']],
+      ['post /api/v1/user/change_password', form, ['application/json']],
+      ['get /api/v1/schema/user/{version}', [], ['application/json', 'image/svg+xml', 'image/png']],
+    ])
+    const authorization = `Bearer ${await svc.as('root').token()}`
+    for (const type of ['text/plain', 'application/xml', 'text/json']) {
+      const headers = { authorization, 'content-type': type }
+      const answer = await svc.inject({ method: 'POST', url: '/api/v1/search', headers, payload: '{}' })
+      assert.deepEqual([answer.statusCode, answer.json().code], [415, 'UnsupportedMediaType'], type)
+      assert.match(String(answer.headers['content-type']), /^application\/json/)
+    }
+  })
+
   test('all references resolve, all schemas are valid JSON Schema, path parameters are described', () => {
     const ajv = new Ajv2020({ strict: false, validateFormats: false })
     const check = (name: string, value: unknown): void => {

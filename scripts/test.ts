@@ -32,7 +32,6 @@ const tests = spawn(
     '--test',
     `--test-concurrency=${Math.max(2, availableParallelism())}`,
     '--test-reporter=spec',
-    '--test-force-exit',
     '--test-timeout=180000',
     ...files,
   ],

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Client, Json } from '../support/client.ts'
 import { attachService, startService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 import { commitModel, userWith } from './support.ts'
 
 const text = (name: string, more: object = {}) => ({ name, type: 'text', ...more })
@@ -426,11 +427,3 @@ test('another process works with a new version as soon as it is committed', asyn
     return answer.status === 200 && answer.body[0].a.y === 'new'
   })
 })
-
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  const end = Date.now() + 5000
-  while (!(await condition())) {
-    assert.ok(Date.now() < end, 'waited too long')
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-}

@@ -12,6 +12,7 @@ import { silentProgress } from '../../src/import/progress.ts'
 import { importTate, type TateImportOptions } from '../../src/import/tate/import.ts'
 import type { Json } from '../support/client.ts'
 import { startService, type TestService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 const sample = { movement: 106, subject: 1595, artist: 391, artwork: 500 }
 
@@ -236,14 +237,6 @@ describe('interruptions', () => {
     server.close()
     await once(server, 'close')
     return `http://127.0.0.1:${port}`
-  }
-
-  async function until(condition: () => Promise<boolean>): Promise<void> {
-    for (const deadline = Date.now() + 30_000; Date.now() < deadline; ) {
-      if (await condition()) return
-      await new Promise((resolve) => setTimeout(resolve, 5))
-    }
-    throw new Error('waited too long')
   }
 
   async function everythingOnce(svc: TestService): Promise<void> {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { createBus } from '../../src/platform/bus.ts'
 import { type Db, openDb } from '../../src/platform/db.ts'
 import { createEmptyDatabase, type TestDatabase } from '../support/postgres.ts'
+import { until } from '../support/until.ts'
 
 const log = pino({ level: 'silent' })
 
@@ -16,14 +16,6 @@ const open = ({ dsn }: TestDatabase): Db =>
     lockTimeout: 1000,
     onError: () => {},
   })
-
-async function until(condition: () => boolean): Promise<void> {
-  const deadline = Date.now() + 10_000
-  while (!condition()) {
-    assert.ok(Date.now() < deadline, 'waited for 10 seconds')
-    await sleep(5)
-  }
-}
 
 test('a message reaches this process at the commit, others soon after, and nobody when the transaction fails', async () => {
   const database = await createEmptyDatabase()

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { type ServiceProcess, spawnService, temporaryFolder } from '../support/process.ts'
+import { until } from '../support/until.ts'
 
 const env = { SVC_ROOT_PASSWORD: 'root-test-password', SVC_BACKEND_PORT: '0' }
 
@@ -59,14 +60,6 @@ function startWriters(url: string, headers: Record<string, string>): Writers {
       stopped = true
       await Promise.all(workers)
     },
-  }
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  const deadline = Date.now() + 30_000
-  while (!condition()) {
-    assert.ok(Date.now() < deadline, 'waited for 30 seconds')
-    await sleep(10)
   }
 }
 

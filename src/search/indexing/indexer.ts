@@ -158,7 +158,8 @@ export function createIndexer(deps: IndexerDeps) {
       unsettled += entries.length
       waiters.indexed(entries)
     }
-    if (unsettled < worthSettling) return
+    // A stop can come while indexes are put aside.
+    if (closed || unsettled < worthSettling) return
     unsettled = 0
     await store.settle(connection.db)
   }

@@ -21,7 +21,6 @@ export async function purgeObjects(context: SaveContext, objects: readonly Store
        delete from object_link where to_id = any($1::bigint[])
      ), queued as (
        insert into index_queue (system_object_id) select unnest($1::bigint[])
-       on conflict (system_object_id) do update set seq = excluded.seq, priority = 0
      )
      insert into object_tombstone (system_object_id, objecttype, id, uuid) select * from gone`,
     [ids],

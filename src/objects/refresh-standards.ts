@@ -5,9 +5,10 @@ import type { Content, Standard } from './stored.ts'
 
 /**
  * Brings the stored `_standard` of objects up to date with what they link to and with today's masks: the index does
- * this before it indexes them, since the save of a linked object does not touch those that link to it. A save that comes
- * between wins: it has computed the standard of its own version.
- * @returns ids of the objects whose standard changed, so that those linking to them come next.
+ * this before it indexes them, since the save of a linked object does not touch those that link to it.
+ * @returns ids of the objects that somebody is saving, or has saved meanwhile: they are left as they are, and to be
+ *   asked for again. Waiting for them would keep others from saving what this statement holds already; and what their
+ *   save has computed may be from before the change.
  */
 export async function refreshStandards(
   tx: Queryable,
@@ -47,13 +48,18 @@ export async function refreshStandards(
     const standard = computeStandard(row.mask, row.content, (id) => linked.get(id), languages)
     return sameStandard(standard, row.standard) ? [] : [{ s: row.id, v: row.version, d: standard }]
   })
-  if (changed.length > 0) {
-    await tx.query(
-      `update object o set standard = x.d from json_to_recordset($1::json) as x(s bigint, v int, d jsonb)
-       where o.system_object_id = x.s and o.version = x.v`,
-      [JSON.stringify(changed)],
-      'refresh-standards-write',
-    )
-  }
-  return changed.map((row) => row.s)
+  if (changed.length === 0) return []
+  const { rows: written } = await tx.query<{ id: number }>(
+    `with free as (
+       select x.s, x.d from json_to_recordset($1::json) as x(s bigint, v int, d jsonb)
+       join object o on o.system_object_id = x.s and o.version = x.v
+       for no key update of o skip locked
+     )
+     update object o set standard = free.d from free where o.system_object_id = free.s
+     returning o.system_object_id as id`,
+    [JSON.stringify(changed)],
+    'refresh-standards-write',
+  )
+  const done = new Set(written.map((row) => row.id))
+  return changed.flatMap((row) => (done.has(row.s) ? [] : [row.s]))
 }

@@ -168,7 +168,6 @@ export async function writeItems(
        from input where o <> 'i' and system_object_id = s
      ), queued as (
        insert into index_queue (system_object_id) select s from input where $5
-       on conflict (system_object_id) do update set seq = excluded.seq, priority = 0
      )
      insert into object_version (system_object_id, version, operation, at, by_user, comment, datamodel_version, pool_id,
        owner_user, owner_group, tags, acl, parents, content)

@@ -18,8 +18,7 @@ export async function countInPools(tx: Queryable, poolIds: readonly number[]): P
 export async function requeuePools(tx: Tx, poolIds: readonly number[], wakeIndex: () => void): Promise<void> {
   await tx.query(
     `insert into index_queue (system_object_id, priority)
-     select system_object_id, 1 from object where pool_id = any($1::bigint[])
-     on conflict (system_object_id) do update set seq = excluded.seq`,
+     select system_object_id, 1 from object where pool_id = any($1::bigint[])`,
     [poolIds],
   )
   tx.afterCommit(wakeIndex)
@@ -45,8 +44,7 @@ async function removeTags(tx: Tx, tagIds: readonly number[], wakeIndex: () => vo
        update object_version v set tags = array(select t from unnest(v.tags) as t where t <> all($1::int[]))
        from changed c where v.system_object_id = c.system_object_id and v.tags && $1::int[]
      )
-     insert into index_queue (system_object_id, priority) select system_object_id, 1 from changed
-     on conflict (system_object_id) do update set seq = excluded.seq`,
+     insert into index_queue (system_object_id, priority) select system_object_id, 1 from changed`,
     [tagIds],
   )
   tx.afterCommit(wakeIndex)
@@ -75,8 +73,7 @@ export async function replaceOwner(
   const column = kind === 'user' ? 'owner_user' : 'owner_group'
   await tx.query(
     `with changed as (update object set ${column} = $2 where ${column} = $1 returning system_object_id)
-     insert into index_queue (system_object_id, priority) select system_object_id, 1 from changed
-     on conflict (system_object_id) do update set seq = excluded.seq`,
+     insert into index_queue (system_object_id, priority) select system_object_id, 1 from changed`,
     [from, to],
   )
   tx.afterCommit(wakeIndex)

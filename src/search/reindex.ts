@@ -6,16 +6,23 @@ import { indexTopic } from './indexing/indexer.ts'
 /** Bus topic: searches are kept back, or no longer. */
 export const blockTopic = 'search.block'
 
-/** Queues all objects of these types, or all there are, behind everything else that waits. Gives their number. */
+/**
+ * Queues all objects of these types, or all there are, behind everything else that waits; in place of the entries that
+ * an earlier reindex of them has left. Gives their number.
+ */
 export async function queueObjects(tx: Tx, bus: Bus, objecttypes: readonly number[] | null): Promise<number> {
   const { rowCount } = await tx.query(
-    `insert into index_queue (system_object_id, priority)
-     select id, 2 from (
+    `with wanted as materialized (
        select system_object_id as id from object where $1::int[] is null or objecttype = any($1)
        union
        select id from search_document where $1::int[] is null or objecttype = any($1)
-     ) objects order by id
-     on conflict (system_object_id) do update set seq = excluded.seq`,
+     ), superseded as (
+       delete from index_queue where ctid = any(array(
+         select ctid from index_queue
+         where priority = 2 and ($1::int[] is null or system_object_id in (select id from wanted))
+         for update skip locked))
+     )
+     insert into index_queue (system_object_id, priority) select id, 2 from wanted order by id`,
     [objecttypes],
   )
   await bus.publish(tx, indexTopic)

@@ -24,7 +24,9 @@ export async function countObjects(db: Db): Promise<ObjectCount[]> {
 
 /** Objects whose document is missing or out of date. */
 export async function countWaiting(db: Db): Promise<number> {
-  const { rows } = await db.query<{ waiting: number }>('select count(*)::int8 as waiting from index_queue')
+  const { rows } = await db.query<{ waiting: number }>(
+    'select count(distinct system_object_id)::int8 as waiting from index_queue',
+  )
   return rows[0]?.waiting ?? 0
 }
 

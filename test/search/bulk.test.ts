@@ -10,7 +10,7 @@ import { commitModel, defineModel } from '../support/seed/model.ts'
 import { payload } from '../support/seed/museum.ts'
 import { attachService, type TestService, testConfig } from '../support/service.ts'
 import { until } from '../support/until.ts'
-import { text } from './support.ts'
+import { hold, holdIndexer, text } from './support.ts'
 
 /** More than src/search/indexing/bulk.ts needs, which is 3000. */
 const count = 3200
@@ -26,7 +26,7 @@ before(async () => {
   const note = { columns: { mark: 'text_oneline' }, nested: { part: { columns: { word: 'text_oneline' } } } }
   await commitModel(svc, defineModel({ note }))
   await svc.drain()
-  using _ = await holdIndexer()
+  using _ = await holdIndexer(db)
   await save(svc, count)
 })
 after(async () => {
@@ -52,36 +52,18 @@ async function save(svc: TestService, objects: number): Promise<void> {
   assert.equal(answer.status, 200, JSON.stringify(answer.body).slice(0, 500))
 }
 
-/** Locks something until the block's end, or the call of `release`. */
-async function hold(statement: string) {
-  const client = await db.connect()
-  await client.query('begin')
-  await client.query(statement)
-  let held = true
-  const release = (): void => {
-    if (held) client.release(true)
-    held = false
-  }
-  return { release, [Symbol.dispose]: release }
-}
-
-/** Keeps every process from indexing. */
-const holdIndexer = () => hold('select pg_advisory_lock(7310041)')
-
 /** Lets no indexer finish its last batch. */
 async function holdLastBatch() {
   await db.query(
     `insert into search_failure (id, error) select max(system_object_id), '' from object on conflict do nothing`,
   )
-  return hold('select from search_failure for update')
+  return hold(db, 'select from search_failure for update')
 }
 
 /** Empties the index and queues everything; to be called while nobody indexes. */
 async function queueAll(): Promise<void> {
   await db.query('truncate search_document, search_nested')
-  await db.query(
-    'insert into index_queue (system_object_id) select system_object_id from object order by 1 on conflict do nothing',
-  )
+  await db.query('insert into index_queue (system_object_id) select system_object_id from object order by 1')
 }
 
 const names = ['search_document_lexemes_idx', 'search_nested_lexemes_idx']
@@ -159,7 +141,7 @@ test('a backlog that is not larger than what is indexed leaves the indexes alone
 
 test('of two processes one puts the indexes aside and builds them, and both find everything', async () => {
   await queueAll()
-  using held = await holdIndexer()
+  using held = await holdIndexer(db)
   await using one = await attachService(database.dsn)
   await using other = await attachService(database.dsn)
   let created: string[] = []
@@ -177,7 +159,7 @@ test('of two processes one puts the indexes aside and builds them, and both find
 test('searches that read the table keep it from being put aside, and nobody waits behind that', async () => {
   await queueAll()
   const before = await lexemeIndexes()
-  using _ = await hold('lock table search_document, search_nested in access share mode')
+  using _ = await hold(db, 'lock table search_document, search_nested in access share mode')
   await using svc = await attachService(database.dsn)
   let longest = 0
   let done = false

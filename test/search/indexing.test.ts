@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import type { Json } from '../support/client.ts'
 import { inPool, link, payload } from '../support/seed/museum.ts'
 import { attachService } from '../support/service.ts'
-import { type SearchScene, startScene, text } from './support.ts'
+import { holdIndexer, type SearchScene, startScene, text } from './support.ts'
 
 let scene: SearchScene
 before(async () => {
@@ -149,8 +149,8 @@ test('an object that cannot be indexed is noted and leaves the others alone', as
     `update object_version set content = jsonb_set(content, (select array[key] from jsonb_object_keys(content) key limit 1), '{"not": "text"}') where system_object_id = $1`,
     [bad._system_object_id],
   )
-  await db.query('insert into index_queue (system_object_id) select unnest($1::bigint[]) on conflict do nothing', [
-    [good._system_object_id, bad._system_object_id],
+  await db.query('insert into index_queue (system_object_id) select unnest($1::bigint[])', [
+    [good._system_object_id, bad._system_object_id, bad._system_object_id],
   ])
   await scene.svc.drain()
   assert.deepEqual(await ids({ search: [text('good neighbour')] }), [good._system_object_id])
@@ -160,6 +160,19 @@ test('an object that cannot be indexed is noted and leaves the others alone', as
     bad._system_object_id,
   ])
   assert.equal(events.rowCount, 1)
+})
+
+test('a reindex takes the place of the one before, and what waits is counted by object', async () => {
+  using _ = await holdIndexer(scene.svc.db)
+  for (let time = 0; time < 2; time++) assert.equal((await root().post('/system/reindex')).status, 200)
+  const { rows } = await scene.svc.db.query<{ objects: number; entries: number }>(
+    'select (select count(*) from object) as objects, (select count(*) from index_queue) as entries',
+  )
+  const [{ objects, entries } = { objects: 0, entries: 0 }] = rows
+  assert.equal(entries, objects)
+  const [{ topic }] = (await root().post('/db/topic', [payload('topic', { name: 'first' })])).body
+  await root().post('/db/topic', [payload('topic', { _id: topic._id, _version: 1, name: 'second' })])
+  assert.equal((await root().get('/system/status')).body.total_not_indexed, objects + 1)
 })
 
 test('POST /system/reindex is for root, and with blockFrontend others wait until it is done', async () => {
@@ -172,18 +185,13 @@ test('POST /system/reindex is for root, and with blockFrontend others wait until
   const somebody = scene.svc.as('somebody')
   assert.equal((await somebody.post('/system/reindex')).status, 403)
   assert.equal((await somebody.post('/search', {})).status, 200)
-  const client = await scene.svc.db.connect()
-  try {
-    // Another indexer that does not get on.
-    await client.query('select pg_advisory_lock(7310041)')
+  {
+    using _ = await holdIndexer(scene.svc.db)
     assert.deepEqual((await root().post('/system/reindex', undefined, { blockFrontend: 1 })).body, { status: 'ok' })
     const refused = await somebody.post('/search', {})
     assert.equal(refused.status, 400)
     assert.equal(refused.body.code, 'ReindexInProgress')
     assert.equal((await root().post('/search', {})).status, 200)
-  } finally {
-    await client.query('select pg_advisory_unlock(7310041)')
-    client.release()
   }
   await scene.svc.drain()
   assert.equal((await somebody.post('/search', {})).status, 200)

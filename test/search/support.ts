@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { Db } from '../../src/platform/db.ts'
 import type { Answer, Json } from '../support/client.ts'
 import { inPool, link, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
 import type { TestServiceOptions } from '../support/service.ts'
@@ -128,4 +129,23 @@ export async function startScene(options: TestServiceOptions = {}): Promise<Sear
 /** A text element with what it is about. */
 export function text(string: string, more: object = {}): object {
   return { type: 'text', string, ...more }
+}
+
+/** Another indexer that does not get on: nobody indexes until `release`, or the block's end. */
+export async function holdIndexer(db: Db) {
+  return hold(db, 'select pg_advisory_lock(7310041)')
+}
+
+/** Locks something until `release`, or the block's end. */
+export async function hold(db: Db, statement: string) {
+  const client = await db.connect()
+  await client.query('begin')
+  await client.query(statement)
+  let held = true
+  const release = (): void => {
+    // Closing the connection ends its transaction and gives its locks back.
+    if (held) client.release(true)
+    held = false
+  }
+  return { release, [Symbol.dispose]: release }
 }

@@ -30,7 +30,10 @@ export interface BatchDeps {
   readonly now: () => number
   /** Keeps commits of the datamodel out until the transaction ends; fails when the model is not the current one. */
   readonly assertCurrent: (tx: Tx, model: Model) => Promise<void>
-  /** Brings stored standards up to date with what the objects link to and with the masks (objects capability). */
+  /**
+   * Brings stored standards up to date with what the objects link to and with the masks (objects capability). Gives the
+   * ids of those that are just being saved, which are to be tried again.
+   */
   readonly refreshStandards: RefreshStandards
   /** Reports an object that cannot be indexed. */
   readonly onFailure: (id: number, error: unknown) => Promise<void>
@@ -41,7 +44,7 @@ export type RefreshStandards = (
   model: Model,
   languages: readonly string[],
   systemObjectIds: readonly number[],
-) => Promise<unknown>
+) => Promise<readonly number[]>
 
 /** What stays the same for a batch. */
 export interface BatchSettings {
@@ -56,13 +59,19 @@ export interface IndexConnection {
   readonly db: Queryable
 }
 
-/** Gives the generation of the index after the batch. */
+export interface BatchResult {
+  /** Of the index after the batch. */
+  readonly generation: number
+  /** The entries that are out of the queue; others are to be tried again. */
+  readonly done: readonly store.QueueEntry[]
+}
+
 export async function indexBatch(
   deps: BatchDeps,
   connection: IndexConnection,
   settings: BatchSettings,
   entries: readonly store.QueueEntry[],
-): Promise<number> {
+): Promise<BatchResult> {
   try {
     return await indexEntries(deps, connection, settings, entries)
   } catch (error) {
@@ -87,30 +96,39 @@ async function indexApart(
   settings: BatchSettings,
   entries: readonly store.QueueEntry[],
   error: unknown,
-): Promise<number> {
-  const [first] = entries
-  if (entries.length === 1 && first) {
-    deps.log.error({ err: error, systemObjectId: first.id }, 'an object cannot be indexed')
-    await deps.onFailure(first.id, error)
+): Promise<BatchResult> {
+  const ids = distinct(entries)
+  const [id] = ids
+  if (ids.length === 1 && id !== undefined) {
+    deps.log.error({ err: error, systemObjectId: id }, 'an object cannot be indexed')
+    await deps.onFailure(id, error)
     await store.finishQueue(connection.db, entries)
-    return store.readGeneration(connection.db)
+    return { generation: await store.readGeneration(connection.db), done: entries }
   }
-  const half = entries.length >> 1
-  await indexBatch(deps, connection, settings, entries.slice(0, half))
-  return indexBatch(deps, connection, settings, entries.slice(half))
+  const half = new Set(ids.slice(0, ids.length >> 1))
+  const [first, second] = [
+    entries.filter((entry) => half.has(entry.id)),
+    entries.filter((entry) => !half.has(entry.id)),
+  ]
+  const { done } = await indexBatch(deps, connection, settings, first)
+  const last = await indexBatch(deps, connection, settings, second)
+  return { generation: last.generation, done: [...done, ...last.done] }
+}
+
+function distinct(entries: readonly store.QueueEntry[]): number[] {
+  return [...new Set(entries.map((entry) => entry.id))]
 }
 
 async function indexEntries(
   deps: BatchDeps,
   { client, db }: IndexConnection,
   settings: BatchSettings,
-  entries: readonly store.QueueEntry[],
-): Promise<number> {
+  waiting: readonly store.QueueEntry[],
+): Promise<BatchResult> {
   deps.arena.reset()
-  const ids = entries.map((entry) => entry.id)
-  // A save has computed the standard of its object; one that is here for something else may show what was.
-  const stale = entries.filter((entry) => entry.priority !== 0).map((entry) => entry.id)
-  if (stale.length > 0) await deps.refreshStandards(db, settings.model, settings.languages, stale)
+  const entries = await refresh(deps, db, settings, waiting)
+  if (entries.length === 0) return { generation: await store.readGeneration(db), done: [] }
+  const ids = distinct(entries)
   const sources = await store.readSources(db, ids)
   const built = await build(deps, db, settings, sources, ids)
   await deps.facetSets.load(
@@ -125,7 +143,22 @@ async function indexEntries(
   const keep = new Set(encoded.map((document) => document.id))
   const removed = [...indexed.keys()].filter((id) => !keep.has(id))
   removed.push(...fresh.filter((document) => indexed.has(document.id)).map((document) => document.id))
-  return write(deps, { client, db }, settings.model, removed, fresh, entries)
+  const generation = await write(deps, { client, db }, settings.model, removed, fresh, entries)
+  return { generation, done: entries }
+}
+
+/** Refreshes what is shown of the objects; gives the entries whose objects are not just being saved. */
+async function refresh(
+  deps: BatchDeps,
+  db: Queryable,
+  { model, languages }: BatchSettings,
+  entries: readonly store.QueueEntry[],
+): Promise<readonly store.QueueEntry[]> {
+  // A save has computed the standard of its object; one that is here for something else may show what was.
+  const stale = entries.filter((entry) => entry.priority !== 0)
+  if (stale.length === 0) return entries
+  const busy = new Set(await deps.refreshStandards(db, model, languages, distinct(stale)))
+  return busy.size === 0 ? entries : entries.filter((entry) => entry.priority === 0 || !busy.has(entry.id))
 }
 
 async function build(

@@ -27,6 +27,8 @@ const analysisVersion = 1
 const patrol = 5000
 /** Milliseconds after which an indexer that found the lock taken tries again. */
 const retryPause = 200
+/** Milliseconds after which objects that were just being saved are tried again. */
+const busyPause = 20
 /** Milliseconds after which the walk through the queue starts at its beginning again. */
 const longestWalk = 2000
 /** Documents after which waiting index entries are sorted in, once the queue is empty. */
@@ -154,9 +156,11 @@ export function createIndexer(deps: IndexerDeps) {
         break
       }
       await bulk.before(entries.length, batchSize)
-      generation = await indexBatch(batchDeps, { client, db: connection.db }, await settings.current(), entries)
-      unsettled += entries.length
-      waiters.indexed(entries)
+      const batch = await indexBatch(batchDeps, { client, db: connection.db }, await settings.current(), entries)
+      generation = batch.generation
+      unsettled += batch.done.length
+      waiters.indexed(batch.done)
+      if (batch.done.length === 0) await sleep(busyPause)
     }
     // A stop can come while indexes are put aside.
     if (closed || unsettled < worthSettling) return

@@ -9,6 +9,7 @@ import type { IndexSource } from './source.ts'
 /** One indexer at a time per database holds this advisory lock. */
 const indexerLock = 7_310_041
 
+/** One reason to index an object; there can be several at a time. */
 export interface QueueEntry {
   readonly id: number
   readonly seq: number
@@ -28,8 +29,7 @@ export async function unlockIndexer(db: Queryable): Promise<void> {
 
 /**
  * The next entries: saves before what depends on them before a reindex; of each priority those after the given `seq`,
- * so that entries which are done and not yet cleaned up are not walked through again. Nobody is kept from queueing
- * them again.
+ * so that entries which are done and not yet cleaned up are not walked through again.
  */
 export async function readQueue(
   db: Queryable,
@@ -82,8 +82,9 @@ export async function readIndexed(db: Queryable, ids: readonly number[]): Promis
 }
 
 /**
- * Queues the objects that link to these, or to anything below these in a hierarchy. Entries that are queued already get
- * a new number: they may be in the running batch, and what is shown of them was computed before the change.
+ * Queues the objects that link to these, or to anything below these in a hierarchy. Entries that wait for the same reason
+ * give way to new ones: they may be in the running batch, and what is shown of their objects was computed before the
+ * change.
  */
 export async function queueLinking(db: Queryable, ids: readonly number[]): Promise<void> {
   await db.query(
@@ -91,15 +92,18 @@ export async function queueLinking(db: Queryable, ids: readonly number[]): Promi
        select unnest($1::bigint[])
        union
        select o.system_object_id from changed join object o on o.parents @> array[changed.id] and o.parents <> '{}'
-     )
-     insert into index_queue (system_object_id, priority)
-     select id, 1 from (
-       select distinct l.from_id as id from changed cross join lateral (
+     ), linking as materialized (
+       select l.from_id as id from changed cross join lateral (
          select from_id from object_link where to_id = changed.id offset 0
        ) l
        union select id from changed where id <> all($1::bigint[])
-     ) linking order by id
-     on conflict (system_object_id) do update set seq = excluded.seq, priority = 1`,
+     ), superseded as (
+       delete from index_queue where ctid = any(array(
+         select q.ctid from linking cross join lateral (
+           select ctid from index_queue where system_object_id = linking.id and priority = 1 offset 0
+         ) q))
+     )
+     insert into index_queue (system_object_id, priority) select id, 1 from linking order by id`,
     [ids],
     'search-queue-linking',
   )
@@ -134,14 +138,14 @@ async function copy(client: pg.PoolClient, target: string, rows: readonly Buffer
   await pipeline(Readable.from([copyStream(rows)], { objectMode: false }), stream)
 }
 
-/** Takes entries out of the queue, unless they were queued again meanwhile or somebody is just doing that. */
+/** Takes entries out of the queue, unless somebody who replaces them is just doing that. */
 export async function finishQueue(db: Queryable, entries: readonly QueueEntry[]): Promise<void> {
   const parameters = [entries.map((entry) => entry.id), entries.map((entry) => entry.seq)]
   await db.query(
-    `delete from index_queue where system_object_id in (
-       select q.system_object_id from index_queue q
+    `delete from index_queue where ctid = any(array(
+       select q.ctid from index_queue q
        join unnest($1::bigint[], $2::bigint[]) as done(id, seq) on done.id = q.system_object_id and done.seq = q.seq
-       for update of q skip locked)`,
+       for update of q skip locked))`,
     parameters,
     'search-queue-finish',
   )
@@ -182,8 +186,8 @@ export async function recordFailure(db: Queryable, id: number, error: string): P
 export async function queueExpired(db: Queryable, now: Date): Promise<number> {
   const { rowCount } = await db.query(
     `insert into index_queue (system_object_id, priority)
-     select id, 1 from search_document where valid_until <= $1 order by id
-     on conflict (system_object_id) do nothing`,
+     select id, 1 from search_document d
+     where valid_until <= $1 and not exists (select from index_queue where system_object_id = d.id) order by id`,
     [now],
     'search-queue-expired',
   )
@@ -214,7 +218,7 @@ export async function adoptAnalysis(db: Queryable, analysis: string): Promise<bo
   await db.query(
     `with noted as (update search_state set analysis = $1)
      insert into index_queue (system_object_id, priority)
-     select id, 2 from search_document where $2 order by id on conflict (system_object_id) do nothing`,
+     select id, 2 from search_document where $2 order by id`,
     [analysis, before !== null],
   )
   return before !== null

@@ -1,4 +1,4 @@
-/** Requests that wait until their objects are indexed. */
+/** Requests that wait until what they saved is indexed. */
 import type { Queryable } from '../../platform/db.ts'
 import type { QueueEntry } from './store.ts'
 
@@ -6,7 +6,7 @@ import type { QueueEntry } from './store.ts'
 const lookPause = 150
 
 interface Waiter {
-  /** Objects that are still to be indexed, with the entry of the queue that the wait is for. */
+  /** Objects that are still to be indexed, with the number of the save that the wait is for. */
   readonly open: Map<number, number>
   readonly finish: (done: boolean) => void
 }
@@ -17,7 +17,7 @@ export function createWaiters(db: Queryable) {
   async function look(waiter: Waiter): Promise<void> {
     const { rows } = await db.query<{ id: number }>(
       `select w.id from unnest($1::bigint[], $2::bigint[]) as w(id, seq)
-       join index_queue q on q.system_object_id = w.id and q.seq <= w.seq`,
+       join index_queue q on q.system_object_id = w.id and q.seq <= w.seq and q.priority = 0`,
       [[...waiter.open.keys()], [...waiter.open.values()]],
       'search-waiting',
     )
@@ -30,7 +30,8 @@ export function createWaiters(db: Queryable) {
     /** True as soon as these objects are indexed as they are now, false after so many seconds. */
     async wait(ids: readonly number[], seconds: number): Promise<boolean> {
       const { rows } = await db.query<Pick<QueueEntry, 'id' | 'seq'>>(
-        'select system_object_id as id, seq from index_queue where system_object_id = any($1::bigint[])',
+        `select system_object_id as id, max(seq) as seq from index_queue
+         where system_object_id = any($1::bigint[]) and priority = 0 group by system_object_id`,
         [ids],
         'search-wait',
       )
@@ -52,7 +53,8 @@ export function createWaiters(db: Queryable) {
     /** A batch of this process is committed. */
     indexed(entries: readonly QueueEntry[]): void {
       if (waiting.size === 0) return
-      const done = new Map(entries.map((entry) => [entry.id, entry.seq]))
+      const saves = entries.filter((entry) => entry.priority === 0)
+      const done = new Map(saves.map((entry) => [entry.id, entry.seq]))
       for (const waiter of waiting) {
         for (const [id, seq] of waiter.open) if ((done.get(id) ?? -1) >= seq) waiter.open.delete(id)
         if (waiter.open.size === 0) waiter.finish(true)

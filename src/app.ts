@@ -265,6 +265,7 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
       version,
       instanceName: () => baseConfig.get().name.title,
       openApiForEverybody: () => baseConfig.get().openapi_spec_endpoint.active,
+      searchRebuilding: indexer.rebuilding,
       objecttypeName: (id) => datamodel.current().tablesById.get(id)?.name,
     }),
   })

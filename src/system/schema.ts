@@ -50,7 +50,19 @@ export const SystemStats = Type.Object(
     indices_objects: Type.Record(Type.String(), Type.Record(Type.String(), Type.Integer()), {
       description: 'Indexed objects by index and object type.',
     }),
-    indices_stats: Type.Array(Type.Object({ name: Type.String(), index: Type.String(), size: Type.String() }, open)),
+    indices_stats: Type.Array(
+      Type.Object(
+        {
+          name: Type.String(),
+          index: Type.String(),
+          size: Type.String({ description: 'In bytes.' }),
+          rebuilding: Type.Boolean({
+            description: 'A large backlog is being indexed: searches for words are right, but slow.',
+          }),
+        },
+        open,
+      ),
+    ),
     total_not_indexed: Type.Integer({ description: 'Objects that wait to be indexed, for the first time or anew.' }),
     pending_files: Type.Integer(),
     queued_files: Type.Integer(),

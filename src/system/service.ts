@@ -20,6 +20,8 @@ export interface SystemDeps {
   instanceName: () => string
   /** Whether callers without a user may read the description of the interface. */
   openApiForEverybody: () => boolean
+  /** Whether searches for words are slow for a while, since their indexes are being built anew. */
+  searchRebuilding: () => Promise<boolean>
   /** Name of an object type of the committed datamodel. */
   objecttypeName: (id: number) => string | undefined
 }
@@ -54,11 +56,12 @@ export function createSystemService(deps: SystemDeps) {
     /** @throws {AppError} `SystemRightRequired` without `system.root`. */
     async status(actor: Actor): Promise<SystemStats> {
       requireSystemRight(actor, 'system.root')
-      const [counts, waiting, baseTypes, bytes] = await Promise.all([
+      const [counts, waiting, baseTypes, bytes, rebuilding] = await Promise.all([
         store.countObjects(db),
         store.countWaiting(db),
         store.countBaseTypes(db),
         store.indexSize(db),
+        deps.searchRebuilding(),
       ])
       const objecttypes = counts.map((count) =>
         typeStats(deps.objecttypeName(count.objecttype) ?? `${count.objecttype}`, count),
@@ -72,7 +75,7 @@ export function createSystemService(deps: SystemDeps) {
         indices_objects: {
           [indexName]: Object.fromEntries(objecttypes.map((type) => [type.type_name, type.indexed_count])),
         },
-        indices_stats: [{ name: indexName, index: indexName, size: `${bytes}` }],
+        indices_stats: [{ name: indexName, index: indexName, size: `${bytes}`, rebuilding }],
         total_not_indexed: waiting,
         pending_files: 0,
         queued_files: 0,

@@ -3,7 +3,7 @@ import type { Progress } from '../progress.ts'
 import { type CreateOptions, createMissing } from './create.ts'
 import { loanObject, termObject } from './mapping.ts'
 import { type LoanRecord, readRecords } from './records.ts'
-import { untilSearchable } from './searchable.ts'
+import { untilRebuilt, untilSearchable } from './searchable.ts'
 import { inLevels, type Term } from './vocabulary.ts'
 
 type Ids = Map<string | number, number>
@@ -71,6 +71,8 @@ export function createRun(options: RunOptions) {
 
     /** The index follows the saves; the import is done when a search finds everything. */
     untilSearchable: () => untilSearchable(options, Object.keys(ids), totalOf(ids)),
+
+    untilRebuilt: () => untilRebuilt(options),
   }
 }
 

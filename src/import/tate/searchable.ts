@@ -1,9 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ServiceClient } from '../client.ts'
+import { type ServiceClient, ServiceError } from '../client.ts'
 import type { Progress } from '../progress.ts'
 
 interface Status {
+  indices_stats: { rebuilding: boolean }[]
   objecttypes: { type_name: string; not_indexed_count: number; error_count: number }[]
+}
+
+export interface SearchableOptions {
+  client: ServiceClient
+  progress: Progress
+  signal: AbortSignal
 }
 
 /** Milliseconds without a further object after which the service is asked what is the matter. */
@@ -17,7 +24,7 @@ const patience = 120_000
  * @throws {Error} when the service says that it could not index some, or comes to a halt.
  */
 export async function untilSearchable(
-  { client, progress, signal }: { client: ServiceClient; progress: Progress; signal: AbortSignal },
+  { client, progress, signal }: SearchableOptions,
   objecttypes: readonly string[],
   total: number,
 ): Promise<void> {
@@ -40,6 +47,26 @@ export async function untilSearchable(
     }
   }
   progress.stop()
+}
+
+/** Waits until searches are as fast as they will be: after a large import the service builds search indexes anew. */
+export async function untilRebuilt({ client, progress, signal }: SearchableOptions): Promise<void> {
+  if (!(await isRebuilding(client))) return
+  progress.start('Indexes', 1)
+  while (!signal.aborted && (await isRebuilding(client))) await sleep(250)
+  progress.advance(1)
+  progress.stop()
+}
+
+async function isRebuilding(client: ServiceClient): Promise<boolean> {
+  try {
+    const { indices_stats } = await client.get<Status>('/system/status')
+    return indices_stats.some((index) => index.rebuilding)
+  } catch (error) {
+    // Only administrators are told; others need not wait.
+    if (error instanceof ServiceError && error.status === 403) return false
+    throw error
+  }
 }
 
 /** Counting costs what indexing needs, so it is asked rarely while much is missing and often near the end. */

@@ -94,6 +94,11 @@ async function putAside(db: Queryable, name: string): Promise<boolean> {
   }
 }
 
+/** Whether indexes are put aside or being built: until they are there, searches for words read all documents. */
+export async function isBulkOpen(db: Queryable): Promise<boolean> {
+  return (await missingIndexes(db)).length > 0
+}
+
 async function missingIndexes(db: Queryable) {
   const { rows } = await db.query<{ name: string }>(
     'select name from unnest($1::text[]) as t(name) where to_regclass(name) is null',

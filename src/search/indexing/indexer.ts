@@ -13,7 +13,7 @@ import { AppError } from '../../platform/errors.ts'
 import { loadSlots, type Slots } from '../slots.ts'
 import { Arena } from './arena.ts'
 import { type BatchSettings, type IndexConnection, indexBatch, type RefreshStandards } from './batch.ts'
-import { openBulk } from './bulk.ts'
+import { isBulkOpen, openBulk } from './bulk.ts'
 import { createFacetSets } from './facet-sets.ts'
 import * as store from './store.ts'
 import { createTargets } from './targets.ts'
@@ -190,6 +190,9 @@ export function createIndexer(deps: IndexerDeps) {
       wake()
       return done
     },
+
+    /** Whether searches for words are slow for a while, since a large backlog is being indexed. */
+    rebuilding: (): Promise<boolean> => isBulkOpen(db),
 
     /** Places of facets and sort keys under the current model. */
     slots: async (): Promise<Slots> => (await settings.current()).slots,

@@ -9,6 +9,8 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const root = join(import.meta.dirname, '..')
+/** Milliseconds; a run takes two minutes on two cores. */
+const longestRun = 15 * 60_000
 // Hundreds of processes load the same modules; this saves each of them a third of a second.
 process.env.NODE_COMPILE_CACHE ??= join(root, 'node_modules', '.cache', 'compile')
 process.env.TEST_SERVER_FOLDER = await mkdtemp(join(tmpdir(), 'strongroom-test-run-'))
@@ -38,6 +40,11 @@ const tests = spawn(
   { cwd: root, stdio: 'inherit' },
 )
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => tests.kill(signal))
+// A file whose process does not come to its end would keep the run waiting for ever.
+setTimeout(() => {
+  process.stderr.write(`the tests do not come to an end; stopped after ${longestRun / 60_000} minutes\n`)
+  tests.kill('SIGTERM')
+}, longestRun).unref()
 const [code] = (await once(tests, 'exit')) as [number | null]
 server.kill('SIGTERM')
 await serverGone

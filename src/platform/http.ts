@@ -14,6 +14,7 @@ import Fastify, {
 } from 'fastify'
 import type { Logger } from 'pino'
 import type { Actor } from './actor.ts'
+import { bodyGate } from './body-gate.ts'
 import { AppError, badRequest, errorBody } from './errors.ts'
 import { useLazyCompilers } from './schema-compilers.ts'
 import { securityHeaders } from './security-headers.ts'
@@ -87,6 +88,8 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
     genReqId: (request) => acceptedRequestId(request.headers['x-request-id']) ?? crypto.randomUUID(),
     ajv: { customOptions: { removeAdditional: false, coerceTypes: false, useDefaults: true, allErrors: false } },
     forceCloseConnections: 'idle',
+    // A request that never comes to its end must not keep its place for ever.
+    requestTimeout: 300_000,
     frameworkErrors: (error, request, reply) => {
       reply.header('X-Request-Id', request.id)
       sendError(error, request, reply as FastifyReply)
@@ -121,6 +124,7 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
     throw new AppError('ServiceUnavailable')
   })
   app.addHook('onRequest', accessHook(options))
+  app.addHook('onRequest', bodyGate({ capacity: 2 * options.bodyLimit, largestBody: options.bodyLimit }))
   app.addHook('onSend', cacheHeaders)
   app.addHook('onResponse', responseLogger(options.log))
   app.setErrorHandler((error, request, reply) => sendError(error, request, reply))

@@ -98,6 +98,8 @@ export async function attachService(dsn: string, options: TestServiceOptions = {
     drain: () => app.idle(),
     listen: () => app.http.listen({ host: '127.0.0.1', port: 0 }),
     [Symbol.asyncDispose]: async () => {
+      // A test that failed in the middle may have left a request half sent.
+      app.http.server.closeAllConnections()
       await app.http.close()
       await app.close()
       await db.close()

@@ -41,9 +41,11 @@ async function library(name: string, count: number) {
     ...Array.from({ length: count }, (_, n) => ({ ...byAuthor, code: codeOf(author, n) })),
   )
   await svc.drain()
+  const ids: number[] = books.map((book) => book._system_object_id)
   return {
+    author: author._system_object_id as number,
+    ids,
     rename: (version: number, to: string) => save('author', { _id: author.author._id, _version: version, name: to }),
-    ids: books.map((book) => book._system_object_id as number),
     /** What an update of these books sends. */
     blocks: (version: number, ...indexes: number[]) =>
       indexes.map((index) => ({
@@ -57,7 +59,7 @@ async function library(name: string, count: number) {
       const { rows } = await svc.db.query<{ shown: string }>(
         `select distinct standard -> '1' -> 'text' ->> 'en-US' as shown from object
          where system_object_id = any($1::bigint[]) order by 1`,
-        [books.map((book) => book._system_object_id)],
+        [ids],
       )
       return rows.map((row) => row.shown)
     },
@@ -119,4 +121,20 @@ test('savers of what links to one object and the indexer never get into each oth
   await svc.drain()
   assert.deepEqual(await shown(), [name])
   assert.equal((await found(name)).length, 40)
+})
+
+// Last: all saves within a second of a process's start are looked at once more.
+test('an object that is saved while what it links to changes shows it as it is in the end', async () => {
+  const { author, ids, rename, shown } = await library('once', 1)
+  using held = await hold(svc.db, 'lock table event in share mode')
+  const slow = svc.as('root').post('/db/book', [payload('book', { author: link('author', author), code: 'new' })])
+  await until(async () => (await svc.db.query('select from pg_locks where not granted')).rowCount > 0)
+  await rename(1, 'ever')
+  await until(async () => (await found('ever')).length > 0)
+  held.release()
+  const [created] = (await slow).body
+  await svc.drain()
+  ids.push(created._system_object_id)
+  assert.deepEqual(await found('ever'), ids)
+  assert.deepEqual(await shown(), ['ever'])
 })

@@ -8,6 +8,7 @@ import { AppError } from '../../platform/errors.ts'
 import { fieldsOf } from '../fields.ts'
 import type { Slots } from '../slots.ts'
 import type { Arena } from './arena.ts'
+import type { Changes } from './changes.ts'
 import { createDocumentBuilder } from './document.ts'
 import type { IndexDocument } from './draft.ts'
 import { type EncodedDocument, encode } from './encode.ts'
@@ -23,6 +24,7 @@ const longestTurn = 4
 export interface BatchDeps {
   readonly log: Logger
   readonly targets: Targets
+  readonly changes: Changes
   readonly facetSets: FacetSets
   readonly terms: Terms
   readonly arena: Arena
@@ -129,7 +131,7 @@ async function indexEntries(
   const entries = await refresh(deps, db, settings, waiting)
   if (entries.length === 0) return { generation: await store.readGeneration(db), done: [] }
   const ids = distinct(entries)
-  const sources = await store.readSources(db, ids)
+  const sources = await readSources(deps, db, settings, entries, ids)
   const built = await build(deps, db, settings, sources, ids)
   await deps.facetSets.load(
     db,
@@ -139,7 +141,7 @@ async function indexEntries(
   const indexed = await store.readIndexed(db, ids)
   const encoded = await inTurns(built, (document) => encode(document, deps.facetSets, deps.arena))
   const fresh = encoded.filter((document) => indexed.get(document.id)?.digest !== document.digest)
-  await queueDependents(db, encoded, indexed)
+  await queueDependents(deps, db, encoded, indexed)
   const keep = new Set(encoded.map((document) => document.id))
   const removed = [...indexed.keys()].filter((id) => !keep.has(id))
   removed.push(...fresh.filter((document) => indexed.has(document.id)).map((document) => document.id))
@@ -161,6 +163,27 @@ async function refresh(
   return busy.size === 0 ? entries : entries.filter((entry) => entry.priority === 0 || !busy.has(entry.id))
 }
 
+/** Reads the objects; those that were saved while what they link to changed are refreshed first. */
+async function readSources(
+  deps: BatchDeps,
+  db: Queryable,
+  { model, languages }: BatchSettings,
+  entries: readonly store.QueueEntry[],
+  ids: readonly number[],
+): Promise<readonly IndexSource[]> {
+  const sources = await store.readSources(db, ids)
+  const saved = new Set(entries.flatMap((entry) => (entry.priority === 0 ? entry.id : [])))
+  const fields = fieldsOf(model)
+  const overtaken = sources.flatMap((source) => {
+    const changed = saved.has(source.id) ? deps.changes.since(source.modifiedAt / 1000) : null
+    return changed && linksOf(fields, source).values().some(changed) ? source.id : []
+  })
+  if (overtaken.length === 0) return sources
+  await deps.refreshStandards(db, model, languages, overtaken)
+  const refreshed = new Map((await store.readSources(db, overtaken)).map((source) => [source.id, source]))
+  return sources.map((source) => refreshed.get(source.id) ?? source)
+}
+
 async function build(
   deps: BatchDeps,
   db: Queryable,
@@ -176,7 +199,7 @@ async function build(
   )
   const fields = fieldsOf(model)
   const linked = new Set<number>()
-  for (const source of sources) collectLinks(fields, source, linked)
+  for (const source of sources) linksOf(fields, source, linked)
   await targets.load(db, linked)
   const buildDocument = createDocumentBuilder({
     fields,
@@ -193,9 +216,10 @@ async function build(
   return documents.filter((document) => document !== null)
 }
 
-function collectLinks(fields: ReturnType<typeof fieldsOf>, source: IndexSource, linked: Set<number>): void {
+/** System object ids of what the object links to; added to `linked`. */
+function linksOf(fields: ReturnType<typeof fieldsOf>, source: IndexSource, linked = new Set<number>()): Set<number> {
   const type = fields.types.get(source.objecttype)
-  if (!type) return
+  if (!type) return linked
   const read = (content: Readonly<Record<string, unknown>>, table: (typeof type)['table']): void => {
     for (const column of table.columns) {
       const value = column.type === 'link' ? content[column.key] : undefined
@@ -207,10 +231,12 @@ function collectLinks(fields: ReturnType<typeof fieldsOf>, source: IndexSource, 
     }
   }
   read(source.content, type.table)
+  return linked
 }
 
 /** Objects that show something of a changed one. Nobody can show what was not there before. */
 async function queueDependents(
+  { changes }: BatchDeps,
   db: Queryable,
   documents: readonly EncodedDocument[],
   indexed: ReadonlyMap<number, store.Indexed>,
@@ -221,10 +247,9 @@ async function queueDependents(
     return before === undefined ? revised : before.shown !== shown
   })
   if (changed.length === 0) return
-  await store.queueLinking(
-    db,
-    changed.map((document) => document.id),
-  )
+  const ids = changed.map((document) => document.id)
+  changes.note(ids)
+  await store.queueLinking(db, ids)
 }
 
 async function write(

@@ -14,6 +14,7 @@ import { loadSlots, type Slots } from '../slots.ts'
 import { Arena } from './arena.ts'
 import { type BatchSettings, type IndexConnection, indexBatch, type RefreshStandards } from './batch.ts'
 import { isBulkOpen, openBulk } from './bulk.ts'
+import { createChanges } from './changes.ts'
 import { createFacetSets } from './facet-sets.ts'
 import * as store from './store.ts'
 import { createTargets } from './targets.ts'
@@ -57,17 +58,20 @@ export const indexTopic = 'index'
 export function createIndexer(deps: IndexerDeps) {
   const { db, bus, log } = deps
   const clock = deps.clock ?? (() => new Date())
+  const now = (): number => clock().getTime()
   const targets = createTargets()
+  const changes = createChanges(now)
   const waiters = createWaiters(db)
   const batchDeps = {
     log,
     targets,
+    changes,
     facetSets: createFacetSets(),
     terms: createTerms(),
     arena: new Arena(),
     poolPath: deps.poolPath,
     refreshStandards: deps.refreshStandards,
-    now: () => clock().getTime(),
+    now,
     assertCurrent: (tx: Tx, model: Model) => deps.datamodel.assertCurrent(tx, model),
     async onFailure(id: number, error: unknown) {
       const text = error instanceof Error ? error.message : String(error)
@@ -76,7 +80,7 @@ export function createIndexer(deps: IndexerDeps) {
     },
   }
   const settings = createSettings(deps)
-  /** Generation of the index after our own last batch: when it is still that, nobody else has indexed. */
+  /** Generation of the index when we last had it: when it is still that, nobody else has indexed. */
   let generation = -1
   let unsettled = 0
   let wanted = false
@@ -141,7 +145,12 @@ export function createIndexer(deps: IndexerDeps) {
   }
 
   async function indexAll(client: PoolClient, connection: IndexConnection): Promise<void> {
-    if ((await store.readGeneration(connection.db)) !== generation) targets.clear()
+    const current = await store.readGeneration(connection.db)
+    if (current !== generation) {
+      targets.clear()
+      changes.forget()
+    }
+    generation = current
     const { languages } = await settings.current()
     if (await store.adoptAnalysis(connection.db, `${analysisVersion} ${process.versions.icu} ${languages}`)) {
       log.info({ languages }, 'documents are built differently now: all objects are indexed anew')

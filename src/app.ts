@@ -65,12 +65,26 @@ export interface App {
   close(): Promise<void>
 }
 
-/**
- * The composition root: every service once, in import order, then the routes. Opens nothing by itself but what it
- * closes in `close`; the database is migrated and given.
- */
-export async function buildApp(config: Config, { db, log }: { db: Db; log: Logger }): Promise<App> {
+/** A service on a migrated database. What it opens is closed by `close`, or at once when it cannot be built. */
+export async function buildApp(config: Config, given: { db: Db; log: Logger }): Promise<App> {
+  const opened = new AsyncDisposableStack()
+  try {
+    return await composeApp(config, given, opened)
+  } catch (error) {
+    // What went wrong says more than what then cannot be closed.
+    await opened.disposeAsync().catch(() => {})
+    throw error
+  }
+}
+
+/** The composition root: every service once, in import order, then the routes. Closes in the reverse order. */
+async function composeApp(
+  config: Config,
+  { db, log }: { db: Db; log: Logger },
+  opened: AsyncDisposableStack,
+): Promise<App> {
   const bus = await createBus({ db, log })
+  opened.defer(() => bus.close())
   const jobs = createJobs({ db, log })
   const eventUsers = createEventUsers(db)
   const events = createEventLog({
@@ -79,8 +93,10 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
     copyToEvent: () => baseConfig.get().user.copy_to_event,
   })
   const baseConfig = await createBaseConfigService({ db, bus, events, log })
+  opened.defer(() => baseConfig.close())
   const languages = () => baseConfig.get().languages.database.map(({ value }) => value)
   const principals = createPrincipals({ bus, db })
+  opened.defer(() => principals.close())
   const auth = createAuth({
     config,
     db,
@@ -96,6 +112,7 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
     latestEventId: () => latestEventId(db),
     instance: () => ({ name: baseConfig.get().name.title, external_url: config.externalUrl }),
   })
+  opened.defer(() => auth.close())
   const rights = createRightsService({
     bus,
     containers: async () => ({ pools: await pools.grants(), objecttypes: await objecttypes.grants() }),
@@ -110,6 +127,7 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
     hooks: () => createCommitHooks((tx, types, options) => reindexTypes(tx, bus, indexer, types, options)),
     dataLanguage: () => languages()[0] ?? 'en-US',
   })
+  opened.defer(() => datamodel.close())
   await datamodel.load()
   const indexer = createIndexer({
     db,
@@ -124,6 +142,7 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
       await events.append(db, [{ type: 'OBJECT_INDEX_ERROR', actor: null, systemObjectId: id, info }])
     },
   })
+  opened.defer(() => indexer.close())
   const objecttypes = createObjecttypeService({
     db,
     bus,
@@ -168,6 +187,7 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
   })
   tagUses.push(transitions.tagUse)
   const quick = openQuickReads({ db })
+  opened.defer(() => quick.close())
   const read = createReadService({
     db,
     quick,
@@ -249,6 +269,7 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
     poolOf: (id) => pools.byId(id),
     tagName: (id) => tags.snapshot().get(id)?.displayname,
   })
+  opened.defer(() => search.close())
   const http = await createHttp({
     log,
     bodyLimit: config.bodyLimit,
@@ -281,8 +302,11 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
   registerObjectRoutes(http, { objects })
   registerSearchRoutes(http, { search })
   const newRootPassword = await auth.ensureRoot()
+  // Jobs use all of the above, so they end first.
   await jobs.start()
+  opened.defer(() => jobs.close())
   eventRuns.start()
+  opened.defer(() => eventRuns.close())
   indexer.wake()
   return {
     http,
@@ -293,17 +317,6 @@ export async function buildApp(config: Config, { db, log }: { db: Db; log: Logge
       await indexer.idle()
       await search.idle()
     },
-    close: async () => {
-      await indexer.close()
-      await search.close()
-      await eventRuns.close()
-      await jobs.close()
-      datamodel.close()
-      principals.close()
-      auth.close()
-      baseConfig.close()
-      await quick.close()
-      await bus.close()
-    },
+    close: () => opened.disposeAsync(),
   }
 }

@@ -1,6 +1,5 @@
 import { access, constants, mkdir } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { type App, buildApp } from './app.ts'
 import { createBackend } from './platform/backend.ts'
@@ -44,8 +43,7 @@ export async function startServer(config: Config, onStep: (step: string) => void
     const running = await start(config, onStep, closers)
     return { ...running, stop: () => closers.run() }
   } catch (error) {
-    // A half-built service may hold connections for which the pool would wait.
-    await Promise.race([closers.run(), sleep(10_000)]).catch(() => {})
+    await closers.run().catch(() => {})
     throw error
   }
 }

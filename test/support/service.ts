@@ -59,7 +59,10 @@ export function testConfig(dsn: string, options: TestServiceOptions = {}): Confi
 
 export async function startService(options: TestServiceOptions = {}): Promise<TestService> {
   const database = await createTestDatabase()
-  const service = await attachService(database.dsn, options)
+  const service = await attachService(database.dsn, options).catch(async (error: unknown) => {
+    await database.drop()
+    throw error
+  })
   return {
     ...service,
     [Symbol.asyncDispose]: async () => {
@@ -80,7 +83,10 @@ export async function attachService(dsn: string, options: TestServiceOptions = {
     lockTimeout: config.lockTimeout,
     onError: () => {},
   })
-  const app = await buildApp(config, { db, log })
+  const app = await buildApp(config, { db, log }).catch(async (error: unknown) => {
+    await db.close()
+    throw error
+  })
   const inject: Inject = (request) => app.http.inject(request)
   const clients = new Map<string, Client>()
   return {

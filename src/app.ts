@@ -42,15 +42,7 @@ import { registerTransitionActions } from './transitions/actions.ts'
 import { registerTransitionRoutes } from './transitions/routes.ts'
 import { createEventRuns, createTransitionService, type RunOnObjects } from './transitions/service.ts'
 import { createWebhookService } from './webhooks/service.ts'
-import {
-  latestEventId,
-  objecttypeParts,
-  objectViews,
-  ownerRemoval,
-  poolParts,
-  principalRights,
-  transitionLayers,
-} from './wiring.ts'
+import { objecttypeParts, objectViews, ownerRemoval, poolParts, principalRights, transitionLayers } from './wiring.ts'
 
 export interface App {
   readonly http: HttpApp
@@ -109,7 +101,6 @@ async function composeApp(
       () => pools,
       () => indexer.wake(),
     ),
-    latestEventId: () => latestEventId(db),
     instance: () => ({ name: baseConfig.get().name.title, external_url: config.externalUrl }),
   })
   opened.defer(() => auth.close())

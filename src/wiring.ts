@@ -4,7 +4,6 @@ import type { DatamodelService, ObjecttypeParts, ObjecttypeService, ObjecttypeSt
 import type { ReadService } from './objects/read.ts'
 import { countInPools, replaceOwner, requeuePools } from './objects/uses.ts'
 import type { Actor } from './platform/actor.ts'
-import type { Queryable } from './platform/db.ts'
 import type { PoolOptions, PoolService, PoolTagLayer } from './pools/service.ts'
 import { parseSystemRights, type RightsService, type StoredGrant } from './rights/service.ts'
 import { effectiveTags, renderTag, type TagService } from './tags/service.ts'
@@ -150,10 +149,4 @@ export function ownerRemoval(pools: () => PoolService, wakeIndex: () => void): R
       await pools().replacePerson(tx, 'group', from, to)
     },
   }
-}
-
-/** The last event that has been written. */
-export async function latestEventId(db: Queryable): Promise<number> {
-  const { rows } = await db.query<{ id: number }>('select coalesce(max(id), 0) as id from event', [], 'event_latest')
-  return rows[0]?.id ?? 0
 }

@@ -38,8 +38,6 @@ export interface AuthDependencies {
   principals: Principals
   rights: RightsHooks
   removal: RemovalHooks
-  /** The last event that a poll would give. */
-  latestEventId: () => Promise<number>
   /** What clients want to know of the instance: names, address, version. */
   instance: () => object
   clock?: () => Date
@@ -62,12 +60,12 @@ export function createAuth(dependencies: AuthDependencies) {
   const aliases = config.identifierAliases
   const clients = createOAuthClients({ configured: config.oauthClients, baseConfig, aliases })
   const oauth = createOAuth({ clients, sessions, signIn })
-  const { principals, rights, removal, latestEventId, instance } = dependencies
+  const { principals, rights, removal, instance } = dependencies
   const { versionConvention } = config
   const records = { db, events, sessions, principals, rights, removal, versionConvention }
   const users = createUserService({ ...records, baseConfig, passwords, throttle, clock })
   const groups = createGroupService(records)
-  const sessionInfo = createSessionInfo({ db, baseConfig, users, latestEventId, instance })
+  const sessionInfo = createSessionInfo({ db, baseConfig, users, instance })
 
   return {
     oauth,

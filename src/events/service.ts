@@ -19,6 +19,7 @@ import type { EventTypeDefinition } from './types.ts'
 
 export { type FollowedEvent, followEvents } from './follow.ts'
 export { createEventLog, type EventLog, type EventLogOptions, type NewEvent } from './log.ts'
+export { pollHorizon } from './store.ts'
 export { type EventGroup, type EventType, eventGroups, eventTypes } from './types.ts'
 
 /** What the event log must know of users; `auth` stands later in the import order, so the composition root gives it. */

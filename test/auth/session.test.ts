@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { insertEvents } from '../../src/events/store.ts'
 import type { Json } from '../support/client.ts'
 import { attachService, startService, type TestService } from '../support/service.ts'
 import { createGroups, createUsers, eventsOf, requestToken, signIn, statusWith } from './support.ts'
@@ -238,6 +239,29 @@ test('the session names user, groups, rights, languages and how the user signed 
   assert.ok(session.current_max_event_id > 0)
   assert.ok(session.config.system.config.languages)
   assert.equal('_password' in session.user || '_password_hash' in session.user, false)
+})
+
+test('EVAPI-009 a poll from the event that the session names misses nothing, not even what is committed later', async () => {
+  const root = svc.as('root')
+  const sessionEvent = async (): Promise<number> => (await root.get('/user/session')).body.current_max_event_id
+  const polled = async (from: number): Promise<number[]> =>
+    (await root.get(`/event/poll/${from}`, { limit: 1000 })).body.map(({ event }: Json) => event._id)
+  const row = { type: 'GROUP_UPDATE', pollable: true, at: new Date().toISOString() }
+  const { promise: committed, resolve: commit } = Promise.withResolvers<void>()
+  const written = Promise.withResolvers<number>()
+  const late = svc.db.transaction(async (tx) => {
+    const [id = 0] = await insertEvents(tx, [row])
+    written.resolve(id)
+    await committed
+  })
+  const lateId = await written.promise
+  const [earlierId = 0] = await insertEvents(svc.db, [row])
+  assert.ok(earlierId > lateId)
+  const from = await sessionEvent()
+  commit()
+  await late
+  assert.deepEqual((await polled(from)).slice(0, 2), [lateId, earlierId])
+  assert.ok((await sessionEvent()) >= earlierId)
 })
 
 async function changePassword(token: string, form: Record<string, string>): Promise<Json> {

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import type { BaseConfigService } from '../../config/service.ts'
+import { pollHorizon } from '../../events/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import type { Db } from '../../platform/db.ts'
 import { localeOf } from '../locales.ts'
@@ -27,7 +28,7 @@ export const SessionInfo = Type.Object(
     system_rights: Type.Record(Type.String(), Type.Unknown(), { description: 'of the user and its groups, merged' }),
     authentication_methods: Type.Array(Method),
     authenticated: Method,
-    current_max_event_id: Type.Integer(),
+    current_max_event_id: Type.Integer({ description: 'a poll from here on misses nothing' }),
     instance: Type.Object({}, open),
   },
   { ...open, $id: 'Session' },
@@ -37,19 +38,17 @@ export interface SessionInfoDependencies {
   db: Db
   baseConfig: BaseConfigService
   users: UserService
-  /** The last event that a poll would give. */
-  latestEventId: () => Promise<number>
   /** What clients want to know of the instance: names, address, version. */
   instance: () => object
 }
 
 /** What a front end needs to begin: who is signed in, with which rights, and how the instance is set up. */
-export function createSessionInfo({ db, baseConfig, users, latestEventId, instance }: SessionInfoDependencies) {
+export function createSessionInfo({ db, baseConfig, users, instance }: SessionInfoDependencies) {
   return async (actor: Actor, session: Session, token: string) => {
     const [user, summaries, eventId] = await Promise.all([
       users.own(actor),
       findGroupSummaries(db, actor.groupIds),
-      latestEventId(),
+      pollHorizon(db),
     ])
     if (!user) throw new Error(`user ${actor.userId} of a valid session does not exist`)
     const { frontend, database } = baseConfig.get().languages

@@ -237,3 +237,11 @@ test('the statements of a save do not grow with the batch', async () => {
   await count(1)
   assert.equal(await count(2), await count(200))
 })
+
+test('more groups are deleted at once than there are connections: none waits for another’s connection', async () => {
+  const groups = await createGroups(svc, ...Array.from({ length: 12 }, (_, n) => ({ group: { name: `at once ${n}` } })))
+  const begun = performance.now()
+  const answers = await Promise.all(groups.map(({ group }: Json) => root().delete(`/group/${group._id}`)))
+  for (const answer of answers) assert.equal(answer.status, 200, JSON.stringify(answer.body))
+  assert.ok(performance.now() - begun < 10_000)
+})

@@ -27,6 +27,7 @@ export function createGroupService(deps: GroupDependencies) {
         groupIds: owners.map((owner) => owner.groupId).filter((id) => id !== null),
       },
       actor.languages,
+      from,
     )
     const lists = groups.map((group) => group.acl)
     const acls = manages ? await rights.renderAcls(from, lists, actor.languages) : []

@@ -35,6 +35,7 @@ export function createUserService(deps: UserDependencies) {
         groupIds: users.map((user) => user.owner.groupId).filter((id) => id !== null),
       },
       actor.languages,
+      from,
     )
     const acls = manages
       ? await rights.renderAcls(

@@ -77,6 +77,8 @@ async function composeApp(
 ): Promise<App> {
   const bus = await createBus({ db, log })
   opened.defer(() => bus.close())
+  const quick = openQuickReads({ db })
+  opened.defer(() => quick.close())
   const jobs = createJobs({ db, log })
   const eventUsers = createEventUsers(db)
   const events = createEventLog({
@@ -106,7 +108,8 @@ async function composeApp(
   opened.defer(() => auth.close())
   const rights = createRightsService({
     bus,
-    containers: async () => ({ pools: await pools.grants(), objecttypes: await objecttypes.grants() }),
+    // Saves ask for rights in their transactions. Were these read through the pool, a pool full of saves would wait.
+    containers: async () => ({ pools: await pools.grants(), objecttypes: await objecttypes.grants(quick) }),
     findPeople: principals.find,
     existingTags: (from, ids) => tags.existing(from, ids),
     existingPresets: async () => new Set(),
@@ -177,8 +180,6 @@ async function composeApp(
     webhooks: webhooks.names,
   })
   tagUses.push(transitions.tagUse)
-  const quick = openQuickReads({ db })
-  opened.defer(() => quick.close())
   const read = createReadService({
     db,
     quick,

@@ -5,7 +5,7 @@
 import type { EventLog } from '../events/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Bus } from '../platform/bus.ts'
-import type { Db, Tx } from '../platform/db.ts'
+import type { Db, Queryable, Tx } from '../platform/db.ts'
 import { hasSystemRight, requireSystemRight } from '../platform/system-right.ts'
 import type { Task } from '../platform/tasks.ts'
 import type { RightsService, StoredGrant } from '../rights/service.ts'
@@ -120,8 +120,8 @@ export function createObjecttypeService(deps: ObjecttypeDeps) {
     },
 
     /** Grants of object types as the database has them, for the rights of callers. */
-    async grants(): Promise<ReadonlyMap<number, readonly StoredGrant[]>> {
-      const stored = await store.readObjecttypes(db)
+    async grants(from: Queryable): Promise<ReadonlyMap<number, readonly StoredGrant[]>> {
+      const stored = await store.readObjecttypes(from)
       return new Map([...stored].map(([id, { settings }]) => [id, settings.acl]))
     },
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { inPool, link, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
+import { attachService } from '../support/service.ts'
 import { statementsOf } from '../support/statements.ts'
 
 let museum: Museum
@@ -81,4 +82,17 @@ test('saving costs a constant number of statements', async () => {
       assert.equal(answer.body.length, size)
     })
   assert.equal(await statements(10), await statements(1000))
+})
+
+test('more first saves at once than there are connections: none waits for another’s connection', async () => {
+  // Nothing is in the memory of a new process: names, rights and the datamodel are read in the middle of the saves.
+  await using fresh = await attachService(museum.svc.dsn, { dbMaxConnections: 6 })
+  const root = fresh.as('root')
+  await root.token()
+  const begun = performance.now()
+  const answers = await Promise.all(
+    Array.from({ length: 12 }, (_, n) => root.post('/db/person', [payload('person', { name: `At once ${n}` })])),
+  )
+  for (const answer of answers) assert.equal(answer.status, 200, JSON.stringify(answer.body))
+  assert.ok(performance.now() - begun < 10_000)
 })

@@ -89,7 +89,7 @@ async function composeApp(
   const baseConfig = await createBaseConfigService({ db, bus, events, log })
   opened.defer(() => baseConfig.close())
   const languages = () => baseConfig.get().languages.database.map(({ value }) => value)
-  const principals = createPrincipals({ bus, db })
+  const principals = createPrincipals({ bus })
   opened.defer(() => principals.close())
   const auth = createAuth({
     config,

@@ -32,11 +32,11 @@ interface GroupRow {
   id: number
   reference: string | null
   name: string | null
-  displayname: Record<string, string>
+  displayname: Readonly<Record<string, string>>
 }
 
 /** Users and groups by id or reference: what other records show of them. Names are kept in memory until one changes. */
-export function createPrincipals({ bus, db }: { bus: Bus; db: Queryable }) {
+export function createPrincipals({ bus }: { bus: Bus }) {
   const users = new Map<number, PrincipalName>()
   const groups = new Map<number, GroupRow>()
   let generation = 0
@@ -47,7 +47,7 @@ export function createPrincipals({ bus, db }: { bus: Bus; db: Queryable }) {
   })
 
   /** Reads what is not in memory yet: no statement when everything is. */
-  async function load(userIds: readonly number[], groupIds: readonly number[], from: Queryable) {
+  async function load(from: Queryable, userIds: readonly number[], groupIds: readonly number[]) {
     const before = generation
     const missing = {
       userIds: userIds.filter((id) => !users.has(id)),
@@ -68,6 +68,22 @@ export function createPrincipals({ bus, db }: { bus: Bus; db: Queryable }) {
     }
   }
 
+  /**
+   * Names of users and groups; ids that do not exist are missing. Usually answered from memory. A transaction gives itself
+   * as `from`: waiting for a second connection while holding one can lock all of them up.
+   */
+  async function names(
+    from: Queryable,
+    ids: { userIds: readonly number[]; groupIds: readonly number[] },
+    languages: readonly string[],
+  ): Promise<PrincipalNames> {
+    const known = await load(from, [...new Set(ids.userIds)], [...new Set(ids.groupIds)])
+    return {
+      users: known.users,
+      groups: new Map([...known.groups].map(([id, row]) => [id, groupName(row, languages)])),
+    }
+  }
+
   return {
     /** Those of the wanted that exist, read in the caller's transaction: at most two statements. */
     async find(from: Queryable, wanted: WantedPrincipals, languages: readonly string[]): Promise<FoundPrincipals> {
@@ -75,18 +91,19 @@ export function createPrincipals({ bus, db }: { bus: Bus; db: Queryable }) {
       return { users: rows.users, groups: rows.groups.map((row) => groupName(row, languages)) }
     },
 
-    /** Names of users and groups; ids that do not exist are missing. Usually answered from memory. */
-    async names(
-      ids: { userIds: readonly number[]; groupIds: readonly number[] },
+    names,
+
+    /** Names of the owners of records. */
+    ownerNames(
+      from: Queryable,
+      records: readonly { readonly owner: Owner }[],
       languages: readonly string[],
-      // Within a transaction its own connection: waiting for a second one while holding one can lock all of them up.
-      from: Queryable = db,
     ): Promise<PrincipalNames> {
-      const known = await load([...new Set(ids.userIds)], [...new Set(ids.groupIds)], from)
-      return {
-        users: known.users,
-        groups: new Map([...known.groups].map(([id, row]) => [id, groupName(row, languages)])),
+      const ids = {
+        userIds: records.flatMap(({ owner }) => owner.userId ?? []),
+        groupIds: records.flatMap(({ owner }) => owner.groupId ?? []),
       }
+      return names(from, ids, languages)
     },
 
     /** Another number whenever names may have changed. */

@@ -1,8 +1,9 @@
 import type { Actor } from '../platform/actor.ts'
 import type { Queryable, Tx } from '../platform/db.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
-import type { SystemRights } from './model.ts'
-import { type Reference, referenceOf } from './principals.ts'
+import type { Owner, SystemRights } from './model.ts'
+import { ownerReference, type Reference, referenceOf } from './principals.ts'
+import type { WhoInput } from './schema.ts'
 
 /**
  * Create or update, by the rule of objects (decision 1): a record without `_id` and `lookup:_id` is created, and its
@@ -47,6 +48,49 @@ export function assertDistinct(ids: readonly (number | null)[], member: string):
     if (seen.has(id)) throw badRequest(`[${index}].${member} is in the request twice`, { path: `[${index}]`, _id: id })
     seen.add(id)
   })
+}
+
+interface OwnedItem {
+  readonly input: { readonly _owner?: WhoInput | null; readonly _acl?: unknown }
+  readonly path: string
+  readonly stored: { readonly owner: Owner; readonly acl: Acl } | null
+}
+
+/** Owners that the request names. */
+export function ownersOf<Item extends OwnedItem>(items: readonly Item[]): Map<Item, Reference> {
+  const named = items.filter((item) => item.input._owner)
+  return new Map(named.map((item) => [item, ownerReference(item.input._owner ?? {}, `${item.path}._owner`)]))
+}
+
+/** Who creates a record owns it. */
+export function ownerOf(
+  { stored }: OwnedItem,
+  named: Reference | undefined,
+  found: ReadonlyMap<Reference, number>,
+  actor: Actor,
+): Owner {
+  if (!named) return stored?.owner ?? { userId: actor.userId, groupId: null }
+  const id = found.get(named) ?? null
+  return named.kind === 'user' ? { userId: id, groupId: null } : { userId: null, groupId: id }
+}
+
+/** The grants on each record as they are to be stored. @throws {AppError} naming the path */
+export async function aclsOf(
+  rights: RightsHooks,
+  tx: Tx,
+  actor: Actor,
+  context: 'user' | 'group',
+  items: readonly OwnedItem[],
+): Promise<readonly Acl[]> {
+  const changes = items.map(({ input, stored, path }) => ({
+    wire: input._acl ?? [],
+    previous: stored?.acl ?? null,
+    place: `${path}._acl`,
+  }))
+  const checked = await rights.validateAcls(tx, actor, context, changes)
+  return items.map(({ input, stored }, index) =>
+    input._acl === undefined ? (stored?.acl ?? []) : (checked[index] ?? []),
+  )
 }
 
 /** Grants as src/rights stores them; here only kept, and looked at for who may read. */
@@ -101,4 +145,31 @@ export function duplicateValue(error: unknown): { constraint: string; value: str
   const detail = (error.cause as { detail?: string } | undefined)?.detail ?? ''
   const value = /=\((.*)\) already exists/s.exec(detail)?.[1] ?? ''
   return { constraint: String(error.parameters.constraint), value }
+}
+
+/** The members that have a value. */
+export function present(members: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null && value !== undefined))
+}
+
+/** A text as it is kept: not said keeps the stored one, `null` and an empty text clear it. */
+export function textOf(given: string | null | undefined, stored: string | null): string | null {
+  if (given === undefined) return stored
+  return given === null || given.trim() === '' ? null : given.trim()
+}
+
+/** Fields that no rule looks at, by the same rule; `fields` has their names. */
+export function profileOf(
+  fields: object,
+  given: Readonly<Record<string, unknown>>,
+  stored: Readonly<Record<string, unknown>> | undefined,
+): Record<string, unknown> {
+  const profile: Record<string, unknown> = { ...stored }
+  for (const name of Object.keys(fields)) {
+    const value = given[name]
+    if (value === undefined) continue
+    if (value === null || value === '') delete profile[name]
+    else profile[name] = value
+  }
+  return profile
 }

@@ -15,7 +15,7 @@ export function rememberedPeople(
         if (principal.startsWith('u')) userIds.push(Number(principal.slice(1)))
         else if (principal.startsWith('g')) groupIds.push(Number(principal.slice(1)))
       }
-      const { users, groups } = await principals.names({ userIds, groupIds }, languages, q)
+      const { users, groups } = await principals.names(q, { userIds, groupIds }, languages)
       return new Map<Principal, NonNullable<ReturnType<typeof users.get>>>([
         ...[...users].map(([id, name]) => [`u${id}` as const, name] as const),
         ...[...groups].map(([id, name]) => [`g${id}` as const, name] as const),

@@ -1,6 +1,7 @@
 import { AppError, badRequest } from '../../platform/errors.ts'
 import type { StoredGroup } from '../model.ts'
 import { parseNetwork } from '../networks.ts'
+import { profileOf, textOf } from '../records.ts'
 import { type GroupInput, groupProfileFields } from '../schema.ts'
 import type { GroupRow } from './store.ts'
 
@@ -24,7 +25,7 @@ export function draftGroup(input: GroupInput, stored: StoredGroup | null, path: 
     name,
     reference,
     displayname: displaynameOf(group.displayname, stored),
-    profile: profileOf(group, stored),
+    profile: profileOf(groupProfileFields, group, stored?.profile),
     pseudonymization:
       input._pseudonymization === undefined ? { ...stored?.pseudonymization } : { ...input._pseudonymization },
     auth_method_group_maps:
@@ -44,11 +45,6 @@ function typeOf(given: string | null | undefined, stored: StoredGroup | null, pa
   return given
 }
 
-function textOf(given: string | null | undefined, stored: string | null): string | null {
-  if (given === undefined) return stored
-  return given === null || given.trim() === '' ? null : given.trim()
-}
-
 function assertReference(reference: string | null, stored: StoredGroup | null, path: string): void {
   if (reference === (stored?.reference ?? null)) return
   if (stored?.type === 'system') throw new AppError('ColumnCanNotBeUpdated', { column: 'group.reference' })
@@ -61,17 +57,6 @@ function displaynameOf(given: Record<string, string | null> | null | undefined, 
   if (given === undefined) return { ...stored?.displayname }
   const named = Object.entries(given ?? {}).filter((entry): entry is [string, string] => Boolean(entry[1]?.trim()))
   return Object.fromEntries(named)
-}
-
-function profileOf(group: GroupInput['group'], stored: StoredGroup | null): Record<string, unknown> {
-  const profile: Record<string, unknown> = { ...stored?.profile }
-  for (const name of Object.keys(groupProfileFields) as (keyof typeof groupProfileFields)[]) {
-    const given = group[name]
-    if (given === undefined) continue
-    if (given === null || given === '') delete profile[name]
-    else profile[name] = given
-  }
-  return profile
 }
 
 function networksOf(given: string[] | null | undefined, stored: StoredGroup | null, path: string): readonly string[] {

@@ -1,5 +1,6 @@
 import type { StoredGroup } from '../model.ts'
 import { groupName, type PrincipalNames, renderWho } from '../principals.ts'
+import { present } from '../records.ts'
 import type { GroupOutput } from '../schema.ts'
 
 export interface GroupRenderContext {
@@ -13,16 +14,7 @@ export interface GroupRenderContext {
 
 export function renderGroup(group: StoredGroup, { manages, names, acl, languages }: GroupRenderContext): GroupOutput {
   const { comment, ...profile } = group.profile
-  const fields = {
-    _id: group.id,
-    _version: group.version,
-    type: group.type,
-    ...present({ name: group.name, reference: group.reference }),
-    displayname: group.displayname,
-    _generated_displayname: groupName({ ...group, displayname: { ...group.displayname } }, languages).displayname,
-    ...profile,
-    ...(manages ? present({ comment }) : {}),
-  }
+  const fields = { ...groupFields(group, languages), ...profile, ...(manages ? present({ comment }) : {}) }
   const times = { _created_at: group.createdAt.toISOString(), _updated_at: group.updatedAt.toISOString() }
   if (!manages) return { _basetype: 'group', group: fields, ...times }
   const settings = {
@@ -38,6 +30,17 @@ export function renderGroup(group: StoredGroup, { manages, names, acl, languages
   return { _basetype: 'group', group: fields, ...settings, ...times }
 }
 
-function present(members: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null && value !== undefined))
+/** What everybody sees of a group. */
+export function groupFields(
+  group: Pick<StoredGroup, 'id' | 'version' | 'name' | 'reference' | 'displayname'> & { readonly type: string },
+  languages: readonly string[],
+) {
+  return {
+    _id: group.id,
+    _version: group.version,
+    type: group.type,
+    ...present({ name: group.name, reference: group.reference }),
+    displayname: group.displayname,
+    _generated_displayname: groupName(group, languages).displayname,
+  }
 }

@@ -4,8 +4,8 @@ import { AppError } from '../../platform/errors.ts'
 import { systemRight } from '../../platform/system-right.ts'
 import { assertStorable } from '../../platform/text.ts'
 import type { StoredGroup, SystemRights } from '../model.ts'
-import { notFound, ownerReference, type Reference, resolveReferences } from '../principals.ts'
-import { assertDistinct, assertVersion, duplicateValue, identityOf } from '../records.ts'
+import { notFound, type Reference, resolveReferences } from '../principals.ts'
+import { aclsOf, assertDistinct, assertVersion, duplicateValue, identityOf, ownerOf, ownersOf } from '../records.ts'
 import type { GroupInput } from '../schema.ts'
 import { covers } from '../system-rights.ts'
 import type { GroupDependencies } from './deps.ts'
@@ -47,22 +47,9 @@ async function write(deps: GroupDependencies, actor: Actor, items: readonly Item
   const drafts = items.map((item) => draftGroup(item.input, item.stored, item.path))
   const rights = items.map((item) => systemRightsOf(deps, item))
   for (const [index, item] of items.entries()) assertMayChange(actor, item, rights[index] ?? {})
-  const owners = new Map(
-    items
-      .filter((item) => item.input._owner)
-      .map((item) => [item, ownerReference(item.input._owner ?? {}, `${item.path}._owner`)]),
-  )
+  const owners = ownersOf(items)
   const found = await resolveReferences(tx, [...owners.values()])
-  const acls = await deps.rights.validateAcls(
-    tx,
-    actor,
-    'group',
-    items.map((item) => ({
-      wire: item.input._acl ?? [],
-      previous: item.stored?.acl ?? null,
-      place: `${item.path}._acl`,
-    })),
-  )
+  const acls = await aclsOf(deps.rights, tx, actor, 'group', items)
   const fresh = (await store.newGroupIds(tx, items.filter((item) => !item.stored).length)).values()
   const rows = drafts.map((draft, index): store.GroupRow => {
     const item = items[index] as Item
@@ -72,7 +59,7 @@ async function write(deps: GroupDependencies, actor: Actor, items: readonly Item
       id: item.stored?.id ?? (fresh.next().value as number),
       version: (item.stored?.version ?? 0) + 1,
       system_rights: rights[index] ?? {},
-      acl: item.input._acl === undefined ? (item.stored?.acl ?? []) : (acls[index] ?? []),
+      acl: acls[index] ?? [],
       owner_user: owner.userId,
       owner_group: owner.groupId,
     }
@@ -133,12 +120,6 @@ function assertMayChange(actor: Actor, { input, stored }: Item, rights: SystemRi
   for (const given of [rights, stored?.systemRights ?? {}]) {
     if (!covers(actor.systemRights, given)) throw new AppError('ColumnNeedsSystemRoot', { column: '_system_rights' })
   }
-}
-
-function ownerOf(item: Item, named: Reference | undefined, found: ReadonlyMap<Reference, number>, actor: Actor) {
-  if (!named) return item.stored?.owner ?? { userId: actor.userId, groupId: null }
-  const id = found.get(named) ?? null
-  return named.kind === 'user' ? { userId: id, groupId: null } : { userId: null, groupId: id }
 }
 
 /** Events, and the caches of all processes: whose rights changed is not worth finding out. */

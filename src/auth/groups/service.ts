@@ -20,15 +20,7 @@ export function createGroupService(deps: GroupDependencies) {
   /** Groups as the actor may see them, in the given order, with a constant number of statements. */
   async function render(from: Queryable, actor: Actor, groups: readonly StoredGroup[]): Promise<GroupOutput[]> {
     const manages = hasSystemRight(actor, 'system.group')
-    const owners = groups.map((group) => group.owner)
-    const names = await principals.names(
-      {
-        userIds: owners.map((owner) => owner.userId).filter((id) => id !== null),
-        groupIds: owners.map((owner) => owner.groupId).filter((id) => id !== null),
-      },
-      actor.languages,
-      from,
-    )
+    const names = await principals.ownerNames(from, groups, actor.languages)
     const lists = groups.map((group) => group.acl)
     const acls = manages ? await rights.renderAcls(from, lists, actor.languages) : []
     return groups.map((group, index) =>

@@ -1,5 +1,6 @@
 import type { Queryable, Tx } from '../../platform/db.ts'
 import type { StoredGroup, SystemRights } from '../model.ts'
+import { recordStore } from '../record-store.ts'
 import { readableCondition } from '../records.ts'
 
 /** A group to write, in the spelling of the table. */
@@ -34,29 +35,12 @@ const columns = `t.id, t.version, t.type, t.name, t.reference, t.displayname, t.
   jsonb_build_object('userId', t.owner_user, 'groupId', t.owner_group) as owner,
   t.created_at as "createdAt", t.updated_at as "updatedAt"`
 
-/** Locks the groups that are named by id or reference, lowest id first. */
-export async function lockGroups(
-  tx: Tx,
-  ids: readonly number[],
-  references: readonly string[],
-): Promise<StoredGroup[]> {
-  if (ids.length + references.length === 0) return []
-  const { rows } = await tx.query<StoredGroup>(
-    `select ${columns} from "group" t where t.id = any($1) or t.reference = any($2) order by t.id for update`,
-    [ids, references],
-    'groups_lock',
-  )
-  return rows
-}
-
-export async function findGroups(db: Queryable, ids: readonly number[]): Promise<StoredGroup[]> {
-  const { rows } = await db.query<StoredGroup>(
-    `select ${columns} from "group" t where t.id = any($1) order by t.id`,
-    [ids],
-    'groups_find',
-  )
-  return rows
-}
+export const {
+  lock: lockGroups,
+  find: findGroups,
+  newIds: newGroupIds,
+  remove: deleteGroup,
+} = recordStore<StoredGroup>('group', columns)
 
 /** Somebody who may read what is granted to them, what they own, and the groups they are in. */
 export interface Reader {
@@ -98,15 +82,6 @@ export async function isReadable(db: Queryable, id: number, reader: Reader): Pro
   return rowCount > 0
 }
 
-export async function newGroupIds(tx: Tx, count: number): Promise<number[]> {
-  if (count === 0) return []
-  const { rows } = await tx.query<{ id: number }>(
-    `select nextval(pg_get_serial_sequence('"group"', 'id')) as id from generate_series(1, $1)`,
-    [count],
-  )
-  return rows.map((row) => row.id)
-}
-
 export async function insertGroups(tx: Tx, groups: readonly GroupRow[]): Promise<void> {
   if (groups.length === 0) return
   await tx.query(
@@ -129,11 +104,4 @@ export async function updateGroups(tx: Tx, groups: readonly GroupRow[]): Promise
      from ${recordset} where g.id = n.id`,
     [JSON.stringify(groups)],
   )
-}
-
-/** Removes a group; users and groups that it owned belong to `heir` then. */
-export async function deleteGroup(tx: Tx, id: number, heir: number): Promise<void> {
-  await tx.query('update "user" set owner_group = $2 where owner_group = $1', [id, heir])
-  await tx.query('update "group" set owner_group = $2 where owner_group = $1', [id, heir])
-  await tx.query('delete from "group" where id = $1', [id])
 }

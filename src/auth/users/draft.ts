@@ -7,6 +7,7 @@ import {
   type StoredUser,
   type UserType,
 } from '../model.ts'
+import { profileOf, textOf } from '../records.ts'
 import { type UserInput, userProfileFields } from '../schema.ts'
 import type { UserRow } from './store.ts'
 
@@ -25,7 +26,7 @@ export function draftUser({ user }: UserInput, stored: StoredUser | null, path: 
   const email = emailOf(textOf(user.email, stored?.email ?? null), `${path}.user.email`)
   const type = typeOf(user.type, stored, `${path}.user.type`)
   const reference = referenceOf(textOf(user.reference, stored?.reference ?? null), stored, `${path}.user.reference`)
-  const profile = profileOf(user, stored)
+  const profile = profileOf(userProfileFields, user, stored?.profile)
   assertLogin(login, email, type, `${path}.user.login`)
   assertSystemUserKept(stored, { login, reference })
   assertNoMail(user)
@@ -48,25 +49,8 @@ export function draftUser({ user }: UserInput, stored: StoredUser | null, path: 
   }
 }
 
-/** Not said keeps, `null` and an empty text clear. */
-function textOf(given: string | null | undefined, stored: string | null): string | null {
-  if (given === undefined) return stored
-  return given === null || given.trim() === '' ? null : given.trim()
-}
-
 function flagOf(given: boolean | null | undefined, stored = false): boolean {
   return given === undefined ? stored : (given ?? false)
-}
-
-function profileOf(user: UserInput['user'], stored: StoredUser | null): Record<string, unknown> {
-  const profile: Record<string, unknown> = { ...stored?.profile }
-  for (const name of Object.keys(userProfileFields) as (keyof typeof userProfileFields)[]) {
-    const given = user[name]
-    if (given === undefined) continue
-    if (given === null || given === '') delete profile[name]
-    else profile[name] = given
-  }
-  return profile
 }
 
 function typeOf(given: string | null | undefined, stored: StoredUser | null, path: string): UserType {

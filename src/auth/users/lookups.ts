@@ -1,8 +1,7 @@
-import type { Actor } from '../../platform/actor.ts'
 import type { Tx } from '../../platform/db.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
 import type { StoredUser } from '../model.ts'
-import { ownerReference, type Reference, referenceOf } from '../principals.ts'
+import { type Reference, referenceOf } from '../principals.ts'
 import type { UserInput } from '../schema.ts'
 import type { UserDraft } from './draft.ts'
 import * as store from './store.ts'
@@ -14,21 +13,6 @@ export interface Item {
   readonly reference: Reference | null
   readonly passwordHash: string | null
   stored: StoredUser | null
-}
-
-/** Owners that the request names. */
-export function ownersOf(items: readonly Item[]): Map<Item, Reference> {
-  const named = items.filter((item) => item.input._owner)
-  return new Map(named.map((item) => [item, ownerReference(item.input._owner ?? {}, `${item.path}._owner`)]))
-}
-
-/** Who creates a user owns it. */
-export function ownerOf(item: Item, named: Reference | undefined, found: ReadonlyMap<Reference, number>, actor: Actor) {
-  if (named) {
-    const id = found.get(named) ?? null
-    return named.kind === 'user' ? { userId: id, groupId: null } : { userId: null, groupId: id }
-  }
-  return item.stored?.owner ?? { userId: actor.userId, groupId: null }
 }
 
 /** Groups that the request names. */

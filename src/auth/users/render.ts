@@ -1,5 +1,7 @@
+import { groupFields } from '../groups/render.ts'
 import type { StoredUser } from '../model.ts'
-import { groupName, type PrincipalNames, renderWho } from '../principals.ts'
+import { type PrincipalNames, renderWho } from '../principals.ts'
+import { present } from '../records.ts'
 import type { GroupOutput, UserOutput } from '../schema.ts'
 import type { GroupSummary } from './store.ts'
 
@@ -62,17 +64,5 @@ export function groupsOf(user: StoredUser, groups: readonly GroupSummary[]): Gro
 }
 
 export function renderGroupSummary(group: GroupSummary, languages: readonly string[]): GroupOutput {
-  const fields = {
-    _id: group.id,
-    _version: group.version,
-    type: group.type,
-    ...present({ name: group.name, reference: group.reference }),
-    displayname: group.displayname,
-    _generated_displayname: groupName(group, languages).displayname,
-  }
-  return { _basetype: 'group', group: fields }
-}
-
-function present(members: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null && value !== undefined))
+  return { _basetype: 'group', group: groupFields(group, languages) }
 }

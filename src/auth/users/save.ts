@@ -6,13 +6,13 @@ import { confirmTask, type Task } from '../../platform/tasks.ts'
 import { assertStorable } from '../../platform/text.ts'
 import { passwordUserTypes, rootUserId, type SystemRights, type UserType } from '../model.ts'
 import { notFound, type Reference, resolveReferences } from '../principals.ts'
-import { assertDistinct, assertVersion, duplicateValue, identityOf } from '../records.ts'
+import { aclsOf, assertDistinct, assertVersion, duplicateValue, identityOf, ownerOf, ownersOf } from '../records.ts'
 import type { UserInput } from '../schema.ts'
 import { type LockOut, signInObstacle } from '../sessions/access.ts'
 import type { Ended } from '../sessions/service.ts'
 import type { UserDependencies } from './deps.ts'
 import { draftUser, type UserDraft } from './draft.ts'
-import { type Assigned, assignedGroups, groupsNamed, type Item, ownerOf, ownersOf } from './lookups.ts'
+import { type Assigned, assignedGroups, groupsNamed, type Item } from './lookups.ts'
 import { meetsRules, ruleHint } from './password-rules.ts'
 import { assertMayChange } from './policy.ts'
 import { groupsOf } from './render.ts'
@@ -85,16 +85,7 @@ async function write(deps: UserDependencies, actor: Actor, items: readonly Item[
   const groups = groupsNamed(items)
   const found = await resolveReferences(tx, [...owners.values(), ...[...groups.values()].flat()])
   const assigned = await assignedGroups(items, drafts, groups, found, tx)
-  const acls = await deps.rights.validateAcls(
-    tx,
-    actor,
-    'user',
-    items.map((item) => ({
-      wire: item.input._acl ?? [],
-      previous: item.stored?.acl ?? null,
-      place: `${item.path}._acl`,
-    })),
-  )
+  const acls = await aclsOf(deps.rights, tx, actor, 'user', items)
   const ids = await store.newUserIds(tx, items.filter((item) => !item.stored).length)
   const fresh = ids.values()
   const rows = items.map((item, index) => {
@@ -106,7 +97,7 @@ async function write(deps: UserDependencies, actor: Actor, items: readonly Item[
       version: (item.stored?.version ?? 0) + 1,
       password_hash: item.passwordHash,
       system_rights: systemRightsOf(deps, item),
-      acl: item.input._acl === undefined ? (item.stored?.acl ?? []) : (acls[index] ?? []),
+      acl: acls[index] ?? [],
       owner_user: owner.userId,
       owner_group: owner.groupId,
     }

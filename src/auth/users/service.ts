@@ -29,14 +29,7 @@ export function createUserService(deps: UserDependencies) {
   async function render(from: Queryable, actor: Actor, users: readonly StoredUser[]): Promise<UserOutput[]> {
     const manages = hasSystemRight(actor, 'system.user')
     const groups = await store.findGroupSummaries(from, [...new Set(users.flatMap((user) => user.groupIds))])
-    const names = await principals.names(
-      {
-        userIds: users.map((user) => user.owner.userId).filter((id) => id !== null),
-        groupIds: users.map((user) => user.owner.groupId).filter((id) => id !== null),
-      },
-      actor.languages,
-      from,
-    )
+    const names = await principals.ownerNames(from, users, actor.languages)
     const acls = manages
       ? await rights.renderAcls(
           from,

@@ -1,5 +1,6 @@
 import type { Queryable, Tx } from '../../platform/db.ts'
 import type { StoredUser, SystemRights, UserType } from '../model.ts'
+import { recordStore } from '../record-store.ts'
 import { grantCondition, readableCondition } from '../records.ts'
 
 /** A user to write, in the spelling of the table. */
@@ -43,25 +44,12 @@ const columns = `t.id, t.version, t.type, t.login, t.email, t.reference,
   (select coalesce(jsonb_agg(ug.group_id order by ug.group_id), '[]') from user_group ug
    where ug.user_id = t.id) as "groupIds"`
 
-/** Locks the users that are named by id or reference, lowest id first. */
-export async function lockUsers(tx: Tx, ids: readonly number[], references: readonly string[]): Promise<StoredUser[]> {
-  if (ids.length + references.length === 0) return []
-  const { rows } = await tx.query<StoredUser>(
-    `select ${columns} from "user" t where t.id = any($1) or t.reference = any($2) order by t.id for update of t`,
-    [ids, references],
-    'users_lock',
-  )
-  return rows
-}
-
-export async function findUsers(db: Queryable, ids: readonly number[]): Promise<StoredUser[]> {
-  const { rows } = await db.query<StoredUser>(
-    `select ${columns} from "user" t where t.id = any($1) order by t.id`,
-    [ids],
-    'users_find',
-  )
-  return rows
-}
+export const {
+  lock: lockUsers,
+  find: findUsers,
+  newIds: newUserIds,
+  remove: deleteUser,
+} = recordStore<StoredUser>('user', columns)
 
 export interface UserFilter {
   limit: number
@@ -126,15 +114,6 @@ export async function readableUsers(
   return new Set(rows.map((row) => row.id))
 }
 
-export async function newUserIds(tx: Tx, count: number): Promise<number[]> {
-  if (count === 0) return []
-  const { rows } = await tx.query<{ id: number }>(
-    `select nextval(pg_get_serial_sequence('"user"', 'id')) as id from generate_series(1, $1)`,
-    [count],
-  )
-  return rows.map((row) => row.id)
-}
-
 export async function insertUsers(tx: Tx, users: readonly UserRow[]): Promise<void> {
   if (users.length === 0) return
   await tx.query(
@@ -189,13 +168,6 @@ export async function setArchived(tx: Tx, id: number, archived: boolean): Promis
      where id = $1`,
     [id, archived],
   )
-}
-
-/** Removes a user; records of users and groups that it owned belong to `heir` then. */
-export async function deleteUser(tx: Tx, id: number, heir: number): Promise<void> {
-  await tx.query('update "user" set owner_user = $2 where owner_user = $1', [id, heir])
-  await tx.query('update "group" set owner_user = $2 where owner_user = $1', [id, heir])
-  await tx.query('delete from "user" where id = $1', [id])
 }
 
 export async function findPasswordHash(db: Queryable, id: number): Promise<string | null> {

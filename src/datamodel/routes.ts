@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify'
-import { Type } from 'typebox'
+import { type TSchema, Type } from 'typebox'
 import { AppError } from '../platform/errors.ts'
 import { actorOf, type HttpApp } from '../platform/http.ts'
 import { TaskList } from '../platform/tasks.ts'
@@ -36,6 +36,19 @@ function versionOf(name: string): VersionName {
 async function clean(request: { body: unknown }): Promise<void> {
   request.body = cleanBody(request.body)
 }
+
+/** Routes that replace a part of the working copy, unless it changed since the client has read it (`If-Match`). */
+const storing = <Part extends TSchema>(summary: string, part: Part) => ({
+  schema: {
+    summary,
+    tags,
+    body: part,
+    headers: Type.Object({ 'if-match': Type.Optional(Type.String()) }),
+    response: { 200: part },
+  },
+  config: change,
+  preValidation: clean,
+})
 
 function schemaRoutes(app: HttpApp, datamodel: DatamodelService, graphs: GraphRenderer): void {
   app.get(
@@ -78,17 +91,7 @@ function schemaRoutes(app: HttpApp, datamodel: DatamodelService, graphs: GraphRe
 
   app.post(
     '/api/v1/schema/user/HEAD',
-    {
-      schema: {
-        summary: 'Store a snapshot as the working copy',
-        tags,
-        body: SchemaApi,
-        headers: Type.Object({ 'if-match': Type.Optional(Type.String()) }),
-        response: { 200: SchemaApi },
-      },
-      config: change,
-      preValidation: clean,
-    },
+    storing('Store a snapshot as the working copy', SchemaApi),
     async (request, reply) => {
       const head = await datamodel.saveSchema(actorOf(request), request.body, request.headers['if-match'])
       reply.header('ETag', head.tags.schema)
@@ -165,17 +168,7 @@ function maskRoutes(app: HttpApp, datamodel: DatamodelService): void {
 
   app.post(
     '/api/v1/mask/HEAD',
-    {
-      schema: {
-        summary: 'Store the masks of the working copy',
-        tags,
-        body: MaskSchemaApi,
-        headers: Type.Object({ 'if-match': Type.Optional(Type.String()) }),
-        response: { 200: MaskSchemaApi },
-      },
-      config: change,
-      preValidation: clean,
-    },
+    storing('Store the masks of the working copy', MaskSchemaApi),
     async (request, reply) => {
       const head = await datamodel.saveMasks(actorOf(request), request.body, request.headers['if-match'])
       reply.header('ETag', head.tags.masks)
@@ -200,17 +193,7 @@ function l10nRoutes(app: HttpApp, datamodel: DatamodelService): void {
 
   app.post(
     '/api/v1/l10n/user/HEAD',
-    {
-      schema: {
-        summary: 'Store localised names in the working copy',
-        tags,
-        body: LocaApi,
-        headers: Type.Object({ 'if-match': Type.Optional(Type.String()) }),
-        response: { 200: LocaApi },
-      },
-      config: change,
-      preValidation: clean,
-    },
+    storing('Store localised names in the working copy', LocaApi),
     async (request, reply) => {
       const head = await datamodel.saveL10n(actorOf(request), request.body, request.headers['if-match'])
       reply.header('ETag', head.tags.l10n)

@@ -88,8 +88,13 @@ async function listen({ db, log, onMessage, onReconnect }: ListenOptions): Promi
     const fresh = new pg.Client({ ...db.pool.options, keepAlive: true })
     fresh.on('notification', (message) => onMessage(message.payload ?? ''))
     fresh.on('error', () => {})
-    await fresh.connect()
-    await fresh.query(`listen ${channel}`)
+    try {
+      await fresh.connect()
+      await fresh.query(`listen ${channel}`)
+    } catch (error) {
+      await fresh.end().catch(() => {})
+      throw error
+    }
     fresh.once('end', () => {
       if (!closed) reopen(50)
     })

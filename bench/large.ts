@@ -5,7 +5,7 @@ import type { Load } from './load.ts'
 import { measureMemory } from './memory.ts'
 import { multiply } from './multiply.ts'
 import { atMost, exactly, figureOnly, type Row } from './report.ts'
-import { facetSearch, type SearchAnswer, searchLoad, textSearch } from './search.ts'
+import { facetSearch, freshFacetSearch, type SearchAnswer, searchLoad, textSearch } from './search.ts'
 import { titleWords } from './words.ts'
 
 /** The collection several times over with changed ids, in a service of its own; 15 times is more than a million. */
@@ -37,6 +37,7 @@ async function measure(context: Context, source: string, copies: number): Promis
   const body = () => facetSearch(word())
   await searchLoad(context, { connections: 4, seconds: 10, body })
   const facets = await searchLoad(context, { connections: 4, seconds: 30, body })
+  const fresh = await searchLoad(context, { connections: 4, seconds: 20, body: () => freshFacetSearch(word()) })
   const deep = await deepPages(context, created.artwork ?? 0)
   return [
     figureOnly(`large: import until searchable (${objects} objects)`, objects / seconds, 'objects/s'),
@@ -44,6 +45,8 @@ async function measure(context: Context, source: string, copies: number): Promis
     figureOnly('  until the search indexes are built', rebuiltSeconds, 's'),
     atMost('large: search with two facets, 4 connections, median', 100, facets.median, 'ms'),
     atMost('large: the same, p95', 400, facets.p95, 'ms'),
+    figureOnly('  without kept results, median', fresh.median, 'ms'),
+    figureOnly('  without kept results, p95', fresh.p95, 'ms'),
     ...(await exactCounts(context, word, copies)),
     atMost('large: a page deep in the result, p95', 50, deep.p95, 'ms'),
     figureOnly('  median', deep.median, 'ms'),

@@ -17,6 +17,7 @@ import type { Item } from './item.ts'
 import { type SaveOptions, type SaveResult, saveObjects } from './save.ts'
 
 export type { ObjectDeps } from './deps.ts'
+export { type FormatName, formatNames, type MergeMode, mergeModes } from './formats.ts'
 export { refreshStandards } from './refresh-standards.ts'
 export type { SaveOptions } from './save.ts'
 

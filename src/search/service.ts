@@ -4,6 +4,7 @@
  */
 import type { Logger } from 'pino'
 import type { Model, Table } from '../datamodel/model.ts'
+import { type FormatName, formatNames, type MergeMode, mergeModes } from '../objects/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Bus } from '../platform/bus.ts'
 import type { Tx } from '../platform/db.ts'
@@ -24,7 +25,7 @@ export { createIndexer, type Indexer } from './indexing/indexer.ts'
 
 /** How hits are shown; the keys of a request that say so, checked. */
 export interface HitOptions {
-  readonly format: HitFormat
+  readonly format: FormatName
   readonly languages: readonly string[] | null
   readonly mergeLinkedObjects: MergeMode | undefined
   readonly mergeMaxDepth: number | undefined
@@ -33,20 +34,6 @@ export interface HitOptions {
   readonly includeFields: readonly string[]
   readonly excludeFields: readonly string[]
 }
-
-const hitFormats = [
-  'short',
-  'standard',
-  'standard_extended',
-  'long',
-  'long_inheritance',
-  'full',
-  'full_inheritance',
-] as const
-export type HitFormat = (typeof hitFormats)[number]
-
-const mergeModes = ['none', 'in_main_search', 'not_in_main_search', 'not_in_main_search_unless_reverse', 'all'] as const
-export type MergeMode = (typeof mergeModes)[number]
 
 /** Domains other than indexed objects. */
 const domains = ['pool', 'collection', 'event', 'message', 'user', 'group', 'acl']
@@ -197,7 +184,7 @@ function assertObjects(actor: Actor, type: string | undefined): void {
 
 function hitOptions(request: SearchRequest): HitOptions {
   return {
-    format: choice(request.format || 'standard', hitFormats, 'format'),
+    format: choice(request.format || 'standard', formatNames, 'format'),
     languages: null,
     mergeLinkedObjects: request.merge_linked_objects
       ? choice(request.merge_linked_objects, mergeModes, 'merge_linked_objects')

@@ -104,7 +104,7 @@ const changes: readonly (readonly [what: string, change: () => Promise<unknown>]
     'the name of its pool',
     async () => {
       const pool = await poolBlock()
-      await saved('/pool', [{ pool: { ...pool, _version: pool._version, name: { 'en-US': 'Vault' } } }])
+      await saved('/pool', [{ pool: { ...pool, name: { 'en-US': 'Vault' } } }])
     },
   ],
   [

@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import { createPool } from '../pools/support.ts'
 import type { Client, Json } from '../support/client.ts'
 import { type Museum, startMuseum } from '../support/seed/museum.ts'
-import { type People, seedPeople, toGroup, toUser, wireGrant } from './people.ts'
+import { type People, seedPeople, seedTag, toGroup, toUser, wireGrant } from './people.ts'
 
 /** Grants of pools as they come out at objects, over HTTP; what the save checks is tested with the objects. */
 let museum: Museum
@@ -13,13 +13,7 @@ let tag: number
 before(async () => {
   museum = await startMuseum()
   people = await seedPeople(museum.svc)
-  const { body } = await people.root.post('/tags', [
-    {
-      taggroup: { displayname: { 'en-US': 'State' } },
-      _tags: [{ displayname: { 'en-US': 'Public' }, reference: 'public' }],
-    },
-  ])
-  tag = body[0]._tags[0]._id
+  tag = await seedTag(people.root)
 })
 after(() => museum[Symbol.asyncDispose]())
 

@@ -40,6 +40,15 @@ export async function seedPeople(svc: TestService): Promise<People> {
   return { root, editor: svc.as('editor'), reader: svc.as('reader'), stranger: svc.as('stranger'), ids }
 }
 
+/** A group of tags with one tag in it, whose reference is `public`; gives the id of the tag. */
+export async function seedTag(root: Client): Promise<number> {
+  const group = await create(root, '/tags', {
+    taggroup: { displayname: { 'en-US': 'State' } },
+    _tags: [{ displayname: { 'en-US': 'Public' }, reference: 'public' }],
+  })
+  return group._tags[0]._id
+}
+
 export const toUser = (id: number) => ({ _basetype: 'user', user: { _id: id } })
 export const toGroup = (id: number) => ({ _basetype: 'group', group: { _id: id } })
 

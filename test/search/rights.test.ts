@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createPool } from '../pools/support.ts'
-import { type People, seedPeople, toGroup, toUser, wireGrant } from '../rights/people.ts'
+import { type People, seedPeople, seedTag, toGroup, toUser, wireGrant } from '../rights/people.ts'
 import type { Client, Json } from '../support/client.ts'
 import { inPool, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
 
@@ -12,13 +12,7 @@ let tag: number
 before(async () => {
   museum = await startMuseum()
   people = await seedPeople(museum.svc)
-  const { body } = await people.root.post('/tags', [
-    {
-      taggroup: { displayname: { 'en-US': 'State' } },
-      _tags: [{ displayname: { 'en-US': 'Public' }, reference: 'public' }],
-    },
-  ])
-  tag = body[0]._tags[0]._id
+  tag = await seedTag(people.root)
 })
 after(() => museum[Symbol.asyncDispose]())
 

@@ -1,7 +1,7 @@
 /** `changelog_range` elements: objects by the history of their changes. */
 import type { ChangeClause } from '../plan.ts'
 import type { ElementContext } from './clauses.ts'
-import { momentRange } from './moments.ts'
+import { boundsOf, momentRange } from './moments.ts'
 import { choice, type Fields, optional, unsupported } from './read.ts'
 
 const operations = {
@@ -13,16 +13,7 @@ const operations = {
 
 export function changeClause(element: Fields, place: string, context: ElementContext): ChangeClause {
   if (context.nested) throw unsupported(`${place}.type`, 'changelog_range within nested')
-  const from = {
-    value: element.from,
-    inclusive: optional(element, 'from_equals', 'boolean', place) ?? true,
-    place: `${place}.from`,
-  }
-  const to = {
-    value: element.to,
-    inclusive: optional(element, 'to_equals', 'boolean', place) ?? true,
-    place: `${place}.to`,
-  }
+  const { from, to } = boundsOf(element, place)
   const operation = optional(element, 'operation', 'string', place)
   const names = Object.keys(operations) as (keyof typeof operations)[]
   return {

@@ -2,6 +2,7 @@
 import { parseDate } from '../../platform/dates.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { MomentRange } from '../plan.ts'
+import { type Fields, optional } from './read.ts'
 
 /** A time zone by its IANA name; null is UTC. */
 export type TimeZone = string | null
@@ -16,15 +17,29 @@ export function timeZoneOf(name: string | undefined): TimeZone {
   }
 }
 
+/** One end of a range as it was sent. */
+export interface Bound {
+  readonly value: unknown
+  /** The value itself belongs to the range. */
+  readonly inclusive: boolean
+  readonly place: string
+}
+
+/** `from`, `to`, `from_equals` and `to_equals` of an element. */
+export function boundsOf(element: Fields, place: string): { from: Bound; to: Bound } {
+  const bound = (end: 'from' | 'to'): Bound => ({
+    value: element[end],
+    inclusive: optional(element, `${end}_equals`, 'boolean', place) ?? true,
+    place: `${place}.${end}`,
+  })
+  return { from: bound('from'), to: bound('to') }
+}
+
 /**
  * The moments from one date to another: from the first moment of the first to the last one of the second. Without its
  * own moments (`inclusive` false) the range begins after the first and ends before the second.
  */
-export function momentRange(
-  from: { value: unknown; inclusive: boolean; place: string },
-  to: { value: unknown; inclusive: boolean; place: string },
-  zone: TimeZone,
-): MomentRange {
+export function momentRange(from: Bound, to: Bound, zone: TimeZone): MomentRange {
   const first = intervalOf(from.value, from.place, zone)
   const last = intervalOf(to.value, to.place, zone)
   return {

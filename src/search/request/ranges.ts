@@ -1,23 +1,14 @@
 /** `range` elements: numbers and dates between two bounds. */
 import type { Clause, NumberBound } from '../plan.ts'
 import { and, type ElementContext, inRows } from './clauses.ts'
-import { momentRange } from './moments.ts'
+import { boundsOf, momentRange } from './moments.ts'
 import { notAllowed, resolveName } from './names.ts'
 import { type Fields, optional, wrong } from './read.ts'
 
 export function rangeClause(element: Fields, place: string, context: ElementContext): Clause {
   const name = optional(element, 'field', 'string', place)
   if (name === undefined) throw wrong(`${place}.field`, 'the name of a field')
-  const from = {
-    value: element.from,
-    inclusive: optional(element, 'from_equals', 'boolean', place) ?? true,
-    place: `${place}.from`,
-  }
-  const to = {
-    value: element.to,
-    inclusive: optional(element, 'to_equals', 'boolean', place) ?? true,
-    place: `${place}.to`,
-  }
+  const { from, to } = boundsOf(element, place)
   const named = resolveName(context.fields, name)
   if (named.kind === 'system' && !context.nested) {
     if (named.name === '_created') return { is: 'created', range: momentRange(from, to, context.zone) }

@@ -4,6 +4,7 @@ import { parse, YAMLParseError } from 'yaml'
 import type { Config } from './config.ts'
 import { ConfigError } from './config-forms.ts'
 import { type Key, keys } from './config-keys.ts'
+import { nearestName } from './nearest.ts'
 
 export interface ConfigSources {
   /** Path given by `--config`. */
@@ -121,22 +122,6 @@ function refuseUnknownVariables(env: Environment): void {
 }
 
 function unknownKey(name: string, known: readonly string[]): string {
-  const nearest = known
-    .map((candidate) => ({ candidate, distance: editDistance(name, candidate) }))
-    .sort((a, b) => a.distance - b.distance)[0]
-  const hint = nearest && nearest.distance <= 3 ? `; did you mean ${nearest.candidate}?` : ''
-  return `${name}: there is no such setting${hint}`
-}
-
-function editDistance(a: string, b: string): number {
-  let previous = Array.from({ length: b.length + 1 }, (_, index) => index)
-  for (let i = 1; i <= a.length; i++) {
-    const row = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const substitution = (previous[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
-      row.push(Math.min(substitution, (previous[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1))
-    }
-    previous = row
-  }
-  return previous[b.length] ?? 0
+  const nearest = nearestName(name, known)
+  return `${name}: there is no such setting${nearest === null ? '' : `; did you mean ${nearest}?`}`
 }

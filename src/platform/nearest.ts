@@ -1,0 +1,29 @@
+/** The known name that is most like a mistyped one, for "did you mean"; null when none is near. */
+export function nearestName(name: string, known: Iterable<string>, most = 3): string | null {
+  let best: string | null = null
+  let least = most + 1
+  for (const candidate of known) {
+    // Names of such different lengths cannot be nearer.
+    if (Math.abs(candidate.length - name.length) >= least) continue
+    const distance = editDistance(name, candidate)
+    if (distance < least) {
+      least = distance
+      best = candidate
+    }
+  }
+  return best
+}
+
+/** Levenshtein: how many letters must be put in, left out or exchanged. */
+function editDistance(a: string, b: string): number {
+  let previous = Array.from({ length: b.length + 1 }, (_, index) => index)
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const substitution = (previous[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
+      row.push(Math.min(substitution, (previous[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1))
+    }
+    previous = row
+  }
+  return previous[b.length] ?? 0
+}

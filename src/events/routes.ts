@@ -134,7 +134,7 @@ function registerWrites(app: HttpApp, events: EventService): void {
         response: { 200: Type.Union([EventRecord, Background]) },
       },
       // Allowed in read-only mode (EVAPI-008), so not declared as a write.
-      config: read,
+      config: { ...read, unknownQuery: 'refuse' },
     },
     async (request) => {
       const result = await write(actorOf(request), [request.body], request.query, () => 'body')

@@ -70,6 +70,7 @@ export function registerObjectRoutes(app: HttpApp, { objects }: { objects: Objec
       const { query } = request
       const deleted = await objects.delete(actorOf(request), request.params.objecttype, request.body, {
         policy: query.delete_policy,
+        dryRun: isOn(query.dry_run),
         confirmTransition: query.confirmTransition,
         awaitIndex: query.await_index ?? 0,
       })

@@ -38,6 +38,7 @@ export const SaveQuery = Type.Object({
 })
 
 export const DeleteQuery = Type.Object({
+  dry_run: Type.Optional(Flag),
   delete_policy: Type.Optional(Type.Union(deletePolicies.map((policy) => Type.Literal(policy)))),
   confirmTransition: Type.Optional(Type.String({ maxLength: 4096 })),
   await_index: Type.Optional(Wait),

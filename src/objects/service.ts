@@ -75,19 +75,20 @@ export function createObjectService(deps: ObjectDeps, renderSaved: RenderSaved) 
       return { kind: 'done', objects, indexed: await waitForIndex(result.written, wait) }
     },
 
-    /** Moves objects to the trash, takes them out of it or purges them, all or nothing. */
+    /** Moves objects to the trash, takes them out of it or purges them, all or nothing; a dry run does none of it. */
     async delete(
       actor: Actor,
       name: string,
       body: readonly unknown[],
-      options: DeleteOptions & { readonly awaitIndex: number },
+      options: DeleteOptions & { readonly dryRun: boolean; readonly awaitIndex: number },
     ): Promise<Deleted> {
       const table = objecttype(name)
-      const result = await inTransaction<DeleteResult>(deps, false, (tx) =>
+      const result = await inTransaction<DeleteResult>(deps, options.dryRun, (tx) =>
         deleteObjects(deps, tx, actor, table, body, options),
       )
       if (result.kind === 'confirm') return result
-      return { kind: 'done', answer: result.answer, indexed: await waitForIndex(result.written, options.awaitIndex) }
+      const wait = options.dryRun ? 0 : options.awaitIndex
+      return { kind: 'done', answer: result.answer, indexed: await waitForIndex(result.written, wait) }
     },
   }
 }

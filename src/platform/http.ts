@@ -16,6 +16,7 @@ import type { Logger } from 'pino'
 import type { Actor } from './actor.ts'
 import { bodyGate } from './body-gate.ts'
 import { AppError, badRequest, errorBody } from './errors.ts'
+import { checkQueryNames, learnQueryNames, prettyJson } from './query-names.ts'
 import { useLazyCompilers } from './schema-compilers.ts'
 import { securityHeaders } from './security-headers.ts'
 import { type Traffic, trackTraffic } from './traffic.ts'
@@ -105,12 +106,13 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
   app.addHook('onRoute', (route) => {
     declaredRoutes.push(...declarationsOf(route))
   })
+  app.addHook('onRoute', learnQueryNames)
   app.decorate('compileSchemas', useLazyCompilers(app))
   if (options.corsOrigins.length > 0) {
     await app.register(cors, {
       origin: options.corsOrigins.includes('*') ? true : [...options.corsOrigins],
       credentials: !options.corsOrigins.includes('*'),
-      exposedHeaders: ['X-Request-Id', 'X-Svc-Error', 'X-Svc-Error-Code', 'X-Svc-Cache-ID'],
+      exposedHeaders: ['X-Request-Id', 'X-Svc-Error', 'X-Svc-Error-Code', 'X-Svc-Cache-ID', 'X-Svc-Ignored'],
     })
   }
   await app.register(compress, { global: true, threshold: 4096, encodings: ['gzip', 'deflate'] })
@@ -124,8 +126,10 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
     throw new AppError('ServiceUnavailable')
   })
   app.addHook('onRequest', accessHook(options))
+  app.addHook('onRequest', checkQueryNames)
   app.addHook('onRequest', bodyGate({ capacity: 2 * options.bodyLimit, largestBody: options.bodyLimit }))
   app.addHook('onSend', cacheHeaders)
+  app.addHook('onSend', prettyJson)
   app.addHook('onResponse', responseLogger(options.log))
   app.setErrorHandler((error, request, reply) => sendError(error, request, reply))
   app.setNotFoundHandler((request) => {

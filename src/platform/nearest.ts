@@ -1,5 +1,12 @@
-/** The known name that is most like a mistyped one, for "did you mean"; null when none is near. */
-export function nearestName(name: string, known: Iterable<string>, most = 3): string | null {
+/**
+ * The known name that is most like a mistyped one, for "did you mean"; null when none is near. A short name may have
+ * fewer letters wrong, or everything would be near.
+ */
+export function nearestName(
+  name: string,
+  known: Iterable<string>,
+  most = Math.min(3, Math.ceil(name.length / 3)),
+): string | null {
   let best: string | null = null
   let least = most + 1
   for (const candidate of known) {

@@ -1,0 +1,101 @@
+import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import { Type } from 'typebox'
+import { AppError } from './errors.ts'
+import { noteIgnored } from './ignored.ts'
+import { nearestName } from './nearest.ts'
+import { Flag, isOn } from './query.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Names of the query parameters that the route takes: filled in here, from its schema. */
+    queryNames?: ReadonlySet<string>
+    /**
+     * What happens to others: `refuse` is what routes that write do, `name` (in `X-Svc-Ignored`) what others do.
+     * Declared where that is not right.
+     */
+    unknownQuery?: 'refuse' | 'name'
+  }
+}
+
+/** Parameters of every endpoint, beside its own. */
+const everywhere = {
+  strict: Type.Optional(Type.Union(Flag.anyOf, { description: 'Refuse what else would be ignored and only named.' })),
+  pretty: Type.Optional(Type.Union(Flag.anyOf, { description: 'Indent the JSON of the answer.' })),
+}
+
+const ofReads = {
+  cache_seconds: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 31_536_000,
+      description: 'For how many seconds caches may keep the answer; 0: not at all.',
+    }),
+  ),
+}
+
+/** Known wherever a token is; read before anything is validated, and described as a way to sign in. */
+const carriers = ['access_token']
+
+const plain = Type.Object(everywhere)
+const plainRead = Type.Object({ ...everywhere, ...ofReads })
+
+/** Adds to a route what every endpoint takes, and learns from its schema which parameters that are in all. */
+export function learnQueryNames(route: RouteOptions): void {
+  const reads = [route.method].flat().every((method) => method === 'GET' || method === 'HEAD')
+  const common = reads ? plainRead : plain
+  const own = route.schema?.querystring as { properties: Record<string, unknown> } | undefined
+  const querystring = own ? { ...own, properties: { ...common.properties, ...own.properties } } : common
+  route.schema = { ...route.schema, querystring }
+  route.config = {
+    ...route.config,
+    unknownQuery: route.config?.unknownQuery ?? (route.config?.writes ? 'refuse' : 'name'),
+    queryNames: new Set([...Object.keys(querystring.properties), ...carriers]),
+  }
+}
+
+/**
+ * A parameter that nobody knows has no effect: a misspelled `dry_run` must not delete. So a request that writes is
+ * refused, one that reads is answered with the name in `X-Svc-Ignored`.
+ */
+export async function checkQueryNames(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  const { queryNames, unknownQuery } = request.routeOptions.config
+  if (!queryNames) return
+  const unknown: string[] = []
+  for (const name in request.query as Record<string, unknown>) if (!queryNames.has(name)) unknown.push(name)
+  const [first] = unknown
+  if (first === undefined) return
+  if (unknownQuery === 'refuse' || isStrict(request)) throw unknownParameter(first, queryNames)
+  noteIgnored(reply, unknown)
+}
+
+function unknownParameter(name: string, known: ReadonlySet<string>): AppError {
+  const nearest = nearestName(name, known)
+  return new AppError(
+    'UrlParameterNotSupported',
+    { param: name.slice(0, 200), ...(nearest === null ? {} : { nearest }) },
+    {
+      message: `There is no query parameter ${name.slice(0, 200)} here${nearest === null ? '' : `; did you mean ${nearest}?`}`,
+    },
+  )
+}
+
+/** Whether the caller wants to be refused rather than told what was ignored. */
+export function isStrict(request: FastifyRequest): boolean {
+  return isOn((request.query as { strict?: Flag }).strict)
+}
+
+/** Letters of JSON: more than that is not written anew only to be easier on the eye. */
+const mostPretty = 1_000_000
+
+/** `pretty` of every endpoint that does not see to it itself. */
+export async function prettyJson(request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown> {
+  const { pretty } = (request.query ?? {}) as { pretty?: Flag }
+  if (pretty === undefined || !isOn(pretty) || typeof payload !== 'string') return payload
+  if (!request.routeOptions.config.queryNames || !String(reply.getHeader('Content-Type')).includes('json'))
+    return payload
+  if (payload.length > mostPretty) {
+    noteIgnored(reply, ['pretty'])
+    return payload
+  }
+  return JSON.stringify(JSON.parse(payload), null, 2)
+}

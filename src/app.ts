@@ -202,6 +202,7 @@ async function composeApp(
     pools,
     tags: {
       snapshot: tags.snapshot,
+      lockForUse: tags.existing,
       available: (objecttype, pool) => {
         const layers = [objecttypes.tagLayer(objecttype), ...(pool === null ? [] : pools.tagLayers(pool))]
         const narrowed = layers.some((layer) => layer.private || layer.tags.length > 0)

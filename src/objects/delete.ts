@@ -108,7 +108,7 @@ async function lockNamed(
 ): Promise<StoredObject[]> {
   const { tx, model, deps } = context
   const refs = triples.map(({ id, place }) => ({ by: 'id' as const, table, id, place }))
-  const resolver = await createResolver(tx, refs, [])
+  const resolver = await createResolver({ tx, databaseName: deps.config.databaseName }, refs, [])
   const seen = new Set<number>()
   for (const ref of refs) {
     if (!resolver.stored(ref)) throw missing(table, ref)

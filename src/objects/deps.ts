@@ -26,6 +26,8 @@ export interface Tags {
   snapshot(): TagSnapshot
   /** Tags usable for an object type in a pool; null when no settings narrow them. */
   available(objecttypeId: number, poolId: number | null): ReadonlyMap<number, EffectiveTag> | null
+  /** Those of the tags that exist; they cannot be deleted until the transaction ends. */
+  lockForUse(tx: Tx, ids: readonly number[]): Promise<ReadonlySet<number>>
 }
 
 /** Finds users and groups named as owners; absent from the result: there is none. One statement for all. */

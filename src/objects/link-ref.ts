@@ -2,8 +2,12 @@ import type { Column, Table } from '../datamodel/model.ts'
 import { invalidValue, isRecord, isUuid } from './values.ts'
 
 /** A link as a payload writes it: how the target is named, not yet which object it is. */
-export type LinkRef = { readonly table: Table; readonly place: string } & (
-  | { readonly by: 'system'; readonly id: number }
+export type LinkRef = {
+  readonly table: Table
+  readonly place: string
+} & /** `database` is that of a `_global_object_id`; an object of another one is not here. */
+(
+  | { readonly by: 'system'; readonly id: number; readonly database?: string }
   | { readonly by: 'id'; readonly id: number }
   | { readonly by: 'uuid'; readonly uuid: string }
   | { readonly by: 'lookup'; readonly column: Column; readonly value: unknown }
@@ -58,15 +62,16 @@ export function parseLookup(table: Table, value: unknown, place: string): LinkRe
 const lookupTypes = new Set<Column['type']>(['text', 'text_oneline', 'string', 'number', 'integer.2'])
 
 function directRef(table: Table, value: Record<string, unknown>, place: string): LinkRef | undefined {
+  const global = isSaid(value._global_object_id)
+    ? parseGlobalId(value._global_object_id, `${place}._global_object_id`)
+    : undefined
   if (isSaid(value._system_object_id)) {
-    return { by: 'system', table, id: id(value._system_object_id, `${place}._system_object_id`), place }
+    const at = `${place}._system_object_id`
+    const systemObjectId = id(value._system_object_id, at)
+    if (global && global.id !== systemObjectId) throw invalidValue(at, systemObjectId, 'the id of _global_object_id')
+    return { by: 'system', table, ...global, id: systemObjectId, place }
   }
-  if (typeof value._global_object_id === 'string') {
-    const match = /^([1-9]\d{0,15})@/.exec(value._global_object_id)
-    if (!match)
-      throw invalidValue(`${place}._global_object_id`, value._global_object_id, '<system object id>@<database>')
-    return { by: 'system', table, id: id(Number(match[1]), place), place }
-  }
+  if (global) return { by: 'system', table, ...global, place }
   if (isSaid(value._uuid)) {
     const uuid = value._uuid
     if (!isUuid(uuid)) {
@@ -75,6 +80,13 @@ function directRef(table: Table, value: Record<string, unknown>, place: string):
     return { by: 'uuid', table, uuid, place }
   }
   return undefined
+}
+
+/** The parts of `<system object id>@<database>`. */
+export function parseGlobalId(value: unknown, place: string): { readonly id: number; readonly database: string } {
+  const match = typeof value === 'string' ? /^([1-9]\d{0,15})@(.+)$/s.exec(value) : null
+  if (!match) throw invalidValue(place, value, '<system object id>@<database>')
+  return { id: id(Number(match[1]), place), database: match[2] as string }
 }
 
 function id(value: unknown, place: string): number {

@@ -1,6 +1,6 @@
 import type { Mask, Model, ReverseField, Table } from '../datamodel/model.ts'
 import { AppError } from '../platform/errors.ts'
-import { type LinkRef, parseLink, parseLookup } from './link-ref.ts'
+import { type LinkRef, parseGlobalId, parseLink, parseLookup } from './link-ref.ts'
 import type { Content } from './stored.ts'
 import { invalidValue, isRecord, isUuid, printable } from './values.ts'
 import { type Holder, writerOf } from './writer.ts'
@@ -45,18 +45,29 @@ export interface Draft {
 
 const maxReverseDepth = 20
 
+export interface PayloadContext {
+  readonly model: Model
+  /** Part of every `_global_object_id`. */
+  readonly databaseName: string
+}
+
 /**
  * Checks the shape of a save's body and turns it into drafts, reverse-nested objects included (inside their parent's
  * `reverse`). Unlisted properties and fields that the mask does not let be written are ignored (OBJ-019).
  * @throws {AppError} naming the place of what is wrong.
  */
-export function parsePayload(model: Model, objecttype: Table, body: readonly unknown[]): Draft[] {
+export function parsePayload(
+  { model, databaseName }: PayloadContext,
+  objecttype: Table,
+  body: readonly unknown[],
+): Draft[] {
+  const context = { model, databaseName }
   return body.map((value, index) => {
     const place = String(index)
     if (!isRecord(value)) throw invalidValue(place, value, 'an object')
     if (value._objecttype !== objecttype.name)
       throw invalidValue(`${place}._objecttype`, value._objecttype, objecttype.name)
-    return parseDraft(model, objecttype, maskOf(objecttype, value._mask, `${place}._mask`), value, place, null, 0)
+    return parseDraft(context, objecttype, maskOf(objecttype, value._mask, `${place}._mask`), value, place, null, 0)
   })
 }
 
@@ -67,7 +78,7 @@ function maskOf(table: Table, name: unknown, place: string): Mask {
 }
 
 function parseDraft(
-  model: Model,
+  context: PayloadContext,
   table: Table,
   mask: Mask,
   wire: Record<string, unknown>,
@@ -81,7 +92,7 @@ function parseDraft(
   if (!isRecord(block)) throw invalidValue(at, block, 'an object')
   const links: Holder[] = []
   const written = writerOf(mask).read(block, { place: at, links })
-  const systemObjectId = positive(wire._system_object_id, `${place}._system_object_id`) ?? fromGlobalId(wire, place)
+  const systemObjectId = systemIdOf(wire, place, context.databaseName)
   const reverse = new Map<ReverseField, Draft[]>()
   const draft: Draft = {
     place,
@@ -105,13 +116,13 @@ function parseDraft(
   }
   for (const field of mask.fields) {
     if (field.kind !== 'reverse' || field.mode !== 'edit' || !isSaid(block[field.wireKey])) continue
-    reverse.set(field, parseReverse(model, field, block[field.wireKey], `${at}.${field.wireKey}`, draft, depth))
+    reverse.set(field, parseReverse(context, field, block[field.wireKey], `${at}.${field.wireKey}`, draft, depth))
   }
   return draft
 }
 
 function parseReverse(
-  model: Model,
+  context: PayloadContext,
   field: ReverseField,
   value: unknown,
   place: string,
@@ -125,7 +136,7 @@ function parseReverse(
     if (entry._objecttype !== undefined && entry._objecttype !== field.table.name) {
       throw invalidValue(`${at}._objecttype`, entry._objecttype, field.table.name)
     }
-    return parseDraft(model, field.table, field.mask, entry, at, { draft, field }, depth + 1)
+    return parseDraft(context, field.table, field.mask, entry, at, { draft, field }, depth + 1)
   })
 }
 
@@ -147,12 +158,15 @@ function positive(value: unknown, place: string): number | undefined {
   return value
 }
 
-function fromGlobalId(wire: Record<string, unknown>, place: string): number | undefined {
-  const value = wire._global_object_id
-  if (value === undefined || value === null) return undefined
-  const match = typeof value === 'string' ? /^([1-9]\d{0,15})@/.exec(value) : null
-  if (!match) throw invalidValue(`${place}._global_object_id`, value, '<system object id>@<database>')
-  return positive(Number(match[1]), `${place}._global_object_id`)
+function systemIdOf(wire: Record<string, unknown>, place: string, databaseName: string): number | undefined {
+  const id = positive(wire._system_object_id, `${place}._system_object_id`)
+  if (!isSaid(wire._global_object_id)) return id
+  const at = `${place}._global_object_id`
+  const global = parseGlobalId(wire._global_object_id, at)
+  if (global.database !== databaseName || (id !== undefined && id !== global.id)) {
+    throw invalidValue(at, wire._global_object_id, `${id ?? global.id}@${databaseName}`)
+  }
+  return global.id
 }
 
 function uuidOf(value: unknown, place: string): string | undefined {

@@ -1,4 +1,5 @@
 import type { Model } from '../datamodel/model.ts'
+import type { Config } from '../platform/config.ts'
 import type { Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Item } from './item.ts'
@@ -29,10 +30,11 @@ export async function prepareItems(
   tx: Tx,
   model: Model,
   tops: readonly Draft[],
-  versionConvention: 'stored' | 'next',
+  config: Pick<Config, 'versionConvention' | 'databaseName'>,
 ): Promise<Prepared> {
+  const { versionConvention } = config
   const drafts = flatten(tops)
-  const resolver = await createResolver(tx, drafts.flatMap(refsOf), drafts)
+  const resolver = await createResolver({ tx, databaseName: config.databaseName }, drafts.flatMap(refsOf), drafts)
   const classified = drafts.map((draft) => classify(draft, resolver, versionConvention))
   assertDistinct(classified)
   const created = classified.filter((entry) => !entry.found).map((entry) => entry.draft)

@@ -10,7 +10,7 @@ import type { StoredObject } from './stored.ts'
  * `_purged_or_deferred` in the place of the link.
  */
 export async function purgeObjects(context: SaveContext, objects: readonly StoredObject[]): Promise<void> {
-  const { tx, deps, actor } = context
+  const { tx, deps, actor, at } = context
   const ids = objects.map((object) => object.systemObjectId)
   await tx.query(
     `with gone as (
@@ -22,8 +22,9 @@ export async function purgeObjects(context: SaveContext, objects: readonly Store
      ), queued as (
        insert into index_queue (system_object_id) select unnest($1::bigint[])
      )
-     insert into object_tombstone (system_object_id, objecttype, id, uuid) select * from gone`,
-    [ids],
+     insert into object_tombstone (system_object_id, objecttype, id, uuid, purged_at, purged_by)
+     select system_object_id, objecttype, id, uuid, $2, $3 from gone`,
+    [ids, at, actor.userId],
     'purge-objects',
   )
   // object_link is found by target; the contents tell which targets these objects pointed to.

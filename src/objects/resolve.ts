@@ -30,11 +30,11 @@ export interface Resolver {
   drafted(ref: LinkRef): Draft | undefined
 }
 
-/** Key of a reference: equal keys name the same object. */
-function keyOf(ref: LinkRef): string {
+/** Key of a reference: equal keys name the same object. An object of another database has a key that nothing has here. */
+function keyOf(ref: LinkRef, databaseName: string): string {
   switch (ref.by) {
     case 'system':
-      return `s${ref.id}`
+      return (ref.database ?? databaseName) === databaseName ? `s${ref.id}` : `g${ref.id}@${ref.database}`
     case 'uuid':
       return `u${ref.uuid}`
     case 'id':
@@ -49,19 +49,24 @@ function keyOf(ref: LinkRef): string {
  * deletion (`for key share`) until the transaction ends.
  * @throws {AppError} `LookupFoundTooMany` when a lookup is ambiguous.
  */
-export async function createResolver(tx: Tx, refs: readonly LinkRef[], drafts: readonly Draft[]): Promise<Resolver> {
+export async function createResolver(
+  { tx, databaseName }: { readonly tx: Tx; readonly databaseName: string },
+  refs: readonly LinkRef[],
+  drafts: readonly Draft[],
+): Promise<Resolver> {
+  const nameOf = (ref: LinkRef) => keyOf(ref, databaseName)
   const distinct = new Map<string, LinkRef>()
-  for (const ref of refs) distinct.set(keyOf(ref), ref)
+  for (const ref of refs) distinct.set(nameOf(ref), ref)
   const lookups = await resolveLookups(tx, [...distinct.values()])
   const found = await findObjects(tx, [...distinct.values()], [...lookups.values()])
   const byDraft = indexDrafts(drafts, [...distinct.values()])
   return {
     stored(ref) {
-      if (ref.by !== 'lookup') return found.get(keyOf(ref))
-      const systemObjectId = lookups.get(keyOf(ref))
+      if (ref.by !== 'lookup') return found.get(nameOf(ref))
+      const systemObjectId = lookups.get(nameOf(ref))
       return systemObjectId === undefined ? undefined : found.get(`s${systemObjectId}`)
     },
-    drafted: (ref) => byDraft.get(keyOf(ref)),
+    drafted: (ref) => byDraft.get(nameOf(ref)),
   }
 
   /** Lookups by column to system object ids: through the unique key where there is one, else through the contents. */
@@ -85,7 +90,7 @@ export async function createResolver(tx: Tx, refs: readonly LinkRef[], drafts: r
       )
       for (const row of rows) {
         const entry = unique[row.n - 1]
-        if (entry) result.set(keyOf(entry.ref), row.id)
+        if (entry) result.set(nameOf(entry.ref), row.id)
       }
     }
     if (scanned.length > 0) {
@@ -114,7 +119,7 @@ export async function createResolver(tx: Tx, refs: readonly LinkRef[], drafts: r
             found: row.matches,
           })
         }
-        result.set(keyOf(ref), row.id)
+        result.set(nameOf(ref), row.id)
       }
     }
     return result

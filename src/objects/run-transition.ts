@@ -27,6 +27,7 @@ export async function runTransition(deps: TransitionRunDeps, actor: Actor, run: 
 
 async function runInTransaction(deps: TransitionRunDeps, tx: Tx, actor: Actor, run: RunRequest): Promise<RunResult> {
   const model = deps.datamodel.current()
+  await deps.datamodel.assertCurrent(tx, model)
   const rights = await deps.rights.forActor(actor)
   const context: SaveContext = { deps, tx, model, actor, rights, at: deps.clock() }
   const items = await lockedItems(context, run)

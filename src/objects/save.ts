@@ -52,11 +52,11 @@ export async function saveObjects(
   assertOptions(actor, options)
   const model = deps.datamodel.current()
   await deps.datamodel.assertCurrent(tx, model)
-  const drafts = parsePayload(model, objecttype, body)
+  const drafts = parsePayload({ model, databaseName: deps.config.databaseName }, objecttype, body)
   const rights = await deps.rights.forActor(actor)
   const context: SaveContext = { deps, tx, model, actor, rights, at: deps.clock() }
 
-  const { items, found } = await prepareItems(tx, model, drafts, deps.config.versionConvention)
+  const { items, found } = await prepareItems(tx, model, drafts, deps.config)
   const sent = items.slice(0, drafts.length)
   await applySystemFields(context, items, options)
   assertAccess(context, items)

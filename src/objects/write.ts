@@ -1,4 +1,5 @@
 import type { EventType } from '../events/service.ts'
+import { AppError } from '../platform/errors.ts'
 import { linkTriples } from './content-links.ts'
 import type { SaveContext } from './deps.ts'
 import { type Item, nextVersion } from './item.ts'
@@ -25,6 +26,7 @@ export async function writeAll(
   const { tx, deps, model, actor, at } = context
   const written = items.filter((item) => item.changed)
   if (written.length === 0) return
+  await lockTags(context, written)
   const unique = uniqueChanges(written)
   const links = linkChanges(written)
   await writeUnique(tx, unique.removed, [])
@@ -38,6 +40,21 @@ export async function writeAll(
   await writeUnique(tx, [], unique.added)
   if (!options.skipEvents) await appendEvents(context, written)
   if (!options.skipIndex) tx.afterCommit(deps.wakeIndex)
+}
+
+/**
+ * Tags that objects get anew, whoever gives them, must be there when the transaction ends. Those that they have are taken
+ * from them by the deletion of the tag, which waits for this transaction.
+ */
+async function lockTags({ tx, deps }: SaveContext, items: readonly Item[]): Promise<void> {
+  const introduced = (item: Item) => item.tags.filter((id) => !item.current?.tags.includes(id))
+  const ids = new Set(items.flatMap(introduced))
+  if (ids.size === 0) return
+  const found = await deps.tags.lockForUse(tx, [...ids])
+  for (const item of items) {
+    const gone = introduced(item).find((id) => !found.has(id))
+    if (gone !== undefined) throw new AppError('TagNotFound', { name: `${item.place}._tags`, _id: gone })
+  }
 }
 
 /** Objects in the trash hold no unique values, so that others can take them. */

@@ -153,11 +153,11 @@ async function run<T extends object>(
   text: string,
   values: readonly unknown[] = [],
   name?: string,
-): Promise<QueryResult<T>> {
+): Promise<QueryResult<T> & { command: string }> {
   for (const listener of statementListeners) listener(text)
   try {
     const result = await target.query<T>({ text, values: values as unknown[], ...(name ? { name } : {}) })
-    return { rows: result.rows, rowCount: result.rowCount ?? 0 }
+    return { rows: result.rows, rowCount: result.rowCount ?? 0, command: result.command }
   } catch (error) {
     throw translate(error)
   }
@@ -176,8 +176,16 @@ async function transaction<T>(
 ): Promise<T> {
   const client = await connect(pool)
   const actions: (() => void)[] = []
+  let failure: unknown
   const tx: Tx = {
-    query: (text, values, name) => run(client, text, values, name),
+    async query<T extends object>(text: string, values?: readonly unknown[], name?: string) {
+      try {
+        return await run<T>(client, text, values, name)
+      } catch (error) {
+        failure ??= error
+        throw error
+      }
+    },
     afterCommit: (action) => actions.push(action),
   }
   let broken = false
@@ -185,7 +193,14 @@ async function transaction<T>(
     const mode = `${settings.isolation ? ` isolation level ${settings.isolation}` : ''}${settings.readOnly ? ' read only' : ''}`
     await tx.query(`begin${mode}`)
     const result = await work(tx)
-    await tx.query('commit')
+    // PostgreSQL answers the commit of a transaction in which a statement failed with a rollback, not with an error:
+    // whoever kept the failure to itself would take for stored what is not.
+    const { command } = await run(client, 'commit')
+    if (command !== 'COMMIT') {
+      throw new Error('The transaction was rolled back: a statement in it failed, and its error was not passed on.', {
+        cause: failure,
+      })
+    }
     runAll(actions, onError)
     return result
   } catch (error) {

@@ -115,6 +115,8 @@ async function settleUses(
 ): Promise<Task[]> {
   if (deleted.length === 0) return []
   const ids = deleted.map((tag) => tag.id)
+  // Before the uses are counted: a save that is about to use one would not be seen.
+  await store.lockForDelete(tx, ids)
   const found: { use: TagUse; counts: ReadonlyMap<number, number> }[] = []
   for (const use of uses) {
     const counts = await use.count(tx, ids)

@@ -35,6 +35,11 @@ export async function lockTags(tx: Queryable): Promise<void> {
   await tx.query('lock table tag_group, tag in share row exclusive mode')
 }
 
+/** Waits for the saves that give the tags to something, and keeps further ones from it: see `existingIds`. */
+export async function lockForDelete(tx: Queryable, ids: readonly number[]): Promise<void> {
+  await tx.query('select id from tag where id = any($1) order by id for update', [ids], 'tags-lock-for-delete')
+}
+
 /** All groups with their tags, in their order. */
 export async function loadGroups(db: Queryable): Promise<TagGroup[]> {
   const { rows } = await db.query<GroupRow & { tags: TagRow[] }>(
@@ -66,9 +71,11 @@ function toTag(row: TagRow, groupType: TagGroupType): TagGroup['tags'][number] {
 
 /** Those of the ids that exist; a share lock keeps them until the transaction ends. */
 export async function existingIds(from: Queryable, ids: readonly number[]): Promise<ReadonlySet<number>> {
-  const { rows } = await from.query<{ id: number }>('select id from tag where id = any($1::bigint[]) for key share', [
-    ids,
-  ])
+  const { rows } = await from.query<{ id: number }>(
+    'select id from tag where id = any($1::bigint[]) order by id for key share',
+    [ids],
+    'existing-tags',
+  )
   return new Set(rows.map((row) => row.id))
 }
 

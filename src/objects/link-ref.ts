@@ -1,12 +1,11 @@
 import type { Column, Table } from '../datamodel/model.ts'
 import { invalidValue, isRecord, isUuid } from './values.ts'
 
-/** A link as a payload writes it: how the target is named, not yet which object it is. */
-export type LinkRef = {
-  readonly table: Table
-  readonly place: string
-} & /** `database` is that of a `_global_object_id`; an object of another one is not here. */
-(
+/**
+ * A link as a payload writes it: how the target is named, not yet which object it is. `database` is that of a
+ * `_global_object_id`; an object of another one is not here.
+ */
+export type LinkRef = { readonly table: Table; readonly place: string } & (
   | { readonly by: 'system'; readonly id: number; readonly database?: string }
   | { readonly by: 'id'; readonly id: number }
   | { readonly by: 'uuid'; readonly uuid: string }

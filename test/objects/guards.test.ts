@@ -56,10 +56,8 @@ test('nothing is written while the datamodel is being committed, by any way of w
       assert.deepEqual([name, status, body.code], [name, 423, 'DatabaseLockError'])
     }
   })
-  for (const name of ['create', 'transition', 'update']) {
-    const { status, body } = (await ways[name]?.()) as Answer
-    assert.equal(status, 200, `${name}: ${JSON.stringify(body)}`)
-  }
+  await ok((ways.transition as () => Promise<Answer>)())
+  await ok((ways.update as () => Promise<Answer>)())
   await ok(root.post('transitions', []))
 })
 

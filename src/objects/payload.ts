@@ -1,6 +1,7 @@
 import type { Mask, Model, ReverseField, Table } from '../datamodel/model.ts'
 import { AppError } from '../platform/errors.ts'
 import { type LinkRef, parseGlobalId, parseLink, parseLookup } from './link-ref.ts'
+import { assertListsKnown, assertWrapped, assertWritten, type RowParts, readRow } from './reverse-row.ts'
 import type { Content } from './stored.ts'
 import { invalidValue, isRecord, isUuid, printable } from './values.ts'
 import { type Holder, writerOf } from './writer.ts'
@@ -41,6 +42,8 @@ export interface Draft {
   readonly reverse: ReadonlyMap<ReverseField, readonly Draft[]>
   /** The object that this one is reverse-nested under. */
   readonly up: { readonly draft: Draft; readonly field: ReverseField } | null
+  /** The link to that object, when the payload repeats it: it must name that one. */
+  readonly back: LinkRef | undefined
 }
 
 const maxReverseDepth = 20
@@ -67,7 +70,12 @@ export function parsePayload(
     if (!isRecord(value)) throw invalidValue(place, value, 'an object')
     if (value._objecttype !== objecttype.name)
       throw invalidValue(`${place}._objecttype`, value._objecttype, objecttype.name)
-    return parseDraft(context, objecttype, maskOf(objecttype, value._mask, `${place}._mask`), value, place, null, 0)
+    const mask = maskOf(objecttype, value._mask, `${place}._mask`)
+    assertWrapped(objecttype, value, place)
+    const block = value[objecttype.name] ?? {}
+    const at = `${place}.${objecttype.name}`
+    if (!isRecord(block)) throw invalidValue(at, block, 'an object')
+    return parseDraft(context, objecttype, mask, { wire: value, block, at }, place, null, 0)
   })
 }
 
@@ -81,15 +89,13 @@ function parseDraft(
   context: PayloadContext,
   table: Table,
   mask: Mask,
-  wire: Record<string, unknown>,
+  { wire, block, at }: RowParts,
   place: string,
   up: Draft['up'],
   depth: number,
 ): Draft {
   if (depth > maxReverseDepth) throw invalidValue(place, '…', `reverse-nested objects at most ${maxReverseDepth} deep`)
-  const block = wire[table.name] ?? {}
-  const at = `${place}.${table.name}`
-  if (!isRecord(block)) throw invalidValue(at, block, 'an object')
+  assertListsKnown(table, block, at)
   const links: Holder[] = []
   const written = writerOf(mask).read(block, { place: at, links })
   const systemObjectId = systemIdOf(wire, place, context.databaseName)
@@ -113,6 +119,7 @@ function parseDraft(
     links,
     reverse,
     up,
+    back: up ? backOf(up, block, at) : undefined,
   }
   for (const field of mask.fields) {
     if (field.kind !== 'reverse' || field.mode !== 'edit' || !isSaid(block[field.wireKey])) continue
@@ -136,8 +143,18 @@ function parseReverse(
     if (entry._objecttype !== undefined && entry._objecttype !== field.table.name) {
       throw invalidValue(`${at}._objecttype`, entry._objecttype, field.table.name)
     }
-    return parseDraft(context, field.table, field.mask, entry, at, { draft, field }, depth + 1)
+    const parts = readRow(field, entry, at)
+    const row = parseDraft(context, field.table, field.mask, parts, at, { draft, field }, depth + 1)
+    assertWritten(field, row, parts)
+    return row
   })
+}
+
+/** Where a reverse-nested row stands says what it links to; a payload may repeat it, but not say otherwise. */
+function backOf(up: NonNullable<Draft['up']>, block: Record<string, unknown>, at: string): LinkRef | undefined {
+  const { column } = up.field
+  if (!column?.target || !isSaid(block[column.name])) return undefined
+  return parseLink(column.target, block[column.name], `${at}.${column.name}`)
 }
 
 /** System fields are written unless the mask switches them off or shows them only. */

@@ -83,7 +83,8 @@ function identityRefs(draft: Draft): LinkRef[] {
 }
 
 function refsOf(draft: Draft): LinkRef[] {
-  return [...identityRefs(draft), ...draft.links.map((holder) => holder.target), ...(draft.parents ?? [])]
+  const back = draft.back ? [draft.back] : []
+  return [...identityRefs(draft), ...draft.links.map((holder) => holder.target), ...(draft.parents ?? []), ...back]
 }
 
 /** Create or update (decisions.md, 1): without version, or with version 1 and nothing stored of it, a create. */
@@ -303,9 +304,32 @@ function fillLinks(item: Item, resolver: Resolver, byDraft: ReadonlyMap<Draft, I
   }
   for (const { target, holder, key } of draft.links) holder[key] = resolve(target)
   if (draft.parents) item.parents = [...new Set(draft.parents.map(resolve))]
+  assertUplink(item, resolver, byDraft)
   if (item.up && !item.up.field.column && !item.parents.includes(item.up.item.systemObjectId)) {
     item.parents = item.table.polyhierarchical
       ? [...item.parents, item.up.item.systemObjectId]
       : [item.up.item.systemObjectId]
   }
+}
+
+/**
+ * A reverse-nested object links to the one that it stands under. A payload that names another one means something that
+ * this save does not do.
+ */
+function assertUplink(item: Item, resolver: Resolver, byDraft: ReadonlyMap<Draft, Item>): void {
+  const { draft, up } = item
+  if (!draft || !up) return
+  const master = up.item.systemObjectId
+  const names = (ref: LinkRef): boolean => {
+    const drafted = resolver.drafted(ref)
+    return (drafted ? byDraft.get(drafted)?.systemObjectId : resolver.stored(ref)?.systemObjectId) === master
+  }
+  const parents = up.field.column || item.table.polyhierarchical ? [] : (draft.parents ?? [])
+  const other = [...(draft.back ? [draft.back] : []), ...parents].find((ref) => !names(ref))
+  if (!other) return
+  throw new AppError(
+    'InvalidValue',
+    { name: other.place, expected: `the object that it stands under, ${up.item.place}, or nothing` },
+    { message: `${other.place}: a reverse-nested object links to the object that it stands under` },
+  )
 }

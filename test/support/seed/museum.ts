@@ -64,6 +64,7 @@ export const museum = () =>
     },
     {
       work__title_only: { table: 'work', shape: (field, name) => (name === 'work.title' ? field : null) },
+      work__loan_dates: { table: 'work', shape: (field, name) => (name === 'loan.borrower' ? null : field) },
       work__loans_shown: {
         table: 'work',
         shape: (field, name) => (name === 'loan:work' ? { ...field, edit: { mode: 'show' } } : field),

@@ -106,7 +106,7 @@ async function lockNamed(
   triples: readonly Triple[],
   policy: DeletePolicy | undefined,
 ): Promise<StoredObject[]> {
-  const { tx, model, deps } = context
+  const { tx, model } = context
   const refs = triples.map(({ id, place }) => ({ by: 'id' as const, table, id, place }))
   const resolver = await createResolver({ tx, databaseName: deps.config.databaseName }, refs, [])
   const seen = new Set<number>()
@@ -123,8 +123,10 @@ async function lockNamed(
     if (!object) throw missing(table, triple)
     if (trashed && !object.deletedAt) throw new AppError('NotInTrash', { name: triple.place, _id: triple.id })
     if (!trashed && object.deletedAt) throw missing(table, triple)
-    const expected = deps.config.versionConvention === 'next' ? object.version + 1 : object.version
-    if (triple.version !== expected) {
+    // The stored one under both conventions (decisions.md, 30): a client that sends the next version on saves means
+    // the version that it makes, and a triple names the version that goes.
+    if (triple.version !== object.version) {
+      const expected = object.version
       throw new AppError('VersionMismatch', { name: `${triple.place}.1`, got: triple.version, expected })
     }
     return object

@@ -106,7 +106,7 @@ async function lockNamed(
   triples: readonly Triple[],
   policy: DeletePolicy | undefined,
 ): Promise<StoredObject[]> {
-  const { tx, model } = context
+  const { tx, model, deps } = context
   const refs = triples.map(({ id, place }) => ({ by: 'id' as const, table, id, place }))
   const resolver = await createResolver({ tx, databaseName: deps.config.databaseName }, refs, [])
   const seen = new Set<number>()

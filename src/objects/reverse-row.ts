@@ -1,8 +1,18 @@
 import type { ReverseField, Table } from '../datamodel/model.ts'
 import { AppError } from '../platform/errors.ts'
 import { nearestName } from '../platform/nearest.ts'
-import type { Draft } from './payload.ts'
+import type { Content } from './stored.ts'
 import { invalidValue, isRecord, printable } from './values.ts'
+
+/** What a row came to: enough to tell whether it names an object, and whether it writes anything. */
+interface ReadRow {
+  readonly id: number | undefined
+  readonly systemObjectId: number | undefined
+  readonly uuid: string | undefined
+  readonly lookup: object | undefined
+  readonly written: Content
+  readonly reverse: ReadonlyMap<unknown, unknown>
+}
 
 /** The two layers of an object in a payload: its system fields, and the block of its own fields. */
 export interface RowParts {
@@ -101,9 +111,9 @@ function hasRows(value: unknown): boolean {
  * A new row that carried values of which its mask lets none be written would be an empty object.
  * @throws {AppError} `InvalidValue` naming the row.
  */
-export function assertWritten(field: ReverseField, draft: Draft, { block, at }: RowParts): void {
-  const empty = Object.keys(draft.written).length === 0 && draft.reverse.size === 0
-  const named = draft.id !== undefined || draft.systemObjectId !== undefined || draft.uuid !== undefined || draft.lookup
+export function assertWritten(field: ReverseField, row: ReadRow, { block, at }: RowParts): void {
+  const empty = Object.keys(row.written).length === 0 && row.reverse.size === 0
+  const named = row.id !== undefined || row.systemObjectId !== undefined || row.uuid !== undefined || row.lookup
   if (!empty || named || field.mask.fields.length === 0) return
   const back = field.column?.name
   const carried = Object.keys(block).filter((key) => key !== back && isField(key) && hasValue(block[key]))

@@ -21,6 +21,7 @@ const order = [
   'objects',
   'search',
   'system',
+  'maintenance',
   'import',
 ]
 

@@ -1,4 +1,4 @@
-import { silentProgress } from '../src/import/progress.ts'
+import { silentProgress } from '../src/platform/progress.ts'
 import { importTate } from '../src/import/tate/import.ts'
 import { type Context, openContext, temporaryFolder } from './context.ts'
 import type { Load } from './load.ts'

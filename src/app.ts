@@ -46,7 +46,7 @@ import { objecttypeParts, objectViews, ownerRemoval, poolParts, principalRights,
 
 export interface App {
   readonly http: HttpApp
-  /** Made up on the very first start when none is configured: to be printed once. */
+  /** Made up by the very first start when none is configured: to be printed until somebody has signed in with it. */
   readonly newRootPassword: string | null
   /**
    * Resolves when no background work of this process is queued or running (index queue, jobs). With `hurry`, jobs that

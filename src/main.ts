@@ -10,6 +10,7 @@ Commands
   start                 run the service
   demo                  run the service with a sample collection and searches to try
   import tate <folder>  load the Tate collection through the HTTP interface
+  user set-password     give a user a new password, for the day when nobody can sign in
   config                print the effective configuration, secrets masked
 
 Options
@@ -26,6 +27,7 @@ async function main(): Promise<number> {
   // These have options of their own. Each command loads only what it needs.
   if (first === 'import') return (await import('./import/commands.ts')).runImport(others)
   if (first === 'demo') return demo(others)
+  if (first === 'user') return (await import('./maintenance/user-commands.ts')).runUserCommand(others, ownConfig())
   const { values, positionals } = parseArgs({
     allowPositionals: true,
     options: { config: { type: 'string' }, help: { type: 'boolean' }, version: { type: 'boolean' } },
@@ -64,7 +66,9 @@ async function start(config: Config): Promise<number> {
   const { startServer } = await import('./server.ts')
   const service = await startServer(config, (step) => console.log(`  ${step}`))
   if (service.app.newRootPassword !== null) {
-    console.log(`  created the user root with the password ${service.app.newRootPassword} (shown only this once)`)
+    console.log(
+      `  created the user root with the password ${service.app.newRootPassword} (shown until somebody signs in with it)`,
+    )
   }
   console.log(`  ready at ${service.url} after ${((Date.now() - begun) / 1000).toFixed(1)} s`)
   console.log(`  stopping on ${await signal}`)
@@ -74,11 +78,15 @@ async function start(config: Config): Promise<number> {
   return 0
 }
 
+/** The configuration of commands that have options of their own: from SVC_CONFIG or svc.yml, and the environment. */
+function ownConfig(): Config {
+  return loadConfig({ file: undefined, env: process.env, cwd: process.cwd() })
+}
+
 /** Reads its configuration like `start`, but keeps its data apart; see src/import/demo.ts. */
 async function demo(args: string[]): Promise<number> {
   const [{ runDemo }, { startServer }] = await Promise.all([import('./import/commands.ts'), import('./server.ts')])
-  const config = loadConfig({ file: undefined, env: process.env, cwd: process.cwd() })
-  return runDemo(args, { config, startServer, ended: nextSignal() })
+  return runDemo(args, { config: ownConfig(), startServer, ended: nextSignal() })
 }
 
 function nextSignal(): Promise<NodeJS.Signals> {

@@ -7,6 +7,7 @@ import type { Config } from './platform/config.ts'
 import { openDb } from './platform/db.ts'
 import { createLog } from './platform/log.ts'
 import { migrate } from './platform/migrate.ts'
+import { databaseName } from './platform/own-database.ts'
 import { startEmbeddedPostgres } from './platform/postgres-embedded.ts'
 import { checkExternalPostgres } from './platform/postgres-external.ts'
 
@@ -99,7 +100,7 @@ async function useExternal(dsn: string, onStep: (step: string) => void): Promise
 async function useEmbedded(config: Config, onStep: (step: string) => void, closers: Closers): Promise<string> {
   const postgres = await startEmbeddedPostgres({
     dataDir: config.dataDir,
-    database: 'strongroom',
+    database: databaseName,
     onStep,
     onTrouble: onStep,
   })

@@ -13,6 +13,7 @@ import type { Db } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import { tokenOf } from './carriers.ts'
 import { createGroupService } from './groups/service.ts'
+import { initialPassword } from './initial-password.ts'
 import { rootUserId } from './model.ts'
 import { createOAuthClients } from './oauth/clients.ts'
 import { createOAuth } from './oauth/service.ts'
@@ -26,11 +27,14 @@ import { createSignIn } from './sign-in.ts'
 import { createThrottle } from './throttle.ts'
 import { createUserService } from './users/service.ts'
 
+export { initialPassword } from './initial-password.ts'
 export type { FoundPrincipals, PrincipalNames, Principals, WantedPrincipals } from './principals.ts'
 export type { RemovalHooks, RightsHooks } from './records.ts'
+export { createRecovery } from './recovery.ts'
+export { makePassword } from './root.ts'
 
 export interface AuthDependencies {
-  config: Pick<Config, 'rootPassword' | 'identifierAliases' | 'oauthClients' | 'versionConvention'>
+  config: Pick<Config, 'dataDir' | 'rootPassword' | 'identifierAliases' | 'oauthClients' | 'versionConvention'>
   db: Db
   bus: Bus
   events: EventLog
@@ -56,7 +60,11 @@ export function createAuth(dependencies: AuthDependencies) {
   const passwords = createPasswords()
   const throttle = createThrottle({ limits: () => baseConfig.get().password.blockclient })
   const sessions = createSessions({ db, bus, events, baseConfig, clock })
-  const signIn = createSignIn({ db, events, passwords, throttle, sessions, clock })
+  const initial = initialPassword(config.dataDir)
+  const verified = async (userId: number): Promise<void> => {
+    if (userId === rootUserId) await initial.forget()
+  }
+  const signIn = createSignIn({ db, events, passwords, throttle, sessions, verified, clock })
   const aliases = config.identifierAliases
   const clients = createOAuthClients({ configured: config.oauthClients, baseConfig, aliases })
   const oauth = createOAuth({ clients, sessions, signIn })
@@ -98,8 +106,8 @@ export function createAuth(dependencies: AuthDependencies) {
       return sessions.actorOf(session, request.ip)
     },
 
-    /** Gives root its password; returns one to print when it was made up. */
-    ensureRoot: (): Promise<string | null> => ensureRoot({ db, passwords, sessions }, config.rootPassword),
+    /** Gives root its password; returns one to print when it was made up and nobody has signed in with it yet. */
+    ensureRoot: (): Promise<string | null> => ensureRoot({ db, passwords, sessions, initial }, config.rootPassword),
 
     /** The actor that a job, a deep link or a plugin acts as; `null` when there is no such user. */
     actorOfUser: sessions.actorOfUser,

@@ -36,6 +36,8 @@ export interface SignInDependencies {
   passwords: Passwords
   throttle: Throttle
   sessions: Sessions
+  /** Told who has proved to be who they are, before they get a session. */
+  verified?: (userId: number) => Promise<void>
   clock?: () => Date
 }
 
@@ -48,6 +50,7 @@ export function createSignIn({
   passwords,
   throttle,
   sessions,
+  verified = async () => {},
   clock = () => new Date(),
 }: SignInDependencies) {
   async function recordFailure(credentials: Credentials, user: Candidate | null, error: string): Promise<void> {
@@ -78,7 +81,10 @@ export function createSignIn({
       })
       if (!user || !fits) return null
       const obstacle = signInObstacle(user, clock())
-      if (!obstacle) return { userId: user.id, method }
+      if (!obstacle) {
+        await verified(user.id)
+        return { userId: user.id, method }
+      }
       await recordFailure(credentials, user, obstacle)
       return null
     },

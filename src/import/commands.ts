@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
+import { createProgress, type ProgressOutput } from '../platform/progress.ts'
 import { createServiceClient } from './client.ts'
-import { createProgress, type ProgressOutput } from './progress.ts'
 import { importTate, type TateImportSummary } from './tate/import.ts'
 
 export { runDemo } from './demo.ts'

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Config } from '../platform/config.ts'
+import { createProgress, type ProgressOutput } from '../platform/progress.ts'
 import { createServiceClient } from './client.ts'
-import { createProgress, type ProgressOutput } from './progress.ts'
 import { importTate } from './tate/import.ts'
 
 const help = `Usage: strongroom demo [options]

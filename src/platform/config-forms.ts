@@ -31,11 +31,12 @@ export function text(pattern?: RegExp, allowed?: string): Form<string> {
 }
 
 /** The value is never shown, not even in an error. */
-export function secret(): Form<string | null> {
+export function secret(least: number): Form<string | null> {
   return {
-    form: 'text',
+    form: `text of at least ${least} characters`,
     check: (name, value) => {
-      if (typeof value !== 'string' || value === '') throw new ConfigError(`${name}: must be text`)
+      if (typeof value !== 'string') throw new ConfigError(`${name}: must be text`)
+      if ([...value].length < least) throw new ConfigError(`${name}: must have at least ${least} characters`)
       return value
     },
     show: (value) => (value === null ? null : mask),

@@ -45,9 +45,9 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
   rootPassword: key(
     'svc.rootPassword',
     'SVC_ROOT_PASSWORD',
-    secret(),
+    secret(8),
     null,
-    'Password of the user `root`, set at each start. Without it the first start makes a random one and prints it once.',
+    'Password of the user `root`, set at each start. Without it the first start makes a random one and prints it; later starts print it again until somebody has signed in with it.',
   ),
   readOnly: key(
     'svc.readOnly',

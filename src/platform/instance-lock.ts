@@ -1,6 +1,11 @@
 import { unlink } from 'node:fs/promises'
 import { connect, createServer, type Server } from 'node:net'
 
+/** The message names the holder's process. */
+export class DataFolderInUse extends Error {
+  override name = 'DataFolderInUse'
+}
+
 /** Held by the one process that serves a data folder. */
 export interface InstanceLock {
   release(): Promise<void>
@@ -16,7 +21,7 @@ export async function takeInstanceLock(path: string): Promise<InstanceLock> {
     const server = await listen(path)
     if (server) return { release: () => close(server) }
     const holder = await askHolder(path)
-    if (holder !== null) throw new Error(`the data folder is in use by another strongroom process${holder}`)
+    if (holder !== null) throw new DataFolderInUse(`the data folder is in use by another strongroom process${holder}`)
     if (attempt === 3) throw new Error(`cannot take the lock ${path}`)
     await unlink(path).catch(() => {})
   }

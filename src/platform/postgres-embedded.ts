@@ -59,6 +59,21 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   }
 }
 
+/**
+ * Connection string of the server that the service on this data folder runs just now, for commands beside it.
+ * @throws {Error} when none answers within ten seconds.
+ */
+export async function runningPostgres(dataDir: string, database: string): Promise<string> {
+  const folders = await preparePostgresFolders(dataDir)
+  await answers(folders, 10_000)
+  return connectionString(folders, database)
+}
+
+/** Whether a service has ever started on this data folder. */
+export async function hasCluster(dataDir: string): Promise<boolean> {
+  return (await stat(join(dataDir, 'postgres', 'data', 'PG_VERSION')).catch(() => null)) !== null
+}
+
 async function startLocked(
   options: EmbeddedPostgresOptions,
   folders: PostgresFolders,

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { insertEvents } from '../../src/events/store.ts'
 import type { Json } from '../support/client.ts'
+import { temporaryFolder } from '../support/process.ts'
 import { attachService, startService, type TestService } from '../support/service.ts'
 import { createGroups, createUsers, eventsOf, requestToken, signIn, statusWith } from './support.ts'
 
@@ -326,11 +329,21 @@ test('new passwords meet the configured rules; who manages users may confirm an 
 })
 
 test('a configured root password that differs replaces the stored one and ends the sessions of root', async () => {
-  await using first = await startService({ rootPassword: null })
-  assert.match(first.app.newRootPassword ?? '', /^[a-z2-9]{20}$/)
-  const token = await first.as('root', first.app.newRootPassword ?? '').token()
-  await using second = await attachService(first.dsn, { rootPassword: null })
-  assert.equal(second.app.newRootPassword, null, 'made up once')
+  await using folder = await temporaryFolder()
+  const options = { rootPassword: null, dataDir: folder.path }
+  await using first = await startService(options)
+  const password = first.app.newRootPassword ?? ''
+  assert.match(password, /^[a-z2-9]{20}$/)
+  const kept = join(folder.path, 'root-password')
+  assert.equal((await stat(kept)).mode & 0o777, 0o600)
+  await using elsewhere = await attachService(first.dsn, { rootPassword: null, dataDir: join(folder.path, 'other') })
+  assert.equal(elsewhere.app.newRootPassword, null, 'only the folder in which it was made keeps it')
+  await using again = await attachService(first.dsn, options)
+  assert.equal(again.app.newRootPassword, password, 'shown until somebody has signed in with it')
+  const token = await first.as('root', password).token()
+  await assert.rejects(stat(kept))
+  await using second = await attachService(first.dsn, options)
+  assert.equal(second.app.newRootPassword, null)
   await using third = await attachService(first.dsn, { rootPassword: 'configured' })
   assert.equal(third.app.newRootPassword, null)
   assert.equal(await statusWith(third, token), 401)

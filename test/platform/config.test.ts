@@ -80,6 +80,8 @@ suite('configuration', () => {
     ['svc: { http: { corsOrigins: [1] } }', {}, /^svc\.http\.corsOrigins\[0\]: must be text/],
     ['svc: { externalUrl: "ftp://x" }', {}, /^svc\.externalUrl: must be an http or https address/],
     ['svc: { rootPassword: 12345 }', {}, /^svc\.rootPassword: must be text$/],
+    ['svc: { rootPassword: ab }', {}, /^svc\.rootPassword: must have at least 8 characters$/],
+    ['svc: {}', { SVC_ROOT_PASSWORD: 'ab' }, /^SVC_ROOT_PASSWORD: must have at least 8 characters$/],
     ['svc: { db: { dsn: secret-password } }', {}, /^svc\.db\.dsn: must be a postgresql:\/\/ connection string$/],
     ['- svc', {}, /given\.yml: must be a map/],
     ['svc: {\n  a: 1\n', {}, /given\.yml, line \d+: /],

@@ -50,16 +50,17 @@ export async function spawnService(dataDir: string, env: Record<string, string> 
   }
 }
 
-/** Starts the command line, with no settings but those given. */
-export function startCommand(args: string[], env: Record<string, string>): Started {
+/** Starts the command line, with no settings but those given, and `input` on its standard input. */
+export function startCommand(args: string[], env: Record<string, string>, input = ''): Started {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('SVC_'))
   // Without this a child of a test file would report to the test runner in place of printing.
   const { NODE_TEST_CONTEXT: _, ...environment } = Object.fromEntries(inherited)
   const child = spawn(process.execPath, [main, ...args], {
     cwd: tmpdir(),
     env: { ...environment, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   })
+  child.stdin.on('error', () => {}).end(input)
   const output = { stdout: '', stderr: '' }
   child.stdout.on('data', (chunk) => {
     output.stdout += chunk

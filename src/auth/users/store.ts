@@ -170,6 +170,15 @@ export async function setArchived(tx: Tx, id: number, archived: boolean): Promis
   )
 }
 
+/** The user whose login or, else, email this is, in the form of `identityKey`; null when there is none. */
+export async function findByLoginOrEmail(db: Queryable, key: string): Promise<number | null> {
+  const { rows } = await db.query<{ id: number }>(
+    'select id from "user" where login_key = $1 or email_key = $1 order by (login_key = $1) desc nulls last limit 1',
+    [key],
+  )
+  return rows[0]?.id ?? null
+}
+
 export async function findPasswordHash(db: Queryable, id: number): Promise<string | null> {
   const { rows } = await db.query<{ hash: string | null }>('select password_hash as hash from "user" where id = $1', [
     id,

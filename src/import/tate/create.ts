@@ -1,5 +1,5 @@
+import type { Progress } from '../../platform/progress.ts'
 import { type ServiceClient, ServiceError } from '../client.ts'
-import type { Progress } from '../progress.ts'
 import type { WireObject } from './mapping.ts'
 
 interface StoredObject {

@@ -1,5 +1,5 @@
+import type { Progress } from '../../platform/progress.ts'
 import type { ServiceClient } from '../client.ts'
-import type { Progress } from '../progress.ts'
 import { artistIds, readArtists } from './artists.ts'
 import { linkInfluences } from './influences.ts'
 import { artistObject, artworkObject } from './mapping.ts'

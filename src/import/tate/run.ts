@@ -1,5 +1,5 @@
+import type { Progress } from '../../platform/progress.ts'
 import type { ServiceClient } from '../client.ts'
-import type { Progress } from '../progress.ts'
 import { type CreateOptions, createMissing } from './create.ts'
 import { loanObject, termObject } from './mapping.ts'
 import { type LoanRecord, readRecords } from './records.ts'

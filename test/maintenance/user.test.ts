@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { stat } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { runCommand, spawnService, startCommand, temporaryFolder } from '../support/process.ts'
+
+async function tokenOf(url: string, password: string): Promise<string | null> {
+  const form = { grant_type: 'password', client_id: 'web-client', username: 'root', password }
+  const answer = await fetch(`${url}/api/oauth2/token`, { method: 'POST', body: new URLSearchParams(form) })
+  return ((await answer.json()) as { access_token?: string }).access_token ?? null
+}
+
+async function sessionStatus(url: string, token: string | null): Promise<number> {
+  return (await fetch(`${url}/api/v1/user/session`, { headers: { authorization: `Bearer ${token}` } })).status
+}
+
+const shownIn = (text: string): string | undefined => /user root with the password (\S+)/.exec(text)?.[1]
+
+test('the password of root is shown until somebody has signed in, also after a first start that failed', async () => {
+  await using folder = await temporaryFolder()
+  const occupant = createServer().listen(0, '127.0.0.1')
+  await once(occupant, 'listening')
+  const { port } = occupant.address() as { port: number }
+  const failed = await runCommand(['start'], { SVC_DATA_DIR: folder.path, SVC_PORT: `${port}` })
+  occupant.close()
+  assert.equal(failed.code, 1)
+  assert.equal(shownIn(failed.stdout), undefined)
+  const kept = join(folder.path, 'root-password')
+  assert.equal((await stat(kept)).mode & 0o777, 0o600)
+
+  await using first = await spawnService(folder.path)
+  const password = shownIn(first.output.stdout) ?? ''
+  first.child.kill('SIGKILL')
+  await first.exited
+  await using second = await spawnService(folder.path)
+  assert.equal(shownIn(second.output.stdout), password)
+  const token = await tokenOf(second.url, password)
+  assert.equal(await sessionStatus(second.url, token), 200)
+  await assert.rejects(stat(kept))
+
+  // Beside the running service: the old password and the old sessions are over at once.
+  const set = startCommand(['user', 'set-password', 'root'], { SVC_DATA_DIR: folder.path }, 'correct horse battery\n')
+  assert.equal(await set.exited, 0, set.output.stderr)
+  assert.equal(await sessionStatus(second.url, token), 401)
+  assert.equal(await tokenOf(second.url, password), null)
+  assert.ok(await tokenOf(second.url, 'correct horse battery'))
+  second.child.kill('SIGTERM')
+  await second.exited
+
+  // Without it.
+  const generated = await runCommand(['user', 'set-password', 'root', '--generate'], { SVC_DATA_DIR: folder.path })
+  assert.equal(generated.code, 0, generated.stderr)
+  await using third = await spawnService(folder.path)
+  assert.equal(shownIn(third.output.stdout), undefined)
+  assert.ok(await tokenOf(third.url, /is (\S+)$/m.exec(generated.stdout)?.[1] ?? ''))
+
+  const refusals: [string[], string, RegExp][] = [
+    [['set-password', 'nobody'], 'long enough\n', /^strongroom: there is no user "nobody"$/m],
+    [['set-password', 'root'], 'short\n', /at least 8 characters/],
+    [['set-password', 'root'], '', /no password on standard input/],
+    [['set-pasword', 'root'], '', /user needs what and whom/],
+  ]
+  for (const [args, input, message] of refusals) {
+    const refused = startCommand(['user', ...args], { SVC_DATA_DIR: folder.path }, input)
+    assert.equal(await refused.exited, 1)
+    assert.match(refused.output.stderr, message)
+  }
+  await using empty = await temporaryFolder()
+  const nothing = await runCommand(['user', 'set-password', 'root', '--generate'], { SVC_DATA_DIR: empty.path })
+  assert.match(nothing.stderr, /there are no data of a service in/)
+})

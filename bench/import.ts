@@ -1,5 +1,5 @@
-import { silentProgress } from '../src/platform/progress.ts'
 import { importTate, type TateImportSummary } from '../src/import/tate/import.ts'
+import { silentProgress } from '../src/platform/progress.ts'
 import type { Context } from './context.ts'
 import { atLeast, figureOnly, type Row } from './report.ts'
 

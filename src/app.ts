@@ -191,6 +191,7 @@ async function composeApp(
     tags,
     objecttypeMasks: (id) => datamodel.settings(id).standardMasks,
     people: rememberedPeople(principals, rights),
+    limits: { bytes: config.answerLimit, embedded: 50_000 },
     snapshots: () => [pools.snapshot(), tags.snapshot(), baseConfig.get(), principals.generation()],
   })
   const objectDeps: ObjectDeps = {

@@ -4,6 +4,7 @@ import type { DatamodelService, ObjecttypeParts, ObjecttypeService, ObjecttypeSt
 import type { ReadService } from './objects/read.ts'
 import { countInPools, replaceOwner, requeuePools } from './objects/uses.ts'
 import type { Actor } from './platform/actor.ts'
+import type { JsonAnswer } from './platform/json-body.ts'
 import type { PoolOptions, PoolService, PoolTagLayer } from './pools/service.ts'
 import { parseSystemRights, type RightsService, type StoredGrant } from './rights/service.ts'
 import { effectiveTags, renderTag, type TagService } from './tags/service.ts'
@@ -84,13 +85,17 @@ export function objectViews(read: ReadService, actor: () => Promise<Actor>): Act
   return {
     async describe(ids, languages) {
       const hits = await read.renderHits(await actor(), ids, { format: 'short' })
-      return new Map([...hits].map(([id, hit]) => [id, standardText(hit, languages)]))
+      return new Map(hitsOf(hits).map((hit) => [hit._system_object_id as number, standardText(hit, languages)]))
     },
     async render(ids) {
       const hits = await read.renderHits(await actor(), ids, { format: 'full', allFields: true })
-      return [...hits.values()]
+      return hitsOf(hits)
     },
   }
+}
+
+function hitsOf({ body }: JsonAnswer): Record<string, unknown>[] {
+  return JSON.parse(Buffer.concat(body).toString())
 }
 
 function standardText(hit: Readonly<Record<string, unknown>>, languages: readonly string[]): string {

@@ -40,18 +40,22 @@ export async function loadLatest(q: Queryable, model: Model, systemObjectIds: re
   return loadedOf(model, rows)
 }
 
-/** Versions of one object, newest first: all of them, or the given one. */
+/** Versions of objects in the order of their ids, newest first, behind the given one: all of them, or the given one. */
 export async function loadVersions(
   q: Queryable,
   model: Model,
   table: Table,
   address: Address,
   version: number | null,
+  after: Pick<Loaded, 'id' | 'version'> | null,
+  limit: number,
 ): Promise<Loaded[]> {
   const { rows } = await q.query<{ r: HistoricRow }>(
     `select ${historic} as r from object o join object_version v on v.system_object_id = o.system_object_id
-     where ${conditions[address.by]} and ($3::int is null or v.version = $3) order by o.id, v.version desc`,
-    [table.id, address.ids, version],
+     where ${conditions[address.by]} and ($3::int is null or v.version = $3)
+       and ($4::bigint is null or o.id > $4 or (o.id = $4 and v.version < $5))
+     order by o.id, v.version desc limit $6`,
+    [table.id, address.ids, version, after?.id ?? null, after?.version ?? null, limit],
     `object-versions-${address.by}`,
   )
   return loadedOf(model, rows)
@@ -147,30 +151,36 @@ export interface LoadedReverse {
 
 const siblingOrder = 'order by o.child_idx nulls last, o.system_object_id'
 
-/** Objects that link to one of the given ones through one of the columns, in the order of siblings. */
+/** Objects that link to one of the given ones through one of the columns, in the order of siblings; `limit` at most. */
 export async function loadReverses(
   q: Queryable,
   model: Model,
   to: readonly number[],
   columns: readonly number[],
+  limit: number,
 ): Promise<LoadedReverse[]> {
   const { rows } = await q.query<{ to: number; column: number; r: LatestRow }>(
     `select l.to_id as "to", l.column_id as "column", ${latest} as r
      from object_link l join object o on o.system_object_id = l.from_id ${latestVersion}
-     where l.to_id = any($1::bigint[]) and l.column_id = any($2::int[]) ${siblingOrder}`,
-    [to, columns],
+     where l.to_id = any($1::bigint[]) and l.column_id = any($2::int[]) ${siblingOrder} limit $3`,
+    [to, columns, limit],
     'objects-reverse',
   )
   return reversesOf(model, rows)
 }
 
-/** Children in the hierarchy, in their order. */
-export async function loadChildren(q: Queryable, model: Model, parents: readonly number[]): Promise<LoadedReverse[]> {
+/** Children in the hierarchy, in their order; `limit` at most. */
+export async function loadChildren(
+  q: Queryable,
+  model: Model,
+  parents: readonly number[],
+  limit: number,
+): Promise<LoadedReverse[]> {
   const { rows } = await q.query<{ to: number; column: null; r: LatestRow }>(
     `select p.id as "to", null as "column", ${latest} as r
      from object o ${latestVersion} join unnest($1::bigint[]) as p(id) on p.id = any(o.parents)
-     where o.parents && $1::bigint[] and o.parents <> '{}' ${siblingOrder}`,
-    [parents],
+     where o.parents && $1::bigint[] and o.parents <> '{}' ${siblingOrder} limit $2`,
+    [parents, limit],
     'objects-children',
   )
   return reversesOf(model, rows)

@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { actorOf, type HttpApp } from '../platform/http.ts'
+import { sendJson } from '../platform/json-body.ts'
 import { Flag, isOn } from '../platform/query.ts'
 import { formatNames, mergeModes } from './formats.ts'
 import type { ReadService, ReadTarget, ShownAs } from './read.ts'
@@ -46,9 +47,6 @@ const ListQuery = Type.Object({
 
 const answer = { 200: Type.Array(DbObject) }
 
-/** Objects are plain JSON already; a compiled serialiser would walk them once more for nothing. */
-const serializerCompiler = () => (data: unknown) => JSON.stringify(data)
-
 const addresses = [
   { by: 'id', path: ':id', summary: 'Read one object by its _id' },
   { by: 'system_object_id', path: 'system_object_id/:id', summary: 'Read one object by its _system_object_id' },
@@ -74,14 +72,12 @@ export function registerReadRoutes(app: HttpApp, { read }: { read: ReadService }
       {
         schema: { summary, tags: ['objects'], params: IdPath, querystring: ReadQuery, response: answer },
         config: { access: 'user', writes: false },
-        serializerCompiler,
       },
       async (request, reply) => {
         const { params, query } = request
         const target = { objecttype: params.objecttype, mask: params.mask, by, id: params.id }
         const options = { ...shownAs(query), version: query.version }
-        const json = await read.get(actorOf(request), target, options)
-        return (reply as FastifyReply).type('application/json; charset=utf-8').send(json)
+        return sendJson(reply as FastifyReply, await read.get(actorOf(request), target, options))
       },
     )
   }
@@ -97,14 +93,12 @@ export function registerReadRoutes(app: HttpApp, { read }: { read: ReadService }
         response: answer,
       },
       config: { access: 'user', writes: false },
-      serializerCompiler,
     },
     async (request, reply) => {
       const { params, query } = request
       const page = { limit: query.limit ?? 1000, offset: query.offset ?? 0 }
       const options = { ...shownAs(query), ...page }
-      const objects = await read.list(actorOf(request), params.objecttype, params.mask, options)
-      return reply.send(objects)
+      return sendJson(reply as FastifyReply, await read.list(actorOf(request), params.objecttype, params.mask, options))
     },
   )
 }

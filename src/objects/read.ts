@@ -2,7 +2,10 @@ import type { Mask, Model, Table } from '../datamodel/model.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Db, Queryable } from '../platform/db.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
+import type { JsonAnswer } from '../platform/json-body.ts'
+import { createPauses } from '../platform/pauses.ts'
 import type { CallerRights } from '../rights/service.ts'
+import { type AnswerLimits, contentBytes, frameBytes } from './answer-parts.ts'
 import { areSame, createAnswers, hasDatedGrants, type Premises, watched } from './answers.ts'
 import { type FormatName, formats, type MergeMode } from './formats.ts'
 import type { Item } from './item.ts'
@@ -16,8 +19,9 @@ import {
   type RenderDeps,
   type RenderItem,
   type RenderOptions,
-  renderObjects,
+  renderAnswer,
   reverseKey,
+  type Shape,
 } from './render.ts'
 import { masksByPreference, mayUseMask, standardMask } from './render-parts.ts'
 import type { Head, Loaded } from './stored-rows.ts'
@@ -31,6 +35,7 @@ export interface ReadDeps extends RenderDeps {
   readonly rights: { forActor(actor: Actor): Promise<CallerRights> }
   /** The snapshots in memory that rendering reads besides the datamodel; each is replaced when it changes. */
   readonly snapshots: () => Premises
+  readonly limits: AnswerLimits
 }
 
 /** Which object is read, by which of its ids, and with which mask. */
@@ -94,11 +99,12 @@ export function createReadService(deps: ReadDeps) {
     q: Queryable,
     actor: Actor,
     caller: CallerRights,
-    items: readonly RenderItem[],
+    pages: Pages,
     options: RenderOptions,
-    known?: Known,
-  ): Promise<Wire[]> {
-    return renderObjects({ deps, q, model: deps.datamodel.current(), actor, caller, options }, items, known)
+    more: { readonly known?: Known; readonly shape?: Shape | undefined } = {},
+  ): Promise<JsonAnswer> {
+    const base = { deps, q, model: deps.datamodel.current(), actor, caller, options, pauses: createPauses() }
+    return renderAnswer(base, deps.limits, pages, more)
   }
 
   /**
@@ -155,74 +161,110 @@ export function createReadService(deps: ReadDeps) {
     caller: CallerRights,
     latest: Latest,
     shown: RenderOptions,
-  ): Promise<Buffer> {
+  ): Promise<JsonAnswer> {
     const premises = premisesOf(actor, caller, latest)
     const { object, mask, known } = latest
     const { format, mergeLinkedObjects, mergeMaxDepth, skipReverseNested } = shown
     const question = `${object.systemObjectId} ${mask.name} ${caller.userId} ${format.name} ${mergeLinkedObjects} ${mergeMaxDepth} ${skipReverseNested}`
     const answer = answers.find(question, premises)
-    if (answer) return answer
+    if (answer) return { body: [answer], short: 0 }
     const q = watched(deps.db)
-    const body = toJson(await render(q, actor, caller, [{ object, mask }], shown, known))
-    const lasting = !q.asked && !hasDatedGrants(object) && !known.heads.some(hasDatedGrants)
+    const rendered = await render(q, actor, caller, [[{ object, mask }]], shown, { known })
+    const [body = empty] = rendered.body
+    const lasting =
+      !q.asked &&
+      rendered.body.length === 1 &&
+      rendered.short === 0 &&
+      !hasDatedGrants(object) &&
+      !known.heads.some(hasDatedGrants)
     // What changed meanwhile may be in the answer or not.
     if (lasting && areSame(premises, premisesOf(actor, caller, latest))) answers.keep(question, premises, body)
-    return body
+    return rendered
   }
 
-  /** Several versions of one object, newest first. */
-  async function readVersions(
-    caller: CallerRights,
+  /** Versions of objects in the order of their ids, newest first, page by page; of those that `allowed` lets pass. */
+  async function* versionsOf(
     table: Table,
     mask: Mask,
-    address: { by: Address['by']; id: number },
+    address: Address,
     version: number | null,
-  ): Promise<RenderItem[]> {
-    const versions = await loadVersions(deps.db, deps.datamodel.current(), table, addressOf(address), version)
-    const [first] = versions
-    if (!first || !allow(caller, mask, first)) return []
-    return versions.map((object) => ({ object, mask }))
+    allowed: (object: Loaded) => boolean,
+  ): Pages {
+    const model = deps.datamodel.current()
+    const size = pageSizes()
+    let last: Loaded | null = null
+    for (;;) {
+      const limit = size.next()
+      const versions: Loaded[] = await loadVersions(deps.db, model, table, address, version, last, limit)
+      size.seen(versions)
+      yield versions.filter(allowed).map((object) => ({ object, mask }))
+      last = versions.at(-1) ?? null
+      if (versions.length < limit) return
+    }
+  }
+
+  /** Objects by their ids in this order, page by page, with the mask that each is shown with; null: it is not shown. */
+  async function* latestOf(
+    q: Queryable,
+    ids: readonly number[],
+    whole: boolean,
+    maskOf: (object: Head, index: number) => Mask | null,
+  ): Pages {
+    const model = deps.datamodel.current()
+    const size = pageSizes()
+    for (let start = 0, end = 0; start < ids.length; start = end) {
+      end = start + (whole ? size.next() : mostHeads)
+      const page = ids.slice(start, end)
+      const objects = await (whole ? loadLatest(q, model, page) : loadHeads(q, model, page))
+      size.seen(objects)
+      const byId = new Map(objects.map((object) => [object.systemObjectId, object]))
+      yield page.flatMap((id, index) => {
+        const object = byId.get(id)
+        const mask = object && maskOf(object, start + index)
+        return mask ? [{ object, mask }] : []
+      })
+    }
   }
 
   return {
     /**
      * One object in its latest version, in the given one, or in all versions, newest first; empty when there is none.
-     * The answer is a JSON array, in UTF-8.
      * @throws {AppError} `UnknownObjecttype`, `MaskNotFound`, `ObjectInsufficientRights`.
      */
-    async get(actor: Actor, target: ReadTarget, options: ReadOptions): Promise<Buffer> {
+    async get(actor: Actor, target: ReadTarget, options: ReadOptions): Promise<JsonAnswer> {
       const { table, mask } = named(target.objecttype, target.mask)
       const id = idOf(target, deps.databaseName)
       if (options.version !== undefined && options.allVersions) {
         throw badRequest('version and all_versions exclude each other.', { param: 'version' })
       }
-      if (id === null) return toJson([])
+      if (id === null) return none
       const caller = await deps.rights.forActor(actor)
       const address = { by: target.by === 'id' ? ('id' as const) : ('system_object_id' as const), id }
       const shown = renderOptions(options)
       if (options.version === undefined && !options.allVersions) {
         const latest = await readLatest(caller, table, mask, address, shown)
-        return latest ? answerLatest(actor, caller, latest, shown) : toJson([])
+        return latest ? answerLatest(actor, caller, latest, shown) : none
       }
-      const items = await readVersions(caller, table, mask, address, options.version ?? null)
-      return toJson(await render(deps.db, actor, caller, items, shown))
+      const allowed = (object: Loaded): boolean => allow(caller, mask, object)
+      const versions = versionsOf(table, mask, addressOf(address), options.version ?? null, allowed)
+      return render(deps.db, actor, caller, versions, shown)
     },
 
     /**
      * Objects of a type in the order of their `_id`, without the trash; only those that the caller may read with the
      * mask count. With `allVersions` the versions of each object follow each other, newest first.
      */
-    async list(actor: Actor, objecttype: string, maskName: string, options: ListOptions): Promise<Wire[]> {
+    async list(actor: Actor, objecttype: string, maskName: string, options: ListOptions): Promise<JsonAnswer> {
       const { table, mask } = named(objecttype, maskName)
       const caller = await deps.rights.forActor(actor)
-      const ids = await visiblePage(deps.db, deps.datamodel.current(), caller, table, options, (head) => {
-        return caller.may('read', head.guard) && mayUseMask({ deps, caller }, mask, head)
-      })
-      const objects = options.allVersions
-        ? await loadVersions(deps.db, deps.datamodel.current(), table, { by: 'system_object_id', ids }, null)
-        : inOrder(await loadLatest(deps.db, deps.datamodel.current(), ids), ids)
-      const items = objects.map((object) => ({ object, mask }))
-      return render(deps.db, actor, caller, items, renderOptions(options))
+      const visible = (head: Head): boolean =>
+        caller.root || (caller.may('read', head.guard) && mayUseMask({ deps, caller }, mask, head))
+      const ids = await visiblePage(deps.db, deps.datamodel.current(), caller, table, options, visible)
+      // Later pages are loaded later: what has changed since must still be allowed.
+      const pages = options.allVersions
+        ? versionsOf(table, mask, { by: 'system_object_id', ids }, null, visible)
+        : latestOf(deps.db, ids, formats[options.format].fields, (head) => (visible(head) ? mask : null))
+      return render(deps.db, actor, caller, pages, renderOptions(options))
     },
 
     /** Which of the objects the caller may read. */
@@ -235,29 +277,32 @@ export function createReadService(deps: ReadDeps) {
       return new Set(heads.filter((head) => maySee(caller, head)).map((head) => head.systemObjectId))
     },
 
-    /** Hits of a search by id, in the order of the ids; objects that the caller may not see are left out. */
+    /**
+     * Hits of a search by id, in the order of the ids; objects that the caller may not see are left out. `addTo` says
+     * more about a hit than it shows by itself.
+     */
     async renderHits(
       actor: Actor,
       systemObjectIds: readonly number[],
       options: HitOptions,
-    ): Promise<Map<number, Wire>> {
-      const model = deps.datamodel.current()
-      const format = formats[options.format]
-      const [caller, objects] = await Promise.all([
-        deps.rights.forActor(actor),
-        format.fields ? loadLatest(deps.db, model, systemObjectIds) : loadHeads(deps.db, model, systemObjectIds),
-      ])
-      const visible = inOrder<Head | Loaded>(objects, systemObjectIds).filter((object) => maySee(caller, object))
-      const items = visible.map((object) => ({ object, mask: bestMask(caller, object, options.allFields === true) }))
+      addTo?: (wire: Wire, systemObjectId: number) => Wire,
+    ): Promise<JsonAnswer> {
+      const caller = await deps.rights.forActor(actor)
       const keep = fieldFilter(options.includeFields ?? [], options.excludeFields ?? [])
-      const wires = await render(deps.db, actor, caller, items, {
+      const shown = {
         ...renderOptions(options),
         generateRights: options.generateRights ?? false,
         languages: options.languages?.length ? options.languages : null,
         keep,
-      })
-      if (keep) for (const wire of wires) dropSystemFields(wire, keep)
-      return new Map(items.map(({ object }, index) => [object.systemObjectId, wires[index] as Wire]))
+      }
+      const pages = latestOf(deps.db, systemObjectIds, shown.format.fields, (object) =>
+        maySee(caller, object) ? bestMask(caller, object, options.allFields === true) : null,
+      )
+      const shape: Shape = (wire, { object }) => {
+        if (keep) dropSystemFields(wire, keep)
+        return addTo ? addTo(wire, object.systemObjectId) : wire
+      }
+      return render(deps.db, actor, caller, pages, shown, { shape })
     },
 
     /** What was just saved, in the transaction of the save: each object with the mask that it was sent with. */
@@ -266,18 +311,12 @@ export function createReadService(deps: ReadDeps) {
       actor: Actor,
       saved: readonly Pick<Item, 'systemObjectId' | 'mask'>[],
       format: FormatName,
-      { skipReverseNested = false }: { skipReverseNested?: boolean } = {},
-    ): Promise<Wire[]> {
+      { skipReverseNested = false, shape }: { skipReverseNested?: boolean; shape?: Shape | undefined } = {},
+    ): Promise<JsonAnswer> {
       const caller = await deps.rights.forActor(actor)
       const ids = saved.map((item) => item.systemObjectId)
-      const model = deps.datamodel.current()
-      const load = formats[format].fields ? loadLatest : loadHeads
-      const objects = new Map((await load(tx, model, ids)).map((object) => [object.systemObjectId, object]))
-      const items = saved.flatMap(({ systemObjectId, mask }) => {
-        const object = objects.get(systemObjectId)
-        return object ? [{ object, mask }] : []
-      })
-      return render(tx, actor, caller, items, renderOptions({ format, skipReverseNested }))
+      const pages = latestOf(tx, ids, formats[format].fields, (_, index) => saved[index]?.mask ?? null)
+      return render(tx, actor, caller, pages, renderOptions({ format, skipReverseNested }), { shape })
     },
   }
 
@@ -296,8 +335,27 @@ interface Latest extends RenderItem {
   readonly known: Known
 }
 
-function toJson(wire: readonly Wire[]): Buffer {
-  return Buffer.from(JSON.stringify(wire))
+/** Objects of an answer as they are loaded, some at a time. */
+type Pages = AsyncIterable<readonly RenderItem[]> | Iterable<readonly RenderItem[]>
+
+const empty = Buffer.from('[]')
+const none: JsonAnswer = { body: [empty], short: 0 }
+
+/** Objects without contents that are loaded at a time. */
+const mostHeads = 2000
+
+/** How many objects are loaded at a time: a hundred, then by how large those were. */
+function pageSizes() {
+  const [smallest, largest, bytes] = [10, 500, 2_000_000]
+  let size = 100
+  return {
+    next: () => size,
+    seen(objects: readonly (Head | Loaded)[]): void {
+      let sum = 1
+      for (const object of objects) if ('content' in object) sum += contentBytes(object.content) + frameBytes
+      size = Math.round(Math.min(largest, Math.max(smallest, (bytes * objects.length) / sum)))
+    },
+  }
 }
 
 function addressOf({ by, id }: { by: Address['by']; id: number }): Address {
@@ -324,11 +382,6 @@ function idOf({ by, id }: ReadTarget, databaseName: string): number | null {
     throw badRequest(`${by} must be ${expected}`, { name: by, value: id.slice(0, 100), expected })
   }
   return by === 'global_object_id' && id.slice(at + 1) !== databaseName ? null : number
-}
-
-function inOrder<T extends Head>(objects: readonly T[], ids: readonly number[]): T[] {
-  const byId = new Map(objects.map((object) => [object.systemObjectId, object]))
-  return ids.flatMap((id) => byId.get(id) ?? [])
 }
 
 /** `artwork` and `artwork._nested:x` cover what is in them; a field also stays for something that is asked inside it. */

@@ -1,3 +1,4 @@
+import { shortBytes } from './answer-parts.ts'
 import { findParents, loadAncestors, loadHeads, loadHistory } from './load.ts'
 import type { Wire } from './reader.ts'
 import type { Run } from './render-run.ts'
@@ -17,6 +18,9 @@ export async function finish(run: Run): Promise<void> {
   // The history names people, so they come last.
   await fillPeople(run)
   for (const action of run.last) action()
+  for (const list of [run.hierarchy, run.history, run.details, run.oldStandards, run.acls, run.people, run.last]) {
+    list.length = 0
+  }
 }
 
 async function fillHierarchy(run: Run): Promise<void> {
@@ -30,6 +34,8 @@ async function fillHierarchy(run: Run): Promise<void> {
   for (const { object, holder } of run.hierarchy) {
     const paths = pathsOf(object, byId)
     const [first = []] = paths
+    run.parts.spend(paths.reduce((sum, path) => sum + path.length, 0) * shortBytes)
+    if (run.pauses.due()) await run.pauses.take()
     const wirePath = (path: readonly Head[]) =>
       path.map((entry) => linkedShort(run, entry, entry.systemObjectId, entry.table))
     holder._level = first.length - 1
@@ -55,6 +61,9 @@ function pathsOf(object: Head, ancestors: ReadonlyMap<number, Head>): Head[][] {
   return paths
 }
 
+/** Bytes that are expected of an entry of `_changelog`. */
+const historyBytes = 250
+
 const operations: Readonly<Record<Operation, string>> = { i: 'INSERT', u: 'UPDATE', d: 'DELETE', r: 'UNDELETE' }
 
 /** `_changelog`: the versions up to the one that is shown, newest first. */
@@ -64,6 +73,8 @@ async function fillHistory(run: Run): Promise<void> {
   const entries = Map.groupBy(await loadHistory(run.q, [...ids]), (entry) => entry.systemObjectId)
   for (const { object, holder } of run.history) {
     const known = (entries.get(object.systemObjectId) ?? []).filter((entry) => entry.version <= object.version)
+    run.parts.spend(known.length * historyBytes)
+    if (run.pauses.due()) await run.pauses.take()
     holder._changelog = known.map((entry) => {
       const wire: Wire = {
         version: entry.version,

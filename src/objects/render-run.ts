@@ -1,9 +1,11 @@
-import type { Model } from '../datamodel/model.ts'
+import type { Mask, Model } from '../datamodel/model.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Queryable } from '../platform/db.ts'
+import type { Pauses } from '../platform/pauses.ts'
 import type { Pool } from '../pools/model.ts'
 import type { CallerRights, Principal, StoredGrant, WhoNames } from '../rights/service.ts'
 import type { Tag } from '../tags/model.ts'
+import { type AnswerLimits, AnswerParts } from './answer-parts.ts'
 import type { Format, MergeMode } from './formats.ts'
 import type { FieldFilter, Wire } from './reader.ts'
 import type { Head, Loaded } from './stored-rows.ts'
@@ -105,8 +107,12 @@ export interface Run {
   readonly details: { readonly object: Loaded; readonly holder: Wire }[]
   /** What is done when everything else stands. */
   readonly last: (() => void)[]
-  /** How many objects may still be embedded whole. */
-  embeddable: number
+  /** What is rendered so far, and how much room there is for more. */
+  readonly parts: AnswerParts
+  /** Parts of linked objects by all that decides how they are shown (`sharedKey` in render.ts). */
+  readonly shared: Map<string, number>
+  readonly shorts: WeakMap<Head, { readonly mask: Mask; readonly wire: Wire }>
+  readonly pauses: Pauses
 }
 
 /** The objects under one object, announced by a reverse field. */
@@ -126,15 +132,16 @@ export function asOfKey(id: number, asOf: number): string {
   return `${id}@${asOf}`
 }
 
-/** Objects that one response embeds whole at most; further links are shown short. */
-const maxEmbedded = 50_000
-
 export function startRun(
-  base: Pick<Run, 'deps' | 'q' | 'model' | 'actor' | 'caller' | 'options'>,
+  base: Pick<Run, 'deps' | 'q' | 'model' | 'actor' | 'caller' | 'options' | 'pauses'>,
+  limits: AnswerLimits,
   empty: ReadonlySet<string>,
 ): Run {
   return {
     ...base,
+    parts: new AnswerParts(limits),
+    shared: new Map(),
+    shorts: new WeakMap(),
     empty,
     heads: new Map(),
     loaded: new Map(),
@@ -148,7 +155,6 @@ export function startRun(
     oldStandards: [],
     details: [],
     last: [],
-    embeddable: maxEmbedded,
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Mask, SystemFieldName } from '../datamodel/model.ts'
 import { type Principal, renderWho, type StoredGrant } from '../rights/service.ts'
+import { shortBytes } from './answer-parts.ts'
 import type { Format } from './formats.ts'
 import type { Wire } from './reader.ts'
 import { standardMask, wirePool, wireTags } from './render-parts.ts'
@@ -24,6 +25,15 @@ export function shortObject(run: Run, object: Head | Loaded, mask: Mask): Wire {
   setStandard(run, wire, object, false)
   if (object.deletedAt) wire._latest_version_deleted_at = object.deletedAt.toISOString()
   wire[object.table.name] = { _id: object.id, _version: object.version }
+  return wire
+}
+
+/** The short form of an object that is linked: one for all places, so it must not be changed. */
+export function sharedShort(run: Run, object: Head | Loaded, mask: Mask): Wire {
+  const known = run.shorts.get(object)
+  if (known?.mask === mask) return known.wire
+  const wire = shortObject(run, object, mask)
+  run.shorts.set(object, { mask, wire })
   return wire
 }
 
@@ -142,6 +152,7 @@ function setParents(run: Run, block: Wire, object: Loaded): void {
   if (object.table.polyhierarchical) {
     const parents: unknown[] = object.parents.map(() => null)
     block._parents = parents
+    run.parts.spend(parents.length * shortBytes)
     for (const [index, id] of object.parents.entries()) {
       const done = (found: Head | undefined) => {
         parents[index] = linkedShort(run, found, id, object.table)
@@ -164,7 +175,7 @@ export function linkedShort(run: Run, found: Head | undefined, id: number, table
   if (!found) return goneObject(run, id, table)
   if (!run.caller.root && !run.caller.may('read', found.guard)) return hiddenObject(run, found)
   const mask = standardMask(run, found)
-  return found.deletedAt ? trashedObject(run, found, mask) : shortObject(run, found, mask)
+  return found.deletedAt ? trashedObject(run, found, mask) : sharedShort(run, found, mask)
 }
 
 /** Purged, or promised and not there yet. It can be sent back as it is. */

@@ -4,9 +4,13 @@
  *
  * Rendering is breadth first. An object is rendered as soon as its content is there, with empty places for what it
  * links to; then all places of all objects are loaded together and filled, which announces the next depth. So a
- * response takes a constant number of statements per depth, whatever the number of objects.
+ * page takes a constant number of statements per depth, whatever the number of objects. A long answer is rendered in
+ * pages, and each is written before the next is loaded, so that memory holds what is answered and not what it is made
+ * from. How much an answer may hold is counted while it is made (answer-parts.ts).
  */
 import type { ColumnField, Mask, NestedField, ReverseField } from '../datamodel/model.ts'
+import type { JsonAnswer } from '../platform/json-body.ts'
+import { type AnswerLimits, contentBytes, frameBytes, type Part, shortBytes } from './answer-parts.ts'
 import { type Format, formats, maxMergeDepth } from './formats.ts'
 import { inheritInto, loadInheritance } from './inheritance.ts'
 import { loadAsOf, loadChildren, loadHeads, loadLatest, loadReverses } from './load.ts'
@@ -23,7 +27,15 @@ import {
   startRun,
   type Want,
 } from './render-run.ts'
-import { blockFields, goneObject, hiddenObject, shortObject, systemFields, trashedObject } from './render-system.ts'
+import {
+  blockFields,
+  goneObject,
+  hiddenObject,
+  sharedShort,
+  shortObject,
+  systemFields,
+  trashedObject,
+} from './render-system.ts'
 import { standardText } from './standard.ts'
 import { rowsOf } from './stored.ts'
 import type { Head, Loaded } from './stored-rows.ts'
@@ -49,6 +61,8 @@ interface Place {
   readonly asOf: number | null
   /** The object itself and those around it, innermost first: an object is never embedded in itself. */
   readonly chain: Chain
+  /** The part of the answer that it stands in. */
+  readonly part: Part
 }
 
 interface Chain {
@@ -63,14 +77,42 @@ export interface Known {
   readonly empty: ReadonlySet<string>
 }
 
-/** Renders the items in their order. */
-export async function renderObjects(
-  base: Pick<Run, 'deps' | 'q' | 'model' | 'actor' | 'caller'> & { readonly options: RenderOptions },
-  items: readonly RenderItem[],
-  known: Known = { heads: [], empty: new Set() },
-): Promise<Wire[]> {
-  const run = startRun(base, known.empty)
+/** A last change to an object that was asked for itself. */
+export type Shape = (wire: Wire, item: RenderItem) => Wire
+
+/** Renders the items of all pages in their order as one JSON array; a page is loaded when those before it are written. */
+export async function renderAnswer(
+  base: Pick<Run, 'deps' | 'q' | 'model' | 'actor' | 'caller' | 'pauses'> & { readonly options: RenderOptions },
+  limits: AnswerLimits,
+  pages: AsyncIterable<readonly RenderItem[]> | Iterable<readonly RenderItem[]>,
+  { known = nothingKnown, shape }: { known?: Known | undefined; shape?: Shape | undefined } = {},
+): Promise<JsonAnswer> {
+  const run = startRun(base, limits, known.empty)
   for (const head of known.heads) run.heads.set(head.systemObjectId, head)
+  for await (const items of pages) {
+    const tops = await renderPage(run, items)
+    if (shape) {
+      for (const [index, top] of tops.entries()) {
+        const part = run.parts.part(top)
+        part.wire = shape(part.wire as Wire, items[index] as RenderItem)
+      }
+    }
+    await run.parts.write(tops, run.pauses)
+    for (const { object } of items) run.loaded.delete(object.systemObjectId)
+    if (run.loaded.size > mostRemembered) run.loaded.clear()
+    run.past.clear()
+  }
+  return { body: run.parts.end(), short: run.parts.short }
+}
+
+const nothingKnown: Known = { heads: [], empty: new Set() }
+
+/** Linked objects that are kept for the next page, and those that are loaded with one statement. */
+const mostRemembered = 2000
+const mostAtOnce = 1000
+
+/** Renders objects that were asked for; their numbers among the parts. */
+async function renderPage(run: Run, items: readonly RenderItem[]): Promise<number[]> {
   for (const { object } of items) {
     if (isLatest(object)) run.loaded.set(object.systemObjectId, object)
   }
@@ -81,21 +123,31 @@ export async function renderObjects(
       items.map((item) => item.object),
     )
   }
-  const result = items.map(({ object, mask }) =>
-    format.fields && 'content' in object
-      ? renderObject(run, object, mask, topPlace(run, object))
-      : shortObject(run, object, mask),
-  )
+  const tops: number[] = []
+  for (const { object, mask } of items) {
+    if (run.pauses.due()) await run.pauses.take()
+    tops.push(renderTop(run, object, mask))
+  }
   while (run.wants.length > 0 || run.reverses.length > 0) await nextDepth(run)
   await finish(run)
-  return result
+  return tops
+}
+
+function renderTop(run: Run, object: Head | Loaded, mask: Mask): number {
+  const whole = run.options.format.fields && 'content' in object
+  const bytes = whole ? contentBytes(object.content) + frameBytes : shortBytes
+  run.parts.spend(bytes)
+  const number = run.parts.add(1, bytes)
+  const part = run.parts.part(number)
+  part.wire = whole ? renderObject(run, object, mask, topPlace(run, object, part)) : shortObject(run, object, mask)
+  return number
 }
 
 function isLatest(object: Head | Loaded): object is Loaded {
   return 'content' in object && object.version === object.latestVersion
 }
 
-function topPlace({ options }: Run, object: Loaded): Place {
+function topPlace({ options }: Run, object: Loaded, part: Part): Place {
   const isPast = object.version !== object.latestVersion && !options.latestLinked
   return {
     format: options.format,
@@ -105,6 +157,7 @@ function topPlace({ options }: Run, object: Loaded): Place {
     inReverse: false,
     asOf: isPast ? object.at.getTime() : null,
     chain: { id: object.systemObjectId, up: null },
+    part,
   }
 }
 
@@ -113,13 +166,45 @@ async function nextDepth(run: Run): Promise<void> {
   const { wants, reverses } = run
   run.wants = []
   run.reverses = []
-  const [below] = await Promise.all([loadBelow(run, reverses), loadWanted(run, wants)])
+  const [first = [], ...rest] = inGroups(wants)
+  const [below] = await Promise.all([loadBelow(run, reverses), loadWanted(run, first)])
+  await fill(run, first, below)
+  for (const [index, want] of reverses.entries()) {
+    if (run.pauses.due()) await run.pauses.take()
+    want.done(below[index] ?? [])
+  }
+  for (const group of rest) {
+    await loadWanted(run, group)
+    await fill(run, group, [])
+  }
+}
+
+/** Fills places with what was loaded for them. */
+async function fill(run: Run, wants: readonly Want[], below: readonly (readonly Loaded[])[]): Promise<void> {
   if (run.options.format.inherited) {
     const arrived = wants.filter((want) => want.content).flatMap((want) => run.loaded.get(want.id) ?? [])
     await loadInheritance(run, [...arrived, ...below.flat()])
   }
-  for (const want of wants) want.done(found(run, want))
-  for (const [index, want] of reverses.entries()) want.done(below[index] ?? [])
+  for (const want of wants) {
+    if (run.pauses.due()) await run.pauses.take()
+    want.done(found(run, want))
+  }
+}
+
+/** Wants in their order, so that no group asks for very many contents: those are in memory until all is filled. */
+function inGroups(wants: readonly Want[]): (readonly Want[])[] {
+  if (wants.length <= mostAtOnce) return [wants]
+  const groups: Want[][] = [[]]
+  let contents = new Set<number>()
+  for (const want of wants) {
+    if (want.content) contents.add(want.id)
+    if (contents.size > mostAtOnce) {
+      contents = new Set([want.id])
+      groups.push([])
+    }
+    groups.at(-1)?.push(want)
+  }
+  return groups
 }
 
 function found(run: Run, { id, asOf }: Want): Head | Loaded | undefined {
@@ -134,7 +219,7 @@ async function loadWanted(run: Run, wants: readonly Want[]): Promise<void> {
   for (const { id, asOf, content } of wants) {
     if (asOf !== null) {
       if (!run.past.has(asOfKey(id, asOf))) past.set(asOfKey(id, asOf), { id, asOf })
-    } else if (content) {
+    } else if (content && run.parts.hasRoom) {
       if (!run.loaded.has(id)) contents.add(id)
     } else if (!run.heads.has(id) && !run.loaded.has(id)) heads.add(id)
   }
@@ -169,9 +254,13 @@ async function loadBelow(run: Run, wants: readonly ReverseWant[]): Promise<Loade
           run.model,
           distinct(links.map((want) => want.to)),
           distinct(links.map((want) => want.column as number)),
+          run.parts.mostObjects + 1,
         ),
-    children.length === 0 ? [] : loadChildren(run.q, run.model, distinct(children.map((want) => want.to))),
+    children.length === 0
+      ? []
+      : loadChildren(run.q, run.model, distinct(children.map((want) => want.to)), run.parts.mostObjects + 1),
   ])
+  if (byLink.length + byParent.length > run.parts.mostObjects) throw run.parts.tooLarge()
   const groups = new Map<string, Loaded[]>()
   for (const { to, column, object } of [...byLink, ...byParent]) {
     const key = reverseKey(column, to)
@@ -270,14 +359,44 @@ function below(place: Place, id: number, format: Format, merged: boolean): Place
   }
 }
 
+/** How many levels of whole objects can stand below one in this place. */
+function levelsBelow({ format, mergeLeft }: Place): number {
+  return mergeLeft + (formats[format.linked].fields ? 1 : 0)
+}
+
+const maskNumbers = new WeakMap<Mask, number>()
+let lastMaskNumber = 0
+
+function numberOf(mask: Mask): number {
+  let number = maskNumbers.get(mask)
+  if (number === undefined) {
+    number = ++lastMaskNumber
+    maskNumbers.set(mask, number)
+  }
+  return number
+}
+
+/** All that decides how a linked object is shown whole. Those around it matter as far as they could stand in it. */
+function sharedKey(object: Loaded, mask: Mask, place: Place, links: readonly number[]): string {
+  const { format, mergeLeft, inReverse, asOf } = place
+  const levels = levelsBelow(place)
+  const around: number[] = []
+  if (levels > 0) {
+    for (let link = place.chain.up; link; link = link.up) {
+      if (levels > 1 || format.inherited || links.includes(link.id)) around.push(link.id)
+    }
+  }
+  return `${object.systemObjectId}.${object.version}.${numberOf(mask)}.${format.name}.${mergeLeft}.${inReverse}.${asOf}.${around}`
+}
+
 /** How a link is shown: whole, like the object that it stands in, when it is merged, else as the format says. */
 function linkFormat(run: Run, place: Place, id: number, inMainSearch: boolean): Format {
+  run.parts.spend(shortBytes * place.part.times)
   if (inChain(place.chain, id)) return formats.short
   const usual = formats[place.format.linked]
   const merge = place.mergeLeft > 0 && merges(run, place, inMainSearch)
   if (!merge && !usual.fields) return usual
-  if (run.embeddable === 0) return formats.short
-  run.embeddable -= 1
+  if (!run.parts.mayEmbed(place.part.times)) return formats.short
   return merge ? place.format : usual
 }
 
@@ -301,12 +420,36 @@ function inChain(chain: Chain, id: number): boolean {
   return false
 }
 
-function renderLinked(run: Run, object: Head | Loaded, linkMask: Mask | null, place: Place): Wire {
+/** The linked object, or the token of the part that it is. */
+function renderLinked(run: Run, object: Head | Loaded, linkMask: Mask | null, place: Place): Wire | string {
   if (!run.caller.root && !run.caller.may('read', object.guard)) return hiddenObject(run, object)
   const mask = linkMask?.table === object.table ? linkMask : standardMask(run, object)
   if (isTrashed(object, place.asOf)) return trashedObject(run, object, mask)
+  if (place.format.fields && !('content' in object)) run.parts.noteShort(place.part.times)
   const shown = place.format.fields && 'content' in object && mayUseMask(run, mask, object)
-  return shown ? renderObject(run, object, mask, place) : shortObject(run, object, mask)
+  return (shown && renderWhole(run, object, mask, place)) || sharedShort(run, object, mask)
+}
+
+/** The token of the part that shows the object whole; null when there is no room for it. */
+function renderWhole(run: Run, object: Loaded, mask: Mask, place: Place): string | null {
+  const { times } = place.part
+  const links = readerOf(mask).links(object.content)
+  const key = sharedKey(object, mask, place, links)
+  const known = run.shared.get(key)
+  if (known !== undefined) {
+    const part = run.parts.part(known)
+    if (!run.parts.takePlaces(times, Math.max(part.bytes, part.expected), 0)) return null
+    part.times += times
+    return run.parts.token(known)
+  }
+  const bytes = contentBytes(object.content) + frameBytes
+  const linkBytes = links.length * shortBytes
+  if (!run.parts.takePlaces(times, bytes, linkBytes)) return null
+  const number = run.parts.add(times, bytes + linkBytes)
+  const part = run.parts.part(number)
+  run.shared.set(key, number)
+  part.wire = renderObject(run, object, mask, { ...place, part })
+  return run.parts.token(number)
 }
 
 function isTrashed(object: Head | Loaded, asOf: number | null): boolean {
@@ -316,7 +459,7 @@ function isTrashed(object: Head | Loaded, asOf: number | null): boolean {
 /** Objects below are part of the object, so they are shown whole: in its format and with the mask of the field. */
 function wantReverse(run: Run, place: Place, object: Loaded, holder: Wire, key: string, field: ReverseField): void {
   if (run.options.skipReverseNested || !place.owned) return
-  const list: Wire[] = []
+  const list: string[] = []
   holder[key] = list
   const column = field.column?.id ?? null
   if (run.empty.has(reverseKey(column, object.systemObjectId))) return
@@ -331,9 +474,13 @@ function wantReverse(run: Run, place: Place, object: Loaded, holder: Wire, key: 
         if (place.asOf === null && entry.deletedAt && !object.deletedAt) continue
         if (!run.caller.root && !run.caller.may('read', entry.guard)) continue
         const chain = { id: entry.systemObjectId, up: place.chain }
-        const wire = renderObject(run, entry, field.mask, { ...place, top: false, inReverse: true, chain })
-        if (entry.childIdx !== null) wire._child_idx = entry.childIdx
-        list.push(wire)
+        const bytes = contentBytes(entry.content) + frameBytes
+        run.parts.spend(bytes)
+        const number = run.parts.add(1, bytes)
+        const part = run.parts.part(number)
+        part.wire = renderObject(run, entry, field.mask, { ...place, top: false, inReverse: true, chain, part })
+        if (entry.childIdx !== null) part.wire._child_idx = entry.childIdx
+        list.push(run.parts.token(number))
       }
     },
   })

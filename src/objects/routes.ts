@@ -2,6 +2,7 @@ import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { AppError } from '../platform/errors.ts'
 import { actorOf, type HttpApp } from '../platform/http.ts'
+import { sendJson } from '../platform/json-body.ts'
 import { isOn } from '../platform/query.ts'
 import { TaskList } from '../platform/tasks.ts'
 import { DbObject, DeleteAnswer, DeleteQuery, ObjectBody, ObjecttypePath, SaveQuery } from './schema.ts'
@@ -21,8 +22,6 @@ export function registerObjectRoutes(app: HttpApp, { objects }: { objects: Objec
         response: { 200: Type.Array(DbObject), 202: TaskList },
       },
       config: { access: 'user', writes: true },
-      // The objects are rendered by our own code; a compiled serialiser would walk them once more for nothing.
-      serializerCompiler: () => (data) => JSON.stringify(data),
     },
     async (request, reply) => {
       const { query } = request
@@ -49,7 +48,7 @@ export function registerObjectRoutes(app: HttpApp, { objects }: { objects: Objec
       })
       if (saved.kind === 'confirm') return reply.status(202).send({ tasks: [...saved.tasks] })
       noteIndex(reply, saved.indexed)
-      return reply.send(saved.objects as object[])
+      return sendJson(reply as FastifyReply, saved.answer)
     },
   )
 

@@ -9,11 +9,13 @@ import type { Table } from '../datamodel/model.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
+import type { JsonAnswer } from '../platform/json-body.ts'
 import type { Task } from '../platform/tasks.ts'
 import { type DeleteAnswer, type DeleteOptions, type DeleteResult, deleteObjects } from './delete.ts'
 import type { ObjectDeps } from './deps.ts'
 import type { FormatName } from './formats.ts'
 import type { Item } from './item.ts'
+import type { Shape } from './render.ts'
 import { type SaveOptions, type SaveResult, saveObjects } from './save.ts'
 
 export type { ObjectDeps } from './deps.ts'
@@ -27,12 +29,12 @@ export type RenderSaved = (
   actor: Actor,
   items: readonly Item[],
   format: FormatName,
-  options: { skipReverseNested: boolean },
-) => Promise<unknown[]>
+  options: { skipReverseNested: boolean; shape?: Shape | undefined },
+) => Promise<JsonAnswer>
 
 export type Saved =
   | { readonly kind: 'confirm'; readonly tasks: readonly Task[] }
-  | { readonly kind: 'done'; readonly objects: readonly unknown[]; readonly indexed: boolean }
+  | { readonly kind: 'done'; readonly answer: JsonAnswer; readonly indexed: boolean }
 
 export type Deleted =
   | { readonly kind: 'confirm'; readonly tasks: readonly Task[] }
@@ -63,16 +65,19 @@ export function createObjectService(deps: ObjectDeps, renderSaved: RenderSaved) 
       options: SaveOptions & { readonly format: FormatName; readonly awaitIndex: number },
     ): Promise<Saved> {
       const table = objecttype(name)
-      let objects: unknown[] = []
+      let answer: JsonAnswer = { body: [], short: 0 }
       const result = await inTransaction<SaveResult>(deps, options.dryRun, async (tx) => {
         const saved = await saveObjects(deps, tx, actor, table, body, options)
-        if (saved.kind === 'done') objects = await renderSaved(tx, actor, saved.items, options.format, options)
+        if (saved.kind === 'done') {
+          const shape = options.dryRun ? withoutNewIds(saved.items) : undefined
+          answer = await renderSaved(tx, actor, saved.items, options.format, { ...options, shape })
+        }
         return saved
       })
       if (result.kind === 'confirm') return result
-      if (options.dryRun) return { kind: 'done', objects: withoutNewIds(objects, result.items), indexed: true }
+      if (options.dryRun) return { kind: 'done', answer, indexed: true }
       const wait = options.skipIndex ? 0 : options.awaitIndex
-      return { kind: 'done', objects, indexed: await waitForIndex(result.written, wait) }
+      return { kind: 'done', answer, indexed: await waitForIndex(result.written, wait) }
     },
 
     /** Moves objects to the trash, takes them out of it or purges them, all or nothing; a dry run does none of it. */
@@ -118,12 +123,12 @@ async function inTransaction<T>(deps: ObjectDeps, dryRun: boolean, work: (tx: Tx
 }
 
 /** Objects that a dry run would create have no ids yet (DB-004). */
-function withoutNewIds(objects: readonly unknown[], items: readonly Item[]): unknown[] {
-  return objects.map((object, index) => {
-    const item = items[index]
-    if (item?.mode !== 'create') return object
-    const { _system_object_id, _global_object_id, ...rest } = object as Record<string, unknown>
-    const { _id, ...block } = (rest[item.table.name] ?? {}) as Record<string, unknown>
-    return { ...rest, [item.table.name]: block }
-  })
+function withoutNewIds(items: readonly Item[]): Shape {
+  const created = new Set(items.filter(({ mode }) => mode === 'create').map(({ systemObjectId }) => systemObjectId))
+  return (wire, { object }) => {
+    if (!created.has(object.systemObjectId)) return wire
+    const { _system_object_id, _global_object_id, ...rest } = wire
+    const { _id, ...block } = (rest[object.table.name] ?? {}) as Record<string, unknown>
+    return { ...rest, [object.table.name]: block }
+  }
 }

@@ -3,6 +3,11 @@
  * `AppError` takes the code, the HTTP layer reads the rest from here, `docs/errors.md` is printed from it.
  */
 export const catalogue = {
+  AnswerTooLarge: {
+    package: 'api',
+    status: 400,
+    text: 'The answer would be too large: ask for fewer objects at a time or for a shorter format.',
+  },
   ApiObjectPath: { package: 'export', status: 400, text: 'Api object path.' },
   BackupNotFound: { package: 'backup', status: 404, text: 'Backup not found.' },
   ChangeOwnerNotSelected: { package: 'transition', status: 400, text: 'The action names no new owner.' },

@@ -93,6 +93,13 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     32 * 1024 * 1024,
     'Largest request body in bytes; a larger one is answered 413.',
   ),
+  answerLimit: key(
+    'svc.http.answerLimit',
+    'SVC_ANSWER_LIMIT',
+    integer(64 * 1024, 1024 ** 3),
+    64 * 1024 * 1024,
+    'Largest answer with objects in bytes. A quarter of it is for linked objects that are embedded whole; further ones are short. What is larger even so is answered 400 `AnswerTooLarge`.',
+  ),
   corsOrigins: key(
     'svc.http.corsOrigins',
     'SVC_CORS_ORIGINS',

@@ -34,6 +34,8 @@ export interface Config {
   readonly allowPurge: boolean
   /** Largest request body in bytes. */
   readonly bodyLimit: number
+  /** Largest answer with objects in bytes. */
+  readonly answerLimit: number
   readonly corsOrigins: readonly string[]
   /** Addresses and networks of proxies whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[]

@@ -112,7 +112,14 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
     await app.register(cors, {
       origin: options.corsOrigins.includes('*') ? true : [...options.corsOrigins],
       credentials: !options.corsOrigins.includes('*'),
-      exposedHeaders: ['X-Request-Id', 'X-Svc-Error', 'X-Svc-Error-Code', 'X-Svc-Cache-ID', 'X-Svc-Ignored'],
+      exposedHeaders: [
+        'X-Request-Id',
+        'X-Svc-Error',
+        'X-Svc-Error-Code',
+        'X-Svc-Cache-ID',
+        'X-Svc-Ignored',
+        'X-Svc-Truncated',
+      ],
     })
   }
   await app.register(compress, { global: true, threshold: 4096, encodings: ['gzip', 'deflate'] })

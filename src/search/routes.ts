@@ -1,5 +1,7 @@
+import type { FastifyReply } from 'fastify'
 import { badRequest } from '../platform/errors.ts'
 import { actorOf, type HttpApp } from '../platform/http.ts'
+import { sendJson } from '../platform/json-body.ts'
 import { isOn } from '../platform/query.ts'
 import { Ok, ReindexQuery, SearchQuery, SearchRequest, SearchResponse } from './schema.ts'
 import type { SearchService } from './service.ts'
@@ -13,7 +15,7 @@ export function registerSearchRoutes(app: HttpApp, { search }: { search: SearchS
       schema: { summary: 'Search for objects', tags, body: SearchRequest, response: { 200: SearchResponse } },
       config: { access: 'user', writes: false },
     },
-    async (request) => search.search(actorOf(request), request.body),
+    async (request, reply) => sendJson(reply as FastifyReply, await search.search(actorOf(request), request.body)),
   )
 
   app.get(
@@ -27,9 +29,10 @@ export function registerSearchRoutes(app: HttpApp, { search }: { search: SearchS
       },
       config: { access: 'user', writes: false },
     },
-    async (request) => {
+    async (request, reply) => {
       const validate = request.compileValidationSchema(SearchRequest, 'body')
-      return search.search(actorOf(request), parseBody(request.query.BODY, validate))
+      const found = await search.search(actorOf(request), parseBody(request.query.BODY, validate))
+      return sendJson(reply as FastifyReply, found)
     },
   )
 

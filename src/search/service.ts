@@ -9,6 +9,8 @@ import type { Actor } from '../platform/actor.ts'
 import type { Bus } from '../platform/bus.ts'
 import type { Tx } from '../platform/db.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
+import { type JsonAnswer, type JsonBody, JsonWriter, writeJson } from '../platform/json-body.ts'
+import { createPauses } from '../platform/pauses.ts'
 import { requireSystemRight } from '../platform/system-right.ts'
 import type { CallerRights } from '../rights/service.ts'
 import { type AggregationDeps, answerAggregations } from './aggregations.ts'
@@ -51,7 +53,8 @@ export interface SearchServiceDeps extends AggregationDeps {
     actor: Actor,
     systemObjectIds: readonly number[],
     options: HitOptions,
-  ) => Promise<ReadonlyMap<number, Readonly<Record<string, unknown>>>>
+    addTo: (wire: Record<string, unknown>, systemObjectId: number) => Record<string, unknown>,
+  ) => Promise<JsonAnswer>
 }
 
 export type SearchService = ReturnType<typeof createSearchService>
@@ -104,8 +107,8 @@ export function createSearchService(deps: SearchServiceDeps) {
   }
 
   return {
-    /** Finds objects that the actor may read. */
-    async search(actor: Actor, request: SearchRequest): Promise<SearchResponse> {
+    /** Finds objects that the actor may read. The answer is a `SearchResponse`. */
+    async search(actor: Actor, request: SearchRequest): Promise<JsonAnswer> {
       assertObjects(actor, request.type)
       await assertOpen(actor)
       const options = hitOptions(request)
@@ -116,6 +119,7 @@ export function createSearchService(deps: SearchServiceDeps) {
           actor,
           outcome.hits.map((hit) => hit.id),
           { ...options, languages: languages.length === 0 ? null : languages },
+          hitAdditions(outcome.hits),
         ),
         answerAggregations(
           { deps, actor, model: plan.model, languages: preferred(plan, languages) },
@@ -123,7 +127,7 @@ export function createSearchService(deps: SearchServiceDeps) {
           outcome,
         ),
       ])
-      return {
+      const response: Omit<SearchResponse, 'objects'> = {
         type: '',
         objecttypes: objecttypes.map((table: Table) => table.name),
         language: preferred(plan, languages)[0] ?? '',
@@ -133,9 +137,9 @@ export function createSearchService(deps: SearchServiceDeps) {
         format: options.format,
         merge_linked_objects: options.mergeLinkedObjects ?? 'none',
         merge_max_depth: options.mergeMaxDepth ?? 0,
-        objects: shownHits(outcome.hits, hits),
         ...(aggregations.length > 0 ? { aggregations: answers } : {}),
       }
+      return { body: await written(response, hits.body), short: hits.short }
     },
 
     /** Queues everything for the index. @throws {AppError} `SystemRightRequired` without `system.root`. */
@@ -203,11 +207,28 @@ function preferred(plan: SearchPlan, languages: readonly string[]): readonly str
   return [...wanted, ...plan.languages.filter((language) => !wanted.includes(language))]
 }
 
-function shownHits(hits: readonly Hit[], rendered: ReadonlyMap<number, Readonly<Record<string, unknown>>>): unknown[] {
-  return hits.flatMap((hit) => {
-    const object = rendered.get(hit.id)
-    // Changed since it was indexed, so that the actor may not see it any more.
-    if (!object) return []
-    return [{ ...object, ...(hit.score === null ? {} : { _score: hit.score }), _sort: hit.sort }]
-  })
+function hitAdditions(hits: readonly Hit[]) {
+  const byId = new Map(hits.map((hit) => [hit.id, hit]))
+  return (wire: Record<string, unknown>, systemObjectId: number): Record<string, unknown> => {
+    const hit = byId.get(systemObjectId)
+    if (hit && hit.score !== null) wire._score = hit.score
+    wire._sort = hit?.sort
+    return wire
+  }
+}
+
+/** The response with the objects, which are JSON already, at its end. */
+async function written(response: Omit<SearchResponse, 'objects'>, objects: JsonBody): Promise<JsonBody> {
+  const writer = new JsonWriter()
+  let separator = '{'
+  const pauses = createPauses()
+  for (const [key, value] of Object.entries(response)) {
+    writer.add(`${separator}"${key}":`)
+    await writeJson(writer, value, pauses)
+    separator = ','
+  }
+  writer.add(',"objects":')
+  writer.addBody(objects)
+  writer.add('}')
+  return writer.end()
 }

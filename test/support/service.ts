@@ -45,6 +45,7 @@ export function testConfig(dsn: string, options: TestServiceOptions = {}): Confi
     readOnly: false,
     allowPurge: true,
     bodyLimit: 64 * 1024 * 1024,
+    answerLimit: 64 * 1024 * 1024,
     corsOrigins: [],
     trustedProxies: ['loopback'],
     stopTimeout: 10,

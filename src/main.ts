@@ -71,11 +71,23 @@ async function start(config: Config): Promise<number> {
     )
   }
   console.log(`  ready at ${service.url} after ${((Date.now() - begun) / 1000).toFixed(1)} s`)
+  if (process.stdout.isTTY) console.log(nextSteps(service.url))
   console.log(`  stopping on ${await signal}`)
   nextSignal().then(() => process.exit(1))
   await service.stop()
   console.log('  stopped')
   return 0
+}
+
+function nextSteps(url: string): string {
+  return `
+  What next?
+    ${url}/                          what runs here, with links
+    ${url}/api/v1/system/openapi/    the interface
+    README.md, "First steps"                       sign in, describe an object type, save, search
+    npm run demo                                   a service with a sample collection, on data of its own
+  Ctrl+C stops.
+`
 }
 
 /** The configuration of commands that have options of their own: from SVC_CONFIG or svc.yml, and the environment. */

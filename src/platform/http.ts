@@ -20,6 +20,7 @@ import { checkQueryNames, learnQueryNames, prettyJson } from './query-names.ts'
 import { useLazyCompilers } from './schema-compilers.ts'
 import { securityHeaders } from './security-headers.ts'
 import { type Traffic, trackTraffic } from './traffic.ts'
+import { unknownAddress } from './unknown-address.ts'
 
 /**
  * What a route needs from its caller, declared beside its path in `config` and enforced here by one hook:
@@ -140,7 +141,7 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
   app.addHook('onResponse', responseLogger(options.log))
   app.setErrorHandler((error, request, reply) => sendError(error, request, reply))
   app.setNotFoundHandler((request) => {
-    throw new AppError('UnknownEndpointMethod', { method: request.method, path: pathOf(request) })
+    throw unknownAddress(request.method, pathOf(request), declaredRoutes)
   })
   return app
 }

@@ -4,6 +4,7 @@ import type { Config } from '../platform/config.ts'
 import type { Db } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import { requireSystemRight } from '../platform/system-right.ts'
+import type { HomeState } from './home-page.ts'
 import type { Settings, SystemStats, TypeStats } from './schema.ts'
 import * as store from './store.ts'
 
@@ -81,6 +82,15 @@ export function createSystemService(deps: SystemDeps) {
         queued_files: 0,
         file_stats: [],
       }
+    },
+
+    /** What the page at the address of the service shows. */
+    async home(actor: Actor | null): Promise<HomeState> {
+      const ready = await db.query('select 1').then(
+        () => true,
+        () => false,
+      )
+      return { settings: this.settings(), ready, openApi: actor !== null || deps.openApiForEverybody() }
     },
 
     /** @throws {AppError} `InsufficientRights` for callers without a user, when the page is not for everybody. */

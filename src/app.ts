@@ -27,6 +27,7 @@ import type { Config } from './platform/config.ts'
 import type { Db } from './platform/db.ts'
 import { createHttp, type HttpApp } from './platform/http.ts'
 import { openQuickReads } from './platform/quick-reads.ts'
+import { createSnapshots } from './platform/snapshot.ts'
 import { version } from './platform/version.ts'
 import { registerPoolRoutes } from './pools/routes.ts'
 import { createPoolService } from './pools/service.ts'
@@ -79,6 +80,8 @@ async function composeApp(
   opened.defer(() => bus.close())
   const quick = openQuickReads({ db })
   opened.defer(() => quick.close())
+  const snapshots = createSnapshots({ bus, reads: quick.alone, log })
+  opened.defer(() => snapshots.close())
   const jobs = createJobs({ db, log })
   const eventUsers = createEventUsers(db)
   const events = createEventLog({
@@ -86,8 +89,7 @@ async function composeApp(
     userInEventGroup: () => baseConfig.get().user.user_in_event_group,
     copyToEvent: () => baseConfig.get().user.copy_to_event,
   })
-  const baseConfig = await createBaseConfigService({ db, bus, events, log })
-  opened.defer(() => baseConfig.close())
+  const baseConfig = await createBaseConfigService({ db, bus, events, snapshots, log })
   const languages = () => baseConfig.get().languages.database.map(({ value }) => value)
   const principals = createPrincipals({ bus })
   opened.defer(() => principals.close())
@@ -107,22 +109,19 @@ async function composeApp(
   })
   opened.defer(() => auth.close())
   const rights = createRightsService({
-    bus,
-    // Saves ask for rights in their transactions. Were these read through the pool, a pool full of saves would wait.
-    containers: async () => ({ pools: await pools.grants(), objecttypes: await objecttypes.grants(quick) }),
+    containers: () => ({ pools: pools.grants(), objecttypes: objecttypes.grants() }),
     findPeople: principals.find,
     existingTags: (from, ids) => tags.existing(from, ids),
     existingPresets: async () => new Set(),
   })
-  const datamodel = createDatamodelService({
+  const datamodel = await createDatamodelService({
     db,
     bus,
+    snapshots,
     events,
     hooks: () => createCommitHooks((tx, types, options) => reindexTypes(tx, bus, indexer, types, options)),
     dataLanguage: () => languages()[0] ?? 'en-US',
   })
-  opened.defer(() => datamodel.close())
-  await datamodel.load()
   const indexer = createIndexer({
     db,
     bus,
@@ -139,7 +138,6 @@ async function composeApp(
   opened.defer(() => indexer.close())
   const objecttypes = createObjecttypeService({
     db,
-    bus,
     events,
     rights,
     datamodel,
@@ -149,7 +147,7 @@ async function composeApp(
   const pools = await createPoolService({
     db,
     bus,
-    log,
+    snapshots,
     events,
     rights,
     datamodel,
@@ -157,7 +155,7 @@ async function composeApp(
     parts: poolParts({ tags: () => tags, transitions: () => transitions, wakeIndex: () => indexer.wake() }),
   })
   const tagUses: TagUse[] = [...pools.tagUses, ...objecttypes.tagUses, objectTagUse(() => indexer.wake())]
-  const tags = await createTagService({ db, bus, events, log, uses: tagUses })
+  const tags = await createTagService({ db, bus, events, snapshots, uses: tagUses })
   const mail = createMailService({ db, jobs, events, baseConfig, externalUrl: config.externalUrl })
   const webhooks = createWebhookService({
     db,
@@ -171,7 +169,7 @@ async function composeApp(
     bus,
     events,
     jobs,
-    log,
+    snapshots,
     tags,
     rights,
     layers: transitionLayers({ pools, objecttypes, datamodel }),
@@ -271,6 +269,12 @@ async function composeApp(
     trustedProxies: config.trustedProxies,
     readOnly: () => config.readOnly,
     authenticate: auth.authenticate,
+  })
+  // Requests see all changes that this process has heard of, without waiting for any of them later.
+  http.addHook('onRequest', (_request, _reply, done) => {
+    const changes = snapshots.settled()
+    if (changes) changes.then(() => done(), done)
+    else done()
   })
   await collectOpenApi(http, { version, externalUrl: config.externalUrl })
   registerSystemRoutes(http, {

@@ -9,6 +9,7 @@ import type { Actor } from '../platform/actor.ts'
 import type { Bus } from '../platform/bus.ts'
 import type { Db } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
+import type { Snapshots } from '../platform/snapshot.ts'
 import { hasSystemRight, requireSystemRight } from '../platform/system-right.ts'
 import { type BaseConfig, type SectionName, sections } from './catalogue.ts'
 import {
@@ -34,6 +35,7 @@ export interface BaseConfigDependencies {
   db: Db
   bus: Bus
   events: EventLog
+  snapshots: Pick<Snapshots, 'open'>
   log: Logger
 }
 
@@ -46,31 +48,27 @@ interface Save {
   changes: () => Map<SectionName, Change>
 }
 
-export async function createBaseConfigService({ db, bus, events, log }: BaseConfigDependencies) {
+/** What is stored, as far as it is valid, and what it means. */
+interface Compiled {
+  readonly stored: StoredSections
+  readonly config: BaseConfig
+}
+
+export async function createBaseConfigService({ db, bus, events, snapshots, log }: BaseConfigDependencies) {
   const listeners = new Set<(config: BaseConfig) => void>()
   const onInvalid = (path: string, error: unknown): void =>
     log.warn({ err: error, path }, 'the stored base configuration is invalid here: the default holds')
-  let stored = accepted(await readSections(db), onInvalid)
-  let snapshot = compile(stored)
-  /** Counts what this process has taken over, so that a slow reload does not put back something older. */
-  let generation = 0
-
-  function take(fresh: StoredSections): void {
-    generation++
-    stored = fresh
-    snapshot = compile(fresh)
-    for (const listener of listeners) listener(snapshot)
-  }
-
-  async function reload(): Promise<void> {
-    const before = generation
-    const fresh = accepted(await readSections(db), onInvalid)
-    if (generation === before) take(fresh)
-    else await reload()
-  }
-
-  const unsubscribe = bus.subscribe(topic, () => {
-    reload().catch((error) => log.error({ err: error }, 'the base configuration cannot be reloaded'))
+  const snapshot = await snapshots.open<StoredSections, Compiled>({
+    name: 'the base configuration',
+    topics: [topic],
+    read: readSections,
+    build(sections) {
+      const stored = accepted(sections, onInvalid)
+      return { stored, config: compile(stored) }
+    },
+    onChange({ config }) {
+      for (const listener of listeners) listener(config)
+    },
   })
 
   const mayRead = (actor: Actor | null) => (section: SectionName) => {
@@ -92,7 +90,7 @@ export async function createBaseConfigService({ db, bus, events, log }: BaseConf
       }
       await events.append(tx, [{ type: 'BASE_CONFIG_UPDATE', actor, basetype: 'base_config', info }])
       const after = new Map([...before, ...changed])
-      tx.afterCommit(() => take(after))
+      tx.afterCommit(() => snapshot.take(after))
       await bus.publish(tx, topic)
     })
   }
@@ -109,12 +107,12 @@ export async function createBaseConfigService({ db, bus, events, log }: BaseConf
       }
       throw error
     }
-    return show(stored, mayRead(actor))
+    return show(snapshot.get().stored, mayRead(actor))
   }
 
   return {
     /** The current configuration, immutable. Ask again for each use: it changes while the service runs. */
-    get: (): BaseConfig => snapshot,
+    get: (): BaseConfig => snapshot.get().config,
 
     /** Calls `listener` with each new configuration, until the returned function is called. */
     onChange(listener: (config: BaseConfig) => void): () => void {
@@ -123,13 +121,14 @@ export async function createBaseConfigService({ db, bus, events, log }: BaseConf
     },
 
     /** Codes of the data languages, best first. */
-    databaseLanguages: (): readonly string[] => snapshot.languages.database.map((language) => language.value),
+    databaseLanguages: (): readonly string[] =>
+      snapshot.get().config.languages.database.map((language) => language.value),
 
     /** What the caller may see; `null` is a caller before sign-in. */
-    document: (actor: Actor | null): ConfigDocument => show(stored, mayRead(actor)),
+    document: (actor: Actor | null): ConfigDocument => show(snapshot.get().stored, mayRead(actor)),
 
     /** @throws {AppError} `ResourceNotFound` (404) when there is nothing at the path, or nothing for this caller. */
-    read: (actor: Actor | null, path: Path): unknown => at(show(stored, mayRead(actor)), path),
+    read: (actor: Actor | null, path: Path): unknown => at(show(snapshot.get().stored, mayRead(actor)), path),
 
     /** All sections with their members, for a generic form. */
     list(actor: Actor) {
@@ -148,7 +147,5 @@ export async function createBaseConfigService({ db, bus, events, log }: BaseConf
     /** Puts what stands at a path back to its defaults. Returns the value there. */
     reset: async (actor: Actor, path: Path): Promise<unknown> =>
       at(await save(actor, { method: 'PATCH', path, changes: () => resetAt(path) }), path),
-
-    close: unsubscribe,
   }
 }

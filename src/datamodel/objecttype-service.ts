@@ -4,8 +4,7 @@
  */
 import type { EventLog } from '../events/service.ts'
 import type { Actor } from '../platform/actor.ts'
-import type { Bus } from '../platform/bus.ts'
-import type { Db, Queryable, Tx } from '../platform/db.ts'
+import type { Db, Tx } from '../platform/db.ts'
 import { hasSystemRight, requireSystemRight } from '../platform/system-right.ts'
 import type { Task } from '../platform/tasks.ts'
 import type { RightsService, StoredGrant } from '../rights/service.ts'
@@ -22,12 +21,12 @@ interface SettingsKeeper {
   current(): Model
   settings(tableId: number): ObjecttypeSettings
   objecttype(tableId: number): StoredObjecttype
+  allSettings(): ReadonlyMap<number, StoredObjecttype>
   publishSettings(tx: Tx, saved: readonly StoredObjecttype[]): Promise<void>
 }
 
 export interface ObjecttypeDeps {
   db: Db
-  bus: Bus
   events: EventLog
   rights: RightsService
   datamodel: SettingsKeeper
@@ -45,7 +44,11 @@ export type ObjecttypeService = ReturnType<typeof createObjecttypeService>
 const right = 'system.objecttypemanager'
 
 export function createObjecttypeService(deps: ObjecttypeDeps) {
-  const { db, bus, events, rights, datamodel, parts } = deps
+  const { db, events, rights, datamodel, parts } = deps
+  let listed: {
+    of: ReadonlyMap<number, StoredObjecttype>
+    grants: ReadonlyMap<number, readonly StoredGrant[]>
+  } | null = null
 
   async function render(actor: Actor, tables: readonly Table[], short: boolean): Promise<ObjecttypeOutput[]> {
     const full = !short && hasSystemRight(actor, right)
@@ -111,7 +114,6 @@ export function createObjecttypeService(deps: ObjecttypeDeps) {
           })),
         )
         await datamodel.publishSettings(tx, outcome.saved)
-        await bus.publish(tx, 'objecttype')
         return outcome
       })
       if (result.tasks.length > 0) return { kind: 'confirm', tasks: result.tasks }
@@ -119,10 +121,12 @@ export function createObjecttypeService(deps: ObjecttypeDeps) {
       return { kind: 'done', objecttypes: await render(actor, tables, false), cacheId: datamodel.current().cacheId }
     },
 
-    /** Grants of object types as the database has them, for the rights of callers. */
-    async grants(from: Queryable): Promise<ReadonlyMap<number, readonly StoredGrant[]>> {
-      const stored = await store.readObjecttypes(from)
-      return new Map([...stored].map(([id, { settings }]) => [id, settings.acl]))
+    /** Grants of object types, for the rights of callers; another map only when settings have changed. */
+    grants(): ReadonlyMap<number, readonly StoredGrant[]> {
+      const now = datamodel.allSettings()
+      if (listed?.of !== now)
+        listed = { of: now, grants: new Map([...now].map(([id, { settings }]) => [id, settings.acl])) }
+      return listed.grants
     },
 
     /** Transitions of an object type, and whether it cuts those of the instance. */

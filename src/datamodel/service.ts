@@ -8,6 +8,7 @@ import type { Actor } from '../platform/actor.ts'
 import type { Bus } from '../platform/bus.ts'
 import type { Db, Queryable, Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
+import type { Snapshots } from '../platform/snapshot.ts'
 import { hasSystemRight, requireSystemRight } from '../platform/system-right.ts'
 import { type CommitAnswers, type CommitResult, commitHead } from './commit.ts'
 import { compileModel, type Snapshot } from './compile.ts'
@@ -33,6 +34,7 @@ export type VersionName = 'HEAD' | 'CURRENT' | number
 export interface DatamodelDeps {
   db: Db
   bus: Bus
+  snapshots: Pick<Snapshots, 'open'>
   events: EventLog
   /** What the keepers of objects do at a commit; asked for at each commit, since they are built later. */
   hooks: () => CommitHooks
@@ -41,35 +43,44 @@ export interface DatamodelDeps {
   clock?: () => Date
 }
 
-export type DatamodelService = ReturnType<typeof createDatamodelService>
+export type DatamodelService = Awaited<ReturnType<typeof createDatamodelService>>
 
 const topic = 'datamodel'
 const right = 'system.datamodel'
 /** Compiled former versions kept for readers of history; one is small beside the current one. */
 const keptVersions = 8
 
-export function createDatamodelService(deps: DatamodelDeps) {
+/** The current version and the settings of its object types; `model` is null where the version is the known one. */
+interface Stored {
+  readonly version: number
+  readonly settings: ReadonlyMap<number, StoredObjecttype>
+  readonly model: Model | null
+}
+
+interface Current {
+  readonly model: Model
+  readonly settings: ReadonlyMap<number, StoredObjecttype>
+}
+
+export async function createDatamodelService(deps: DatamodelDeps) {
   const { db, bus, events } = deps
   const clock = deps.clock ?? (() => new Date())
   const listeners = new Set<(model: Model) => void>()
   const former = new Map<number, Promise<Model>>()
-  let model = compileModel(store.emptySnapshot())
-  let settings: ReadonlyMap<number, StoredObjecttype> = new Map()
-
-  /** Takes over what is newer than what is known; reads may end in another order than they began. */
-  function adopt(next: Model, nextSettings: ReadonlyMap<number, StoredObjecttype>): void {
-    const [before, after] = [revisionOf(settings), revisionOf(nextSettings)]
-    if (next.version < model.version || (next.version === model.version && after <= before)) return
-    model = { ...next, cacheId: `${next.version}.${after}` }
-    settings = nextSettings
-    for (const listener of listeners) listener(model)
-  }
-
-  async function load(from: Queryable = db): Promise<void> {
-    const version = await store.currentVersion(from)
-    const stored = await readObjecttypes(from)
-    adopt(version === model.version ? model : compileModel(await committed(version, from)), stored)
-  }
+  const snapshot = await deps.snapshots.open<Stored, Current>({
+    name: 'the datamodel',
+    topics: [topic],
+    async read(from, before) {
+      const version = await store.currentVersion(from)
+      const settings = await readObjecttypes(from)
+      const known = before?.model.version === version
+      return { version, settings, model: known ? null : compileModel(await committed(version, from)) }
+    },
+    build: renew,
+    onChange({ model }) {
+      for (const listener of listeners) listener(model)
+    },
+  })
 
   async function committed(version: number, from: Queryable = db): Promise<Snapshot> {
     const snapshot = await store.readVersion(from, version)
@@ -85,28 +96,24 @@ export function createDatamodelService(deps: DatamodelDeps) {
     return headView({ schema, masks, l10n, schemaRevision: 0, masksRevision: 0, l10nRevision: 0 }, current)
   }
 
-  const unsubscribe = bus.subscribe(topic, () => {
-    load().catch(() => {
-      // The next save finds out by `assertCurrent`; until then the last good model serves.
-    })
-  })
-
   return {
     /** The current model. Keep it for the whole of a request; it is replaced, never changed. */
-    current: (): Model => model,
-
-    /** Reads the current version and the settings from the database; called once at the start. */
-    load: (): Promise<void> => load(),
+    current: (): Model => snapshot.get().model,
 
     /** Settings of an object type as last committed. */
-    settings: (tableId: number): ObjecttypeSettings => settings.get(tableId)?.settings ?? defaultSettings,
+    settings: (tableId: number): ObjecttypeSettings =>
+      snapshot.get().settings.get(tableId)?.settings ?? defaultSettings,
 
     objecttype: (tableId: number): StoredObjecttype =>
-      settings.get(tableId) ?? { id: tableId, version: 1, settings: defaultSettings },
+      snapshot.get().settings.get(tableId) ?? { id: tableId, version: 1, settings: defaultSettings },
 
     /** Tells this process and the others, at the commit, that settings have changed; `saved` are the new ones. */
     async publishSettings(tx: Tx, saved: readonly StoredObjecttype[]): Promise<void> {
-      tx.afterCommit(() => adopt(model, new Map([...settings, ...saved.map((one) => [one.id, one] as const)])))
+      tx.afterCommit(() => {
+        const { model, settings } = snapshot.get()
+        const changed = saved.map((one) => [one.id, one] as const)
+        snapshot.take({ version: model.version, settings: new Map([...settings, ...changed]), model: null })
+      })
       await bus.publish(tx, topic)
     },
 
@@ -115,6 +122,7 @@ export function createDatamodelService(deps: DatamodelDeps) {
      * @throws {AppError} `DatamodelVersionNotFound`.
      */
     version(number: number): Promise<Model> {
+      const { model } = snapshot.get()
       if (number === model.version) return Promise.resolve(model)
       const known = former.get(number)
       if (known) return known
@@ -139,8 +147,7 @@ export function createDatamodelService(deps: DatamodelDeps) {
      */
     async assertCurrent(tx: Tx, used: Model): Promise<void> {
       if ((await store.lockModelShared(tx)) === used.version) return
-      // Through this connection: others may all be held by saves that wait for the same.
-      await load(tx)
+      await snapshot.renewThrough(tx)
       throw new AppError('DatabaseLockError', { name: 'datamodel' })
     },
 
@@ -182,15 +189,28 @@ export function createDatamodelService(deps: DatamodelDeps) {
         if (result.kind === 'done') {
           // Before the message to the others, so that this process never answers with the old model.
           const stored = await readObjecttypes(tx)
-          tx.afterCommit(() => adopt(result.model, stored))
+          const { model } = result
+          tx.afterCommit(() => snapshot.take({ version: model.version, settings: stored, model }))
           await bus.publish(tx, topic)
         }
         return result
       })
     },
 
-    close: unsubscribe,
+    /** All settings that are stored, by object type. */
+    allSettings: (): ReadonlyMap<number, StoredObjecttype> => snapshot.get().settings,
   }
+}
+
+/** What is newer than what is known; reads may end in another order than they began. */
+function renew({ version, settings, model }: Stored, before: Current | null): Current {
+  const known = before ?? { model: compileModel(store.emptySnapshot()), settings: new Map() }
+  const next = model ?? (known.model.version === version ? known.model : null)
+  const revision = revisionOf(settings)
+  const newer =
+    version > known.model.version || (version === known.model.version && revision > revisionOf(known.settings))
+  if (!next || !newer) return known
+  return { model: { ...next, cacheId: `${next.version}.${revision}` }, settings }
 }
 
 /** Grows with each save of settings of the same version, in all processes alike. */

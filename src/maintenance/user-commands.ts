@@ -9,6 +9,7 @@ import { createBus } from '../platform/bus.ts'
 import type { Config } from '../platform/config.ts'
 import { openDb } from '../platform/db.ts'
 import { withOwnDatabase } from '../platform/own-database.ts'
+import { createSnapshots } from '../platform/snapshot.ts'
 
 const help = `Usage: strongroom user set-password <login or email> [--generate]
 
@@ -64,8 +65,9 @@ function setPassword(config: Config, login: string, password: string): Promise<v
     const bus = await createBus({ db, log })
     opened.defer(() => bus.close())
     const events = createEventLog()
-    const baseConfig = await createBaseConfigService({ db, bus, events, log })
-    opened.defer(async () => baseConfig.close())
+    const snapshots = createSnapshots({ bus, reads: db, log })
+    opened.defer(async () => snapshots.close())
+    const baseConfig = await createBaseConfigService({ db, bus, events, snapshots, log })
     const recovery = createRecovery({ db, bus, events, baseConfig, initial: initialPassword(config.dataDir) })
     opened.defer(async () => recovery.close())
     await recovery.setPassword(login, password)

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { AppError } from './errors.ts'
@@ -63,6 +64,8 @@ export interface DbOptions {
   lockTimeout: number
   /** Settings of PostgreSQL for these connections. */
   settings?: Readonly<Record<string, string>>
+  /** Fails whatever takes a connection while it is inside a transaction; for tests, see `assertNoTransaction`. */
+  guarded?: boolean
   onError: (error: Error) => void
 }
 
@@ -78,6 +81,18 @@ const statementListeners = new Set<StatementListener>()
 export function onStatement(listener: StatementListener): () => void {
   statementListeners.add(listener)
   return () => statementListeners.delete(listener)
+}
+
+/** What runs inside a transaction of a guarded database, for as long as that is open. */
+const insideTransaction = new AsyncLocalStorage<{ open: boolean }>()
+
+/**
+ * Inside a transaction nothing may wait for anything but that transaction: as many transactions as there are
+ * connections would wait for one more, and none would ever end. Tests hold everybody to it.
+ */
+export function assertNoTransaction(text: string): void {
+  if (insideTransaction.getStore()?.open !== true) return
+  throw new Error(`a connection is taken inside a transaction: ${text.replaceAll(/\s+/g, ' ').trim().slice(0, 200)}`)
 }
 
 export function openDb(options: DbOptions): Db {
@@ -106,8 +121,9 @@ export function openDb(options: DbOptions): Db {
   return {
     pool,
     query: (text, values, name) => runOnce(pool, text, values, name),
-    connect: () => connect(pool),
-    transaction: (work, settings) => transaction(pool, options.onError, work, settings),
+    connect: () => connect(pool, 'connect'),
+    transaction: (work, settings) =>
+      transaction(pool, options.onError, options.guarded ? (tx) => marked(work, tx) : work, settings),
     sibling: ({ maxConnections, settings }) =>
       openDb({ ...options, maxConnections, settings: { ...options.settings, ...settings } }),
     close: () => pool.end(),
@@ -118,7 +134,8 @@ export function openDb(options: DbOptions): Db {
  * A connection of the pool. A server that is just starting again (after a crash, a failover) gets a few seconds:
  * nothing was sent yet, so trying again is safe.
  */
-async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
+async function connect(pool: pg.Pool, purpose: string): Promise<pg.PoolClient> {
+  assertNoTransaction(purpose)
   const deadline = Date.now() + patience
   for (;;) {
     try {
@@ -136,7 +153,7 @@ async function runOnce<T extends object>(
   values?: readonly unknown[],
   name?: string,
 ): Promise<QueryResult<T>> {
-  const client = await connect(pool)
+  const client = await connect(pool, text)
   let broken = false
   try {
     return await run(client, text, values, name)
@@ -174,7 +191,7 @@ async function transaction<T>(
   work: (tx: Tx) => Promise<T>,
   settings: { isolation?: 'repeatable read'; readOnly?: boolean } = {},
 ): Promise<T> {
-  const client = await connect(pool)
+  const client = await connect(pool, 'begin')
   const actions: (() => void)[] = []
   let failure: unknown
   const tx: Tx = {
@@ -210,6 +227,16 @@ async function transaction<T>(
     throw error
   } finally {
     client.release(broken)
+  }
+}
+
+/** Runs the work of a transaction so that `assertNoTransaction` knows of it. */
+async function marked<T>(work: (tx: Tx) => Promise<T>, tx: Tx): Promise<T> {
+  const mark = { open: true }
+  try {
+    return await insideTransaction.run(mark, () => work(tx))
+  } finally {
+    mark.open = false
   }
 }
 

@@ -1,12 +1,14 @@
 import type { Writable } from 'node:stream'
 import pg from 'pg'
-import { type Db, onConnection, type Queryable } from './db.ts'
+import { assertNoTransaction, type Db, onConnection, type Queryable } from './db.ts'
 import { AppError } from './errors.ts'
 
 /** Milliseconds after which PostgreSQL ends a statement here: whatever takes longer is in the wrong place. */
 const longest = 10_000
 
 export interface QuickReads extends Queryable {
+  /** The same without ever waiting for a connection that requests use: fails where `query` would go on there. */
+  readonly alone: Queryable
   close(): Promise<void>
 }
 
@@ -48,20 +50,28 @@ export function openQuickReads({ db, connections = 2 }: { db: Db; connections?: 
     return opening
   }
 
+  async function send<T extends object>(text: string, values?: readonly unknown[], name?: string) {
+    assertNoTransaction(text)
+    const lane = lanes.reduce((best, each) => (each.inFlight < best.inFlight ? each : best))
+    lane.inFlight += 1
+    try {
+      const client = await clientOf(lane)
+      gather(lane, client)
+      return await onConnection(client as pg.PoolClient).query<T>(text, values, name)
+    } finally {
+      lane.inFlight -= 1
+    }
+  }
+
   return {
+    alone: { query: send },
     async query<T extends object>(text: string, values?: readonly unknown[], name?: string) {
-      const lane = lanes.reduce((best, each) => (each.inFlight < best.inFlight ? each : best))
-      lane.inFlight += 1
       try {
-        const client = await clientOf(lane)
-        gather(lane, client)
-        return await onConnection(client as pg.PoolClient).query<T>(text, values, name)
+        return await send<T>(text, values, name)
       } catch (error) {
         // The connection broke, or there was none: the pool knows how to wait for a server that is starting again.
         if (closed || !isLost(error)) throw error
         return await db.query<T>(text, values, name)
-      } finally {
-        lane.inFlight -= 1
       }
     },
     async close() {

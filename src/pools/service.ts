@@ -2,17 +2,17 @@
  * Pools: the tree that holds objects and hands grants, tags, transitions and preferred masks down. See
  * docs/rights-and-pools.md for what is inherited and who may change what.
  */
-import type { Logger } from 'pino'
 import type { Model } from '../datamodel/model.ts'
 import type { EventLog } from '../events/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Bus } from '../platform/bus.ts'
 import type { Db, Queryable, Tx } from '../platform/db.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
+import type { Snapshots } from '../platform/snapshot.ts'
 import { requireSystemRight } from '../platform/system-right.ts'
 import { assertStorable } from '../platform/text.ts'
 import type { CallerRights, PoolGrants, RightsService } from '../rights/service.ts'
-import { createPoolCache, poolTopic } from './cache.ts'
+import { openPoolTree, poolTopic } from './cache.ts'
 import { type PoolEvent, parentUpdates, toEvents } from './events.ts'
 import type { Pool, PoolSnapshot, PoolTag, PoolTransition } from './model.ts'
 import { renderPools, type Wire } from './render.ts'
@@ -40,7 +40,7 @@ export interface PoolTransitionLayer {
 export interface PoolOptions {
   db: Db
   bus: Bus
-  log: Logger
+  snapshots: Pick<Snapshots, 'open'>
   events: EventLog
   rights: RightsService
   datamodel: { current(): Model }
@@ -61,9 +61,11 @@ export interface PoolOptions {
 export type PoolService = Awaited<ReturnType<typeof createPoolService>>
 
 export async function createPoolService(options: PoolOptions) {
-  const { db, bus, log, events, rights, datamodel, versionConvention, parts } = options
-  const cache = await createPoolCache({ db, bus, log })
-  const snapshot = cache.snapshot
+  const { db, bus, events, rights, datamodel, versionConvention, parts } = options
+  const tree = await openPoolTree(options.snapshots)
+  const snapshot = tree.get
+  /** One list for each state of the tree, so that rights are compiled anew only when it has changed. */
+  let listed: { of: PoolSnapshot; pools: readonly PoolGrants[] } | null = null
 
   async function render(actor: Actor, pools: readonly Pool[], callerRights: CallerRights): Promise<PoolOutput[]> {
     const languages = actor.languages
@@ -94,7 +96,6 @@ export async function createPoolService(options: PoolOptions) {
   return {
     /** All pools as last read, by id; parents first. In this process its own changes are always in it. */
     snapshot,
-    current: cache.current,
     byId: (id: number): Pool | undefined => snapshot().get(id),
     byReference: (reference: string): Pool | undefined => snapshot().byReference.get(reference),
 
@@ -128,8 +129,10 @@ export async function createPoolService(options: PoolOptions) {
     /** Where pools refer to tags: asked before tags are deleted. */
     tagUses: poolTagUses(bus),
     /** The grants of all pools, for the compiled rights. */
-    async grants(): Promise<readonly PoolGrants[]> {
-      return [...(await cache.current()).values()]
+    grants(): readonly PoolGrants[] {
+      const now = snapshot()
+      if (listed?.of !== now) listed = { of: now, pools: [...now.values()] }
+      return listed.pools
     },
 
     /** The pools that the actor may see, parents before their children. */
@@ -144,7 +147,7 @@ export async function createPoolService(options: PoolOptions) {
 
     /** @throws {AppError} `ResourceNotFound`, `RightRequired` */
     async read(actor: Actor, id: number): Promise<PoolOutput> {
-      const pool = (await cache.current()).get(id) ?? notFound(id)
+      const pool = snapshot().get(id) ?? notFound(id)
       const callerRights = await rights.forActor(actor)
       requirePool(callerRights, 'bag_read', id)
       const [wire] = await render(actor, [pool], callerRights)
@@ -178,7 +181,7 @@ export async function createPoolService(options: PoolOptions) {
         await bus.publish(tx, poolTopic)
         return saved.ids
       })
-      const after = await cache.current()
+      const after = await tree.renewed()
       return render(
         actor,
         ids.flatMap((id) => after.get(id) ?? []),
@@ -211,7 +214,7 @@ export async function createPoolService(options: PoolOptions) {
         await events.append(tx, toEvents(actor, [...deleted, ...above]))
         await bus.publish(tx, poolTopic)
       })
-      await cache.current()
+      await tree.renewed()
     },
   }
 }

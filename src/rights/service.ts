@@ -4,7 +4,6 @@
  */
 import { LRUCache } from 'lru-cache'
 import type { Actor } from '../platform/actor.ts'
-import type { Bus } from '../platform/bus.ts'
 import type { Queryable } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import { type GrantDraft, parseAcl, renderAcl, tagsOf, toGrant } from './acl.ts'
@@ -36,15 +35,11 @@ export type {
 export { parseSystemRights } from './right-items.ts'
 export { type FindPeople, type PersonName, parseWho, renderWho, type WhoDraft, type WhoNames } from './who.ts'
 
-/** Bus topics whose messages mean that grants on containers changed; `rights` is for everything without its own. */
-export const grantTopics = ['pool', 'objecttype', 'rights'] as const
-
 const cachedCallers = 1000
 
 export interface RightsOptions {
-  bus: Pick<Bus, 'subscribe'>
-  /** All grants on pools and object types. */
-  containers: () => Promise<ContainerGrants>
+  /** All grants on pools and object types, from memory; the same lists as long as none has changed. */
+  containers: () => ContainerGrants
   findPeople: FindPeople
   /** Which of the tags exist. */
   existingTags: (from: Queryable, ids: readonly number[]) => Promise<ReadonlySet<number>>
@@ -65,31 +60,33 @@ export interface AclChange {
 }
 
 export function createRightsService({
-  bus,
   containers,
   findPeople,
   existingTags,
   existingPresets,
   now = Date.now,
 }: RightsOptions) {
-  const snapshot = grantSnapshot(containers)
   const callers = new LRUCache<string, { rights: CallerRights; validUntil: number }>({ max: cachedCallers })
-  for (const topic of grantTopics) {
-    bus.subscribe(topic, () => {
-      snapshot.invalidate()
-      callers.clear()
-    })
+  let prepared: { of: ContainerGrants; grants: Prepared } | null = null
+
+  /** The grants of all containers, prepared when one has changed. */
+  function current(): Prepared {
+    const now = containers()
+    if (prepared?.of.pools === now.pools && prepared.of.objecttypes === now.objecttypes) return prepared.grants
+    prepared = { of: now, grants: prepare(now) }
+    callers.clear()
+    return prepared.grants
   }
 
   async function forActor(actor: Actor): Promise<CallerRights> {
-    const prepared = await snapshot.get()
+    const grants = current()
     const at = now()
     const key = `${actor.isRoot ? 'root' : actor.userId}:${actor.groupIds.join()}`
     const known = callers.get(key)
     if (known && at < known.validUntil) return known.rights
-    const rights = callerRights(compile(prepared, callerOf(actor), at), now)
-    const next = prepared.boundaries.find((moment) => moment > at)
-    if (snapshot.isCurrent(prepared)) callers.set(key, { rights, validUntil: next ?? Number.POSITIVE_INFINITY })
+    const rights = callerRights(compile(grants, callerOf(actor), at), now)
+    const next = grants.boundaries.find((moment) => moment > at)
+    callers.set(key, { rights, validUntil: next ?? Number.POSITIVE_INFINITY })
     return rights
   }
 
@@ -182,30 +179,4 @@ export function createRightsService({
 
 function callerOf(actor: Actor): Caller {
   return { userId: actor.userId, groupIds: actor.groupIds, root: actor.isRoot }
-}
-
-/** The grants of all containers, read when first needed after a change; readers of one change share one read. */
-function grantSnapshot(containers: () => Promise<ContainerGrants>) {
-  let current: Prepared | null = null
-  let loading: Promise<Prepared> | null = null
-  return {
-    invalidate() {
-      current = null
-      loading = null
-    },
-    isCurrent: (prepared: Prepared) => prepared === current,
-    async get(): Promise<Prepared> {
-      if (current) return current
-      loading ??= containers().then(prepare)
-      const mine = loading
-      try {
-        const prepared = await mine
-        // A change while reading replaced `loading`: what was read is good for this request, but not kept.
-        if (mine === loading) current = prepared
-        return prepared
-      } finally {
-        if (mine === loading) loading = null
-      }
-    },
-  }
 }

@@ -2,18 +2,18 @@
  * Tags and their groups: one document for the instance, replaced as a whole by those who may (`system.tagmanager`).
  * Everybody reads it from the snapshot in memory, which each process renews when one of them has saved.
  */
-import type { Logger } from 'pino'
 import type { EventLog, NewEvent } from '../events/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Bus } from '../platform/bus.ts'
 import type { Db, Queryable, Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
+import type { Snapshots } from '../platform/snapshot.ts'
 import { requireSystemRight } from '../platform/system-right.ts'
 import { confirmTask, type Task } from '../platform/tasks.ts'
 import { assertStorable } from '../platform/text.ts'
 import { checkTags, type TagCheck } from './check.ts'
 import { compareDocument, type DocumentChange } from './document.ts'
-import { createSnapshot, type TagGroup, type TagSnapshot } from './model.ts'
+import { createSnapshot, type TagGroup } from './model.ts'
 import type { TagGroupBody } from './schema.ts'
 import * as store from './store.ts'
 
@@ -38,7 +38,7 @@ export interface TagServiceOptions {
   db: Db
   bus: Bus
   events: EventLog
-  log: Logger
+  snapshots: Pick<Snapshots, 'open'>
   uses: readonly TagUse[]
 }
 
@@ -46,30 +46,23 @@ export type SaveResult = { kind: 'done'; groups: readonly TagGroup[] } | { kind:
 
 const topic = 'tags'
 
-export async function createTagService({ db, bus, events, log, uses }: TagServiceOptions) {
-  let snapshot = createSnapshot(await store.loadGroups(db))
-  let loading: Promise<void> = Promise.resolve()
-
-  /** One load after the other, so that an older one never replaces a newer one. */
-  function reload(): Promise<void> {
-    loading = loading
-      .catch(() => {})
-      .then(async () => {
-        snapshot = createSnapshot(await store.loadGroups(db))
-      })
-    return loading
-  }
-  bus.subscribe(topic, () => void reload().catch((error: unknown) => log.error({ err: error }, 'tags cannot be read')))
+export async function createTagService({ db, bus, events, snapshots, uses }: TagServiceOptions) {
+  const document = await snapshots.open({
+    name: 'tags',
+    topics: [topic],
+    read: store.loadGroups,
+    build: (groups) => createSnapshot(groups),
+  })
 
   return {
     /** All tags by id, with their groups: the committed state, in memory. */
-    snapshot: (): TagSnapshot => snapshot,
+    snapshot: document.get,
 
     /** Those of the ids that are tags, as the caller's transaction sees it; they cannot be deleted until it ends. */
     existing: (from: Queryable, ids: readonly number[]): Promise<ReadonlySet<number>> => store.existingIds(from, ids),
 
     /** The tags that an object gets from a save; see `checkTags`. */
-    check: (check: TagCheck): number[] => checkTags(snapshot, check),
+    check: (check: TagCheck): number[] => checkTags(document.get(), check),
 
     /**
      * Replaces the document. Tags that are used elsewhere are not deleted (`TagsInUse`), or, where the use can be
@@ -95,8 +88,7 @@ export async function createTagService({ db, bus, events, log, uses }: TagServic
         return []
       })
       if (tasks.length > 0) return { kind: 'confirm', tasks }
-      await reload()
-      return { kind: 'done', groups: snapshot.groups }
+      return { kind: 'done', groups: (await document.renewed()).groups }
     },
   }
 }

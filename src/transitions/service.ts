@@ -3,13 +3,13 @@
  * Those of the instance are kept here; pools and object types keep their own lists and have them checked and shown
  * here. The save of objects asks for a *plan*, settles it with the caller, and queues its effects.
  */
-import type { Logger } from 'pino'
 import type { EventLog, NewEvent } from '../events/service.ts'
 import type { Jobs } from '../jobs/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Bus } from '../platform/bus.ts'
 import type { Db, Queryable, Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
+import type { Snapshots } from '../platform/snapshot.ts'
 import type { Person, RightsService } from '../rights/service.ts'
 import { requireTagManager, type TagService, type TagUse } from '../tags/service.ts'
 import { applicableTransitions, type TransitionLayer } from './applicable.ts'
@@ -39,7 +39,7 @@ export interface TransitionServiceOptions {
   bus: Bus
   events: EventLog
   jobs: Pick<Jobs, 'enqueueAll'>
-  log: Logger
+  snapshots: Pick<Snapshots, 'open'>
   tags: Pick<TagService, 'snapshot' | 'existing'>
   rights: Pick<RightsService, 'resolveWho' | 'whoNames'>
   /** Lists of pools and object types. */
@@ -76,28 +76,23 @@ export interface ItemsOutcome {
 const topic = 'transitions'
 
 export async function createTransitionService(options: TransitionServiceOptions) {
-  const { db, bus, events, jobs, log, tags, rights, layers } = options
+  const { db, bus, events, jobs, tags, rights, layers } = options
   const secret = await store.readSecret(db)
-  let instance: readonly Transition[] = await store.loadTransitions(db)
-  let loading: Promise<void> = Promise.resolve()
+  const instance = await options.snapshots.open<Transition[], readonly Transition[]>({
+    name: 'transitions',
+    topics: [topic],
+    read: store.loadTransitions,
+    build: (list) => list,
+  })
   /** Effects of changes that were refused, until the refusal reaches `afterFailure`. */
   const refused = new WeakMap<object, Plan>()
 
-  /** One load after the other, so that an older one never replaces a newer one. */
-  function reload(): Promise<void> {
-    loading = loading
-      .catch(() => {})
-      .then(async () => {
-        instance = await store.loadTransitions(db)
-      })
-    return loading
-  }
-  bus.subscribe(topic, () => {
-    reload().catch((error: unknown) => log.error({ err: error }, 'transitions cannot be read'))
-  })
-
   function applicable(objecttypeId: number, poolId: number | null): Transition[] {
-    return applicableTransitions(instance, layers.objecttype(objecttypeId), poolId === null ? [] : layers.pools(poolId))
+    return applicableTransitions(
+      instance.get(),
+      layers.objecttype(objecttypeId),
+      poolId === null ? [] : layers.pools(poolId),
+    )
   }
 
   /** Checks lists as sent and gives them in stored form, with their events, in a constant number of statements. */
@@ -138,8 +133,7 @@ export async function createTransitionService(options: TransitionServiceOptions)
   }
 
   /** What the transitions make of a change; nothing is done yet. */
-  async function plan(request: Omit<PlanRequest, 'applicable' | 'tags'>): Promise<Plan> {
-    await loading
+  function plan(request: Omit<PlanRequest, 'applicable' | 'tags'>): Plan {
     const known = new Map<string, Transition[]>()
     const remembered = (objecttypeId: number, poolId: number | null): Transition[] => {
       const key = `${objecttypeId}:${poolId}`
@@ -200,8 +194,7 @@ export async function createTransitionService(options: TransitionServiceOptions)
         await store.replaceTransitions(tx, next)
         await bus.publish(tx, topic)
       })
-      await reload()
-      const [list = []] = await renderLists(db, [instance], actor.languages)
+      const [list = []] = await renderLists(db, [await instance.renewed()], actor.languages)
       return list
     },
 
@@ -212,7 +205,7 @@ export async function createTransitionService(options: TransitionServiceOptions)
     ]) satisfies TagUse,
 
     /** All transitions of the instance, its pools and object types. */
-    all: (): readonly Transition[] => [...instance, ...layers.all()],
+    all: (): readonly Transition[] => [...instance.get(), ...layers.all()],
 
     /** Manual transitions that the actor may run on objects of a type in a pool, as far as that can be told. */
     async manual(actor: Actor, objecttypeId: number, poolId: number | null) {
@@ -225,7 +218,7 @@ export async function createTransitionService(options: TransitionServiceOptions)
 
     /** @throws {AppError} `TransitionNotFound` when there is no manual transition of this id */
     requireManual(id: number): void {
-      const known = [...instance, ...layers.all()].some((each) => each.id === id && each.trigger === 'manual')
+      const known = [...instance.get(), ...layers.all()].some((each) => each.id === id && each.trigger === 'manual')
       if (!known) throw new AppError('TransitionNotFound', { transition: id })
     },
 
@@ -245,7 +238,7 @@ export async function createTransitionService(options: TransitionServiceOptions)
       given: string | undefined,
       trigger: PlanTrigger = { kind: 'save' },
     ): Promise<ItemsOutcome> {
-      const made = await plan({ actor, trigger, objects: planObjects(items, options.contactOf) })
+      const made = plan({ actor, trigger, objects: planObjects(items, options.contactOf) })
       const confirmation = settle(made, given)
       if (trigger.kind !== 'save') markChanged(items, made)
       applyPlan(made, items)

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { pino } from 'pino'
 import { createDatamodelService, hooksWithoutObjects } from '../../src/datamodel/service.ts'
 import { createEventLog } from '../../src/events/service.ts'
-import { createBus } from '../../src/platform/bus.ts'
 import { openDb } from '../../src/platform/db.ts'
 import { AppError } from '../../src/platform/errors.ts'
 import { attachService, startService, type TestService } from '../support/service.ts'
+import { openMemory } from '../support/snapshots.ts'
 import { commitModel } from './support.ts'
 
 /** The datamodel service of a further process with one connection. */
@@ -18,21 +17,21 @@ async function otherProcess(svc: TestService) {
     lockTimeout: 300,
     onError: () => {},
   })
-  const bus = await createBus({ db, log: pino({ level: 'silent' }) })
-  const datamodel = createDatamodelService({
+  const memory = await openMemory(db)
+  const datamodel = await createDatamodelService({
     db,
-    bus,
+    bus: memory.bus,
+    snapshots: memory.snapshots,
     events: createEventLog(),
     hooks: () => hooksWithoutObjects,
     dataLanguage: () => 'en-US',
   })
-  await datamodel.load()
   return {
     db,
     datamodel,
+    deafen: () => memory.snapshots.close(),
     [Symbol.asyncDispose]: async () => {
-      datamodel.close()
-      await bus.close()
+      await memory[Symbol.asyncDispose]()
       await db.close()
     },
   }
@@ -47,7 +46,7 @@ test('a save under an old version is refused with 423, and finds the new one whe
   const { db, datamodel } = other
   const old = datamodel.current()
   await db.transaction((tx) => datamodel.assertCurrent(tx, old))
-  datamodel.close() // deaf to messages from now on
+  other.deafen()
   await commitModel(svc.as('root'), tables('x', 'y'))
   assert.equal(datamodel.current(), old)
   await assert.rejects(

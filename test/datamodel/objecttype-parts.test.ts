@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { pino } from 'pino'
 import {
   createDatamodelService,
   createObjecttypeService,
@@ -9,10 +8,10 @@ import {
 } from '../../src/datamodel/service.ts'
 import { createEventLog } from '../../src/events/service.ts'
 import type { Actor } from '../../src/platform/actor.ts'
-import { createBus } from '../../src/platform/bus.ts'
 import { AppError } from '../../src/platform/errors.ts'
 import { createRightsService } from '../../src/rights/service.ts'
 import { startService } from '../support/service.ts'
+import { openMemory } from '../support/snapshots.ts'
 import { commitModel } from './support.ts'
 
 /** What files, mappings and collections will answer, given here since they do not exist yet. */
@@ -39,16 +38,16 @@ async function withOthers(others: Others) {
   const svc = await startService()
   await commitModel(svc.as('root'), [{ name: 'a', columns: [{ name: 'image', type: 'eas' }] }])
   const { db } = svc
-  const bus = await createBus({ db, log: pino({ level: 'silent' }) })
+  const memory = await openMemory(db)
   const events = createEventLog()
-  const datamodel = createDatamodelService({
+  const datamodel = await createDatamodelService({
     db,
-    bus,
+    bus: memory.bus,
+    snapshots: memory.snapshots,
     events,
     hooks: () => hooksWithoutObjects,
     dataLanguage: () => 'en-US',
   })
-  await datamodel.load()
   const resynced: number[] = []
   const parts: ObjecttypeParts = {
     existingTags: async () => new Set(),
@@ -62,13 +61,12 @@ async function withOthers(others: Others) {
     collectionsWithoutAclRight: async () => others.forbiddenCollections,
   }
   const rights = createRightsService({
-    bus,
-    containers: async () => ({ pools: [], objecttypes: new Map() }),
+    containers: () => ({ pools: [], objecttypes: new Map() }),
     findPeople: async () => ({ users: [], groups: [] }),
     existingTags: async () => new Set(),
     existingPresets: async () => new Set(),
   })
-  const objecttypes = createObjecttypeService({ db, bus, events, rights, datamodel, languages: () => ['en-US'], parts })
+  const objecttypes = createObjecttypeService({ db, events, rights, datamodel, languages: () => ['en-US'], parts })
   return {
     resynced,
     version: () => datamodel.objecttype(1).version,
@@ -78,8 +76,7 @@ async function withOthers(others: Others) {
         ...options,
       }),
     [Symbol.asyncDispose]: async () => {
-      datamodel.close()
-      await bus.close()
+      await memory[Symbol.asyncDispose]()
       await svc[Symbol.asyncDispose]()
     },
   }

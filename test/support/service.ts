@@ -82,6 +82,7 @@ export async function attachService(dsn: string, options: TestServiceOptions = {
     maxConnections: config.dbMaxConnections,
     applicationName: 'strongroom test',
     lockTimeout: config.lockTimeout,
+    guarded: true,
     onError: () => {},
   })
   const app = await buildApp(config, { db, log }).catch(async (error: unknown) => {

@@ -34,7 +34,7 @@ import { createPoolService } from './pools/service.ts'
 import { createRightsService } from './rights/service.ts'
 import { registerSearchRoutes } from './search/routes.ts'
 import { createIndexer, createSearchService, reindexTypes } from './search/service.ts'
-import { collectOpenApi } from './system/openapi.ts'
+import { collectOpenApi } from './system/openapi/document.ts'
 import { registerSystemRoutes } from './system/routes.ts'
 import { createSystemService } from './system/service.ts'
 import { registerTagRoutes } from './tags/routes.ts'
@@ -276,8 +276,9 @@ async function composeApp(
     if (changes) changes.then(() => done(), done)
     else done()
   })
-  await collectOpenApi(http, { version, externalUrl: config.externalUrl })
+  const openApi = collectOpenApi(http, { version, externalUrl: config.externalUrl })
   registerSystemRoutes(http, {
+    openApi,
     system: createSystemService({
       config,
       db,

@@ -13,7 +13,14 @@ export async function registerAuthRoutes(app: HttpApp, { auth }: { auth: Auth })
   app.get(
     '/api/v1/user/session',
     {
-      schema: { tags: ['user'], summary: 'The session of the token', response: { 200: SessionInfo } },
+      schema: {
+        tags: ['user'],
+        operationId: 'getSession',
+        summary: 'The session of the token',
+        description:
+          'Who is signed in, with which rights, and how the instance is set up: what a front end needs to begin.',
+        response: { 200: SessionInfo },
+      },
       config: { access: 'session', writes: false },
     },
     async (request) => auth.session(request),

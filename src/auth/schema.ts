@@ -10,7 +10,9 @@ const dictionary = nullable(Type.Record(Type.String(), Type.Unknown()))
 const version = nullable(Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1 }))
 
 export const Id = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
-export const IdParams = Type.Object({ id: Id })
+export const IdParams = Type.Object({
+  id: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'Id of the record.' }),
+})
 
 const Lookup = Type.Object({ reference: Type.String({ minLength: 1, maxLength: 1000 }) }, open)
 
@@ -21,7 +23,7 @@ const Ref = Type.Object(identity, open)
 
 export const WhoInput = Type.Object(
   { _basetype: Type.Optional(Type.String()), user: nullable(Ref), group: nullable(Ref) },
-  { ...open, description: 'A user or a group.' },
+  { ...open, title: 'PrincipalInput', description: 'A user or a group.' },
 )
 export type WhoInput = Static<typeof WhoInput>
 
@@ -43,7 +45,7 @@ const Schedule = Type.Object(
     minutes: Type.Optional(Type.Array(Type.Integer({ minimum: 0, maximum: 59 }), { maxItems: 60 })),
     timezone: Type.Optional(Type.String({ maxLength: 100 })),
   },
-  open,
+  { ...open, title: 'Schedule' },
 )
 
 /** Fields of a user that no rule looks at. */
@@ -99,7 +101,7 @@ export const UserInput = Type.Object(
     _system_rights: SystemRightsInput,
     _owner: nullable(WhoInput),
   },
-  { ...open, description: 'A user to create or to change.' },
+  { ...open, title: 'UserInput', description: 'A user to create or to change.' },
 )
 export type UserInput = Static<typeof UserInput>
 
@@ -152,7 +154,7 @@ export const GroupInput = Type.Object(
     _two_fa_required: flag,
     _owner: nullable(WhoInput),
   },
-  { ...open, description: 'A group to create or to change.' },
+  { ...open, title: 'GroupInput', description: 'A group to create or to change.' },
 )
 export type GroupInput = Static<typeof GroupInput>
 
@@ -164,21 +166,26 @@ export const Who = Type.Object(
 )
 export type Who = Static<typeof Who>
 
+const RecordHead = Type.Object(
+  { _id: Id, _version: Type.Integer(), type: Type.String() },
+  { ...open, title: 'RecordHead' },
+)
+
 export const UserOutput = Type.Object(
   {
     _basetype: Type.Literal('user'),
-    user: Type.Object({ _id: Id, _version: Type.Integer(), type: Type.String() }, open),
+    user: RecordHead,
   },
-  { ...open, description: 'A user; who may not manage users gets fewer members.' },
+  { ...open, title: 'User', description: 'A user; who may not manage users gets fewer members.' },
 )
 export type UserOutput = Static<typeof UserOutput>
 
 export const GroupOutput = Type.Object(
   {
     _basetype: Type.Literal('group'),
-    group: Type.Object({ _id: Id, _version: Type.Integer(), type: Type.String() }, open),
+    group: RecordHead,
   },
-  open,
+  { ...open, title: 'Group' },
 )
 export type GroupOutput = Static<typeof GroupOutput>
 
@@ -186,8 +193,8 @@ export type GroupOutput = Static<typeof GroupOutput>
 const pageLimit = 1000
 
 export const UserQuery = Type.Object({
-  limit: Type.Integer({ minimum: 1, maximum: pageLimit, default: 100 }),
-  offset: Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1, default: 0 }),
+  limit: Type.Integer({ minimum: 1, maximum: pageLimit, default: 100, description: 'Most users.' }),
+  offset: Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1, default: 0, description: 'How many to leave out.' }),
   type: Type.Optional(Type.String({ description: 'user types, separated by commas' })),
   group_ids: Type.Optional(Type.String({ description: 'ids of groups, separated by commas: members of any of them' })),
   changed_since: Type.Optional(Type.String({ description: 'a datetime: changed at or after it' })),
@@ -197,8 +204,8 @@ export const UserQuery = Type.Object({
 export type UserQuery = Static<typeof UserQuery>
 
 export const GroupQuery = Type.Object({
-  limit: Type.Integer({ minimum: 1, maximum: pageLimit, default: 1000 }),
-  offset: Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1, default: 0 }),
+  limit: Type.Integer({ minimum: 1, maximum: pageLimit, default: 1000, description: 'Most groups.' }),
+  offset: Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1, default: 0, description: 'How many to leave out.' }),
   type: Type.Optional(Type.String({ description: 'native or system' })),
 })
 export type GroupQuery = Static<typeof GroupQuery>

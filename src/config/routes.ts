@@ -15,15 +15,21 @@ const Document = Type.Object(
     ),
     plugin: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
   },
-  { description: 'Section name to members; secrets are shown as true (set) or false.', additionalProperties: true },
+  {
+    title: 'BaseConfig',
+    description: 'Section name to members; secrets are shown as true (set) or false.',
+    additionalProperties: true,
+  },
 )
 
 const Definitions = Type.Object(
   { system: Type.Object({ defs: Type.Array(Type.Unknown()) }), plugin: Type.Record(Type.String(), Type.Unknown()) },
-  { additionalProperties: true },
+  { additionalProperties: true, title: 'ConfigDefinitions' },
 )
 
-const Path = Type.Object({ '*': Type.String({ maxLength: 2000, description: 'system/config/<section>/<member>' }) })
+const Path = Type.Object({
+  '*': Type.String({ maxLength: 2000, description: 'For example `system/config/languages/database`.' }),
+})
 
 /** `system/config/languages` as its steps; empty steps (a slash at the end) do not count. */
 function steps(path: string): string[] {
@@ -41,8 +47,14 @@ export function registerBaseConfigRoutes(app: HttpApp, { baseConfig }: { baseCon
   app.get(
     '/api/v1/config/list',
     {
-      schema: { tags, summary: 'Definitions of the base configuration', response: { 200: Definitions } },
-      config: { access: 'user', writes: false },
+      schema: {
+        tags,
+        operationId: 'listConfigDefinitions',
+        summary: 'Definitions of the base configuration',
+        description: 'The sections and members of the base configuration with their kinds, for a form that edits them.',
+        response: { 200: Definitions },
+      },
+      config: { access: 'user', writes: false, errors: ['SystemRightRequired'] },
     },
     async (request) => baseConfig.list(actorOf(request)),
   )
@@ -50,8 +62,14 @@ export function registerBaseConfigRoutes(app: HttpApp, { baseConfig }: { baseCon
   app.get(
     '/api/v1/config',
     {
-      schema: { tags, summary: 'The base configuration that the caller may see', response: { 200: Document } },
-      config: { access: 'user', writes: false },
+      schema: {
+        tags,
+        operationId: 'getConfig',
+        summary: 'The base configuration that the caller may see',
+        description: 'Sections that need a system right the caller lacks are absent.',
+        response: { 200: Document },
+      },
+      config: { access: 'user', writes: false, errors: ['SystemRightRequired'] },
     },
     async (request) => baseConfig.document(actorOf(request)),
   )
@@ -61,11 +79,13 @@ export function registerBaseConfigRoutes(app: HttpApp, { baseConfig }: { baseCon
     {
       schema: {
         tags,
+        operationId: 'replaceConfig',
         summary: 'Replace sections of the base configuration',
+        description: 'Each section that is sent is replaced as a whole; sections that are absent stay as they are.',
         body: Document,
         response: { 200: Document },
       },
-      config: { access: 'user', writes: true },
+      config: { access: 'user', writes: true, errors: ['SystemRightRequired', 'ResourceNotFound'] },
     },
     async (request) => baseConfig.replace(actorOf(request), request.body),
   )
@@ -73,8 +93,15 @@ export function registerBaseConfigRoutes(app: HttpApp, { baseConfig }: { baseCon
   app.get(
     '/api/v1/config/*',
     {
-      schema: { tags, summary: 'One value of the base configuration', params: Path, response: { 200: anything } },
-      config: { access: 'user', writes: false },
+      schema: {
+        tags,
+        operationId: 'getConfigValue',
+        summary: 'One value of the base configuration',
+        description: 'A section, a member or a value inside, by its path.',
+        params: Path,
+        response: { 200: anything },
+      },
+      config: { access: 'user', writes: false, errors: ['SystemRightRequired', 'ResourceNotFound'] },
     },
     async (request, reply) => sendJson(reply, baseConfig.read(actorOf(request), steps(request.params['*']))),
   )
@@ -84,12 +111,14 @@ export function registerBaseConfigRoutes(app: HttpApp, { baseConfig }: { baseCon
     {
       schema: {
         tags,
+        operationId: 'setConfigValue',
         summary: 'Set one value of the base configuration',
+        description: 'The body is the new value at the path; everything else stays.',
         params: Path,
         body: anything,
         response: { 200: anything },
       },
-      config: { access: 'user', writes: true },
+      config: { access: 'user', writes: true, errors: ['SystemRightRequired', 'ResourceNotFound'] },
     },
     async (request, reply) =>
       sendJson(reply, await baseConfig.patch(actorOf(request), steps(request.params['*']), request.body)),
@@ -98,8 +127,15 @@ export function registerBaseConfigRoutes(app: HttpApp, { baseConfig }: { baseCon
   app.delete(
     '/api/v1/config/*',
     {
-      schema: { tags, summary: 'Put a value back to its default', params: Path, response: { 200: anything } },
-      config: { access: 'user', writes: true },
+      schema: {
+        tags,
+        operationId: 'resetConfigValue',
+        summary: 'Put a value back to its default',
+        description: 'The value at the path becomes what it is on a new instance.',
+        params: Path,
+        response: { 200: anything },
+      },
+      config: { access: 'user', writes: true, errors: ['SystemRightRequired', 'ResourceNotFound'] },
     },
     async (request, reply) => sendJson(reply, await baseConfig.reset(actorOf(request), steps(request.params['*']))),
   )

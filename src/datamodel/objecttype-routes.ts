@@ -8,14 +8,22 @@ import type { DatamodelService } from './service.ts'
 
 const tags = ['objecttype']
 const read = { access: 'user', writes: false } as const
-const Format = Type.Object({ format: Type.Optional(Type.String()) })
-const Id = Type.Object({ id: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }) })
+const Format = Type.Object({
+  format: Type.Optional(Type.String({ description: '`short`: without the protected fields.' })),
+})
+const Id = Type.Object({
+  id: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'Id of the object type.' }),
+})
 const Objecttypes = Type.Array(ObjecttypeOutput)
 
 const SaveQuery = Type.Object({
-  confirm: Type.Optional(Type.Enum(['resync', 'skip'])),
-  allow_invalid_acl: Type.Optional(Type.Boolean()),
-  background_invalid_acl: Type.Optional(Type.Boolean()),
+  confirm: Type.Optional(
+    Type.Enum(['resync', 'skip'], {
+      description: 'After a change of watermark or caption: render the files again, or not.',
+    }),
+  ),
+  allow_invalid_acl: Type.Optional(Type.Boolean({ description: 'Save although grants elsewhere become invalid.' })),
+  background_invalid_acl: Type.Optional(Type.Boolean({ description: 'Check the grants elsewhere in the background.' })),
   background_invalid_acl_timelimit: Type.Optional(Type.String({ description: 'A duration such as 1m30s.' })),
 })
 
@@ -31,6 +39,7 @@ export function registerObjecttypeRoutes(
     '/api/v1/objecttype',
     {
       schema: {
+        operationId: 'listObjecttypes',
         summary: 'All object types with their settings',
         description: '`format=short` leaves out what needs system.objecttypemanager; so do callers without that right.',
         tags,
@@ -49,7 +58,9 @@ export function registerObjecttypeRoutes(
     '/api/v1/objecttype/:id',
     {
       schema: {
+        operationId: 'getObjecttype',
         summary: 'One object type with its settings, in an array',
+        description: '`format=short` leaves out what needs `system.objecttypemanager`.',
         tags,
         params: Id,
         querystring: Format,
@@ -64,12 +75,15 @@ export function registerObjecttypeRoutes(
     '/api/v1/objecttype/:id/stats',
     {
       schema: {
+        operationId: 'getObjecttypeStats',
         summary: 'Number and size of the files of an object type',
+        description:
+          'By class and extension, of latest, former and deleted versions. Needs `system.objecttypemanager`.',
         tags,
         params: Id,
         response: { 200: ObjecttypeStats },
       },
-      config: read,
+      config: { ...read, errors: ['SystemRightRequired'] },
     },
     (request) => objecttypes.stats(actorOf(request), request.params.id),
   )
@@ -78,6 +92,7 @@ export function registerObjecttypeRoutes(
     '/api/v1/objecttype',
     {
       schema: {
+        operationId: 'saveObjecttypes',
         summary: 'Save settings of object types',
         description: '`_version` is the stored version plus one. What is absent stays as it is. All are saved or none.',
         tags,
@@ -85,7 +100,30 @@ export function registerObjecttypeRoutes(
         body: ObjecttypeInputs,
         response: { 200: Objecttypes, 202: TaskList },
       },
-      config: { access: 'user', writes: true },
+      config: {
+        access: 'user',
+        writes: true,
+        errors: [
+          'SystemRightRequired',
+          'VersionMismatch',
+          'ObjecttypeNeedsStandardMask',
+          'TagNotFound',
+          'LookupNotFound',
+          'UnknownRight',
+          'UnknownRightParam',
+          'UnknownRightValue',
+          'UnknownField',
+          'UnsupportedFieldType',
+          'RightRequired',
+          'TagNotEnabled',
+          'WebhookUnknown',
+          'WebhookNotSelected',
+          'WebhookCallbackUnknown',
+          'ChangeOwnerNotSelected',
+          'TransitionNotFound',
+          'EventTypeNotAllowed',
+        ],
+      },
     },
     async (request, reply) => {
       const { confirm, allow_invalid_acl, background_invalid_acl_timelimit: limit } = request.query

@@ -18,7 +18,7 @@ const Mapping = Type.Union([Type.Integer(), Type.String({ maxLength: 100 })], {
 })
 const TagSetting = Type.Object(
   { _id: Id, enabled: optional(Type.Boolean()), is_default: optional(Type.Boolean()) },
-  open,
+  { ...open, title: 'TagSetting' },
 )
 
 /** A descriptor as sent: what is absent keeps its stored value, `null` clears it. */
@@ -60,7 +60,7 @@ export const ObjecttypeInput = Type.Object(
     _maskfilters: optional(Type.Record(Type.String(), Anything)),
     _columnfilters: optional(Type.Array(Anything)),
   },
-  open,
+  { ...open, title: 'ObjecttypeInput' },
 )
 export type ObjecttypeInput = Static<typeof ObjecttypeInput>
 export const ObjecttypeInputs = Type.Array(ObjecttypeInput, { maxItems: 2000 })
@@ -100,20 +100,26 @@ export const ObjecttypeOutput = Type.Object(
     _maskfilters: Type.Optional(Type.Record(Type.String(), Anything)),
     _columnfilters: Type.Optional(Type.Array(Anything)),
   },
-  open,
+  { ...open, title: 'Objecttype' },
 )
 export type ObjecttypeOutput = Static<typeof ObjecttypeOutput>
 
-const Bucket = Type.Object({
-  size: Type.Integer(),
-  count: Type.Integer(),
-  by_extension: Type.Record(Type.String(), Type.Object({ size: Type.Integer(), count: Type.Integer() })),
-  by_class: Type.Record(Type.String(), Type.Object({ size: Type.Integer(), count: Type.Integer() })),
-})
-const Buckets = Type.Object({ latest: Bucket, history: Bucket, deleted: Bucket })
+const Bucket = Type.Object(
+  {
+    size: Type.Integer(),
+    count: Type.Integer(),
+    by_extension: Type.Record(Type.String(), Type.Object({ size: Type.Integer(), count: Type.Integer() })),
+    by_class: Type.Record(Type.String(), Type.Object({ size: Type.Integer(), count: Type.Integer() })),
+  },
+  { title: 'FileCounts' },
+)
+const Buckets = Type.Object({ latest: Bucket, history: Bucket, deleted: Bucket }, { title: 'FileCountsByAge' })
 
 /** Files of an object type: counts and bytes by class and extension, of latest, former and deleted versions. */
-export const ObjecttypeStats = Type.Object({
-  files: Type.Object({ count: Type.Integer(), size: Type.Integer(), originals: Buckets, versions: Buckets }),
-})
+export const ObjecttypeStats = Type.Object(
+  {
+    files: Type.Object({ count: Type.Integer(), size: Type.Integer(), originals: Buckets, versions: Buckets }),
+  },
+  { title: 'ObjecttypeStats' },
+)
 export type ObjecttypeStats = Static<typeof ObjecttypeStats>

@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify'
 import { type TSchema, Type } from 'typebox'
 import { AppError } from '../platform/errors.ts'
 import { actorOf, type HttpApp } from '../platform/http.ts'
-import { TaskList } from '../platform/tasks.ts'
+import { Ok, TaskList } from '../platform/tasks.ts'
 import { cleanBody } from './clean.ts'
 import { reindexModes } from './commit-tasks.ts'
 import { compileModel } from './compile.ts'
@@ -16,10 +16,13 @@ const tags = ['datamodel']
 const read = { access: 'user', writes: false } as const
 const change = { access: 'user', writes: true } as const
 
-const Version = Type.String({ pattern: '^(HEAD|CURRENT|[1-9][0-9]{0,15})$' })
+const Version = Type.String({
+  pattern: '^(HEAD|CURRENT|[1-9][0-9]{0,15})$',
+  description: '`HEAD`, `CURRENT` or a number.',
+})
 const VersionParams = Type.Object({ version: Version })
 const Image = Type.Unsafe<Buffer>({ type: 'string', format: 'binary' })
-const Format = Type.Object({ format: Type.Optional(Type.String()) })
+const Format = (description: string) => Type.Object({ format: Type.Optional(Type.String({ description })) })
 
 /** The endpoints of the datamodel: `/schema`, `/mask` and `/l10n` under `/api/v1`. */
 export function registerDatamodelRoutes(app: HttpApp, datamodel: DatamodelService): void {
@@ -37,16 +40,39 @@ async function clean(request: { body: unknown }): Promise<void> {
   request.body = cleanBody(request.body)
 }
 
+const datamodelErrors = [
+  'SchemaInconsistent',
+  'InvalidIdentifier',
+  'InvalidMaskMode',
+  'LinkMaskNotFound',
+  'SchemaDuplicateMaskName',
+  'SchemaDuplicateObjecttypeName',
+  'SchemaLoopingReverse',
+  'UnknownColumnType',
+  'InheritanceNotSupported',
+  'ObjecttypeMustHaveExtactlyOnePreferredMask',
+] as const
+
 /** Routes that replace a part of the working copy, unless it changed since the client has read it (`If-Match`). */
-const storing = <Part extends TSchema>(summary: string, part: Part) => ({
+const storing = <Part extends TSchema>(operationId: string, summary: string, part: Part) => ({
   schema: {
+    operationId,
     summary,
+    description:
+      'Needs `system.datamodel[level=development]`. Nothing uses it before it is committed. Answers what is stored, with new ids.',
     tags,
     body: part,
-    headers: Type.Object({ 'if-match': Type.Optional(Type.String()) }),
+    headers: Type.Object({
+      'if-match': Type.Optional(
+        Type.String({ description: 'The ETag last read: refused when the working copy has changed since.' }),
+      ),
+    }),
     response: { 200: part },
   },
-  config: change,
+  config: {
+    ...change,
+    errors: ['SystemRightRequired', 'VersionMismatch', 'DatabaseLockError', ...datamodelErrors] as const,
+  },
   preValidation: clean,
 })
 
@@ -55,10 +81,13 @@ function schemaRoutes(app: HttpApp, datamodel: DatamodelService, graphs: GraphRe
     '/api/v1/schema/user/:version',
     {
       schema: {
+        operationId: 'getSchema',
         summary: 'A version of the datamodel: the snapshot, or a graph of its object types',
+        description:
+          '`HEAD` is the working copy, `CURRENT` the latest committed version. `format=svg` and `format=png` answer an image.',
         tags,
         params: VersionParams,
-        querystring: Format,
+        querystring: Format('`svg` or `png`: a graph of the object types; anything else: the snapshot.'),
         response: {
           200: {
             content: {
@@ -69,7 +98,7 @@ function schemaRoutes(app: HttpApp, datamodel: DatamodelService, graphs: GraphRe
           },
         },
       },
-      config: read,
+      config: { ...read, errors: ['DatamodelVersionNotFound'] },
     },
     async (request, reply) => {
       const snapshot = await datamodel.snapshot(versionOf(request.params.version))
@@ -91,7 +120,7 @@ function schemaRoutes(app: HttpApp, datamodel: DatamodelService, graphs: GraphRe
 
   app.post(
     '/api/v1/schema/user/HEAD',
-    storing('Store a snapshot as the working copy', SchemaApi),
+    storing('saveSchema', 'Store a snapshot as the working copy', SchemaApi),
     async (request, reply) => {
       const head = await datamodel.saveSchema(actorOf(request), request.body, request.headers['if-match'])
       reply.header('ETag', head.tags.schema)
@@ -103,15 +132,31 @@ function schemaRoutes(app: HttpApp, datamodel: DatamodelService, graphs: GraphRe
     '/api/v1/schema/commit',
     {
       schema: {
+        operationId: 'commitSchema',
         summary: 'Commit the working copy as the next version',
+        description:
+          'Needs `system.datamodel[level=commit]`. A 202 asks what has to be acknowledged: `reindex` for the index, `confirm=yes` for everything.',
         tags,
         querystring: Type.Object({
-          reindex: Type.Optional(Type.Enum([...reindexModes])),
-          confirm: Type.Optional(Type.Enum(['yes'])),
+          reindex: Type.Optional(
+            Type.Enum([...reindexModes], {
+              description: 'What to do with the index: nothing, in the background, or while searches are refused.',
+            }),
+          ),
+          confirm: Type.Optional(Type.Enum(['yes'], { description: 'Acknowledges everything that a 202 asks.' })),
         }),
-        response: { 200: Type.Object({ status: Type.Literal('ok') }), 202: TaskList },
+        response: { 200: Ok, 202: TaskList },
       },
-      config: change,
+      config: {
+        ...change,
+        errors: [
+          'SystemRightRequired',
+          'SchemaInconsistent',
+          'TypeChangeUnsupported',
+          'ObjecttypeNotEmpty',
+          'ConstraintViolation',
+        ],
+      },
     },
     async (request, reply) => {
       const { reindex, confirm } = request.query
@@ -134,13 +179,15 @@ function maskRoutes(app: HttpApp, datamodel: DatamodelService): void {
     '/api/v1/mask/:version',
     {
       schema: {
+        operationId: 'getMasks',
         summary: 'The masks of a version',
+        description: '`format=long` adds to each field what it refers to.',
         tags,
         params: VersionParams,
-        querystring: Format,
+        querystring: Format('`long`: with what the fields refer to.'),
         response: { 200: MaskSchemaApi },
       },
-      config: read,
+      config: { ...read, errors: ['DatamodelVersionNotFound'] },
     },
     (request, reply) => masksOf(request.params.version, request.query.format, reply),
   )
@@ -149,13 +196,15 @@ function maskRoutes(app: HttpApp, datamodel: DatamodelService): void {
     '/api/v1/mask/:version/:mask',
     {
       schema: {
+        operationId: 'getMask',
         summary: 'One mask of a version, by its name or id',
+        description: 'The same shape as all masks of the version, with the one that is meant.',
         tags,
-        params: Type.Object({ version: Version, mask: Type.String() }),
-        querystring: Format,
+        params: Type.Object({ version: Version, mask: Type.String({ description: 'Name or id of the mask.' }) }),
+        querystring: Format('`long`: with what the fields refer to.'),
         response: { 200: MaskSchemaApi },
       },
-      config: read,
+      config: { ...read, errors: ['DatamodelVersionNotFound', 'ResourceNotFound'] },
     },
     async (request, reply) => {
       const { version, mask } = request.params
@@ -168,7 +217,7 @@ function maskRoutes(app: HttpApp, datamodel: DatamodelService): void {
 
   app.post(
     '/api/v1/mask/HEAD',
-    storing('Store the masks of the working copy', MaskSchemaApi),
+    storing('saveMasks', 'Store the masks of the working copy', MaskSchemaApi),
     async (request, reply) => {
       const head = await datamodel.saveMasks(actorOf(request), request.body, request.headers['if-match'])
       reply.header('ETag', head.tags.masks)
@@ -181,8 +230,15 @@ function l10nRoutes(app: HttpApp, datamodel: DatamodelService): void {
   app.get(
     '/api/v1/l10n/user/:version',
     {
-      schema: { summary: 'The localised names of a version', tags, params: VersionParams, response: { 200: LocaApi } },
-      config: read,
+      schema: {
+        operationId: 'getLocalization',
+        summary: 'The localised names of a version',
+        description: 'Texts by key and locale: names of object types, fields and masks.',
+        tags,
+        params: VersionParams,
+        response: { 200: LocaApi },
+      },
+      config: { ...read, errors: ['DatamodelVersionNotFound'] },
     },
     async (request, reply) => {
       const { l10n, tags } = await datamodel.snapshot(versionOf(request.params.version))
@@ -193,7 +249,7 @@ function l10nRoutes(app: HttpApp, datamodel: DatamodelService): void {
 
   app.post(
     '/api/v1/l10n/user/HEAD',
-    storing('Store localised names in the working copy', LocaApi),
+    storing('saveLocalization', 'Store localised names in the working copy', LocaApi),
     async (request, reply) => {
       const head = await datamodel.saveL10n(actorOf(request), request.body, request.headers['if-match'])
       reply.header('ETag', head.tags.l10n)

@@ -17,6 +17,7 @@ const Flag = Type.Boolean()
 /** Text by locale (`de-DE`). */
 export const LocaValue = Type.Record(Type.String(), Type.String(), {
   description: 'Text by locale, for example {"de-DE": "Titel", "en-US": "Title"}.',
+  title: 'LocalizedText',
 })
 const CustomSettings = Type.Record(Type.String(), Type.Unknown(), {
   description: 'Free settings of front ends and plugins; values are strings, other JSON is kept as sent.',
@@ -49,7 +50,7 @@ export const ColumnApi = Type.Object(
     custom_settings: Type.Optional(CustomSettings),
     name_localized: Type.Optional(LocaValue),
   },
-  open,
+  { ...open, title: 'Column' },
 )
 
 const ColumnReference = {
@@ -72,7 +73,7 @@ export const ForeignKeyApi = Type.Object(
       open,
     ),
   },
-  open,
+  { ...open, title: 'ForeignKey' },
 )
 
 export const UniqueKeyApi = Type.Object(
@@ -86,12 +87,12 @@ export const UniqueKeyApi = Type.Object(
       ),
     ),
   },
-  open,
+  { ...open, title: 'UniqueKey' },
 )
 
 export const BidirectionalApi = Type.Object(
   { columns: Type.Array(Type.Object({ ...ColumnReference, auto_column_uplink: Type.Optional(Flag) }, open)) },
-  open,
+  { ...open, title: 'Bidirectional' },
 )
 
 export const SchemaTableApi = Type.Object(
@@ -113,7 +114,7 @@ export const SchemaTableApi = Type.Object(
     unique_keys: Type.Optional(Type.Array(UniqueKeyApi)),
     bidirectional: Type.Optional(Type.Array(BidirectionalApi)),
   },
-  open,
+  { ...open, title: 'Table' },
 )
 
 export const SchemaApi = Type.Object(
@@ -127,7 +128,7 @@ export const SchemaApi = Type.Object(
     committed_at: Type.Optional(Type.Unknown({ description: 'Time of the commit, null on HEAD. Ignored on input.' })),
     tables: Type.Array(SchemaTableApi),
   },
-  open,
+  { ...open, title: 'Schema' },
 )
 
 const Mode = Type.Optional(Type.Object({ mode: Type.Optional(Text) }, open))
@@ -136,7 +137,7 @@ const MaskReference = Type.Union([Type.Integer(), Type.String()])
 
 const SystemFieldDef = Type.Object(
   { inline: Type.Optional(Text), mask_id: Type.Optional(MaskReference), output: Mode, edit: Mode },
-  open,
+  { ...open, title: 'SystemField' },
 )
 
 export const FieldApi = Type.Object(
@@ -204,11 +205,15 @@ export const FieldApi = Type.Object(
     mask: Type.Optional(
       Type.Object(
         {},
-        { ...open, description: 'The inline mask of a nested or reverse table: a mask of the same shape.' },
+        {
+          ...open,
+          description: 'The inline mask of a nested or reverse table: a mask of the same shape.',
+          'x-shown-as': { $ref: '#/components/schemas/Mask' },
+        },
       ),
     ),
   },
-  open,
+  { ...open, title: 'Field' },
 )
 
 export const MaskApi = Type.Object(
@@ -242,7 +247,7 @@ export const MaskApi = Type.Object(
     name_localized: Type.Optional(LocaValue),
     custom_settings: Type.Optional(CustomSettings),
   },
-  open,
+  { ...open, title: 'Mask' },
 )
 
 export const MaskSchemaApi = Type.Object(
@@ -253,11 +258,12 @@ export const MaskSchemaApi = Type.Object(
     max_mask_id: Type.Optional(Reference),
     masks: Type.Array(MaskApi),
   },
-  open,
+  { ...open, title: 'MaskSchema' },
 )
 
 export const LocaApi = Type.Record(Type.String({ maxLength: 1000 }), LocaValue, {
   description: 'Localised names by key, for example "schema.artwork.column.title".',
+  title: 'Localization',
 })
 
 export type ColumnApi = Static<typeof ColumnApi>

@@ -4,10 +4,10 @@ import { Type } from 'typebox'
 import type { Actor } from '../platform/actor.ts'
 import { actorOf, type HttpApp } from '../platform/http.ts'
 import { type Flag, isOn } from '../platform/query.ts'
+import { Acknowledged } from '../platform/tasks.ts'
 import { csvStream } from './csv.ts'
 import { parseFilter, parseSort } from './filter.ts'
 import {
-  Acknowledged,
   Background,
   DeleteQuery,
   EventIdParams,
@@ -32,7 +32,10 @@ export function registerEventRoutes(app: HttpApp, events: EventService): void {
     '/api/v1/event/poll/:fromEventId',
     {
       schema: {
+        operationId: 'pollEvents',
         summary: 'Pollable events after an id, ascending',
+        description:
+          'Answers at once, with an empty array when there is nothing new. Begin with the id that the session names.',
         tags,
         params: PollParams,
         querystring: PollQuery,
@@ -47,14 +50,17 @@ export function registerEventRoutes(app: HttpApp, events: EventService): void {
     '/api/v1/event/list',
     {
       schema: {
+        operationId: 'listEvents',
         summary: 'List events by filter, as JSON or CSV',
+        description:
+          'Needs `system.api.event[get]`. Newest first where `sort` says nothing else; filters are lists separated by commas.',
         tags,
         querystring: ListQuery,
         response: {
           200: { content: { 'application/json': { schema: EventList }, 'text/csv': { schema: Type.String() } } },
         },
       },
-      config: read,
+      config: { ...read, errors: ['SystemRightRequired'] },
     },
     async (request, reply) => {
       const { query } = request
@@ -70,12 +76,14 @@ export function registerEventRoutes(app: HttpApp, events: EventService): void {
     '/api/v1/event/list',
     {
       schema: {
+        operationId: 'deleteEvents',
         summary: 'Delete the events that match the filter',
+        description: 'Needs `system.api.event[delete]`. **Without a filter the whole log is deleted.**',
         tags,
         querystring: DeleteQuery,
         response: { 200: Acknowledged },
       },
-      config: change,
+      config: { ...change, errors: ['SystemRightRequired'] },
     },
     async (request) => {
       await events.removeMatching(actorOf(request), parseFilter(request.query), request.query.limit ?? 0)
@@ -86,8 +94,15 @@ export function registerEventRoutes(app: HttpApp, events: EventService): void {
   app.get(
     '/api/v1/event/:eventId',
     {
-      schema: { summary: 'One event', tags, params: EventIdParams, response: { 200: EventRecord } },
-      config: read,
+      schema: {
+        operationId: 'getEvent',
+        summary: 'One event',
+        description: 'Needs `system.api.event[get]`.',
+        tags,
+        params: EventIdParams,
+        response: { 200: EventRecord },
+      },
+      config: { ...read, errors: ['SystemRightRequired', 'EventNotFound'] },
     },
     (request) => events.get(actorOf(request), request.params.eventId),
   )
@@ -95,8 +110,15 @@ export function registerEventRoutes(app: HttpApp, events: EventService): void {
   app.delete(
     '/api/v1/event/:eventId',
     {
-      schema: { summary: 'Delete one event', tags, params: EventIdParams, response: { 200: Acknowledged } },
-      config: change,
+      schema: {
+        operationId: 'deleteEvent',
+        summary: 'Delete one event',
+        description: 'Needs `system.api.event[delete]`.',
+        tags,
+        params: EventIdParams,
+        response: { 200: Acknowledged },
+      },
+      config: { ...change, errors: ['SystemRightRequired', 'EventNotFound'] },
     },
     async (request) => {
       await events.remove(actorOf(request), request.params.eventId)
@@ -127,14 +149,20 @@ function registerWrites(app: HttpApp, events: EventService): void {
     '/api/v1/event',
     {
       schema: {
+        operationId: 'createEvent',
         summary: 'Write one event',
+        description: 'Any user may write types of the groups FRONTEND and PLUGIN. Allowed in read-only mode.',
         tags,
         querystring: WriteQuery,
         body: PostedEvent,
         response: { 200: Type.Union([EventRecord, Background]) },
       },
       // Allowed in read-only mode (EVAPI-008), so not declared as a write.
-      config: { ...read, unknownQuery: 'refuse' },
+      config: {
+        ...read,
+        unknownQuery: 'refuse',
+        errors: ['SystemRightRequired', 'EventTypeNotAllowed', 'UserNotFound'],
+      },
     },
     async (request) => {
       const result = await write(actorOf(request), [request.body], request.query, () => 'body')
@@ -146,13 +174,15 @@ function registerWrites(app: HttpApp, events: EventService): void {
     '/api/v1/event/list',
     {
       schema: {
+        operationId: 'createEvents',
         summary: 'Write several events, all or none',
+        description: 'The rules are those of writing one event.',
         tags,
         querystring: WriteQuery,
         body: Type.Array(PostedEvent),
         response: { 200: Type.Union([Type.Array(EventRecord), Background]) },
       },
-      config: change,
+      config: { ...change, errors: ['SystemRightRequired', 'EventTypeNotAllowed', 'UserNotFound'] },
     },
     (request) => write(actorOf(request), request.body, request.query, (index) => `body[${index}]`),
   )

@@ -5,7 +5,7 @@ import { actorOf, type HttpApp } from '../platform/http.ts'
 import { sendJson } from '../platform/json-body.ts'
 import { isOn } from '../platform/query.ts'
 import { TaskList } from '../platform/tasks.ts'
-import { DbObject, DeleteAnswer, DeleteQuery, ObjectBody, ObjecttypePath, SaveQuery } from './schema.ts'
+import { DbObject, DeleteAnswer, DeleteBody, DeleteQuery, ObjectBody, ObjecttypePath, SaveQuery } from './schema.ts'
 import type { ObjectService } from './service.ts'
 
 /** Saving and deleting objects (specification, Endpoints, Objects). */
@@ -14,14 +14,47 @@ export function registerObjectRoutes(app: HttpApp, { objects }: { objects: Objec
     '/api/v1/db/:objecttype',
     {
       schema: {
+        operationId: 'saveObjects',
         summary: 'Create or update objects',
+        description:
+          'Without `_version` an object is created; otherwise `_version` must be the stored one. What the mask can write and the payload does not name is cleared. All are saved or none.',
         tags: ['objects'],
         params: ObjecttypePath,
         querystring: SaveQuery,
         body: ObjectBody,
         response: { 200: Type.Array(DbObject), 202: TaskList },
       },
-      config: { access: 'user', writes: true },
+      config: {
+        access: 'user',
+        writes: true,
+        errors: [
+          'AnswerTooLarge',
+          'CommentRequired',
+          'ConstraintViolation',
+          'DatabaseUniqueKeyViolation',
+          'FieldNotWritable',
+          'HierarchyCycle',
+          'InvalidValue',
+          'LookupFoundTooMany',
+          'LookupNotFound',
+          'MaskNotFound',
+          'ObjectInsufficientRights',
+          'ObjectNotFound',
+          'PoolNotFound',
+          'PoolRequired',
+          'SystemRightRequired',
+          'TagNotFound',
+          'TagNotEnabled',
+          'TransitionRejected',
+          'UnknownObjecttype',
+          'UnknownRight',
+          'UnknownRightParam',
+          'UnknownRightValue',
+          'UserNotFound',
+          'VersionMismatch',
+          'ChangeOwnerNotSelected',
+        ],
+      },
     },
     async (request, reply) => {
       const { query } = request
@@ -56,14 +89,34 @@ export function registerObjectRoutes(app: HttpApp, { objects }: { objects: Objec
     '/api/v1/db/:objecttype',
     {
       schema: {
+        operationId: 'deleteObjects',
         summary: 'Move objects to the trash, restore or purge them',
+        description:
+          'The body names each object by its id, stored version and a comment. Without `delete_policy` the answer is a 202 with the choices.',
         tags: ['objects'],
         params: ObjecttypePath,
         querystring: DeleteQuery,
-        body: ObjectBody,
+        body: DeleteBody,
         response: { 200: DeleteAnswer, 202: TaskList },
       },
-      config: { access: 'user', writes: true },
+      config: {
+        access: 'user',
+        writes: true,
+        errors: [
+          'CommentRequired',
+          'ConstraintViolation',
+          'DatabaseUniqueKeyViolation',
+          'InvalidValue',
+          'NotInTrash',
+          'ObjectInsufficientRights',
+          'ObjectNotFound',
+          'PurgeNotAllowed',
+          'SystemRightRequired',
+          'TransitionRejected',
+          'UnknownObjecttype',
+          'VersionMismatch',
+        ],
+      },
     },
     async (request, reply) => {
       const { query } = request

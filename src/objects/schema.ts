@@ -1,52 +1,168 @@
 import { Type } from 'typebox'
-import { Flag } from '../platform/query.ts'
+import { flag } from '../platform/query.ts'
+import { RightApi, WhoApi } from '../rights/schema.ts'
 import { deletePolicies } from './delete.ts'
 import { formatNames } from './formats.ts'
 
 /** Most objects in one request. */
 export const maxBatch = 10_000
 
-export const ObjecttypePath = Type.Object({ objecttype: Type.String({ minLength: 1, maxLength: 200 }) })
+export const ObjecttypePath = Type.Object({
+  objecttype: Type.String({ minLength: 1, maxLength: 200, description: 'Name of the object type.' }),
+})
 
-/** Shaped by the datamodel, so checked against the mask, not here. */
-export const ObjectBody = Type.Array(Type.Unknown(), { maxItems: maxBatch })
+const open = { additionalProperties: true } as const
 
-export const DbObject = Type.Object({}, { additionalProperties: true, $id: 'DbObject' })
+const Block = Type.Object(
+  {
+    _id: Type.Optional(Type.Integer({ description: 'Unique per object type.' })),
+    _version: Type.Optional(Type.Integer({ description: 'The stored version; absent on create.' })),
+  },
+  { ...open, title: 'ObjectBlock', description: 'The fields that the mask selects, by name.' },
+)
 
-const Format = Type.Union(formatNames.map((format) => Type.Literal(format)))
+const PoolRef = Type.Object(
+  { pool: Type.Object({ _id: Type.Optional(Type.Integer()) }, open) },
+  { ...open, title: 'PoolRef', description: 'A pool by its id.' },
+)
+
+const TagRef = Type.Object({ _id: Type.Integer() }, { ...open, title: 'TagRef', description: 'A tag by its id.' })
+
+const system = {
+  _objecttype: Type.String({ description: 'Name of the object type; the member of this name is the block.' }),
+  _mask: Type.String({ description: 'Name of the mask that shapes the block.' }),
+  _system_object_id: Type.Optional(Type.Integer({ description: 'Unique in the instance.' })),
+  _global_object_id: Type.Optional(Type.String({ description: '`<_system_object_id>@<database name>`.' })),
+  _uuid: Type.Optional(Type.String()),
+  _comment: Type.Optional(Type.String({ description: 'Why this version was saved.' })),
+  _pool: Type.Optional(PoolRef),
+  _tags: Type.Optional(Type.Array(TagRef)),
+  _acl: Type.Optional(Type.Array(RightApi)),
+  _owner: Type.Optional(WhoApi),
+}
+
+const Text = Type.Optional(Type.String())
+const Anything = Type.Optional(Type.Unknown())
+
+/** System fields that are only answered; which of them depends on the format. */
+const answered = {
+  _comment: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+  _format: Text,
+  _objecttype_display_name: Anything,
+  _mask_display_name: Anything,
+  _standard: Type.Optional(Type.Unknown({ description: 'What the object is shown by.' })),
+  _created: Text,
+  _last_modified: Text,
+  _create_user: Type.Optional(WhoApi),
+  _latest_version: Type.Optional(Type.Boolean()),
+  _latest_version_deleted_at: Text,
+  _level: Type.Optional(Type.Integer()),
+  _has_children: Type.Optional(Type.Boolean()),
+  _path: Anything,
+  _generated_rights: Anything,
+}
+
+/** What is sent: the datamodel shapes it, so it is checked against the mask and not against this. */
+const ObjectInput = Type.Object(system, {
+  ...open,
+  title: 'ObjectInput',
+  description: 'System fields and, under the name of the object type, the block (`ObjectBlock`).',
+})
+
+export const ObjectBody = Type.Array(Type.Unknown({ 'x-shown-as': ObjectInput }), { maxItems: maxBatch })
+
+const DeleteItem = Type.Array(Type.Union([Type.Integer(), Type.String(), Type.Null()]), {
+  minItems: 2,
+  maxItems: 3,
+  title: 'DeleteItem',
+  description: '`_id`, stored `_version`, comment or null.',
+})
+
+export const DeleteBody = Type.Array(Type.Unknown({ 'x-shown-as': DeleteItem }), { maxItems: maxBatch })
+
+export const DbObject = Type.Object(
+  {},
+  {
+    ...open,
+    'x-shown-as': Type.Object(
+      { ...system, ...answered },
+      {
+        patternProperties: { '^[^_]': Block },
+        title: 'DbObject',
+        description: 'An object: system fields and, under the name of the object type, the block.',
+      },
+    ),
+  },
+)
+
+const Format = Type.Union(
+  formatNames.map((format) => Type.Literal(format)),
+  { description: 'How much of the objects is answered.' },
+)
 
 const Wait = Type.Integer({ minimum: 0, maximum: 3600, description: 'Most seconds to wait until indexed; 0: no wait.' })
 
 export const SaveQuery = Type.Object({
   format: Type.Optional(Format),
-  dry_run: Type.Optional(Flag),
-  collection: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
-  collection_policy: Type.Optional(Type.Union([Type.Literal('setinvalid'), Type.Literal('remove')])),
-  file_url_expire: Type.Optional(Type.Integer({ minimum: 1, maximum: 36_500 })),
-  skip_reverse_nested: Type.Optional(Flag),
-  skip_bidirectional_update: Type.Optional(Flag),
-  skip_index: Type.Optional(Flag),
+  dry_run: flag('Check everything, write nothing.'),
+  collection: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'Refused: there are no collections yet.',
+    }),
+  ),
+  collection_policy: Type.Optional(
+    Type.Union([Type.Literal('setinvalid'), Type.Literal('remove')], {
+      description: 'Refused: there are no collections yet.',
+    }),
+  ),
+  file_url_expire: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 36_500, description: 'Days that signed addresses of files stay valid.' }),
+  ),
+  skip_reverse_nested: flag('Leave reverse-nested objects as they are.'),
+  skip_bidirectional_update: flag('Leave the opposite side of bidirectional links as it is.'),
+  skip_index: flag('Queue nothing for the index.'),
   await_index: Type.Optional(Wait),
-  skip_constraints: Type.Optional(Flag),
-  skip_plugins: Type.Optional(Flag),
-  skip_events: Type.Optional(Flag),
-  confirmTransition: Type.Optional(Type.String({ maxLength: 4096 })),
-  revoke: Type.Optional(Type.String({ pattern: '^yes(:.{0,4096})?$' })),
+  skip_constraints: flag('Skip the constraint checks; for migrations.'),
+  skip_plugins: flag('Call no plugins; needs `system.root`.'),
+  skip_events: flag('Write no events; needs `system.root`.'),
+  confirmTransition: Type.Optional(
+    Type.String({ maxLength: 4096, description: 'The token of a 202: its question is answered with yes.' }),
+  ),
+  revoke: Type.Optional(
+    Type.String({
+      pattern: '^yes(:.{0,4096})?$',
+      description: '`yes`: losing the own access is meant; `yes:<token>` confirms transitions too.',
+    }),
+  ),
   reverse_pool_changed_mode: Type.Optional(
-    Type.Union([Type.Literal('reverse_pool_changed_always'), Type.Literal('reverse_pool_changed_never')]),
+    Type.Union([Type.Literal('reverse_pool_changed_always'), Type.Literal('reverse_pool_changed_never')], {
+      description: 'Whether reverse-nested objects follow into the new pool.',
+    }),
   ),
 })
 
 export const DeleteQuery = Type.Object({
-  dry_run: Type.Optional(Flag),
-  delete_policy: Type.Optional(Type.Union(deletePolicies.map((policy) => Type.Literal(policy)))),
-  confirmTransition: Type.Optional(Type.String({ maxLength: 4096 })),
+  dry_run: flag('Check everything, write nothing.'),
+  delete_policy: Type.Optional(
+    Type.Union(
+      deletePolicies.map((policy) => Type.Literal(policy)),
+      { description: 'What to do; `remove` and `setnull` say what becomes of objects that link to a deleted one.' },
+    ),
+  ),
+  confirmTransition: Type.Optional(
+    Type.String({ maxLength: 4096, description: 'The token of a 202: its question is answered with yes.' }),
+  ),
   await_index: Type.Optional(Wait),
 })
 
-export const DeleteAnswer = Type.Object({
-  policy: Type.String(),
-  removed: Type.Array(Type.Integer()),
-  setnull: Type.Array(Type.Integer()),
-  create_collection: Type.Integer(),
-})
+export const DeleteAnswer = Type.Object(
+  {
+    policy: Type.String(),
+    removed: Type.Array(Type.Integer()),
+    setnull: Type.Array(Type.Integer()),
+    create_collection: Type.Integer(),
+  },
+  { title: 'DeleteAnswer' },
+)

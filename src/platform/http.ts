@@ -15,6 +15,7 @@ import Fastify, {
 import type { Logger } from 'pino'
 import type { Actor } from './actor.ts'
 import { bodyGate } from './body-gate.ts'
+import type { ErrorCode } from './catalogue.ts'
 import { AppError, badRequest, errorBody } from './errors.ts'
 import { checkQueryNames, learnQueryNames, prettyJson } from './query-names.ts'
 import { useLazyCompilers } from './schema-compilers.ts'
@@ -36,6 +37,19 @@ declare module 'fastify' {
     writes?: boolean
     /** Answers errors as RFC 6749 bodies (`error`, `error_description`) in place of the envelope. */
     oauthErrors?: boolean
+    /** Codes that a client may get from this route besides those that follow from the rest of its declaration. */
+    errors?: readonly ErrorCode[]
+    /** The body may be left out. */
+    bodyOptional?: boolean
+  }
+  interface FastifySchema {
+    operationId?: string
+    summary?: string
+    description?: string
+    tags?: readonly string[]
+    consumes?: readonly string[]
+    /** Not part of the interface, so not of its description either. */
+    hide?: boolean
   }
   interface FastifyRequest {
     actor: Actor | null

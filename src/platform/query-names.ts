@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { AppError } from './errors.ts'
 import { noteIgnored } from './ignored.ts'
 import { nearestName } from './nearest.ts'
-import { Flag, isOn } from './query.ts'
+import { type Flag, flag, isOn } from './query.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -19,8 +19,8 @@ declare module 'fastify' {
 
 /** Parameters of every endpoint, beside its own. */
 const everywhere = {
-  strict: Type.Optional(Type.Union(Flag.anyOf, { description: 'Refuse what else would be ignored and only named.' })),
-  pretty: Type.Optional(Type.Union(Flag.anyOf, { description: 'Indent the JSON of the answer.' })),
+  strict: flag('Refuse what else would be ignored and only named.'),
+  pretty: flag('Indent the JSON of the answer.'),
 }
 
 const ofReads = {

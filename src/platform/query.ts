@@ -13,6 +13,11 @@ export const Flag = Type.Union([
 ])
 export type Flag = Static<typeof Flag>
 
+/** A switch as a parameter; the description of the interface shows it as a boolean. */
+export function flag(description: string) {
+  return Type.Optional(Type.Unsafe<Flag>({ ...Flag, description, 'x-shown-as': { type: 'boolean' } }))
+}
+
 export function isOn(flag: Flag | undefined): boolean {
   return flag === '1' || flag === 'true' || flag === ''
 }

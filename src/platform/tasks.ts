@@ -4,33 +4,44 @@ import { type Static, Type } from 'typebox'
  * The body of every 202: what has to be decided before a request is carried out. `name` and `value` of a button or of
  * a chosen option are the query parameter to add when the same request is sent again (decision 8).
  */
-export const Task = Type.Object({
-  title: Type.String(),
-  message: Type.String(),
-  form: Type.Optional(
-    Type.Array(
+export const Task = Type.Object(
+  {
+    title: Type.String(),
+    message: Type.String(),
+    form: Type.Optional(
+      Type.Array(
+        Type.Object({
+          label: Type.String(),
+          type: Type.String(),
+          name: Type.String(),
+          options: Type.Array(Type.Object({ text: Type.String(), value: Type.String(), disabled: Type.Boolean() })),
+          horizontal: Type.Boolean(),
+        }),
+      ),
+    ),
+    buttons: Type.Array(
       Type.Object({
-        label: Type.String(),
-        type: Type.String(),
-        name: Type.String(),
-        options: Type.Array(Type.Object({ text: Type.String(), value: Type.String(), disabled: Type.Boolean() })),
-        horizontal: Type.Boolean(),
+        text: Type.String(),
+        hidden: Type.Optional(Type.Boolean()),
+        name: Type.Optional(Type.String()),
+        value: Type.Optional(Type.String()),
       }),
     ),
-  ),
-  buttons: Type.Array(
-    Type.Object({
-      text: Type.String(),
-      hidden: Type.Optional(Type.Boolean()),
-      name: Type.Optional(Type.String()),
-      value: Type.Optional(Type.String()),
-    }),
-  ),
-})
+  },
+  { title: 'Task' },
+)
 export type Task = Static<typeof Task>
 
-export const TaskList = Type.Object({ tasks: Type.Array(Task) })
+export const TaskList = Type.Object({ tasks: Type.Array(Task) }, { title: 'TaskList' })
 export type TaskList = Static<typeof TaskList>
+
+export const Ok = Type.Object({ status: Type.Literal('ok') }, { title: 'Ok' })
+
+/** The answer of what has nothing to tell. */
+export const Acknowledged = Type.Object(
+  { status: Type.Object({ acknowledged: Type.Literal('ok') }) },
+  { title: 'Acknowledged' },
+)
 
 /** The button that leaves everything as it is: it names no parameter. */
 export const cancelButton = { text: 'Cancel' } as const

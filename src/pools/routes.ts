@@ -1,19 +1,27 @@
 import { Type } from 'typebox'
 import { actorOf, type HttpApp } from '../platform/http.ts'
-import { TaskList } from '../platform/tasks.ts'
+import { Acknowledged, TaskList } from '../platform/tasks.ts'
 import { PoolInputs, PoolOutput } from './schema.ts'
 import type { PoolService } from './service.ts'
 
-const PoolId = Type.Object({ poolID: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }) })
+const PoolId = Type.Object({
+  poolID: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'Id of the pool.' }),
+})
 const Pools = Type.Array(PoolOutput)
 
 /** Nothing depends on them yet: there are no files to render again and no collections whose grants to check. */
 const SaveQuery = Type.Object(
   {
-    confirm: Type.Optional(Type.Union([Type.Literal('resync'), Type.Literal('skip')])),
-    allow_invalid_acl: Type.Optional(Type.Boolean()),
-    background_invalid_acl: Type.Optional(Type.Boolean()),
-    background_invalid_acl_timelimit: Type.Optional(Type.String()),
+    confirm: Type.Optional(
+      Type.Union([Type.Literal('resync'), Type.Literal('skip')], {
+        description: 'After a change of watermark or caption: render the files again, or not.',
+      }),
+    ),
+    allow_invalid_acl: Type.Optional(Type.Boolean({ description: 'Save although grants elsewhere become invalid.' })),
+    background_invalid_acl: Type.Optional(
+      Type.Boolean({ description: 'Check the grants elsewhere in the background.' }),
+    ),
+    background_invalid_acl_timelimit: Type.Optional(Type.String({ description: 'A duration such as 1m30s.' })),
   },
   { additionalProperties: true },
 )
@@ -23,12 +31,22 @@ export function registerPoolRoutes(http: HttpApp, { pools }: { pools: PoolServic
     '/api/v1/pool',
     {
       schema: {
+        operationId: 'listPools',
         summary: 'All pools that the caller may see, parents before their children',
+        description: 'Each with its path, and with what the caller may do in it.',
         tags: ['pool'],
         querystring: Type.Object(
           {
-            limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
-            offset: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+            limit: Type.Optional(
+              Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'Most pools; all where it is absent.' }),
+            ),
+            offset: Type.Optional(
+              Type.Integer({
+                minimum: 0,
+                maximum: Number.MAX_SAFE_INTEGER,
+                description: 'How many to leave out at the beginning.',
+              }),
+            ),
           },
           { additionalProperties: true },
         ),
@@ -44,7 +62,8 @@ export function registerPoolRoutes(http: HttpApp, { pools }: { pools: PoolServic
       method,
       url: '/api/v1/pool',
       schema: {
-        summary: method === 'POST' ? 'Creates and changes pools' : 'Creates and changes pools (as POST)',
+        operationId: method === 'POST' ? 'savePools' : 'putPools',
+        summary: method === 'POST' ? 'Create and change pools' : 'Create and change pools (as POST)',
         description:
           'Without `_version`, or with 1 and no `_id`, a pool is created; otherwise `_version` is the stored one. ' +
           'What is absent stays as it is. All pools are saved or none.',
@@ -53,7 +72,35 @@ export function registerPoolRoutes(http: HttpApp, { pools }: { pools: PoolServic
         body: PoolInputs,
         response: { 200: Pools, 202: TaskList },
       },
-      config: { access: 'user', writes: true },
+      config: {
+        access: 'user',
+        writes: true,
+        errors: [
+          'RightRequired',
+          'SystemRightRequired',
+          'VersionMismatch',
+          'IllegalPathForPool',
+          'LookupNotFound',
+          'PoolNeedsParent',
+          'PoolNotFound',
+          'TagNotFound',
+          'TagNotEnabled',
+          'UnableToSetIsSystemPool',
+          'ObjecttypeNeedsStandardMask',
+          'DatabaseUniqueKeyViolation',
+          'ResourceNotFound',
+          'UnknownRight',
+          'UnknownRightParam',
+          'UnknownRightValue',
+          'WebhookUnknown',
+          'WebhookNotSelected',
+          'WebhookCallbackUnknown',
+          'ChangeOwnerNotSelected',
+          'TransitionNotFound',
+          'EventTypeNotAllowed',
+          'UserNotFound',
+        ],
+      },
       handler: async (request) => pools.save(actorOf(request), request.body),
     })
   }
@@ -61,8 +108,15 @@ export function registerPoolRoutes(http: HttpApp, { pools }: { pools: PoolServic
   http.get(
     '/api/v1/pool/:poolID',
     {
-      schema: { summary: 'One pool, as an array of one', tags: ['pool'], params: PoolId, response: { 200: Pools } },
-      config: { access: 'user', writes: false },
+      schema: {
+        operationId: 'getPool',
+        summary: 'One pool, as an array of one',
+        description: 'With its path, and with what the caller may do in it.',
+        tags: ['pool'],
+        params: PoolId,
+        response: { 200: Pools },
+      },
+      config: { access: 'user', writes: false, errors: ['PoolNotFound', 'RightRequired'] },
     },
     async (request) => [await pools.read(actorOf(request), request.params.poolID)],
   )
@@ -71,12 +125,19 @@ export function registerPoolRoutes(http: HttpApp, { pools }: { pools: PoolServic
     '/api/v1/pool/:poolID',
     {
       schema: {
-        summary: 'Deletes a pool and those below it, when they hold no object',
+        operationId: 'deletePool',
+        summary: 'Delete a pool and those below it',
+        description:
+          'Needs the right `bag_delete` on all of them. They must hold no object; objects in the trash count.',
         tags: ['pool'],
         params: PoolId,
-        response: { 200: Type.Object({ status: Type.Object({ acknowledged: Type.Literal('ok') }) }) },
+        response: { 200: Acknowledged },
       },
-      config: { access: 'user', writes: true },
+      config: {
+        access: 'user',
+        writes: true,
+        errors: ['PoolNotFound', 'RightRequired', 'PoolNotEmpty', 'SystemRightRequired'],
+      },
     },
     async (request) => {
       await pools.remove(actorOf(request), request.params.poolID)

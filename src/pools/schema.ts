@@ -14,7 +14,7 @@ const Mapping = Type.Union([Type.String(), Type.Integer()])
 
 const PoolTag = Type.Object(
   { _id: Id, enabled: optional(Type.Boolean()), is_default: optional(Type.Boolean()) },
-  { ...open, description: 'A tag; what is set here differs from the tag itself.' },
+  { ...open, description: 'A tag; what is set here differs from the tag itself.', title: 'PoolTag' },
 )
 
 /** A pool as sent: what is absent stays as it is, `null` clears it. */
@@ -55,7 +55,7 @@ export const PoolInput = Type.Object(
     _private_transitions: optional(Type.Boolean()),
     _standard_masks: optional(Type.Record(Type.String(), Type.Union([Type.Array(Id), Type.Null()]))),
   },
-  { ...open, $id: 'PoolInput' },
+  { ...open, title: 'PoolInput' },
 )
 export type PoolInput = Static<typeof PoolInput>
 
@@ -96,6 +96,6 @@ export const PoolOutput = Type.Object(
     _created_at: Type.String(),
     _updated_at: Type.String(),
   },
-  open,
+  { ...open, title: 'Pool' },
 )
 export type PoolOutput = Static<typeof PoolOutput>

@@ -12,7 +12,7 @@ const PersonRef = Type.Object(
     'lookup:_id': Type.Optional(LookupByReference),
     _generated_displayname: Type.Optional(Type.String()),
   },
-  open,
+  { ...open, title: 'PrincipalRef' },
 )
 
 export const WhoApi = Type.Object(
@@ -23,7 +23,7 @@ export const WhoApi = Type.Object(
     user: Type.Optional(PersonRef),
     group: Type.Optional(PersonRef),
   },
-  { ...open, description: 'A user, a group, the owner or the contact of the pool.' },
+  { ...open, description: 'A user, a group, the owner or the contact of the pool.', title: 'Principal' },
 )
 export type WhoApi = Static<typeof WhoApi>
 
@@ -33,7 +33,7 @@ export const TagfilterApi = Type.Object(
     any: Type.Optional(Type.Array(Id)),
     not: Type.Optional(Type.Array(Id)),
   },
-  { ...open, description: 'Conditions that are not empty hold together.' },
+  { ...open, description: 'Conditions that are not empty hold together.', title: 'TagFilter' },
 )
 
 /** Parameters of a right, by the catalogue. */
@@ -52,6 +52,6 @@ export const RightApi = Type.Object(
     rights: GeneratedRightsApi,
     tagfilter: Type.Optional(TagfilterApi),
   },
-  { ...open, description: 'A grant: rights of one principal, in a time window, on what has the tags.' },
+  { ...open, description: 'A grant: rights of one principal, in a time window, on what has the tags.', title: 'Grant' },
 )
 export type RightApi = Static<typeof RightApi>

@@ -3,7 +3,8 @@ import { badRequest } from '../platform/errors.ts'
 import { actorOf, type HttpApp } from '../platform/http.ts'
 import { sendJson } from '../platform/json-body.ts'
 import { isOn } from '../platform/query.ts'
-import { Ok, ReindexQuery, SearchQuery, SearchRequest, SearchResponse } from './schema.ts'
+import { Ok } from '../platform/tasks.ts'
+import { ReindexQuery, SearchQuery, SearchRequest, SearchResponse } from './schema.ts'
 import type { SearchService } from './service.ts'
 
 const tags = ['search']
@@ -12,8 +13,35 @@ export function registerSearchRoutes(app: HttpApp, { search }: { search: SearchS
   app.post(
     '/api/v1/search',
     {
-      schema: { summary: 'Search for objects', tags, body: SearchRequest, response: { 200: SearchResponse } },
-      config: { access: 'user', writes: false },
+      schema: {
+        operationId: 'search',
+        summary: 'Search for objects',
+        description:
+          'Answers only what the caller may read. docs/search.md has the elements, sorting and aggregations.',
+        tags,
+        body: SearchRequest,
+        response: { 200: SearchResponse },
+      },
+      config: {
+        access: 'user',
+        writes: false,
+        errors: [
+          'AnswerTooLarge',
+          'DateWrongSyntax',
+          'NestedQueryIn',
+          'ReindexInProgress',
+          'SearchFieldNotAllowed',
+          'SearchFieldUnknown',
+          'SystemRightRequired',
+          'UnknownObjecttype',
+          'UnknownTimezone',
+          'UnsupportedInAggregation',
+          'WildcardExpandedToTooManyTerms',
+          'WildcardOnlyNotAllowed',
+          'InvalidValue',
+          'MaskNotFound',
+        ],
+      },
     },
     async (request, reply) => sendJson(reply as FastifyReply, await search.search(actorOf(request), request.body)),
   )
@@ -22,12 +50,33 @@ export function registerSearchRoutes(app: HttpApp, { search }: { search: SearchS
     '/api/v1/search',
     {
       schema: {
+        operationId: 'searchCacheable',
         summary: 'Search for objects, with an answer that caches may keep',
+        description:
+          'The same request as `POST /search`, as JSON in `BODY`; `cache_seconds` says how long the answer may be kept.',
         tags,
         querystring: SearchQuery,
         response: { 200: SearchResponse },
       },
-      config: { access: 'user', writes: false },
+      config: {
+        access: 'user',
+        writes: false,
+        errors: [
+          'DateWrongSyntax',
+          'NestedQueryIn',
+          'ReindexInProgress',
+          'SearchFieldNotAllowed',
+          'SearchFieldUnknown',
+          'SystemRightRequired',
+          'UnknownObjecttype',
+          'UnknownTimezone',
+          'UnsupportedInAggregation',
+          'WildcardExpandedToTooManyTerms',
+          'WildcardOnlyNotAllowed',
+          'InvalidValue',
+          'MaskNotFound',
+        ],
+      },
     },
     async (request, reply) => {
       const validate = request.compileValidationSchema(SearchRequest, 'body')
@@ -39,8 +88,15 @@ export function registerSearchRoutes(app: HttpApp, { search }: { search: SearchS
   app.post(
     '/api/v1/system/reindex',
     {
-      schema: { summary: 'Index all objects anew', tags: ['system'], querystring: ReindexQuery, response: { 200: Ok } },
-      config: { access: 'user', writes: true },
+      schema: {
+        operationId: 'reindex',
+        summary: 'Index all objects anew',
+        description: 'In the background; searches go on with the index that is there. Needs `system.root`.',
+        tags: ['system'],
+        querystring: ReindexQuery,
+        response: { 200: Ok },
+      },
+      config: { access: 'user', writes: true, errors: ['SystemRightRequired', 'ReindexInProgress'] },
     },
     async (request) => {
       await search.reindex(actorOf(request), { block: isOn(request.query.blockFrontend) })

@@ -1,10 +1,13 @@
 import { type Static, Type } from 'typebox'
-import { Flag } from '../platform/query.ts'
+import { DbObject } from '../objects/schema.ts'
+import { flag } from '../platform/query.ts'
 
 const additional = { additionalProperties: true } as const
 
 /** Elements group elements, so they are checked by hand (request/elements.ts); docs/search.md describes them. */
-const Elements = Type.Array(Type.Object({}, { ...additional, description: 'A search element: see docs/search.md.' }))
+const Elements = Type.Array(
+  Type.Object({}, { ...additional, title: 'SearchElement', description: 'A search element: see docs/search.md.' }),
+)
 
 export const SearchRequest = Type.Object(
   {
@@ -47,7 +50,7 @@ export const SearchRequest = Type.Object(
     generate_rights: Type.Optional(Type.Boolean()),
     best_mask_filter: Type.Optional(Type.Boolean()),
   },
-  additional,
+  { ...additional, title: 'SearchRequest' },
 )
 export type SearchRequest = Static<typeof SearchRequest>
 
@@ -62,22 +65,19 @@ export const SearchResponse = Type.Object(
     format: Type.String(),
     merge_linked_objects: Type.String(),
     merge_max_depth: Type.Integer(),
-    objects: Type.Array(Type.Unknown()),
+    objects: Type.Array(Type.Unknown(), { 'x-shown-as': { type: 'array', items: DbObject } }),
     aggregations: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
   },
-  additional,
+  { ...additional, title: 'SearchResponse' },
 )
 
 export type SearchResponse = Static<typeof SearchResponse>
 
 export const SearchQuery = Type.Object({
   BODY: Type.String({ description: 'The search request as JSON.' }),
-  cache_seconds: Type.Optional(Type.Integer({ minimum: 0 })),
+  cache_seconds: Type.Optional(Type.Integer({ minimum: 0, description: 'How long caches may keep the answer.' })),
 })
 
 export const ReindexQuery = Type.Object({
-  /** Searches of others than root are refused until it is done. */
-  blockFrontend: Type.Optional(Flag),
+  blockFrontend: flag('Refuse searches of others than root until it is done.'),
 })
-
-export const Ok = Type.Object({ status: Type.Literal('ok') })

@@ -2,18 +2,27 @@ import { Type } from 'typebox'
 import { badRequest } from '../platform/errors.ts'
 import { actorOf, type HttpApp } from '../platform/http.ts'
 import { renderHomePage } from './home-page.ts'
-import { openApiDocument } from './openapi.ts'
-import { renderOpenApiPage } from './openapi-page.ts'
+import type { OpenApi } from './openapi/document.ts'
+import { pageSecurityPolicy, renderOpenApiPage } from './openapi/page.ts'
 import { Settings, SystemStats } from './schema.ts'
 import type { SystemService } from './service.ts'
 
 const tags = ['system']
 
-export function registerSystemRoutes(app: HttpApp, { system }: { system: SystemService }): void {
+export function registerSystemRoutes(
+  app: HttpApp,
+  { system, openApi }: { system: SystemService; openApi: OpenApi },
+): void {
   app.get(
     '/api/v1/settings',
     {
-      schema: { summary: 'What anybody may know of the instance', tags, response: { 200: Settings } },
+      schema: {
+        operationId: 'getSettings',
+        summary: 'What anybody may know of the instance',
+        description: 'Needs no token: name, version, address and what the instance can do.',
+        tags,
+        response: { 200: Settings },
+      },
       config: { access: 'public', writes: false },
     },
     async () => system.settings(),
@@ -22,8 +31,14 @@ export function registerSystemRoutes(app: HttpApp, { system }: { system: SystemS
   app.get(
     '/api/v1/system/status',
     {
-      schema: { summary: 'How much is stored and how far the index is', tags, response: { 200: SystemStats } },
-      config: { access: 'user', writes: false },
+      schema: {
+        operationId: 'getSystemStatus',
+        summary: 'How much is stored and how far the index is',
+        description: 'Counts by object type, and how many objects wait to be indexed. Needs `system.root`.',
+        tags,
+        response: { 200: SystemStats },
+      },
+      config: { access: 'user', writes: false, errors: ['SystemRightRequired'] },
     },
     async (request) => system.status(actorOf(request)),
   )
@@ -31,15 +46,20 @@ export function registerSystemRoutes(app: HttpApp, { system }: { system: SystemS
   app.get(
     '/api/v1/system/errortest',
     {
-      schema: { summary: 'Always answers an error, to test how a client shows one', tags },
-      config: { access: 'user', writes: false },
+      schema: {
+        operationId: 'getErrorTest',
+        summary: 'Always answers an error, to test how a client shows one',
+        description: 'The error is the usual envelope with the code `ServerGeneric`.',
+        tags,
+      },
+      config: { access: 'user', writes: false, errors: ['ServerGeneric'] },
     },
     async () => {
       throw badRequest('This is a test error.')
     },
   )
 
-  openApiRoutes(app, system)
+  openApiRoutes(app, system, openApi)
   homeRoute(app, system)
 }
 
@@ -65,29 +85,47 @@ function wantsHtml(accept = ''): boolean {
   return accept.split(',').some((type) => type.trim().startsWith('text/html'))
 }
 
-function openApiRoutes(app: HttpApp, system: SystemService): void {
-  const config = { access: 'optional', writes: false } as const
+function openApiRoutes(app: HttpApp, system: SystemService, openApi: OpenApi): void {
+  const config = { access: 'optional', writes: false, errors: ['InsufficientRights'] } as const
   app.get(
     '/api/v1/system/openapi/spec.json',
     {
       schema: {
+        operationId: 'getOpenApi',
         summary: 'This description of the interface, as OpenAPI 3.1',
+        description: 'The base configuration says whether callers without a user may read it.',
         tags,
         response: {
-          200: { content: { 'application/json': { schema: Type.Object({}, { additionalProperties: true }) } } },
+          200: {
+            content: {
+              'application/json': {
+                schema: Type.Object({}, { additionalProperties: true, description: 'An OpenAPI document.' }),
+              },
+            },
+          },
         },
       },
       config,
     },
     async (request) => {
       system.requireOpenApiAccess(request.actor)
-      return openApiDocument(app)
+      return openApi.document()
     },
   )
 
-  const page = { schema: { summary: 'This description of the interface, as a page', tags }, config }
+  const page = {
+    schema: {
+      operationId: 'getOpenApiPage',
+      summary: 'This description of the interface, as a page',
+      description: 'For people, with requests that can be tried.',
+      tags,
+      response: { 200: { content: { 'text/html': { schema: Type.String() } } } },
+    },
+    config,
+  }
   app.get('/api/v1/system/openapi/', page, async (request, reply) => {
     system.requireOpenApiAccess(request.actor)
-    return reply.type('text/html; charset=utf-8').send(renderOpenApiPage(openApiDocument(app)))
+    reply.header('Content-Security-Policy', pageSecurityPolicy)
+    return reply.type('text/html; charset=utf-8').send(renderOpenApiPage(await openApi.document()))
   })
 }

@@ -27,7 +27,7 @@ export const Settings = Type.Object(
       open,
     ),
   },
-  open,
+  { ...open, title: 'Settings' },
 )
 export type Settings = Static<typeof Settings>
 
@@ -39,7 +39,7 @@ const TypeStats = Type.Object(
     not_indexed_count: Type.Integer({ description: 'Not in the index yet.' }),
     error_count: Type.Integer({ description: 'Could not be indexed.' }),
   },
-  open,
+  { ...open, title: 'TypeStats' },
 )
 export type TypeStats = Static<typeof TypeStats>
 
@@ -68,6 +68,6 @@ export const SystemStats = Type.Object(
     queued_files: Type.Integer(),
     file_stats: Type.Array(Type.Object({ status: Type.String(), count: Type.Integer() }, open)),
   },
-  open,
+  { ...open, title: 'SystemStats' },
 )
 export type SystemStats = Static<typeof SystemStats>

@@ -2,16 +2,22 @@ import { Type } from 'typebox'
 import { actorOf, type HttpApp } from '../platform/http.ts'
 import { TaskList } from '../platform/tasks.ts'
 import { renderTagGroup } from './render.ts'
-import { TagDocument } from './schema.ts'
+import { TagDocument, TagGroupOutput } from './schema.ts'
 import type { TagService } from './service.ts'
 
-const Document = Type.Array(Type.Object({}, { additionalProperties: true }))
+const Document = Type.Array(TagGroupOutput)
 
 export function registerTagRoutes(http: HttpApp, { tags }: { tags: TagService }): void {
   http.get(
     '/api/v1/tags',
     {
-      schema: { summary: 'All tag groups with their tags', tags: ['tags'], response: { 200: Document } },
+      schema: {
+        operationId: 'listTags',
+        summary: 'All tag groups with their tags',
+        description: 'In the order in which they are shown.',
+        tags: ['tags'],
+        response: { 200: Document },
+      },
       config: { access: 'user', writes: false },
     },
     async () => tags.snapshot().groups.map((group) => renderTagGroup(group)),
@@ -21,23 +27,43 @@ export function registerTagRoutes(http: HttpApp, { tags }: { tags: TagService })
     '/api/v1/tags',
     {
       schema: {
-        summary: 'Replaces all tag groups and tags',
+        operationId: 'saveTags',
+        summary: 'Replace all tag groups and tags',
         description:
           'What has no `_id` is created, what is missing is deleted. An existing tag carries the `_version` last read. ' +
           'A deleted tag that is in use elsewhere is refused (`TagsInUse`) or has to be confirmed (202).',
         tags: ['tags'],
         querystring: Type.Object(
           {
-            delete_policy: Type.Optional(Type.Literal('remove_tags')),
-            background_invalid_acl: Type.Optional(Type.Boolean()),
-            background_invalid_acl_timelimit: Type.Optional(Type.String()),
+            delete_policy: Type.Optional(
+              Type.Literal('remove_tags', { description: 'Take deleted tags off where they are in use.' }),
+            ),
+            background_invalid_acl: Type.Optional(
+              Type.Boolean({ description: 'Check the grants elsewhere in the background.' }),
+            ),
+            background_invalid_acl_timelimit: Type.Optional(Type.String({ description: 'A duration such as 1m30s.' })),
           },
           { additionalProperties: true },
         ),
         body: TagDocument,
         response: { 200: Document, 202: TaskList },
       },
-      config: { access: 'user', writes: true },
+      config: {
+        access: 'user',
+        writes: true,
+        errors: [
+          'SystemRightRequired',
+          'VersionMismatch',
+          'TagNotFound',
+          'TagNotEnabled',
+          'TagsInUse',
+          'DatabaseUniqueKeyViolation',
+          'UnknownRight',
+          'UnknownRightParam',
+          'UnknownRightValue',
+          'LookupNotFound',
+        ],
+      },
     },
     async (request, reply) => {
       const result = await tags.save(actorOf(request), request.body, {

@@ -22,7 +22,7 @@ export const TagBody = Type.Object(
     shortname: OptionalText,
     _acl: Type.Optional(Type.Array(Type.Unknown())),
   },
-  { additionalProperties: true },
+  { additionalProperties: true, title: 'TagInput' },
 )
 export type TagBody = Static<typeof TagBody>
 
@@ -42,9 +42,12 @@ export const TagGroupBody = Type.Object(
     ),
     _tags: Type.Optional(Type.Array(TagBody)),
   },
-  { additionalProperties: true },
+  { additionalProperties: true, title: 'TagGroupInput' },
 )
 export type TagGroupBody = Static<typeof TagGroupBody>
+
+/** Groups are answered in the shape in which they are sent. */
+export const TagGroupOutput = Type.Object({}, { additionalProperties: true, 'x-shown-as': TagGroupBody })
 
 export const TagDocument = Type.Array(TagGroupBody, { maxItems: 10_000 })
 
@@ -56,5 +59,5 @@ export const TagFilterBody = Type.Object(
     not: Type.Optional(Type.Array(Id)),
     changed: Type.Optional(Type.Array(Id)),
   },
-  { additionalProperties: true },
+  { additionalProperties: true, title: 'TransitionTagFilter' },
 )

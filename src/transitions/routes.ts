@@ -1,11 +1,12 @@
 import { Type } from 'typebox'
 import { actorOf, type HttpApp } from '../platform/http.ts'
 import { TaskList } from '../platform/tasks.ts'
-import { TransitionList } from './schema.ts'
+import { TransitionBody, TransitionList } from './schema.ts'
 import type { RunOnObjects, TransitionService } from './service.ts'
 
-const List = Type.Array(Type.Object({}, { additionalProperties: true }))
-const Id = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
+/** Transitions are answered in the shape in which they are sent. */
+const List = Type.Array(Type.Object({}, { additionalProperties: true, 'x-shown-as': TransitionBody }))
+const Id = (description: string) => Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description })
 
 export interface TransitionRouteDeps {
   transitions: TransitionService
@@ -17,12 +18,13 @@ export function registerTransitionRoutes(http: HttpApp, { transitions, runOnObje
     '/api/v1/transitions',
     {
       schema: {
+        operationId: 'listTransitions',
         summary: 'The workflow transitions of the instance',
         description: 'In the order in which they are considered. Those of pools and object types are read there.',
         tags: ['transitions'],
         response: { 200: List },
       },
-      config: { access: 'user', writes: false },
+      config: { access: 'user', writes: false, errors: ['SystemRightRequired'] },
     },
     (request) => transitions.list(actorOf(request)),
   )
@@ -31,14 +33,32 @@ export function registerTransitionRoutes(http: HttpApp, { transitions, runOnObje
     '/api/v1/transitions',
     {
       schema: {
-        summary: 'Replaces the workflow transitions of the instance',
+        operationId: 'saveTransitions',
+        summary: 'Replace the workflow transitions of the instance',
         description:
           'What has no `_id` is created, what is missing is deleted. `_version`, when sent, must be the stored one.',
         tags: ['transitions'],
         body: TransitionList,
         response: { 200: List },
       },
-      config: { access: 'user', writes: true },
+      config: {
+        access: 'user',
+        writes: true,
+        errors: [
+          'SystemRightRequired',
+          'VersionMismatch',
+          'TagNotFound',
+          'TagNotEnabled',
+          'WebhookUnknown',
+          'WebhookNotSelected',
+          'WebhookCallbackUnknown',
+          'ChangeOwnerNotSelected',
+          'TransitionNotFound',
+          'EventTypeNotAllowed',
+          'LookupNotFound',
+          'UserNotFound',
+        ],
+      },
     },
     (request) => transitions.save(actorOf(request), request.body),
   )
@@ -47,12 +67,20 @@ export function registerTransitionRoutes(http: HttpApp, { transitions, runOnObje
     '/api/v1/transitions/manual',
     {
       schema: {
+        operationId: 'listManualTransitions',
         summary: 'Manual transitions that the caller may run on objects of a type in a pool',
+        description: 'In the order in which they are considered.',
         tags: ['transitions'],
-        querystring: Type.Object({ objecttype_id: Id, pool_id: Type.Optional(Id) }, { additionalProperties: true }),
+        querystring: Type.Object(
+          {
+            objecttype_id: Id('Id of the object type.'),
+            pool_id: Type.Optional(Id('Id of the pool; absent for object types without pools.')),
+          },
+          { additionalProperties: true },
+        ),
         response: { 200: List },
       },
-      config: { access: 'user', writes: false },
+      config: { access: 'user', writes: false, errors: ['PoolNotFound', 'UnknownObjecttype'] },
     },
     (request) => transitions.manual(actorOf(request), request.query.objecttype_id, request.query.pool_id ?? null),
   )
@@ -61,17 +89,25 @@ export function registerTransitionRoutes(http: HttpApp, { transitions, runOnObje
     '/api/v1/transitions/:id/run',
     {
       schema: {
-        summary: 'Runs a manual transition on objects',
+        operationId: 'runTransition',
+        summary: 'Run a manual transition on objects',
         description:
           'All or nothing. `_version`, when sent, must be the stored one. A 202 says what has to be confirmed first.',
         tags: ['transitions'],
-        params: Type.Object({ id: Id }),
+        params: Type.Object({ id: Id('Id of the transition.') }),
         querystring: Type.Object(
-          { confirmTransition: Type.Optional(Type.String({ maxLength: 4096 })) },
+          {
+            confirmTransition: Type.Optional(
+              Type.String({ maxLength: 4096, description: 'The token of a 202: its question is answered with yes.' }),
+            ),
+          },
           { additionalProperties: true },
         ),
         body: Type.Array(
-          Type.Object({ _system_object_id: Id, _version: Type.Optional(Id) }, { additionalProperties: true }),
+          Type.Object(
+            { _system_object_id: Id('The object.'), _version: Type.Optional(Id('Its stored version.')) },
+            { additionalProperties: true, title: 'TransitionTarget' },
+          ),
           {
             minItems: 1,
             maxItems: 10_000,
@@ -82,7 +118,23 @@ export function registerTransitionRoutes(http: HttpApp, { transitions, runOnObje
           202: TaskList,
         },
       },
-      config: { access: 'user', writes: true },
+      config: {
+        access: 'user',
+        writes: true,
+        errors: [
+          'TransitionNotFound',
+          'TransitionNotApplicable',
+          'TransitionRejected',
+          'ObjectNotFound',
+          'ObjectInsufficientRights',
+          'VersionMismatch',
+          'CommentRequired',
+          'ConstraintViolation',
+          'TagNotFound',
+          'LookupNotFound',
+          'InvalidValue',
+        ],
+      },
     },
     async (request, reply) => {
       transitions.requireManual(request.params.id)

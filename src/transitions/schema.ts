@@ -37,7 +37,7 @@ export const TransitionBody = Type.Object(
       ),
     ),
   },
-  { additionalProperties: true },
+  { additionalProperties: true, title: 'TransitionInput' },
 )
 export type TransitionBody = Static<typeof TransitionBody>
 

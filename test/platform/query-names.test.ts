@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
-import type { OpenApiDocument } from '../../src/system/openapi.ts'
+import type { OpenApiDocument } from '../../src/system/openapi/model.ts'
 import { startService, type TestService } from '../support/service.ts'
 
 interface Operation {

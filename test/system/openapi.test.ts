@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
+import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import type { OpenApiDocument, OpenApiOperation } from '../../src/system/openapi.ts'
-import { schemaText } from '../../src/system/openapi-page.ts'
+import { catalogue } from '../../src/platform/catalogue.ts'
+import type { JsonSchema, OpenApiDocument, OpenApiOperation } from '../../src/system/openapi/model.ts'
+import { schemaText } from '../../src/system/openapi/schema-text.ts'
 import { startService, type TestService } from '../support/service.ts'
 
 suite('description of the interface', () => {
@@ -22,18 +24,81 @@ suite('description of the interface', () => {
       ]),
     )
 
-  test('every route is in it, with a summary, a tag, its errors and what it needs to be called', () => {
+  test('an independent validator finds nothing wrong with it', async () => {
+    const found = await new Validator({ strict: false }).validate({ ...structuredClone(document) })
+    assert.deepEqual(found.errors ?? [], [])
+    assert.equal(found.valid, true)
+  })
+
+  test('every route is in it, and nothing of an operation is left unsaid', () => {
     assert.equal(document.openapi, '3.1.0')
-    assert.ok(operations().length > 10)
+    // Beside them there is the page for people at the address of the service.
+    const interfaceRoutes = svc.app.http.declaredRoutes.filter(({ url }) => url !== '/')
+    assert.equal(operations().length, interfaceRoutes.length)
+    const ids = operations().map(([, operation]) => operation.operationId)
+    assert.equal(new Set(ids).size, ids.length, 'operation ids are unique')
     for (const [name, operation] of operations()) {
+      assert.match(operation.operationId, /^[a-z][A-Za-z]+$/, `${name} has no operationId`)
       assert.ok(operation.summary, `${name} has no summary`)
-      assert.ok(operation.tags?.length, `${name} has no tag`)
-      assert.ok(operation.responses['4XX'], `${name} has no errors`)
-      assert.ok(operation.security, `${name} does not say what it needs`)
+      assert.ok(operation.description, `${name} has no description`)
+      assert.doesNotMatch(operation.summary, /\.$/, `${name}: a summary is no sentence`)
+      assert.ok(operation.tags.length, `${name} has no tag`)
+      for (const parameter of operation.parameters ?? []) {
+        assert.ok(parameter.description, `${name}: ${parameter.name} has no description`)
+      }
+      for (const [status, answer] of Object.entries(operation.responses)) {
+        assert.ok(answer.description, `${name}: ${status} has no description`)
+      }
+    }
+  })
+
+  test('every operation names its errors with their codes, and what it needs to be called', () => {
+    for (const [name, { responses }] of operations()) {
+      const failures = Object.entries(responses).filter(([status]) => Number(status) >= 400)
+      assert.ok(failures.length > 1, `${name} has no errors`)
+      for (const [status, { content }] of failures) {
+        const schema = content?.['application/json']?.schema
+        if (schema?.$ref === '#/components/schemas/OAuthError') continue
+        const codes = schema?.allOf?.[1]?.properties?.code?.enum as (keyof typeof catalogue)[]
+        assert.ok(codes.length > 0, `${name}: ${status} has no codes`)
+        for (const code of codes) assert.equal(catalogue[code].status, Number(status), `${name}: ${code}`)
+      }
     }
     const session = document.paths['/api/v1/user/session']?.get
-    assert.equal(session?.security?.length, 3)
+    assert.deepEqual(session?.security, [{ bearer: [] }, { header: [] }, { query: [] }])
+    assert.deepEqual(Object.keys(document.components.securitySchemes), ['bearer', 'header', 'query'])
     assert.deepEqual(document.paths['/api/v1/settings']?.get?.security, [])
+    const save = document.paths['/api/v1/db/{objecttype}']?.post
+    assert.match(save?.responses[400]?.description ?? '', /`VersionMismatch`: The version sent/)
+    assert.ok(save?.responses[423], 'a lock that another write holds')
+  })
+
+  test('switches are booleans; objects are system fields and a block by the name of the type', () => {
+    const save = document.paths['/api/v1/db/{objecttype}']?.post
+    const dryRun = save?.parameters?.find((one) => one.name === 'dry_run')
+    assert.deepEqual(dryRun?.schema, { type: 'boolean' })
+    assert.deepEqual(save?.requestBody?.content['application/json']?.schema?.items, {
+      $ref: '#/components/schemas/ObjectInput',
+    })
+    const { DbObject, ObjectInput } = document.components.schemas
+    assert.deepEqual(DbObject?.patternProperties, { '^[^_]': { $ref: '#/components/schemas/ObjectBlock' } })
+    assert.deepEqual(ObjectInput?.required, ['_objecttype', '_mask'])
+  })
+
+  test('shapes of some size stand once, under a name', () => {
+    const seen = new Map<string, string>()
+    const look = (value: unknown, place: string): void => {
+      if (typeof value !== 'object' || value === null) return
+      const { properties } = value as JsonSchema
+      if (properties && !Array.isArray(properties) && Object.keys(properties).length > 2) {
+        const text = JSON.stringify(value)
+        assert.ok(!seen.has(text), `${place} repeats ${seen.get(text)}: give the schema a title`)
+        seen.set(text, place)
+      }
+      for (const [key, member] of Object.entries(value)) if (!key.startsWith('example')) look(member, `${place}/${key}`)
+    }
+    look(document, '')
+    assert.ok(Object.keys(document.components.schemas).length > 40)
   })
 
   test('SVC-004 bodies are JSON in both directions, but where an endpoint says otherwise', async () => {
@@ -48,9 +113,10 @@ suite('description of the interface', () => {
     }
     const form = ['application/x-www-form-urlencoded']
     assert.deepEqual(others, [
+      ['get /api/v1/system/openapi/', [], ['text/html']],
       ['get /api/v1/event/list', [], ['application/json', 'text/csv']],
       ['post /api/oauth2/token', form, ['application/json']],
-      ['post /api/oauth2/revoke', form, ['application/json']],
+      ['post /api/oauth2/revoke', form, []],
       ['post /api/v1/user/change_password', form, ['application/json']],
       ['get /api/v1/schema/user/{version}', [], ['application/json', 'image/svg+xml', 'image/png']],
     ])
@@ -80,6 +146,8 @@ suite('description of the interface', () => {
         check(name, inner)
       }
     }
+    check('components', document.components)
+    for (const schema of Object.values(document.components.schemas)) assert.ok(ajv.validateSchema(schema))
     for (const [name, operation] of operations()) {
       check(name, operation)
       const described = (operation.parameters ?? []).filter((one) => one.in === 'path').map((one) => one.name)
@@ -88,17 +156,18 @@ suite('description of the interface', () => {
     }
   })
 
-  test('the page shows every operation, carries no script and loads nothing', async () => {
+  test('the page shows every operation and loads nothing', async () => {
     const { status, headers, body } = await svc.as(null).get('/system/openapi/')
     assert.equal(status, 200)
     assert.match(String(headers['content-type']), /^text\/html/)
+    assert.match(String(headers['content-security-policy']), /default-src 'none'.*script-src 'sha256-[^']+'$/)
     for (const path of Object.keys(document.paths)) assert.ok(body.includes(`<code>${path}</code>`), path)
-    assert.doesNotMatch(body, /<script|<img|src=|@import|\[object Object\]/)
+    assert.doesNotMatch(body, /<script |<link|<img|src=|@import|\[object Object\]/)
   })
 
   test('the page escapes what it shows', () => {
-    const text = schemaText({ properties: { a: { type: 'string', description: '<b>' } }, required: ['a'] }, {})
-    assert.equal(text, '{\n  a!: string  — <b>\n}')
+    const text = schemaText({ properties: { a: { type: 'string', description: '<b>' } }, required: ['a'] })
+    assert.equal(text, '{\n  a!: string  // <b>\n}')
   })
 
   test('it is closed to strangers when the base configuration says so', async () => {

@@ -10,7 +10,14 @@ export function registerGroupRoutes(app: HttpApp, { groups }: { groups: GroupSer
   app.get(
     '/api/v1/group',
     {
-      schema: { tags, summary: 'Groups that the caller may read', querystring: GroupQuery, response: { 200: Groups } },
+      schema: {
+        tags,
+        operationId: 'listGroups',
+        summary: 'Groups that the caller may read',
+        description: 'Callers without a user get an empty array.',
+        querystring: GroupQuery,
+        response: { 200: Groups },
+      },
       config: { access: 'optional', writes: false },
     },
     async (request) => groups.list(request.actor, request.query),
@@ -20,8 +27,35 @@ export function registerGroupRoutes(app: HttpApp, { groups }: { groups: GroupSer
     app.route({
       method,
       url: '/api/v1/group',
-      schema: { tags, summary: 'Create and update groups', body: GroupBatch, response: { 200: Groups } },
-      config: { access: 'user', writes: true },
+      schema: {
+        tags,
+        operationId: method === 'POST' ? 'saveGroups' : 'putGroups',
+        summary: 'Create and update groups',
+        description:
+          'Needs `system.group`. Without `_id` a group is created; what is absent stays as it is. All are saved or none.',
+        body: GroupBatch,
+        response: { 200: Groups },
+      },
+      config: {
+        access: 'user',
+        writes: true,
+        errors: [
+          'SystemRightRequired',
+          'RightRequired',
+          'VersionMismatch',
+          'GroupTypeNotAllowed',
+          'GroupTypeChangeNotAllowed',
+          'ColumnCanNotBeUpdated',
+          'ColumnNeedsSystemRoot',
+          'DatabaseUniqueKeyViolation',
+          'LookupNotFound',
+          'UnknownRight',
+          'UnknownRightParam',
+          'UnknownRightValue',
+          'TagNotFound',
+          'UserNotFound',
+        ],
+      },
       handler: async (request) => groups.save(actorOf(request), request.body),
     })
   }
@@ -29,8 +63,15 @@ export function registerGroupRoutes(app: HttpApp, { groups }: { groups: GroupSer
   app.get(
     '/api/v1/group/:id',
     {
-      schema: { tags, summary: 'One group', params: IdParams, response: { 200: Groups } },
-      config: { access: 'user', writes: false },
+      schema: {
+        tags,
+        operationId: 'getGroup',
+        summary: 'One group',
+        description: 'As an array of one.',
+        params: IdParams,
+        response: { 200: Groups },
+      },
+      config: { access: 'user', writes: false, errors: ['ResourceNotFound', 'RightRequired'] },
     },
     async (request) => groups.read(actorOf(request), request.params.id),
   )
@@ -38,8 +79,19 @@ export function registerGroupRoutes(app: HttpApp, { groups }: { groups: GroupSer
   app.delete(
     '/api/v1/group/:id',
     {
-      schema: { tags, summary: 'Delete a group', params: IdParams, response: { 200: Groups } },
-      config: { access: 'user', writes: true },
+      schema: {
+        tags,
+        operationId: 'deleteGroup',
+        summary: 'Delete a group',
+        description: 'Needs `system.group`. Groups of the system stay.',
+        params: IdParams,
+        response: { 200: Groups },
+      },
+      config: {
+        access: 'user',
+        writes: true,
+        errors: ['ResourceNotFound', 'SystemRightRequired', 'RightRequired', 'DeleteSystemGroup'],
+      },
     },
     async (request) => groups.remove(actorOf(request), request.params.id),
   )

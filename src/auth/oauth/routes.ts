@@ -23,13 +23,16 @@ const TokenRequest = Type.Object(
   { additionalProperties: true },
 )
 
-const TokenResponse = Type.Object({
-  access_token: Type.String(),
-  token_type: Type.Literal('bearer'),
-  expires_in: Type.Integer({ description: 'seconds' }),
-  scope: Type.String({ description: 'the scopes granted, separated by spaces' }),
-  refresh_token: Type.Optional(Type.String({ description: 'only with scope offline' })),
-})
+const TokenResponse = Type.Object(
+  {
+    access_token: Type.String(),
+    token_type: Type.Literal('bearer'),
+    expires_in: Type.Integer({ description: 'seconds' }),
+    scope: Type.String({ description: 'the scopes granted, separated by spaces' }),
+    refresh_token: Type.Optional(Type.String({ description: 'only with scope offline' })),
+  },
+  { title: 'Token' },
+)
 
 const RevokeRequest = Type.Object(
   { token: parameter, token_type_hint: parameter, client_id: parameter, client_secret: parameter },
@@ -60,7 +63,10 @@ export async function registerOAuthRoutes(app: HttpApp, { oauth }: { oauth: OAut
       {
         schema: {
           tags,
+          operationId: 'createToken',
           summary: 'Issue tokens',
+          description:
+            'RFC 6749: the grants `password`, `client_credentials` and `refresh_token`. A refresh token comes only with the scope `offline`.',
           consumes,
           body: TokenRequest,
           response: { 200: TokenResponse, 400: Failure },
@@ -92,7 +98,9 @@ export async function registerOAuthRoutes(app: HttpApp, { oauth }: { oauth: OAut
       {
         schema: {
           tags,
+          operationId: 'revokeToken',
           summary: 'End the session of a token',
+          description: 'RFC 7009: signs out. An unknown token is no failure.',
           consumes,
           body: RevokeRequest,
           response: { 200: NoContent, 400: Failure },

@@ -13,7 +13,7 @@ import type { Session } from './cache.ts'
 const open = { additionalProperties: true } as const
 const Method = Type.Object(
   { method: Type.String(), timestamp: Type.String(), client_id: Type.String() },
-  { ...open, description: 'How and when the user signed in.' },
+  { ...open, description: 'How and when the user signed in.', title: 'SignIn' },
 )
 
 export const SessionInfo = Type.Object(
@@ -31,7 +31,7 @@ export const SessionInfo = Type.Object(
     current_max_event_id: Type.Integer({ description: 'a poll from here on misses nothing' }),
     instance: Type.Object({}, open),
   },
-  { ...open, $id: 'Session' },
+  { ...open, title: 'Session' },
 )
 
 export interface SessionInfoDependencies {

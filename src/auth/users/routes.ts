@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { actorOf, type HttpApp } from '../../platform/http.ts'
-import { TaskList } from '../../platform/tasks.ts'
+import { Ok, TaskList } from '../../platform/tasks.ts'
 import { IdParams, UserBatch, UserOutput, UserQuery } from '../schema.ts'
 import type { Answer, UserService } from './service.ts'
 
@@ -8,12 +8,16 @@ const tags = ['user']
 const Users = Type.Array(UserOutput)
 
 const SaveQuery = Type.Object({
-  confirm: Type.Optional(Type.Literal('ignore_password_requirements')),
+  confirm: Type.Optional(
+    Type.Literal('ignore_password_requirements', { description: 'Save a weak password all the same.' }),
+  ),
   skip_constraints: Type.Optional(Type.Boolean({ description: 'needs system.root' })),
 })
 
 const DeleteQuery = Type.Object({
-  delete_policy: Type.Optional(Type.Enum(['delete', 'archive', 'unarchive'])),
+  delete_policy: Type.Optional(
+    Type.Enum(['delete', 'archive', 'unarchive'], { description: 'What to do with the user.' }),
+  ),
 })
 
 const OnlyOne = Type.Object({
@@ -29,8 +33,15 @@ export function registerUserRoutes(app: HttpApp, { users }: { users: UserService
   app.get(
     '/api/v1/user',
     {
-      schema: { tags, summary: 'Users that the caller may read', querystring: UserQuery, response: { 200: Users } },
-      config: { access: 'user', writes: false },
+      schema: {
+        tags,
+        operationId: 'listUsers',
+        summary: 'Users that the caller may read',
+        description: 'Sorted by id. Who may not manage users gets fewer members of each.',
+        querystring: UserQuery,
+        response: { 200: Users },
+      },
+      config: { access: 'user', writes: false, errors: ['SystemRightRequired'] },
     },
     async (request) => users.list(actorOf(request), request.query),
   )
@@ -41,12 +52,39 @@ export function registerUserRoutes(app: HttpApp, { users }: { users: UserService
       url: '/api/v1/user',
       schema: {
         tags,
+        operationId: method === 'POST' ? 'saveUsers' : 'putUsers',
         summary: 'Create and update users',
+        description:
+          'Needs `system.user`. Without `_id` a user is created; what is absent stays as it is. All are saved or none.',
         querystring: SaveQuery,
         body: UserBatch,
         response: { 200: Users, 202: TaskList },
       },
-      config: { access: 'user', writes: true },
+      config: {
+        access: 'user',
+        writes: true,
+        errors: [
+          'SystemRightRequired',
+          'RightRequired',
+          'VersionMismatch',
+          'UserTypeNotAllowed',
+          'ColumnCanNotBeUpdated',
+          'ColumnNeedsSystemRoot',
+          'DatabaseUniqueKeyViolation',
+          'LookupNotFound',
+          'UnknownRight',
+          'UnknownRightParam',
+          'UnknownRightValue',
+          'TagNotFound',
+          'UserNotFound',
+          'NoPassword',
+          'UnableToSetPasswordForUserType',
+          'UserArchived',
+          'UserDuplicateEmail',
+          'UserDuplicateLogin',
+          'UserEmailMalformed',
+        ],
+      },
       handler: async (request, reply) => {
         const { confirm, skip_constraints: skipConstraints = false } = request.query
         const options = { ignorePasswordRequirements: confirm !== undefined, skipConstraints }
@@ -60,12 +98,24 @@ export function registerUserRoutes(app: HttpApp, { users }: { users: UserService
     {
       schema: {
         tags,
+        operationId: 'changePassword',
         summary: "Change the caller's password; ends all of its sessions",
+        description: 'Needs the present password, and a new one that the base configuration accepts.',
         consumes: ['application/x-www-form-urlencoded'],
         body: ChangePassword,
-        response: { 200: Type.Object({ status: Type.Literal('ok') }) },
+        response: { 200: Ok },
       },
-      config: { access: 'user', writes: true },
+      config: {
+        access: 'user',
+        writes: true,
+        errors: [
+          'WrongPassword',
+          'NoPassword',
+          'UnableToSetPasswordForUserType',
+          'TooManyAttempts',
+          'PasswordChangedRequired',
+        ],
+      },
     },
     async (request) => {
       const { password, new_password: newPassword } = request.body
@@ -77,8 +127,16 @@ export function registerUserRoutes(app: HttpApp, { users }: { users: UserService
   app.get(
     '/api/v1/user/:id',
     {
-      schema: { tags, summary: 'One user', params: IdParams, querystring: OnlyOne, response: { 200: Users } },
-      config: { access: 'user', writes: false },
+      schema: {
+        tags,
+        operationId: 'getUser',
+        summary: 'One user',
+        description: 'As an array of one.',
+        params: IdParams,
+        querystring: OnlyOne,
+        response: { 200: Users },
+      },
+      config: { access: 'user', writes: false, errors: ['UserNotFound', 'RightRequired'] },
     },
     async (request) => users.read(actorOf(request), request.params.id, request.query),
   )
@@ -88,12 +146,26 @@ export function registerUserRoutes(app: HttpApp, { users }: { users: UserService
     {
       schema: {
         tags,
+        operationId: 'deleteUser',
         summary: 'Delete, archive or unarchive a user',
+        description: 'Needs `system.user`. Without `delete_policy` the answer is a 202 that asks for it.',
         params: IdParams,
         querystring: DeleteQuery,
         response: { 200: Users, 202: TaskList },
       },
-      config: { access: 'user', writes: true },
+      config: {
+        access: 'user',
+        writes: true,
+        errors: [
+          'SystemRightRequired',
+          'RightRequired',
+          'UserNotFound',
+          'UserArchived',
+          'UserDeleteSelf',
+          'DeleteSystemUser',
+          'DatabaseUniqueKeyViolation',
+        ],
+      },
     },
     async (request, reply) =>
       answer(reply, await users.remove(actorOf(request), request.params.id, request.query.delete_policy)),

@@ -1,0 +1,68 @@
+import type { RouteOptions } from 'fastify'
+import type { HttpApp } from '../../platform/http.ts'
+import { Components } from './components.ts'
+import { addExamples } from './examples.ts'
+import type { OpenApiDocument, OpenApiOperation } from './model.ts'
+import { operationOf, templateOf } from './operation.ts'
+
+export interface OpenApi {
+  /** The description of all routes; made when it is first asked for. */
+  document(): Promise<OpenApiDocument>
+}
+
+/** Collects all routes that are registered after it. */
+export function collectOpenApi(app: HttpApp, instance: { version: string; externalUrl: string }): OpenApi {
+  const routes: RouteOptions[] = []
+  app.addHook('onRoute', (route) => void routes.push(route))
+  let made: Promise<OpenApiDocument> | undefined
+  return {
+    document() {
+      made ??= addExamples(describe(routes, instance))
+      return made
+    },
+  }
+}
+
+function describe(
+  routes: readonly RouteOptions[],
+  { version, externalUrl }: { version: string; externalUrl: string },
+): OpenApiDocument {
+  const components = new Components()
+  const paths: Record<string, Record<string, OpenApiOperation>> = {}
+  for (const route of routes) {
+    if (route.schema?.hide) continue
+    for (const method of [route.method].flat()) {
+      // Made by the framework: HEAD beside each GET, the preflight of CORS.
+      if (method === 'HEAD' || method === 'OPTIONS') continue
+      const template = templateOf(route.url)
+      paths[template] = { ...paths[template], [method.toLowerCase()]: operationOf(route, components) }
+    }
+  }
+  const tags = new Set(Object.values(paths).flatMap((path) => Object.values(path).flatMap((one) => one.tags)))
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Strongroom',
+      version,
+      description:
+        'Asset and object management service: objects in a versioned datamodel, masks, search, events. Bodies are JSON ' +
+        'where nothing else is said. A request that is refused changes nothing.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: externalUrl }],
+    tags: [...tags].sort().map((name) => ({ name })),
+    paths,
+    components: { schemas: components.schemas, responses: {}, securitySchemes },
+  }
+}
+
+const securitySchemes = {
+  bearer: { type: 'http', scheme: 'bearer', description: 'The access token of POST /api/oauth2/token; recommended.' },
+  header: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'X-Svc-Authorization',
+    description: '`Bearer <token>`, for where redirects strip the Authorization header.',
+  },
+  query: { type: 'apiKey', in: 'query', name: 'access_token', description: 'The token in the address.' },
+}

@@ -1,0 +1,164 @@
+import type { RouteOptions } from 'fastify'
+import { catalogue, type ErrorCode } from '../../platform/catalogue.ts'
+import type { Components } from './components.ts'
+import type { JsonSchema, OpenApiMedia, OpenApiOperation, OpenApiParameter, OpenApiResponse } from './model.ts'
+
+/** One route as an operation: all of it comes from the route's schema and `config`. */
+export function operationOf(route: RouteOptions, components: Components): OpenApiOperation {
+  const { schema = {} } = route
+  const parameters = [
+    ...parametersOf('path', schema.params, components),
+    ...parametersOf('query', schema.querystring, components),
+    ...parametersOf('header', schema.headers, components),
+  ]
+  return {
+    operationId: schema.operationId ?? '',
+    summary: schema.summary ?? '',
+    description: schema.description ?? '',
+    tags: [...(schema.tags ?? [])],
+    security: securityOf(route),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(schema.body === undefined ? {} : { requestBody: requestBody(route, components) }),
+    responses: { ...answersOf(route, components), ...failuresOf(route, components) },
+  }
+}
+
+/** Fastify calls the rest of a path `*`; a template needs a name. */
+export function templateOf(url: string): string {
+  return url.replace(/\*$/, '{path}').replace(/:(\w+)/g, '{$1}')
+}
+
+function parametersOf(place: OpenApiParameter['in'], given: unknown, components: Components): OpenApiParameter[] {
+  const { properties = {}, required = [] } = (given ?? {}) as JsonSchema
+  return Object.entries(properties).map(([name, member]) => {
+    const { description = '', ...schema } = components.shown(member)
+    return {
+      name: name === '*' ? 'path' : name,
+      in: place,
+      required: place === 'path' || (required.includes(name) && member.default === undefined),
+      description: description || (member.description ?? ''),
+      schema,
+    }
+  })
+}
+
+function requestBody({ schema, config }: RouteOptions, components: Components): OpenApiOperation['requestBody'] {
+  const types = schema?.consumes ?? ['application/json']
+  const shown = components.shown(schema?.body)
+  return {
+    required: config?.bodyOptional !== true,
+    content: Object.fromEntries(types.map((type) => [type, { schema: shown }])),
+  }
+}
+
+function answersOf({ schema }: RouteOptions, components: Components): Record<string, OpenApiResponse> {
+  const given = Object.entries((schema?.response ?? {}) as Record<string, JsonSchema & { content?: object }>)
+  const answers = given.filter(([status]) => status.startsWith('2'))
+  if (answers.length === 0) return { 200: { description: 'Done.' } }
+  return Object.fromEntries(
+    answers.map(([status, answer]) => {
+      const description = answer.description ?? (status === '202' ? openQuestion : 'Done.')
+      const content = contentOf(answer, components)
+      return [status, content ? { description, content } : { description }]
+    }),
+  )
+}
+
+const openQuestion = 'Nothing was written: something has to be decided first. The tasks name the parameter to add.'
+
+function contentOf(
+  answer: JsonSchema & { content?: object },
+  components: Components,
+): Record<string, OpenApiMedia> | null {
+  if (answer.content) {
+    const types = Object.entries(answer.content as Record<string, { schema: JsonSchema }>)
+    return Object.fromEntries(types.map(([type, { schema }]) => [type, { schema: components.shown(schema) }]))
+  }
+  const { description: _, ...shape } = components.shown(answer)
+  return Object.keys(shape).length === 0 ? null : { 'application/json': { schema: shape } }
+}
+
+/** Codes by what a route is, besides those that it declares. */
+function errorCodesOf({ config, schema }: RouteOptions): ErrorCode[] {
+  const { access, writes, errors = [] } = config ?? {}
+  return [
+    ...errors,
+    ...(access === 'user' ? (['UserRequired', 'InvalidToken'] as const) : []),
+    ...(access === 'session' ? (['InvalidToken'] as const) : []),
+    ...(writes ? (['ReadOnlyMode', 'DatabaseLockError'] as const) : []),
+    ...(schema?.body ? (['PayloadTooLarge', 'UnsupportedMediaType'] as const) : []),
+    // Parameters: a wrong value, an unknown name.
+    'ServerGeneric',
+    'UrlParameterNotSupported',
+    'InternalError',
+    'ServiceUnavailable',
+  ]
+}
+
+function failuresOf(route: RouteOptions, components: Components): Record<string, OpenApiResponse> {
+  if (route.config?.oauthErrors) return oauthFailures(components)
+  const codes = [...new Set(errorCodesOf(route))].sort()
+  const byStatus = Map.groupBy(codes, (code) => catalogue[code].status)
+  const error = components.shown(errorSchema)
+  return Object.fromEntries(
+    [...byStatus].map(([status, all]) => [
+      status,
+      {
+        description: all.map((code) => `\`${code}\`: ${catalogue[code].text}`).join('\n\n'),
+        content: { 'application/json': { schema: { allOf: [error, { properties: { code: { enum: all } } }] } } },
+      },
+    ]),
+  )
+}
+
+function oauthFailures(components: Components): Record<string, OpenApiResponse> {
+  const content = { 'application/json': { schema: components.shown(oauthErrorSchema) } }
+  const texts = {
+    400: 'The request is refused (RFC 6749, section 5.2).',
+    401: 'The client or the token is not known.',
+    413: 'The request body is too large.',
+    415: 'The request body is no form.',
+    429: 'Too many failed attempts; try again later.',
+    500: 'An internal error occurred.',
+    503: 'The service is stopping or overloaded; try again.',
+  }
+  return Object.fromEntries(Object.entries(texts).map(([status, description]) => [status, { description, content }]))
+}
+
+const errorSchema = {
+  title: 'Error',
+  description: 'The request cannot be carried out; nothing was changed.',
+  type: 'object',
+  required: ['code', 'package', 'realm', 'statuscode', 'error', 'message', 'parameters'],
+  properties: {
+    code: { type: 'string', description: 'What is wrong, for programs; see the list of errors.' },
+    package: { type: 'string' },
+    realm: { type: 'string' },
+    statuscode: { type: 'integer' },
+    error: { type: 'string', description: 'What is wrong, for people.' },
+    message: { type: 'string', description: 'The same text as error.' },
+    parameters: { type: 'object', additionalProperties: true, description: 'What the text speaks of.' },
+    request_id: { type: 'string', description: 'The id under which the log has this request.' },
+  },
+}
+
+const oauthErrorSchema = {
+  title: 'OAuthError',
+  description: 'The request cannot be carried out (RFC 6749).',
+  type: 'object',
+  required: ['error'],
+  properties: { error: { type: 'string' }, error_description: { type: 'string' }, code: { type: 'string' } },
+}
+
+function securityOf(route: RouteOptions): object[] {
+  const carriers = [{ bearer: [] }, { header: [] }, { query: [] }]
+  switch (route.config?.access) {
+    case 'user':
+    case 'session':
+      return carriers
+    case 'optional':
+      return [...carriers, {}]
+    default:
+      return []
+  }
+}

@@ -1,0 +1,33 @@
+import chromium from '@sparticuz/chromium'
+import { type Browser, chromium as engine, type Page } from 'playwright-core'
+
+/** Why pages cannot be looked at here; false where they can. The browser comes as a package for Linux on x64 only. */
+export const noBrowser: string | false =
+  process.platform === 'linux' && process.arch === 'x64' ? false : 'there is no browser for this machine'
+
+export interface TestBrowser extends AsyncDisposable {
+  /** A page of its own; what it complains of (scripts, security policy, failed requests) is collected. */
+  open(url: string, settings?: { colorScheme?: 'light' | 'dark' }): Promise<{ page: Page; complaints: string[] }>
+}
+
+/** Of a browser that shows one page and is thrown away; and one that would hide what a policy forbids. */
+const unwanted = ['--single-process', '--no-zygote', '--disable-web-security', '--allow-running-insecure-content']
+
+export async function startBrowser(): Promise<TestBrowser> {
+  const executablePath = await chromium.executablePath()
+  const args = chromium.args.filter((arg) => !unwanted.includes(arg))
+  const browser: Browser = await engine.launch({ executablePath, args, headless: true })
+  return {
+    async open(url, settings = {}) {
+      const page = await browser.newPage(settings)
+      const complaints: string[] = []
+      page.on('console', (message) => {
+        if (message.type() === 'error') complaints.push(message.text())
+      })
+      page.on('pageerror', (error) => complaints.push(error.message))
+      await page.goto(url)
+      return { page, complaints }
+    },
+    [Symbol.asyncDispose]: () => browser.close(),
+  }
+}

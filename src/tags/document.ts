@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { AppError, badRequest } from '../platform/errors.ts'
 import type { TagGroup } from './model.ts'
-import type { TagBody, TagGroupBody } from './schema.ts'
+import { type TagBody, TagFields, type TagGroupBody } from './schema.ts'
 import type { GroupRow, TagRow } from './store.ts'
 
 export type Change = 'insert' | 'update' | 'delete' | 'none'
@@ -18,23 +18,24 @@ export interface DocumentChange {
  * stored; one without is new; what is missing is deleted. Moving something within the document is no change of it.
  * @throws {AppError} `VersionMismatch`, `TagNotFound`, `ServerGeneric`
  */
-export function compareDocument(body: readonly TagGroupBody[], stored: readonly TagGroup[]): DocumentChange {
+export function compareDocument(sent: readonly TagGroupBody[], stored: readonly TagGroup[]): DocumentChange {
+  const body = identified(sent, stored)
   const storedGroups = new Map(stored.map((group, position) => [group.id, groupRow(group, position)]))
   const storedTags = new Map(
     stored.flatMap((group) => group.tags.map((tag, position) => [tag.id, tagRow(tag, position)])),
   )
   assertUnique(
-    body.map((group) => group.taggroup),
+    body.map((entry) => entry.group),
     'taggroup',
   )
   assertUnique(
-    body.flatMap((group) => group._tags ?? []),
+    body.flatMap((entry) => entry.tags),
     'tag',
   )
 
   const groups = body.map((entry, position) => {
-    const group = readGroup(entry, position, storedGroups)
-    const tags = (entry._tags ?? []).map((tag, index) => readTag(tag, group.row.id, index, storedTags))
+    const group = readGroup(entry.group, position, storedGroups)
+    const tags = entry.tags.map((tag, index) => readTag(tag, group.row.id, index, storedTags))
     return { ...group, tags }
   })
   const keptGroups = new Set(groups.map((group) => group.row.id))
@@ -46,8 +47,44 @@ export function compareDocument(body: readonly TagGroupBody[], stored: readonly 
   }
 }
 
-function readGroup(entry: TagGroupBody, position: number, stored: ReadonlyMap<number, GroupRow>) {
-  const body = entry.taggroup
+type GroupFields = TagGroupBody['taggroup']
+
+/** The document with its tags unwrapped, and with the ids of what it names by reference. */
+function identified(sent: readonly TagGroupBody[], stored: readonly TagGroup[]) {
+  const idOf = (entries: readonly { id: number; reference: string | null }[]) => {
+    const ids = new Map(entries.map(({ id, reference }) => [reference, id]))
+    return <Fields extends GroupFields | TagFields>(fields: Fields, name: string): Fields => {
+      const reference = fields['lookup:_id']?.reference
+      if (reference === undefined || fields._id) return fields
+      const _id = ids.get(reference)
+      if (_id === undefined) throw new AppError('LookupNotFound', { name, reference })
+      return { ...fields, _id }
+    }
+  }
+  const groupId = idOf(stored)
+  const tagId = idOf(stored.flatMap((group) => group.tags))
+  return sent.map(({ taggroup, _tags }, index) => ({
+    group: groupId(taggroup, `${index}.taggroup`),
+    tags: (_tags ?? []).map((tag, at) => tagId(unwrapped(tag, `${index}._tags.${at}`), `${index}._tags.${at}`)),
+  }))
+}
+
+/** Clients send tags as they are answered, or each as a record under `tag`; a mixture of both would lose something. */
+function unwrapped(body: TagBody, place: string): TagFields {
+  const { tag, _basetype, ...fields } = body
+  if (!Object.keys(tag ?? fields).some((key) => key in TagFields.properties)) {
+    throw badRequest(`${place} has no field of a tag`, { name: place })
+  }
+  if (tag === undefined) return fields
+  const beside = Object.keys(fields).find((key) => key in TagFields.properties && key !== '_acl')
+  if (beside !== undefined) {
+    const name = `${place}.${beside}`
+    throw badRequest(`${name} stands beside tag, where the fields of a wrapped tag are`, { name })
+  }
+  return { ...tag, _acl: [...(tag._acl ?? []), ...(fields._acl ?? [])] }
+}
+
+function readGroup(body: GroupFields, position: number, stored: ReadonlyMap<number, GroupRow>) {
   const before = body._id ? stored.get(body._id) : undefined
   if (body._id && !before) throw badRequest(`There is no tag group ${body._id}`, { taggroup: body._id })
   if (before && body._version && body._version !== before.version) throw staleVersion(body, before, 'taggroup')
@@ -63,7 +100,7 @@ function readGroup(entry: TagGroupBody, position: number, stored: ReadonlyMap<nu
   return { row, change: changeOf(row, before) }
 }
 
-function readTag(body: TagBody, groupId: number, position: number, stored: ReadonlyMap<number, TagRow>) {
+function readTag(body: TagFields, groupId: number, position: number, stored: ReadonlyMap<number, TagRow>) {
   const before = body._id ? stored.get(body._id) : undefined
   if (body._id && !before) throw new AppError('TagNotFound', { tag: body._id })
   if (before && body._version !== before.version) throw staleVersion(body, before, 'tag')

@@ -6,13 +6,17 @@ const OptionalId = Type.Optional(Type.Union([Id, Type.Null()]))
 const Loca = Type.Record(Type.String(), Type.String())
 const OptionalText = Type.Optional(Type.Union([Type.String({ maxLength: 250 }), Type.Null()]))
 
-export const TagBody = Type.Object(
+/** How an entry can name a stored one instead of by its `_id`. */
+const Lookup = Type.Optional(Type.Object({ reference: Type.String({ minLength: 1, maxLength: 250 }) }))
+
+export const TagFields = Type.Object(
   {
     _id: OptionalId,
+    'lookup:_id': Lookup,
     _version: OptionalId,
     displayname: Type.Optional(Loca),
     description: Type.Optional(Loca),
-    frontend_prefs: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+    frontend_prefs: Type.Optional(Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()])),
     enabled: Type.Optional(Type.Boolean()),
     is_default: Type.Optional(Type.Boolean()),
     sticky: Type.Optional(Type.Boolean()),
@@ -24,6 +28,13 @@ export const TagBody = Type.Object(
   },
   { additionalProperties: true, title: 'TagInput' },
 )
+export type TagFields = Static<typeof TagFields>
+
+/** A tag in its group: its fields, as they are answered, or wrapped as a record of its own (decisions.md, 29). */
+export const TagBody = Type.Object(
+  { ...TagFields.properties, _basetype: Type.Optional(Type.Literal('tag')), tag: Type.Optional(TagFields) },
+  { additionalProperties: true },
+)
 export type TagBody = Static<typeof TagBody>
 
 export const TagGroupBody = Type.Object(
@@ -32,6 +43,7 @@ export const TagGroupBody = Type.Object(
     taggroup: Type.Object(
       {
         _id: OptionalId,
+        'lookup:_id': Lookup,
         _version: OptionalId,
         displayname: Type.Optional(Loca),
         reference: OptionalText,

@@ -1,6 +1,7 @@
 import type { Bus } from '../platform/bus.ts'
 import type { Queryable, Tx } from '../platform/db.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
+import { storedReference } from '../platform/system-references.ts'
 import type { Owner, PrincipalName } from './model.ts'
 import type { Who, WhoInput } from './schema.ts'
 
@@ -148,7 +149,7 @@ interface RefInput {
 export function referenceOf(kind: 'user' | 'group', ref: RefInput, path: string): Reference | null {
   if (ref._id !== undefined && ref._id !== null) return { kind, by: ref._id, path: `${path}._id` }
   const lookup = ref['lookup:_id']
-  return lookup ? { kind, by: lookup.reference, path: `${path}.lookup:_id` } : null
+  return lookup ? { kind, by: storedReference(kind, lookup.reference), path: `${path}.lookup:_id` } : null
 }
 
 /** @throws {AppError} `ServerGeneric` when the input names neither or both a user and a group. */

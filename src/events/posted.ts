@@ -1,5 +1,6 @@
 import type { Actor } from '../platform/actor.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
+import { storedReference } from '../platform/system-references.ts'
 import { assertStorable } from '../platform/text.ts'
 import type { ResolvedEvent } from './log.ts'
 import { builtInType, type EventTypeDefinition, openGroups } from './types.ts'
@@ -100,8 +101,9 @@ function postedUser(
   const user = asRecord(wrapper.user ?? wrapper, `${place}.user.user`)
   const id = idField(user, '_id', place)
   const lookup = user['lookup:_id']
-  const reference =
+  const named =
     lookup === undefined ? undefined : textField(asRecord(lookup, `${place}.user.user.lookup:_id`), 'reference', place)
+  const reference = named === undefined ? undefined : storedReference('user', named)
   if (id === undefined && reference === undefined) throw wrong(`${place}.user.user`, 'needs _id or lookup:_id', user)
   return { id, reference, displayname: textField(user, '_generated_displayname', place) ?? displayname }
 }

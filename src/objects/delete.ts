@@ -2,7 +2,7 @@ import type { Table } from '../datamodel/model.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
-import { confirmTask, type Task } from '../platform/tasks.ts'
+import { confirmTasks, type Task } from '../platform/tasks.ts'
 import { assertConstraints } from './constraints.ts'
 import { type DeletePlan, fateOf, findLinkers, planDelete } from './delete-plan.ts'
 import type { ObjectDeps, SaveContext } from './deps.ts'
@@ -192,7 +192,7 @@ async function toTrash(
   const items = [...plan.deleted, ...plan.cleared]
   const transitions = await context.deps.runTransitions(context.tx, context.actor, items, options.confirmTransition)
   if (transitions.confirmation) {
-    return { kind: 'confirm', tasks: [transitionTask(transitions.confirmation, options.policy)] }
+    return { kind: 'confirm', tasks: transitionTasks(transitions.confirmation, options.policy) }
   }
   for (const item of plan.cleared) assertConstraints(item.table, item.mask, item.content, item.place)
   await applyStandards(context, items)
@@ -211,14 +211,17 @@ function assertComments(plan: DeletePlan, comments: ReadonlyMap<number, string |
 }
 
 /** A policy that was chosen before is carried over (DB-037). */
-function transitionTask(confirmation: { token: string; texts: readonly string[] }, policy: DeletePolicy): Task {
-  const task = confirmTask({
+function transitionTasks(confirmation: { token: string; texts: readonly string[] }, policy: DeletePolicy): Task[] {
+  const tasks = confirmTasks({
     title: 'Workflow',
-    message: confirmation.texts.join('\n'),
+    messages: confirmation.texts,
     name: 'confirmTransition',
     value: confirmation.token,
   })
-  return { ...task, buttons: [...task.buttons, { text: policy, hidden: true, name: 'delete_policy', value: policy }] }
+  const carried = { text: policy, hidden: true, name: 'delete_policy', value: policy }
+  return tasks.map((task, index) =>
+    index === tasks.length - 1 ? { ...task, buttons: [...task.buttons, carried] } : task,
+  )
 }
 
 async function undelete(
@@ -235,7 +238,7 @@ async function undelete(
   await dropLostParents(context, items)
   const transitions = await context.deps.runTransitions(context.tx, context.actor, items, options.confirmTransition)
   if (transitions.confirmation) {
-    return { kind: 'confirm', tasks: [transitionTask(transitions.confirmation, 'undelete')] }
+    return { kind: 'confirm', tasks: transitionTasks(transitions.confirmation, 'undelete') }
   }
   await applyStandards(context, items)
   await writeAll(context, items, { skipIndex: false, skipEvents: false })

@@ -1,4 +1,5 @@
 import type { Queryable } from '../platform/db.ts'
+import { storedReference } from '../platform/system-references.ts'
 import type { FindPeople } from '../rights/service.ts'
 import type { OwnerRef } from './payload.ts'
 
@@ -11,7 +12,9 @@ export async function findOwners(
   const ids = (kind: OwnerRef['kind']) =>
     refs.flatMap((ref) => (ref.kind === kind && ref.id !== undefined ? [ref.id] : []))
   const references = (kind: OwnerRef['kind']) =>
-    refs.flatMap((ref) => (ref.kind === kind && ref.reference !== undefined ? [ref.reference] : []))
+    refs.flatMap((ref) =>
+      ref.kind === kind && ref.reference !== undefined ? [storedReference(kind, ref.reference)] : [],
+    )
   const found = await principals.find(
     from,
     {
@@ -25,8 +28,9 @@ export async function findOwners(
   const result = new Map<OwnerRef, number>()
   for (const ref of refs) {
     const people = ref.kind === 'user' ? found.users : found.groups
+    const reference = storedReference(ref.kind, ref.reference ?? '')
     const match = people.find((person) =>
-      ref.id === undefined ? person.reference === ref.reference : person.id === ref.id,
+      ref.id === undefined ? person.reference === reference : person.id === ref.id,
     )
     if (match) result.set(ref, match.id)
   }

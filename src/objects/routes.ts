@@ -137,10 +137,11 @@ export function registerObjectRoutes(app: HttpApp, { objects }: { objects: Objec
   )
 }
 
-/** `revoke=yes:<token>` is both confirmations in one parameter (DB-010). */
-function confirmed(query: { revoke?: string; confirmTransition?: string }) {
-  const token = query.revoke?.startsWith('yes:') ? query.revoke.slice(4) : undefined
-  return { revoke: query.revoke !== undefined, confirmTransition: query.confirmTransition ?? token }
+/** `revoke=yes:<token>` is both confirmations in one parameter (DB-010); clients also name both in it. */
+function confirmed(query: { revoke?: string; confirmTransition?: string; 'revoke:confirmTransition'?: string }) {
+  const revoke = query.revoke ?? query['revoke:confirmTransition']
+  const token = revoke?.startsWith('yes:') ? revoke.slice(4) : undefined
+  return { revoke: revoke !== undefined, confirmTransition: query.confirmTransition ?? token }
 }
 
 /** The save stands, but it is not searchable yet (DB-025). */

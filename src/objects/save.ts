@@ -2,7 +2,7 @@ import type { Table } from '../datamodel/model.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Tx } from '../platform/db.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
-import { confirmTask, type Task } from '../platform/tasks.ts'
+import { confirmTask, confirmTasks, type Task } from '../platform/tasks.ts'
 import { syncBidirectional } from './bidirectional.ts'
 import { assertConstraints } from './constraints.ts'
 import type { ObjectDeps, SaveContext } from './deps.ts'
@@ -160,9 +160,9 @@ function confirmations(
   }
   if (transition) {
     tasks.push(
-      confirmTask({
+      ...confirmTasks({
         title: 'Workflow',
-        message: transition.texts.join('\n'),
+        messages: transition.texts,
         name: revokes ? 'revoke' : 'confirmTransition',
         value: revokes ? `yes:${transition.token}` : transition.token,
       }),

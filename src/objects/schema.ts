@@ -136,6 +136,9 @@ export const SaveQuery = Type.Object({
       description: '`yes`: losing the own access is meant; `yes:<token>` confirms transitions too.',
     }),
   ),
+  'revoke:confirmTransition': Type.Optional(
+    Type.String({ pattern: '^yes:.{1,4096}$', description: 'As `revoke=yes:<token>`.' }),
+  ),
   reverse_pool_changed_mode: Type.Optional(
     Type.Union([Type.Literal('reverse_pool_changed_always'), Type.Literal('reverse_pool_changed_never')], {
       description: 'Whether reverse-nested objects follow into the new pool.',

@@ -46,6 +46,24 @@ export const Acknowledged = Type.Object(
 /** The button that leaves everything as it is: it names no parameter. */
 export const cancelButton = { text: 'Cancel' } as const
 
+/**
+ * One task for each text, to be shown one after the other; the button of the last one carries the parameter, so that
+ * whoever has come that far has seen them all.
+ */
+export function confirmTasks(series: {
+  title: string
+  messages: readonly string[]
+  name: string
+  value: string
+}): Task[] {
+  const { title, messages, name, value } = series
+  return messages.map((message, index) =>
+    index === messages.length - 1
+      ? confirmTask({ title, message, name, value })
+      : { title, message, buttons: [{ text: 'Continue' }, cancelButton] },
+  )
+}
+
 /** A task that is answered with yes: one button adds `name=value`, the other cancels. */
 export function confirmTask(task: { title: string; message: string; name: string; value: string }): Task {
   const { title, message, name, value } = task

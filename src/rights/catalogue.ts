@@ -142,14 +142,84 @@ function systemRight(name: string, comment: string, ...parameters: RightParamete
 
 const flag = (name: string, comment: string): RightParameter => parameter(name, 'bool', comment)
 
+const hidden = flag('hide_frontend_app', 'Front ends do not show their page for it.')
+
+const profileFields = [
+  'first_name',
+  'last_name',
+  'displayname',
+  'company',
+  'department',
+  'phone',
+  'street',
+  'house_number',
+  'address_supplement',
+  'postal_code',
+  'town',
+  'country',
+  'picture',
+  'mail_schedule',
+  '_new_primary_email',
+] as const
+
+/**
+ * What front ends offer to whom. The service keeps these rights and tells them in the session, merged from the user and
+ * the groups; nothing here asks for them, so none of them protects data.
+ */
+const frontendRights = [
+  systemRight(
+    'system.frontend_features',
+    'Features of front ends that are switched on.',
+    ...[
+      'allow_fulltext_file_search',
+      'asset_browser_metadata_tool',
+      'asset_variants',
+      'changelog',
+      'changelog_with_user',
+      'collection_presentation',
+      'csv_importer',
+      'deep_link_sharing',
+      'download',
+      'edit_bulk',
+      'editor_bulk',
+      'editor_bulk_delete',
+      'enable_ignore_linked_objects_filter',
+      'export',
+      'json_importer',
+      'link_sharing',
+      'print',
+      'script_runner',
+      'stored_searches',
+      'upload_url',
+      'upload_without_produce_versions',
+    ].map((name) => flag(name, 'On or off.')),
+    parameter('acl_manager', 'string-list', 'Parts of the permission editor, for example create_email_user.'),
+    parameter('collection', 'string-list', 'Parts of collections, for example sharing, share_anonymous.'),
+    parameter('metadata_export', 'string-list', 'What downloads may do with metadata, for example keep, remove.'),
+    parameter('metadata_upload', 'string-list', 'What uploads may do with metadata, for example standard.'),
+  ),
+  systemRight(
+    'system.user.write_self',
+    'Fields of the own record that front ends let be edited; the service lets users edit them all.',
+    ...profileFields.map((name) => flag(name, 'Front ends let it be edited.')),
+  ),
+  systemRight('system.search_collection_only', 'Front ends offer the search in collections only.'),
+  systemRight('system.allow_custom_in_right_with_preset', 'Front ends let rights be added to those of a preset.'),
+  systemRight('system.objectadmineditor', 'Front ends show the editor for administrators.'),
+  systemRight('system.ignore_columnfilters', 'Front ends show columns that filters hide.'),
+] as const
+
 const systemRights = [
   systemRight('system.root', 'Everything: passes every right check.'),
   systemRight(
     'system.datamodel',
     'Edit the datamodel; commit it with level commit.',
-    parameter('level', 'string-list', 'development: edit the working copy; commit: also commit it.', {
-      choices: ['development', 'commit'],
-    }),
+    parameter(
+      'level',
+      'string-list',
+      'current: front ends show the datamodel, which everybody may read; development: edit the working copy; commit: also commit it.',
+      { choices: ['current', 'development', 'commit'] },
+    ),
   ),
   systemRight('system.objecttypemanager', 'Change the settings of object types.'),
   systemRight('system.poolmanager', 'Create, change and delete pools, within the grants on them.'),
@@ -163,6 +233,8 @@ const systemRights = [
     flag('create_system_rights', 'Set system rights of groups while creating them.'),
     flag('edit_acl', 'Change the grants on groups.'),
     flag('edit_system_rights', 'Change the system rights of groups.'),
+    flag('global_custom_bag_read', 'Read all groups, as every holder of the right does here.'),
+    hidden,
   ),
   systemRight(
     'system.user',
@@ -173,6 +245,7 @@ const systemRights = [
     flag('create_system_rights', 'Set system rights of users while creating them.'),
     flag('edit_acl', 'Change the grants on users.'),
     flag('edit_system_rights', 'Change the system rights of users.'),
+    hidden,
   ),
   systemRight('system.user.change_password', 'Change the own password.'),
   systemRight('system.profile', 'Edit the own profile.'),
@@ -189,6 +262,7 @@ const systemRights = [
     'Use the search.',
     flag('has_own_collections', 'Has own collections.'),
     flag('show_fixed_searches', 'Sees the fixed searches.'),
+    flag('collection_only', 'Front ends offer the search in collections only.'),
   ),
   systemRight('system.log.search', 'See the search log.'),
   systemRight('system.log.detail_view', 'See the log of detail views.'),
@@ -205,6 +279,7 @@ const systemRights = [
     flag('post', 'Write publish records.'),
     flag('delete', 'Delete publish records.'),
   ),
+  ...frontendRights,
 ] as const
 
 const personRights = [

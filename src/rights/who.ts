@@ -2,6 +2,7 @@
 
 import type { Queryable } from '../platform/db.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
+import { storedReference } from '../platform/system-references.ts'
 import type { Person, Principal } from './model.ts'
 import type { WhoApi } from './schema.ts'
 
@@ -64,10 +65,14 @@ export function parseWho(wire: unknown, path: string, allowed: readonly ('owner'
       value: who._basetype,
     })
   }
-  return { kind, ...personRef(recordAt(who[kind], `${path}.${kind}`), `${path}.${kind}`) }
+  return { kind, ...personRef(kind, recordAt(who[kind], `${path}.${kind}`), `${path}.${kind}`) }
 }
 
-function personRef(person: Record<string, unknown>, path: string): { by: number | string; path: string } {
+function personRef(
+  kind: 'user' | 'group',
+  person: Record<string, unknown>,
+  path: string,
+): { by: number | string; path: string } {
   const id = person._id
   if (id !== undefined && id !== null) {
     if (!Number.isSafeInteger(id) || Number(id) < 1)
@@ -75,7 +80,8 @@ function personRef(person: Record<string, unknown>, path: string): { by: number 
     return { by: Number(id), path: `${path}._id` }
   }
   if (person['lookup:_id'] === undefined) throw badRequest(`${path} needs _id or lookup:_id`, { path })
-  return { by: referenceOf(person['lookup:_id'], `${path}.lookup:_id`), path: `${path}.lookup:_id` }
+  const reference = referenceOf(person['lookup:_id'], `${path}.lookup:_id`)
+  return { by: storedReference(kind, reference), path: `${path}.lookup:_id` }
 }
 
 /** The `reference` of a `LookupByReference`. */

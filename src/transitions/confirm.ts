@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Localized } from '../datamodel/model.ts'
-import { confirmTask, type Task } from '../platform/tasks.ts'
+import { confirmTasks, type Task } from '../platform/tasks.ts'
 import type { Plan } from './engine.ts'
 
 export interface Confirmation {
@@ -10,6 +10,9 @@ export interface Confirmation {
   readonly tasks: Task[]
 }
 
+/** Confirms every transition, whatever it asks: for clients that have nobody to ask (decisions.md, 32). */
+const everything = 'ALL'
+
 /**
  * What the caller must confirm before the change is made; null: nothing, or `given` confirms it. The token is a keyed
  * hash over the transitions that ask and over the objects as they are stored and as they would be: when any of it has
@@ -18,11 +21,9 @@ export interface Confirmation {
 export function confirmationOf(plan: Plan, given: string | undefined, secret: string): Confirmation | null {
   if (plan.confirmations.length === 0) return null
   const token = tokenOf(plan, secret)
-  if (given !== undefined && sameToken(given, token)) return null
+  if (given === everything || (given !== undefined && sameToken(given, token))) return null
   const texts = plan.confirmations.map(({ transition }) => textIn(transition.confirm, plan.actor.languages))
-  const tasks = texts.map((message) =>
-    confirmTask({ title: 'Workflow', message, name: 'confirmTransition', value: token }),
-  )
+  const tasks = confirmTasks({ title: 'Workflow', messages: texts, name: 'confirmTransition', value: token })
   return { token, texts, tasks }
 }
 

@@ -1,4 +1,5 @@
 import { AppError, badRequest } from '../../platform/errors.ts'
+import { storedReference } from '../../platform/system-references.ts'
 import type { StoredGroup } from '../model.ts'
 import { parseNetwork } from '../networks.ts'
 import { profileOf, textOf } from '../records.ts'
@@ -13,7 +14,8 @@ export function draftGroup(input: GroupInput, stored: StoredGroup | null, path: 
   const { group } = input
   const type = typeOf(group.type, stored, `${path}.group.type`)
   const name = textOf(group.name, stored?.name ?? null)
-  const reference = textOf(group.reference, stored?.reference ?? null)
+  const named = textOf(group.reference, stored?.reference ?? null)
+  const reference = named === null ? null : storedReference('group', named)
   assertReference(reference, stored, `${path}.group.reference`)
   if (stored?.type === 'system' && name !== stored.name) {
     throw new AppError('ColumnCanNotBeUpdated', { column: 'group.name' })

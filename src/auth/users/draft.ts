@@ -1,4 +1,5 @@
 import { AppError, badRequest } from '../../platform/errors.ts'
+import { storedReference } from '../../platform/system-references.ts'
 import {
   assignableUserTypes,
   displaynameOf,
@@ -75,7 +76,8 @@ function emailOf(email: string | null, path: string): string | null {
   return email
 }
 
-function referenceOf(reference: string | null, stored: StoredUser | null, path: string): string | null {
+function referenceOf(given: string | null, stored: StoredUser | null, path: string): string | null {
+  const reference = given === null ? null : storedReference('user', given)
   if (reference !== null && reference !== stored?.reference && reservedReference.test(reference)) {
     throw badRequest(`${path} begins like the references of the service itself`, { path, reference })
   }

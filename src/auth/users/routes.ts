@@ -18,6 +18,9 @@ const DeleteQuery = Type.Object({
   delete_policy: Type.Optional(
     Type.Enum(['delete', 'archive', 'unarchive'], { description: 'What to do with the user.' }),
   ),
+  confirm: Type.Optional(
+    Type.String({ maxLength: 100, description: 'What clients send with an answered 202; `delete_policy` decides.' }),
+  ),
 })
 
 const OnlyOne = Type.Object({

@@ -24,6 +24,7 @@ import { createObjectService, type ObjectDeps, refreshStandards } from './object
 import { objectTagUse } from './objects/uses.ts'
 import { createBus } from './platform/bus.ts'
 import type { Config } from './platform/config.ts'
+import { shareConnections } from './platform/connections.ts'
 import type { Db } from './platform/db.ts'
 import { createHttp, type HttpApp } from './platform/http.ts'
 import { openQuickReads } from './platform/quick-reads.ts'
@@ -58,8 +59,16 @@ export interface App {
   close(): Promise<void>
 }
 
+/** What a service is given, and what tests give it in place of the machine's. */
+interface Given {
+  readonly db: Db
+  readonly log: Logger
+  /** Version of ICU. */
+  readonly icu?: string
+}
+
 /** A service on a migrated database. What it opens is closed by `close`, or at once when it cannot be built. */
-export async function buildApp(config: Config, given: { db: Db; log: Logger }): Promise<App> {
+export async function buildApp(config: Config, given: Given): Promise<App> {
   const opened = new AsyncDisposableStack()
   try {
     return await composeApp(config, given, opened)
@@ -71,14 +80,12 @@ export async function buildApp(config: Config, given: { db: Db; log: Logger }): 
 }
 
 /** The composition root: every service once, in import order, then the routes. Closes in the reverse order. */
-async function composeApp(
-  config: Config,
-  { db, log }: { db: Db; log: Logger },
-  opened: AsyncDisposableStack,
-): Promise<App> {
+async function composeApp(config: Config, given: Given, opened: AsyncDisposableStack): Promise<App> {
+  const { db, log } = given
   const bus = await createBus({ db, log })
   opened.defer(() => bus.close())
-  const quick = openQuickReads({ db })
+  const shares = shareConnections(config.dbMaxConnections)
+  const quick = openQuickReads({ db, connections: shares.quick })
   opened.defer(() => quick.close())
   const snapshots = createSnapshots({ bus, reads: quick.alone, log })
   opened.defer(() => snapshots.close())
@@ -122,7 +129,7 @@ async function composeApp(
     hooks: () => createCommitHooks((tx, types, options) => reindexTypes(tx, bus, indexer, types, options)),
     dataLanguage: () => languages()[0] ?? 'en-US',
   })
-  const indexer = createIndexer({
+  const indexer = await createIndexer({
     db,
     bus,
     log,
@@ -130,6 +137,7 @@ async function composeApp(
     languages,
     refreshStandards,
     poolPath: (id) => pools.byId(id)?.path ?? [],
+    icu: given.icu ?? process.versions.icu ?? '',
     onFailure: async (id, error) => {
       const info = { IndexName: 'objects', DocID: `${id}`, Error: error }
       await events.append(db, [{ type: 'OBJECT_INDEX_ERROR', actor: null, systemObjectId: id, info }])
@@ -249,6 +257,7 @@ async function composeApp(
   })
   const search = createSearchService({
     db,
+    connections: shares.lexical,
     bus,
     log,
     indexer,

@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { type App, buildApp } from './app.ts'
 import { createBackend } from './platform/backend.ts'
 import type { Config } from './platform/config.ts'
+import { shareConnections } from './platform/connections.ts'
 import { openDb } from './platform/db.ts'
 import { createLog } from './platform/log.ts'
 import { migrate } from './platform/migrate.ts'
@@ -61,7 +62,7 @@ async function start(
   onStep(applied.length > 0 ? `applied ${applied.length} migrations` : 'the database is up to date')
   const db = openDb({
     connectionString: dsn,
-    maxConnections: config.dbMaxConnections,
+    maxConnections: shareConnections(config.dbMaxConnections).pool,
     applicationName: 'strongroom',
     lockTimeout: config.lockTimeout,
     // Not the error itself: it carries the whole connection.
@@ -100,6 +101,7 @@ async function useExternal(dsn: string, onStep: (step: string) => void): Promise
 async function useEmbedded(config: Config, onStep: (step: string) => void, closers: Closers): Promise<string> {
   const postgres = await startEmbeddedPostgres({
     dataDir: config.dataDir,
+    connections: config.dbMaxConnections,
     database: databaseName,
     onStep,
     onTrouble: onStep,

@@ -16,6 +16,11 @@ export interface Bus {
   publish(tx: Tx, topic: string, payload?: string): Promise<void>
   /** Calls `listener` for each message of the topic, until the returned function is called. */
   subscribe(topic: string, listener: BusListener): () => void
+  /**
+   * Shows to the other processes that one that is called so is running; `isPresent` asks. Several can have a name. When
+   * the connection breaks, nobody sees it until there is a new one, five seconds later at most.
+   */
+  present(name: string): Promise<void>
   close(): Promise<void>
 }
 
@@ -63,8 +68,21 @@ export async function createBus({ db, log }: { db: Db; log: Logger }): Promise<B
       listeners.set(topic, ofTopic.add(listener))
       return () => ofTopic.delete(listener)
     },
+    present: (name) => connection.present(name),
     close: () => connection.close(),
   }
+}
+
+/** Tells our advisory locks on names from others. */
+const presenceSeed = 0x73747269
+
+/** Whether a process on the same database has shown itself under this name; not to be asked about the own name. */
+export async function isPresent(db: Queryable, name: string): Promise<boolean> {
+  const { rows } = await db.query<{ free: boolean }>(
+    'select pg_try_advisory_xact_lock(hashtextextended($1, $2)) as free',
+    [name, presenceSeed],
+  )
+  return rows[0]?.free === false
 }
 
 async function notify(tx: Queryable, envelope: Envelope): Promise<void> {
@@ -79,11 +97,17 @@ interface ListenOptions {
 }
 
 /** A connection of its own that only listens; replaced when it breaks, with pauses that grow to five seconds. */
-async function listen({ db, log, onMessage, onReconnect }: ListenOptions): Promise<{ close(): Promise<void> }> {
+async function listen({ db, log, onMessage, onReconnect }: ListenOptions): Promise<{
+  present(name: string): Promise<void>
+  close(): Promise<void>
+}> {
   let closed = false
+  const names: string[] = []
   let client: pg.Client
   let timer: NodeJS.Timeout | undefined
 
+  const show = (on: pg.Client, name: string) =>
+    on.query('select pg_advisory_lock_shared(hashtextextended($1, $2))', [name, presenceSeed])
   const open = async (): Promise<void> => {
     const fresh = new pg.Client({ ...db.pool.options, keepAlive: true })
     fresh.on('notification', (message) => onMessage(message.payload ?? ''))
@@ -91,6 +115,7 @@ async function listen({ db, log, onMessage, onReconnect }: ListenOptions): Promi
     try {
       await fresh.connect()
       await fresh.query(`listen ${channel}`)
+      for (const name of names) await show(fresh, name)
     } catch (error) {
       await fresh.end().catch(() => {})
       throw error
@@ -112,6 +137,10 @@ async function listen({ db, log, onMessage, onReconnect }: ListenOptions): Promi
 
   await open()
   return {
+    async present(name) {
+      await show(client, name)
+      names.push(name)
+    },
     async close() {
       closed = true
       clearTimeout(timer)

@@ -1,5 +1,6 @@
 import type { Config } from './config.ts'
 import { boolean, clients, dsn, type Form, integer, list, nullable, oneOf, secret, text, url } from './config-forms.ts'
+import { fewestConnections } from './connections.ts'
 
 /** One setting: where it stands, what it may be, what it is for. */
 export interface Key<T> {
@@ -131,9 +132,9 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
   dbMaxConnections: key(
     'svc.db.maxConnections',
     'SVC_DB_MAX_CONNECTIONS',
-    integer(2, 1000),
-    20,
-    'Most database connections of this process.',
+    integer(fewestConnections, 1000),
+    30,
+    'Most database connections of this process, all counted.',
   ),
   lockTimeout: key(
     'svc.db.lockTimeout',

@@ -50,6 +50,8 @@ export interface Db extends Queryable {
   ): Promise<T>
   /** A connection of its own for LISTEN, cursors and exported snapshots; the caller releases it. */
   connect(): Promise<pg.PoolClient>
+  /** Ends what PostgreSQL is just doing on a connection that `connect` gave; that fails with `ServiceUnavailable`. */
+  cancel(client: pg.PoolClient): Promise<void>
   readonly pool: pg.Pool
   /** Further connections to the same database with settings of their own; closed by whoever asked for them. */
   sibling(options: { maxConnections: number; settings: Readonly<Record<string, string>> }): Db
@@ -122,6 +124,10 @@ export function openDb(options: DbOptions): Db {
     pool,
     query: (text, values, name) => runOnce(pool, text, values, name),
     connect: () => connect(pool, 'connect'),
+    async cancel(client) {
+      const { processID } = client as pg.PoolClient & { processID: number }
+      await runOnce(pool, 'select pg_cancel_backend($1)', [processID])
+    },
     transaction: (work, settings) =>
       transaction(pool, options.onError, options.guarded ? (tx) => marked(work, tx) : work, settings),
     sibling: ({ maxConnections, settings }) =>
@@ -301,6 +307,24 @@ const connectionFailures = new Set([
   '57P02', // crash_shutdown
   '57P03', // cannot_connect_now
 ])
+
+/**
+ * Waits for work on a connection that a stop is to cut short: whatever it is just doing is ended, again and again, since
+ * PostgreSQL may not yet have begun what was sent. `client` gives null while there is nothing to be ended.
+ */
+export async function cutShort(db: Db, client: () => pg.PoolClient | null, work: Promise<unknown>): Promise<void> {
+  let over = false
+  const ended = work
+    .catch(() => {})
+    .finally(() => {
+      over = true
+    })
+  while (!over) {
+    const busy = client()
+    if (busy) await db.cancel(busy).catch(() => {})
+    await Promise.race([ended, sleep(100)])
+  }
+}
 
 /** Quotes an identifier that does not come from our own source text. */
 export function quoteIdentifier(name: string): string {

@@ -15,6 +15,7 @@ import {
   sharedMemorySize,
 } from './postgres-files.ts'
 import { postgresSettings, thisMachine } from './postgres-settings.ts'
+import { isAlive } from './processes.ts'
 
 export interface EmbeddedPostgres {
   /** Connection string of `database`. */
@@ -30,6 +31,8 @@ export interface EmbeddedPostgresOptions {
   database: string
   /** False only for test servers: faster, but a crash of the machine loses the data. */
   durable?: boolean
+  /** Connections that the service takes at most. */
+  connections?: number
   /** Told each step of the start. */
   onStep: (step: string) => void
   /** Told when the server ended unasked and when it is back. */
@@ -79,7 +82,7 @@ async function startLocked(
   folders: PostgresFolders,
   lock: InstanceLock,
 ): Promise<EmbeddedPostgres> {
-  const launcher = await createLauncher(folders, options.durable ?? true)
+  const launcher = await createLauncher(folders, options)
   let server = await firstServer(options, folders, launcher)
   let stopping = false
   const watch = async (): Promise<void> => {
@@ -125,9 +128,12 @@ interface Launcher {
   start(): Promise<ServerProcess>
 }
 
-async function createLauncher(folders: PostgresFolders, durable: boolean): Promise<Launcher> {
+async function createLauncher(
+  folders: PostgresFolders,
+  { durable = true, connections = 0 }: Pick<EmbeddedPostgresOptions, 'durable' | 'connections'>,
+): Promise<Launcher> {
   const settings = {
-    ...postgresSettings(thisMachine(await sharedMemorySize()), durable),
+    ...postgresSettings(thisMachine(await sharedMemorySize()), { durable, connections }),
     unix_socket_directories: folders.run,
   }
   const args = [
@@ -255,15 +261,6 @@ async function runningPid(folders: PostgresFolders): Promise<number | null> {
 /** After a reboot, or in a new container, the noted process id may belong to anybody, and PostgreSQL would not start. */
 async function removeStalePidFile(folders: PostgresFolders): Promise<void> {
   if ((await runningPid(folders)) === null) await rm(join(folders.data, 'postmaster.pid'), { force: true })
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
 }
 
 async function untilGone(pid: number): Promise<void> {

@@ -20,12 +20,16 @@ export function thisMachine(sharedMemory: number | null): Machine {
  * Settings of the embedded server, sized for the machine. The service itself and the page cache live on the same
  * machine, so shared buffers take an eighth of the memory and the planner is told that about half of it caches files.
  */
-export function postgresSettings(machine: Machine, durable: boolean): Record<string, string> {
+export function postgresSettings(
+  machine: Machine,
+  { durable, connections }: { durable: boolean; connections: number },
+): Record<string, string> {
   const megabytes = machine.memory / MB
   return {
     listen_addresses: '',
     unix_socket_permissions: '0700',
-    max_connections: '100',
+    // Beside the service there are backups, and people who look inside.
+    max_connections: String(Math.max(100, connections + 20)),
     shared_buffers: size(megabytes / 8, 64, 8192),
     effective_cache_size: size(megabytes / 2, 128, 65536),
     work_mem: size(megabytes / 512, 8, 64),

@@ -43,6 +43,8 @@ const domains = ['pool', 'collection', 'event', 'message', 'user', 'group', 'acl
 export interface SearchServiceDeps extends AggregationDeps {
   readonly bus: Bus
   readonly log: Logger
+  /** For searches for words. */
+  readonly connections: number
   readonly indexer: Indexer
   readonly datamodel: { current(): Model }
   readonly rights: { forActor(actor: Actor): Promise<CallerRights> }
@@ -62,7 +64,7 @@ export type SearchService = ReturnType<typeof createSearchService>
 export function createSearchService(deps: SearchServiceDeps) {
   const { db, bus, log } = deps
   const sortIndexes = createSortIndexes({ db, log })
-  const engine = createPostgresEngine({ db, sortIndexes })
+  const engine = createPostgresEngine({ db, sortIndexes, maxConnections: deps.connections })
   /** Whether a block may be on: asked of the database only then. */
   let maybeBlocked = true
   const unsubscribe = bus.subscribe(blockTopic, () => {

@@ -86,7 +86,7 @@ test('saving costs a constant number of statements', async () => {
 
 test('more first saves at once than there are connections: none waits for another’s connection', async () => {
   // Nothing is in the memory of a new process: names, rights and the datamodel are read in the middle of the saves.
-  await using fresh = await attachService(museum.svc.dsn, { dbMaxConnections: 6 })
+  await using fresh = await attachService(museum.svc.dsn, { dbMaxConnections: 8 })
   const root = fresh.as('root')
   await root.token()
   const begun = performance.now()

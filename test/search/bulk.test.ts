@@ -34,12 +34,12 @@ after(async () => {
   await database.drop()
 })
 
-function open(connectionString: string): Db {
+function open(connectionString: string, lockTimeout = 2000): Db {
   return openDb({
     connectionString,
     maxConnections: 6,
     applicationName: 'bulk test',
-    lockTimeout: 2000,
+    lockTimeout,
     onError: () => {},
   })
 }
@@ -137,12 +137,18 @@ test('a large backlog is indexed without the indexes of lexemes, which are then 
   assert.deepEqual(await found(svc), await all())
 })
 
-test('a backlog that is not larger than what is indexed leaves the indexes alone', async () => {
+test('what is searched already is no backlog: a reindex with saves beside it leaves the indexes alone', async () => {
   await using svc = await attachService(database.dsn)
   const before = await lexemeIndexes()
+  using held = await holdIndexer(db)
   assert.equal((await svc.as('root').post('/system/reindex')).status, 200)
+  await save(svc, 1)
+  // Several reasons to index the same objects.
+  await db.query('insert into index_queue (system_object_id) select system_object_id from object')
+  held.release()
   await svc.drain()
   assert.deepEqual(await lexemeIndexes(), before)
+  assert.deepEqual(await found(svc), await all())
 })
 
 test('of two processes one puts the indexes aside and builds them, and both find everything', async () => {
@@ -232,4 +238,21 @@ test('a stop meanwhile is no failure, and the next process builds the indexes', 
   await svc.drain()
   assert.equal(await indexesThere(), 2)
   assert.deepEqual(await found(svc), await all())
+})
+
+test('a stop does not wait for the indexes that are just being built', async () => {
+  await queueAll()
+  using held = await holdLastBatch()
+  const patient = open(database.dsn, 120_000)
+  const app = await buildApp(testConfig(database.dsn), { db: patient, log: pino({ level: 'silent' }) })
+  await untilUnderWay()
+  using _ = await hold(db, 'lock table search_document, search_nested in row exclusive mode')
+  held.release()
+  const building = async () =>
+    (await db.query(`select from pg_stat_activity where query like 'create index%' and wait_event_type = 'Lock'`))
+      .rowCount > 0
+  await until(building)
+  await app.close()
+  assert.equal(await building(), false)
+  await patient.close()
 })

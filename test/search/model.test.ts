@@ -14,6 +14,8 @@ import { compileSearch } from '../../src/search/request/compile.ts'
 import { loadSlots, type Slots } from '../../src/search/slots.ts'
 import type { Json } from '../support/client.ts'
 import { inPool, link, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
+import { until } from '../support/until.ts'
+import { hold } from './support.ts'
 
 /** A work as the naive evaluation sees it. */
 interface Work {
@@ -107,8 +109,8 @@ before(async () => {
   model = compileModel(snapshot)
   slots = await loadSlots(svc.db, model, languages)
   const sortIndexes = { wanted: () => {} }
-  small = createPostgresEngine({ db: svc.db, sortIndexes })
-  large = createPostgresEngine({ db: svc.db, sortIndexes, largeResult: 0 })
+  small = createPostgresEngine({ db: svc.db, sortIndexes, maxConnections: 2 })
+  large = createPostgresEngine({ db: svc.db, sortIndexes, maxConnections: 2, largeResult: 0 })
 })
 
 after(async () => {
@@ -390,6 +392,27 @@ test('an order that large results are asked for gets an index, once, and the ind
   })
   assert.match(plan.rows.map((row) => row['QUERY PLAN']).join('\n'), new RegExp(ascending.name))
   assert.deepEqual((await run(large, request('desc'))).hits, (await run(small, request('desc'))).hits)
+})
+
+test('a stop waits for no index, and leaves none behind that is half made', async () => {
+  const { db } = museum.svc
+  const lines: string[] = []
+  const log = pino({ level: 'warn' }, { write: (line) => lines.push(line) })
+  const indexes = createSortIndexes({ db, log })
+  using _ = await hold(db, 'set transaction isolation level repeatable read; select from object limit 1')
+  const request = { objecttypes: ['work'], sort: [{ field: 'work.width' }] }
+  const names = async (where: string) => {
+    const { rows } = await db.query<{ name: string }>(
+      `select c.relname as name from pg_index i join pg_class c on c.oid = i.indexrelid
+       where c.relname like 'search\\_sort\\_%' and ${where}`,
+    )
+    return rows
+  }
+  indexes.wanted(compileSearch(request, { model, slots, languages, rights: { all: true } }).plan)
+  await until(async () => (await names('not i.indisvalid')).length > 0)
+  await indexes.close()
+  assert.deepEqual(await names('not i.indisvalid'), [])
+  assert.deepEqual(lines, [])
 })
 
 function counted(outcome: SearchOutcome, name: string): Map<number | string, number> {

@@ -2,11 +2,13 @@ import type { InjectOptions } from 'fastify'
 import { pino } from 'pino'
 import { type App, buildApp } from '../../src/app.ts'
 import type { Config } from '../../src/platform/config.ts'
+import { shareConnections } from '../../src/platform/connections.ts'
 import { type Db, openDb } from '../../src/platform/db.ts'
 import { type Client, createClient, type Inject, type InjectResponse } from './client.ts'
 import { createTestDatabase } from './postgres.ts'
 
-export type TestServiceOptions = Partial<Config>
+/** Settings, and what is given in place of the machine's own. */
+export type TestServiceOptions = Partial<Config> & { icu?: string }
 
 /** A whole service on a database of its own. `await using svc = await startService()` removes it at the block's end. */
 export interface TestService extends AsyncDisposable {
@@ -29,7 +31,7 @@ export interface TestService extends AsyncDisposable {
 }
 
 /** The configuration of test services; no test depends on the machine's own configuration. */
-export function testConfig(dsn: string, options: TestServiceOptions = {}): Config {
+export function testConfig(dsn: string, options: Partial<Config> = {}): Config {
   return {
     dataDir: '/nonexistent',
     host: '127.0.0.1',
@@ -38,7 +40,7 @@ export function testConfig(dsn: string, options: TestServiceOptions = {}): Confi
     backendPort: null,
     externalUrl: 'http://localhost:8080',
     dbDsn: dsn,
-    dbMaxConnections: 6,
+    dbMaxConnections: 12,
     databaseName: 'test',
     rootPassword: 'root-test-password',
     logLevel: 'silent',
@@ -74,21 +76,23 @@ export async function startService(options: TestServiceOptions = {}): Promise<Te
 }
 
 /** A further process's worth of service on the same database: for tests with several nodes. */
-export async function attachService(dsn: string, options: TestServiceOptions = {}): Promise<TestService> {
+export async function attachService(dsn: string, { icu, ...options }: TestServiceOptions = {}): Promise<TestService> {
   const config = testConfig(dsn, options)
   const log = pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' })
   const db = openDb({
     connectionString: dsn,
-    maxConnections: config.dbMaxConnections,
+    maxConnections: shareConnections(config.dbMaxConnections).pool,
     applicationName: 'strongroom test',
     lockTimeout: config.lockTimeout,
     guarded: true,
     onError: () => {},
   })
-  const app = await buildApp(config, { db, log }).catch(async (error: unknown) => {
-    await db.close()
-    throw error
-  })
+  const app = await buildApp(config, { db, log, ...(icu === undefined ? {} : { icu }) }).catch(
+    async (error: unknown) => {
+      await db.close()
+      throw error
+    },
+  )
   const inject: Inject = (request) => app.http.inject(request)
   const clients = new Map<string, Client>()
   return {

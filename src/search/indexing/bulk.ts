@@ -109,11 +109,21 @@ async function missingIndexes(db: Queryable) {
   return indexes.filter((index) => missing.has(index.name))
 }
 
-/** More waits than is indexed; neither is counted further than that takes. */
+/**
+ * More objects wait to be found for the first time than can be found already. What waits a second time (a reindex, a
+ * save of an indexed object) is searched meanwhile, so it counts for nothing here. The waiting entries are counted
+ * first, which is quick and mostly the end of it.
+ */
 async function isBacklogLarge(db: Queryable): Promise<boolean> {
   const { rows } = await db.query<{ large: boolean }>(
-    `select waiting >= $1 and waiting > (select count(*) from (select from search_document limit waiting + 1) as d) as large
-     from (select count(*) as waiting from (select from index_queue limit 1000000) as q) as w`,
+    `select waiting >= $1 and waiting > indexed and (
+       select count(*) from (
+         select distinct q.system_object_id from index_queue q
+         where not exists (select from search_document d where d.id = q.system_object_id) limit indexed + $1
+       ) as unseen
+     ) >= greatest($1, indexed + 1) as large
+     from (select count(*) as waiting from (select from index_queue limit 1000000) as q) as w
+     cross join lateral (select count(*) as indexed from (select from search_document limit waiting + 1) as d) as i`,
     [leastBacklog],
   )
   return rows[0]?.large ?? false

@@ -8,9 +8,10 @@ import type { PoolClient } from 'pg'
 import type { Logger } from 'pino'
 import type { Model } from '../../datamodel/model.ts'
 import type { Bus } from '../../platform/bus.ts'
-import { type Db, onConnection, type Queryable, type Tx } from '../../platform/db.ts'
+import { cutShort, type Db, onConnection, type Queryable, type Tx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import { loadSlots, type Slots } from '../slots.ts'
+import { builderOf, createAnalysis, presenceOf } from './analysis.ts'
 import { Arena } from './arena.ts'
 import { type BatchSettings, type IndexConnection, indexBatch, type RefreshStandards } from './batch.ts'
 import { isBulkOpen, openBulk } from './bulk.ts'
@@ -22,8 +23,6 @@ import { createTerms } from './terms.ts'
 import { createWaiters } from './waiters.ts'
 
 const batchSize = 500
-/** To be counted up when documents are built differently, so that existing ones are built anew. */
-const analysisVersion = 1
 /** Milliseconds between looks at the queue that nobody asked for: entries of a killed process, grants that end. */
 const patrol = 5000
 /** Milliseconds after which an indexer that found the lock taken tries again. */
@@ -47,15 +46,17 @@ export interface IndexerDeps {
   readonly poolPath: (id: number) => readonly number[]
   /** Reports an object that cannot be indexed. */
   readonly onFailure: (id: number, error: string) => Promise<void>
+  /** Version of ICU. */
+  readonly icu: string
   readonly clock?: () => Date
 }
 
-export type Indexer = ReturnType<typeof createIndexer>
+export type Indexer = Awaited<ReturnType<typeof createIndexer>>
 
 /** Bus topic for saves in other processes. */
 export const indexTopic = 'index'
 
-export function createIndexer(deps: IndexerDeps) {
+export async function createIndexer(deps: IndexerDeps) {
   const { db, bus, log } = deps
   const clock = deps.clock ?? (() => new Date())
   const now = (): number => clock().getTime()
@@ -80,16 +81,25 @@ export function createIndexer(deps: IndexerDeps) {
     },
   }
   const settings = createSettings(deps)
+  const builder = builderOf(deps.icu)
+  const analysis = createAnalysis(builder, now)
+  await bus.present(presenceOf(builder))
   /** Generation of the index when we last had it: when it is still that, nobody else has indexed. */
   let generation = -1
   let unsettled = 0
   let wanted = false
   let closed = false
   let running: Promise<void> | null = null
+  /** The connection on which we index. */
+  let busy: PoolClient | null = null
   let retry: NodeJS.Timeout | undefined
   const timer = setInterval(() => void lookAround(), patrol).unref()
 
-  const unsubscribe = bus.subscribe(indexTopic, () => wake())
+  /** While we ask others to index, which this process hears too. */
+  let asking = false
+  const unsubscribe = bus.subscribe(indexTopic, () => {
+    if (!asking) wake()
+  })
 
   /** Starts indexing, unless it is running already; then it looks at the queue once more. */
   function wake(): void {
@@ -117,7 +127,7 @@ export function createIndexer(deps: IndexerDeps) {
         // Another process indexes. It may just have seen the last entry, so look again.
         wakeLater(retryPause)
       } catch (error) {
-        const expected = error instanceof AppError && (error.status === 423 || error.status === 503)
+        const expected = closed || (error instanceof AppError && (error.status === 423 || error.status === 503))
         if (!expected) log.error({ err: error }, 'indexing failed; it is tried again')
         wakeLater(expected ? retryPause : 1000)
       }
@@ -128,6 +138,7 @@ export function createIndexer(deps: IndexerDeps) {
   async function emptyQueue(): Promise<boolean> {
     const client = await db.connect()
     let broken = true
+    busy = client
     try {
       const connection = { client, db: onConnection(client) }
       if (!(await store.lockIndexer(connection.db))) {
@@ -139,8 +150,9 @@ export function createIndexer(deps: IndexerDeps) {
       broken = false
       return true
     } finally {
-      // A broken connection is closed, which gives the lock back.
-      client.release(broken)
+      busy = null
+      // A broken connection is closed, which gives the lock back; so is one that a stop may still try to cut short.
+      client.release(broken || closed)
     }
   }
 
@@ -152,9 +164,9 @@ export function createIndexer(deps: IndexerDeps) {
     }
     generation = current
     const { languages } = await settings.current()
-    if (await store.adoptAnalysis(connection.db, `${analysisVersion} ${process.versions.icu} ${languages}`)) {
-      log.info({ languages }, 'documents are built differently now: all objects are indexed anew')
-    }
+    const claim = await analysis.claim(connection.db, languages)
+    if (claim.kind === 'theirs') return leaveToOthers(connection.db, claim.again)
+    if (claim.queued) log.info({ languages }, 'documents are built differently now: all objects are indexed anew')
     const reader = queueReader()
     const bulk = await openBulk(connection.db, log)
     while (!closed) {
@@ -175,6 +187,18 @@ export function createIndexer(deps: IndexerDeps) {
     if (closed || unsettled < worthSettling) return
     unsettled = 0
     await store.settle(connection.db)
+  }
+
+  /** A process of a newer release indexes: it hears of its own saves only. */
+  async function leaveToOthers(on: Queryable, again: number | null): Promise<void> {
+    if (again !== null) wakeLater(again)
+    if (!(await hasEntries(on))) return
+    asking = true
+    try {
+      await bus.publish({ query: on.query, afterCommit: (action) => action() }, indexTopic)
+    } finally {
+      asking = false
+    }
   }
 
   async function lookAround(): Promise<void> {
@@ -223,7 +247,8 @@ export function createIndexer(deps: IndexerDeps) {
       clearTimeout(retry)
       unsubscribe()
       waiters.close()
-      await running
+      // Nothing is lost: a batch is rolled back, and who comes next goes on with it and with the indexes.
+      if (running) await cutShort(db, () => busy, running)
     },
   }
 }

@@ -201,25 +201,3 @@ export async function settle(db: Queryable): Promise<void> {
        gin_clean_pending_list('search_term_trigram_idx')`,
   )
 }
-
-/**
- * Notes how documents are built from now on. When that is not how those in the index were built, all objects are
- * queued.
- * @returns whether they were.
- */
-export async function adoptAnalysis(db: Queryable, analysis: string): Promise<boolean> {
-  const { rows } = await db.query<{ analysis: string | null }>(
-    'select analysis from search_state',
-    [],
-    'search-analysis',
-  )
-  const before = rows[0]?.analysis ?? null
-  if (before === analysis) return false
-  await db.query(
-    `with noted as (update search_state set analysis = $1)
-     insert into index_queue (system_object_id, priority)
-     select id, 2 from search_document where $2 order by id`,
-    [analysis, before !== null],
-  )
-  return before !== null
-}

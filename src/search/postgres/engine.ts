@@ -25,7 +25,7 @@ export interface PostgresEngineDeps {
   readonly db: Db
   readonly sortIndexes: Pick<ReturnType<typeof createSortIndexes>, 'wanted'>
   /** Connections of this engine. */
-  readonly maxConnections?: number
+  readonly maxConnections: number
   /** Matches up to which one statement does everything. */
   readonly largeResult?: number
 }
@@ -49,7 +49,7 @@ export type PostgresEngine = SearchEngine & { close(): Promise<void> }
 export function createPostgresEngine({
   db,
   sortIndexes,
-  maxConnections = 6,
+  maxConnections,
   largeResult = 30_000,
 }: PostgresEngineDeps): PostgresEngine {
   // Reading all documents to compare their lexemes is never better than the index; PostgreSQL, which does not know

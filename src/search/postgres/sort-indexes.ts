@@ -2,8 +2,9 @@
  * Indexes in the order of sort keys, made when somebody first sorts a large result by them: then its pages, however
  * deep, are read along the index. Nothing is made for orders that nobody asks for, so imports do not pay for them.
  */
+import type { PoolClient } from 'pg'
 import type { Logger } from 'pino'
-import type { Db } from '../../platform/db.ts'
+import { cutShort, type Db } from '../../platform/db.ts'
 import type { SearchPlan } from '../plan.ts'
 import { sortKeySql } from './order.ts'
 
@@ -17,6 +18,17 @@ export function createSortIndexes({ db, log }: { db: Db; log: Logger }) {
   const seen = new Set<string>()
   let building: Promise<void> = Promise.resolve()
   let closed = false
+  /** The connection on which something is waited for that may take long. */
+  let busy: PoolClient | null = null
+  const atLength = async (client: PoolClient, statement: string, values: unknown[] = []): Promise<void> => {
+    if (closed) throw new Error('the service stops')
+    busy = client
+    try {
+      await client.query(statement, values)
+    } finally {
+      busy = null
+    }
+  }
 
   return {
     /** Notes that a large result was sorted this way. Returns at once. */
@@ -25,10 +37,10 @@ export function createSortIndexes({ db, log }: { db: Db; log: Logger }) {
       if (!order || seen.has(order.name) || closed) return
       seen.add(order.name)
       building = building
-        .then(() => (closed ? undefined : build(db, log, order)))
+        .then(() => (closed ? undefined : build(db, log, order, atLength)))
         .catch((error: unknown) => {
           seen.delete(order.name)
-          log.warn({ err: error, index: order.name }, 'an index for sorting could not be made')
+          if (!closed) log.warn({ err: error, index: order.name }, 'an index for sorting could not be made')
         })
     },
 
@@ -37,9 +49,10 @@ export function createSortIndexes({ db, log }: { db: Db; log: Logger }) {
       await building
     },
 
+    /** Ends what is being made: the next large result sorted this way asks for it again. */
     async close(): Promise<void> {
       closed = true
-      await building
+      await cutShort(db, () => busy, building)
     },
   }
 }
@@ -67,12 +80,14 @@ function indexOf(plan: SearchPlan): SortIndex | null {
   }
 }
 
-async function build(db: Db, log: Logger, { name, columns, predicate }: SortIndex): Promise<void> {
+type AtLength = (client: PoolClient, statement: string, values?: unknown[]) => Promise<void>
+
+async function build(db: Db, log: Logger, { name, columns, predicate }: SortIndex, atLength: AtLength): Promise<void> {
   const client = await db.connect()
   try {
     // Building waits for all older transactions; other statements need not wait for the building.
     await client.query('set lock_timeout = 0')
-    await client.query('select pg_advisory_lock($1)', [buildLock])
+    await atLength(client, 'select pg_advisory_lock($1)', [buildLock])
     const { rows } = await client.query<{ name: string; valid: boolean }>(
       `select c.relname as name, i.indisvalid as valid from pg_index i join pg_class c on c.oid = i.indexrelid
        where i.indrelid = 'search_document'::regclass and c.relname like 'search\\_sort\\_%'`,
@@ -80,10 +95,17 @@ async function build(db: Db, log: Logger, { name, columns, predicate }: SortInde
     const existing = rows.find((row) => row.name === name)
     if (existing?.valid || rows.length >= mostIndexes) return
     // Left behind by a process that was killed while it made it.
-    if (existing) await client.query(`drop index concurrently ${name}`)
+    if (existing) await atLength(client, `drop index concurrently ${name}`)
     const started = Date.now()
-    await client.query(`create index concurrently ${name} on search_document (${columns})${predicate}`)
-    await client.query('analyze search_document')
+    try {
+      await atLength(client, `create index concurrently ${name} on search_document (${columns})${predicate}`)
+    } catch (error) {
+      // Half of an index costs as much at each save as a whole one. Who comes next removes what cannot be removed at once.
+      await client.query('set lock_timeout = 500')
+      await client.query(`drop index if exists ${name}`).catch(() => {})
+      throw error
+    }
+    await atLength(client, 'analyze search_document')
     log.info({ index: name, ms: Date.now() - started }, 'made an index for sorting')
   } finally {
     // Gives the lock and the setting back, whatever state the connection is in.

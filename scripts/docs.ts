@@ -2,6 +2,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { eventTypeTable } from '../src/events/types-doc.ts'
+import { bodyLimitTable } from '../src/platform/body-limits.ts'
 import { configurationTable } from '../src/platform/config-doc.ts'
 import { errorTable } from '../src/platform/errors-doc.ts'
 
@@ -9,6 +10,7 @@ const docs = join(import.meta.dirname, '..', 'docs')
 
 await replacePart('configuration.md', 'settings', configurationTable())
 await replacePart('errors.md', 'errors', errorTable())
+await replacePart('operations.md', 'body-limits', bodyLimitTable())
 await replacePart('events.md', 'event-types', eventTypeTable())
 
 async function replacePart(file: string, name: string, text: string): Promise<void> {

@@ -274,6 +274,8 @@ async function composeApp(config: Config, given: Given, opened: AsyncDisposableS
   const http = await createHttp({
     log,
     bodyLimit: config.bodyLimit,
+    requestTimeout: config.requestTimeout,
+    pace: { grace: config.slowGrace, leastRate: config.leastRate },
     corsOrigins: config.corsOrigins,
     trustedProxies: config.trustedProxies,
     readOnly: () => config.readOnly,

@@ -85,7 +85,7 @@ export function registerBaseConfigRoutes(app: HttpApp, { baseConfig }: { baseCon
         body: Document,
         response: { 200: Document },
       },
-      config: { access: 'user', writes: true, errors: ['SystemRightRequired', 'ResourceNotFound'] },
+      config: { access: 'user', writes: true, body: 'many', errors: ['SystemRightRequired', 'ResourceNotFound'] },
     },
     async (request) => baseConfig.replace(actorOf(request), request.body),
   )
@@ -118,7 +118,7 @@ export function registerBaseConfigRoutes(app: HttpApp, { baseConfig }: { baseCon
         body: anything,
         response: { 200: anything },
       },
-      config: { access: 'user', writes: true, errors: ['SystemRightRequired', 'ResourceNotFound'] },
+      config: { access: 'user', writes: true, body: 'many', errors: ['SystemRightRequired', 'ResourceNotFound'] },
     },
     async (request, reply) =>
       sendJson(reply, await baseConfig.patch(actorOf(request), steps(request.params['*']), request.body)),

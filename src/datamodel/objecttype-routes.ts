@@ -103,6 +103,7 @@ export function registerObjecttypeRoutes(
       config: {
         access: 'user',
         writes: true,
+        body: 'many',
         errors: [
           'SystemRightRequired',
           'VersionMismatch',

@@ -71,6 +71,7 @@ const storing = <Part extends TSchema>(operationId: string, summary: string, par
   },
   config: {
     ...change,
+    body: 'datamodel' as const,
     errors: ['SystemRightRequired', 'VersionMismatch', 'DatabaseLockError', ...datamodelErrors] as const,
   },
   preValidation: clean,

@@ -182,7 +182,7 @@ function registerWrites(app: HttpApp, events: EventService): void {
         body: Type.Array(PostedEvent),
         response: { 200: Type.Union([Type.Array(EventRecord), Background]) },
       },
-      config: { ...change, errors: ['SystemRightRequired', 'EventTypeNotAllowed', 'UserNotFound'] },
+      config: { ...change, body: 'many', errors: ['SystemRightRequired', 'EventTypeNotAllowed', 'UserNotFound'] },
     },
     (request) => write(actorOf(request), request.body, request.query, (index) => `body[${index}]`),
   )

@@ -27,6 +27,7 @@ export function registerObjectRoutes(app: HttpApp, { objects }: { objects: Objec
       config: {
         access: 'user',
         writes: true,
+        body: 'objects',
         errors: [
           'AnswerTooLarge',
           'CommentRequired',
@@ -102,6 +103,7 @@ export function registerObjectRoutes(app: HttpApp, { objects }: { objects: Objec
       config: {
         access: 'user',
         writes: true,
+        body: 'objects',
         errors: [
           'CommentRequired',
           'ConstraintViolation',

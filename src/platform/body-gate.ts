@@ -1,82 +1,101 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from './errors.ts'
 
-/** Bytes up to which a body is let in at once: most requests have less, and thousands of these fit into memory. */
+/** Bytes that a body may take at once, whatever else is there: most have less, and thousands of these fit into memory. */
 const small = 64 * 1024
 
 export interface BodyGateOptions {
-  /** Bytes of bodies that may be in memory at the same time. */
+  /** Bytes that bodies, and the values made of them, may take in memory together. */
   readonly capacity: number
-  /** What a body without a length is taken for: the largest one that is accepted, in bytes. */
-  readonly largestBody: number
-  /** Milliseconds that a request waits for its turn before it is refused. */
+  /** Milliseconds that a body waits for room before it is refused. */
   readonly patience?: number
 }
 
+/** The part of the memory that one body takes: what has arrived, not what was announced. */
+export interface BodyShare {
+  /**
+   * Counts what has arrived; a promise when nothing more must be read until it resolves.
+   * It rejects with `ServiceUnavailable` when there was no room in time.
+   */
+  take(bytes: number): Promise<void> | null
+  /** Gives everything back: the request is answered or gone. */
+  close(): void
+}
+
 interface Waiting {
-  readonly bytes: number
+  readonly share: object
   readonly enter: () => void
 }
 
 /**
- * Keeps the bodies of all requests together within the memory of the process: a large body waits, unread, until those
- * before it are answered. As a hook it stands behind the check of the caller, so that strangers take no place.
+ * Keeps the bodies of all requests together within the memory of the process: while it is full, large ones are not
+ * read on. One of those that wait, the first, always is, so that they cannot wait for each other.
  */
-export function bodyGate({ capacity, largestBody, patience = 60_000 }: BodyGateOptions) {
-  let free = capacity
-  /** In the order of their arrival, so that the largest ones come in too. */
-  const waiting: Waiting[] = []
+export class BodyGate {
+  readonly #capacity: number
+  readonly #patience: number
+  #taken = 0
+  /** May take more than there is. */
+  #favoured: object | null = null
+  readonly #waiting: Waiting[] = []
 
-  function leave(bytes: number): void {
-    free += bytes
-    for (let next = waiting[0]; next && next.bytes <= free; next = waiting[0]) {
-      waiting.shift()
-      free -= next.bytes
+  constructor({ capacity, patience = 60_000 }: BodyGateOptions) {
+    this.#capacity = capacity
+    this.#patience = patience
+  }
+
+  open(): BodyShare {
+    const share = {}
+    let taken = 0
+    let closed = false
+    return {
+      take: (bytes) => {
+        if (closed) return null
+        taken += bytes
+        this.#taken += bytes
+        return taken <= small || this.#hasRoom(share) ? null : this.#wait(share)
+      },
+      close: () => {
+        if (closed) return
+        closed = true
+        this.#taken -= taken
+        const place = this.#waiting.findIndex((one) => one.share === share)
+        if (place !== -1) this.#waiting.splice(place, 1)[0]?.enter()
+        if (this.#favoured === share) this.#favoured = null
+        this.#letIn()
+      },
+    }
+  }
+
+  #hasRoom(share: object): boolean {
+    if (this.#taken <= this.#capacity || this.#favoured === share) return true
+    if (this.#favoured !== null || this.#waiting.length > 0) return false
+    this.#favoured = share
+    return true
+  }
+
+  #wait(share: object): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const entry = { share, enter: resolve }
+    this.#waiting.push(entry)
+    const timer = setTimeout(() => {
+      const place = this.#waiting.indexOf(entry)
+      if (place !== -1) this.#waiting.splice(place, 1)
+      reject(new AppError('ServiceUnavailable', { reason: 'too many large requests' }))
+    }, this.#patience).unref()
+    return promise.finally(() => clearTimeout(timer))
+  }
+
+  #letIn(): void {
+    for (let next = this.#waiting[0]; next && this.#mayEnter(next.share); next = this.#waiting[0]) {
+      this.#waiting.shift()
       next.enter()
     }
   }
 
-  /** @returns false when there was no place in time, or the caller has gone. */
-  async function enter(bytes: number, reply: FastifyReply): Promise<boolean> {
-    if (waiting.length === 0 && bytes <= free) {
-      free -= bytes
-      return true
-    }
-    const { promise, resolve } = Promise.withResolvers<boolean>()
-    const entry = { bytes, enter: () => resolve(true) }
-    waiting.push(entry)
-    const giveUp = (): void => {
-      const place = waiting.indexOf(entry)
-      if (place !== -1) waiting.splice(place, 1)
-      resolve(false)
-      leave(0)
-    }
-    const timer = setTimeout(giveUp, patience).unref()
-    reply.raw.once('close', giveUp)
-    try {
-      return await promise
-    } finally {
-      clearTimeout(timer)
-      reply.raw.off('close', giveUp)
-    }
+  #mayEnter(share: object): boolean {
+    if (this.#taken <= this.#capacity) return true
+    if (this.#favoured !== null) return false
+    this.#favoured = share
+    return true
   }
-
-  async function admit(bytes: number, reply: FastifyReply): Promise<void> {
-    if (!(await enter(bytes, reply))) throw new AppError('ServiceUnavailable', { reason: 'too many large requests' })
-    if (reply.raw.closed) leave(bytes)
-    else reply.raw.once('close', () => leave(bytes))
-  }
-
-  return (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void => {
-    const bytes = lengthOf(request) ?? largestBody
-    // What is too large is refused without being read.
-    if (bytes <= small || bytes > largestBody) done()
-    else admit(bytes, reply).then(() => done(), done)
-  }
-}
-
-/** Bytes of the body; null when they are only known at its end. */
-function lengthOf({ headers }: FastifyRequest): number | null {
-  if (headers['transfer-encoding'] !== undefined) return null
-  return Number(headers['content-length'] ?? 0)
 }

@@ -131,6 +131,7 @@ export const catalogue = {
     status: 400,
     text: 'The search index is being rebuilt; try again when that is done.',
   },
+  RequestTimeout: { package: 'api', status: 408, text: 'The request arrives too slowly.' },
   ResourceNotFound: { package: 'api', status: 404, text: 'There is no such resource.' },
   RightRequired: { package: 'rightcheck', status: 403, text: 'A right is missing.' },
   SchemaDuplicateMaskName: { package: 'datamodel', status: 400, text: 'Schema duplicate mask name.' },

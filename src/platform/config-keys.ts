@@ -101,6 +101,27 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     64 * 1024 * 1024,
     'Largest answer with objects in bytes. A quarter of it is for linked objects that are embedded whole; further ones are short. What is larger even so is answered 400 `AnswerTooLarge`.',
   ),
+  requestTimeout: key(
+    'svc.http.requestTimeout',
+    'SVC_REQUEST_TIMEOUT',
+    integer(1, 86_400),
+    300,
+    'Seconds in which a request must have arrived, its body included; then it is answered 408.',
+  ),
+  slowGrace: key(
+    'svc.http.slowGrace',
+    'SVC_SLOW_GRACE',
+    integer(1, 3600),
+    15,
+    'Seconds over which a client is watched that sends its request, or takes its answer, slower than `SVC_LEAST_RATE`; then its connection is closed.',
+  ),
+  leastRate: key(
+    'svc.http.leastRate',
+    'SVC_LEAST_RATE',
+    integer(0, 1_000_000),
+    1000,
+    'Bytes per second that a client must send or take at least; 0: any slowness will do.',
+  ),
   corsOrigins: key(
     'svc.http.corsOrigins',
     'SVC_CORS_ORIGINS',

@@ -36,6 +36,12 @@ export interface Config {
   readonly bodyLimit: number
   /** Largest answer with objects in bytes. */
   readonly answerLimit: number
+  /** Seconds in which a request must have arrived. */
+  readonly requestTimeout: number
+  /** Seconds over which a slow client is watched. */
+  readonly slowGrace: number
+  /** Least bytes per second that a client sends or takes; 0: any. */
+  readonly leastRate: number
   readonly corsOrigins: readonly string[]
   /** Addresses and networks of proxies whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[]

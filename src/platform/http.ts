@@ -2,7 +2,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import compress from '@fastify/compress'
 import cors from '@fastify/cors'
-import formbody from '@fastify/formbody'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import Fastify, {
   type FastifyInstance,
@@ -14,7 +13,10 @@ import Fastify, {
 } from 'fastify'
 import type { Logger } from 'pino'
 import type { Actor } from './actor.ts'
-import { bodyGate } from './body-gate.ts'
+import { drainUnread } from './body-drain.ts'
+import { BodyGate } from './body-gate.ts'
+import { type BodyLimits, type BodySize, limitsOf } from './body-limits.ts'
+import { createBodyReader, type Pace } from './body-reader.ts'
 import type { ErrorCode } from './catalogue.ts'
 import { AppError, badRequest, errorBody } from './errors.ts'
 import { checkQueryNames, learnQueryNames, prettyJson } from './query-names.ts'
@@ -41,6 +43,10 @@ declare module 'fastify' {
     errors?: readonly ErrorCode[]
     /** The body may be left out. */
     bodyOptional?: boolean
+    /** How much the body may be (body-limits.ts): `one` where the schema has a body, else `none`. */
+    body?: BodySize
+    /** The same as numbers: filled in here. */
+    bodyLimits?: BodyLimits
   }
   interface FastifySchema {
     operationId?: string
@@ -73,10 +79,17 @@ export interface DeclaredRoute {
   readonly writes: boolean
 }
 
+/** Seconds in which the head of a request must have arrived. */
+const headersTimeout = 30
+
 export interface HttpOptions {
   log: Logger
   /** Largest request body in bytes (LIM-012). */
   bodyLimit: number
+  /** Seconds in which a request must have arrived. */
+  requestTimeout: number
+  /** How slowly clients may send and take. */
+  pace: Pace
   corsOrigins: readonly string[]
   /** Proxies whose `X-Forwarded-*` headers are believed. */
   trustedProxies: readonly string[]
@@ -105,14 +118,18 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
     ajv: { customOptions: { removeAdditional: false, coerceTypes: false, useDefaults: true, allErrors: false } },
     forceCloseConnections: 'idle',
     // A request that never comes to its end must not keep its place for ever.
-    requestTimeout: 300_000,
+    requestTimeout: options.requestTimeout * 1000,
     frameworkErrors: (error, request, reply) => {
       reply.header('X-Request-Id', request.id)
       sendError(error, request, reply as FastifyReply)
     },
     clientErrorHandler: answerBrokenRequest,
-    // GET /search carries a whole search request in its query.
-    http: { maxHeaderSize: 64 * 1024 },
+    http: {
+      // GET /search carries a whole search request in its query.
+      maxHeaderSize: 64 * 1024,
+      headersTimeout: Math.min(headersTimeout, options.requestTimeout) * 1000,
+      connectionsCheckingInterval: 1000,
+    },
   })
   const traffic = trackTraffic(app.server)
   app.decorate('traffic', traffic)
@@ -122,6 +139,10 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
     declaredRoutes.push(...declarationsOf(route))
   })
   app.addHook('onRoute', learnQueryNames)
+  app.addHook('onRoute', (route) => {
+    const size = route.config?.body ?? (route.schema?.body === undefined ? 'none' : 'one')
+    route.config = { ...route.config, bodyLimits: limitsOf(size, options.bodyLimit) }
+  })
   app.decorate('compileSchemas', useLazyCompilers(app))
   if (options.corsOrigins.length > 0) {
     await app.register(cors, {
@@ -137,9 +158,18 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
       ],
     })
   }
-  await app.register(compress, { global: true, threshold: 4096, encodings: ['gzip', 'deflate'] })
-  await app.register(formbody)
-  acceptEmptyJson(app)
+  // Packed bodies are unpacked by our own reader, which knows how much that may become.
+  await app.register(compress, {
+    global: true,
+    globalDecompression: false,
+    threshold: 4096,
+    encodings: ['gzip', 'deflate'],
+  })
+  const bodies = createBodyReader({ gate: new BodyGate({ capacity: 3 * options.bodyLimit }), pace: options.pace })
+  // Plain text is no body of any endpoint: it would reach the schema as one long string.
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', bodies.json)
+  app.addContentTypeParser('application/x-www-form-urlencoded', bodies.form)
   app.decorateRequest('actor', null)
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(securityHeaders).header('X-Request-Id', request.id)
@@ -147,9 +177,14 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
     reply.header('Connection', 'close')
     throw new AppError('ServiceUnavailable')
   })
+  // Before the body: whoever asks for what does not exist, or may not ask, sends it in vain.
+  app.addHook('onRequest', async (request) => {
+    if (request.is404) throw unknownAddress(request.method, pathOf(request), declaredRoutes)
+  })
   app.addHook('onRequest', accessHook(options))
   app.addHook('onRequest', checkQueryNames)
-  app.addHook('onRequest', bodyGate({ capacity: 2 * options.bodyLimit, largestBody: options.bodyLimit }))
+  app.addHook('onRequest', bodies.admit)
+  app.addHook('onSend', drainUnread(options.bodyLimit))
   app.addHook('onSend', cacheHeaders)
   app.addHook('onSend', prettyJson)
   app.addHook('onResponse', responseLogger(options.log))
@@ -158,20 +193,6 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
     throw unknownAddress(request.method, pathOf(request), declaredRoutes)
   })
   return app
-}
-
-/**
- * Many clients send the content type with every request, also where there is nothing to send. What an endpoint
- * needs its schema says.
- */
-function acceptEmptyJson(app: HttpApp): void {
-  const parse = app.getDefaultJsonParser('error', 'error')
-  // Plain text is no body of any endpoint: it would reach the schema as one long string.
-  app.removeContentTypeParser(['application/json', 'text/plain'])
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
-    if (body === '') done(null, undefined)
-    else parse(request, String(body), done)
-  })
 }
 
 /** @throws {Error} when a route of ours does not declare who may call it and whether it writes. */
@@ -240,6 +261,7 @@ function acceptedRequestId(header: string | string[] | undefined): string | unde
 
 function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const known = toAppError(error)
+  if (known.code === 'RequestTimeout') reply.header('connection', 'close')
   if (known.status >= 500) request.log.error({ request_id: request.id, err: error }, 'request failed')
   if (request.routeOptions.config?.oauthErrors) return reply.status(known.status).send(oauthBody(known))
   return reply.status(known.status).send(errorBody(known, request.id))

@@ -75,6 +75,7 @@ export function registerPoolRoutes(http: HttpApp, { pools }: { pools: PoolServic
       config: {
         access: 'user',
         writes: true,
+        body: 'many',
         errors: [
           'RightRequired',
           'SystemRightRequired',

@@ -51,6 +51,7 @@ export function registerTagRoutes(http: HttpApp, { tags }: { tags: TagService })
       config: {
         access: 'user',
         writes: true,
+        body: 'many',
         errors: [
           'SystemRightRequired',
           'VersionMismatch',

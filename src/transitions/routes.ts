@@ -44,6 +44,7 @@ export function registerTransitionRoutes(http: HttpApp, { transitions, runOnObje
       config: {
         access: 'user',
         writes: true,
+        body: 'many',
         errors: [
           'SystemRightRequired',
           'VersionMismatch',
@@ -121,6 +122,7 @@ export function registerTransitionRoutes(http: HttpApp, { transitions, runOnObje
       config: {
         access: 'user',
         writes: true,
+        body: 'many',
         errors: [
           'TransitionNotFound',
           'TransitionNotApplicable',

@@ -41,7 +41,11 @@ test('the password of root is shown until somebody has signed in, also after a f
   await assert.rejects(stat(kept))
 
   // Beside the running service: the old password and the old sessions are over at once.
-  const set = startCommand(['user', 'set-password', 'root'], { SVC_DATA_DIR: folder.path }, 'correct horse battery\n')
+  const set = startCommand(
+    ['user', 'set-password', 'root'],
+    { SVC_DATA_DIR: folder.path },
+    { input: 'correct horse battery\n' },
+  )
   assert.equal(await set.exited, 0, set.output.stderr)
   assert.equal(await sessionStatus(second.url, token), 401)
   assert.equal(await tokenOf(second.url, password), null)
@@ -63,7 +67,7 @@ test('the password of root is shown until somebody has signed in, also after a f
     [['set-pasword', 'root'], '', /user needs what and whom/],
   ]
   for (const [args, input, message] of refusals) {
-    const refused = startCommand(['user', ...args], { SVC_DATA_DIR: folder.path }, input)
+    const refused = startCommand(['user', ...args], { SVC_DATA_DIR: folder.path }, { input })
     assert.equal(await refused.exited, 1)
     assert.match(refused.output.stderr, message)
   }

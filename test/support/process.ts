@@ -30,9 +30,14 @@ export async function runCommand(args: string[], env: Record<string, string> = {
   return { code: await exited, ...output }
 }
 
-/** Starts `strongroom start` and waits until it says that it is ready. */
-export async function spawnService(dataDir: string, env: Record<string, string> = {}): Promise<ServiceProcess> {
-  const started = startCommand(['start'], { SVC_DATA_DIR: dataDir, SVC_PORT: '0', SVC_LOG_LEVEL: 'warn', ...env })
+/** Starts `strongroom start` and waits until it says that it is ready. `flags` are those of Node. */
+export async function spawnService(
+  dataDir: string,
+  env: Record<string, string> = {},
+  flags: readonly string[] = [],
+): Promise<ServiceProcess> {
+  const settings = { SVC_DATA_DIR: dataDir, SVC_PORT: '0', SVC_LOG_LEVEL: 'warn', ...env }
+  const started = startCommand(['start'], settings, { flags })
   const { child, output, exited } = started
   const ready = Promise.withResolvers<string>()
   child.stdout?.on('data', () => {
@@ -51,11 +56,15 @@ export async function spawnService(dataDir: string, env: Record<string, string> 
 }
 
 /** Starts the command line, with no settings but those given, and `input` on its standard input. */
-export function startCommand(args: string[], env: Record<string, string>, input = ''): Started {
+export function startCommand(
+  args: string[],
+  env: Record<string, string>,
+  { input = '', flags = [] }: { input?: string; flags?: readonly string[] } = {},
+): Started {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('SVC_'))
   // Without this a child of a test file would report to the test runner in place of printing.
   const { NODE_TEST_CONTEXT: _, ...environment } = Object.fromEntries(inherited)
-  const child = spawn(process.execPath, [main, ...args], {
+  const child = spawn(process.execPath, [...flags, main, ...args], {
     cwd: tmpdir(),
     env: { ...environment, ...env },
     stdio: ['pipe', 'pipe', 'pipe'],

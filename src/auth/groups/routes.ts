@@ -39,6 +39,7 @@ export function registerGroupRoutes(app: HttpApp, { groups }: { groups: GroupSer
       config: {
         access: 'user',
         writes: true,
+        body: 'many',
         errors: [
           'SystemRightRequired',
           'RightRequired',

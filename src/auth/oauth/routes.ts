@@ -4,9 +4,6 @@ import { OAuthError } from './errors.ts'
 import { readForm } from './form.ts'
 import type { OAuth } from './service.ts'
 
-/** Bytes (LIM-012): nobody has signed in yet, so nobody may send much. */
-const bodyLimit = 64 * 1024
-
 const parameter = Type.Optional(Type.Unknown())
 
 /** Parameters by name; readForm checks them, since RFC 6749 has rules of its own for repeated and empty ones. */
@@ -55,7 +52,8 @@ export async function registerOAuthRoutes(app: HttpApp, { oauth }: { oauth: OAut
     })
 
     const tags = ['oauth2']
-    const config = { access: 'public', writes: false, oauthErrors: true } as const
+    // Nobody has signed in yet, so nobody may send much.
+    const config = { access: 'public', writes: false, oauthErrors: true, body: 'none' } as const
     const consumes = ['application/x-www-form-urlencoded']
 
     scope.post(
@@ -72,7 +70,6 @@ export async function registerOAuthRoutes(app: HttpApp, { oauth }: { oauth: OAut
           response: { 200: TokenResponse, 400: Failure },
         },
         config,
-        bodyLimit,
       },
       async (request, reply) => {
         const form = readForm(request.headers['content-type'], request.body)
@@ -106,7 +103,6 @@ export async function registerOAuthRoutes(app: HttpApp, { oauth }: { oauth: OAut
           response: { 200: NoContent, 400: Failure },
         },
         config,
-        bodyLimit,
       },
       async (request, reply) => {
         const form = readForm(request.headers['content-type'], request.body)

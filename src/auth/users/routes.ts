@@ -66,6 +66,7 @@ export function registerUserRoutes(app: HttpApp, { users }: { users: UserService
       config: {
         access: 'user',
         writes: true,
+        body: 'many',
         errors: [
           'SystemRightRequired',
           'RightRequired',

@@ -86,7 +86,7 @@ function errorCodesOf({ config, schema }: RouteOptions): ErrorCode[] {
     ...(access === 'user' ? (['UserRequired', 'InvalidToken'] as const) : []),
     ...(access === 'session' ? (['InvalidToken'] as const) : []),
     ...(writes ? (['ReadOnlyMode', 'DatabaseLockError'] as const) : []),
-    ...(schema?.body ? (['PayloadTooLarge', 'UnsupportedMediaType'] as const) : []),
+    ...(schema?.body ? (['PayloadTooLarge', 'UnsupportedMediaType', 'RequestTimeout'] as const) : []),
     // Parameters: a wrong value, an unknown name.
     'ServerGeneric',
     'UrlParameterNotSupported',

@@ -207,6 +207,7 @@ async function composeApp(config: Config, given: Given, opened: AsyncDisposableS
     rights,
     validateAcls: (tx, actor, changes) => rights.validateAcls(tx, actor, 'object', changes),
     pools,
+    objecttypeMasks: (id) => datamodel.settings(id).standardMasks,
     tags: {
       snapshot: tags.snapshot,
       lockForUse: tags.existing,

@@ -1,6 +1,8 @@
 import type { Bidirectional, Column, Table } from '../datamodel/model.ts'
+import { AppError } from '../platform/errors.ts'
 import type { SaveContext } from './deps.ts'
-import { type Item, itemOf } from './item.ts'
+import { guardBefore, type Item, itemOf } from './item.ts'
+import { exists, guarded } from './known.ts'
 import { lockObjects } from './save-store.ts'
 import { type Content, type ContentRow, rowsOf } from './stored.ts'
 import { sameContent } from './writer.ts'
@@ -17,8 +19,9 @@ const maxRounds = 4
 /**
  * Keeps links that the datamodel calls bidirectional in step: when A gets a link to B, B gets one to A, and loses it
  * when A does. A side is a link column of the object type or of a table nested directly in it. Where both sides are
- * one nested table, the opposite row also gets the further values of the row. Adds items for objects that change only because of this; one
- * statement a round.
+ * one nested table, the opposite row also gets the further values of the row. Adds items for objects that change only
+ * because of this; one statement a round.
+ * @throws {AppError} `ObjectInsufficientRights` when the caller may not write such an object.
  */
 export async function syncBidirectional(context: SaveContext, items: Item[]): Promise<void> {
   const byId = new Map(items.map((item) => [item.systemObjectId, item]))
@@ -30,13 +33,45 @@ export async function syncBidirectional(context: SaveContext, items: Item[]): Pr
       for (const side of sidesOf(item.table)) {
         for (const id of changedTargets(item, side)) {
           const other = byId.get(id)
-          if (other && other.mode !== 'delete' && other.table === side.opposite.table.root && mirror(item, other, side))
-            next.add(other)
+          if (!other || other.mode === 'delete' || other.table !== side.opposite.table.root) continue
+          assertKnown(context, item, other, side)
+          if (!mirror(item, other, side)) continue
+          assertOpposite(context, item, other, side)
+          next.add(other)
         }
       }
     }
     changed = [...next]
   }
+}
+
+/**
+ * The opposite object is saved as well: that takes the right to write it, for taking a link away as for a new one. Of one
+ * that the caller may not read nothing may change, and nothing is looked at before this is refused.
+ */
+function assertKnown(context: SaveContext, item: Item, other: Item, side: Side): void {
+  if (other.draft || exists(context.rights, { ...guardBefore(other), deleted: false })) return
+  throw new AppError(
+    'ObjectInsufficientRights',
+    { name: item.place, right: 'write', field: side.column.fullName, objecttype: item.table.name },
+    { message: `${item.place}: ${side.column.fullName} would change an object that may not be changed` },
+  )
+}
+
+function assertOpposite({ rights }: SaveContext, item: Item, other: Item, side: Side): void {
+  if (other.draft || rights.root || rights.may('write', guarded(guardBefore(other)))) return
+  const { systemObjectId } = other
+  throw new AppError(
+    'ObjectInsufficientRights',
+    {
+      name: item.place,
+      right: 'write',
+      field: side.column.fullName,
+      objecttype: item.table.name,
+      _system_object_id: systemObjectId,
+    },
+    { message: `${item.place}: ${side.column.fullName} changes object ${systemObjectId}, which may not be changed` },
+  )
 }
 
 const sides = new WeakMap<Table, readonly Side[]>()

@@ -1,6 +1,7 @@
-import type { Column, Mask, MaskField, Table } from '../datamodel/model.ts'
+import type { Column, MaskField, Table } from '../datamodel/model.ts'
 import { parseDate } from '../platform/dates.ts'
 import { AppError } from '../platform/errors.ts'
+import type { Item } from './item.ts'
 import { type Content, rowsOf } from './stored.ts'
 import { isRecord, printable } from './values.ts'
 
@@ -47,23 +48,35 @@ export function findMissing(fields: readonly MaskField[], content: Content, plac
   return null
 }
 
-/** @throws {AppError} `ConstraintViolation` naming object, field, rule and value. */
-export function assertConstraints(table: Table, mask: Mask, content: Content, place: string): void {
+/**
+ * @throws {AppError} `ConstraintViolation` naming object, field, rule and value; the value only where the object was sent
+ * with a mask that has the field, as otherwise the caller may not know it.
+ */
+export function assertConstraints({ table, mask, content, place, draft }: Item): void {
   const violation = findViolation(table, content) ?? findMissing(mask.fields, content)
   if (!violation) return
+  const { column, rule, expected, value } = violation
   const name = `${place}.${table.name}.${violation.place}`
+  const known = draft !== null && hasColumn(mask.fields, column)
   throw new AppError(
     'ConstraintViolation',
     {
       name,
       objecttype: table.name,
-      field: violation.column.fullName,
-      rule: violation.rule,
-      expected: violation.expected,
-      value: violation.value === null || violation.value === undefined ? null : printable(violation.value),
+      field: column.fullName,
+      rule,
+      expected,
+      ...(known ? { value: value === null || value === undefined ? null : printable(value) } : {}),
     },
-    { message: `${name}: ${violation.rule} is violated, expected ${violation.expected}` },
+    { message: `${name}: ${rule} is violated, expected ${expected}` },
   )
+}
+
+export function hasColumn(fields: readonly MaskField[], column: Column): boolean {
+  return fields.some((field) => {
+    if (field.mode === 'off' || field.kind === 'reverse') return false
+    return field.kind === 'nested' ? hasColumn(field.fields, column) : field.column === column
+  })
 }
 
 /** The first of `rules` that a row breaks in `column`, or null: for rules that are new to stored objects. */

@@ -4,6 +4,8 @@ import { AppError } from '../platform/errors.ts'
 import { withoutLinks } from './content-links.ts'
 import type { SaveContext } from './deps.ts'
 import { type Item, itemOf } from './item.ts'
+import { loadHeads } from './load.ts'
+import { maySee } from './render-run.ts'
 import { lockObjects } from './save-store.ts'
 import type { StoredObject } from './stored.ts'
 
@@ -74,7 +76,7 @@ export async function planDelete(
       if (deleted.has(linker.from) || exempt.has(linker.from)) continue
       const fate = fateOf(model, linker)
       const decided = fate === 'open' ? policy : fate
-      if (decided === 'refuse') throw stillLinked(context, linker, deleted.get(linker.to))
+      if (decided === 'refuse') throw await stillLinked(context, linker, deleted.get(linker.to))
       if (decided === 'remove') next.add(linker.from)
       else dropped.push(linker)
     }
@@ -94,19 +96,32 @@ export async function planDelete(
   }
 }
 
-function stillLinked(context: SaveContext, linker: Linker, target: StoredObject | undefined): AppError {
+async function stillLinked(context: SaveContext, linker: Linker, target: StoredObject | undefined): Promise<AppError> {
   const column = linker.column === null ? null : context.model.columnsById.get(linker.column)
+  const known = (await knownLinkers(context, [linker])).length > 0
   return new AppError(
     'ConstraintViolation',
     {
       rule: 'on_delete',
-      field: column?.fullName ?? '_id_parent',
       objecttype: target?.table.name,
       _system_object_id: linker.to,
-      linked_by: linker.from,
+      ...(known ? { field: column?.fullName ?? '_id_parent', linked_by: linker.from } : {}),
     },
-    { message: `object ${linker.to} cannot be deleted: object ${linker.from} links to it` },
+    {
+      message: `object ${linker.to} cannot be deleted: ${known ? `object ${linker.from}` : 'another object'} links to it`,
+    },
   )
+}
+
+/** Those that the caller may know of. */
+export async function knownLinkers(
+  { tx, model, rights }: SaveContext,
+  linkers: readonly Linker[],
+): Promise<readonly Linker[]> {
+  if (rights.root || linkers.length === 0) return linkers
+  const heads = await loadHeads(tx, model, [...new Set(linkers.map((linker) => linker.from))])
+  const known = new Set(heads.filter((head) => maySee(rights, head)).map((head) => head.systemObjectId))
+  return linkers.filter((linker) => known.has(linker.from))
 }
 
 function deleteItem(object: StoredObject): Item {

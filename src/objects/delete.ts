@@ -4,12 +4,13 @@ import type { Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import { confirmTasks, type Task } from '../platform/tasks.ts'
 import { assertConstraints } from './constraints.ts'
-import { type DeletePlan, fateOf, findLinkers, planDelete } from './delete-plan.ts'
+import { type DeletePlan, fateOf, findLinkers, knownLinkers, planDelete } from './delete-plan.ts'
 import type { ObjectDeps, SaveContext } from './deps.ts'
 import { guardBefore, type Item, itemOf } from './item.ts'
+import { exists, guarded } from './known.ts'
 import { purgeObjects } from './purge.ts'
 import { createResolver } from './resolve.ts'
-import { assertMay, guarded } from './save-rights.ts'
+import { assertMay, assertMayOther } from './save-rights.ts'
 import { applyStandards } from './save-standard.ts'
 import { lockObjects } from './save-store.ts'
 import type { StoredObject } from './stored.ts'
@@ -108,10 +109,12 @@ async function lockNamed(
 ): Promise<StoredObject[]> {
   const { tx, model, deps } = context
   const refs = triples.map(({ id, place }) => ({ by: 'id' as const, table, id, place }))
-  const resolver = await createResolver({ tx, databaseName: deps.config.databaseName }, refs, [])
+  const resolver = await createResolver(context, refs, [])
   const seen = new Set<number>()
   for (const ref of refs) {
-    if (!resolver.stored(ref)) throw missing(table, ref)
+    // Before anything is locked or said of it: one that the caller may not know of is not there.
+    const found = resolver.stored(ref)
+    if (!found || !exists(context.rights, found, 'delete')) throw missing(table, ref)
     if (seen.has(ref.id)) throw invalidValue(`${ref.place}.0`, ref.id, 'each object once')
     seen.add(ref.id)
   }
@@ -145,10 +148,11 @@ function assertMayDelete(context: SaveContext, item: Item): void {
   assertMay(context, 'delete', item, guarded(guardBefore(item)))
 }
 
-/** The choice of a policy, with how many objects each one concerns. */
-async function policyTask({ tx, model }: SaveContext, objects: readonly StoredObject[]): Promise<Task> {
+/** The choice of a policy, with how many objects each one concerns, as far as the caller may know of them. */
+async function policyTask(context: SaveContext, objects: readonly StoredObject[]): Promise<Task> {
+  const { tx, model } = context
   const roots = new Set(objects.map((object) => object.systemObjectId))
-  const linkers = await findLinkers(tx, [...roots])
+  const linkers = await knownLinkers(context, await findLinkers(tx, [...roots]))
   const open = new Set<number>()
   const follow = new Set<number>()
   for (const linker of linkers) {
@@ -186,15 +190,15 @@ async function toTrash(
 ): Promise<DeleteResult> {
   const plan = await planDelete(context, objects, options.policy)
   for (const item of plan.deleted) item.comment = comments.get(item.systemObjectId) ?? null
-  for (const item of plan.deleted) assertMayDelete(context, item)
-  for (const item of plan.cleared) assertMay(context, 'write', item, guarded(guardBefore(item)))
+  for (const item of plan.deleted) assertMayOther(context, 'delete', item)
+  for (const item of plan.cleared) assertMayOther(context, 'write', item)
   assertComments(plan, comments)
   const items = [...plan.deleted, ...plan.cleared]
   const transitions = await context.deps.runTransitions(context.tx, context.actor, items, options.confirmTransition)
   if (transitions.confirmation) {
     return { kind: 'confirm', tasks: transitionTasks(transitions.confirmation, options.policy) }
   }
-  for (const item of plan.cleared) assertConstraints(item.table, item.mask, item.content, item.place)
+  for (const item of plan.cleared) assertConstraints(item)
   await applyStandards(context, items)
   await writeAll(context, items, { skipIndex: false, skipEvents: false })
   await transitions.enqueue(context.tx)

@@ -13,6 +13,8 @@ export interface PoolInfo {
   readonly reference: string | null
   /** The root pool holds other pools only. */
   readonly holdsObjects: boolean
+  /** Preferred masks of object types, best first. */
+  readonly effectiveMasks: Readonly<Record<string, readonly number[]>>
 }
 
 export interface Pools {
@@ -65,6 +67,8 @@ export interface ObjectDeps {
   readonly rights: { forActor(actor: Actor): Promise<CallerRights> }
   readonly validateAcls: ValidateAcls
   readonly pools: Pools
+  /** Standard masks from the settings of an object type, best first; null: no preference. */
+  readonly objecttypeMasks: (tableId: number) => readonly number[] | null
   readonly tags: Tags
   readonly findOwners: FindOwners
   readonly runTransitions: RunTransitions

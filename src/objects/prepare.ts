@@ -1,8 +1,8 @@
-import type { Model } from '../datamodel/model.ts'
-import type { Config } from '../platform/config.ts'
 import type { Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
+import type { SaveContext } from './deps.ts'
 import type { Item } from './item.ts'
+import { exists } from './known.ts'
 import type { LinkRef } from './link-ref.ts'
 import type { Draft } from './payload.ts'
 import { createResolver, type Found, type Resolver } from './resolve.ts'
@@ -26,16 +26,12 @@ interface Classified {
  * updated, draws ids, locks the stored versions and puts the written values over them. A constant number of
  * statements for any number of drafts.
  */
-export async function prepareItems(
-  tx: Tx,
-  model: Model,
-  tops: readonly Draft[],
-  config: Pick<Config, 'versionConvention' | 'databaseName'>,
-): Promise<Prepared> {
-  const { versionConvention } = config
+export async function prepareItems(context: SaveContext, tops: readonly Draft[]): Promise<Prepared> {
+  const { tx, model } = context
+  const { versionConvention } = context.deps.config
   const drafts = flatten(tops)
-  const resolver = await createResolver({ tx, databaseName: config.databaseName }, drafts.flatMap(refsOf), drafts)
-  const classified = drafts.map((draft) => classify(draft, resolver, versionConvention))
+  const resolver = await createResolver(context, drafts.flatMap(refsOf), drafts)
+  const classified = drafts.map((draft) => classify(context, draft, resolver))
   assertDistinct(classified)
   const created = classified.filter((entry) => !entry.found).map((entry) => entry.draft)
   const ids = await chooseIds(tx, created)
@@ -54,7 +50,7 @@ export async function prepareItems(
     return item
   })
   const found = new Map<number, Found>()
-  for (const item of items) fillLinks(item, resolver, byDraft, found)
+  for (const item of items) fillLinks(context, item, resolver, byDraft, found)
   for (const item of items) {
     if (!item.draft) continue
     item.content = writerOf(item.mask).merge(item.draft.written, item.current?.content ?? null, item.place)
@@ -87,14 +83,24 @@ function refsOf(draft: Draft): LinkRef[] {
   return [...identityRefs(draft), ...draft.links.map((holder) => holder.target), ...(draft.parents ?? []), ...back]
 }
 
-/** Create or update (decisions.md, 1): without version, or with version 1 and nothing stored of it, a create. */
-function classify(draft: Draft, resolver: Resolver, convention: 'stored' | 'next'): Classified {
+/**
+ * Create or update (decisions.md, 1): without version, or with version 1 and nothing stored of it, a create. An object
+ * that the caller may not know of is not there; that its ids are taken is all that a create can find out.
+ */
+function classify({ deps, rights }: SaveContext, draft: Draft, resolver: Resolver): Classified {
+  const { versionConvention: convention } = deps.config
   const refs = identityRefs(draft)
-  const matches = refs.map((ref) => resolver.stored(ref))
+  // What is looked up is not claimed as the id of a new object.
+  const taken = refs.some((ref) => ref !== draft.lookup && resolver.stored(ref) !== undefined)
+  const matches = refs.map((ref) => {
+    const match = resolver.stored(ref)
+    return match && exists(rights, match, 'write') ? match : undefined
+  })
   const found = matches.find((match) => match !== undefined)
   const creates = draft.version === undefined || (draft.version === 1 && (convention === 'next' || !found))
   if (creates) {
-    if (found) throw alreadyThere(draft, found, convention)
+    if (found && isNamedByLookup(draft)) throw versionMismatch(draft, found.version, convention)
+    if (found || taken) throw idTaken(draft)
     const lookup = draft.lookup
     if (lookup) throw lookupNotFound(lookup)
     return { draft, found: undefined }
@@ -110,27 +116,28 @@ function classify(draft: Draft, resolver: Resolver, convention: 'stored' | 'next
 
 function assertVersion(draft: Draft, stored: number, convention: 'stored' | 'next'): void {
   const expected = convention === 'next' ? stored + 1 : stored
-  if (draft.version === expected) return
-  throw new AppError(
+  if (draft.version !== expected) throw versionMismatch(draft, stored, convention)
+}
+
+function versionMismatch(draft: Draft, stored: number, convention: 'stored' | 'next'): AppError {
+  const expected = convention === 'next' ? stored + 1 : stored
+  return new AppError(
     'VersionMismatch',
     { name: `${draft.place}.${draft.table.name}._version`, got: draft.version ?? null, expected },
     { message: `${draft.place}: version ${expected} is required` },
   )
 }
 
-function alreadyThere(draft: Draft, found: Found, convention: 'stored' | 'next'): AppError {
-  if (draft.lookup && draft.systemObjectId === undefined && draft.id === undefined && draft.uuid === undefined) {
-    const expected = convention === 'next' ? found.version + 1 : found.version
-    return new AppError('VersionMismatch', {
-      name: `${draft.place}.${draft.table.name}._version`,
-      got: draft.version ?? null,
-      expected,
-    })
-  }
+function isNamedByLookup({ lookup, systemObjectId, id, uuid }: Draft): boolean {
+  return lookup !== undefined && systemObjectId === undefined && id === undefined && uuid === undefined
+}
+
+/** The same whether the ids are those of an object, of one that the caller may not know of, or of a purged one. */
+function idTaken(draft: Draft): AppError {
   return new AppError(
     'DatabaseUniqueKeyViolation',
     { name: draft.place, objecttype: draft.table.name, ...idsOf(draft) },
-    { message: `${draft.place}: an object with this identity exists already` },
+    { message: `${draft.place}: an id is taken; ids are never used a second time, not even those of purged objects` },
   )
 }
 
@@ -246,13 +253,7 @@ async function assertNeverUsed(tx: Tx, drafts: readonly Draft[]): Promise<void> 
         candidate.uuid === row.uuid ||
         (candidate.table.id === row.objecttype && candidate.id === row.id),
     )
-    if (draft) {
-      throw new AppError(
-        'DatabaseUniqueKeyViolation',
-        { name: draft.place, objecttype: draft.table.name, ...idsOf(draft), purged: true },
-        { message: `${draft.place}: the id belonged to an object that was purged; ids are never reused` },
-      )
-    }
+    if (draft) throw idTaken(draft)
   }
 }
 
@@ -289,8 +290,20 @@ function toItem(
   }
 }
 
+/**
+ * Stands for a target that is not there, in a save by somebody who is not told whether a target is there:
+ * `assertIntroducedLinks` answers it like one that may not be read.
+ */
+export const unknownTarget = -1
+
 /** Puts the resolved targets into the written content and the parents. */
-function fillLinks(item: Item, resolver: Resolver, byDraft: ReadonlyMap<Draft, Item>, found: Map<number, Found>): void {
+function fillLinks(
+  { rights, deps }: SaveContext,
+  item: Item,
+  resolver: Resolver,
+  byDraft: ReadonlyMap<Draft, Item>,
+  found: Map<number, Found>,
+): void {
   const { draft } = item
   if (!draft) return
   const resolve = (ref: LinkRef): number => {
@@ -298,7 +311,11 @@ function fillLinks(item: Item, resolver: Resolver, byDraft: ReadonlyMap<Draft, I
     const target = drafted && byDraft.get(drafted)
     if (target && target.table === ref.table) return target.systemObjectId
     const stored = resolver.stored(ref)
-    if (!stored || stored.objecttypeId !== ref.table.id) throw lookupNotFound(ref)
+    if (!stored || stored.objecttypeId !== ref.table.id) {
+      const foreign = ref.by === 'system' && (ref.database ?? deps.config.databaseName) !== deps.config.databaseName
+      if (rights.root || ref.by === 'lookup' || foreign) throw lookupNotFound(ref)
+      return unknownTarget
+    }
     found.set(stored.systemObjectId, stored)
     return stored.systemObjectId
   }

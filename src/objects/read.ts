@@ -108,18 +108,15 @@ export function createReadService(deps: ReadDeps) {
   }
 
   /**
-   * @throws {AppError} `ObjectInsufficientRights` when the object exists but may not be read, or not with this mask.
-   * Objects in the trash do not exist for callers who may not delete them.
+   * Whether the object is there for the caller. One that it may not read does not exist for it, as those in the trash do
+   * not for callers who may not delete them.
+   * @throws {AppError} `ObjectInsufficientRights` when it may be read, but not with this mask.
    */
   function allow(caller: CallerRights, mask: Mask, object: Head): boolean {
-    if (caller.root) return true
-    const where = { system_object_id: object.systemObjectId, objecttype: object.table.name }
-    if (!caller.may('read', object.guard)) throw new AppError('ObjectInsufficientRights', { right: 'read', ...where })
     if (!maySee(caller, object)) return false
-    if (!mayUseMask({ deps, caller }, mask, object)) {
-      throw new AppError('ObjectInsufficientRights', { right: 'mask', mask: mask.name, ...where })
-    }
-    return true
+    if (mayUseMask({ deps, caller }, mask, object)) return true
+    const where = { system_object_id: object.systemObjectId, objecttype: object.table.name }
+    throw new AppError('ObjectInsufficientRights', { right: 'mask', mask: mask.name, ...where })
   }
 
   /** The object in its latest version, with what its links and reverse fields need as far as that is cheap to know. */

@@ -4,10 +4,15 @@ import type { Wire } from './reader.ts'
 import type { RenderDeps, Run, ShownPool, ShownTag } from './render-run.ts'
 import type { Head } from './stored-rows.ts'
 
-type MaskDeps = Pick<RenderDeps, 'pools' | 'objecttypeMasks'>
+type MaskDeps = Pick<RenderDeps, 'objecttypeMasks'> & {
+  readonly pools: { byId(id: number): Pick<ShownPool, 'effectiveMasks'> | undefined }
+}
 
 /** The mask that an object is shown with when none is named: preferred in its pool, in its type, in the datamodel. */
-export function standardMask({ deps }: { readonly deps: MaskDeps }, { table, poolId }: Head): Mask {
+export function standardMask(
+  { deps }: { readonly deps: MaskDeps },
+  { table, poolId }: Pick<Head, 'table' | 'poolId'>,
+): Mask {
   for (const id of preferredIds(deps, table, poolId)) {
     const mask = maskById(table, id)
     if (mask) return mask
@@ -36,7 +41,7 @@ function maskById(table: Table, id: number): Mask | undefined {
 export function mayUseMask(
   context: { readonly deps: MaskDeps; readonly caller: CallerRights },
   mask: Mask,
-  object: Head,
+  object: Pick<Head, 'table' | 'poolId' | 'guard'>,
 ): boolean {
   if (context.caller.root || mask.isInline) return true
   const use = { id: mask.id, isAllFields: mask.isAllFields, isStandard: mask === standardMask(context, object) }

@@ -492,8 +492,10 @@ function sortLater(run: Run, holder: Wire, key: string, rows: ReturnType<typeof 
     const wire = holder[key] as Wire[]
     const byRow = new Map(rows.map((row, index) => [row, wire[index]]))
     const text = (id: number): string | undefined => {
-      const standard = (run.heads.get(id) ?? run.loaded.get(id))?.standard
-      return standard && standardText(standard, run.actor.languages)
+      const linked = run.heads.get(id) ?? run.loaded.get(id)
+      // The order must not tell what the rows do not show.
+      if (!linked || !(run.caller.root || run.caller.may('read', linked.guard))) return undefined
+      return standardText(linked.standard, run.actor.languages)
     }
     holder[key] = sortRows(field, rows, text).map((row) => byRow.get(row))
   }

@@ -1,10 +1,9 @@
 import type { Table } from '../datamodel/model.ts'
 import type { Tx } from '../platform/db.ts'
-import { AppError } from '../platform/errors.ts'
+import type { SaveContext } from './deps.ts'
 import type { LinkRef } from './link-ref.ts'
+import { guardColumns, isLookup, lookupName, mayFind, resolveLookups } from './lookups.ts'
 import type { Draft } from './payload.ts'
-import { lookupKey, uniqueValue } from './unique.ts'
-import { printable } from './values.ts'
 
 /** What a save needs to know of an object that exists: which one it is and what rights on it depend on. */
 export interface Found {
@@ -24,7 +23,10 @@ export interface Found {
 
 /** Finds what references name: objects of the same request first, then stored ones. */
 export interface Resolver {
-  /** The stored object that a reference names, trash included; `undefined` when there is none. */
+  /**
+   * The stored object that a reference names, trash included; `undefined` when there is none. One that is named by an id
+   * is found also when the caller may not read it; a look-up by a value finds only what the caller may find by it.
+   */
   stored(ref: LinkRef): Found | undefined
   /** The object of this request that a reference names. */
   drafted(ref: LinkRef): Draft | undefined
@@ -40,7 +42,7 @@ function keyOf(ref: LinkRef, databaseName: string): string {
     case 'id':
       return `i${ref.table.id}:${ref.id}`
     case 'lookup':
-      return `l${ref.column.id}:${JSON.stringify(ref.value)}`
+      return lookupName(ref)
   }
 }
 
@@ -50,79 +52,25 @@ function keyOf(ref: LinkRef, databaseName: string): string {
  * @throws {AppError} `LookupFoundTooMany` when a lookup is ambiguous.
  */
 export async function createResolver(
-  { tx, databaseName }: { readonly tx: Tx; readonly databaseName: string },
+  context: Pick<SaveContext, 'deps' | 'tx' | 'rights'>,
   refs: readonly LinkRef[],
   drafts: readonly Draft[],
 ): Promise<Resolver> {
-  const nameOf = (ref: LinkRef) => keyOf(ref, databaseName)
+  const { tx, deps } = context
+  const nameOf = (ref: LinkRef) => keyOf(ref, deps.config.databaseName)
   const distinct = new Map<string, LinkRef>()
   for (const ref of refs) distinct.set(nameOf(ref), ref)
-  const lookups = await resolveLookups(tx, [...distinct.values()])
+  const lookups = await resolveLookups(context, [...distinct.values()].filter(isLookup))
   const found = await findObjects(tx, [...distinct.values()], [...lookups.values()])
   const byDraft = indexDrafts(drafts, [...distinct.values()])
   return {
     stored(ref) {
-      if (ref.by !== 'lookup') return found.get(nameOf(ref))
-      const systemObjectId = lookups.get(nameOf(ref))
-      return systemObjectId === undefined ? undefined : found.get(`s${systemObjectId}`)
+      if (!isLookup(ref)) return found.get(nameOf(ref))
+      const systemObjectId = lookups.get(lookupName(ref))
+      const object = systemObjectId === undefined ? undefined : found.get(`s${systemObjectId}`)
+      return object && mayFind(context, ref, object) ? object : undefined
     },
     drafted: (ref) => byDraft.get(nameOf(ref)),
-  }
-
-  /** Lookups by column to system object ids: through the unique key where there is one, else through the contents. */
-  async function resolveLookups(q: Tx, all: readonly LinkRef[]): Promise<Map<string, number>> {
-    const result = new Map<string, number>()
-    const unique: { key: string; value: string; ref: LinkRef & { by: 'lookup' } }[] = []
-    const scanned: (LinkRef & { by: 'lookup' })[] = []
-    for (const ref of all) {
-      if (ref.by !== 'lookup') continue
-      const key = lookupKey(ref.column)
-      if (key) unique.push({ key: key.key, value: uniqueValue([ref.value]), ref })
-      else scanned.push(ref)
-    }
-    if (unique.length > 0) {
-      const { rows } = await q.query<{ n: number; id: number }>(
-        `select x.n, u.system_object_id as id
-         from unnest($1::text[], $2::text[]) with ordinality as x(key, value, n)
-         join object_unique u on u.key = x.key and u.value = x.value`,
-        [unique.map((entry) => entry.key), unique.map((entry) => entry.value)],
-        'resolve-unique',
-      )
-      for (const row of rows) {
-        const entry = unique[row.n - 1]
-        if (entry) result.set(nameOf(entry.ref), row.id)
-      }
-    }
-    if (scanned.length > 0) {
-      const { rows } = await q.query<{ n: number; id: number; matches: number }>(
-        `select x.n, min(o.system_object_id) as id, count(*)::int as matches
-         from unnest($1::int[], $2::text[], $3::jsonb[]) with ordinality as x(objecttype, column_key, value, n)
-         join object o on o.objecttype = x.objecttype and o.deleted_at is null
-         join object_version v on v.system_object_id = o.system_object_id and v.version = o.version
-          and v.content -> x.column_key = x.value
-         group by x.n`,
-        [
-          scanned.map((ref) => ref.table.id),
-          scanned.map((ref) => ref.column.key),
-          scanned.map((ref) => JSON.stringify(ref.value)),
-        ],
-        'resolve-scan',
-      )
-      for (const row of rows) {
-        const ref = scanned[row.n - 1]
-        if (!ref) continue
-        if (row.matches > 1) {
-          throw new AppError('LookupFoundTooMany', {
-            name: ref.place,
-            column: ref.column.fullName,
-            value: printable(ref.value),
-            found: row.matches,
-          })
-        }
-        result.set(nameOf(ref), row.id)
-      }
-    }
-    return result
   }
 
   async function findObjects(q: Tx, all: readonly LinkRef[], lookedUp: readonly number[]): Promise<Map<string, Found>> {
@@ -152,10 +100,8 @@ export async function createResolver(
       for (const row of rows) systemIds.add(row.id)
     }
     const { rows } = await q.query<Found>(
-      `select system_object_id as "systemObjectId", objecttype as "objecttypeId", id, version, uuid,
-              pool_id as "poolId", owner_user as "ownerUserId", owner_group as "ownerGroupId", tags, acl, parents,
-              deleted_at is not null as deleted
-       from object where system_object_id = any($1::bigint[]) order by system_object_id for key share`,
+      `select ${guardColumns}, o.version, o.uuid, o.parents
+       from object o where o.system_object_id = any($1::bigint[]) order by o.system_object_id for key share`,
       [[...systemIds]],
       'resolve-objects',
     )

@@ -3,8 +3,9 @@ import type { Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import type { ItemsOutcome, RunRequest, RunResult, TransitionService } from '../transitions/service.ts'
 import type { ObjectDeps, SaveContext } from './deps.ts'
-import { guardBefore, type Item, itemOf } from './item.ts'
-import { assertMay, guarded } from './save-rights.ts'
+import { guardBefore, guardOf, type Item, itemOf } from './item.ts'
+import { exists, guarded } from './known.ts'
+import { assertMay } from './save-rights.ts'
 import { applyStandards } from './save-standard.ts'
 import { lockObjects } from './save-store.ts'
 import { writeAll } from './write.ts'
@@ -46,8 +47,8 @@ async function runInTransaction(deps: TransitionRunDeps, tx: Tx, actor: Actor, r
   return { kind: 'done', objects }
 }
 
-/** The objects in order, locked, each once, in the version that the caller has seen. Trash counts as gone. */
-async function lockedItems({ tx, model }: SaveContext, run: RunRequest): Promise<Item[]> {
+/** The objects in order, locked, each once, in the version that the caller has seen. What is in the trash, or not to be known, counts as gone. */
+async function lockedItems({ tx, model, rights }: SaveContext, run: RunRequest): Promise<Item[]> {
   const ids = run.objects.map((object) => object.systemObjectId)
   const stored = await lockObjects(tx, model, [...new Set(ids)])
   return run.objects.flatMap(({ systemObjectId, version }, index) => {
@@ -60,7 +61,7 @@ async function lockedItems({ tx, model }: SaveContext, run: RunRequest): Promise
       )
     }
     const object = stored.get(systemObjectId)
-    if (!object || object.deletedAt) {
+    if (!object || object.deletedAt || !exists(rights, { ...guardOf(object), deleted: false }, 'write')) {
       if (run.skipMissing) return []
       throw new AppError('ObjectNotFound', { name, _system_object_id: systemObjectId })
     }

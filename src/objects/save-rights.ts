@@ -1,8 +1,10 @@
 import { AppError } from '../platform/errors.ts'
-import type { Guarded, ObjectRight, StoredGrant } from '../rights/service.ts'
+import type { Guarded, ObjectRight } from '../rights/service.ts'
 import { forEachLink } from './content-links.ts'
 import type { SaveContext } from './deps.ts'
 import { guardAfter, guardBefore, type Item } from './item.ts'
+import { exists, guarded } from './known.ts'
+import { unknownTarget } from './prepare.ts'
 import type { Found } from './resolve.ts'
 import { grantsChanged } from './system-fields.ts'
 
@@ -36,65 +38,89 @@ function assertMask({ rights }: SaveContext, item: Item): void {
 }
 
 /**
- * Last check before the write, on what the save comes to: new pools, grants, owners, tags, deletions of reverse-nested
- * objects, and the read right on targets that are linked where they were not before (OBJ-016 to OBJ-018).
+ * Targets that are linked where they were not before need the read right (OBJ-016 to OBJ-018). Asked before anything looks
+ * at the targets, and the answer is the same for one that may not be read and for one that does not exist: whoever is not
+ * root cannot find out which ids are in use.
  */
-export function assertSaveRights(
-  context: SaveContext,
+export function assertIntroducedLinks(
+  { rights }: SaveContext,
   items: readonly Item[],
   found: ReadonlyMap<number, Found>,
 ): void {
   const inRequest = new Set(items.map((item) => item.systemObjectId))
   for (const item of items) {
-    if (item.draft) assertIntroducedLinks(context, item, found, inRequest)
-    if (context.rights.root || !item.changed) continue
-    if (item.mode === 'delete') assertMay(context, 'delete', item, guarded(guardBefore(item)))
-    if (!item.draft) continue
+    const before = new Set<string>()
+    if (item.current) {
+      forEachLink(item.table, item.current.content, (_, to, location) => before.add(`${location}=${to}`))
+      for (const parent of item.current.parents) before.add(`parent=${parent}`)
+    }
+    const check = (to: number, location: string, field: string) => {
+      if (to === unknownTarget) throw noTarget(item, field)
+      const target = found.get(to)
+      if (!target || inRequest.has(to) || before.has(`${location}=${to}`)) return
+      if (!exists(rights, target)) throw noTarget(item, field)
+      if (target.deleted) throw trashedTarget(item, field, to)
+    }
+    forEachLink(item.table, item.content, (column, to, location) => check(to, location, column.fullName))
+    for (const parent of item.parents) check(parent, 'parent', '_id_parent')
+  }
+}
+
+function noTarget(item: Item, field: string): AppError {
+  return new AppError(
+    'ObjectInsufficientRights',
+    { name: item.place, right: 'read', field, objecttype: item.table.name },
+    { message: `${item.place}: the target of ${field} does not exist, or the right to read it is missing` },
+  )
+}
+
+function trashedTarget(item: Item, field: string, to: number): AppError {
+  return new AppError(
+    'LookupNotFound',
+    { name: item.place, field, _system_object_id: to, deleted: true },
+    { message: `${item.place}: object ${to} is in the trash and cannot be linked` },
+  )
+}
+
+/**
+ * Last check before the write, on what the save comes to: new pools, grants, owners, tags, deletions of reverse-nested
+ * objects, and changes of objects that were not sent.
+ */
+export function assertSaveRights(context: SaveContext, items: readonly Item[]): void {
+  if (context.rights.root) return
+  for (const item of items) {
+    if (!item.changed) continue
     if (!item.current) {
       assertCreate(context, item)
       continue
     }
+    if (!item.draft) assertMayOther(context, item.mode === 'delete' ? 'delete' : 'write', item)
+    if (item.mode === 'delete') continue
     const before = guarded(guardBefore(item))
-    if (item.poolId !== item.current.poolId) assertCreate(context, item)
+    if (item.poolId !== item.current.poolId) {
+      if (item.current.poolId !== null) assertMay(context, 'unlink', item, before)
+      assertCreate(context, item)
+    }
     if (grantsChanged(item)) assertMay(context, 'acl', item, before)
     const newOwner = item.ownerUser !== item.current.ownerUser || item.ownerGroup !== item.current.ownerGroup
-    if (newOwner && !item.ownerByWorkflow) {
-      assertMay(context, 'change_owner', item, before)
-    }
+    if (newOwner && !item.ownerByWorkflow) assertMay(context, 'change_owner', item, before)
   }
 }
 
-function assertIntroducedLinks(
-  { rights }: SaveContext,
-  item: Item,
-  found: ReadonlyMap<number, Found>,
-  inRequest: ReadonlySet<number>,
-): void {
-  const before = new Set<string>()
-  if (item.current) {
-    forEachLink(item.table, item.current.content, (_, to, location) => before.add(`${location}=${to}`))
-    for (const parent of item.current.parents) before.add(`parent=${parent}`)
-  }
-  const check = (to: number, location: string, field: string) => {
-    const target = found.get(to)
-    if (!target || inRequest.has(to) || before.has(`${location}=${to}`)) return
-    if (target.deleted) {
-      throw new AppError(
-        'LookupNotFound',
-        { name: item.place, field, _system_object_id: to, deleted: true },
-        { message: `${item.place}: object ${to} is in the trash and cannot be linked` },
-      )
-    }
-    if (!rights.root && !rights.may('read', guarded(target))) {
-      throw new AppError(
-        'ObjectInsufficientRights',
-        { name: item.place, right: 'read', field, _system_object_id: to, objecttype: item.table.name },
-        { message: `${item.place}: linking object ${to} needs the right to read it` },
-      )
-    }
-  }
-  forEachLink(item.table, item.content, (column, to, location) => check(to, location, column.fullName))
-  for (const parent of item.parents) check(parent, 'parent', '_id_parent')
+/**
+ * The right on an object that changes or goes because of others. Of one that the caller may not know of the answer says
+ * only that there is such a one.
+ */
+export function assertMayOther(context: SaveContext, right: ObjectRight, item: Item): void {
+  const { rights } = context
+  const guard = guardBefore(item)
+  if (rights.root || rights.may(right, guarded(guard))) return
+  if (exists(rights, { ...guard, deleted: false })) throw insufficient(item, right)
+  throw new AppError(
+    'ObjectInsufficientRights',
+    { right },
+    { message: `An object that these are linked with would change too, and the right ${right} on it is missing.` },
+  )
 }
 
 /** Whether the caller would shut itself out by the grants or the owner that it sets (DB-008). */
@@ -125,11 +151,4 @@ function insufficient(item: Item, right: string): AppError {
     },
     { message: `${item.place}: the right ${right} is missing` },
   )
-}
-
-type Loose = Omit<Guarded, 'acl'> & { acl: unknown }
-
-/** Grants come from jsonb as they were stored: validated when they were written. */
-export function guarded(object: Loose): Guarded {
-  return { ...object, acl: (object.acl ?? null) as readonly StoredGrant[] | null }
 }

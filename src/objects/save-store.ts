@@ -1,6 +1,7 @@
 import type { Model } from '../datamodel/model.ts'
 import type { Queryable, Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
+import { hasColumn } from './constraints.ts'
 import type { Item } from './item.ts'
 import { nextVersion } from './item.ts'
 import type { StoredObject } from './stored.ts'
@@ -184,6 +185,11 @@ export interface LinkTriple {
   readonly to: number
 }
 
+/** The values of a key that is violated, where the object was sent with a mask that has them: others may be secret. */
+function sentValues({ draft, mask }: Item, { key, columns }: UniqueEntry): { values?: UniqueEntry['columns'] } {
+  return draft !== null && key.columns.every((column) => hasColumn(mask.fields, column)) ? { values: columns } : {}
+}
+
 /** Brings the link rows from what they were to what they are. */
 export async function writeLinks(tx: Tx, removed: readonly LinkTriple[], added: readonly LinkTriple[]): Promise<void> {
   if (removed.length > 0) {
@@ -249,7 +255,7 @@ export async function writeUnique(
     }
     throw new AppError(
       'DatabaseUniqueKeyViolation',
-      { name: item.place, objecttype: item.table.name, key: entry.key.name, values: entry.columns },
+      { name: item.place, objecttype: item.table.name, key: entry.key.name, ...sentValues(item, entry) },
       { message: `${item.place}: the unique key ${entry.key.name} is violated` },
     )
   }

@@ -11,7 +11,7 @@ import type { Item } from './item.ts'
 import { parsePayload } from './payload.ts'
 import { prepareItems } from './prepare.ts'
 import { markUnchanged, movePools, type PoolMove, poolMoves, reconcileReverse } from './reverse.ts'
-import { assertAccess, assertSaveRights, losesAccess } from './save-rights.ts'
+import { assertAccess, assertIntroducedLinks, assertSaveRights, losesAccess } from './save-rights.ts'
 import { applyStandards } from './save-standard.ts'
 import { rowsOf } from './stored.ts'
 import { applySystemFields } from './system-fields.ts'
@@ -56,10 +56,11 @@ export async function saveObjects(
   const rights = await deps.rights.forActor(actor)
   const context: SaveContext = { deps, tx, model, actor, rights, at: deps.clock() }
 
-  const { items, found } = await prepareItems(tx, model, drafts, deps.config)
+  const { items, found } = await prepareItems(context, drafts)
   const sent = items.slice(0, drafts.length)
   await applySystemFields(context, items, options)
   assertAccess(context, items)
+  assertIntroducedLinks(context, items, found)
   const kept = options.skipReverseNested ? new Map() : await reconcileReverse(context, items)
   markUnchanged(items)
   const transitions = await deps.runTransitions(tx, actor, items, options.confirmTransition)
@@ -70,7 +71,7 @@ export async function saveObjects(
   if (!options.skipConstraints) checkConstraints(items)
   await assertNoCycles(context, items)
   movePools(items, follow.move)
-  assertSaveRights(context, items, found)
+  assertSaveRights(context, items)
 
   const tasks = confirmations(context, items, options, transitions.confirmation, follow.ask)
   if (tasks.length > 0) return { kind: 'confirm', tasks }
@@ -105,7 +106,7 @@ function assertComments(items: readonly Item[]): void {
 function checkConstraints(items: readonly Item[]): void {
   for (const item of items) {
     if (!item.changed || item.mode === 'delete') continue
-    assertConstraints(item.table, item.mask, item.content, item.place)
+    assertConstraints(item)
     assertRowUuids(item.table, item, item.content)
   }
 }

@@ -22,14 +22,11 @@ export async function applySystemFields(
   await applyGrants(context, items)
 }
 
-function applyPool({ deps }: SaveContext, item: Item, skipConstraints: boolean): void {
+function applyPool(context: SaveContext, item: Item, skipConstraints: boolean): void {
   const pool = item.draft?.pool
   if (!item.table.poolLink) item.poolId = null
-  else if (pool) {
-    const found = pool.id === undefined ? deps.pools.byReference(pool.reference ?? '') : deps.pools.byId(pool.id)
-    if (!found?.holdsObjects) throw new AppError('PoolNotFound', { name: pool.place, ...named(pool) })
-    item.poolId = found.id
-  } else if (pool === null) item.poolId = null
+  else if (pool) item.poolId = poolOf(context, item, pool)
+  else if (pool === null) item.poolId = null
   else if (!item.current && item.up) item.poolId = item.up.item.poolId
   if (item.table.poolLink && item.poolId === null && !skipConstraints) {
     throw new AppError(
@@ -38,6 +35,15 @@ function applyPool({ deps }: SaveContext, item: Item, skipConstraints: boolean):
       { message: `${item.place}: objects of type ${item.table.name} need a pool` },
     )
   }
+}
+
+/** The pool that is named. The one in which the object lies can be sent back by its id, also when the caller may not see it. */
+function poolOf({ deps, rights }: SaveContext, item: Item, ref: NamedRef): number {
+  const { id, reference } = ref
+  const found = id === undefined ? deps.pools.byReference(reference ?? '') : deps.pools.byId(id)
+  const same = id !== undefined && id === item.current?.poolId
+  if (found?.holdsObjects && (same || rights.knowsPool(found.id))) return found.id
+  throw new AppError('PoolNotFound', { name: ref.place, ...named(ref) })
 }
 
 async function lockPools({ deps, tx }: SaveContext, items: readonly Item[]): Promise<void> {

@@ -99,6 +99,14 @@ export function callerRights(compiled: Compiled, now: () => number): CallerRight
     return false
   }
 
+  function knowsPool(poolId: number): boolean {
+    const pool = compiled.pools.get(poolId)
+    if (!pool) return false
+    if (caller.root || pool.callerOwns) return true
+    // A grant to owners says something to somebody who owns nothing yet only if it lets them create.
+    return pool.list.entries.some((entry) => !entry.ownerOnly || entry.rights.create !== undefined)
+  }
+
   function rightsOnPool(poolId: number): GeneratedRights {
     const pool = compiled.pools.get(poolId)
     if (!pool) return {}
@@ -124,6 +132,7 @@ export function callerRights(compiled: Compiled, now: () => number): CallerRight
     },
     mayCreate,
     mayPool,
+    knowsPool,
     rightsOnPool,
     searchFilter: () => searchFilter(compiled),
   }

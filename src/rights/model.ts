@@ -123,6 +123,8 @@ export interface CallerRights {
   mayCreate(objecttypeId: number, poolId: number | null, tags?: readonly number[]): boolean
   /** A right on a pool itself. */
   mayPool(right: ContainerRight, poolId: number): boolean
+  /** Whether the caller can know that there is such a pool: it has a right on it, or on objects in it. */
+  knowsPool(poolId: number): boolean
   /** Effective rights on a pool and, by its grants, on objects in it. */
   rightsOnPool(poolId: number): GeneratedRights
   searchFilter(): SearchFilter

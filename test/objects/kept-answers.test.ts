@@ -74,7 +74,8 @@ async function seen(client: Client, format: string): Promise<Seen> {
   const list = await client.get('/db/work/work__standard/list', { format })
   assert.equal(list.status, 200)
   const fromList = list.body.find((object: Json) => object._system_object_id === work)
-  return [byId.status === 200 ? byId.body[0] : null, fromList ?? null]
+  assert.equal(byId.status, 200)
+  return [byId.body[0] ?? null, fromList ?? null]
 }
 
 async function everywhere(): Promise<Json[]> {

@@ -74,6 +74,14 @@ const work = (block: object, rest: object = {}) => ({
   work: { ...inPool(museum.pool), ...block },
 })
 
+/** What a caller may not know of is not there. */
+async function absent(request: Promise<{ status: number; body: Json }>, status: number, code?: string): Promise<void> {
+  const answer = await request
+  assert.equal(answer.status, status, JSON.stringify(answer.body))
+  if (code === undefined) assert.deepEqual(answer.body, [])
+  else assert.equal(answer.body.code, code)
+}
+
 async function denied(request: Promise<{ status: number; body: Json }>, right: string): Promise<void> {
   const { status, body } = await request
   assert.deepEqual(
@@ -87,16 +95,15 @@ test('an editor saves, a reader reads, a stranger does neither', async () => {
   const [created] = await saved('/db/work', [work({ title: { 'en-US': 'Shared' } })], as('editor'))
   const path = `/db/work/work__standard/${created.work._id}`
   assert.equal((await as('reader').get(path)).body.length, 1)
-  await denied(as('stranger').get(path), 'read')
-  await denied(as('stranger').post('/db/work', [work({})]), 'create')
+  await absent(as('stranger').get(path), 200)
+  await absent(as('stranger').post('/db/work', [work({})]), 400, 'PoolNotFound')
   await denied(as('reader').post('/db/work', [work({})]), 'create')
   await denied(as('reader').post('/db/work', [work({ _id: created.work._id, _version: 1 })]), 'write')
   await denied(as('reader').delete('/db/work', [[created.work._id, 1, null]], { delete_policy: 'setnull' }), 'delete')
-  await denied(as('editor').post('/db/work', [work({ _pool: { pool: { _id: vault } } })]), 'create')
-  await denied(
-    as('editor').post('/db/work', [work({ _id: created.work._id, _version: 1, _pool: { pool: { _id: vault } } })]),
-    'create',
-  )
+  const away = { _pool: { pool: { _id: vault } } }
+  await absent(as('editor').post('/db/work', [work(away)]), 400, 'PoolNotFound')
+  const moved = work({ _id: created.work._id, _version: 1, ...away })
+  await absent(as('editor').post('/db/work', [moved]), 400, 'PoolNotFound')
 })
 
 test('the mask _all_fields is for root', async () => {
@@ -192,7 +199,30 @@ test('DB-008 a save that takes the own access away asks first', async () => {
   assert.deepEqual([asked.body.tasks[0].buttons[0].name, asked.body.tasks[0].buttons[0].value], ['revoke', 'yes'])
   const done = await as('stranger').post('/db/work', [away], { revoke: 'yes' })
   assert.equal(done.status, 200, JSON.stringify(done.body))
-  await denied(as('stranger').get(`/db/work/work__standard/${created.work._id}`), 'read')
+  await absent(as('stranger').get(`/db/work/work__standard/${created.work._id}`), 200)
+})
+
+test('an object leaves its pool only with the right unlink, and enters another one with create', async () => {
+  const pools = (await root().get('/pool')).body
+  const below = pools.find((entry: Json) => entry.pool._id === museum.pool).pool
+  const grant = (...names: string[]) => [{ who: who('stranger'), rights: rights(...names) }]
+  const [open, shut] = await saved('/pool', [
+    {
+      pool: { name: { 'en-US': 'Open' }, _id_parent: below._id_parent },
+      _acl: grant('read', 'write', 'create', 'unlink'),
+    },
+    { pool: { name: { 'en-US': 'Shut' }, _id_parent: below._id_parent }, _acl: grant('read', 'write', 'create') },
+  ])
+  const inside = async (pool: Json) => (await saved('/db/work', [work({ _pool: { pool: { _id: pool.pool._id } } })]))[0]
+  const move = (object: Json, pool: Json, version = 1) =>
+    as('stranger').post('/db/work', [
+      work({ _id: object.work._id, _version: version, _pool: { pool: { _id: pool.pool._id } } }),
+    ])
+  const [leaves, stays] = [await inside(open), await inside(shut)]
+  assert.equal((await move(leaves, shut)).status, 200)
+  await denied(move(stays, open), 'unlink')
+  assert.equal((await move(stays, shut)).status, 200, 'it stays where it is')
+  await denied(move(leaves, open, 2), 'unlink')
 })
 
 test('OBJ-006 OBJ-007 the owner is who created it, and changes with the right to change it', async () => {

@@ -248,7 +248,7 @@ test('a manual transition is offered to those who may run it, asks, and runs on 
     ['wrong state', run([ref(unready)]), 400, 'TransitionNotApplicable'],
     ['one of two', run([ref(await create(['review'])), ref(unready)]), 400, 'TransitionNotApplicable'],
     ['not for this user', run([ref(unready)], {}, people.reader), 400, 'TransitionNotApplicable'],
-    ['no right', run([ref(unready)], {}, people.stranger), 403, 'ObjectInsufficientRights'],
+    ['not to be seen', run([ref(unready)], {}, people.stranger), 404, 'ObjectNotFound'],
     ['stale version', run([ref(ready, { _version: 1 })]), 400, 'VersionMismatch'],
     ['no object', run([{ _system_object_id: 999_999 }]), 404, 'ObjectNotFound'],
     ['twice', run([ref(ready), ref(ready)]), 400, 'ServerGeneric'],

@@ -1,0 +1,47 @@
+import type { Column, Table } from '../datamodel/model.ts'
+import type { CallerRights, Guarded, ObjectRight, StoredGrant } from '../rights/service.ts'
+import type { SaveContext } from './deps.ts'
+import { mayUseMask } from './render-parts.ts'
+
+/**
+ * What a caller may know of. An object that it may not read is answered like one that does not exist, wherever a request
+ * names it: the rest of a save relies on these functions for that.
+ */
+
+type Loose = Omit<Guarded, 'acl'> & { acl: unknown }
+
+/** Grants come from jsonb as they were stored: validated when they were written. */
+export function guarded(object: Loose): Guarded {
+  return { ...object, acl: (object.acl ?? null) as readonly StoredGrant[] | null }
+}
+
+/**
+ * Whether the object is there for the caller: it may read it, or do with it what `right` says. The trash is there for
+ * those who may delete.
+ */
+export function exists(
+  rights: CallerRights,
+  object: Loose & { readonly deleted: boolean },
+  right: ObjectRight = 'read',
+): boolean {
+  if (rights.root) return true
+  const guard = guarded(object)
+  if (object.deleted && !rights.may('delete', guard)) return false
+  return rights.may('read', guard) || rights.may(right, guard)
+}
+
+/** Whether one of the masks that the caller may use on the object shows the column, so that it may be asked for by it. */
+export function showsColumn(
+  { deps, rights }: Pick<SaveContext, 'deps' | 'rights'>,
+  table: Table,
+  object: Loose,
+  column: Column,
+): boolean {
+  if (rights.root) return true
+  const head = { table, poolId: object.poolId, guard: guarded(object) }
+  for (const mask of table.masks.values()) {
+    const field = mask.fieldByColumn.get(column.name)
+    if (field && field.mode !== 'off' && mayUseMask({ deps, caller: rights }, mask, head)) return true
+  }
+  return false
+}

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { lockModelExclusive } from '../../src/datamodel/store.ts'
+import { onConnection, type Tx } from '../../src/platform/db.ts'
 import { lockForDelete } from '../../src/tags/store.ts'
 import type { Answer, Client, Json } from '../support/client.ts'
 import { inPool, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
@@ -30,6 +31,19 @@ const work = (block: object, rest: object = {}) => payload('work', { ...inPool(m
 const add = async (block: object = {}, rest: object = {}): Promise<Json> =>
   (await ok(root.post('db/work', [work(block, rest)])))[0]
 
+/** A transaction of somebody else, open while `during` runs. */
+async function meanwhile(lock: (tx: Tx) => Promise<void>, during: () => Promise<void>): Promise<void> {
+  const client = await museum.svc.db.connect()
+  try {
+    await client.query('begin')
+    await lock({ ...onConnection(client), afterCommit: () => {} })
+    await during()
+  } finally {
+    await client.query('rollback')
+    client.release()
+  }
+}
+
 /** Every way in which objects are written, on fresh objects. */
 async function waysOfWriting(): Promise<Record<string, () => Promise<Answer>>> {
   const [transition] = await ok(root.post('transitions', [{ type: 'process', trigger: 'manual', actions: [] }]))
@@ -49,8 +63,7 @@ async function waysOfWriting(): Promise<Record<string, () => Promise<Answer>>> {
 
 test('nothing is written while the datamodel is being committed, by any way of writing', async () => {
   const ways = await waysOfWriting()
-  await museum.svc.db.transaction(async (tx) => {
-    await lockModelExclusive(tx)
+  await meanwhile(lockModelExclusive, async () => {
     for (const [name, write] of Object.entries(ways)) {
       const { status, body } = await write()
       assert.deepEqual([name, status, body.code], [name, 423, 'DatabaseLockError'])
@@ -68,8 +81,8 @@ test('a tag that is being deleted is given to no object, and one that is being g
   const [kept, going] = tags
   const tagged = (...ids: number[]) => ({ _tags: ids.map((_id) => ({ _id })) })
   const stored = await add({}, tagged(going._id))
-  await museum.svc.db.transaction(async (tx) => {
-    await lockForDelete(tx, [going._id])
+  const deletes = (tx: Tx) => lockForDelete(tx, [going._id])
+  await meanwhile(deletes, async () => {
     await refused(root.post('db/work', [work({}, tagged(going._id))]), 423, 'DatabaseLockError')
     // What an object has already is taken from it by the deletion.
     await ok(root.post('db/work', [work({ _id: stored.work._id, _version: 1 }, tagged(going._id))]))

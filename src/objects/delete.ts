@@ -107,7 +107,7 @@ async function lockNamed(
   triples: readonly Triple[],
   policy: DeletePolicy | undefined,
 ): Promise<StoredObject[]> {
-  const { tx, model, deps } = context
+  const { tx, model } = context
   const refs = triples.map(({ id, place }) => ({ by: 'id' as const, table, id, place }))
   const resolver = await createResolver(context, refs, [])
   const seen = new Set<number>()

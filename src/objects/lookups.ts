@@ -1,8 +1,8 @@
 import { AppError } from '../platform/errors.ts'
 import type { SaveContext } from './deps.ts'
+import { type Found, guardColumns } from './found.ts'
 import { exists, showsColumn } from './known.ts'
 import type { LinkRef } from './link-ref.ts'
-import type { Found } from './resolve.ts'
 import { lookupKey, uniqueValue } from './unique.ts'
 import { printable } from './values.ts'
 
@@ -17,11 +17,6 @@ export function isLookup(ref: LinkRef): ref is LookupRef {
 export function lookupName(ref: LookupRef): string {
   return `l${ref.column.key}:${JSON.stringify(ref.value)}`
 }
-
-/** Columns of `object o` that rights depend on, as `Found` has them. */
-export const guardColumns = `o.system_object_id as "systemObjectId", o.objecttype as "objecttypeId", o.id,
-  o.pool_id as "poolId", o.owner_user as "ownerUserId", o.owner_group as "ownerGroupId", o.tags, o.acl,
-  o.deleted_at is not null as deleted`
 
 /**
  * Whether the caller may find the object by the column: it may read it, and with a mask that shows the column. Otherwise

@@ -1,25 +1,10 @@
 import type { Table } from '../datamodel/model.ts'
 import type { Tx } from '../platform/db.ts'
 import type { SaveContext } from './deps.ts'
+import { type Found, guardColumns } from './found.ts'
 import type { LinkRef } from './link-ref.ts'
-import { guardColumns, isLookup, lookupName, mayFind, resolveLookups } from './lookups.ts'
+import { isLookup, lookupName, mayFind, resolveLookups } from './lookups.ts'
 import type { Draft } from './payload.ts'
-
-/** What a save needs to know of an object that exists: which one it is and what rights on it depend on. */
-export interface Found {
-  readonly systemObjectId: number
-  readonly objecttypeId: number
-  readonly id: number
-  readonly version: number
-  readonly uuid: string
-  readonly poolId: number | null
-  readonly ownerUserId: number | null
-  readonly ownerGroupId: number | null
-  readonly tags: readonly number[]
-  readonly acl: unknown
-  readonly parents: readonly number[]
-  readonly deleted: boolean
-}
 
 /** Finds what references name: objects of the same request first, then stored ones. */
 export interface Resolver {

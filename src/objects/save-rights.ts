@@ -2,10 +2,10 @@ import { AppError } from '../platform/errors.ts'
 import type { Guarded, ObjectRight } from '../rights/service.ts'
 import { forEachLink } from './content-links.ts'
 import type { SaveContext } from './deps.ts'
+import type { Found } from './found.ts'
 import { guardAfter, guardBefore, type Item } from './item.ts'
 import { exists, guarded } from './known.ts'
 import { unknownTarget } from './prepare.ts'
-import type { Found } from './resolve.ts'
 import { grantsChanged } from './system-fields.ts'
 
 /** First check of a save: may the caller create or change these objects at all, and with these masks? */

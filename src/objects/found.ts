@@ -1,0 +1,20 @@
+/** What a save needs to know of an object that exists: which one it is and what rights on it depend on. */
+export interface Found {
+  readonly systemObjectId: number
+  readonly objecttypeId: number
+  readonly id: number
+  readonly version: number
+  readonly uuid: string
+  readonly poolId: number | null
+  readonly ownerUserId: number | null
+  readonly ownerGroupId: number | null
+  readonly tags: readonly number[]
+  readonly acl: unknown
+  readonly parents: readonly number[]
+  readonly deleted: boolean
+}
+
+/** Columns of `object o` that rights depend on, as `Found` has them. */
+export const guardColumns = `o.system_object_id as "systemObjectId", o.objecttype as "objecttypeId", o.id,
+  o.pool_id as "poolId", o.owner_user as "ownerUserId", o.owner_group as "ownerGroupId", o.tags, o.acl,
+  o.deleted_at is not null as deleted`

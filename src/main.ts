@@ -10,6 +10,8 @@ Commands
   start                 run the service
   demo                  run the service with a sample collection and searches to try
   import tate <folder>  load the Tate collection through the HTTP interface
+  backup <file>         write all data into a file, also while the service runs
+  restore <file>        put the data of a backup into an empty data folder
   user set-password     give a user a new password, for the day when nobody can sign in
   config                print the effective configuration, secrets masked
 
@@ -27,6 +29,8 @@ async function main(): Promise<number> {
   // These have options of their own. Each command loads only what it needs.
   if (first === 'import') return (await import('./import/commands.ts')).runImport(others)
   if (first === 'demo') return demo(others)
+  if (first === 'backup') return (await import('./maintenance/backup-commands.ts')).runBackup(others, ownConfig())
+  if (first === 'restore') return (await import('./maintenance/backup-commands.ts')).runRestore(others, ownConfig())
   if (first === 'user') return (await import('./maintenance/user-commands.ts')).runUserCommand(others, ownConfig())
   const { values, positionals } = parseArgs({
     allowPositionals: true,

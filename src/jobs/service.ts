@@ -11,6 +11,8 @@ import { startWorkers, type Workers } from './worker.ts'
  * that fails is tried again after a growing pause (e^attempt seconds, at most 6 hours); a process that dies gives
  * its jobs back. So a handler may run more than once for the same job, and must be written to bear that.
  */
+export { migrateQueue } from './queue.ts'
+
 export type Jobs = ReturnType<typeof createJobs>
 
 export type { JobContext, JobHandler } from './model.ts'

@@ -1,9 +1,9 @@
 import type { Config } from './config.ts'
 import { DataFolderInUse } from './instance-lock.ts'
-import { hasCluster, runningPostgres, startEmbeddedPostgres } from './postgres-embedded.ts'
+import { type EmbeddedPostgres, hasCluster, runningPostgres, startEmbeddedPostgres } from './postgres-embedded.ts'
 import { checkExternalPostgres } from './postgres-external.ts'
 
-/** The database of the embedded server. */
+/** Name of the embedded server's database. */
 export const databaseName = 'strongroom'
 
 /**
@@ -21,19 +21,34 @@ export async function withOwnDatabase<T>(
     return work(dbDsn)
   }
   if (!(await hasCluster(dataDir))) throw new Error(`there are no data of a service in ${dataDir}`)
-  const started = await startEmbeddedPostgres({
-    dataDir,
-    database: databaseName,
-    onStep: () => {},
-    onTrouble: () => {},
-  }).catch((error: unknown) => {
+  const started = await start(dataDir).catch((error: unknown) => {
     if (error instanceof DataFolderInUse) return null
     throw error
   })
-  if (!started) return work(await runningPostgres(dataDir, databaseName))
+  return started ? whileRunning(started, work) : work(await runningPostgres(dataDir, databaseName))
+}
+
+/**
+ * Does some work on a database that no service uses: the external one, or the embedded one, created when missing.
+ * @throws {Error} with one readable line, also while a service runs on the data folder.
+ */
+export async function withNewDatabase<T>(
+  { dataDir, dbDsn }: Pick<Config, 'dataDir' | 'dbDsn'>,
+  work: (dsn: string) => Promise<T>,
+): Promise<T> {
+  if (dbDsn === null) return whileRunning(await start(dataDir), work)
+  await checkExternalPostgres(dbDsn)
+  return work(dbDsn)
+}
+
+function start(dataDir: string): Promise<EmbeddedPostgres> {
+  return startEmbeddedPostgres({ dataDir, database: databaseName, onStep: () => {}, onTrouble: () => {} })
+}
+
+async function whileRunning<T>(postgres: EmbeddedPostgres, work: (dsn: string) => Promise<T>): Promise<T> {
   try {
-    return await work(started.dsn)
+    return await work(postgres.dsn)
   } finally {
-    await started.stop()
+    await postgres.stop()
   }
 }

@@ -1,0 +1,121 @@
+import { stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { createEventLog } from '../events/service.ts'
+import { migrateQueue } from '../jobs/service.ts'
+import type { Config } from '../platform/config.ts'
+import { type Db, openDb } from '../platform/db.ts'
+import { migrate } from '../platform/migrate.ts'
+import { withNewDatabase, withOwnDatabase } from '../platform/own-database.ts'
+import { createProgress, type Progress, type ProgressOutput } from '../platform/progress.ts'
+import { restoreBackup } from './backup/restore.ts'
+import { type BackupSummary, writeBackup } from './backup/write.ts'
+
+const help = {
+  backup: `Usage: strongroom backup <file>
+
+Writes all data as they are at this moment into a file (.tar.zst), while the service runs or while it does not.
+Saving goes on meanwhile. The search index is not in it: a restore builds it anew.
+`,
+  restore: `Usage: strongroom restore <file>
+
+Puts the data of a backup into an empty data folder (or an empty database, svc.db.dsn); all of them or none.
+Then start the service: it builds the search index.
+`,
+}
+
+type Out = ProgressOutput & NodeJS.WritableStream
+
+/** `strongroom backup …`: answers the exit code. @throws {Error} with one line for the person at the terminal. */
+export async function runBackup(args: string[], config: Config, out: Out = process.stdout): Promise<number> {
+  const file = fileOf('backup', args, out)
+  if (file === null) return 0
+  if (await stat(file).catch(() => null)) throw new Error(`${file} exists already`)
+  await withOwnDatabase(config, (dsn) =>
+    withDb(dsn, config, async (db) => {
+      const { tables, rows, bytes } = await logged(db, config, file, () =>
+        shown(out, (progress) => writeBackup({ db, databaseName: config.databaseName, file, progress })),
+      )
+      out.write(`${rows} rows of ${tables} tables in ${file} (${(bytes / 1e6).toFixed(1)} MB)\n`)
+    }),
+  )
+  return 0
+}
+
+/** `strongroom restore …`: answers the exit code. @throws {Error} with one line for the person at the terminal. */
+export async function runRestore(args: string[], config: Config, out: Out = process.stdout): Promise<number> {
+  const file = fileOf('restore', args, out)
+  if (file === null) return 0
+  if (!(await stat(file).catch(() => null))) throw new Error(`there is no file ${file}`)
+  await withNewDatabase(config, async (dsn) => {
+    await migrate(dsn)
+    await withDb(dsn, config, async (db) => {
+      await migrateQueue(db)
+      const { rows, taken } = await shown(out, (progress) =>
+        restoreBackup({ db, file, databaseName: config.databaseName, progress }),
+      )
+      out.write(`restored ${rows} rows as of ${taken}; start the service, which builds the search index\n`)
+    })
+  })
+  return 0
+}
+
+function fileOf(command: keyof typeof help, args: string[], out: Out): string | null {
+  const { values, positionals } = parseArgs({ args, allowPositionals: true, options: { help: { type: 'boolean' } } })
+  if (values.help) {
+    out.write(help[command])
+    return null
+  }
+  const [file, ...rest] = positionals
+  if (file === undefined || rest.length > 0)
+    throw new Error(`${command} needs one file; see strongroom ${command} --help`)
+  return resolve(file)
+}
+
+async function withDb(dsn: string, config: Config, work: (db: Db) => Promise<void>): Promise<void> {
+  const db = openDb({
+    connectionString: dsn,
+    maxConnections: 2,
+    applicationName: 'strongroom maintenance',
+    lockTimeout: config.lockTimeout,
+    onError: () => {},
+  })
+  try {
+    await work(db)
+  } finally {
+    await db.close()
+  }
+}
+
+async function shown<T>(out: Out, work: (progress: Progress) => Promise<T>): Promise<T> {
+  const progress = createProgress(out)
+  try {
+    return await work(progress)
+  } finally {
+    progress.stop()
+  }
+}
+
+/** The event log says when the last good backup was made (BACKUP_DONE, BACKUP_FAILED). */
+async function logged(
+  db: Db,
+  config: Config,
+  file: string,
+  work: () => Promise<BackupSummary>,
+): Promise<BackupSummary> {
+  const started = new Date()
+  const note = async (type: 'BACKUP_DONE' | 'BACKUP_FAILED', more: object = {}): Promise<void> => {
+    if (config.readOnly) return
+    const Elapsed = `${((Date.now() - started.getTime()) / 1000).toFixed(3)}s`
+    const info = { Started: started.toISOString(), Elapsed, BackupOpts: { file }, ...more }
+    await createEventLog().append(db, [{ type, actor: null, info }])
+  }
+  try {
+    const summary = await work()
+    await note('BACKUP_DONE')
+    return summary
+  } catch (error) {
+    await note('BACKUP_FAILED', { Error: (error as Error).message }).catch(() => {})
+    throw error
+  }
+}

@@ -1,0 +1,83 @@
+import { Type } from 'typebox'
+import { Value } from 'typebox/value'
+import type { SequenceState, TableContent } from './tables.ts'
+
+/**
+ * A backup is one file: a tar archive compressed with zstd. Its entries, in this order:
+ *
+ *   manifest.json              what it is, of which release, with which tables and sequences
+ *   tables/<schema>.<name>/<n> the rows of a table in PostgreSQL's text format of COPY, cut into pieces anywhere
+ *   end.json                   how much each table must have; a backup without it was cut off
+ */
+export const manifestEntry = 'manifest.json'
+export const endEntry = 'end.json'
+export const format = 1
+
+export interface Manifest {
+  readonly format: number
+  /** Release that made the backup. */
+  readonly release: string
+  /** When the snapshot was taken; ISO 8601, UTC. */
+  readonly taken: string
+  /** Migrations that the database had, by name; and those of the job queue, by number. */
+  readonly migrations: readonly string[]
+  readonly queueMigrations: readonly number[]
+  readonly databaseName: string
+  readonly tables: readonly TableContent[]
+  readonly sequences: readonly SequenceState[]
+}
+
+/** What must have arrived of a table. */
+export interface TableSum {
+  readonly rows: number
+  readonly sha256: string
+}
+
+export type End = Readonly<Record<string, TableSum>>
+
+const Name = Type.String({ minLength: 1, maxLength: 63 })
+const ManifestShape = Type.Object({
+  format: Type.Literal(format),
+  release: Type.String(),
+  taken: Type.String(),
+  migrations: Type.Array(Name),
+  queueMigrations: Type.Array(Type.Integer()),
+  databaseName: Type.String(),
+  tables: Type.Array(Type.Object({ schema: Name, name: Name, columns: Type.Array(Name, { minItems: 1 }) })),
+  sequences: Type.Array(
+    Type.Object({
+      schema: Name,
+      name: Name,
+      type: Type.Union([Type.Literal('smallint'), Type.Literal('integer'), Type.Literal('bigint')]),
+      value: Type.String({ pattern: '^-?\\d{1,19}$' }),
+      called: Type.Boolean(),
+    }),
+  ),
+})
+const EndShape = Type.Record(
+  Type.String(),
+  Type.Object({ rows: Type.Integer({ minimum: 0 }), sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }) }),
+)
+
+/** @throws {Error} in one line when the file is no backup of this format. */
+export function parseManifest(text: string): Manifest {
+  const value = parseJson(text)
+  if (!Value.Check(ManifestShape, value)) throw new Error('the file is no backup that this release can read')
+  return value
+}
+
+export function parseEnd(text: string): End {
+  const value = parseJson(text)
+  if (!Value.Check(EndShape, value)) throw new Error('the end of the backup cannot be read')
+  return value
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
+
+export const tableFolder = ({ schema, name }: { schema: string; name: string }): string => `tables/${schema}.${name}/`

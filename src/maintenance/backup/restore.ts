@@ -1,0 +1,260 @@
+import { createHash, type Hash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import type { Writable } from 'node:stream'
+import { finished, pipeline } from 'node:stream/promises'
+import { createZstdDecompress } from 'node:zlib'
+import type { ClientBase, PoolClient } from 'pg'
+import { from as copyFrom } from 'pg-copy-streams'
+import { extract as tarExtract } from 'tar-stream'
+import type { Db } from '../../platform/db.ts'
+import type { Progress } from '../../platform/progress.ts'
+import {
+  type End,
+  endEntry,
+  type Manifest,
+  manifestEntry,
+  parseEnd,
+  parseManifest,
+  type TableSum,
+  tableFolder,
+} from './archive.ts'
+import { columnList, contentTables, nameOf, quoted, type TableContent } from './tables.ts'
+
+/** A manifest names every table and sequence once; more is no manifest. */
+const longestText = 64 * 1024 * 1024
+
+export interface RestoreOptions {
+  /** A migrated database in which nobody has worked yet. */
+  db: Db
+  file: string
+  /** Name of this instance: that of the backup, or its global object ids would change. */
+  databaseName: string
+  progress: Progress
+}
+
+export interface RestoreSummary {
+  readonly taken: string
+  readonly rows: number
+}
+
+/**
+ * Puts the data of a backup into an empty database, all of them or none, and queues all objects for the index.
+ * @throws {Error} with one line for the person at the terminal; then the database is as it was.
+ */
+export async function restoreBackup({ db, file, databaseName, progress }: RestoreOptions): Promise<RestoreSummary> {
+  const { size } = await stat(file)
+  const client = await db.connect()
+  try {
+    await client.query('begin')
+    await client.query('set local lock_timeout = 0')
+    await assertEmpty(client)
+    progress.start('Restore', size)
+    const summary = await load(client, file, databaseName, progress)
+    await client.query('commit')
+    await client.query('analyze')
+    return summary
+  } finally {
+    client.release(true)
+    progress.stop()
+  }
+}
+
+async function load(
+  client: PoolClient,
+  file: string,
+  databaseName: string,
+  progress: Progress,
+): Promise<RestoreSummary> {
+  const source = createReadStream(file)
+  const archive = tarExtract()
+  const read = pipeline(source, createZstdDecompress(), archive)
+  // Its failure is told by the loop, which waits for it.
+  read.catch(() => {})
+  let manifest: Manifest | null = null
+  let target: Target | null = null
+  let end: End | null = null
+  let putBack = async (): Promise<void> => {}
+  const sums = new Map<string, TableSum>()
+  const finish = async (): Promise<void> => {
+    if (target) sums.set(nameOf(target.table), await target.end())
+    target = null
+  }
+  let told = 0
+  for await (const { header, ...part } of entriesOf(archive)) {
+    progress.advance(source.bytesRead - told)
+    told = source.bytesRead
+    if (!manifest) {
+      if (header.name !== manifestEntry) throw new Error('the file is no backup')
+      manifest = parseManifest(await part.text())
+      if (manifest.databaseName !== databaseName) {
+        throw new Error(`the backup is of the instance ${manifest.databaseName}: set svc.databaseName to that`)
+      }
+      await assertFits(client, manifest)
+      await empty(client, manifest.tables)
+      putBack = await putAside(client, manifest.tables)
+    } else if (header.name === endEntry) {
+      await finish()
+      end = parseEnd(await part.text())
+    } else {
+      const folder = header.name.slice(0, header.name.lastIndexOf('/') + 1)
+      if (!target || tableFolder(target.table) !== folder) {
+        await finish()
+        const table = manifest.tables.find((one) => tableFolder(one) === folder)
+        if (!table || sums.has(nameOf(table)))
+          throw new Error(`the backup has an entry ${header.name} that does not belong there`)
+        target = startTable(client, table)
+      }
+      for await (const chunk of part.chunks) await target.write(chunk)
+    }
+  }
+  await read
+  if (!manifest || !end) throw new Error('the backup was cut off: its end is missing')
+  const rows = compare(end, sums, manifest.tables)
+  await putBack()
+  await setSequences(client, manifest)
+  await client.query(
+    'insert into index_queue (system_object_id, priority) select system_object_id, 2 from object order by 1',
+  )
+  return { taken: manifest.taken, rows }
+}
+
+interface Part {
+  header: { name: string }
+  chunks: AsyncIterable<Buffer>
+  text: () => Promise<string>
+}
+
+async function* entriesOf(archive: ReturnType<typeof tarExtract>): AsyncGenerator<Part> {
+  for await (const entry of archive) {
+    const text = async (): Promise<string> => {
+      if ((entry.header.size ?? 0) > longestText) throw new Error('the file is no backup')
+      const chunks: Buffer[] = []
+      for await (const chunk of entry) chunks.push(chunk as Buffer)
+      return Buffer.concat(chunks).toString('utf8')
+    }
+    yield { header: entry.header, chunks: entry as AsyncIterable<Buffer>, text }
+  }
+}
+
+interface Target {
+  readonly table: TableContent
+  write(chunk: Buffer): Promise<void>
+  end(): Promise<TableSum>
+}
+
+function startTable(client: PoolClient, table: TableContent): Target {
+  const stream: Writable & { rowCount: number } = client.query(
+    copyFrom(`copy ${nameOf(table)} (${columnList(table.columns)}) from stdin`),
+  )
+  const hash: Hash = createHash('sha256')
+  const done = finished(stream)
+  done.catch(() => {})
+  return {
+    table,
+    async write(chunk) {
+      hash.update(chunk)
+      if (!stream.write(chunk)) await Promise.race([done, new Promise((resolve) => stream.once('drain', resolve))])
+    },
+    async end() {
+      stream.end()
+      await done
+      return { rows: stream.rowCount, sha256: hash.digest('hex') }
+    },
+  }
+}
+
+/** @throws {Error} unless every table has arrived whole. Answers the number of rows. */
+function compare(
+  end: Readonly<Record<string, TableSum>>,
+  sums: ReadonlyMap<string, TableSum>,
+  tables: readonly TableContent[],
+): number {
+  let rows = 0
+  for (const table of tables) {
+    const name = nameOf(table)
+    const wanted = end[name]
+    // A table without rows has no entry.
+    const found = sums.get(name) ?? { rows: 0, sha256: createHash('sha256').digest('hex') }
+    if (!wanted || wanted.rows !== found.rows || wanted.sha256 !== found.sha256) {
+      throw new Error(`the backup is damaged: ${table.name} has ${found.rows} rows that are not those of the backup`)
+    }
+    rows += found.rows
+  }
+  return rows
+}
+
+/** @throws {Error} when somebody has worked in the database. */
+async function assertEmpty(client: ClientBase): Promise<void> {
+  const { rows } = await client.query<{ used: boolean }>(
+    `select exists (select from object) or exists (select from datamodel_version)
+       or exists (select from "user" where password_hash is not null) as used`,
+  )
+  if (rows[0]?.used) throw new Error('the database has data already: restore into an empty data folder or database')
+}
+
+/** @throws {Error} when the database does not have the schema of the backup. */
+async function assertFits(client: ClientBase, manifest: Manifest): Promise<void> {
+  const { rows: migrations } = await client.query<{ name: string }>('select name from migration order by name')
+  const { rows: queue } = await client.query<{ id: number }>('select id from graphile_worker.migrations order by id')
+  const same =
+    JSON.stringify(migrations.map(({ name }) => name)) === JSON.stringify(manifest.migrations) &&
+    JSON.stringify(queue.map(({ id }) => id)) === JSON.stringify(manifest.queueMigrations)
+  if (!same) {
+    throw new Error(
+      `the backup is of release ${manifest.release} with another schema: restore it with that release, then upgrade`,
+    )
+  }
+  const known = new Map((await contentTables(client)).map((table) => [nameOf(table), new Set(table.columns)]))
+  for (const table of manifest.tables) {
+    const columns = known.get(nameOf(table))
+    if (!columns || !table.columns.every((column) => columns.has(column))) {
+      throw new Error(`the backup has a table ${table.name} that the database does not have so`)
+    }
+  }
+}
+
+/** The migrations put some rows in; the backup has those too. */
+async function empty(client: ClientBase, tables: readonly TableContent[]): Promise<void> {
+  if (tables.length > 0) await client.query(`truncate ${tables.map(nameOf).join(', ')}`)
+}
+
+/**
+ * Takes foreign keys and secondary indexes off the tables, so that rows may come in any order and indexes are built
+ * once; answers what puts them back, which also checks every reference.
+ */
+async function putAside(client: ClientBase, tables: readonly TableContent[]): Promise<() => Promise<void>> {
+  const names = tables.map(nameOf)
+  const { rows: keys } = await client.query<{ target: string; name: string; definition: string }>(
+    `select conrelid::regclass::text as target, conname as name, pg_get_constraintdef(oid) as definition
+     from pg_constraint where contype = 'f' and conrelid = any($1::regclass[])`,
+    [names],
+  )
+  const { rows: indexes } = await client.query<{ name: string; definition: string }>(
+    `select i.indexrelid::regclass::text as name, pg_get_indexdef(i.indexrelid) as definition
+     from pg_index i where i.indrelid = any($1::regclass[])
+       and not exists (select from pg_constraint c where c.conindid = i.indexrelid)`,
+    [names],
+  )
+  const off = [
+    ...keys.map(({ target, name }) => `alter table ${target} drop constraint ${quoted(name)}`),
+    ...indexes.map(({ name }) => `drop index ${name}`),
+  ]
+  const on = [
+    ...indexes.map(({ definition }) => definition),
+    ...keys.map(({ target, name, definition }) => `alter table ${target} add constraint ${quoted(name)} ${definition}`),
+  ]
+  await client.query(off.join(';\n'))
+  return async () => void (await client.query(on.join(';\n')))
+}
+
+/** Object types have sequences of their own, which no migration makes. */
+async function setSequences(client: ClientBase, { sequences }: Manifest): Promise<void> {
+  const all = sequences.map((one) => `create sequence if not exists ${nameOf(one)} as ${one.type};`)
+  if (all.length > 0) await client.query(all.join('\n'))
+  await client.query(
+    `select setval(name::regclass, value, called)
+     from unnest($1::text[], $2::int8[], $3::boolean[]) as s (name, value, called)`,
+    [sequences.map(nameOf), sequences.map(({ value }) => value), sequences.map(({ called }) => called)],
+  )
+}

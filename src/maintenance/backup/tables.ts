@@ -1,0 +1,77 @@
+import type { ClientBase } from 'pg'
+
+/** A table as a backup holds it: `schema.name`, and its columns in the order of the copied rows. */
+export interface TableContent {
+  readonly schema: string
+  readonly name: string
+  readonly columns: readonly string[]
+}
+
+export interface SequenceState {
+  readonly schema: string
+  readonly name: string
+  readonly type: string
+  /** As text: it may pass 2^53. */
+  readonly value: string
+  /** Whether `value` has been given out already. */
+  readonly called: boolean
+}
+
+/** Ours, and that of the job queue: mails and webhooks that wait are part of what was promised. */
+const schemas = ['public', 'graphile_worker']
+
+/**
+ * Made from the objects anew after a restore: the search index, what waits for it, and locks.
+ * The migration tables say what the schema is; a restore brings it about by migrating.
+ */
+const leftOut = ['search\\_%', 'index\\_queue', 'migration', 'migration\\_lock', 'migrations']
+
+/** All tables whose rows a backup holds, by name. */
+export async function contentTables(client: ClientBase): Promise<TableContent[]> {
+  const { rows } = await client.query<TableContent>(
+    `select n.nspname as schema, c.relname as name,
+       array_agg(a.attname::text order by a.attnum) as columns
+     from pg_class c join pg_namespace n on n.oid = c.relnamespace
+       join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+     where n.nspname = any($1) and c.relkind = 'r' and c.relpersistence = 'p'
+       and not c.relname like any($2)
+     group by 1, 2 order by 1, 2`,
+    [schemas, leftOut],
+  )
+  return rows
+}
+
+/** All sequences and where they are; of an open snapshot those that it can have used are below. */
+export async function sequenceStates(client: ClientBase): Promise<SequenceState[]> {
+  const { rows } = await client.query<Omit<SequenceState, 'value' | 'called'>>(
+    `select n.nspname as schema, c.relname as name, format_type(s.seqtypid, null) as type
+     from pg_sequence s join pg_class c on c.oid = s.seqrelid join pg_namespace n on n.oid = c.relnamespace
+     where n.nspname = any($1) and not c.relname like any($2) order by 1, 2`,
+    [schemas, leftOut],
+  )
+  if (rows.length === 0) return []
+  // One statement however many there are: each object type has a sequence of its own.
+  const parts = rows.map(
+    (row, index) => `select ${index} as index, last_value::text as value, is_called as called from ${nameOf(row)}`,
+  )
+  const { rows: states } = await client.query<{ index: number; value: string; called: boolean }>(
+    parts.join(' union all '),
+  )
+  return states.flatMap(({ index, value, called }) => {
+    const row = rows[index]
+    return row ? [{ ...row, value, called }] : []
+  })
+}
+
+/** The quoted name of a table or sequence, for SQL text. */
+export function nameOf({ schema, name }: { schema: string; name: string }): string {
+  return `${quoted(schema)}.${quoted(name)}`
+}
+
+export function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`
+}
+
+export function columnList(columns: readonly string[]): string {
+  return columns.map(quoted).join(', ')
+}

@@ -1,0 +1,178 @@
+import { createHash } from 'node:crypto'
+import { createWriteStream } from 'node:fs'
+import { open, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { createZstdCompress } from 'node:zlib'
+import type { PoolClient } from 'pg'
+import { to as copyTo } from 'pg-copy-streams'
+import { type Pack, pack as tarPack } from 'tar-stream'
+import type { Db } from '../../platform/db.ts'
+import type { Progress } from '../../platform/progress.ts'
+import { version } from '../../platform/version.ts'
+import { type End, endEntry, format, type Manifest, manifestEntry, type TableSum, tableFolder } from './archive.ts'
+import { columnList, contentTables, nameOf, sequenceStates, type TableContent } from './tables.ts'
+
+/** Bytes of rows in one entry of the archive; as much is held in memory. */
+const pieceSize = 1024 * 1024
+
+export interface BackupOptions {
+  db: Db
+  databaseName: string
+  file: string
+  progress: Progress
+}
+
+/** Totals of a finished backup. */
+export interface BackupSummary {
+  tables: number
+  rows: number
+  bytes: number
+}
+
+/**
+ * Writes all data as they are at one moment into a file, while the service goes on saving. The file appears under its
+ * name when it is complete and on disk.
+ * @throws {Error} when the file exists, or anything fails; then no file is left.
+ */
+export async function writeBackup({ db, databaseName, file, progress }: BackupOptions): Promise<BackupSummary> {
+  const partial = `${file}.partial`
+  // Whoever reads it can sign in as anybody who chose a weak password: for its owner's eyes only.
+  const target = await open(partial, 'wx', 0o600)
+  try {
+    const existing = await open(file, 'r').catch(() => null)
+    await existing?.close()
+    if (existing) throw new Error(`${file} exists already`)
+    const archive = tarPack()
+    const written = pipeline(
+      archive,
+      createZstdCompress(),
+      createWriteStream(partial, { fd: target.fd, autoClose: false }),
+    )
+    // A full disk ends the reading: nobody would take what it has read.
+    const add: AddEntry = (name, content) => Promise.race([addEntry(archive, name, content), never(written)])
+    const summary = await fill(add, db, databaseName, progress).catch(async (error: Error) => {
+      archive.destroy(error)
+      await written.catch(() => {})
+      throw error
+    })
+    archive.finalize()
+    await written
+    await target.sync()
+    const { size } = await target.stat()
+    await rename(partial, file)
+    await syncFolder(dirname(file))
+    return { ...summary, bytes: size }
+  } catch (error) {
+    await rm(partial, { force: true })
+    throw error
+  } finally {
+    await target.close()
+  }
+}
+
+type AddEntry = (name: string, content: Buffer) => Promise<void>
+
+/** Resolves when the archive has room for more. */
+function addEntry(archive: Pack, name: string, content: Buffer): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  archive.entry({ name, mtime: new Date(0) }, content, (error) => (error ? reject(error) : resolve()))
+  return promise
+}
+
+/** Rejects like the other, and stays open when that resolves. */
+function never(other: Promise<unknown>): Promise<never> {
+  return new Promise((_, reject) => other.catch(reject))
+}
+
+async function fill(add: AddEntry, db: Db, databaseName: string, progress: Progress) {
+  const client = await db.connect()
+  try {
+    await client.query('begin isolation level repeatable read read only')
+    const tables = await contentTables(client)
+    const counts = await countRows(client, tables)
+    // After the snapshot is taken, so no id in it lies ahead of its sequence.
+    const sequences = await sequenceStates(client)
+    const manifest: Manifest = {
+      format,
+      release: version,
+      taken: new Date().toISOString(),
+      migrations: await column<string>(client, 'select name as value from migration order by name'),
+      queueMigrations: await column<number>(client, 'select id as value from graphile_worker.migrations order by id'),
+      databaseName,
+      tables,
+      sequences,
+    }
+    await add(manifestEntry, Buffer.from(JSON.stringify(manifest)))
+    const rows = counts.reduce((sum, count) => sum + count, 0)
+    progress.start('Backup', rows)
+    const end: Record<string, TableSum> = {}
+    for (const table of tables) end[nameOf(table)] = await copyTable(add, client, table, progress)
+    await add(endEntry, Buffer.from(JSON.stringify(end satisfies End)))
+    await client.query('commit')
+    return { tables: tables.length, rows }
+  } finally {
+    // A connection in the middle of a COPY is of no use to anybody.
+    client.release(true)
+    progress.stop()
+  }
+}
+
+async function copyTable(
+  add: AddEntry,
+  client: PoolClient,
+  table: TableContent,
+  progress: Progress,
+): Promise<TableSum> {
+  const hash = createHash('sha256')
+  let rows = 0
+  let piece: Buffer[] = []
+  let size = 0
+  let number = 0
+  const flush = async (): Promise<void> => {
+    if (size === 0) return
+    const name = `${tableFolder(table)}${String(++number).padStart(8, '0')}`
+    await add(name, Buffer.concat(piece, size))
+    piece = []
+    size = 0
+  }
+  const stream = client.query(copyTo(`copy ${nameOf(table)} (${columnList(table.columns)}) to stdout`))
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    hash.update(chunk)
+    const lines = countLines(chunk)
+    rows += lines
+    progress.advance(lines)
+    piece.push(chunk)
+    size += chunk.length
+    if (size >= pieceSize) await flush()
+  }
+  await flush()
+  return { rows, sha256: hash.digest('hex') }
+}
+
+/** Rows end with a line feed; one inside a value is written as `\n`. */
+function countLines(chunk: Buffer): number {
+  let lines = 0
+  for (let at = chunk.indexOf(10); at !== -1; at = chunk.indexOf(10, at + 1)) lines++
+  return lines
+}
+
+async function countRows(client: PoolClient, tables: readonly TableContent[]): Promise<number[]> {
+  const counts = tables.map((table, index) => `select ${index} as index, count(*)::int8 as rows from ${nameOf(table)}`)
+  const { rows } = await client.query<{ index: number; rows: number }>(`${counts.join(' union all ')} order by index`)
+  return rows.map((row) => row.rows)
+}
+
+async function column<T>(client: PoolClient, text: string): Promise<T[]> {
+  const { rows } = await client.query<{ value: T }>(text)
+  return rows.map((row) => row.value)
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r')
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}

@@ -26,10 +26,10 @@ export interface TestDatabase {
   drop(): Promise<void>
 }
 
-/** A database of its own, copied from a migrated template. */
-export async function createTestDatabase(): Promise<TestDatabase> {
+/** A database of its own, copied from a migrated template, or from one that nobody is connected to. */
+export async function createTestDatabase(original?: TestDatabase): Promise<TestDatabase> {
   const server = await testServer()
-  const template = await migratedTemplate(server)
+  const template = original ? nameOf(original.dsn) : await migratedTemplate(server)
   const name = `test_${process.pid}_${randomBytes(6).toString('hex')}`
   await query(server, `create database ${name} template ${template}`)
   return {
@@ -128,6 +128,11 @@ async function prepareQueue(dsn: string): Promise<void> {
   })
   await migrateQueue(db)
   await db.close()
+}
+
+/** Name of the database of a connection string of `databaseDsn`. */
+function nameOf(dsn: string): string {
+  return /@\/([^?]*)/.exec(dsn)?.[1] ?? ''
 }
 
 function databaseDsn(server: string, name: string): string {

@@ -1,0 +1,291 @@
+import type { Caller } from './caller.ts'
+import type { DescribedOperation, Description } from './description.ts'
+import { type Judgement, judge, type Limits } from './judge.ts'
+import { type Dictionary, mutate } from './mutate.ts'
+import { createRandom, type Random } from './random.ts'
+import { wireOf } from './request.ts'
+import { seeds } from './seeds.ts'
+import { assembled, type Origin, type Stage, startOrigin } from './stage.ts'
+import { curlLine, type WireRequest } from './wire.ts'
+import type { World } from './world.ts'
+
+export interface Options extends Limits {
+  requests: number
+  seed: number
+  /** Requests until the world is put back to its beginning, and the service started anew. */
+  epoch: number
+  /** Most bytes that the service may grow by during an epoch, garbage aside. */
+  growth: number
+  /** Sends no more requests after as many seconds. */
+  seconds?: number
+  say(line: string): void
+}
+
+export interface Finding {
+  kind: string
+  operationId: string
+  caller: string
+  detail: string
+  /** The request as it can be sent again. */
+  curl: string
+  /** Number of the request in the run. */
+  request: number
+  /** Whether it happens on the world as it is in the beginning. */
+  alone: boolean
+}
+
+export interface Report {
+  requests: number
+  carriedOut: number
+  refused: number
+  findings: Finding[]
+  /** Bytes by which the heap grew at most in an epoch. */
+  growth: number
+  slowest: { milliseconds: number; operationId: string }
+}
+
+/** Sends changed requests and judges every answer. @throws {Error} when the tool itself has nothing valid to begin with. */
+export async function fuzz(options: Options): Promise<Report> {
+  await using origin = await startOrigin()
+  const words = dictionaryOf(origin.world, origin.description)
+  const report: Report = {
+    requests: 0,
+    carriedOut: 0,
+    refused: 0,
+    findings: [],
+    growth: 0,
+    slowest: { milliseconds: 0, operationId: '' },
+  }
+  await checkSeeds(origin)
+  const end = performance.now() + (options.seconds ?? Number.POSITIVE_INFINITY) * 1000
+  for (let first = 0; first < options.requests && performance.now() < end; ) {
+    const left = Math.min(options.epoch, options.requests - first)
+    first += await runEpoch(origin, words, options, report, first, left, end)
+    options.say(
+      `${first} requests: ${report.carriedOut} carried out, ${report.refused} refused, ${report.findings.length} findings`,
+    )
+  }
+  return report
+}
+
+/** Every operation has a seed, every seed an operation, and all are carried out as they are. */
+async function checkSeeds(origin: Origin): Promise<void> {
+  const { operations } = origin.description
+  const unknown = Object.keys(seeds).filter((id) => !operations.some((one) => one.operationId === id))
+  if (unknown.length > 0) throw new Error(`fuzz/seeds.ts has seeds of what does not exist: ${unknown.join(', ')}`)
+  const wrong: string[] = []
+  for (const { operationId } of operations) {
+    if (!seeds[operationId]) wrong.push(`${operationId} has no seed: add a valid request of it to fuzz/seeds.ts`)
+  }
+  if (wrong.length > 0) throw new Error(wrong.join('\n'))
+  await using stage = await origin.stage()
+  for (const operation of operations) {
+    const { request, own } = await stage.seedOf(operation)
+    const answer = await own.send(wireOf(assembled(operation, request, own)))
+    const expected = operation.operationId === 'getErrorTest' ? 400 : 200
+    if (answer.status === expected) continue
+    wrong.push(
+      `the seed of ${operation.operationId} is not carried out: ${answer.status} ${answer.body.subarray(0, 1000)}`,
+    )
+  }
+  if (wrong.length > 0) throw new Error(wrong.join('\n'))
+}
+
+function dictionaryOf(world: World, { keys }: Description): Dictionary {
+  const ids = [world.pools, world.groups, world.users, world.tags, world.objects, world.ids, world.objecttypes].flatMap(
+    (map) => Object.values(map),
+  )
+  const references = ids
+    .slice(0, 40)
+    .flatMap((id) => [
+      { _id: id },
+      { pool: { _id: id } },
+      { _objecttype: 'work', _mask: '_all_fields', _system_object_id: id },
+      { _objecttype: 'person', _mask: '_all_fields', _system_object_id: id },
+    ])
+  const names = ['work', 'person', 'place', 'topic', 'loan', 'work__standard', 'work__title_only', '_all_fields']
+  const fields = ['work.title', 'work.note', 'work.creator.name', 'work.creator', 'person.name', 'work.place', '_pool']
+  const system = [
+    '_standard',
+    '_system_object_id',
+    '_created',
+    '_changelog',
+    '_tags._id',
+    '_owner',
+    '_uuid',
+    '_comment',
+  ]
+  const elements = [
+    { type: 'in', fields: ['_system_object_id'], in: ids },
+    { type: 'text', string: '*', mode: 'wildcard', fields: ['work.title'] },
+    { type: 'in', fields: ['work.creator._system_object_id'], in: ids },
+    { 'lookup:_id': { reference: 'system:root' } },
+    { 'lookup:_id': { code: 'EU' } },
+  ]
+  return {
+    keys: [...keys, ...names, '_nested:work__material', '_reverse_nested:loan:work', 'lookup:_id', '_id_parent'],
+    parameters: [],
+    values: [...ids, ...references, ...names, ...fields, ...system, ...elements, 1, 2, null, true, '2024', 'ASC'],
+    paths: [...names, ...ids.map(String), 'HEAD', 'CURRENT', '1', 'list', 'system/config', 'system_object_id'],
+  }
+}
+
+async function runEpoch(
+  origin: Origin,
+  words: Dictionary,
+  options: Options,
+  report: Report,
+  first: number,
+  count: number,
+  end: number,
+): Promise<number> {
+  await using stage = await origin.stage()
+  const { operations } = origin.description
+  let settled = 0
+  for (let index = 0; index < count; index++) {
+    if (performance.now() > end) return index
+    const number = first + index
+    const random = createRandom(options.seed, number)
+    const operation = pickOperation(operations, random)
+    const seed = await stage.seedOf(operation).catch(() => null)
+    // Something that was carried out has taken away what the seeds need.
+    if (!seed) return index + 1
+    const by = pickCaller(stage, seed.own, random)
+    const parameters = (operation.parameters ?? []).filter((one) => one.in === 'query').map((one) => one.name)
+    const dictionary = { ...words, parameters }
+    const changes = Array.from({ length: 1 + random.below(random.pick([1, 1, 2, 4])) }, (_, change) => change)
+    const build = (kept: readonly number[]): WireRequest => {
+      const request = assembled(operation, seed.request, by)
+      for (const change of kept) mutate(request, createRandom(options.seed, number, change + 1), dictionary)
+      return wireOf(request)
+    }
+    const look = (wire: WireRequest) => judge(stage.service, by, operation, wire, origin.description, options)
+    const found = await look(build(changes))
+    tally(report, found, operation)
+    if (found.carriedOut && operation.method !== 'GET') stage.forget(operation.operationId)
+    if (found.failure) {
+      const wire = await shrunk(changes, build, look, found)
+      await note(origin, stage, report, options, { found, operation, by, wire, number })
+    }
+    if (stage.service.ended() || found.lost) return index + 1
+    if (index === Math.floor(count / 4)) settled = (await stage.service.memory()).rss
+  }
+  const grown = (await stage.service.memory()).rss - settled
+  report.growth = Math.max(report.growth, grown)
+  if (count >= 1000 && grown > options.growth) {
+    report.findings.push({
+      kind: 'memory',
+      operationId: '',
+      caller: '',
+      detail: `the service grew by ${Math.round(grown / 1e6)} MB in ${Math.round(count * 0.75)} requests`,
+      curl: `npm run fuzz -- --seed ${options.seed} --requests ${first + count}`,
+      request: first + count,
+      alone: false,
+    })
+  }
+  return count
+}
+
+function pickOperation(operations: readonly DescribedOperation[], random: Random): DescribedOperation {
+  const heavy = ['saveObjects', 'search', 'deleteObjects', 'savePools', 'saveUsers', 'saveTransitions', 'listEvents']
+  if (random.chance(0.3)) {
+    const id = random.pick(heavy)
+    const found = operations.find((one) => one.operationId === id)
+    if (found) return found
+  }
+  return random.pick(operations)
+}
+
+function pickCaller({ callers }: Stage, own: Caller, random: Random): Caller {
+  const place = random.next()
+  if (own !== callers.root) return place < 0.7 ? own : callers.limited
+  if (place < 0.5) return callers.root
+  return place < 0.94 ? callers.limited : callers.nobody
+}
+
+function tally(report: Report, found: Judgement, { operationId }: DescribedOperation): void {
+  report.requests++
+  if (found.carriedOut) report.carriedOut++
+  else report.refused++
+  if (found.milliseconds > report.slowest.milliseconds) {
+    report.slowest = { milliseconds: Math.round(found.milliseconds), operationId }
+  }
+}
+
+/** The request with as few of its changes as still fail in the same way. */
+async function shrunk(
+  changes: readonly number[],
+  build: (kept: readonly number[]) => WireRequest,
+  look: (wire: WireRequest) => Promise<Judgement>,
+  found: Judgement,
+): Promise<WireRequest> {
+  let kept = changes
+  for (const change of changes) {
+    if (kept.length === 1) break
+    const fewer = kept.filter((one) => one !== change)
+    const again = await look(build(fewer))
+    if (again.failure?.kind === found.failure?.kind) kept = fewer
+  }
+  return build(kept)
+}
+
+async function note(
+  origin: Origin,
+  stage: Stage,
+  report: Report,
+  options: Options,
+  {
+    found,
+    operation,
+    by,
+    wire,
+    number,
+  }: { found: Judgement; operation: DescribedOperation; by: Caller; wire: WireRequest; number: number },
+): Promise<void> {
+  const { kind, detail } = found.failure ?? { kind: '', detail: '' }
+  const { operationId } = operation
+  const same = (one: Finding): boolean => one.kind === kind && one.operationId === operationId && one.detail === detail
+  if (report.findings.some(same)) return
+  const alone = kind !== 'description' && (await happensAlone(origin, operation, by, wire, options, kind))
+  // What the caller may see has changed since the beginning: only on the world as it was is it somebody else's.
+  if (kind === 'leak' && !alone) return
+  const finding = {
+    kind,
+    operationId,
+    caller: by.name,
+    detail,
+    curl: curlLine(stage.service.url, wire),
+    request: number,
+    alone,
+  }
+  report.findings.push(finding)
+  options.say(
+    `${kind} in ${operationId} as ${by.name}${alone ? '' : ' (not alone)'}: ${detail}\n  ${finding.curl.slice(0, 3000)}`,
+  )
+  if (kind === 'failure' || kind === 'no answer') options.say(`  ${stage.service.output().slice(-1500)}`)
+}
+
+/** Sends the request again to the world as it was in the beginning. */
+async function happensAlone(
+  origin: Origin,
+  operation: DescribedOperation,
+  by: Caller,
+  wire: WireRequest,
+  options: Options,
+  kind: string,
+): Promise<boolean> {
+  await using stage = await origin.stage()
+  const again = [stage.callers.limited, stage.callers.root].find((one) => one.name === by.name) ?? stage.callers.nobody
+  const renewed = (text: string): string => (by.token && again.token ? text.replaceAll(by.token, again.token) : text)
+  const headers = Object.fromEntries(Object.entries(wire.headers).map(([name, value]) => [name, renewed(value)]))
+  const bytes = wire.bytes ? { bytes: Buffer.from(renewed(wire.bytes.toString('latin1')), 'latin1') } : {}
+  const found = await judge(
+    stage.service,
+    again,
+    operation,
+    { ...wire, headers, ...bytes },
+    origin.description,
+    options,
+  )
+  return found.failure?.kind === kind
+}

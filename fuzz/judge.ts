@@ -1,0 +1,156 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Caller } from './caller.ts'
+import type { DescribedOperation, Description } from './description.ts'
+import type { FuzzedService } from './service.ts'
+import type { WireAnswer, WireRequest } from './wire.ts'
+import { secret } from './world.ts'
+
+export interface Limits {
+  /** Milliseconds that an answer may take. */
+  slow: number
+}
+
+export interface Judgement {
+  carriedOut: boolean
+  milliseconds: number
+  failure: { kind: string; detail: string } | null
+  /** The caller's session has ended, so nothing that follows would mean anything. */
+  lost: boolean
+}
+
+/** Sends the request and says what is wrong with the answer, or with what it left behind. */
+export async function judge(
+  service: FuzzedService,
+  by: Caller,
+  operation: DescribedOperation,
+  wire: WireRequest,
+  description: Description,
+  limits: Limits,
+): Promise<Judgement> {
+  const before = await service.lastChange()
+  let answer: WireAnswer
+  try {
+    answer = await by.send(wire, 10 * limits.slow)
+  } catch (error) {
+    const detail = service.ended() ? 'the service ended' : (error as Error).message
+    return { carriedOut: false, milliseconds: 0, failure: { kind: 'no answer', detail }, lost: false }
+  }
+  const failure =
+    failureOf(answer, wire) ??
+    leakOf(answer, by) ??
+    (await slowness(answer, by, wire, limits)) ??
+    (await changeOf(service, before.id, answer, by, wire)) ??
+    descriptionOf(answer, operation, wire, description)
+  return {
+    carriedOut: answer.status > 0 && answer.status < 400,
+    milliseconds: answer.milliseconds,
+    failure,
+    lost: sessionEnded(answer, by, wire),
+  }
+}
+
+function failureOf({ status, body }: WireAnswer, wire: WireRequest): Judgement['failure'] {
+  if (status >= 500) return { kind: 'failure', detail: `${status} ${codeOf(body)}` }
+  // Bytes that are no request may be met with silence.
+  return status === 0 && !wire.bytes ? { kind: 'no answer', detail: 'the connection was closed' } : null
+}
+
+function codeOf(body: Buffer): string {
+  return /"code": ?"(\w+)"/.exec(body.toString('latin1'))?.[1] ?? ''
+}
+
+/** Whether the answer tells what this caller may not see; root sees everything. */
+function leakOf({ body, headers }: WireAnswer, by: Caller): Judgement['failure'] {
+  if (by.name === 'root') return null
+  const text = `${JSON.stringify(headers)}${body.toString('utf8')}`
+  const place = text.indexOf(secret)
+  if (place < 0) return null
+  return { kind: 'leak', detail: `it tells ${JSON.stringify(text.slice(Math.max(0, place - 60), place + 20))}` }
+}
+
+/** Another process may have had the processor: three slow answers in a row are the service's own. */
+async function slowness(
+  answer: WireAnswer,
+  by: Caller,
+  wire: WireRequest,
+  { slow }: Limits,
+): Promise<Judgement['failure']> {
+  let { milliseconds } = answer
+  for (let attempt = 0; attempt < 2 && milliseconds > slow; attempt++) {
+    const again = await by.send(wire, 10 * slow).catch(() => null)
+    milliseconds = Math.min(milliseconds, again?.milliseconds ?? Number.POSITIVE_INFINITY)
+  }
+  return milliseconds > slow ? { kind: 'slow', detail: `it takes more than ${slow} ms` } : null
+}
+
+/** What is refused, or only reads, changes nothing. */
+async function changeOf(
+  service: FuzzedService,
+  before: number,
+  answer: WireAnswer,
+  by: Caller,
+  wire: WireRequest,
+): Promise<Judgement['failure']> {
+  const reads = wire.method === 'GET' || wire.method === 'HEAD' || wire.method === 'OPTIONS'
+  if (wire.bytes || (answer.status < 400 && !reads)) return null
+  const after = await service.lastChange()
+  if (after.id === before) return null
+  // What an earlier request left to be done in the background may be done now: the same must happen again.
+  await sleep(300)
+  const settled = await service.lastChange()
+  const again = await by.send(wire).catch(() => null)
+  const now = await service.lastChange()
+  if (!again || again.status !== answer.status || now.id === settled.id) return null
+  return { kind: 'change', detail: `an answer ${answer.status} ${codeOf(answer.body)} changes ${now.table}` }
+}
+
+function descriptionOf(
+  answer: WireAnswer,
+  operation: DescribedOperation,
+  wire: WireRequest,
+  description: Description,
+): Judgement['failure'] {
+  // What the layer below the operations answers is the same everywhere and described by HTTP itself.
+  if ([408, 415, 417, 431].includes(answer.status)) return null
+  if (wire.bytes || wire.method !== operation.method) return null
+  const code = codeOf(answer.body)
+  // A changed path may be that of another operation, or of none.
+  if (code === 'UnknownEndpointMethod' || !addresses(operation, wire.target)) return null
+  const type = String(answer.headers['content-type'] ?? '')
+  try {
+    if (answer.headers['content-encoding']) return null
+    const detail = description.judge(operation, { status: answer.status, type, body: answer.body })
+    return detail === null ? null : { kind: 'description', detail: `${detail} ${code}` }
+  } catch (error) {
+    return { kind: 'description', detail: `the answer is no JSON: ${(error as Error).message.slice(0, 100)}` }
+  }
+}
+
+/** Whether the address is one of the operation and not, say, of `list` beside `{id}`. */
+function addresses({ template }: DescribedOperation, target: string): boolean {
+  const path = target.split('?', 1)[0] ?? ''
+  const steps = template.split('/')
+  const got = path.split('/')
+  if (template.endsWith('{path}')) return got.length >= steps.length && got[steps.length - 1] !== ''
+  const fixed = [
+    'list',
+    'HEAD',
+    'CURRENT',
+    'session',
+    'change_password',
+    'manual',
+    'system_object_id',
+    'global_object_id',
+    'poll',
+  ]
+  if (got.length !== steps.length) return false
+  return steps.every((step, index) =>
+    step.startsWith('{') ? got[index] !== '' && !fixed.includes(got[index] ?? '') : step === got[index],
+  )
+}
+
+function sessionEnded(answer: WireAnswer, by: Caller, wire: WireRequest): boolean {
+  return (
+    answer.status === 401 && by.token !== null && wire.headers.authorization === `Bearer ${by.token}` && !wire.bytes
+  )
+}

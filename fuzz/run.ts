@@ -1,0 +1,44 @@
+/**
+ * `npm run fuzz`: sends changed requests of every endpoint to a service of its own, and fails on answers that should
+ * not be. Options: --requests, --seed, --epoch, --slow (milliseconds), --growth (MB).
+ */
+import { parseArgs } from 'node:util'
+import { fuzz } from './campaign.ts'
+
+const { values } = parseArgs({
+  options: {
+    requests: { type: 'string', default: '20000' },
+    seed: { type: 'string', default: `${Date.now() % 1_000_000}` },
+    epoch: { type: 'string', default: '5000' },
+    slow: { type: 'string', default: '3000' },
+    growth: { type: 'string', default: '150' },
+  },
+})
+
+function number(name: keyof typeof values): number {
+  const value = Number(values[name])
+  if (!Number.isSafeInteger(value) || value < 0) throw new Error(`--${name} must be a whole number`)
+  return value
+}
+
+const begun = performance.now()
+const seed = number('seed')
+console.log(`seed ${seed}`)
+const report = await fuzz({
+  requests: number('requests'),
+  seed,
+  epoch: number('epoch'),
+  slow: number('slow'),
+  growth: number('growth') * 1e6,
+  say: (line) => console.log(line),
+})
+const seconds = (performance.now() - begun) / 1000
+console.log(
+  `${report.requests} requests in ${seconds.toFixed(0)} s: ${report.carriedOut} carried out, ${report.refused} refused; ` +
+    `slowest ${report.slowest.milliseconds} ms (${report.slowest.operationId}), ` +
+    `most growth ${Math.round(report.growth / 1e6)} MB in an epoch`,
+)
+for (const { kind, operationId, caller, detail, curl } of report.findings) {
+  console.log(`\n${kind}: ${operationId} as ${caller}: ${detail}\n  ${curl.slice(0, 3000)}`)
+}
+process.exit(report.findings.length > 0 ? 1 : 0)

@@ -1,0 +1,368 @@
+import type { Json } from '../test/support/client.ts'
+import { link, payload } from '../test/support/seed/museum.ts'
+import type { Caller } from './caller.ts'
+import { password, type World } from './world.ts'
+
+/** A valid request of an operation, by its parts. */
+export interface SeedRequest {
+  path?: Record<string, string | number>
+  query?: Record<string, string | number>
+  headers?: Record<string, string>
+  body?: unknown
+  /** Who sends it valid; `root` where nothing is said. */
+  by?: Caller
+}
+
+export interface Scene {
+  readonly world: World
+  readonly root: Caller
+  /** A number that was not there before: for names that must be new. */
+  fresh(): number
+  /** Signs in as somebody whose session may end. */
+  signIn(login: string, password: string): Promise<Caller>
+}
+
+export interface Seed {
+  /** Makes the request; what it needs is made through the front door. */
+  make(scene: Scene): SeedRequest | Promise<SeedRequest>
+}
+
+const en = (text: string) => ({ 'en-US': text })
+const nothing: Seed = { make: () => ({}) }
+
+const work = (scene: Scene) =>
+  payload(
+    'work',
+    {
+      _pool: { pool: { _id: scene.world.pools.open } },
+      title: { 'en-US': 'Snow Storm', 'de-DE': 'Schneesturm' },
+      inventory: `F${scene.fresh()}`,
+      note: 'Steam-boat off a harbour’s mouth',
+      width: 121,
+      price: 9900,
+      weight: 1.5,
+      signed: false,
+      made: { value: '1842' },
+      seen: { value: '2024-05-01T12:00:00Z' },
+      period: { from: '1840', to: '1842' },
+      location: { type: 'Point', coordinates: [-1.4, 50.9] },
+      place: link('place', scene.world.objects.london ?? 0),
+      '_nested:work__material': [{ name: 'oil', amount: 1, origin: link('place', scene.world.objects.europe ?? 0) }],
+      '_nested:work__topic': [{ topic: link('topic', scene.world.objects.nature ?? 0) }],
+    },
+    { _tags: [{ _id: scene.world.tags.draft }], _comment: 'first entry' },
+  )
+
+const addWork = async (scene: Scene): Promise<Json> => (await scene.root.call('POST', '/db/work', [work(scene)]))[0]
+
+const readWork = (by: string): SeedRequest => ({
+  path: { objecttype: 'work', mask: '_all_fields', id: by },
+  query: { format: 'long' },
+})
+
+const searchRequest = ({ world }: Scene) => ({
+  objecttypes: ['work'],
+  search: [
+    { type: 'text', string: 'bridge', fields: ['work.title'], mode: 'token', bool: 'should' },
+    { type: 'in', fields: ['_tags._id'], in: [world.tags.draft] },
+    { type: 'range', field: 'work.width', from: 10, to: 200 },
+    {
+      type: 'complex',
+      search: [{ type: 'in', fields: ['work.place._system_object_id'], in: [world.objects.london], bool: 'must_not' }],
+    },
+    {
+      type: 'nested',
+      path: 'work._nested:work__material',
+      search: [{ type: 'text', string: 'oil', fields: ['work._nested:work__material.name'] }],
+    },
+  ],
+  sort: [{ field: 'work.title', order: 'ASC', language: 'en-US' }, { field: '_system_object_id' }],
+  aggregations: {
+    places: { type: 'linked_object', field: 'work.place', limit: 5 },
+    signed: { type: 'term', field: 'work.signed', limit: 5 },
+  },
+  limit: 5,
+  offset: 0,
+  format: 'standard',
+})
+
+const saveUser = async ({ fresh }: Scene) => ({
+  body: [
+    {
+      user: {
+        login: `visitor${fresh()}`,
+        email: `visitor${fresh()}@example.org`,
+        first_name: 'Vera',
+        database_languages: ['de-DE'],
+        login_valid_from: '2020-01-01',
+        frontend_prefs: { theme: 'dark' },
+        mail_schedule: { hours: [8], weekdays: ['mon'] },
+      },
+      _password: password,
+      _groups: [{ group: { _id: 1 } }],
+      _acl: [{ who: { group: { _id: 1 } }, rights: { bag_read: {} } }],
+      _system_rights: { 'system.datamodel': { level: ['development'] } },
+    },
+  ],
+})
+
+const saveGroup = async ({ fresh }: Scene) => ({
+  body: [
+    {
+      group: { name: `team${fresh()}`, displayname: en('Team'), comment: 'made for an example' },
+      _acl: [{ who: { group: { _id: 1 } }, rights: { bag_read: {} } }],
+      _system_rights: { 'system.search': {} },
+      _ip_subnet_filter: ['10.0.0.0/8'],
+    },
+  ],
+})
+
+const savePool = async ({ world, fresh }: Scene) => ({
+  body: [
+    {
+      pool: {
+        _id_parent: world.pools.open,
+        name: en('Prints'),
+        shortname: en('prints'),
+        reference: `prints${fresh()}`,
+      },
+      _acl: [{ who: { _basetype: 'group', group: { _id: world.groups.staff } }, rights: { bag_read: {}, read: {} } }],
+      _tags: [{ _id: world.tags.draft, is_default: true }],
+    },
+  ],
+})
+
+/** The stored document of the working copy or of settings, sent back as it is. */
+const echoed = (path: string): Seed => ({ make: async ({ root }) => ({ body: await root.call('GET', path) }) })
+
+const headOf = (path: string): Seed => ({
+  make: async ({ root }) => {
+    const head = await root.call('GET', path)
+    return { body: head }
+  },
+})
+
+/** One valid request for each operation; a new endpoint without one fails the tool. */
+export const seeds: Record<string, Seed> = {
+  getSettings: nothing,
+  getSystemStatus: nothing,
+  getErrorTest: nothing,
+  getOpenApi: nothing,
+  getOpenApiPage: nothing,
+
+  getSession: nothing,
+  createToken: {
+    make: () => ({
+      body: { grant_type: 'password', client_id: 'web-client', username: 'changer', password, scope: 'offline read' },
+    }),
+  },
+  revokeToken: {
+    make: async ({ signIn }) => {
+      const { token } = await signIn('changer', password)
+      return { body: { token, token_type_hint: 'access_token', client_id: 'web-client' } }
+    },
+  },
+
+  listUsers: { make: () => ({ query: { limit: 10, offset: 0, type: 'native', changed_since: '2020-01-01' } }) },
+  saveUsers: { make: saveUser },
+  putUsers: {
+    make: async ({ root, world }) => {
+      const [stored] = await root.call('GET', `/user/${world.users.changer}`)
+      return { body: [{ user: { _id: stored.user._id, _version: stored.user._version, company: 'Tate' } }] }
+    },
+  },
+  getUser: { make: ({ world }) => ({ path: { id: world.users.limited } }) },
+  deleteUser: {
+    make: async (scene) => {
+      const [made] = await scene.root.call('POST', '/user', (await saveUser(scene)).body)
+      return { path: { id: made.user._id }, query: { delete_policy: 'archive' } }
+    },
+  },
+  changePassword: {
+    make: async ({ root, signIn, fresh }) => {
+      const login = `changer${fresh()}`
+      await root.call('POST', '/user', [
+        { user: { login }, _password: password, _system_rights: { 'system.user.change_password': {} } },
+      ])
+      return { body: { password, new_password: `${password}2` }, by: await signIn(login, password) }
+    },
+  },
+
+  listGroups: { make: () => ({ query: { limit: 10, offset: 0, type: 'native' } }) },
+  saveGroups: { make: saveGroup },
+  putGroups: {
+    make: async ({ root, world }) => {
+      const [stored] = await root.call('GET', `/group/${world.groups.staff}`)
+      return { body: [{ group: { _id: stored.group._id, _version: stored.group._version, category_a: 'a' } }] }
+    },
+  },
+  getGroup: { make: ({ world }) => ({ path: { id: world.groups.staff } }) },
+  deleteGroup: {
+    make: async (scene) => {
+      const [made] = await scene.root.call('POST', '/group', (await saveGroup(scene)).body)
+      return { path: { id: made.group._id } }
+    },
+  },
+
+  listConfigDefinitions: nothing,
+  getConfig: nothing,
+  replaceConfig: { make: () => ({ body: { system: { config: { name: { title: 'Fuzz' } } } } }) },
+  getConfigValue: { make: () => ({ path: { path: 'system/config/languages/database' } }) },
+  setConfigValue: {
+    make: () => ({ path: { path: 'system/config/languages/frontend' }, body: ['de-DE', 'en-US'] }),
+  },
+  resetConfigValue: { make: () => ({ path: { path: 'system/config/languages/frontend' } }) },
+
+  getSchema: { make: () => ({ path: { version: 'CURRENT' } }) },
+  saveSchema: headOf('/schema/user/HEAD'),
+  commitSchema: { make: () => ({ query: { reindex: 'skip', confirm: 'yes' } }) },
+  getMasks: { make: () => ({ path: { version: 'CURRENT' } }) },
+  getMask: { make: () => ({ path: { version: 'CURRENT', mask: 'place__standard' } }) },
+  saveMasks: headOf('/mask/HEAD'),
+  getLocalization: { make: () => ({ path: { version: 'CURRENT' } }) },
+  saveLocalization: headOf('/l10n/user/HEAD'),
+
+  listObjecttypes: { make: () => ({ query: { format: 'short' } }) },
+  getObjecttype: { make: ({ world }) => ({ path: { id: world.objecttypes.work ?? 0 } }) },
+  getObjecttypeStats: { make: ({ world }) => ({ path: { id: world.objecttypes.work ?? 0 } }) },
+  saveObjecttypes: {
+    make: async ({ root, world }) => {
+      const [{ objecttype }] = await root.call('GET', `/objecttype/${world.objecttypes.topic}`)
+      return {
+        body: [
+          {
+            objecttype: {
+              _id: objecttype._id,
+              _version: objecttype._version + 1,
+              show_in_collections: true,
+              description: en('What works show'),
+            },
+            _tags: [],
+            _transitions: [],
+          },
+        ],
+      }
+    },
+  },
+
+  listPools: { make: () => ({ query: { limit: 10, offset: 0 } }) },
+  savePools: { make: savePool },
+  putPools: {
+    make: async ({ root, world }) => {
+      const [stored] = await root.call('GET', `/pool/${world.pools.open}`)
+      return { body: [{ pool: { _id: stored.pool._id, _version: stored.pool._version, comment: 'for everybody' } }] }
+    },
+  },
+  getPool: { make: ({ world }) => ({ path: { poolID: world.pools.open } }) },
+  deletePool: {
+    make: async (scene) => {
+      const [made] = await scene.root.call('POST', '/pool', (await savePool(scene)).body)
+      return { path: { poolID: made.pool._id } }
+    },
+  },
+
+  listTags: nothing,
+  saveTags: echoed('/tags'),
+
+  listTransitions: nothing,
+  saveTransitions: echoed('/transitions'),
+  listManualTransitions: {
+    make: ({ world }) => ({ query: { objecttype_id: world.objecttypes.work ?? 0, pool_id: world.pools.open } }),
+  },
+  runTransition: {
+    make: async ({ world, root, signIn }) => {
+      const stored = await root.call('GET', `/db/work/_all_fields/system_object_id/${world.objects.dawn}?format=short`)
+      return {
+        path: { id: world.transition },
+        body: [{ _system_object_id: world.objects.dawn, _version: stored[0].work._version }],
+        by: await signIn('limited', password),
+      }
+    },
+  },
+
+  pollEvents: { make: () => ({ path: { fromEventId: 0 }, query: { limit: 2 } }) },
+  listEvents: {
+    make: () => ({
+      query: {
+        type: 'OBJECT_INSERT',
+        limit: 2,
+        offset: 0,
+        sort: '_id.DESC',
+        date_from: '2020-01-01',
+        objecttype: 'place',
+      },
+    }),
+  },
+  deleteEvents: { make: () => ({ query: { type: 'DETAIL_VIEW', date_to: '2020-01-01', limit: 1 } }) },
+  getEvent: {
+    make: async (scene) => {
+      const written = await scene.root.call('POST', '/event', { event: { type: 'SEARCH', info: { text: 'snow' } } })
+      return { path: { eventId: written.event._id } }
+    },
+  },
+  deleteEvent: {
+    make: async (scene) => {
+      const written = await scene.root.call('POST', '/event', { event: { type: 'SEARCH', info: { text: 'snow' } } })
+      return { path: { eventId: written.event._id } }
+    },
+  },
+  createEvent: {
+    make: ({ world }) => ({
+      body: {
+        event: {
+          type: 'DETAIL_VIEW',
+          system_object_id: world.objects.bridge,
+          objecttype: 'work',
+          info: { seconds: 3 },
+        },
+      },
+    }),
+  },
+  createEvents: { make: () => ({ body: [{ event: { type: 'SEARCH', info: { text: 'snow' } } }] }) },
+
+  saveObjects: {
+    make: async (scene) => ({ path: { objecttype: 'work' }, query: { format: 'long' }, body: [work(scene)] }),
+  },
+  deleteObjects: {
+    make: async (scene) => {
+      const made = await addWork(scene)
+      return {
+        path: { objecttype: 'work' },
+        query: { delete_policy: 'remove' },
+        body: [[made.work._id, made.work._version, 'entered twice']],
+      }
+    },
+  },
+  getObject: { make: ({ world }) => readWork(`${world.ids.bridge}`) },
+  getObjectBySystemId: { make: ({ world }) => readWork(`${world.objects.bridge}`) },
+  getObjectByGlobalId: {
+    make: async ({ world, root }) => {
+      const stored = await root.call(
+        'GET',
+        `/db/work/_all_fields/system_object_id/${world.objects.bridge}?format=short`,
+      )
+      return readWork(stored[0]._global_object_id)
+    },
+  },
+  listObjects: {
+    make: () => ({
+      path: { objecttype: 'place', mask: '_all_fields' },
+      query: { format: 'short', limit: 2, offset: 0 },
+    }),
+  },
+
+  search: { make: (scene) => ({ body: searchRequest(scene) }) },
+  searchCacheable: {
+    make: ({ world }) => ({
+      query: {
+        BODY: JSON.stringify({
+          objecttypes: ['place'],
+          search: [{ type: 'in', fields: ['_system_object_id'], in: [world.objects.london] }],
+          limit: 2,
+        }),
+        cache_seconds: 60,
+      },
+    }),
+  },
+  reindex: { make: () => ({ query: { blockFrontend: 'false' } }) },
+}

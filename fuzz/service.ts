@@ -1,0 +1,133 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { createTestDatabase, type TestDatabase } from '../test/support/postgres.ts'
+
+export const rootPassword = 'fuzz-root-password'
+
+/** A service in a process of its own, on a database of its own. */
+export interface FuzzedService extends AsyncDisposable {
+  readonly url: URL
+  readonly database: TestDatabase
+  /** The last committed change of what clients have stored: grows with every changed row. */
+  lastChange(): Promise<Change>
+  memory(): Promise<NodeJS.MemoryUsage>
+  /** What it wrote to its log. */
+  readonly output: () => string
+  readonly ended: () => boolean
+}
+
+export interface Change {
+  id: number
+  table: string
+}
+
+/** Copies of what is stored, and what a refused request may change: counters of sign-ins, the index, sessions. */
+const notWatched = [
+  'search_',
+  'index_queue',
+  'login_failure',
+  'oauth_',
+  'transition_event',
+  'fuzz_',
+  'schema_',
+  'migration',
+]
+
+export async function startFuzzedService(template?: TestDatabase): Promise<FuzzedService> {
+  const database = await createTestDatabase(template)
+  const folder = await mkdtemp(join(tmpdir(), 'strongroom-fuzz-'))
+  const { child, output, url } = await startProcess(folder, database.dsn).catch(async (error) => {
+    await database.drop()
+    await rm(folder, { recursive: true, force: true })
+    throw error
+  })
+  const watch = new pg.Client({ connectionString: database.dsn, application_name: 'strongroom fuzz' })
+  watch.on('error', () => {})
+  await watch.connect()
+  await watchChanges(watch)
+  return {
+    url,
+    database,
+    output,
+    ended: () => child.exitCode !== null || child.signalCode !== null,
+    async lastChange() {
+      const { rows } = await watch.query<Change>({
+        name: 'last_change',
+        text: 'select id::int, name as table from fuzz_change order by id desc limit 1',
+      })
+      return rows[0] ?? { id: 0, table: '' }
+    },
+    async memory() {
+      child.send('memory')
+      const [usage] = (await once(child, 'message', { signal: AbortSignal.timeout(60_000) })) as [NodeJS.MemoryUsage]
+      return usage
+    },
+    [Symbol.asyncDispose]: async () => {
+      await watch.end().catch(() => {})
+      if (child.exitCode === null && child.signalCode === null) {
+        child.kill('SIGTERM')
+        await once(child, 'exit')
+      }
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function startProcess(folder: string, dsn: string) {
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('SVC_'))
+  const { NODE_TEST_CONTEXT: _, ...environment } = Object.fromEntries(inherited)
+  const main = join(import.meta.dirname, '..', 'src', 'main.ts')
+  const probe = join(import.meta.dirname, 'memory-probe.ts')
+  const child: ChildProcess = spawn(process.execPath, ['--expose-gc', '--import', probe, main, 'start'], {
+    cwd: folder,
+    env: {
+      ...environment,
+      SVC_DATA_DIR: folder,
+      SVC_PORT: '0',
+      SVC_DB_DSN: dsn,
+      SVC_DB_MAX_CONNECTIONS: '10',
+      SVC_ROOT_PASSWORD: rootPassword,
+      SVC_LOG_LEVEL: 'error',
+    },
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  })
+  let text = ''
+  const ready = Promise.withResolvers<string>()
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', (chunk) => {
+      // The end says why it ended; all of a million requests would fill the memory.
+      text = `${text}${chunk}`.slice(-200_000)
+      const address = /ready at (\S+)/.exec(text)?.[1]
+      if (address) ready.resolve(address)
+    })
+  }
+  child.on('exit', (code) => ready.reject(new Error(`the service ended with code ${code}: ${text}`)))
+  return { child, output: () => text, url: new URL(await ready.promise) }
+}
+
+/** One row of `fuzz_change` for each changed row, in the same transaction: the newest id tells whether anything changed. */
+async function watchChanges(client: pg.Client): Promise<void> {
+  await client.query(`
+    create table if not exists fuzz_change (id bigint generated always as identity primary key, name text not null);
+    create or replace function fuzz_note() returns trigger language plpgsql as $$
+      begin
+        insert into fuzz_change (name) values (tg_table_name);
+        return null;
+      end $$;`)
+  const { rows } = await client.query<{ name: string }>(
+    `select relname as name from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace
+     and not exists (select from unnest($1::text[]) as part where relname like part || '%')`,
+    [notWatched],
+  )
+  for (const { name } of rows) {
+    // The log tells of failures too.
+    const told = name === 'event' ? "when (new.type !~ '_(ERROR|FAILED)$')" : ''
+    const trigger = `create or replace trigger fuzz_note after insert or update on "${name}" for each row ${told} execute function fuzz_note();
+      create or replace trigger fuzz_note_delete after delete on "${name}" for each row execute function fuzz_note()`
+    await client.query(trigger)
+  }
+}

@@ -1,0 +1,100 @@
+import type { OpenApiDocument } from '../src/system/openapi/model.ts'
+import { type Caller, caller, signIn } from './caller.ts'
+import { type DescribedOperation, type Description, readDescription } from './description.ts'
+import type { FuzzRequest } from './request.ts'
+import { type Scene, type SeedRequest, seeds } from './seeds.ts'
+import { type FuzzedService, rootPassword, startFuzzedService } from './service.ts'
+import { buildWorld, password, type World } from './world.ts'
+
+/** The callers of an epoch and what seeds need. */
+export interface Stage extends AsyncDisposable {
+  service: FuzzedService
+  callers: Record<'root' | 'limited' | 'nobody', Caller>
+  scene: Scene
+  seedOf(operation: DescribedOperation): Promise<{ request: SeedRequest; own: Caller }>
+  /** The seed was used up: the next one is made anew. */
+  forget(operationId: string): void
+}
+
+export interface Origin extends AsyncDisposable {
+  world: World
+  description: Description
+  stage(): Promise<Stage>
+}
+
+/** Makes the world once; every epoch begins with a copy of it. */
+export async function startOrigin(): Promise<Origin> {
+  const service = await startFuzzedService()
+  let world: World
+  let document: OpenApiDocument
+  try {
+    const root = await signIn(service.url, 'root', rootPassword)
+    world = await buildWorld(root)
+    document = await root.call('GET', '/system/openapi/spec.json')
+  } finally {
+    // Nobody may be connected to what is copied.
+    await service[Symbol.asyncDispose]()
+  }
+  const description = readDescription(document)
+  return {
+    world,
+    description,
+    stage: async () => setStage(await startFuzzedService(service.database), world),
+    [Symbol.asyncDispose]: () => service.database.drop(),
+  }
+}
+
+async function setStage(service: FuzzedService, world: World): Promise<Stage> {
+  const { url } = service
+  const callers = {
+    root: await signIn(url, 'root', rootPassword),
+    limited: await signIn(url, 'limited', password),
+    nobody: caller(url, 'nobody', null),
+  }
+  let last = 0
+  const scene: Scene = {
+    world,
+    root: callers.root,
+    fresh: () => ++last,
+    signIn: (login, word) => signIn(url, login, word),
+  }
+  const made = new Map<string, { request: SeedRequest; own: Caller; uses: number }>()
+  return {
+    service,
+    callers,
+    scene,
+    async seedOf({ operationId }) {
+      const known = made.get(operationId)
+      if (known && known.uses++ < 8) return known
+      const seed = seeds[operationId]
+      if (!seed) throw new Error(`${operationId} has no seed: add a valid request of it to fuzz/seeds.ts`)
+      const request = await seed.make(scene)
+      const next = { request, own: request.by ?? callers.root, uses: 0 }
+      made.set(operationId, next)
+      return next
+    },
+    forget: (operationId) => void made.delete(operationId),
+    [Symbol.asyncDispose]: async () => {
+      await service[Symbol.asyncDispose]()
+      await service.database.drop()
+    },
+  }
+}
+
+/** The request of a seed, as this caller sends it. */
+export function assembled(operation: DescribedOperation, seed: SeedRequest, by: Caller): FuzzRequest {
+  const texts = (map: Record<string, string | number> = {}) =>
+    Object.entries(map).map(([name, value]): [string, string] => [name, String(value)])
+  const type = Object.keys(operation.requestBody?.content ?? {})[0]
+  return {
+    operationId: operation.operationId,
+    method: operation.method,
+    template: operation.template,
+    path: Object.fromEntries(texts(seed.path)),
+    query: texts(seed.query),
+    headers: { ...(by.token === null ? {} : { authorization: `Bearer ${by.token}` }), ...seed.headers },
+    body: seed.body,
+    type: type === 'application/x-www-form-urlencoded' ? type : 'application/json',
+    late: [],
+  }
+}

@@ -1,0 +1,201 @@
+import type { Json } from '../test/support/client.ts'
+import { link, museum, payload } from '../test/support/seed/museum.ts'
+import type { Caller } from './caller.ts'
+
+/** What the seeds speak of: ids by name. Made through the front door, once for a run. */
+export interface World {
+  objecttypes: Record<string, number>
+  pools: { root: number; open: number; closed: number }
+  groups: { staff: number; hidden: number }
+  users: { limited: number; hidden: number; changer: number }
+  tags: { group: number; draft: number; done: number }
+  transition: number
+  /** System object ids. */
+  objects: Record<string, number>
+  /** `_id` within the type. */
+  ids: Record<string, number>
+}
+
+export const password = 'Fuzz-password-1'
+
+/** Stands in everything that the caller with few rights may not see; in no request of theirs. */
+export const secret = 'zq7secret'
+
+const en = (text: string) => ({ 'en-US': text })
+const toGroup = (id: number) => ({ who: { _basetype: 'group', group: { _id: id } } })
+const rights = (names: string) => Object.fromEntries(names.split(' ').map((name) => [name, {}]))
+
+export async function buildWorld(root: Caller): Promise<World> {
+  await root.call('POST', '/config/system/config/password/blockclient', { attempts: 0 })
+  await commitMuseum(root)
+  const objecttypes = Object.fromEntries(
+    (await root.call('GET', '/objecttype')).map(({ objecttype }: Json) => [objecttype.name, objecttype._id]),
+  )
+  const people = await addPeople(root)
+  const pools = await addPools(root, people.groups.staff)
+  const tags = await addTags(root)
+  await grantTypes(root, objecttypes, people.groups.staff)
+  const transition = await addTransition(root, people.groups.staff, tags.done)
+  const { objects, ids } = await addObjects(root, pools, tags.draft)
+  return { objecttypes, pools, ...people, tags, transition, objects, ids }
+}
+
+async function commitMuseum(root: Caller): Promise<void> {
+  const model = museum()
+  const head = await root.call('GET', '/schema/user/HEAD')
+  await root.call('POST', '/schema/user/HEAD', { ...model.schema, version: head.version })
+  await root.call('POST', '/mask/HEAD', { ...model.masks, version: head.version })
+  await root.call('POST', '/l10n/user/HEAD', { 'schema.work.name': en('Work') })
+  await root.call('POST', '/schema/commit?confirm=yes&reindex=reindex')
+}
+
+async function addPeople(root: Caller): Promise<Pick<World, 'groups' | 'users'>> {
+  const [staff, hidden] = await root.call('POST', '/group', [
+    { group: { name: 'staff', displayname: en('Staff') } },
+    { group: { name: `g ${secret}`, displayname: en(`Group ${secret}`), comment: secret } },
+  ])
+  const [limited, other, changer] = await root.call('POST', '/user', [
+    {
+      user: { login: 'limited', email: 'limited@example.org', first_name: 'Lim' },
+      _password: password,
+      _groups: [{ group: { _id: staff.group._id } }],
+      _system_rights: { 'system.api.event': { get: true } },
+    },
+    {
+      user: {
+        login: `u-${secret}`,
+        email: `${secret}@example.org`,
+        first_name: secret,
+        remarks: secret,
+        phone: secret,
+      },
+      _password: password,
+    },
+    { user: { login: 'changer' }, _password: password, _system_rights: { 'system.user.change_password': {} } },
+  ])
+  return {
+    groups: { staff: staff.group._id, hidden: hidden.group._id },
+    users: { limited: limited.user._id, hidden: other.user._id, changer: changer.user._id },
+  }
+}
+
+async function addPools(root: Caller, staff: number): Promise<World['pools']> {
+  const all = await root.call('GET', '/pool')
+  const rootPool = all.find(({ pool }: Json) => !pool._id_parent).pool._id
+  const [open] = await root.call('POST', '/pool', [
+    {
+      pool: { _id_parent: rootPool, name: en('Open'), shortname: en('open') },
+      _private_acl: true,
+      _acl: [{ ...toGroup(staff), rights: rights('bag_read read create write delete link unlink mask') }],
+    },
+  ])
+  const [closed] = await root.call('POST', '/pool', [
+    {
+      pool: { _id_parent: rootPool, name: en(`Closed ${secret}`), description: en(secret), comment: secret },
+      _private_acl: true,
+    },
+  ])
+  return { root: rootPool, open: open.pool._id, closed: closed.pool._id }
+}
+
+async function addTags(root: Caller): Promise<World['tags']> {
+  const [group] = await root.call('POST', '/tags', [
+    {
+      taggroup: { displayname: en('State'), reference: 'state', type: 'checkbox' },
+      _tags: [{ displayname: en('Draft'), reference: 'draft' }, { displayname: en('Done') }],
+    },
+  ])
+  const [draft, done] = group._tags
+  return { group: group.taggroup._id, draft: draft._id, done: done._id }
+}
+
+/** Types without pools have their grants on the type: staff may use places and topics, nothing of persons. */
+async function grantTypes(root: Caller, objecttypes: Record<string, number>, staff: number): Promise<void> {
+  const stored = await root.call('GET', '/objecttype')
+  const granted = ['place', 'topic'].map((name) => {
+    const { objecttype } = stored.find((one: Json) => one.objecttype._id === objecttypes[name])
+    return {
+      objecttype: { _id: objecttype._id, _version: objecttype._version + 1 },
+      _acl: [{ ...toGroup(staff), rights: rights('read create write delete mask link') }],
+    }
+  })
+  await root.call('POST', '/objecttype', granted)
+}
+
+async function addTransition(root: Caller, staff: number, tag: number): Promise<number> {
+  const [first] = await root.call('POST', '/transitions', [
+    {
+      type: 'process',
+      trigger: 'manual',
+      displayname: en('Finish'),
+      who: [{ _basetype: 'group', group: { _id: staff } }],
+      actions: [{ type: 'set_tags', info: { tags: [{ _id: tag, set: true }] } }],
+    },
+  ])
+  return first._id
+}
+
+async function addObjects(root: Caller, pools: World['pools'], tag: number): Promise<Pick<World, 'objects' | 'ids'>> {
+  const objects: Record<string, number> = {}
+  const ids: Record<string, number> = {}
+  const add = async (type: string, blocks: Record<string, object>, rest: object = {}): Promise<void> => {
+    const body = Object.values(blocks).map((block) => payload(type, block, rest))
+    const saved = await root.call('POST', `/db/${type}?await_index=30`, body)
+    for (const [index, name] of Object.keys(blocks).entries()) {
+      objects[name] = saved[index]._system_object_id
+      ids[name] = saved[index][type]._id
+    }
+  }
+  const to = (type: string, name: string) => link(type, objects[name] ?? 0)
+  await add('person', {
+    blake: { name: `Blake ${secret}`, reference: `${secret}-1`, born: { value: '1757' } },
+    turner: { name: `Turner ${secret}`, reference: `${secret}-2` },
+  })
+  await add('place', { europe: { name: { 'en-US': 'Europe', 'de-DE': 'Europa' }, code: 'EU' } })
+  await add('place', { london: { name: en('London'), code: 'LON', 'lookup:_id_parent': { code: 'EU' } } })
+  await add('topic', { people: { name: 'people' }, nature: { name: 'nature' } })
+  await add('topic', { swimmer: { name: 'swimmer', _parents: [to('topic', 'people'), to('topic', 'nature')] } })
+  const inPool = (id: number) => ({ _pool: { pool: { _id: id } } })
+  await add(
+    'work',
+    {
+      bridge: {
+        ...inPool(pools.open),
+        title: { 'en-US': 'Westminster Bridge', 'de-DE': 'Die Brücke' },
+        inventory: 'N10',
+        note: 'Oil paint on canvas',
+        width: 100,
+        price: 1250,
+        weight: 0.5,
+        signed: true,
+        made: { value: '1803' },
+        seen: { value: '2020-03-01T10:00:00+01:00' },
+        period: { from: '1803', to: '1805' },
+        place: to('place', 'london'),
+        location: { type: 'Point', coordinates: [-0.12, 51.5] },
+        '_nested:work__material': [{ name: 'oil', amount: 3, origin: to('place', 'london') }, { name: 'canvas' }],
+        '_nested:work__topic': [{ topic: to('topic', 'swimmer') }],
+      },
+      dawn: { ...inPool(pools.open), title: en('Dawn'), inventory: 'N2', width: 20, place: to('place', 'europe') },
+    },
+    { _tags: [{ _id: tag }] },
+  )
+  await add(
+    'work',
+    {
+      vault: {
+        ...inPool(pools.closed),
+        title: { 'en-US': `Vault ${secret}`, 'de-DE': secret },
+        inventory: 'X77',
+        note: secret,
+        width: 777,
+        creator: to('person', 'blake'),
+        place: to('place', 'london'),
+        '_nested:work__material': [{ name: secret, amount: 3 }],
+      },
+    },
+    { _comment: secret },
+  )
+  await add('loan', { loan: { borrower: 'Tate', due: { value: '2030-01-01' }, work: to('work', 'bridge') } })
+  return { objects, ids }
+}

@@ -1,0 +1,8 @@
+/** Rewrites the examples of the description of the interface: real requests, sent to a real service, with their answers. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { recordExamples } from '../fuzz/examples.ts'
+
+const { examples } = await recordExamples()
+const file = join(import.meta.dirname, '..', 'src', 'system', 'openapi', 'examples.json')
+await writeFile(file, `${JSON.stringify(examples, null, 1)}\n`)

@@ -1,10 +1,11 @@
+import type { Example } from '../src/system/openapi/examples.ts'
 import type { Caller } from './caller.ts'
 import type { DescribedOperation, Description } from './description.ts'
+import { recordExamples } from './examples.ts'
 import { type Judgement, judge, type Limits } from './judge.ts'
 import { type Dictionary, mutate } from './mutate.ts'
 import { createRandom, type Random } from './random.ts'
 import { wireOf } from './request.ts'
-import { seeds } from './seeds.ts'
 import { assembled, type Origin, type Stage, startOrigin } from './stage.ts'
 import { curlLine, type WireRequest } from './wire.ts'
 import type { World } from './world.ts'
@@ -35,6 +36,8 @@ export interface Finding {
 }
 
 export interface Report {
+  /** What the valid requests are answered, for the description. */
+  examples: Record<string, Example>
   requests: number
   carriedOut: number
   refused: number
@@ -48,7 +51,9 @@ export interface Report {
 export async function fuzz(options: Options): Promise<Report> {
   await using origin = await startOrigin()
   const words = dictionaryOf(origin.world, origin.description)
+  const examples = await recordExamples(origin)
   const report: Report = {
+    examples,
     requests: 0,
     carriedOut: 0,
     refused: 0,
@@ -56,7 +61,6 @@ export async function fuzz(options: Options): Promise<Report> {
     growth: 0,
     slowest: { milliseconds: 0, operationId: '' },
   }
-  await checkSeeds(origin)
   const end = performance.now() + (options.seconds ?? Number.POSITIVE_INFINITY) * 1000
   for (let first = 0; first < options.requests && performance.now() < end; ) {
     const left = Math.min(options.epoch, options.requests - first)
@@ -66,29 +70,6 @@ export async function fuzz(options: Options): Promise<Report> {
     )
   }
   return report
-}
-
-/** Every operation has a seed, every seed an operation, and all are carried out as they are. */
-async function checkSeeds(origin: Origin): Promise<void> {
-  const { operations } = origin.description
-  const unknown = Object.keys(seeds).filter((id) => !operations.some((one) => one.operationId === id))
-  if (unknown.length > 0) throw new Error(`fuzz/seeds.ts has seeds of what does not exist: ${unknown.join(', ')}`)
-  const wrong: string[] = []
-  for (const { operationId } of operations) {
-    if (!seeds[operationId]) wrong.push(`${operationId} has no seed: add a valid request of it to fuzz/seeds.ts`)
-  }
-  if (wrong.length > 0) throw new Error(wrong.join('\n'))
-  await using stage = await origin.stage()
-  for (const operation of operations) {
-    const { request, own } = await stage.seedOf(operation)
-    const answer = await own.send(wireOf(assembled(operation, request, own)))
-    const expected = operation.operationId === 'getErrorTest' ? 400 : 200
-    if (answer.status === expected) continue
-    wrong.push(
-      `the seed of ${operation.operationId} is not carried out: ${answer.status} ${answer.body.subarray(0, 1000)}`,
-    )
-  }
-  if (wrong.length > 0) throw new Error(wrong.join('\n'))
 }
 
 function dictionaryOf(world: World, { keys }: Description): Dictionary {

@@ -59,7 +59,6 @@ async function addPeople(root: Caller): Promise<Pick<World, 'groups' | 'users'>>
       user: { login: 'limited', email: 'limited@example.org', first_name: 'Lim' },
       _password: password,
       _groups: [{ group: { _id: staff.group._id } }],
-      _system_rights: { 'system.api.event': { get: true } },
     },
     {
       user: {

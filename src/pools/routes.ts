@@ -117,7 +117,7 @@ export function registerPoolRoutes(http: HttpApp, { pools }: { pools: PoolServic
         params: PoolId,
         response: { 200: Pools },
       },
-      config: { access: 'user', writes: false, errors: ['PoolNotFound', 'RightRequired'] },
+      config: { access: 'user', writes: false, errors: ['PoolNotFound', 'ResourceNotFound', 'RightRequired'] },
     },
     async (request) => [await pools.read(actorOf(request), request.params.poolID)],
   )
@@ -137,7 +137,7 @@ export function registerPoolRoutes(http: HttpApp, { pools }: { pools: PoolServic
       config: {
         access: 'user',
         writes: true,
-        errors: ['PoolNotFound', 'RightRequired', 'PoolNotEmpty', 'SystemRightRequired'],
+        errors: ['PoolNotFound', 'ResourceNotFound', 'RightRequired', 'PoolNotEmpty', 'SystemRightRequired'],
       },
     },
     async (request) => {

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { fuzz } from '../../fuzz/campaign.ts'
 
@@ -16,6 +18,9 @@ test('changed requests of every endpoint are carried out or refused: nothing fai
     seconds: 45,
     say: (line) => t.diagnostic(line),
   })
+  const file = join(import.meta.dirname, '..', '..', 'src', 'system', 'openapi', 'examples.json')
+  const recorded = JSON.parse(await readFile(file, 'utf8'))
+  assert.deepEqual(report.examples, recorded, 'the examples are not those of today: node scripts/examples.ts')
   assert.deepEqual(report.findings, [])
   // Were all refused for one reason, they would show nothing.
   assert.ok(report.carriedOut > report.requests / 10, `${report.carriedOut} of ${report.requests} were carried out`)

@@ -113,6 +113,7 @@ export function registerUserRoutes(app: HttpApp, { users }: { users: UserService
         access: 'user',
         writes: true,
         errors: [
+          'SystemRightRequired',
           'WrongPassword',
           'NoPassword',
           'UnableToSetPasswordForUserType',

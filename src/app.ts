@@ -255,6 +255,10 @@ async function composeApp(config: Config, given: Given, opened: AsyncDisposableS
     databaseName: config.databaseName,
     users: eventUsers,
     readableObjects: read.readable,
+    readablePools: async (actor, ids) => {
+      const own = await rights.forActor(actor)
+      return new Set(ids.filter((id) => own.mayPool('bag_read', id)))
+    },
   })
   const search = createSearchService({
     db,

@@ -48,7 +48,7 @@ function given<K extends string, V>(key: K, value: V | null): { [P in K]?: V } {
 
 /**
  * What a poller without `system.api.event[get]` sees: that something changed and where, but neither who did it nor
- * from which address, and the text of an object only when the caller may read it.
+ * from which address, and the text of an object or pool only when the caller may read it.
  */
 export function redacted(event: StoredEvent, mayReadObject: boolean): StoredEvent {
   return {

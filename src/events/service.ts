@@ -37,6 +37,8 @@ export interface EventServiceDeps {
   users: EventUsers
   /** Which of these objects the caller may read: others are polled without their text. */
   readableObjects: (actor: Actor, systemObjectIds: readonly number[]) => Promise<ReadonlySet<number>>
+  /** Which of these pools the caller may see. */
+  readablePools: (actor: Actor, ids: readonly number[]) => Promise<ReadonlySet<number>>
   /** Types that enabled plugins declare. */
   pluginType?: (name: string) => EventTypeDefinition | undefined
 }
@@ -83,12 +85,16 @@ export function createEventService(deps: EventServiceDeps) {
 
   async function forPoller(actor: Actor, events: readonly store.StoredEvent[]): Promise<readonly store.StoredEvent[]> {
     if (hasSystemRight(actor, right, 'get')) return events
-    const ids = new Set(events.flatMap((event) => event.system_object_id ?? []))
-    const readable = ids.size > 0 ? await deps.readableObjects(actor, [...ids]) : new Set<number>()
-    return events.map((event) => {
-      const { system_object_id: id } = event
-      return redacted(event, id === null ? event.basetype !== 'user' && event.basetype !== 'group' : readable.has(id))
-    })
+    const objects = new Set(events.flatMap((event) => event.system_object_id ?? []))
+    const pools = new Set(events.flatMap((event) => (event.basetype === 'pool' ? (event.object_id ?? []) : [])))
+    const readableObjects = objects.size > 0 ? await deps.readableObjects(actor, [...objects]) : new Set<number>()
+    const readablePools = pools.size > 0 ? await deps.readablePools(actor, [...pools]) : new Set<number>()
+    const readable = ({ system_object_id: id, basetype, object_id }: store.StoredEvent): boolean => {
+      if (id !== null) return readableObjects.has(id)
+      if (basetype === 'pool') return object_id !== null && readablePools.has(object_id)
+      return basetype !== 'user' && basetype !== 'group'
+    }
+    return events.map((event) => redacted(event, readable(event)))
   }
 
   return {

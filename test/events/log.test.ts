@@ -34,6 +34,7 @@ async function openLog(options: EventLogOptions = {}) {
     databaseName: 'test',
     users: { ofGroups: async () => [], ofTypes: async () => [], byReference: async () => new Map() },
     readableObjects: async () => new Set(),
+    readablePools: async () => new Set(),
   })
   return {
     db,

@@ -101,4 +101,20 @@ describe('rights on events', () => {
     assert.equal(seen.event.objecttype, 'person')
     assert.deepEqual([seen.event.info, seen.event.remote_addr, seen.user], [{}, undefined, undefined])
   })
+
+  test('a poller without the right is told nothing of pools that it may not see', async () => {
+    const root = svc.as('root')
+    const [rootPool] = (await root.get('/pool')).body
+    const [stored] = (
+      await root.post('/pool', [
+        { pool: { _id_parent: rootPool.pool._id, name: { 'en-US': 'Hidden vault' } }, _private_acl: true },
+      ])
+    ).body
+    const poll = async (client: Client): Promise<Json> =>
+      (await client.get('/event/poll/0', { limit: 1000 })).body.find(
+        (each: Json) => each.event.type === 'POOL_INSERT' && each.event.object_id === stored.pool._id,
+      )
+    assert.match(JSON.stringify(await poll(reader)), /Hidden vault/)
+    assert.deepEqual((await poll(stranger)).event.info, {})
+  })
 })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020 } from 'ajv/dist/2020.js'
+import { readDescription } from '../../fuzz/description.ts'
 import { catalogue } from '../../src/platform/catalogue.ts'
 import type { JsonSchema, OpenApiDocument, OpenApiOperation } from '../../src/system/openapi/model.ts'
 import { schemaText } from '../../src/system/openapi/schema-text.ts'
@@ -85,6 +86,25 @@ suite('description of the interface', () => {
     assert.deepEqual(ObjectInput?.required, ['_objecttype', '_mask'])
   })
 
+  test('every operation has an example, and its answer is of the described shape', () => {
+    const description = readDescription(document)
+    for (const operation of description.operations) {
+      const { operationId, requestBody, responses } = operation
+      const [sent] = Object.values(requestBody?.content ?? {})
+      assert.ok(!sent || sent.example !== undefined, `${operationId} has no example of its body`)
+      for (const [status, { content }] of Object.entries(responses)) {
+        const example = content?.['application/json']?.example
+        if (example === undefined) continue
+        const body = Buffer.from(JSON.stringify(example))
+        assert.equal(description.judge(operation, { status: Number(status), type: 'json', body }), null, operationId)
+      }
+    }
+    assert.equal(
+      Object.values(document.paths['/api/v1/db/{objecttype}/{mask}/{id}'] ?? {})[0]?.parameters?.[0]?.example,
+      'work',
+    )
+  })
+
   test('shapes of some size stand once, under a name', () => {
     const seen = new Map<string, string>()
     const look = (value: unknown, place: string): void => {
@@ -142,6 +162,7 @@ suite('description of the interface', () => {
         assert.ok(target, `${name}: ${ref} leads nowhere`)
       }
       for (const [key, inner] of Object.entries(value)) {
+        if (key === 'example') continue
         if (key === 'schema') assert.ok(ajv.validateSchema(inner as object), `${name}: ${ajv.errorsText()}`)
         check(name, inner)
       }

@@ -17,8 +17,17 @@ export interface OwnerRef extends NamedRef {
   readonly kind: 'user' | 'group'
 }
 
+/** What a draft was read from; a flat row is its own block. */
+export interface Sent {
+  readonly wire: Readonly<Record<string, unknown>>
+  readonly block: Readonly<Record<string, unknown>>
+  /** Place of the block. */
+  readonly at: string
+}
+
 /** One object of a save as written by the client: checked in shape, nothing resolved yet. */
 export interface Draft {
+  readonly sent: Sent
   /** Where the object stands in the request body, for errors: `0.artwork._reverse_nested:loan:artwork.1`. */
   readonly place: string
   readonly mask: Mask
@@ -101,6 +110,7 @@ function parseDraft(
   const systemObjectId = systemIdOf(wire, place, context.databaseName)
   const reverse = new Map<ReverseField, Draft[]>()
   const draft: Draft = {
+    sent: { wire, block, at },
     place,
     mask,
     table,

@@ -2,8 +2,10 @@ import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { AppError } from '../platform/errors.ts'
 import { actorOf, type HttpApp } from '../platform/http.ts'
+import { noteIgnored } from '../platform/ignored.ts'
 import { sendJson } from '../platform/json-body.ts'
 import { isOn } from '../platform/query.ts'
+import { isStrict } from '../platform/query-names.ts'
 import { TaskList } from '../platform/tasks.ts'
 import { DbObject, DeleteAnswer, DeleteBody, DeleteQuery, ObjectBody, ObjecttypePath, SaveQuery } from './schema.ts'
 import type { ObjectService } from './service.ts'
@@ -69,6 +71,7 @@ export function registerObjectRoutes(app: HttpApp, { objects }: { objects: Objec
       }
       const saved = await objects.save(actorOf(request), request.params.objecttype, request.body, {
         format: query.format ?? 'standard',
+        strict: isStrict(request),
         dryRun: isOn(query.dry_run),
         skipReverseNested: isOn(query.skip_reverse_nested),
         skipBidirectionalUpdate: isOn(query.skip_bidirectional_update),
@@ -80,6 +83,7 @@ export function registerObjectRoutes(app: HttpApp, { objects }: { objects: Objec
         ...confirmed(query),
         reversePoolChangedMode: query.reverse_pool_changed_mode,
       })
+      noteIgnored(reply, saved.ignored.paths, saved.ignored.more)
       if (saved.kind === 'confirm') return reply.status(202).send({ tasks: [...saved.tasks] })
       noteIndex(reply, saved.indexed)
       return sendJson(reply as FastifyReply, saved.answer)

@@ -7,6 +7,7 @@ import { syncBidirectional } from './bidirectional.ts'
 import { assertConstraints } from './constraints.ts'
 import type { ObjectDeps, SaveContext } from './deps.ts'
 import { assertNoCycles } from './hierarchy.ts'
+import { type Ignored, ignoredParts } from './ignored.ts'
 import type { Item } from './item.ts'
 import { parsePayload } from './payload.ts'
 import { prepareItems } from './prepare.ts'
@@ -20,6 +21,8 @@ import { writeAll } from './write.ts'
 /** Query parameters of a save, resolved. */
 export interface SaveOptions {
   readonly dryRun: boolean
+  /** Refuses what of the payload would have no effect. */
+  readonly strict: boolean
   readonly skipReverseNested: boolean
   readonly skipBidirectionalUpdate: boolean
   readonly skipIndex: boolean
@@ -32,10 +35,11 @@ export interface SaveOptions {
   readonly reversePoolChangedMode: 'reverse_pool_changed_always' | 'reverse_pool_changed_never' | undefined
 }
 
-export type SaveResult =
+export type SaveResult = { /** What of the payload has no effect. */ readonly ignored: Ignored } & (
   | { readonly kind: 'confirm'; readonly tasks: readonly Task[] }
   /** `items` are those that the client sent at the top level, in order; `written` all that got a new version. */
   | { readonly kind: 'done'; readonly items: readonly Item[]; readonly written: readonly number[] }
+)
 
 /**
  * Saves a batch of objects of one type, all or nothing. The phases and their order are the specification's
@@ -58,6 +62,8 @@ export async function saveObjects(
 
   const { items, found } = await prepareItems(context, drafts)
   const sent = items.slice(0, drafts.length)
+  const ignored = ignoredParts(items)
+  if (options.strict) assertNothingIgnored(ignored)
   await applySystemFields(context, items, options)
   assertAccess(context, items)
   assertIntroducedLinks(context, items, found)
@@ -74,12 +80,24 @@ export async function saveObjects(
   assertSaveRights(context, items)
 
   const tasks = confirmations(context, items, options, transitions.confirmation, follow.ask)
-  if (tasks.length > 0) return { kind: 'confirm', tasks }
+  if (tasks.length > 0) return { kind: 'confirm', tasks, ignored }
 
   await applyStandards(context, items)
   await writeAll(context, items, options)
   await transitions.enqueue(tx)
-  return { kind: 'done', items: sent, written: items.filter((item) => item.changed).map((item) => item.systemObjectId) }
+  const written = items.filter((item) => item.changed).map((item) => item.systemObjectId)
+  return { kind: 'done', items: sent, written, ignored }
+}
+
+function assertNothingIgnored({ paths, more, nearest }: Ignored): void {
+  const [first] = paths
+  if (first === undefined) return
+  throw badRequest(`${first} would have no effect${nearest === null ? '' : `; did you mean ${nearest}?`}`, {
+    name: first,
+    ignored: paths,
+    ...(more > 0 ? { more } : {}),
+    ...(nearest === null ? {} : { nearest }),
+  })
 }
 
 /** Parameters that only root may use. */

@@ -14,6 +14,7 @@ import type { Task } from '../platform/tasks.ts'
 import { type DeleteAnswer, type DeleteOptions, type DeleteResult, deleteObjects } from './delete.ts'
 import type { ObjectDeps } from './deps.ts'
 import type { FormatName } from './formats.ts'
+import type { Ignored } from './ignored.ts'
 import type { Item } from './item.ts'
 import type { Shape } from './render.ts'
 import { type SaveOptions, type SaveResult, saveObjects } from './save.ts'
@@ -32,9 +33,10 @@ export type RenderSaved = (
   options: { skipReverseNested: boolean; shape?: Shape | undefined },
 ) => Promise<JsonAnswer>
 
-export type Saved =
+export type Saved = { /** What of the payload has no effect. */ readonly ignored: Ignored } & (
   | { readonly kind: 'confirm'; readonly tasks: readonly Task[] }
   | { readonly kind: 'done'; readonly answer: JsonAnswer; readonly indexed: boolean }
+)
 
 export type Deleted =
   | { readonly kind: 'confirm'; readonly tasks: readonly Task[] }
@@ -75,9 +77,10 @@ export function createObjectService(deps: ObjectDeps, renderSaved: RenderSaved) 
         return saved
       })
       if (result.kind === 'confirm') return result
-      if (options.dryRun) return { kind: 'done', answer, indexed: true }
+      const { ignored } = result
+      if (options.dryRun) return { kind: 'done', answer, indexed: true, ignored }
       const wait = options.skipIndex ? 0 : options.awaitIndex
-      return { kind: 'done', answer, indexed: await waitForIndex(result.written, wait) }
+      return { kind: 'done', answer, indexed: await waitForIndex(result.written, wait), ignored }
     },
 
     /** Moves objects to the trash, takes them out of it or purges them, all or nothing; a dry run does none of it. */

@@ -1,0 +1,116 @@
+/**
+ * Names of a search request. All are known (specification, Search request), so one that is not is misspelled, and one that
+ * has no effect where it stands was meant otherwise: both are refused, or `{"serch": []}` would find everything.
+ */
+import { badRequest } from '../../platform/errors.ts'
+import { nearestName } from '../../platform/nearest.ts'
+import { SearchRequest } from '../schema.ts'
+import { deepest, type Fields } from './read.ts'
+
+type Names = ReadonlySet<string>
+
+const names = (...list: string[]): Names => new Set(list)
+
+const requestNames: Names = new Set(Object.keys(SearchRequest.properties))
+
+/** What a search within an `in` element reads. */
+const subsearchNames = names('objecttypes', 'search', 'field', 'timezone')
+
+const bounds = ['from', 'to', 'from_equals', 'to_equals']
+const someFields = ['field', 'fields']
+const textNames = names(...someFields, 'string', 'mode', 'query', 'phrase', 'languages')
+
+/** What elements of each type read, beside what all of them do. */
+const elementNames: Readonly<Record<string, Names>> = {
+  text: textNames,
+  match: textNames,
+  in: names(...someFields, 'in', 'objecttype', 'include_path', 'subsearch'),
+  range: names('field', ...bounds),
+  changelog_range: names(...bounds, 'operation', 'comment', 'user'),
+  complex: names('search'),
+  nested: names('path', 'search'),
+  geo_bounding_box: names(...someFields, 'geo_bounding_box'),
+  geo_shape: names(...someFields, 'geo_shape'),
+}
+const ofAllElements = names('type', 'bool', 'boost')
+const anyElement: Names = new Set([...ofAllElements, ...Object.values(elementNames).flatMap((set) => [...set])])
+
+const sortNames: Names = new Set(Object.keys(SearchRequest.properties.sort.items.properties))
+
+const facetNames = ['limit', 'offset', 'sort', 'order', 'include', 'language']
+const aggregationNames: Readonly<Record<string, Names>> = {
+  term: names(...facetNames),
+  linked_object: names(...facetNames, 'filter_parent'),
+  range: names('ranges'),
+  date_range: names('ranges'),
+}
+const ofAllAggregations = names('type', 'field', 'objecttype')
+/** Known and not there yet in aggregations of any type. */
+const unbuilt = ['value_field', 'precision', 'bounds', 'format']
+const anyAggregation = names(...ofAllAggregations, ...facetNames, 'filter_parent', 'ranges', ...unbuilt)
+
+/** @throws {AppError} naming the place, and the name that was meant. */
+export function assertKnownNames(request: Fields): void {
+  assertNames(request, requestNames, requestNames, '')
+  eachRecord(request.search, 'search', (element, place) => assertElement(element, place, 0))
+  eachRecord(request.sort, 'sort', (key, place) => assertNames(key, sortNames, sortNames, place))
+  if (!isRecord(request.aggregations)) return
+  for (const [name, entry] of Object.entries(request.aggregations)) {
+    if (!isRecord(entry)) continue
+    const place = `aggregations.${name}`
+    assertNames(entry, readBy(aggregationNames, entry.type, ofAllAggregations, anyAggregation), anyAggregation, place)
+    eachRecord(entry.ranges, `${place}.ranges`, (range, at) => assertNames(range, rangeNames, rangeNames, at))
+  }
+}
+
+const rangeNames = names('from', 'to')
+
+function assertElement(element: Fields, place: string, depth: number): void {
+  // Deeper ones are refused where they are read.
+  if (depth > deepest) return
+  assertNames(element, readBy(elementNames, element.type, ofAllElements, anyElement), anyElement, place)
+  eachRecord(element.search, `${place}.search`, (inner, at) => assertElement(inner, at, depth + 1))
+  if (!isRecord(element.subsearch)) return
+  const at = `${place}.subsearch`
+  assertNames(element.subsearch, subsearchNames, requestNames, at)
+  eachRecord(element.subsearch.search, `${at}.search`, (inner, where) => assertElement(inner, where, depth + 1))
+}
+
+/** Names that count for a type; an unknown type is refused elsewhere. */
+function readBy(byType: Readonly<Record<string, Names>>, type: unknown, common: Names, any: Names): Names {
+  const own = typeof type === 'string' && Object.hasOwn(byType, type) ? byType[type] : undefined
+  return own ? new Set([...common, ...own]) : any
+}
+
+function assertNames(record: Fields, read: Names, known: Names, place: string): void {
+  for (const name in record) {
+    if (read.has(name)) continue
+    const at = place === '' ? name : `${place}.${name}`
+    if (!known.has(name)) throw unknown(at, name, known)
+    if (saysSomething(record[name])) throw badRequest(`${at} would have no effect here.`, { name: at })
+  }
+}
+
+/** Many clients send every name with nothing in it. */
+function saysSomething(value: unknown): boolean {
+  if (Array.isArray(value)) return value.length > 0
+  return value !== null && value !== undefined && value !== '' && value !== false
+}
+
+function unknown(place: string, name: string, known: Names) {
+  const nearest = nearestName(name, known)
+  const at = place.slice(0, 300)
+  return badRequest(`${at} is not known in a search${nearest === null ? '' : `; did you mean ${nearest}?`}`, {
+    name: at,
+    ...(nearest === null ? {} : { nearest }),
+  })
+}
+
+function eachRecord(list: unknown, place: string, check: (record: Fields, place: string) => void): void {
+  if (!Array.isArray(list)) return
+  for (const [index, entry] of list.entries()) if (isRecord(entry)) check(entry, `${place}[${index}]`)
+}
+
+function isRecord(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -30,7 +30,31 @@ export type WhoInput = Static<typeof WhoInput>
 const SystemRightsInput = nullable(
   Type.Record(Type.String(), Type.Unknown(), { description: 'System right to its parameters, see GET /right.' }),
 )
-const AclInput = nullable(Type.Array(Type.Unknown(), { maxItems: 10_000, description: 'Grants on this record.' }))
+const anything = Type.Optional(Type.Unknown())
+
+/**
+ * What a grant may name, for the report on what was ignored: its shape belongs to a later capability (rights/schema.ts),
+ * which also checks it; a test holds the two together.
+ */
+export const GrantNames = Type.Object({
+  _id: anything,
+  who: Type.Optional(
+    Type.Object({ _basetype: anything, _owner: anything, _pool_contact: anything, user: anything, group: anything }),
+  ),
+  sticky: anything,
+  active: anything,
+  _right_preset: anything,
+  when: Type.Optional(Type.Object({ from: anything, to: anything })),
+  rights: anything,
+  tagfilter: Type.Optional(Type.Object({ all: anything, any: anything, not: anything })),
+})
+
+const AclInput = nullable(
+  Type.Array(Type.Unknown({ 'x-names': () => GrantNames }), {
+    maxItems: 10_000,
+    description: 'Grants on this record.',
+  }),
+)
 
 const Localized = Type.Record(
   Type.String({ maxLength: 35 }),
@@ -166,15 +190,33 @@ export const Who = Type.Object(
 )
 export type Who = Static<typeof Who>
 
+const times = { _created_at: Type.Optional(Type.String()), _updated_at: Type.Optional(Type.String()) }
+const displayname = { _generated_displayname: Type.Optional(Type.String()) }
+
+/** A user or group as another record shows it. */
+const ShownRef = Type.Optional(Type.Object(displayname, open))
+const ShownOwner = Type.Optional(Type.Object({ _basetype: Type.String(), user: ShownRef, group: ShownRef }, open))
+
 const RecordHead = Type.Object(
-  { _id: Id, _version: Type.Integer(), type: Type.String() },
+  { _id: Id, _version: Type.Integer(), type: Type.String(), ...displayname },
   { ...open, title: 'RecordHead' },
+)
+
+/** A group as the users in it show it. */
+const ShownGroup = Type.Object(
+  { _version: anything, type: anything, name: anything, reference: anything, displayname: anything, ...displayname },
+  open,
 )
 
 export const UserOutput = Type.Object(
   {
     _basetype: Type.Literal('user'),
     user: RecordHead,
+    _groups: Type.Optional(Type.Array(Type.Object({ _basetype: Type.String(), group: ShownGroup }, open))),
+    _owner: ShownOwner,
+    ...times,
+    _archived_at: Type.Optional(Type.String()),
+    _last_seen_at: Type.Optional(Type.String()),
   },
   { ...open, title: 'User', description: 'A user; who may not manage users gets fewer members.' },
 )
@@ -184,6 +226,8 @@ export const GroupOutput = Type.Object(
   {
     _basetype: Type.Literal('group'),
     group: RecordHead,
+    _owner: ShownOwner,
+    ...times,
   },
   { ...open, title: 'Group' },
 )

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { RightApi, WhoApi } from '../rights/schema.ts'
 import { LocaValue } from './schema.ts'
+import { ShownTag, TransitionNames } from './transition-names.ts'
 
 /** Wire shapes of object type settings (`ObjecttypeApi`). */
 
@@ -8,6 +9,7 @@ const open = { additionalProperties: true } as const
 const Id = Type.Integer({ minimum: 1, maximum: 2_147_483_647 })
 const Text = Type.String({ maxLength: 10_000 })
 const Anything = Type.Object({}, open)
+const AnyTransition = Type.Object({}, { ...open, 'x-names': () => TransitionNames })
 
 function optional<T extends Parameters<typeof Type.Union>[0][number]>(type: T) {
   return Type.Optional(Type.Union([type, Type.Null()]))
@@ -50,13 +52,13 @@ export const ObjecttypeInput = Type.Object(
     ),
     _standard_masks: optional(Type.Array(Type.Integer())),
     _export_asset_filenames: Type.Optional(Type.Unknown({ description: 'Template, or templates by language.' })),
-    _acl: optional(Type.Array(Type.Unknown())),
+    _acl: optional(Type.Array(Type.Unknown({ 'x-names': () => RightApi }))),
     _private_tags: optional(Type.Boolean()),
     _tags: optional(Type.Array(TagSetting)),
     tags: optional(Type.Array(TagSetting)),
     _private_transitions: optional(Type.Boolean()),
-    _transitions: optional(Type.Array(Anything)),
-    transitions: optional(Type.Array(Anything)),
+    _transitions: optional(Type.Array(AnyTransition)),
+    transitions: optional(Type.Array(AnyTransition)),
     _maskfilters: optional(Type.Record(Type.String(), Anything)),
     _columnfilters: optional(Type.Array(Anything)),
   },
@@ -95,7 +97,7 @@ export const ObjecttypeOutput = Type.Object(
     _private_tags: Type.Boolean(),
     _private_transitions: Type.Boolean(),
     _acl: Type.Optional(Type.Array(RightApi)),
-    _tags: Type.Optional(Type.Array(Anything)),
+    _tags: Type.Optional(Type.Array(ShownTag)),
     _transitions: Type.Optional(Type.Array(Anything)),
     _maskfilters: Type.Optional(Type.Record(Type.String(), Anything)),
     _columnfilters: Type.Optional(Type.Array(Anything)),

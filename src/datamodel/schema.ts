@@ -209,6 +209,7 @@ export const FieldApi = Type.Object(
           ...open,
           description: 'The inline mask of a nested or reverse table: a mask of the same shape.',
           'x-shown-as': { $ref: '#/components/schemas/Mask' },
+          'x-names': () => MaskApi,
         },
       ),
     ),

@@ -123,7 +123,12 @@ export const WriteQuery = Type.Object(
 /** Checked by the service, which names the field that is wrong and reports nothing with `background`. */
 export const PostedEvent = Type.Object(
   {},
-  { ...open, title: 'EventInput', description: 'An event: `event` holds `type`, `info`, ….' },
+  {
+    ...open,
+    title: 'EventInput',
+    description: 'An event: `event` holds `type`, `info`, ….',
+    'x-names': () => EventRecord,
+  },
 )
 
 export const Background = Type.Object({ background: Type.Literal('ok') }, { title: 'Background' })

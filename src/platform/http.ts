@@ -16,6 +16,7 @@ import type { Actor } from './actor.ts'
 import { drainUnread } from './body-drain.ts'
 import { BodyGate } from './body-gate.ts'
 import { type BodyLimits, type BodySize, limitsOf } from './body-limits.ts'
+import { checkBodyNames, learnBodyNames } from './body-names.ts'
 import { createBodyReader, type Pace } from './body-reader.ts'
 import type { ErrorCode } from './catalogue.ts'
 import { AppError, badRequest, errorBody } from './errors.ts'
@@ -143,6 +144,7 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
     const size = route.config?.body ?? (route.schema?.body === undefined ? 'none' : 'one')
     route.config = { ...route.config, bodyLimits: limitsOf(size, options.bodyLimit) }
   })
+  app.addHook('onRoute', learnBodyNames)
   app.decorate('compileSchemas', useLazyCompilers(app))
   if (options.corsOrigins.length > 0) {
     await app.register(cors, {
@@ -184,6 +186,7 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
   app.addHook('onRequest', accessHook(options))
   app.addHook('onRequest', checkQueryNames)
   app.addHook('onRequest', bodies.admit)
+  app.addHook('preHandler', checkBodyNames)
   app.addHook('onSend', drainUnread(options.bodyLimit))
   app.addHook('onSend', cacheHeaders)
   app.addHook('onSend', prettyJson)

@@ -3,6 +3,7 @@ import { Ajv } from 'ajv'
 import formats from 'ajv-formats'
 import type { FastifySchema, FastifySchemaCompiler } from 'fastify'
 import type { FastifySerializerCompiler } from 'fastify/types/schema.js'
+import { once } from './once.ts'
 
 const common = {
   removeAdditional: false,
@@ -47,13 +48,5 @@ export function useLazyCompilers(app: CompilerOwner): () => void {
   })
   return () => {
     for (const compile of pending) compile()
-  }
-}
-
-function once<T>(make: () => T): () => T {
-  let made: { value: T } | undefined
-  return () => {
-    made ??= { value: make() }
-    return made.value
   }
 }

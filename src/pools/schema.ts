@@ -1,5 +1,6 @@
 /** Wire shapes of pools (`PoolApi`). */
 import { type Static, Type } from 'typebox'
+import { ShownTag, TransitionNames } from '../datamodel/transition-names.ts'
 import { GeneratedRightsApi, LookupByReference, RightApi, WhoApi } from '../rights/schema.ts'
 
 const open = { additionalProperties: true } as const
@@ -47,11 +48,11 @@ export const PoolInput = Type.Object(
     ),
     _owner: optional(WhoApi),
     // Checked entry by entry (rights/acl.ts), with errors that name right and parameter.
-    _acl: optional(Type.Array(Type.Unknown())),
+    _acl: optional(Type.Array(Type.Unknown({ 'x-names': () => RightApi }))),
     _private_acl: optional(Type.Boolean()),
     _tags: optional(Type.Array(PoolTag)),
     _private_tags: optional(Type.Boolean()),
-    _transitions: optional(Type.Array(Type.Object({}, open))),
+    _transitions: optional(Type.Array(Type.Object({}, { ...open, 'x-names': () => TransitionNames }))),
     _private_transitions: optional(Type.Boolean()),
     _standard_masks: optional(Type.Record(Type.String(), Type.Union([Type.Array(Id), Type.Null()]))),
   },
@@ -87,7 +88,7 @@ export const PoolOutput = Type.Object(
     _acl: Type.Optional(Type.Array(RightApi)),
     _private_acl: Type.Boolean(),
     _generated_rights: GeneratedRightsApi,
-    _tags: Type.Array(Type.Object({}, open)),
+    _tags: Type.Array(ShownTag),
     _private_tags: Type.Boolean(),
     _compiled_tags: Type.Array(Type.Object({}, open)),
     _transitions: Type.Array(Type.Object({}, open)),

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { RightApi } from '../rights/schema.ts'
 import { displayTypes, tagGroupTypes, tagTypes } from './model.ts'
 
 const Id = Type.Integer({ minimum: 1, maximum: 2_147_483_647 })
@@ -24,7 +25,7 @@ export const TagFields = Type.Object(
     displaytype: Type.Optional(Type.Enum([...displayTypes])),
     reference: OptionalText,
     shortname: OptionalText,
-    _acl: Type.Optional(Type.Array(Type.Unknown())),
+    _acl: Type.Optional(Type.Array(Type.Unknown({ 'x-names': () => RightApi }))),
   },
   { additionalProperties: true, title: 'TagInput' },
 )

@@ -69,4 +69,9 @@ export const mergeModes = [
 export type MergeMode = (typeof mergeModes)[number]
 
 /** Deeper merging than this is cut to it, whatever is asked. */
-export const maxMergeDepth = 10
+const maxMergeDepth = 10
+
+/** How deep linked objects are embedded under the wishes of a request: 0 is not at all. */
+export function appliedMergeDepth(mode: MergeMode | undefined, depth: number | undefined): number {
+  return mode === undefined || mode === 'none' ? 0 : Math.min(depth ?? 1, maxMergeDepth)
+}

@@ -5,7 +5,7 @@ import { sendJson } from '../platform/json-body.ts'
 import { flag, isOn } from '../platform/query.ts'
 import { formatNames, mergeModes } from './formats.ts'
 import type { ReadService, ReadTarget, ShownAs } from './read.ts'
-import { DbObject } from './schema.ts'
+import { DbObject, FilesRealUrl, FileUrlExpire } from './schema.ts'
 
 const Name = (description: string) => Type.String({ minLength: 1, maxLength: 200, description })
 const names = { objecttype: Name('Name of the object type.'), mask: Name('Name of the mask, or `_all_fields`.') }
@@ -22,8 +22,7 @@ const Format = Type.Union(
 
 const shared = {
   format: Type.Optional(Format),
-  // Accepted by name; files have no signed addresses before the file store exists.
-  file_url_expire: Type.Optional(Type.Integer({ minimum: 1, maximum: 36_500, description: 'In days.' })),
+  file_url_expire: FileUrlExpire,
   skip_reverse_nested: flag('Leave reverse-nested objects out.'),
   all_versions: flag('All versions, the latest first.'),
   latest_linked: flag('Former versions show linked objects as they are now.'),
@@ -51,7 +50,7 @@ const ListQuery = Type.Object({
   offset: Type.Optional(
     Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0, description: 'How many to leave out.' }),
   ),
-  files_real_url: flag('Addresses of files without redirection.'),
+  files_real_url: FilesRealUrl,
 })
 
 const errors = [

@@ -11,7 +11,7 @@
 import type { ColumnField, Mask, NestedField, ReverseField } from '../datamodel/model.ts'
 import type { JsonAnswer } from '../platform/json-body.ts'
 import { type AnswerLimits, contentBytes, frameBytes, type Part, shortBytes } from './answer-parts.ts'
-import { type Format, formats, maxMergeDepth } from './formats.ts'
+import { appliedMergeDepth, type Format, formats } from './formats.ts'
 import { inheritInto, loadInheritance } from './inheritance.ts'
 import { loadAsOf, loadChildren, loadHeads, loadLatest, loadReverses } from './load.ts'
 import { sortRows } from './nested-sort.ts'
@@ -151,7 +151,7 @@ function topPlace({ options }: Run, object: Loaded, part: Part): Place {
   const isPast = object.version !== object.latestVersion && !options.latestLinked
   return {
     format: options.format,
-    mergeLeft: options.mergeLinkedObjects === 'none' ? 0 : Math.min(options.mergeMaxDepth, maxMergeDepth),
+    mergeLeft: appliedMergeDepth(options.mergeLinkedObjects, options.mergeMaxDepth),
     top: true,
     owned: true,
     inReverse: false,

@@ -1,6 +1,5 @@
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
-import { AppError } from '../platform/errors.ts'
 import { actorOf, type HttpApp } from '../platform/http.ts'
 import { noteIgnored } from '../platform/ignored.ts'
 import { sendJson } from '../platform/json-body.ts'
@@ -61,14 +60,6 @@ export function registerObjectRoutes(app: HttpApp, { objects }: { objects: Objec
     },
     async (request, reply) => {
       const { query } = request
-      if (query.collection !== undefined || query.collection_policy !== undefined) {
-        const param = query.collection === undefined ? 'collection_policy' : 'collection'
-        throw new AppError(
-          'UrlParameterNotSupported',
-          { param },
-          { message: `${param}: this instance has no collections` },
-        )
-      }
       const saved = await objects.save(actorOf(request), request.params.objecttype, request.body, {
         format: query.format ?? 'standard',
         strict: isStrict(request),

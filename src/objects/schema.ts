@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { flag } from '../platform/query.ts'
+import { Flag, flag, refused } from '../platform/query.ts'
 import { RightApi, WhoApi } from '../rights/schema.ts'
 import { deletePolicies } from './delete.ts'
 import { formatNames } from './formats.ts'
@@ -102,24 +102,19 @@ const Format = Type.Union(
 
 const Wait = Type.Integer({ minimum: 0, maximum: 3600, description: 'Most seconds to wait until indexed; 0: no wait.' })
 
+const noCollections = refused('there are no collections yet')
+
+/** Files have no signed addresses before there is a file store. */
+const noFiles = refused('there are no files yet, whose addresses could be signed')
+export const FileUrlExpire = Type.Optional(Type.Integer({ minimum: 1, maximum: 36_500, ...noFiles }))
+export const FilesRealUrl = Type.Optional(Type.Unsafe<Flag>({ ...Flag, ...noFiles }))
+
 export const SaveQuery = Type.Object({
   format: Type.Optional(Format),
   dry_run: flag('Check everything, write nothing.'),
-  collection: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: Number.MAX_SAFE_INTEGER,
-      description: 'Refused: there are no collections yet.',
-    }),
-  ),
-  collection_policy: Type.Optional(
-    Type.Union([Type.Literal('setinvalid'), Type.Literal('remove')], {
-      description: 'Refused: there are no collections yet.',
-    }),
-  ),
-  file_url_expire: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 36_500, description: 'Days that signed addresses of files stay valid.' }),
-  ),
+  collection: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, ...noCollections })),
+  collection_policy: Type.Optional(Type.Enum(['setinvalid', 'remove'], noCollections)),
+  file_url_expire: FileUrlExpire,
   skip_reverse_nested: flag('Leave reverse-nested objects as they are.'),
   skip_bidirectional_update: flag('Leave the opposite side of bidirectional links as it is.'),
   skip_index: flag('Queue nothing for the index.'),

@@ -20,7 +20,7 @@ import type { Shape } from './render.ts'
 import { type SaveOptions, type SaveResult, saveObjects } from './save.ts'
 
 export type { ObjectDeps } from './deps.ts'
-export { type FormatName, formatNames, type MergeMode, mergeModes } from './formats.ts'
+export { appliedMergeDepth, type FormatName, formatNames, type MergeMode, mergeModes } from './formats.ts'
 export { refreshStandards } from './refresh-standards.ts'
 export type { SaveOptions } from './save.ts'
 

@@ -15,6 +15,8 @@ declare module 'fastify' {
 /** Names that have a meaning at one place of a body; null where any has. Looked into when something stands there. */
 export interface Shape {
   readonly keys: ReadonlyMap<string, () => Shape | null>
+  /** Known members that are refused as soon as they say something, each with the reason: `x-refused` in their schema. */
+  readonly refused: ReadonlyMap<string, string>
   /** Of the members of a map, of which any name is right. */
   readonly values: (() => Shape | null) | undefined
   /** Of the entries of a list. */
@@ -37,6 +39,8 @@ interface Schema {
    * itself inside, says here what it leaves out. No validator knows it, no description shows it.
    */
   readonly 'x-names'?: () => Schema
+  /** Why the member is refused: what it is for does not exist yet. */
+  readonly 'x-refused'?: string
 }
 
 /** Learns what a body may name: what the route reads, and what it answers, since that is sent back. */
@@ -58,9 +62,11 @@ function shapeOf(schemas: readonly Schema[], answers: readonly Schema[]): Shape 
   if (own.some(isFree)) return null
   const shown = answers.flatMap(alternatives)
   const keys = new Map<string, () => Shape | null>()
+  const refused = new Map<string, string>()
   const ofKeys = membersOf(own)
   const ofAnswers = membersOf(shown)
   for (const [name, found] of ofKeys) {
+    for (const { 'x-refused': reason } of found) if (reason !== undefined) refused.set(name, reason)
     keys.set(
       name,
       once(() => shapeOf(found, ofAnswers.get(name) ?? [])),
@@ -72,6 +78,7 @@ function shapeOf(schemas: readonly Schema[], answers: readonly Schema[]): Shape 
   const items = own.flatMap((schema) => schema.items ?? [])
   return {
     keys,
+    refused,
     values: values.length > 0 ? once(() => shapeOf(values, shown.flatMap(mapValues))) : undefined,
     items: once(() =>
       items.length === 0
@@ -154,6 +161,10 @@ function walk(value: unknown, shape: Shape | null, place: string, found: Found):
     return
   }
   for (const [key, member] of Object.entries(value)) {
+    const reason = shape.refused.get(key)
+    if (reason !== undefined && saysSomething(member)) {
+      throw badRequest(`${place}${key}: ${reason}`, { name: `${place}${key}` })
+    }
     const inner = shape.keys.get(key) ?? shape.values
     if (inner) walk(member, inner(), `${place}${key}.`, found)
     else note(found, place + key, key, shape)
@@ -164,4 +175,10 @@ function note(found: Found, path: string, key: string, shape: Shape): void {
   if (found.paths.length === 0) found.nearest = nearestName(key, shape.keys.keys())
   if (found.paths.length < mostPaths) found.paths.push(path)
   else found.more++
+}
+
+/** Records are answered with every member, and sent back; what says nothing asks for nothing. */
+function saysSomething(value: unknown): boolean {
+  if (typeof value === 'object' && value !== null) return Object.values(value).some(saysSomething)
+  return value !== null && value !== undefined && value !== '' && value !== false
 }

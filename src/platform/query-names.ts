@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { Type } from 'typebox'
 import { AppError } from './errors.ts'
@@ -9,6 +10,10 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Names of the query parameters that the route takes: filled in here, from its schema. */
     queryNames?: ReadonlySet<string>
+    /** Parameters that are known and refused, each with the reason: `x-refused` in their schema. */
+    refusedQuery?: ReadonlyMap<string, string>
+    /** The route has a `pretty` of its own. */
+    ownPretty?: boolean
     /**
      * What happens to others: `refuse` is what routes that write do, `name` (in `X-Svc-Ignored`) what others do.
      * Declared where that is not right.
@@ -43,29 +48,43 @@ const plainRead = Type.Object({ ...everywhere, ...ofReads })
 export function learnQueryNames(route: RouteOptions): void {
   const reads = [route.method].flat().every((method) => method === 'GET' || method === 'HEAD')
   const common = reads ? plainRead : plain
-  const own = route.schema?.querystring as { properties: Record<string, unknown> } | undefined
+  const own = route.schema?.querystring as { properties: Record<string, { 'x-refused'?: string }> } | undefined
   const querystring = own ? { ...own, properties: { ...common.properties, ...own.properties } } : common
   route.schema = { ...route.schema, querystring }
   route.config = {
     ...route.config,
     unknownQuery: route.config?.unknownQuery ?? (route.config?.writes ? 'refuse' : 'name'),
+    refusedQuery: new Map(
+      Object.entries(own?.properties ?? {}).flatMap(([name, schema]): [string, string][] =>
+        schema['x-refused'] === undefined ? [] : [[name, schema['x-refused']]],
+      ),
+    ),
+    ownPretty: own !== undefined && 'pretty' in own.properties,
     queryNames: new Set([...Object.keys(querystring.properties), ...carriers]),
   }
 }
 
 /**
- * A parameter that nobody knows has no effect: a misspelled `dry_run` must not delete. So a request that writes is
+ * A parameter that is known has its effect or is refused (decision 26), and one that nobody knows has none: a misspelled `dry_run` must not delete. So a request that writes is
  * refused, one that reads is answered with the name in `X-Svc-Ignored`.
  */
 export async function checkQueryNames(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-  const { queryNames, unknownQuery } = request.routeOptions.config
+  const { queryNames, unknownQuery, refusedQuery } = request.routeOptions.config
   if (!queryNames) return
   const unknown: string[] = []
-  for (const name in request.query as Record<string, unknown>) if (!queryNames.has(name)) unknown.push(name)
+  for (const name in request.query as Record<string, unknown>) {
+    if (!queryNames.has(name)) unknown.push(name)
+    const reason = refusedQuery?.get(name)
+    if (reason !== undefined) throw notThere(name, reason)
+  }
   const [first] = unknown
   if (first === undefined) return
   if (unknownQuery === 'refuse' || isStrict(request)) throw unknownParameter(first, queryNames)
   noteIgnored(reply, unknown)
+}
+
+function notThere(param: string, reason: string): AppError {
+  return new AppError('UrlParameterNotSupported', { param }, { message: `${param}: ${reason}` })
 }
 
 function unknownParameter(name: string, known: ReadonlySet<string>): AppError {
@@ -84,18 +103,40 @@ export function isStrict(request: FastifyRequest): boolean {
   return isOn((request.query as { strict?: Flag }).strict)
 }
 
-/** Letters of JSON: more than that is not written anew only to be easier on the eye. */
+/** Bytes of JSON: more than that is not written anew only to be easier on the eye. */
 const mostPretty = 1_000_000
 
 /** `pretty` of every endpoint that does not see to it itself. */
 export async function prettyJson(request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown> {
   const { pretty } = (request.query ?? {}) as { pretty?: Flag }
-  if (pretty === undefined || !isOn(pretty) || typeof payload !== 'string') return payload
-  if (!request.routeOptions.config.queryNames || !String(reply.getHeader('Content-Type')).includes('json'))
-    return payload
-  if (payload.length > mostPretty) {
-    noteIgnored(reply, ['pretty'])
-    return payload
+  const { queryNames, ownPretty } = request.routeOptions.config
+  if (pretty === undefined || !isOn(pretty) || !queryNames || ownPretty) return payload
+  if (!String(reply.getHeader('Content-Type')).includes('json')) return payload
+  if (typeof payload === 'string' || Buffer.isBuffer(payload)) {
+    if (payload.length <= mostPretty) return JSON.stringify(JSON.parse(String(payload)), null, 2)
+  } else if (payload instanceof Readable) {
+    const { start, rest } = await beginning(payload, mostPretty)
+    if (!rest) return JSON.stringify(JSON.parse(String(start)), null, 2)
+    payload = Readable.from(rest, { objectMode: false })
   }
-  return JSON.stringify(JSON.parse(payload), null, 2)
+  noteIgnored(reply, ['pretty'])
+  return payload
+}
+
+/** A stream up to a number of bytes; `rest` is all of it again when there are more. */
+async function beginning(stream: Readable, most: number): Promise<{ start: Buffer; rest?: AsyncIterable<Buffer> }> {
+  const chunks: Buffer[] = []
+  let length = 0
+  const iterator = stream[Symbol.asyncIterator]()
+  for (let next = await iterator.next(); !next.done; next = await iterator.next()) {
+    chunks.push(Buffer.from(next.value))
+    length += next.value.length
+    if (length > most) return { start: Buffer.alloc(0), rest: again(chunks, iterator) }
+  }
+  return { start: Buffer.concat(chunks) }
+}
+
+async function* again(chunks: readonly Buffer[], rest: AsyncIterator<Buffer>): AsyncIterable<Buffer> {
+  yield* chunks
+  for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value
 }

@@ -21,3 +21,8 @@ export function flag(description: string) {
 export function isOn(flag: Flag | undefined): boolean {
   return flag === '1' || flag === 'true' || flag === ''
 }
+
+/** Options of the schema of something that is known and refused, since what it is for does not exist (decision 26). */
+export function refused(reason: string): { readonly description: string; readonly 'x-refused': string } {
+  return { description: `Refused: ${reason}.`, 'x-refused': `${reason}.` }
+}

@@ -4,7 +4,7 @@
  */
 import type { Logger } from 'pino'
 import type { Model, Table } from '../datamodel/model.ts'
-import { type FormatName, formatNames, type MergeMode, mergeModes } from '../objects/service.ts'
+import { appliedMergeDepth, type FormatName, formatNames, type MergeMode, mergeModes } from '../objects/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Bus } from '../platform/bus.ts'
 import type { Tx } from '../platform/db.ts'
@@ -138,7 +138,7 @@ export function createSearchService(deps: SearchServiceDeps) {
         limit: plan.limit,
         format: options.format,
         merge_linked_objects: options.mergeLinkedObjects ?? 'none',
-        merge_max_depth: options.mergeMaxDepth ?? 0,
+        merge_max_depth: appliedMergeDepth(options.mergeLinkedObjects, options.mergeMaxDepth),
         ...(aggregations.length > 0 ? { aggregations: answers } : {}),
       }
       return { body: await written(response, hits.body), short: hits.short }

@@ -82,6 +82,8 @@ suite('query parameters that nobody knows', () => {
     const { statusCode, headers, body } = await svc.inject({ method: 'GET', url })
     assert.deepEqual([statusCode, headers['x-svc-ignored']], [200, undefined])
     assert.match(body, /^\[\n {2}\{\n/)
+    const search = { method: 'POST', url: '/api/v1/search?pretty=1', headers: { authorization }, payload: {} } as const
+    assert.match((await svc.inject(search)).body, /^\{\n {2}"/)
   })
 
   test('names of any letters and any number fit into one header', async () => {

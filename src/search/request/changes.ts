@@ -2,7 +2,7 @@
 import type { ChangeClause } from '../plan.ts'
 import type { ElementContext } from './clauses.ts'
 import { boundsOf, momentRange } from './moments.ts'
-import { choice, type Fields, optional, unsupported } from './read.ts'
+import { choice, type Fields, optional, unsupported, wrong } from './read.ts'
 
 const operations = {
   insert: ['i'],
@@ -13,6 +13,10 @@ const operations = {
 
 export function changeClause(element: Fields, place: string, context: ElementContext): ChangeClause {
   if (context.nested) throw unsupported(`${place}.type`, 'changelog_range within nested')
+  const field = optional(element, 'field', 'string', place)
+  // Clients name the history here; it is about nothing else.
+  if (field && field !== '_changelog' && !field.startsWith('_changelog.'))
+    throw wrong(`${place}.field`, '_changelog or absent')
   const { from, to } = boundsOf(element, place)
   const operation = optional(element, 'operation', 'string', place)
   const names = Object.keys(operations) as (keyof typeof operations)[]

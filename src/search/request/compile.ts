@@ -8,6 +8,7 @@ import type { Slots } from '../slots.ts'
 import { type AggregationRequest, aggregationRequests } from './aggregations.ts'
 import type { ElementContext } from './clauses.ts'
 import { elementsClause } from './elements.ts'
+import { assertKnownNames } from './known.ts'
 import { timeZoneOf } from './moments.ts'
 import { type Fields, fieldsAt, optional, stringsAt, unsupported, wrong } from './read.ts'
 import { searchAfter, sortKeys } from './sort.ts'
@@ -33,7 +34,9 @@ export interface CompiledSearch {
 }
 
 export function compileSearch(request: Fields, context: CompileContext): CompiledSearch {
+  assertKnownNames(request)
   if (request.point_in_time) throw unsupported('point_in_time', 'a point in time')
+  if (request.file_url_expire !== undefined) throw unsupported('file_url_expire', 'signing addresses of files')
   if (Array.isArray(request.fields) && request.fields.length > 0) throw unsupported('fields', 'collecting fields')
   const fields = fieldsOf(context.model)
   const objecttypes = objecttypesOf(request, '', context.model)

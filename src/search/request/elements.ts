@@ -169,7 +169,12 @@ function inElement(element: Fields, place: string, context: ElementContext): Ret
     const named = resolveName(context.fields, name)
     if (named.kind === 'field') assertInRow(named.field, name, context)
     else if (context.nested) throw notAllowed(name, 'nested')
-    const clause = valuesClause(named, values, { below, place: `${place}.in`, fields: context.fields })
+    const clause = valuesClause(named, values, {
+      below,
+      place: `${place}.in`,
+      fields: context.fields,
+      zone: context.zone,
+    })
     return named.kind === 'field' ? inRows(context, [{ field: named.field }], clause) : clause
   })
   return { clause: or(clauses) }

@@ -26,7 +26,7 @@ const elementNames: Readonly<Record<string, Names>> = {
   match: textNames,
   in: names(...someFields, 'in', 'objecttype', 'include_path', 'subsearch'),
   range: names('field', ...bounds),
-  changelog_range: names(...bounds, 'operation', 'comment', 'user'),
+  changelog_range: names('field', ...bounds, 'operation', 'comment', 'user'),
   complex: names('search'),
   nested: names('path', 'search'),
   geo_bounding_box: names(...someFields, 'geo_bounding_box'),
@@ -86,7 +86,7 @@ function assertNames(record: Fields, read: Names, known: Names, place: string): 
   for (const name in record) {
     if (read.has(name)) continue
     const at = place === '' ? name : `${place}.${name}`
-    if (!known.has(name)) throw unknown(at, name, known)
+    if (!known.has(name)) throw unknown(at, name, [...read, ...known])
     if (saysSomething(record[name])) throw badRequest(`${at} would have no effect here.`, { name: at })
   }
 }
@@ -97,7 +97,7 @@ function saysSomething(value: unknown): boolean {
   return value !== null && value !== undefined && value !== '' && value !== false
 }
 
-function unknown(place: string, name: string, known: Names) {
+function unknown(place: string, name: string, known: readonly string[]) {
   const nearest = nearestName(name, known)
   const at = place.slice(0, 300)
   return badRequest(`${at} is not known in a search${nearest === null ? '' : `; did you mean ${nearest}?`}`, {

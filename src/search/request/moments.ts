@@ -48,6 +48,17 @@ export function momentRange(from: Bound, to: Bound, zone: TimeZone): MomentRange
   }
 }
 
+/**
+ * The moments of one date, for those that are exactly it. A year, a month or a day is the same wherever it is meant; the
+ * zone counts for times.
+ */
+export function exactRange(value: unknown, place: string, zone: TimeZone): MomentRange {
+  const text = typeof value === 'string' ? parseDate(value) : null
+  const day = text !== null && (text.width === 'year' || text.width === 'month' || text.width === 'day')
+  const bound = { value, inclusive: true, place }
+  return momentRange(bound, bound, day ? null : zone)
+}
+
 function intervalOf(value: unknown, place: string, zone: TimeZone): { from: bigint; to: bigint } | null {
   if (value === undefined || value === null || value === '') return null
   const text = typeof value === 'number' ? String(value) : value

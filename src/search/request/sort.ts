@@ -3,7 +3,7 @@ import { AppError } from '../../platform/errors.ts'
 import type { FieldCatalogue } from '../fields.ts'
 import type { SortField, SortKey } from '../plan.ts'
 import { notAllowed, resolveName } from './names.ts'
-import { choice, fieldsAt, languageAt, listAt, optional, unsupported, wrong } from './read.ts'
+import { choice, type Fields, fieldsAt, languageAt, listAt, optional, unsupported, wrong } from './read.ts'
 
 interface SortContext {
   readonly fields: FieldCatalogue
@@ -16,14 +16,14 @@ interface SortContext {
 /** The keys of the order, the id last. Without a wish: by relevance where there is one, else by id. */
 export function sortKeys(list: unknown, context: SortContext): readonly SortKey[] {
   const entries = listAt(list ?? [], 'sort', 20)
-  const keys = entries.map((entry, index) => sortKey(entry, `sort[${index}]`, context))
+  const keys = entries.flatMap((entry, index) => sortKeysOf(entry, `sort[${index}]`, context))
   if (keys.length === 0 && context.scored) keys.push({ field: { by: 'score' }, descending: true })
   // What stands behind the id could never decide.
   const id = keys.findIndex((key) => key.field.by === 'id')
   return id === -1 ? [...keys, { field: { by: 'id' }, descending: false }] : keys.slice(0, id + 1)
 }
 
-function sortKey(entry: unknown, place: string, context: SortContext): SortKey {
+function sortKeysOf(entry: unknown, place: string, context: SortContext): readonly SortKey[] {
   const key = fieldsAt(entry, place)
   const name = optional(key, 'field', 'string', place) ?? ''
   const order = optional(key, 'order', 'string', place)
@@ -36,19 +36,32 @@ function sortKey(entry: unknown, place: string, context: SortContext): SortKey {
   ) {
     throw unsupported(`${place}.number_groups`, 'sorting by groups of numbers')
   }
-  // Numbers in texts always sort as numbers.
-  optional(key, 'numeric', 'boolean', place)
+  // Numbers in texts always sort as numbers: the collation of the sort keys says so.
+  if (optional(key, 'numeric', 'boolean', place) === false) {
+    throw unsupported(`${place}.numeric`, 'sorting numbers in texts by their digits')
+  }
   const language = languageAt(key, place)
-  const mode = optional(key, 'mode', 'string', place)
-  const field = sortField(name, language, mode, place, context)
   const direction = order ? choice(order.toLowerCase(), ['asc', 'desc'], `${place}.order`) : undefined
-  return { field, descending: direction === undefined ? field.by === 'score' : direction === 'desc' }
+  return ends(key, place).map((end) => {
+    const field = sortField(name, language, end, place, context)
+    return { field, descending: direction === undefined ? field.by === 'score' : direction === 'desc' }
+  })
+}
+
+type End = 'from' | 'to'
+
+/** `mode`: by which end of their interval dates sort; `from_to` by the first one, then by the last one. */
+function ends(key: Fields, place: string): readonly (End | undefined)[] {
+  const mode = optional(key, 'mode', 'string', place)
+  if (!mode) return [undefined]
+  const end = choice(mode, ['from', 'to', 'from_to'], `${place}.mode`)
+  return end === 'from_to' ? ['from', 'to'] : [end]
 }
 
 function sortField(
   name: string,
   wanted: string | undefined,
-  mode: string | undefined,
+  end: End | undefined,
   place: string,
   { fields, languages }: SortContext,
 ): SortField {
@@ -56,13 +69,17 @@ function sortField(
   const language = wanted ?? (named.kind === 'id' ? null : named.language)
   const preferred = language ? [language, ...languages.filter((each) => each !== language)] : languages
   if (named.kind === 'system') {
+    if (end !== undefined) throw wrong(`${place}.mode`, 'absent where the field is no date')
     const by = systemKeys[named.name as keyof typeof systemKeys]
     if (by === undefined) throw notAllowed(name, 'sort')
     return by === 'standard' ? { by, languages: preferred } : { by }
   }
   if (named.kind === 'id' || ['custom', 'geo', 'files'].includes(named.field.kind)) throw notAllowed(name, 'sort')
-  const part = mode ? choice(mode, ['from', 'to', 'from_to'], `${place}.mode`) : (named.part ?? 'from')
-  return { by: 'field', field: named.field, languages: preferred, end: part === 'to' && named.field.kind === 'date' }
+  if (named.field.kind !== 'date') {
+    if (end !== undefined) throw wrong(`${place}.mode`, 'absent where the field is no date')
+    return { by: 'field', field: named.field, languages: preferred, end: false }
+  }
+  return { by: 'field', field: named.field, languages: preferred, end: (end ?? named.part ?? 'from') === 'to' }
 }
 
 const systemKeys = {

@@ -3,7 +3,7 @@ import { AppError } from '../../platform/errors.ts'
 import type { FieldCatalogue, SearchField } from '../fields.ts'
 import type { Clause } from '../plan.ts'
 import { or } from './clauses.ts'
-import { momentRange } from './moments.ts'
+import { exactRange, type TimeZone } from './moments.ts'
 import { type Named, notAllowed, type SystemName } from './names.ts'
 import { wrong } from './read.ts'
 
@@ -12,6 +12,7 @@ interface ValueContext {
   readonly below: boolean
   readonly place: string
   readonly fields: FieldCatalogue
+  readonly zone: TimeZone
 }
 
 /** null among the values stands for "has none". */
@@ -30,7 +31,7 @@ function fieldClause(
   language: string | null,
   written: string,
   values: readonly unknown[],
-  { below, place }: ValueContext,
+  { below, place, zone }: ValueContext,
 ): Clause {
   const languages = language === null ? null : [language]
   const value = (list: readonly (string | number | boolean)[]): Clause => ({
@@ -54,7 +55,7 @@ function fieldClause(
     case 'files':
       return value(integers(values, place))
     case 'date':
-      return or(values.map((date, index) => exactDate(field, date, `${place}[${index}]`)))
+      return or(values.map((date, index) => exactDate(field, date, `${place}[${index}]`, zone)))
     case 'geo':
       throw notAllowed(written, 'in')
   }
@@ -64,9 +65,8 @@ function exactNumber(field: SearchField, value: number): Clause {
   return { is: 'numbers', field, from: { value, inclusive: true }, to: { value, inclusive: true } }
 }
 
-function exactDate(field: SearchField, value: unknown, place: string): Clause {
-  const date = { value, inclusive: true, place }
-  return { is: 'sameDate', field, range: momentRange(date, date, null) }
+function exactDate(field: SearchField, value: unknown, place: string, zone: TimeZone): Clause {
+  return { is: 'sameDate', field, range: exactRange(value, place, zone) }
 }
 
 function systemClause(

@@ -43,5 +43,5 @@ export const ShownTag = Type.Object(
     shortname: any,
     _origin: any,
   },
-  { additionalProperties: true },
+  { additionalProperties: true, title: 'ShownTag' },
 )

@@ -195,7 +195,9 @@ const displayname = { _generated_displayname: Type.Optional(Type.String()) }
 
 /** A user or group as another record shows it. */
 const ShownRef = Type.Optional(Type.Object(displayname, open))
-const ShownOwner = Type.Optional(Type.Object({ _basetype: Type.String(), user: ShownRef, group: ShownRef }, open))
+const ShownOwner = Type.Optional(
+  Type.Object({ _basetype: Type.String(), user: ShownRef, group: ShownRef }, { ...open, title: 'ShownOwner' }),
+)
 
 const RecordHead = Type.Object(
   { _id: Id, _version: Type.Integer(), type: Type.String(), ...displayname },

@@ -1,5 +1,7 @@
 import { type Static, Type } from 'typebox'
 
+export { ShownTag, TransitionNames } from './transition-names.ts'
+
 /**
  * Wire shapes of the datamodel (specification, "Datamodel snapshot"; fields of masks as in names/schemas.txt). The
  * same shapes are stored: `datamodel_version.schema` holds a normalised `SchemaApi`.

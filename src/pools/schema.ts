@@ -1,6 +1,6 @@
 /** Wire shapes of pools (`PoolApi`). */
 import { type Static, Type } from 'typebox'
-import { ShownTag, TransitionNames } from '../datamodel/transition-names.ts'
+import { ShownTag, TransitionNames } from '../datamodel/schema.ts'
 import { GeneratedRightsApi, LookupByReference, RightApi, WhoApi } from '../rights/schema.ts'
 
 const open = { additionalProperties: true } as const

@@ -63,7 +63,7 @@ export default {
       name: 'no-test-code',
       severity: 'error',
       from: { path: '^src/' },
-      to: { path: '^(test|bench|scripts)/' },
+      to: { path: '^(test|bench|torture|scripts)/' },
     },
     {
       name: 'no-dev-dependencies',

@@ -198,7 +198,7 @@ function reversesOf(name: string, flat: readonly { name: string; seed: TableSeed
 }
 
 /** Puts a model into HEAD and commits it, as root. Versions are taken from what is stored. */
-export async function commitModel(svc: TestService, model: SeededModel): Promise<void> {
+export async function commitModel(svc: Pick<TestService, 'as'>, model: SeededModel): Promise<void> {
   const root = svc.as('root')
   const head = await root.get('/schema/user/HEAD')
   assert.equal(head.status, 200, JSON.stringify(head.body))
@@ -211,7 +211,7 @@ export async function commitModel(svc: TestService, model: SeededModel): Promise
 }
 
 /** The id of a pool that objects can lie in: the standard pool that every instance has. */
-export async function standardPool(svc: TestService): Promise<number> {
+export async function standardPool(svc: Pick<TestService, 'as'>): Promise<number> {
   const pools = await svc.as('root').get('/pool')
   const pool = pools.body.find((entry: { pool: { reference?: string } }) => entry.pool.reference === 'system:standard')
   assert.ok(pool, `no standard pool in ${JSON.stringify(pools.body)}`)

@@ -1,0 +1,67 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import type { ServiceProcess } from '../test/support/process.ts'
+import type { SmallDisk } from './disk.ts'
+import type { Random } from './random.ts'
+
+export const faultNames = ['service', 'postgres', 'both', 'backend', 'disk'] as const
+export type FaultName = (typeof faultNames)[number]
+
+export interface Victim {
+  readonly dataDir: string
+  readonly service: ServiceProcess
+  readonly disk: SmallDisk | null
+  readonly random: Random
+}
+
+export const dsnOf = (dataDir: string): string =>
+  `postgresql://strongroom@/strongroom?host=${encodeURIComponent(join(dataDir, 'postgres', 'run'))}`
+
+const postmaster = async ({ dataDir }: Victim): Promise<number> =>
+  Number.parseInt(await readFile(join(dataDir, 'postgres', 'data', 'postmaster.pid'), 'utf8'), 10)
+
+/** Does harm in the middle of the load. Whether the service has to be started again. */
+export const faults: Record<FaultName, (victim: Victim) => Promise<boolean>> = {
+  async service({ service }) {
+    service.child.kill('SIGKILL')
+    await service.exited
+    return true
+  },
+  async postgres(victim) {
+    process.kill(await postmaster(victim), 'SIGKILL')
+    return false
+  },
+  async both(victim) {
+    const pid = await postmaster(victim)
+    victim.service.child.kill('SIGKILL')
+    process.kill(pid, 'SIGKILL')
+    await victim.service.exited
+    return true
+  },
+  /** One process of PostgreSQL that serves the service: all others start anew. */
+  async backend({ dataDir, random }) {
+    const client = new pg.Client({ connectionString: dsnOf(dataDir) })
+    client.on('error', () => {})
+    await client.connect()
+    const { rows } = await client.query<{ pid: number }>(
+      `select pid from pg_stat_activity where application_name = 'strongroom' order by state = 'idle', pid`,
+    )
+    const busiest = rows.slice(0, 5)
+    process.kill((random.pick(busiest) ?? rows[0])?.pid as number, 'SIGKILL')
+    await client.end().catch(() => {})
+    return false
+  },
+  async disk({ disk, random }) {
+    if (!disk) throw new Error('there is no small disk')
+    await disk.fill()
+    // What PostgreSQL gives free while it cleans up is taken too.
+    for (let n = 4 + random.below(12); n > 0; n--) {
+      await sleep(250)
+      await disk.fill()
+    }
+    await disk.empty()
+    return false
+  },
+}

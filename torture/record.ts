@@ -1,0 +1,55 @@
+/**
+ * What was acknowledged, kept outside the service. Each object has one writer, so what it must be is known at any time
+ * but for the one request of that writer that was not answered: its objects are all as before, or all as it wanted.
+ */
+export interface State {
+  readonly operation: 'i' | 'u' | 'd' | 'r'
+  /** A word that no other version has. */
+  readonly mark: string
+  /** System object id of the author; null for authors. */
+  readonly author: number | null
+  /** Ids, ascending. */
+  readonly tags: readonly number[]
+}
+
+export interface Thing {
+  readonly objecttype: 'author' | 'book'
+  /** Value of its unique key: its name for as long as it has no id. */
+  readonly code: string
+  /** By version, from 1 on. */
+  readonly versions: State[]
+  id: number
+  systemObjectId: number
+  purged: boolean
+}
+
+export const current = (thing: Thing): State => thing.versions.at(-1) as State
+export const isLive = (thing: Thing): boolean =>
+  !thing.purged && thing.versions.length > 0 && current(thing).operation !== 'd'
+
+/** A request without an answer: `next` is what it wanted of each of its objects; null: to purge it. */
+export interface Open {
+  readonly things: readonly Thing[]
+  readonly next: readonly (State | null)[]
+}
+
+export interface Book {
+  readonly things: Thing[]
+  open: Open[]
+  /** Answers that are none: status 500 and the like. */
+  readonly faults: string[]
+  /** Whose objects a round has touched, for what is too much to be looked at each time. */
+  touched: Set<Thing>
+  acknowledged: number
+}
+
+export const createBook = (): Book => ({ things: [], open: [], faults: [], touched: new Set(), acknowledged: 0 })
+
+/** Writes into the record what a request wanted. */
+export function apply({ things, next }: Open): void {
+  for (const [index, thing] of things.entries()) {
+    const state = next[index]
+    if (state) thing.versions.push(state)
+    else thing.purged = true
+  }
+}

@@ -1,0 +1,129 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Client } from '../test/support/client.ts'
+import { type ServiceProcess, spawnService } from '../test/support/process.ts'
+import { compareStored, resolveOpen } from './compare.ts'
+import type { SmallDisk } from './disk.ts'
+import { dsnOf, type FaultName, faults } from './faults.ts'
+import { createHttpClient, password } from './http.ts'
+import { createRandom } from './random.ts'
+import { createBook } from './record.ts'
+import { setScene } from './scene.ts'
+import { compareSearch } from './search.ts'
+import { readStored } from './stored.ts'
+import { startLoad } from './writers.ts'
+
+export interface TortureOptions {
+  readonly rounds: number
+  /** Of load in each round; the fault comes somewhere in the second half. */
+  readonly seconds: number
+  readonly seed: number
+  readonly writers?: number
+  /** Which harm is done, in turns. */
+  readonly faults: readonly FaultName[]
+  /** Where the data lie; for a full disk it must be there. */
+  readonly disk: SmallDisk | null
+  readonly say?: (line: string) => void
+}
+
+export interface Outcome {
+  /** One line for each difference between what was acknowledged and what is there. */
+  readonly faults: readonly string[]
+  readonly acknowledged: number
+  readonly objects: number
+  readonly unanswered: number
+}
+
+/** Seconds that the service gets to take requests again, and the index to be complete. */
+const patience = 60
+
+/** Rounds of load and harm on one service; after each, everything that was acknowledged is compared. */
+export async function torture(options: TortureOptions): Promise<Outcome> {
+  const { rounds, seconds, seed, disk, say = () => {} } = options
+  const dataDir = disk ? join(disk.path, 'data') : await mkdtemp(join(tmpdir(), 'strongroom-torture-'))
+  if (!disk) await chmod(dataDir, 0o755)
+  const random = createRandom(seed)
+  const book = createBook()
+  const found: string[] = []
+  let unanswered = 0
+  let service = await start(dataDir)
+  let client: Client = createHttpClient(service.url)
+  try {
+    const scene = await setScene(client)
+    for (let round = 1; round <= rounds; round++) {
+      const fault = options.faults[(round - 1) % options.faults.length] as FaultName
+      book.touched = new Set()
+      const before = book.acknowledged
+      const load = startLoad({
+        client: () => client,
+        scene,
+        book,
+        seed: seed * 1000 + round,
+        writers: options.writers ?? 6,
+      })
+      await sleep(seconds * (500 + random.below(400)))
+      if (await faults[fault]({ dataDir, service, disk, random })) {
+        service = await start(dataDir)
+        client = createHttpClient(service.url)
+      }
+      const harmed = performance.now()
+      const restored = await untilWriting(book)
+      const writing = performance.now()
+      await load.stop()
+      unanswered += book.open.length
+      const faultsNow = restored ? [] : [`no write succeeds within ${patience} seconds after the fault`]
+      const stopped = performance.now()
+      faultsNow.push(...(await untilIndexed(client)))
+      const indexed = performance.now()
+      const stored = await readStored(dsnOf(dataDir), scene)
+      faultsNow.push(...book.faults.splice(0), ...resolveOpen(book, stored), ...compareStored(book, stored))
+      faultsNow.push(...(await compareSearch(client, book, scene)))
+      found.push(...faultsNow.map((line) => `round ${round} (${fault}): ${line}`))
+      say(
+        `round ${round}: ${fault}, ${book.acknowledged - before} writes, ${book.things.length} objects, ${faultsNow.length} faults; ` +
+          `writing after ${lapse(harmed, writing)}, index complete after ${lapse(stopped, indexed)}`,
+      )
+      for (const line of faultsNow.slice(0, 20)) say(`  ${line}`)
+    }
+    // Once more after an orderly stop.
+    service.child.kill('SIGTERM')
+    if ((await service.exited) !== 0) found.push('the last stop failed')
+    service = await start(dataDir)
+    const stored = await readStored(dsnOf(dataDir), scene)
+    found.push(...compareStored(book, stored))
+  } finally {
+    service.child.kill('SIGTERM')
+    await service.exited
+    if (!disk) await rm(dataDir, { recursive: true, force: true })
+  }
+  return { faults: found, acknowledged: book.acknowledged, objects: book.things.length, unanswered }
+}
+
+const lapse = (from: number, to: number): string => `${((to - from) / 1000).toFixed(1)} s`
+
+const start = (dataDir: string): Promise<ServiceProcess> =>
+  spawnService(dataDir, { SVC_ROOT_PASSWORD: password, SVC_LOG_LEVEL: 'error' })
+
+/** The load goes on until some writes have succeeded after the fault. */
+async function untilWriting(book: { acknowledged: number }): Promise<boolean> {
+  const wanted = book.acknowledged + 20
+  const deadline = Date.now() + patience * 1000
+  while (book.acknowledged < wanted) {
+    if (Date.now() > deadline) return false
+    await sleep(50)
+  }
+  return true
+}
+
+async function untilIndexed(client: Client): Promise<string[]> {
+  const deadline = Date.now() + patience * 1000
+  for (;;) {
+    const answer = await client.get('system/status').catch(() => null)
+    if (answer?.status === 200 && answer.body.total_not_indexed === 0) return []
+    if (Date.now() > deadline)
+      return [`${answer?.body?.total_not_indexed ?? 'unknown'} objects are not indexed within ${patience} seconds`]
+    await sleep(100)
+  }
+}

@@ -257,8 +257,11 @@ function runAll(actions: readonly (() => void)[], onError: (error: Error) => voi
   }
 }
 
-/** SQLSTATE to `AppError`, in this one place; what is not the client's business passes through unchanged. */
-function translate(error: unknown): unknown {
+/**
+ * SQLSTATE to `AppError`, in this one place; what is not the client's business passes through unchanged. For failures of a
+ * connection that is used directly (COPY); all others are translated already.
+ */
+export function translate(error: unknown): unknown {
   if (isConnectionFailure(error)) return new AppError('ServiceUnavailable', {}, { cause: error })
   if (!(error instanceof pg.DatabaseError)) return error
   switch (error.code) {
@@ -277,11 +280,19 @@ function translate(error: unknown): unknown {
       )
     case '57014': // query_canceled: statement_timeout
       return new AppError('ServiceUnavailable', {}, { message: 'The request takes too long.', cause: error })
+    case '53100': // disk_full
+      return new AppError('ServiceUnavailable', {}, { message: 'The disk of the database is full.', cause: error })
     case '22003': // numeric_value_out_of_range
       return new AppError('ServerGeneric', {}, { message: 'A number is out of range.', cause: error })
     default:
       return error
   }
+}
+
+/** Whether PostgreSQL has refused something for want of space, translated or not. */
+export function isDiskFull(error: unknown): boolean {
+  const { code, cause } = error as { code?: unknown; cause?: { code?: unknown } }
+  return code === '53100' || cause?.code === '53100'
 }
 
 /** The server cannot be reached, is starting or stopping, or the connection broke. */

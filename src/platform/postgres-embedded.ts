@@ -8,12 +8,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { quoteIdentifier } from './db.ts'
 import { type InstanceLock, takeInstanceLock } from './instance-lock.ts'
-import {
-  type PostgresFolders,
-  preparePostgresFolders,
-  removeOutsideFolders,
-  sharedMemorySize,
-} from './postgres-files.ts'
+import { startLog, whyItEnded } from './postgres-failure.ts'
+import { fileSystems, type PostgresFolders, preparePostgresFolders, removeOutsideFolders } from './postgres-files.ts'
 import { postgresSettings, thisMachine } from './postgres-settings.ts'
 import { isAlive } from './processes.ts'
 
@@ -133,7 +129,7 @@ async function createLauncher(
   { durable = true, connections = 0 }: Pick<EmbeddedPostgresOptions, 'durable' | 'connections'>,
 ): Promise<Launcher> {
   const settings = {
-    ...postgresSettings(thisMachine(await sharedMemorySize()), { durable, connections }),
+    ...postgresSettings(thisMachine(await fileSystems(folders)), { durable, connections }),
     unix_socket_directories: folders.run,
   }
   const args = [
@@ -144,9 +140,10 @@ async function createLauncher(
   return {
     async start() {
       await removeStalePidFile(folders)
+      const begun = new Date()
       const child = run(folders, 'postgres', args)
       const failed = once(child, 'exit').then(async () => {
-        throw new Error(`PostgreSQL does not start: ${await lastLogLine(folders)}`)
+        throw new Error(`PostgreSQL does not start: ${await whyItEnded(folders, begun)}`)
       })
       await Promise.race([failed, answers(folders, 120_000)])
       failed.catch(() => {})
@@ -188,16 +185,6 @@ function run(folders: PostgresFolders, program: 'initdb' | 'postgres', args: str
   }).on('error', () => {})
 }
 
-function startLog(folders: PostgresFolders): string {
-  return join(folders.home, 'start.log')
-}
-
-async function lastLogLine(folders: PostgresFolders): Promise<string> {
-  const lines = (await readFile(startLog(folders), 'utf8').catch(() => '')).trim().split('\n')
-  const telling = lines.filter((line) => /FATAL|PANIC|ERROR|error/.test(line)).at(-1) ?? lines.at(-1)
-  return telling || 'no message'
-}
-
 /**
  * Creates the cluster beside its place and moves it there when complete, so a start that was cut off leaves nothing
  * half made. The default collation is by code point: fast, and equal on every machine; sorting for people names an
@@ -215,13 +202,15 @@ async function createCluster(folders: PostgresFolders): Promise<boolean> {
   await rm(folders.data, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
   await mkdir(partial.data, { mode: 0o700 })
   if (folders.identity) await chown(partial.data, folders.identity.uid, folders.identity.gid)
+  const begun = new Date()
   const child = run(partial, 'initdb', [
     ...['-D', partial.dataAsSeen, '--username', superuser, '--auth', 'trust', '--encoding', 'UTF8'],
     ...['--locale-provider', 'builtin', '--builtin-locale', 'C.UTF-8', '--lc-collate', 'C'],
     ...['--lc-ctype', process.platform === 'darwin' ? 'en_US.UTF-8' : 'C.UTF-8', '--no-instructions'],
   ])
   await exitOf(child)
-  if (child.exitCode !== 0) throw new Error(`cannot create the PostgreSQL data folder: ${await lastLogLine(folders)}`)
+  if (child.exitCode !== 0)
+    throw new Error(`cannot create the PostgreSQL data folder: ${await whyItEnded(partial, begun)}`)
   await rename(partial.data, folders.data)
   return true
 }

@@ -162,8 +162,14 @@ async function createMissingLinks(native: string): Promise<void> {
   }
 }
 
-/** Bytes of the shared memory file system; null where there is none. */
-export async function sharedMemorySize(): Promise<number | null> {
-  const info = await statfs('/dev/shm').catch(() => null)
-  return info ? info.blocks * info.bsize : null
+/** Sizes of the file systems that a server lives on: bytes of shared memory (null where there is none) and of the disk. */
+export async function fileSystems({ home }: PostgresFolders): Promise<{ sharedMemory: number | null; disk: number }> {
+  const [memory, disk] = await Promise.all([statfs('/dev/shm').catch(() => null), statfs(home)])
+  return { sharedMemory: memory ? memory.blocks * memory.bsize : null, disk: disk.blocks * disk.bsize }
+}
+
+/** Bytes that the server's user can still write. */
+export async function freeSpace({ home }: PostgresFolders): Promise<number> {
+  const { bavail, bsize } = await statfs(home)
+  return bavail * bsize
 }

@@ -8,12 +8,14 @@ export interface Machine {
   cpus: number
   /** Bytes of the shared memory file system; null where there is none. */
   sharedMemory: number | null
+  /** Bytes of the file system that holds the data, free or not. */
+  disk: number
 }
 
-export function thisMachine(sharedMemory: number | null): Machine {
+export function thisMachine({ sharedMemory, disk }: Pick<Machine, 'sharedMemory' | 'disk'>): Machine {
   const limit = process.constrainedMemory()
   const memory = limit > 0 && limit < totalmem() ? limit : totalmem()
-  return { memory, cpus: availableParallelism(), sharedMemory }
+  return { memory, cpus: availableParallelism(), sharedMemory, disk }
 }
 
 /**
@@ -25,6 +27,8 @@ export function postgresSettings(
   { durable, connections }: { durable: boolean; connections: number },
 ): Record<string, string> {
   const megabytes = machine.memory / MB
+  // What was written since the last checkpoint is kept twice. PostgreSQL begins a checkpoint in time to stay below.
+  const wal = Math.min(2048, Math.max(64, machine.disk / MB / 20))
   return {
     listen_addresses: '',
     unix_socket_permissions: '0700',
@@ -34,8 +38,8 @@ export function postgresSettings(
     effective_cache_size: size(megabytes / 2, 128, 65536),
     work_mem: size(megabytes / 512, 8, 64),
     maintenance_work_mem: size(megabytes / 32, 32, 1024),
-    max_wal_size: size(megabytes / 4, 1024, 4096),
-    min_wal_size: '256MB',
+    max_wal_size: size(wal, 64, 2048),
+    min_wal_size: size(wal / 4, 32, 256),
     checkpoint_timeout: '15min',
     synchronous_commit: 'on',
     random_page_cost: '1.1',

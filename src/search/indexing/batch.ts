@@ -3,7 +3,7 @@ import { setImmediate as breathe } from 'node:timers/promises'
 import pg from 'pg'
 import type { Logger } from 'pino'
 import type { Model } from '../../datamodel/model.ts'
-import type { Queryable, Tx } from '../../platform/db.ts'
+import { type Queryable, type Tx, translate } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import { fieldsOf } from '../fields.ts'
 import type { Slots } from '../slots.ts'
@@ -275,8 +275,9 @@ async function write(
     await db.query('commit')
     return generation
   } catch (error) {
-    await db.query('rollback')
-    throw error
+    // A connection that broke during COPY is nothing that an object could be blamed for.
+    await db.query('rollback').catch(() => {})
+    throw translate(error)
   }
 }
 

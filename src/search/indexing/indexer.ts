@@ -8,7 +8,7 @@ import type { PoolClient } from 'pg'
 import type { Logger } from 'pino'
 import type { Model } from '../../datamodel/model.ts'
 import type { Bus } from '../../platform/bus.ts'
-import { cutShort, type Db, onConnection, type Queryable, type Tx } from '../../platform/db.ts'
+import { cutShort, type Db, isDiskFull, onConnection, type Queryable, type Tx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import { loadSlots, type Slots } from '../slots.ts'
 import { builderOf, createAnalysis, presenceOf } from './analysis.ts'
@@ -88,6 +88,8 @@ export async function createIndexer(deps: IndexerDeps) {
   let generation = -1
   let unsettled = 0
   let wanted = false
+  /** The last attempt has failed, and the log says so. */
+  let failing = false
   let closed = false
   let running: Promise<void> | null = null
   /** The connection on which we index. */
@@ -123,13 +125,19 @@ export async function createIndexer(deps: IndexerDeps) {
     while (wanted && !closed) {
       wanted = false
       try {
-        if (await emptyQueue()) continue
+        if (await emptyQueue()) {
+          failing = false
+          continue
+        }
         // Another process indexes. It may just have seen the last entry, so look again.
         wakeLater(retryPause)
       } catch (error) {
         const expected = closed || (error instanceof AppError && (error.status === 423 || error.status === 503))
-        if (!expected) log.error({ err: error }, 'indexing failed; it is tried again')
-        wakeLater(expected ? retryPause : 1000)
+        const worthSaying = !expected || isDiskFull(error)
+        // Once is enough: it is tried again every second.
+        if (worthSaying && !failing) log.error({ err: error }, 'indexing failed; it is tried again')
+        failing ||= worthSaying
+        wakeLater(worthSaying ? 1000 : retryPause)
       }
     }
   }

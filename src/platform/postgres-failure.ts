@@ -1,0 +1,54 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { freeSpace, type PostgresFolders } from './postgres-files.ts'
+
+const MB = 1024 * 1024
+/** A segment of WAL is as large: with less PostgreSQL cannot go on. */
+const leastSpace = 16 * MB
+/** Characters of a log that are looked at. */
+const tail = 64 * 1024
+
+/** What the program wrote itself, before it hands over to its log. */
+export function startLog({ home }: PostgresFolders): string {
+  return join(home, 'start.log')
+}
+
+/**
+ * Why a program of the server that was begun at `since` has ended, in one line: what it says in its log, else what it
+ * printed. A full disk is looked for too, since then it could not say anything.
+ */
+export async function whyItEnded(folders: PostgresFolders, since: Date): Promise<string> {
+  const said = (await lastFailure(await loggedSince(folders, since))) ?? (await lastFailure(await printed(folders)))
+  const free = await freeSpace(folders).catch(() => leastSpace)
+  const full = free < leastSpace ? `the disk is full (${Math.floor(free / MB)} MB free in ${folders.home})` : null
+  return [full, said].filter(Boolean).join(': ') || 'no message'
+}
+
+function lastFailure(lines: readonly string[]): string | undefined {
+  return (
+    lines.filter((line) => /FATAL|PANIC|ERROR|error/.test(line)).at(-1) ??
+    // A hint says where to look for what was looked at here.
+    lines.filter((line) => line !== '' && !/(HINT|LOG|DETAIL): /.test(line)).at(-1)
+  )
+}
+
+async function printed(folders: PostgresFolders): Promise<string[]> {
+  return (await readFile(startLog(folders), 'utf8').catch(() => '')).split('\n')
+}
+
+/** Lines of the server's log, each without its time. */
+async function loggedSince({ data }: PostgresFolders, since: Date): Promise<string[]> {
+  const folder = join(data, 'log')
+  const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.log'))
+  const texts = await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8').catch(() => '')))
+  const from = since.toISOString().replace('T', ' ').slice(0, 23)
+  const dated = /^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}) UTC \[\d+\] \s*(.*)$/
+  return texts
+    .flatMap((text) => text.slice(-tail).split('\n'))
+    .flatMap((line) => {
+      const [, at = '', said = ''] = dated.exec(line) ?? []
+      return at >= from ? [{ at, said }] : []
+    })
+    .sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0))
+    .map(({ said }) => said)
+}

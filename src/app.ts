@@ -27,6 +27,7 @@ import type { Config } from './platform/config.ts'
 import { shareConnections } from './platform/connections.ts'
 import type { Db } from './platform/db.ts'
 import { createHttp, type HttpApp } from './platform/http.ts'
+import { createPlaces } from './platform/places.ts'
 import { openQuickReads } from './platform/quick-reads.ts'
 import { createSnapshots } from './platform/snapshot.ts'
 import { version } from './platform/version.ts'
@@ -186,6 +187,7 @@ async function composeApp(config: Config, given: Given, opened: AsyncDisposableS
     webhooks: webhooks.names,
   })
   tagUses.push(transitions.tagUse)
+  const heavy = createPlaces({ places: config.heavyRequests })
   const read = createReadService({
     db,
     quick,
@@ -198,6 +200,7 @@ async function composeApp(config: Config, given: Given, opened: AsyncDisposableS
     objecttypeMasks: (id) => datamodel.settings(id).standardMasks,
     people: rememberedPeople(principals, rights),
     limits: { bytes: config.answerLimit, embedded: 50_000 },
+    heavy,
     snapshots: () => [pools.snapshot(), tags.snapshot(), baseConfig.get(), principals.generation()],
   })
   const objectDeps: ObjectDeps = {
@@ -222,6 +225,7 @@ async function composeApp(config: Config, given: Given, opened: AsyncDisposableS
     afterRefusal: transitions.afterFailure,
     events,
     languages,
+    heavy,
     wakeIndex: () => indexer.wake(),
     awaitIndexed: (ids, seconds) => indexer.awaitIndexed(ids, seconds),
     clock: () => new Date(),
@@ -272,6 +276,7 @@ async function composeApp(config: Config, given: Given, opened: AsyncDisposableS
     databaseName: config.databaseName,
     renderHits: read.renderHits,
     readable: read.readable,
+    heavy,
     poolOf: (id) => pools.byId(id),
     tagName: (id) => tags.snapshot().get(id)?.displayname,
   })
@@ -283,6 +288,7 @@ async function composeApp(config: Config, given: Given, opened: AsyncDisposableS
     pace: { grace: config.slowGrace, leastRate: config.leastRate },
     corsOrigins: config.corsOrigins,
     trustedProxies: config.trustedProxies,
+    timeLimits: { read: 1000 * config.readTimeLimit, write: 1000 * config.writeTimeLimit },
     readOnly: () => config.readOnly,
     authenticate: auth.authenticate,
   })

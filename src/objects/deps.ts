@@ -3,6 +3,7 @@ import type { EventLog } from '../events/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Config } from '../platform/config.ts'
 import type { Db, Tx } from '../platform/db.ts'
+import type { Places } from '../platform/places.ts'
 import type { CallerRights, StoredGrant } from '../rights/service.ts'
 import type { EffectiveTag, TagSnapshot } from '../tags/service.ts'
 import type { Item } from './item.ts'
@@ -76,6 +77,8 @@ export interface ObjectDeps {
   readonly events: EventLog
   /** Database languages, first one first. */
   readonly languages: () => readonly string[]
+  /** Where large saves take their turn. */
+  readonly heavy: Places
   /** Tells the indexer that there is work. */
   readonly wakeIndex: () => void
   /** Waits until the objects are indexed; false when that took longer. */

@@ -112,7 +112,7 @@ export function registerReadRoutes(app: HttpApp, { read }: { read: ReadService }
         const { params, query } = request
         const target = { objecttype: params.objecttype, mask: params.mask, by, id: params.id }
         const options = { ...shownAs(query), version: query.version }
-        return sendJson(reply as FastifyReply, await read.get(actorOf(request), target, options))
+        return sendJson(reply as FastifyReply, await read.get(actorOf(request), target, options, request.lifetime))
       },
     )
   }
@@ -135,7 +135,9 @@ export function registerReadRoutes(app: HttpApp, { read }: { read: ReadService }
       const { params, query } = request
       const page = { limit: query.limit ?? 1000, offset: query.offset ?? 0 }
       const options = { ...shownAs(query), ...page }
-      return sendJson(reply as FastifyReply, await read.list(actorOf(request), params.objecttype, params.mask, options))
+      const { objecttype, mask } = params
+      const found = await read.list(actorOf(request), objecttype, mask, options, request.lifetime)
+      return sendJson(reply as FastifyReply, found)
     },
   )
 }

@@ -3,7 +3,9 @@ import type { Actor } from '../platform/actor.ts'
 import type { Db, Queryable } from '../platform/db.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
 import type { JsonAnswer } from '../platform/json-body.ts'
+import { endless, type Lifetime } from '../platform/lifetime.ts'
 import { createPauses } from '../platform/pauses.ts'
+import type { Places } from '../platform/places.ts'
 import type { CallerRights } from '../rights/service.ts'
 import { type AnswerLimits, contentBytes, frameBytes } from './answer-parts.ts'
 import { areSame, createAnswers, hasDatedGrants, type Premises, watched } from './answers.ts'
@@ -36,6 +38,8 @@ export interface ReadDeps extends RenderDeps {
   /** The snapshots in memory that rendering reads besides the datamodel; each is replaced when it changes. */
   readonly snapshots: () => Premises
   readonly limits: AnswerLimits
+  /** Where long lists take their turn. */
+  readonly heavy: Places
 }
 
 /** Which object is read, by which of its ids, and with which mask. */
@@ -101,9 +105,10 @@ export function createReadService(deps: ReadDeps) {
     caller: CallerRights,
     pages: Pages,
     options: RenderOptions,
-    more: { readonly known?: Known; readonly shape?: Shape | undefined } = {},
+    more: { readonly known?: Known; readonly shape?: Shape | undefined; readonly lifetime?: Lifetime } = {},
   ): Promise<JsonAnswer> {
-    const base = { deps, q, model: deps.datamodel.current(), actor, caller, options, pauses: createPauses() }
+    const pauses = createPauses(more.lifetime && (() => more.lifetime?.check()))
+    const base = { deps, q, model: deps.datamodel.current(), actor, caller, options, pauses }
     return renderAnswer(base, deps.limits, pages, more)
   }
 
@@ -158,6 +163,7 @@ export function createReadService(deps: ReadDeps) {
     caller: CallerRights,
     latest: Latest,
     shown: RenderOptions,
+    lifetime: Lifetime,
   ): Promise<JsonAnswer> {
     const premises = premisesOf(actor, caller, latest)
     const { object, mask, known } = latest
@@ -165,8 +171,9 @@ export function createReadService(deps: ReadDeps) {
     const question = `${object.systemObjectId} ${mask.name} ${caller.userId} ${format.name} ${mergeLinkedObjects} ${mergeMaxDepth} ${skipReverseNested}`
     const answer = answers.find(question, premises)
     if (answer) return { body: [answer], short: 0 }
-    const q = watched(deps.db)
-    const rendered = await render(q, actor, caller, [[{ object, mask }]], shown, { known })
+    const q = watched(deps.db.within(lifetime))
+    const work = () => render(q, actor, caller, [[{ object, mask }]], shown, { known, lifetime })
+    const rendered = await (isDeep(shown) ? deps.heavy.run(lifetime, work) : work())
     const [body = empty] = rendered.body
     const lasting =
       !q.asked &&
@@ -181,6 +188,7 @@ export function createReadService(deps: ReadDeps) {
 
   /** Versions of objects in the order of their ids, newest first, page by page; of those that `allowed` lets pass. */
   async function* versionsOf(
+    q: Queryable,
     table: Table,
     mask: Mask,
     address: Address,
@@ -192,7 +200,7 @@ export function createReadService(deps: ReadDeps) {
     let last: Loaded | null = null
     for (;;) {
       const limit = size.next()
-      const versions: Loaded[] = await loadVersions(deps.db, model, table, address, version, last, limit)
+      const versions: Loaded[] = await loadVersions(q, model, table, address, version, last, limit)
       size.seen(versions)
       yield versions.filter(allowed).map((object) => ({ object, mask }))
       last = versions.at(-1) ?? null
@@ -228,7 +236,7 @@ export function createReadService(deps: ReadDeps) {
      * One object in its latest version, in the given one, or in all versions, newest first; empty when there is none.
      * @throws {AppError} `UnknownObjecttype`, `MaskNotFound`, `ObjectInsufficientRights`.
      */
-    async get(actor: Actor, target: ReadTarget, options: ReadOptions): Promise<JsonAnswer> {
+    async get(actor: Actor, target: ReadTarget, options: ReadOptions, lifetime = endless): Promise<JsonAnswer> {
       const { table, mask } = named(target.objecttype, target.mask)
       const id = idOf(target, deps.databaseName)
       if (options.version !== undefined && options.allVersions) {
@@ -240,50 +248,70 @@ export function createReadService(deps: ReadDeps) {
       const shown = renderOptions(options)
       if (options.version === undefined && !options.allVersions) {
         const latest = await readLatest(caller, table, mask, address, shown)
-        return latest ? answerLatest(actor, caller, latest, shown) : none
+        return latest ? answerLatest(actor, caller, latest, shown, lifetime) : none
       }
       const allowed = (object: Loaded): boolean => allow(caller, mask, object)
-      const versions = versionsOf(table, mask, addressOf(address), options.version ?? null, allowed)
-      return render(deps.db, actor, caller, versions, shown)
+      const q = deps.db.within(lifetime)
+      const versions = versionsOf(q, table, mask, addressOf(address), options.version ?? null, allowed)
+      const work = () => render(q, actor, caller, versions, shown, { lifetime })
+      return options.allVersions ? deps.heavy.run(lifetime, work) : work()
     },
 
     /**
      * Objects of a type in the order of their `_id`, without the trash; only those that the caller may read with the
      * mask count. With `allVersions` the versions of each object follow each other, newest first.
      */
-    async list(actor: Actor, objecttype: string, maskName: string, options: ListOptions): Promise<JsonAnswer> {
+    async list(
+      actor: Actor,
+      objecttype: string,
+      maskName: string,
+      options: ListOptions,
+      lifetime: Lifetime = endless,
+    ): Promise<JsonAnswer> {
+      const q = deps.db.within(lifetime)
+      const shown = renderOptions(options)
       const { table, mask } = named(objecttype, maskName)
       const caller = await deps.rights.forActor(actor)
       const visible = (head: Head): boolean =>
         caller.root || (caller.may('read', head.guard) && mayUseMask({ deps, caller }, mask, head))
-      const ids = await visiblePage(deps.db, deps.datamodel.current(), caller, table, options, visible)
+      const ids = await visiblePage(q, deps.datamodel.current(), caller, table, options, visible)
       // Later pages are loaded later: what has changed since must still be allowed.
       const pages = options.allVersions
-        ? versionsOf(table, mask, { by: 'system_object_id', ids }, null, visible)
-        : latestOf(deps.db, ids, formats[options.format].fields, (head) => (visible(head) ? mask : null))
-      return render(deps.db, actor, caller, pages, renderOptions(options))
+        ? versionsOf(q, table, mask, { by: 'system_object_id', ids }, null, visible)
+        : latestOf(q, ids, shown.format.fields, (head) => (visible(head) ? mask : null))
+      const work = () => render(q, actor, caller, pages, shown, { lifetime })
+      const heavy = isLong(ids.length, shown) || options.allVersions
+      return heavy ? deps.heavy.run(lifetime, work) : work()
     },
 
     /** Which of the objects the caller may read. */
-    async readable(actor: Actor, systemObjectIds: readonly number[]): Promise<Set<number>> {
+    async readable(
+      actor: Actor,
+      systemObjectIds: readonly number[],
+      lifetime: Lifetime = endless,
+    ): Promise<Set<number>> {
       const model = deps.datamodel.current()
-      const [caller, heads] = await Promise.all([
-        deps.rights.forActor(actor),
-        loadHeads(deps.db, model, systemObjectIds),
-      ])
-      return new Set(heads.filter((head) => maySee(caller, head)).map((head) => head.systemObjectId))
+      const q = deps.db.within(lifetime)
+      const caller = await deps.rights.forActor(actor)
+      const readable = new Set<number>()
+      for (let start = 0; start < systemObjectIds.length; start += mostHeads) {
+        for (const head of await loadHeads(q, model, systemObjectIds.slice(start, start + mostHeads))) {
+          if (maySee(caller, head)) readable.add(head.systemObjectId)
+        }
+      }
+      return readable
     },
 
     /**
-     * Hits of a search by id, in the order of the ids; objects that the caller may not see are left out. `addTo` says
-     * more about a hit than it shows by itself.
+     * Hits of a search by id, in the order of the ids; objects that the caller may not see are left out.
      */
     async renderHits(
       actor: Actor,
       systemObjectIds: readonly number[],
       options: HitOptions,
-      addTo?: (wire: Wire, systemObjectId: number) => Wire,
+      { addTo, lifetime = endless }: HitContext = {},
     ): Promise<JsonAnswer> {
+      const q = deps.db.within(lifetime)
       const caller = await deps.rights.forActor(actor)
       const keep = fieldFilter(options.includeFields ?? [], options.excludeFields ?? [])
       const shown = {
@@ -292,14 +320,14 @@ export function createReadService(deps: ReadDeps) {
         languages: options.languages?.length ? options.languages : null,
         keep,
       }
-      const pages = latestOf(deps.db, systemObjectIds, shown.format.fields, (object) =>
+      const pages = latestOf(q, systemObjectIds, shown.format.fields, (object) =>
         maySee(caller, object) ? bestMask(caller, object, options.allFields === true) : null,
       )
       const shape: Shape = (wire, { object }) => {
         if (keep) dropSystemFields(wire, keep)
         return addTo ? addTo(wire, object.systemObjectId) : wire
       }
-      return render(deps.db, actor, caller, pages, shown, { shape })
+      return render(q, actor, caller, pages, shown, { shape, lifetime })
     },
 
     /** What was just saved, in the transaction of the save: each object with the mask that it was sent with. */
@@ -308,12 +336,12 @@ export function createReadService(deps: ReadDeps) {
       actor: Actor,
       saved: readonly Pick<Item, 'systemObjectId' | 'mask'>[],
       format: FormatName,
-      { skipReverseNested = false, shape }: { skipReverseNested?: boolean; shape?: Shape | undefined } = {},
+      { skipReverseNested = false, shape, lifetime = endless }: SavedContext = {},
     ): Promise<JsonAnswer> {
       const caller = await deps.rights.forActor(actor)
       const ids = saved.map((item) => item.systemObjectId)
       const pages = latestOf(tx, ids, formats[format].fields, (_, index) => saved[index]?.mask ?? null)
-      return render(tx, actor, caller, pages, renderOptions({ format, skipReverseNested }), { shape })
+      return render(tx, actor, caller, pages, renderOptions({ format, skipReverseNested }), { shape, lifetime })
     },
   }
 
@@ -337,6 +365,29 @@ type Pages = AsyncIterable<readonly RenderItem[]> | Iterable<readonly RenderItem
 
 const empty = Buffer.from('[]')
 const none: JsonAnswer = { body: [empty], short: 0 }
+
+/** What a search says to its hits. */
+export interface HitContext {
+  /** Says more about a hit than it shows by itself. */
+  readonly addTo?: (wire: Wire, systemObjectId: number) => Wire
+  readonly lifetime?: Lifetime
+}
+
+interface SavedContext {
+  readonly skipReverseNested?: boolean
+  readonly shape?: Shape | undefined
+  readonly lifetime?: Lifetime
+}
+
+/** Linked objects bring linked objects. */
+function isDeep({ mergeLinkedObjects, mergeMaxDepth }: RenderOptions): boolean {
+  return mergeLinkedObjects !== 'none' && mergeMaxDepth > 1
+}
+
+function isLong(count: number, shown: RenderOptions): boolean {
+  if (!shown.format.fields) return count > 5000
+  return count > (shown.mergeLinkedObjects === 'none' ? 300 : 50) || (count > 0 && isDeep(shown))
+}
 
 /** Objects without contents that are loaded at a time. */
 const mostHeads = 2000

@@ -60,20 +60,26 @@ export function registerObjectRoutes(app: HttpApp, { objects }: { objects: Objec
     },
     async (request, reply) => {
       const { query } = request
-      const saved = await objects.save(actorOf(request), request.params.objecttype, request.body, {
-        format: query.format ?? 'standard',
-        strict: isStrict(request),
-        dryRun: isOn(query.dry_run),
-        skipReverseNested: isOn(query.skip_reverse_nested),
-        skipBidirectionalUpdate: isOn(query.skip_bidirectional_update),
-        skipIndex: isOn(query.skip_index),
-        skipConstraints: isOn(query.skip_constraints),
-        skipPlugins: isOn(query.skip_plugins),
-        skipEvents: isOn(query.skip_events),
-        awaitIndex: query.await_index ?? 0,
-        ...confirmed(query),
-        reversePoolChangedMode: query.reverse_pool_changed_mode,
-      })
+      const saved = await objects.save(
+        actorOf(request),
+        request.params.objecttype,
+        request.body,
+        {
+          format: query.format ?? 'standard',
+          strict: isStrict(request),
+          dryRun: isOn(query.dry_run),
+          skipReverseNested: isOn(query.skip_reverse_nested),
+          skipBidirectionalUpdate: isOn(query.skip_bidirectional_update),
+          skipIndex: isOn(query.skip_index),
+          skipConstraints: isOn(query.skip_constraints),
+          skipPlugins: isOn(query.skip_plugins),
+          skipEvents: isOn(query.skip_events),
+          awaitIndex: query.await_index ?? 0,
+          ...confirmed(query),
+          reversePoolChangedMode: query.reverse_pool_changed_mode,
+        },
+        request.lifetime,
+      )
       noteIgnored(reply, saved.ignored.paths, saved.ignored.more)
       if (saved.kind === 'confirm') return reply.status(202).send({ tasks: [...saved.tasks] })
       noteIndex(reply, saved.indexed)
@@ -117,12 +123,18 @@ export function registerObjectRoutes(app: HttpApp, { objects }: { objects: Objec
     },
     async (request, reply) => {
       const { query } = request
-      const deleted = await objects.delete(actorOf(request), request.params.objecttype, request.body, {
-        policy: query.delete_policy,
-        dryRun: isOn(query.dry_run),
-        confirmTransition: query.confirmTransition,
-        awaitIndex: query.await_index ?? 0,
-      })
+      const deleted = await objects.delete(
+        actorOf(request),
+        request.params.objecttype,
+        request.body,
+        {
+          policy: query.delete_policy,
+          dryRun: isOn(query.dry_run),
+          confirmTransition: query.confirmTransition,
+          awaitIndex: query.await_index ?? 0,
+        },
+        request.lifetime,
+      )
       if (deleted.kind === 'confirm') return reply.status(202).send({ tasks: [...deleted.tasks] })
       noteIndex(reply, deleted.indexed)
       return reply.send({

@@ -10,6 +10,7 @@ import type { Actor } from '../platform/actor.ts'
 import type { Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import type { JsonAnswer } from '../platform/json-body.ts'
+import { endless, type Lifetime } from '../platform/lifetime.ts'
 import type { Task } from '../platform/tasks.ts'
 import { type DeleteAnswer, type DeleteOptions, type DeleteResult, deleteObjects } from './delete.ts'
 import type { ObjectDeps } from './deps.ts'
@@ -30,7 +31,7 @@ export type RenderSaved = (
   actor: Actor,
   items: readonly Item[],
   format: FormatName,
-  options: { skipReverseNested: boolean; shape?: Shape | undefined },
+  options: { skipReverseNested: boolean; shape?: Shape | undefined; lifetime: Lifetime },
 ) => Promise<JsonAnswer>
 
 export type Saved = { /** What of the payload has no effect. */ readonly ignored: Ignored } & (
@@ -65,14 +66,16 @@ export function createObjectService(deps: ObjectDeps, renderSaved: RenderSaved) 
       name: string,
       body: readonly unknown[],
       options: SaveOptions & { readonly format: FormatName; readonly awaitIndex: number },
+      lifetime: Lifetime = endless,
     ): Promise<Saved> {
       const table = objecttype(name)
       let answer: JsonAnswer = { body: [], short: 0 }
-      const result = await inTransaction<SaveResult>(deps, options.dryRun, async (tx) => {
+      const run = { dryRun: options.dryRun, objects: body.length, lifetime }
+      const result = await inTransaction<SaveResult>(deps, run, async (tx) => {
         const saved = await saveObjects(deps, tx, actor, table, body, options)
         if (saved.kind === 'done') {
           const shape = options.dryRun ? withoutNewIds(saved.items) : undefined
-          answer = await renderSaved(tx, actor, saved.items, options.format, { ...options, shape })
+          answer = await renderSaved(tx, actor, saved.items, options.format, { ...options, shape, lifetime })
         }
         return saved
       })
@@ -89,9 +92,11 @@ export function createObjectService(deps: ObjectDeps, renderSaved: RenderSaved) 
       name: string,
       body: readonly unknown[],
       options: DeleteOptions & { readonly dryRun: boolean; readonly awaitIndex: number },
+      lifetime: Lifetime = endless,
     ): Promise<Deleted> {
       const table = objecttype(name)
-      const result = await inTransaction<DeleteResult>(deps, options.dryRun, (tx) =>
+      const run = { dryRun: options.dryRun, objects: body.length, lifetime }
+      const result = await inTransaction<DeleteResult>(deps, run, (tx) =>
         deleteObjects(deps, tx, actor, table, body, options),
       )
       if (result.kind === 'confirm') return result
@@ -111,13 +116,26 @@ class DryRun<T> extends Error {
   }
 }
 
+/** Objects in a request from which on it is a large one. */
+const mostSmall = 1000
+
 /** A dry run is the same path, with a rollback at its end. */
-async function inTransaction<T>(deps: ObjectDeps, dryRun: boolean, work: (tx: Tx) => Promise<T>): Promise<T> {
+async function inTransaction<T>(
+  deps: ObjectDeps,
+  { dryRun, objects, lifetime }: { dryRun: boolean; objects: number; lifetime: Lifetime },
+  work: (tx: Tx) => Promise<T>,
+): Promise<T> {
+  const whole = (): Promise<T> => deps.db.transaction(work, { lifetime })
+  const undone = (): Promise<T> =>
+    deps.db.transaction(
+      async (tx) => {
+        throw new DryRun(await work(tx))
+      },
+      { lifetime },
+    )
+  const run = dryRun ? undone : whole
   try {
-    if (!dryRun) return await deps.db.transaction(work)
-    return await deps.db.transaction(async (tx) => {
-      throw new DryRun(await work(tx))
-    })
+    return await (objects > mostSmall ? deps.heavy.run(lifetime, run) : run())
   } catch (error) {
     if (error instanceof DryRun) return error.result as T
     if (!dryRun) await deps.afterRefusal(error)

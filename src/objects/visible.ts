@@ -5,7 +5,7 @@ import { headsWhere } from './load.ts'
 import type { Head } from './stored-rows.ts'
 
 const smallestChunk = 1000
-const largestChunk = 20_000
+const largestChunk = 5000
 
 /**
  * System object ids of one page of a type's objects in the order of their `_id`, of those only that `visible` lets

@@ -12,6 +12,7 @@ export const catalogue = {
   BackupNotFound: { package: 'backup', status: 404, text: 'Backup not found.' },
   ChangeOwnerNotSelected: { package: 'transition', status: 400, text: 'The action names no new owner.' },
   ChoiceNotUnique: { package: 'rightcheck', status: 400, text: 'Choice not unique.' },
+  ClientClosedRequest: { package: 'api', status: 499, text: 'The client has gone before the answer was there.' },
   CollectionObjectInsufficientRights: {
     package: 'ferrors',
     status: 403,
@@ -153,7 +154,18 @@ export const catalogue = {
   TagNotEnabled: { package: 'dbinfo', status: 400, text: 'Tag not enabled.' },
   TagNotFound: { package: 'dbinfo', status: 400, text: 'Tag not found.' },
   TagsInUse: { package: 'tag', status: 400, text: 'Tags in use.' },
+  SearchTooCostly: { package: 'search', status: 400, text: 'The search has more of something than one request may.' },
+  TimeLimitExceeded: {
+    package: 'api',
+    status: 503,
+    text: 'The request keeps the database busy for longer than a request may.',
+  },
   TooManyAttempts: { package: 'acl', status: 429, text: 'Too many failed attempts; try again later.' },
+  TooManyHeavyRequests: {
+    package: 'api',
+    status: 429,
+    text: 'Too many large requests at once: send it again after the time that Retry-After says.',
+  },
   TransitionNotApplicable: { package: 'transition', status: 400, text: 'The transition cannot be run on an object.' },
   TransitionNotFound: { package: 'transition', status: 404, text: 'There is no such transition.' },
   TransitionRejected: { package: 'transition', status: 400, text: 'The workflow does not allow this change.' },

@@ -122,6 +122,27 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     1000,
     'Bytes per second that a client must send or take at least; 0: any slowness will do.',
   ),
+  readTimeLimit: key(
+    'svc.http.readTimeLimit',
+    'SVC_READ_TIME_LIMIT',
+    integer(1, 3600),
+    30,
+    'Seconds that a request which only reads may keep the database busy; then its statement is cancelled and it is answered 503 `TimeLimitExceeded`.',
+  ),
+  writeTimeLimit: key(
+    'svc.http.writeTimeLimit',
+    'SVC_WRITE_TIME_LIMIT',
+    integer(1, 36_000),
+    300,
+    'The same for a request that writes.',
+  ),
+  heavyRequests: key(
+    'svc.http.heavyRequests',
+    'SVC_HEAVY_REQUESTS',
+    integer(1, 100),
+    2,
+    'Large requests (long lists, large saves, expensive searches) that are worked on at the same time; further ones wait.',
+  ),
   corsOrigins: key(
     'svc.http.corsOrigins',
     'SVC_CORS_ORIGINS',

@@ -42,6 +42,11 @@ export interface Config {
   readonly slowGrace: number
   /** Least bytes per second that a client sends or takes; 0: any. */
   readonly leastRate: number
+  /** Seconds that a request which only reads may keep the database busy, and one that writes. */
+  readonly readTimeLimit: number
+  readonly writeTimeLimit: number
+  /** Large requests that are worked on at the same time. */
+  readonly heavyRequests: number
   readonly corsOrigins: readonly string[]
   /** Addresses and networks of proxies whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[]

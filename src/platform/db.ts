@@ -1,7 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { cancelStatement } from './cancel-statement.ts'
 import { AppError } from './errors.ts'
+import { endless, type Lifetime } from './lifetime.ts'
 
 // bigint and numeric stay exact: int8 becomes a number only while it is safe, else the read fails loudly.
 const exactInteger = (text: string): number => {
@@ -44,10 +46,9 @@ export interface Db extends Queryable {
    * Runs `work` in one transaction. PostgreSQL failures come out as `AppError` where a client can do something
    * about them: lock timeout, deadlock and serialization failure become `DatabaseLockError` (423).
    */
-  transaction<T>(
-    work: (tx: Tx) => Promise<T>,
-    options?: { isolation?: 'repeatable read'; readOnly?: boolean },
-  ): Promise<T>
+  transaction<T>(work: (tx: Tx) => Promise<T>, options?: TransactionOptions): Promise<T>
+  /** The same database for statements that end with the lifetime: when its time is over or its client has gone. */
+  within(lifetime: Lifetime): Queryable
   /** A connection of its own for LISTEN, cursors and exported snapshots; the caller releases it. */
   connect(): Promise<pg.PoolClient>
   /** Ends what PostgreSQL is just doing on a connection that `connect` gave; that fails with `ServiceUnavailable`. */
@@ -56,6 +57,13 @@ export interface Db extends Queryable {
   /** Further connections to the same database with settings of their own; closed by whoever asked for them. */
   sibling(options: { maxConnections: number; settings: Readonly<Record<string, string>> }): Db
   close(): Promise<void>
+}
+
+export interface TransactionOptions {
+  readonly isolation?: 'repeatable read'
+  readonly readOnly?: boolean
+  /** The statements end with it, and with them the transaction. */
+  readonly lifetime?: Lifetime
 }
 
 export interface DbOptions {
@@ -122,7 +130,8 @@ export function openDb(options: DbOptions): Db {
   pool.on('connect', (client) => client.on('error', () => {}))
   return {
     pool,
-    query: (text, values, name) => runOnce(pool, text, values, name),
+    query: (text, values, name) => runOnce(pool, endless, text, values, name),
+    within: (lifetime) => ({ query: (text, values, name) => runOnce(pool, lifetime, text, values, name) }),
     connect: () => connect(pool, 'connect'),
     async cancel(client) {
       const { processID } = client as pg.PoolClient & { processID: number }
@@ -155,14 +164,16 @@ async function connect(pool: pg.Pool, purpose: string): Promise<pg.PoolClient> {
 
 async function runOnce<T extends object>(
   pool: pg.Pool,
+  lifetime: Lifetime,
   text: string,
   values?: readonly unknown[],
   name?: string,
 ): Promise<QueryResult<T>> {
+  lifetime.check()
   const client = await connect(pool, text)
   let broken = false
   try {
-    return await run(client, text, values, name)
+    return await runWithin(lifetime, client, text, values, name)
   } catch (error) {
     broken = error instanceof AppError && error.code === 'ServiceUnavailable'
     throw error
@@ -186,6 +197,45 @@ async function run<T extends object>(
   }
 }
 
+/** A statement that is cancelled when the lifetime is over. */
+async function runWithin<T extends object>(
+  lifetime: Lifetime,
+  client: pg.PoolClient,
+  text: string,
+  values?: readonly unknown[],
+  name?: string,
+): Promise<QueryResult<T>> {
+  if (lifetime === endless) return run(client, text, values, name)
+  lifetime.check()
+  const { left } = lifetime
+  const begun = performance.now()
+  let least = 0
+  let cancelling: Promise<void> | null = null
+  let again: NodeJS.Timeout | undefined
+  const cancel = (): void => {
+    cancelling = cancelStatement(client)
+    // The statement may not have arrived when it was to be cancelled.
+    again = setTimeout(cancel, 1000)
+  }
+  const timer = setTimeout(() => {
+    least = left
+    cancel()
+  }, left)
+  const forget = lifetime.onOver(cancel)
+  try {
+    const [ended] = await Promise.allSettled([run<T>(client, text, values, name)])
+    lifetime.spend(Math.max(least, performance.now() - begun))
+    if (ended.status === 'fulfilled') return ended.value
+    throw (cancelling && lifetime.over) ?? ended.reason
+  } finally {
+    clearTimeout(timer)
+    clearTimeout(again)
+    forget()
+    // A cancel that is still on its way would end whatever comes next on this connection.
+    await cancelling
+  }
+}
+
 /** Statements on a connection that `Db.connect` gave, with the same translation of failures. */
 export function onConnection(client: pg.PoolClient): Queryable {
   return { query: (text, values, name) => run(client, text, values, name) }
@@ -195,15 +245,16 @@ async function transaction<T>(
   pool: pg.Pool,
   onError: (error: Error) => void,
   work: (tx: Tx) => Promise<T>,
-  settings: { isolation?: 'repeatable read'; readOnly?: boolean } = {},
+  { isolation, readOnly, lifetime = endless }: TransactionOptions = {},
 ): Promise<T> {
+  lifetime.check()
   const client = await connect(pool, 'begin')
   const actions: (() => void)[] = []
   let failure: unknown
   const tx: Tx = {
     async query<T extends object>(text: string, values?: readonly unknown[], name?: string) {
       try {
-        return await run<T>(client, text, values, name)
+        return await runWithin<T>(lifetime, client, text, values, name)
       } catch (error) {
         failure ??= error
         throw error
@@ -213,7 +264,7 @@ async function transaction<T>(
   }
   let broken = false
   try {
-    const mode = `${settings.isolation ? ` isolation level ${settings.isolation}` : ''}${settings.readOnly ? ' read only' : ''}`
+    const mode = `${isolation ? ` isolation level ${isolation}` : ''}${readOnly ? ' read only' : ''}`
     await tx.query(`begin${mode}`)
     const result = await work(tx)
     // PostgreSQL answers the commit of a transaction in which a statement failed with a rollback, not with an error:

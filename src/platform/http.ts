@@ -20,6 +20,7 @@ import { checkBodyNames, learnBodyNames } from './body-names.ts'
 import { createBodyReader, type Pace } from './body-reader.ts'
 import type { ErrorCode } from './catalogue.ts'
 import { AppError, badRequest, errorBody } from './errors.ts'
+import { type Lifetime, RequestLifetime } from './lifetime.ts'
 import { checkQueryNames, learnQueryNames, prettyJson } from './query-names.ts'
 import { useLazyCompilers } from './schema-compilers.ts'
 import { securityHeaders } from './security-headers.ts'
@@ -60,6 +61,8 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     actor: Actor | null
+    /** Ends with the client and after the time that a request may keep the database busy. */
+    lifetime: Lifetime
   }
   interface FastifyInstance {
     /** Requests in flight; `drain` it before `close`. */
@@ -94,6 +97,8 @@ export interface HttpOptions {
   corsOrigins: readonly string[]
   /** Proxies whose `X-Forwarded-*` headers are believed. */
   trustedProxies: readonly string[]
+  /** Milliseconds that one request may keep the database busy, when it only reads and when it writes. */
+  timeLimits: { readonly read: number; readonly write: number }
   readOnly: () => boolean
   /** Resolves the caller; `null` when no token was sent; throws `InvalidToken` when it was rejected. */
   authenticate: (request: FastifyRequest) => Promise<Actor | null>
@@ -173,8 +178,11 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
   app.addContentTypeParser('application/json', bodies.json)
   app.addContentTypeParser('application/x-www-form-urlencoded', bodies.form)
   app.decorateRequest('actor', null)
+  app.decorateRequest('lifetime')
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(securityHeaders).header('X-Request-Id', request.id)
+    const { read, write } = options.timeLimits
+    request.lifetime = new RequestLifetime(reply.raw, request.routeOptions.config.writes ? write : read)
     if (!traffic.stopping) return
     reply.header('Connection', 'close')
     throw new AppError('ServiceUnavailable')
@@ -266,6 +274,7 @@ function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply)
   const known = toAppError(error)
   if (known.code === 'RequestTimeout') reply.header('connection', 'close')
   if (known.status >= 500) request.log.error({ request_id: request.id, err: error }, 'request failed')
+  if (typeof known.parameters.retry_after === 'number') reply.header('Retry-After', known.parameters.retry_after)
   if (request.routeOptions.config?.oauthErrors) return reply.status(known.status).send(oauthBody(known))
   return reply.status(known.status).send(errorBody(known, request.id))
 }

@@ -24,3 +24,30 @@ export function createPauses(check?: () => void): Pauses {
     },
   }
 }
+
+/** Sorts in place by a merge sort that pauses. Equal elements keep their order. */
+export async function sortInTurns<T>(list: T[], compare: (a: T, b: T) => number, pauses: Pauses): Promise<T[]> {
+  const run = 500
+  for (let start = 0; start < list.length; start += run) {
+    const sorted = list.slice(start, start + run).sort(compare)
+    for (let index = 0; index < sorted.length; index++) list[start + index] = sorted[index] as T
+    if (pauses.due()) await pauses.take()
+  }
+  let from = list
+  let to = new Array<T>(list.length)
+  for (let width = run; width < list.length; width *= 2) {
+    for (let start = 0; start < list.length; start += 2 * width) {
+      const middle = Math.min(start + width, list.length)
+      const end = Math.min(start + 2 * width, list.length)
+      let left = start
+      let right = middle
+      for (let index = start; index < end; index++) {
+        const takeLeft = right >= end || (left < middle && compare(from[left] as T, from[right] as T) <= 0)
+        to[index] = (takeLeft ? from[left++] : from[right++]) as T
+        if (index % 256 === 0 && pauses.due()) await pauses.take()
+      }
+    }
+    ;[from, to] = [to, from]
+  }
+  return from
+}

@@ -1,7 +1,9 @@
 /** Counts of an engine to the answers of `aggregations`: sorted, cut, and named as the caller may see it. */
 import type { Localized, Model } from '../datamodel/model.ts'
 import type { Actor } from '../platform/actor.ts'
-import type { Db } from '../platform/db.ts'
+import type { Db, Queryable } from '../platform/db.ts'
+import type { Lifetime } from '../platform/lifetime.ts'
+import { type Pauses, sortInTurns } from '../platform/pauses.ts'
 import { type FacetCounts, noCounts, type SearchOutcome } from './plan.ts'
 import type { AggregationRequest } from './request/aggregations.ts'
 
@@ -9,7 +11,11 @@ export interface AggregationDeps {
   readonly db: Db
   readonly databaseName: string
   /** Which of the objects the actor may read. */
-  readonly readable: (actor: Actor, systemObjectIds: readonly number[]) => Promise<ReadonlySet<number>>
+  readonly readable: (
+    actor: Actor,
+    systemObjectIds: readonly number[],
+    lifetime?: Lifetime,
+  ) => Promise<ReadonlySet<number>>
   /** A pool by its id: its name, and the ids from the root down to it. */
   readonly poolOf: (id: number) => { readonly name: Localized; readonly path: readonly number[] } | undefined
   readonly tagName: (id: number) => Localized | undefined
@@ -21,6 +27,10 @@ interface Context {
   readonly model: Model
   /** Database languages, those that the request asks for first. */
   readonly languages: readonly string[]
+  /** The database within the lifetime. */
+  readonly q: Queryable
+  readonly lifetime: Lifetime
+  readonly pauses: Pauses
 }
 
 export async function answerAggregations(
@@ -45,7 +55,7 @@ async function answer(context: Context, request: AggregationRequest, outcome: Se
   if (type === 'linked_object') return namedIds(context, request, counted, kind === 'pool' ? 'pool' : 'tag')
   const label = (value: number | string): string =>
     kind === 'objecttype' ? (context.model.tablesById.get(value as number)?.name ?? String(value)) : String(value)
-  const { count, entries } = select(context, request, counted, label)
+  const { count, entries } = await select(context, request, counted, label)
   return { type, field, count, terms: entries.map((entry) => ({ term: entry.label, count: entry.count })) }
 }
 
@@ -56,36 +66,45 @@ interface Entry {
 }
 
 /** Number of values, and those of the requested part in the requested order. */
-function select(
-  { languages }: Context,
+async function select(
+  { languages, pauses }: Context,
   request: AggregationRequest,
   facet: FacetCounts,
   labelOf: (value: number | string) => string,
-): { count: number; entries: Entry[] } {
+): Promise<{ count: number; entries: Entry[] }> {
   const { include, limit, offset } = request
-  const included = include ? only(facet, (value) => include(labelOf(value))) : facet
+  const included = include ? await only(facet, (value) => include(labelOf(value)), pauses) : facet
   const entries: Entry[] = []
   const isCandidate =
     request.sort === 'count' ? amongFirst(included.counts, limit + offset, request.descending) : () => true
   for (let index = 0; index < included.counts.length; index++) {
     const count = included.counts[index] as number
+    if (index % 64 === 0 && pauses.due()) await pauses.take()
     if (!isCandidate(count)) continue
     const value = included.value(index)
     entries.push({ value, count, label: labelOf(value) })
   }
   const { compare } = new Intl.Collator(request.language ?? languages[0], { numeric: true })
   const direction = request.descending ? -1 : 1
-  entries.sort((a, b) => {
+  const inOrder = (a: Entry, b: Entry): number => {
     const order = request.sort === 'count' ? a.count - b.count : compare(a.label, b.label)
     return order * direction || compare(a.label, b.label) || (a.value < b.value ? -1 : 1)
-  })
-  return { count: included.counts.length, entries: entries.slice(offset, offset + limit) }
+  }
+  const sorted = await sortInTurns(entries, inOrder, pauses)
+  return { count: included.counts.length, entries: sorted.slice(offset, offset + limit) }
 }
 
 /** The values that pass, with their counts. */
-function only(facet: FacetCounts, pass: (value: number | string) => boolean): FacetCounts {
+async function only(
+  facet: FacetCounts,
+  pass: (value: number | string) => boolean,
+  pauses: Pauses,
+): Promise<FacetCounts> {
   const kept: number[] = []
-  for (let index = 0; index < facet.counts.length; index++) if (pass(facet.value(index))) kept.push(index)
+  for (let index = 0; index < facet.counts.length; index++) {
+    if (index % 64 === 0 && pauses.due()) await pauses.take()
+    if (pass(facet.value(index))) kept.push(index)
+  }
   return {
     counts: Int32Array.from(kept, (index) => facet.counts[index] as number),
     value: (index) => facet.value(kept[index] as number),
@@ -128,18 +147,18 @@ interface LinkedRow {
 
 async function linkedObjects(context: Context, request: AggregationRequest, counted: FacetCounts): Promise<unknown> {
   const { deps, actor } = context
-  const inParent = request.parent === null ? counted : await below(deps.db, counted, request.parent)
+  const inParent = request.parent === null ? counted : await below(context, counted, request.parent)
   // Names are only needed for all values when they decide.
   const named = request.sort === 'term' || request.include !== null
-  const texts = named ? await textsOf(deps.db, idsOf(inParent)) : new Map<number, Localized>()
+  const texts = named ? await textsOf(context.q, idsOf(inParent)) : new Map<number, Localized>()
   const textOf = (text: Localized | null | undefined): string => inLanguage(text, request, context.languages)
   const label = (value: number | string): string => (named ? textOf(texts.get(value as number)) : String(value))
-  const { count, entries } = select(context, request, inParent, label)
+  const { count, entries } = await select(context, request, inParent, label)
   const rows = await withAncestors(
-    deps.db,
+    context.q,
     entries.map((entry) => entry.value as number),
   )
-  const readable = actor.isRoot ? null : await deps.readable(actor, [...rows.keys()])
+  const readable = actor.isRoot ? null : await deps.readable(actor, [...rows.keys()], context.lifetime)
   const show = (id: number): Record<string, unknown> => {
     const row = rows.get(id)
     if (!row) return { _system_object_id: id }
@@ -180,15 +199,22 @@ function inLanguage(
 }
 
 /** Pools and tags: few, and known in memory. */
-function namedIds(context: Context, request: AggregationRequest, counted: FacetCounts, kind: 'pool' | 'tag'): unknown {
+async function namedIds(
+  context: Context,
+  request: AggregationRequest,
+  counted: FacetCounts,
+  kind: 'pool' | 'tag',
+): Promise<unknown> {
   const { deps } = context
   const nameOf = (id: number): Localized | undefined => (kind === 'pool' ? deps.poolOf(id)?.name : deps.tagName(id))
   const pathOf = (id: number): readonly number[] => (kind === 'pool' ? (deps.poolOf(id)?.path ?? [id]) : [id])
   const { parent } = request
   const inParent =
-    parent === null ? counted : only(counted, (value) => (pathOf(value as number).at(-2) ?? 0) === parent)
+    parent === null
+      ? counted
+      : await only(counted, (value) => (pathOf(value as number).at(-2) ?? 0) === parent, context.pauses)
   const label = (value: number | string): string => inLanguage(nameOf(value as number), request, context.languages)
-  const { count, entries } = select(context, request, inParent, label)
+  const { count, entries } = await select(context, request, inParent, label)
   const show = (id: number): object => ({
     _basetype: kind,
     [kind]: { _id: id, [kind === 'pool' ? 'name' : 'displayname']: nameOf(id) ?? {} },
@@ -207,22 +233,22 @@ function namedIds(context: Context, request: AggregationRequest, counted: FacetC
 }
 
 /** Those of the values that stand right below an object; 0: at the top. */
-async function below(db: Db, facet: FacetCounts, parent: number): Promise<FacetCounts> {
-  const { rows } = await db.query<{ id: number }>(
+async function below({ q, pauses }: Context, facet: FacetCounts, parent: number): Promise<FacetCounts> {
+  const { rows } = await q.query<{ id: number }>(
     `select system_object_id as id from object where system_object_id = any($1::bigint[])
      and ($2::bigint = 0 and parents = '{}' or $2::bigint = any(parents))`,
     [idsOf(facet), parent],
     'search-facet-children',
   )
   const children = new Set<number | string>(rows.map((row) => row.id))
-  return only(facet, (value) => children.has(value))
+  return only(facet, (value) => children.has(value), pauses)
 }
 
 function idsOf({ counts, value }: FacetCounts): number[] {
   return Array.from(counts, (_, index) => value(index) as number)
 }
 
-async function textsOf(db: Db, ids: readonly number[]): Promise<Map<number, Localized>> {
+async function textsOf(db: Queryable, ids: readonly number[]): Promise<Map<number, Localized>> {
   const { rows } = await db.query<{ id: number; text: Localized | null }>(
     `select system_object_id as id, standard -> '1' -> 'text' as text from object where system_object_id = any($1::bigint[])`,
     [ids],
@@ -231,7 +257,7 @@ async function textsOf(db: Db, ids: readonly number[]): Promise<Map<number, Loca
   return new Map(rows.map((row) => [row.id, row.text ?? {}]))
 }
 
-async function withAncestors(db: Db, ids: readonly number[]): Promise<Map<number, LinkedRow>> {
+async function withAncestors(db: Queryable, ids: readonly number[]): Promise<Map<number, LinkedRow>> {
   if (ids.length === 0) return new Map()
   // The limits keep the planner from hashing all objects for the few that a recursion finds: 45 ms against 0.3 ms.
   const { rows } = await db.query<LinkedRow>(

@@ -3,6 +3,7 @@
  * once (src/search/request); an engine turns the plan into its own language (src/search/postgres).
  */
 import type { Model } from '../datamodel/model.ts'
+import type { Lifetime } from '../platform/lifetime.ts'
 import type { SearchFilter } from '../rights/service.ts'
 import type { FieldCatalogue, NestedFields, SearchField } from './fields.ts'
 import type { Slots } from './slots.ts'
@@ -178,5 +179,6 @@ export interface SearchOutcome {
 }
 
 export interface SearchEngine {
-  search(plan: SearchPlan): Promise<SearchOutcome>
+  /** @throws {AppError} when the lifetime is over. */
+  search(plan: SearchPlan, lifetime: Lifetime): Promise<SearchOutcome>
 }

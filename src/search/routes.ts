@@ -43,7 +43,8 @@ export function registerSearchRoutes(app: HttpApp, { search }: { search: SearchS
         ],
       },
     },
-    async (request, reply) => sendJson(reply as FastifyReply, await search.search(actorOf(request), request.body)),
+    async (request, reply) =>
+      sendJson(reply as FastifyReply, await search.search(actorOf(request), request.body, request.lifetime)),
   )
 
   app.get(
@@ -80,7 +81,7 @@ export function registerSearchRoutes(app: HttpApp, { search }: { search: SearchS
     },
     async (request, reply) => {
       const validate = request.compileValidationSchema(SearchRequest, 'body')
-      const found = await search.search(actorOf(request), parseBody(request.query.BODY, validate))
+      const found = await search.search(actorOf(request), parseBody(request.query.BODY, validate), request.lifetime)
       return sendJson(reply as FastifyReply, found)
     },
   )

@@ -10,16 +10,19 @@ import type { Bus } from '../platform/bus.ts'
 import type { Tx } from '../platform/db.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
 import { type JsonAnswer, type JsonBody, JsonWriter, writeJson } from '../platform/json-body.ts'
-import { createPauses } from '../platform/pauses.ts'
+import { type Lifetime, shorter } from '../platform/lifetime.ts'
+import { createPauses, type Pauses } from '../platform/pauses.ts'
+import type { Places } from '../platform/places.ts'
 import { requireSystemRight } from '../platform/system-right.ts'
 import type { CallerRights } from '../rights/service.ts'
 import { type AggregationDeps, answerAggregations } from './aggregations.ts'
 import type { Indexer } from './indexing/indexer.ts'
-import type { Hit, SearchPlan } from './plan.ts'
+import type { Hit, SearchOutcome, SearchPlan } from './plan.ts'
 import { createPostgresEngine } from './postgres/engine.ts'
 import { createSortIndexes } from './postgres/sort-indexes.ts'
 import { block, blockTopic, isBlocked, queueObjects } from './reindex.ts'
 import { type CompiledSearch, compileSearch } from './request/compile.ts'
+import { costOf, isHeavy } from './request/cost.ts'
 import { choice, type Fields } from './request/read.ts'
 import type { SearchRequest, SearchResponse } from './schema.ts'
 
@@ -36,6 +39,9 @@ export interface HitOptions {
   readonly includeFields: readonly string[]
   readonly excludeFields: readonly string[]
 }
+
+/** Milliseconds that a search works in the database before it goes on among the heavy ones. */
+const longestQuick = 2000
 
 /** Domains other than indexed objects. */
 const domains = ['pool', 'collection', 'event', 'message', 'user', 'group', 'acl']
@@ -55,8 +61,15 @@ export interface SearchServiceDeps extends AggregationDeps {
     actor: Actor,
     systemObjectIds: readonly number[],
     options: HitOptions,
-    addTo: (wire: Record<string, unknown>, systemObjectId: number) => Record<string, unknown>,
+    context: {
+      readonly addTo: (wire: Record<string, unknown>, systemObjectId: number) => Record<string, unknown>
+      readonly lifetime: Lifetime
+    },
   ) => Promise<JsonAnswer>
+  /** Where expensive searches take their turn. */
+  readonly heavy: Places
+  /** Milliseconds that other searches work in the database before they go on there. */
+  readonly quickLimit?: number
 }
 
 export type SearchService = ReturnType<typeof createSearchService>
@@ -108,40 +121,73 @@ export function createSearchService(deps: SearchServiceDeps) {
     ]
   }
 
+  async function answerOf(
+    actor: Actor,
+    options: HitOptions,
+    { plan, objecttypes, aggregations, languages }: CompiledSearch,
+    outcome: SearchOutcome,
+    lifetime: Lifetime,
+  ): Promise<JsonAnswer> {
+    const pauses = createPauses(() => lifetime.check())
+    const [hits, answers] = await Promise.all([
+      deps.renderHits(
+        actor,
+        outcome.hits.map((hit) => hit.id),
+        { ...options, languages: languages.length === 0 ? null : languages },
+        { addTo: hitAdditions(outcome.hits), lifetime },
+      ),
+      answerAggregations(
+        {
+          deps,
+          actor,
+          model: plan.model,
+          languages: preferred(plan, languages),
+          q: db.within(lifetime),
+          lifetime,
+          pauses,
+        },
+        aggregations,
+        outcome,
+      ),
+    ])
+    const response: Omit<SearchResponse, 'objects'> = {
+      type: '',
+      objecttypes: objecttypes.map((table: Table) => table.name),
+      language: preferred(plan, languages)[0] ?? '',
+      count: outcome.count,
+      offset: plan.offset,
+      limit: plan.limit,
+      format: options.format,
+      merge_linked_objects: options.mergeLinkedObjects ?? 'none',
+      merge_max_depth: appliedMergeDepth(options.mergeLinkedObjects, options.mergeMaxDepth),
+      ...(aggregations.length > 0 ? { aggregations: answers } : {}),
+    }
+    return { body: await written(response, hits.body, pauses), short: hits.short }
+  }
+
   return {
     /** Finds objects that the actor may read. The answer is a `SearchResponse`. */
-    async search(actor: Actor, request: SearchRequest): Promise<JsonAnswer> {
+    async search(actor: Actor, request: SearchRequest, lifetime: Lifetime): Promise<JsonAnswer> {
       assertObjects(actor, request.type)
+      const cost = costOf(request as Fields)
       await assertOpen(actor)
       const options = hitOptions(request)
-      const { plan, objecttypes, aggregations, languages } = await compile(actor, request)
-      const outcome = await engine.search(plan)
-      const [hits, answers] = await Promise.all([
-        deps.renderHits(
-          actor,
-          outcome.hits.map((hit) => hit.id),
-          { ...options, languages: languages.length === 0 ? null : languages },
-          hitAdditions(outcome.hits),
-        ),
-        answerAggregations(
-          { deps, actor, model: plan.model, languages: preferred(plan, languages) },
-          aggregations,
-          outcome,
-        ),
-      ])
-      const response: Omit<SearchResponse, 'objects'> = {
-        type: '',
-        objecttypes: objecttypes.map((table: Table) => table.name),
-        language: preferred(plan, languages)[0] ?? '',
-        count: outcome.count,
-        offset: plan.offset,
-        limit: plan.limit,
-        format: options.format,
-        merge_linked_objects: options.mergeLinkedObjects ?? 'none',
-        merge_max_depth: appliedMergeDepth(options.mergeLinkedObjects, options.mergeMaxDepth),
-        ...(aggregations.length > 0 ? { aggregations: answers } : {}),
+      const compiled = await compile(actor, request)
+      const answer = async (outcome: SearchOutcome): Promise<JsonAnswer> =>
+        answerOf(actor, options, compiled, outcome, lifetime)
+      const { plan } = compiled
+      const whole = async (): Promise<JsonAnswer> => answer(await engine.search(plan, lifetime))
+      if (isHeavy(cost) || isLargePage(plan, options)) return deps.heavy.run(lifetime, whole)
+      const quick = shorter(lifetime, deps.quickLimit ?? longestQuick)
+      let outcome: SearchOutcome
+      try {
+        outcome = await engine.search(plan, quick)
+      } catch (error) {
+        // Nobody can tell beforehand how long a search takes; what takes long goes on among the heavy ones.
+        if (!quick.over || lifetime.over) throw error
+        return deps.heavy.run(lifetime, whole)
       }
-      return { body: await written(response, hits.body), short: hits.short }
+      return answer(outcome)
     },
 
     /** Queues everything for the index. @throws {AppError} `SystemRightRequired` without `system.root`. */
@@ -209,6 +255,11 @@ function preferred(plan: SearchPlan, languages: readonly string[]): readonly str
   return [...wanted, ...plan.languages.filter((language) => !wanted.includes(language))]
 }
 
+/** To show the page is work enough, however easily it was found. */
+function isLargePage({ limit }: SearchPlan, { format, mergeLinkedObjects = 'none' }: HitOptions): boolean {
+  return format !== 'short' && limit > (mergeLinkedObjects === 'none' ? 300 : 50)
+}
+
 function hitAdditions(hits: readonly Hit[]) {
   const byId = new Map(hits.map((hit) => [hit.id, hit]))
   return (wire: Record<string, unknown>, systemObjectId: number): Record<string, unknown> => {
@@ -220,10 +271,13 @@ function hitAdditions(hits: readonly Hit[]) {
 }
 
 /** The response with the objects, which are JSON already, at its end. */
-async function written(response: Omit<SearchResponse, 'objects'>, objects: JsonBody): Promise<JsonBody> {
+async function written(
+  response: Omit<SearchResponse, 'objects'>,
+  objects: JsonBody,
+  pauses: Pauses,
+): Promise<JsonBody> {
   const writer = new JsonWriter()
   let separator = '{'
-  const pauses = createPauses()
   for (const [key, value] of Object.entries(response)) {
     writer.add(`${separator}"${key}":`)
     await writeJson(writer, value, pauses)

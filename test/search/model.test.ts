@@ -6,6 +6,7 @@ import { compileModel } from '../../src/datamodel/compile.ts'
 import type { Model } from '../../src/datamodel/model.ts'
 import { currentVersion, readVersion } from '../../src/datamodel/store.ts'
 import { parseDate } from '../../src/platform/dates.ts'
+import { endless } from '../../src/platform/lifetime.ts'
 import { words } from '../../src/search/analyze.ts'
 import type { SearchOutcome } from '../../src/search/plan.ts'
 import { createPostgresEngine, type PostgresEngine } from '../../src/search/postgres/engine.ts'
@@ -335,7 +336,7 @@ const sorts = fc.array(
 
 async function run(engine: PostgresEngine, request: object): Promise<SearchOutcome> {
   const { plan } = compileSearch(request as Record<string, unknown>, { model, slots, languages, rights: { all: true } })
-  return engine.search(plan)
+  return engine.search(plan, endless)
 }
 
 test('SR-003 any search finds what a naive evaluation finds, whichever way the engine takes', async () => {

@@ -78,8 +78,31 @@ export function scoreNode(clause: Clause, context: ConditionContext): Node | nul
   return clause.is === 'text' ? textNode(clause, textContext(context)) : null
 }
 
+/**
+ * Long alternatives become several conditions: to begin with, a GIN index evaluates a query once for each of its
+ * lexemes, so 5,000 in one take thirteen times as long as the same in pieces of 250
+ * (2.6 s and 0.2 s on two busy cores).
+ */
+const longestQuery = 250
+
 function matches(alias: string, node: Node, { parameters }: ConditionContext): string {
-  return `${alias}.lexemes @@ ${parameters.add(tsquery(node), 'tsquery')}`
+  const one = (each: Node): string => `${alias}.lexemes @@ ${parameters.add(tsquery(each), 'tsquery')}`
+  const isLong = (each: Node): each is Extract<Node, { op: 'or' }> =>
+    'op' in each && each.op === 'or' && each.of.length > longestQuery
+  const parts = conjuncts(node)
+  const long = parts.filter(isLong)
+  if (long.length === 0) return one(node)
+  const short = parts.filter((each) => !isLong(each))
+  const pieces = (of: readonly Node[]): string[] =>
+    Array.from({ length: Math.ceil(of.length / longestQuery) }, (_, index) =>
+      one(anyOf(of.slice(index * longestQuery, (index + 1) * longestQuery))),
+    )
+  const conditions = long.map(({ of }) => `(${pieces(of).join(' or ')})`)
+  return [...(short.length > 0 ? [one(allOf(short))] : []), ...conditions].join(' and ')
+}
+
+function conjuncts(node: Node): readonly Node[] {
+  return 'op' in node && node.op === 'and' ? node.of.flatMap(conjuncts) : [node]
 }
 
 function expression(condition: Condition, alias: string, context: ConditionContext): string | null {

@@ -4,6 +4,7 @@
  * on their own, and the page comes from an index in the order of the page.
  */
 import type { Db, Queryable } from '../../platform/db.ts'
+import type { Lifetime } from '../../platform/lifetime.ts'
 import { readGeneration } from '../indexing/store.ts'
 import {
   type FacetCounts,
@@ -62,12 +63,12 @@ export function createPostgresEngine({
   const cache = createResultCache()
   const running = new Map<string, Promise<Part<SearchOutcome>>>()
 
-  async function search(plan: SearchPlan): Promise<Part<SearchOutcome>> {
-    const expansions = await expandWildcards(db, plan)
+  async function search(plan: SearchPlan, lifetime: Lifetime): Promise<Part<SearchOutcome>> {
+    const expansions = await expandWildcards(db.within(lifetime), plan)
     const start = (): statements.Statement => statements.startStatement(plan, expansions)
     const first = start()
     if (first.where === null) return { value: nothing(plan), generation: Number.MAX_SAFE_INTEGER }
-    const target = first.lexical ? lexical : db
+    const target = (first.lexical ? lexical : db).within(lifetime)
     const known = await currentCounts(plan)
     if (known) {
       const page = await pageAlone(target, plan, start, known.value)
@@ -170,7 +171,7 @@ export function createPostgresEngine({
   }
 
   return {
-    async search(plan) {
+    async search(plan, lifetime) {
       const kept = await current(plan)
       if (kept) return kept
       const key = `${countsKey(plan)}\n${pageKey(plan)}`
@@ -178,10 +179,11 @@ export function createPostgresEngine({
       const other = running.get(key)
       if (other) {
         const now = await readGeneration(db)
-        const found = await other
-        if (found.generation >= now) return found.value
+        // It ended with somebody else's patience, not with ours.
+        const found = await other.catch(() => null)
+        if (found && found.generation >= now) return found.value
       }
-      const own = search(plan).finally(() => {
+      const own = search(plan, lifetime).finally(() => {
         if (running.get(key) === own) running.delete(key)
       })
       running.set(key, own)

@@ -1,0 +1,37 @@
+import { connect } from 'node:net'
+import type pg from 'pg'
+
+/** The code of a cancel request in PostgreSQL's protocol, where a startup message has the version. */
+const cancelCode = 80_877_102
+/** Milliseconds after which the server is believed not to answer. */
+const patience = 5000
+
+/**
+ * Asks PostgreSQL to end the statement that runs on a connection; resolves when it has been told. Until then the
+ * connection must not be used for anything else, which would be what is ended.
+ *
+ * A cancel request takes a connection without a session: it works when all sessions are taken.
+ */
+export function cancelStatement(client: pg.ClientBase): Promise<void> {
+  const { host, port, processID, secretKey } = client as unknown as {
+    host: string
+    port: number
+    processID: number | null
+    secretKey: number | null
+  }
+  if (processID === null || secretKey === null) return Promise.resolve()
+  const message = Buffer.alloc(16)
+  message.writeInt32BE(message.length, 0)
+  message.writeInt32BE(cancelCode, 4)
+  message.writeInt32BE(processID, 8)
+  message.writeInt32BE(secretKey, 12)
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const socket = connect(host.startsWith('/') ? { path: `${host}/.s.PGSQL.${port}` } : { host, port })
+  socket.setTimeout(patience, () => socket.destroy())
+  socket.on('error', () => {})
+  socket.once('close', () => resolve())
+  // The server says nothing: it closes the connection when the statement has its signal.
+  socket.resume()
+  socket.write(message)
+  return promise
+}

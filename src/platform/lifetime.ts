@@ -1,0 +1,110 @@
+import type { ServerResponse } from 'node:http'
+import { AppError } from './errors.ts'
+
+/**
+ * How long somebody waits for the result of some work, and how long it may keep the database busy. Statements that run
+ * within a lifetime (`Db.within`) end with it.
+ */
+export interface Lifetime {
+  /** Why it is over; null while it is not. */
+  readonly over: AppError | null
+  /** Milliseconds of work in the database that are left. */
+  readonly left: number
+  /** @throws {AppError} when it is over. */
+  check(): void
+  /** Takes off time that the database has worked. */
+  spend(milliseconds: number): void
+  /** Calls `action` when it is over; until the returned function is called. */
+  onOver(action: () => void): () => void
+}
+
+/** What many wait for, or nobody: it takes the time that it takes. */
+export const endless: Lifetime = {
+  over: null,
+  left: Number.POSITIVE_INFINITY,
+  check() {},
+  spend() {},
+  onOver: () => () => {},
+}
+
+/**
+ * The lifetime of a request: as long as its client is there, and `limit` milliseconds of work in the database. Time that
+ * it waits for a body, a place or the index does not count. It costs nothing until something runs within it.
+ */
+export class RequestLifetime implements Lifetime {
+  readonly #response: ServerResponse
+  readonly #limit: number
+  #spent = 0
+  #actions: Set<() => void> | null = null
+  #over: AppError | null = null
+
+  constructor(response: ServerResponse, limit: number) {
+    this.#response = response
+    this.#limit = limit
+  }
+
+  get over(): AppError | null {
+    // Whoever asks first has not listened yet.
+    if (!this.#over && this.#response.closed && !this.#response.writableFinished) this.#over = clientGone()
+    if (!this.#over && this.left <= 0) this.#over = timeOver(this.#limit)
+    return this.#over
+  }
+
+  get left(): number {
+    return this.#limit - this.#spent
+  }
+
+  check(): void {
+    if (this.over) throw this.over
+  }
+
+  spend(milliseconds: number): void {
+    this.#spent += milliseconds
+  }
+
+  onOver(action: () => void): () => void {
+    const actions = this.#listen()
+    actions.add(action)
+    return () => actions.delete(action)
+  }
+
+  #listen(): Set<() => void> {
+    if (this.#actions) return this.#actions
+    const actions = new Set<() => void>()
+    this.#actions = actions
+    this.#response.once('close', () => {
+      if (this.over) for (const each of actions) each()
+    })
+    return actions
+  }
+}
+
+/** A shorter lifetime within another one. */
+export function shorter(whole: Lifetime, milliseconds: number): Lifetime {
+  let spent = 0
+  const own = (): number => milliseconds - spent
+  return {
+    get over() {
+      return whole.over ?? (own() <= 0 ? timeOver(milliseconds) : null)
+    },
+    get left() {
+      return Math.min(whole.left, own())
+    },
+    check() {
+      if (this.over) throw this.over
+    },
+    spend(time) {
+      spent += time
+      whole.spend(time)
+    },
+    onOver: (action) => whole.onOver(action),
+  }
+}
+
+function clientGone(): AppError {
+  return new AppError('ClientClosedRequest')
+}
+
+function timeOver(limit: number): AppError {
+  return new AppError('TimeLimitExceeded', { most_seconds: limit / 1000 })
+}

@@ -1,0 +1,101 @@
+/** What a search may cost: counted in the request as it was sent, before anything of it is looked at more closely. */
+import { AppError } from '../../platform/errors.ts'
+import { words } from '../analyze.ts'
+import type { Fields } from './read.ts'
+
+/** What is counted, with the most that one request may have of it. */
+export const searchLimits = {
+  /** Elements at all levels, those of searches within the search included. */
+  elements: 1000,
+  /** Values of `in` and words, for each field that they are looked for in. */
+  terms: 20_000,
+  /** Words with wildcards, each of which stands for many. */
+  patterns: 100,
+  /** Searches within the search. */
+  subsearches: 10,
+  /** How deep they stand in each other. */
+  subsearch_depth: 3,
+  /** Values that all aggregations together answer at most (`limit`). */
+  aggregated_values: 20_000,
+  /** Ranges of all aggregations together. */
+  ranges: 200,
+} as const
+
+type Counted = keyof typeof searchLimits
+
+export type SearchCost = Readonly<Record<Counted, number>>
+
+/** From here on a search is heavy, whatever it turns out to be. */
+const heavyFrom: Partial<Record<Counted, number>> = {
+  elements: 100,
+  terms: 5000,
+  patterns: 20,
+  subsearches: 3,
+  aggregated_values: 3000,
+  ranges: 50,
+}
+
+export function isHeavy(cost: SearchCost): boolean {
+  return Object.entries(heavyFrom).some(([name, from]) => cost[name as Counted] >= from)
+}
+
+/** @throws {AppError} `SearchTooCostly` that names what there is too much of. */
+export function costOf(request: Fields): SearchCost {
+  const cost = {
+    elements: 0,
+    terms: 0,
+    patterns: 0,
+    subsearches: 0,
+    subsearch_depth: 0,
+    aggregated_values: 0,
+    ranges: 0,
+  }
+  const add = (name: Counted, count: number): void => {
+    cost[name] += count
+    if (cost[name] > searchLimits[name]) throw tooCostly(name)
+  }
+  const elements = (list: unknown, depth: number): void => {
+    for (const element of listOf(list)) {
+      add('elements', 1)
+      if (isFields(element)) one(element, depth)
+    }
+  }
+  const one = (element: Fields, depth: number): void => {
+    const fields = Math.max(1, listOf(element.fields).length)
+    add('terms', fields * listOf(element.in).length)
+    if (typeof element.string === 'string') text(element.string, element.mode === 'wildcard', fields)
+    elements(element.search, depth)
+    if (!isFields(element.subsearch)) return
+    add('subsearches', 1)
+    cost.subsearch_depth = Math.max(cost.subsearch_depth, depth + 1)
+    if (cost.subsearch_depth > searchLimits.subsearch_depth) throw tooCostly('subsearch_depth')
+    elements(element.subsearch.search, depth + 1)
+  }
+  const text = (string: string, wildcard: boolean, fields: number): void => {
+    // Longer ones are refused anyway, by their own limit.
+    const short = string.slice(0, 10_000)
+    add('terms', fields * words(short).length)
+    if (wildcard) add('patterns', short.split(/\s+/).filter((word) => /[*?]/.test(word)).length)
+  }
+  elements(request.search, 0)
+  for (const aggregation of isFields(request.aggregations) ? Object.values(request.aggregations) : []) {
+    if (!isFields(aggregation)) continue
+    const { limit } = aggregation
+    add('ranges', listOf(aggregation.ranges).length)
+    add('aggregated_values', typeof limit === 'number' && limit > 0 ? Math.min(limit, Number.MAX_SAFE_INTEGER) : 10)
+  }
+  return cost
+}
+
+const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+
+function tooCostly(name: Counted): AppError {
+  const most = searchLimits[name]
+  return new AppError(
+    'SearchTooCostly',
+    { name, most },
+    { message: `The search has too many ${name.replaceAll('_', ' ')}: at most ${most}.` },
+  )
+}

@@ -133,10 +133,7 @@ export function openDb(options: DbOptions): Db {
     query: (text, values, name) => runOnce(pool, endless, text, values, name),
     within: (lifetime) => ({ query: (text, values, name) => runOnce(pool, lifetime, text, values, name) }),
     connect: () => connect(pool, 'connect'),
-    async cancel(client) {
-      const { processID } = client as pg.PoolClient & { processID: number }
-      await runOnce(pool, 'select pg_cancel_backend($1)', [processID])
-    },
+    cancel: cancelStatement,
     transaction: (work, settings) =>
       transaction(pool, options.onError, options.guarded ? (tx) => marked(work, tx) : work, settings),
     sibling: ({ maxConnections, settings }) =>

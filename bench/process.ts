@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { runtimeEnvironment, runtimeFlags } from '../scripts/setup.js'
+import { runtimeEnvironment, runtimeFlags } from '../bin/runtime.js'
 
 export interface Process {
   /** The address that it says it listens on. */

@@ -1,16 +1,32 @@
 #!/usr/bin/env node
 import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { runtime, runtimeEnvironment, runtimeFlags, setup } from '../scripts/setup.js'
+import { packagedRuntime, runtimeEnvironment, runtimeFlags } from './runtime.js'
 
-setup()
-const main = join(dirname(fileURLToPath(import.meta.url)), '..', 'src', 'main.ts')
-const child = spawn(runtime, [...runtimeFlags, main, ...process.argv.slice(2)], {
-  stdio: 'inherit',
-  env: { ...runtimeEnvironment, ...process.env },
-})
-// A signal of the terminal reaches both processes; one sent to this process alone is handed on.
-process.on('SIGTERM', () => child.kill('SIGTERM'))
-process.on('SIGINT', () => {})
-child.on('exit', (code, signal) => process.exit(signal ? 1 : code))
+const root = join(dirname(fileURLToPath(import.meta.url)), '..')
+
+/** A checkout runs its source with the Node that it installs; a package has it compiled and brings none. */
+async function program() {
+  const source = join(root, 'src', 'main.ts')
+  if (!existsSync(source)) return { node: packagedRuntime(), main: join(root, 'dist', 'main.js') }
+  const { runtime, setup } = await import('../scripts/setup.js')
+  setup()
+  return { node: runtime, main: source }
+}
+
+try {
+  const { node, main } = await program()
+  const child = spawn(node, [...runtimeFlags, main, ...process.argv.slice(2)], {
+    stdio: 'inherit',
+    env: { ...runtimeEnvironment, ...process.env },
+  })
+  // A signal of the terminal reaches both processes; one sent to this process alone is handed on.
+  process.on('SIGTERM', () => child.kill('SIGTERM'))
+  process.on('SIGINT', () => {})
+  child.on('exit', (code, signal) => process.exit(signal ? 1 : code))
+} catch (error) {
+  console.error(`strongroom: ${error.message}`)
+  process.exit(1)
+}

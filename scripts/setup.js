@@ -12,19 +12,6 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 /** The Node that runs the service; the machine's own may be older. */
 export const runtime = join(root, 'node_modules', '.bin', 'node')
 
-/**
- * How the service runs: its heap is collected before it takes more than it needs (with V8's own limits for a large
- * machine, garbage of an import alone takes 300 MB), and is still wide enough for the largest request bodies. Less room
- * for young objects takes 4 % more processor time in an import, and 30 MB less.
- */
-export const runtimeFlags = ['--max-old-space-size=400', '--max-semi-space-size=12']
-
-/**
- * Few arenas of glibc's allocator: with one per thread, what large requests leave behind is kept many times over (40 MB
- * of 380 in an import).
- */
-export const runtimeEnvironment = { MALLOC_ARENA_MAX: '2' }
-
 export function setup() {
   if (existsSync(runtime) && isInstalled()) return
   console.error('installing dependencies (once) …')

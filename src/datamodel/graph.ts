@@ -1,3 +1,4 @@
+import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import sharp from 'sharp'
 import { badRequest } from '../platform/errors.ts'
@@ -45,7 +46,7 @@ export function createGraphRenderer() {
 
 function layout(dot: string): Promise<string> {
   return new Promise((resolve, reject) => {
-    const worker = new Worker(new URL('./graph-worker.ts', import.meta.url), {
+    const worker = new Worker(new URL(`./graph-worker${extname(import.meta.url)}`, import.meta.url), {
       workerData: dot,
       resourceLimits: { maxOldGenerationSizeMb: 256 },
     })

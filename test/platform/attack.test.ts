@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, before, suite, test } from 'node:test'
-import { runtimeFlags } from '../../scripts/setup.js'
+import { runtimeFlags } from '../../bin/runtime.js'
 import { type ServiceProcess, spawnService, temporaryFolder } from '../support/process.ts'
 import { sendRaw } from '../support/raw.ts'
 

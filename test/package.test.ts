@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { promisify } from 'node:util'
+import { temporaryFolder } from './support/process.ts'
+
+const run = promisify(execFile)
+const root = join(import.meta.dirname, '..')
+
+/** Bytes that the files of a folder take. */
+async function sizeOf(folder: string): Promise<number> {
+  const { stdout } = await run('du', ['-sk', folder])
+  return Number.parseInt(stdout, 10) * 1024
+}
+
+test('the package installs elsewhere from its tarball, starts with npx, serves and stops; it is small', async () => {
+  await using folder = await temporaryFolder()
+  // The Node of these tests is the one that the package wants; what npm says of our own settings is not its business.
+  const { NODE_TEST_CONTEXT: _, NODE_OPTIONS: __, ...inherited } = process.env
+  const env = {
+    ...Object.fromEntries(Object.entries(inherited).filter(([name]) => !/^(npm_|SVC_)/i.test(name))),
+    PATH: `${join(process.execPath, '..')}:${process.env.PATH}`,
+  }
+  const { stdout } = await run('npm', ['pack', '--silent', '--pack-destination', folder.path], { cwd: root, env })
+  const tarball = join(folder.path, stdout.trim().split('\n').at(-1) ?? '')
+  const elsewhere = join(folder.path, 'elsewhere')
+  await run('mkdir', [elsewhere])
+  await writeFile(join(elsewhere, 'package.json'), '{"private":true}')
+  const install = ['install', '--omit=dev', '--no-audit', '--no-fund', '--loglevel=error', tarball]
+  await run('npm', install, { cwd: elsewhere, env })
+  const packages = await readdir(join(elsewhere, 'node_modules'))
+  for (const development of ['node', 'typescript', '@biomejs', 'fast-check']) assert.ok(!packages.includes(development))
+  assert.ok((await sizeOf(join(elsewhere, 'node_modules'))) < 150 * 1024 * 1024)
+
+  const settings = { SVC_DATA_DIR: join(folder.path, 'data'), SVC_PORT: '0' }
+  const service = spawn('npx', ['--no-install', 'strongroom', 'start'], {
+    cwd: elsewhere,
+    env: { ...env, ...settings },
+    // A group of its own, so that whatever npx starts ends with it.
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const ended = once(service, 'exit')
+  try {
+    let output = ''
+    const ready = Promise.withResolvers<string>()
+    for (const stream of [service.stdout, service.stderr]) {
+      stream.on('data', (chunk) => {
+        output += chunk
+        const url = /ready at (\S+)/.exec(output)?.[1]
+        if (url) ready.resolve(url)
+      })
+    }
+    ended.then(() => ready.reject(new Error(output)))
+    const url = await ready.promise
+    const answer = await fetch(`${url}/api/v1/settings`)
+    assert.equal(answer.status, 200)
+    // What the compiled code reads beside itself: pages, examples.
+    assert.equal((await fetch(`${url}/`, { headers: { accept: 'text/html' } })).status, 200)
+    assert.equal((await fetch(`${url}/api/v1/system/openapi/spec.json`)).status, 200)
+    assert.equal((await fetch(`${url}/api/v1/system/openapi/`)).status, 200)
+  } finally {
+    process.kill(-(service.pid ?? 0), 'SIGTERM')
+    await ended
+  }
+})

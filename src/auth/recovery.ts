@@ -42,7 +42,10 @@ export function createRecovery({ db, bus, events, baseConfig, initial }: Recover
         if (!user) throw new Error(`there is no user ${JSON.stringify(name)}`)
         if (!passwordUserTypes.includes(user.type)) throw new Error(`users of type ${user.type} have no password here`)
         await store.setPassword(tx, user.id, hash)
-        await throttle.succeeded(tx, { loginKey: identityKey(name), remoteAddr: '' })
+        await throttle.forgive(
+          tx,
+          [user.login, user.email].flatMap((typed) => (typed ? [identityKey(typed)] : [])),
+        )
         const info = { login: user.login, displayname: user.generatedDisplayname, reference: user.reference }
         await events.append(tx, [
           {

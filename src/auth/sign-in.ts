@@ -4,19 +4,26 @@ import { identityKey } from './model.ts'
 import type { Passwords } from './passwords.ts'
 import { signInObstacle } from './sessions/access.ts'
 import type { Sessions } from './sessions/service.ts'
-import type { Throttle } from './throttle.ts'
+import { newToken } from './sessions/token.ts'
+import type { Attempt, OpenAttempt, Throttle } from './throttle.ts'
 
 export interface Credentials {
   login: string
   password: string
   clientId: string
   remoteAddr: string
+  /** What the browser keeps from an earlier sign-in; null: nothing. */
+  device: string | null
 }
 
 /** Who has signed in, and how they proved it. */
 export interface SignedIn {
   userId: number
   method: string
+  /** What the browser is to keep, so that failures of others do not count for it. */
+  device: string
+  /** Joins the transaction that opens the session: the failures before are forgotten, the browser is remembered. */
+  remember(tx: Queryable): Promise<void>
 }
 
 interface Candidate {
@@ -53,11 +60,17 @@ export function createSignIn({
   verified = async () => {},
   clock = () => new Date(),
 }: SignInDependencies) {
-  async function recordFailure(credentials: Credentials, user: Candidate | null, error: string): Promise<void> {
+  async function recordFailure(
+    credentials: Credentials,
+    open: OpenAttempt,
+    user: Candidate | null,
+    error: string,
+  ): Promise<void> {
     const { clientId, remoteAddr } = credentials
-    const actor = user && (await sessions.actorOfUser(user.id, remoteAddr))
+    // Asked for nobody too: an unknown login takes as long.
+    const actor = await sessions.actorOfUser(user?.id ?? 0, remoteAddr)
     await db.transaction(async (tx) => {
-      const attempt = await throttle.failed(tx, attemptOf(credentials))
+      const attempt = await throttle.failed(tx, open)
       // What was typed is kept for known users only: people type passwords into the wrong field.
       const info = { method, client: clientId, attempt, error, ...(user ? { login: credentials.login } : {}) }
       await events.append(tx, [
@@ -70,33 +83,38 @@ export function createSignIn({
     /**
      * The user of these credentials; `null` when they are wrong or the user may not sign in. An unknown login costs as
      * much time as a wrong password.
-     * @throws {AppError} `TooManyAttempts` while the login or the address are blocked.
+     * @throws {AppError} `TooManyAttempts` while they are blocked from there.
      */
     async verify(credentials: Credentials): Promise<SignedIn | null> {
-      const attempt = attemptOf(credentials)
-      const user = await findCandidate(db, attempt.loginKey)
+      const loginKey = identityKey(credentials.login)
+      const user = await findCandidate(db, loginKey)
+      const { remoteAddr, device } = credentials
+      const attempt: Attempt = { loginKey, userId: user?.id ?? null, remoteAddr, device }
+      let open: OpenAttempt | undefined
       const fits = await passwords.verify(credentials.password, user?.passwordHash ?? null, {
-        before: () => throttle.assertOpen(db, attempt),
-        failed: () => recordFailure(credentials, user, user ? 'wrong password' : 'unknown login'),
+        before: async () => {
+          open = await throttle.open(db, attempt)
+        },
+        failed: async () => {
+          if (open) await recordFailure(credentials, open, user, user ? 'wrong password' : 'unknown login')
+        },
       })
-      if (!user || !fits) return null
+      if (!user || !fits || !open) return null
       const obstacle = signInObstacle(user, clock())
       if (!obstacle) {
         await verified(user.id)
-        return { userId: user.id, method }
+        return signedIn(user, open, attempt)
       }
-      await recordFailure(credentials, user, obstacle)
+      await recordFailure(credentials, open, user, obstacle)
       return null
     },
-
-    /** Forgets the failures of a login that has succeeded. */
-    succeeded: (db: Queryable, credentials: Credentials): Promise<void> =>
-      throttle.succeeded(db, attemptOf(credentials)),
   }
-}
 
-function attemptOf({ login, remoteAddr }: Credentials) {
-  return { loginKey: identityKey(login), remoteAddr }
+  function signedIn(user: Candidate, open: OpenAttempt, attempt: Attempt): SignedIn {
+    // Never one that somebody else may have put there.
+    const device = (open.knownDevice && attempt.device) || newToken()
+    return { userId: user.id, method, device, remember: (tx) => throttle.succeeded(tx, open, { ...attempt, device }) }
+  }
 }
 
 /** A login comes before an email: one user's email may be another's login. */

@@ -273,6 +273,7 @@ function acceptedRequestId(header: string | string[] | undefined): string | unde
 function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const known = toAppError(error)
   if (known.code === 'RequestTimeout') reply.header('connection', 'close')
+  if (known.code === 'TooManyAttempts') reply.header('Retry-After', String(known.parameters.retry_after))
   if (known.status >= 500) request.log.error({ request_id: request.id, err: error }, 'request failed')
   if (typeof known.parameters.retry_after === 'number') reply.header('Retry-After', known.parameters.retry_after)
   if (request.routeOptions.config?.oauthErrors) return reply.status(known.status).send(oauthBody(known))

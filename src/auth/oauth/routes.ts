@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import type { HttpApp } from '../../platform/http.ts'
+import { deviceCookie, deviceOf } from '../device-cookie.ts'
 import { OAuthError } from './errors.ts'
 import { readForm } from './form.ts'
 import type { OAuth } from './service.ts'
@@ -64,22 +65,24 @@ export async function registerOAuthRoutes(app: HttpApp, { oauth }: { oauth: OAut
           operationId: 'createToken',
           summary: 'Issue tokens',
           description:
-            'RFC 6749: the grants `password`, `client_credentials` and `refresh_token`. A refresh token comes only with the scope `offline`.',
+            'RFC 6749: the grants `password`, `client_credentials` and `refresh_token`. A refresh token comes only with the scope `offline`. After too many wrong passwords from one network the login is blocked there: 429 with `Retry-After`; browsers in which the user has signed in before (cookie `svc-device`) are not concerned.',
           consumes,
           body: TokenRequest,
-          response: { 200: TokenResponse, 400: Failure },
+          response: { 200: TokenResponse, 400: Failure, 429: Failure },
         },
         config,
       },
       async (request, reply) => {
         const form = readForm(request.headers['content-type'], request.body)
         const { authorization } = request.headers
-        const { accessToken, refreshToken, expiresIn, scopes } = await oauth.token({
+        const { accessToken, refreshToken, expiresIn, scopes, device } = await oauth.token({
           form,
           authorization,
           remoteAddr: request.ip,
+          device: deviceOf(request.headers),
         })
         reply.headers(noStore)
+        if (device) reply.header('Set-Cookie', deviceCookie(device, { secure: request.protocol === 'https' }))
         return {
           access_token: accessToken,
           token_type: 'bearer' as const,

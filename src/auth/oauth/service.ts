@@ -2,12 +2,12 @@
  * The authorization server: token requests and revocation. A *grant* is one way to get tokens; grants stand in a
  * table, one file each.
  */
-import type { IssuedTokens, Sessions } from '../sessions/service.ts'
+import type { Sessions } from '../sessions/service.ts'
 import type { SignIn } from '../sign-in.ts'
 import type { OAuthClients } from './clients.ts'
 import { OAuthError } from './errors.ts'
 import { type Form, required } from './form.ts'
-import type { Grant } from './grants/grant.ts'
+import type { Grant, Granted } from './grants/grant.ts'
 import { passwordGrant } from './grants/password.ts'
 import { refreshTokenGrant } from './grants/refresh-token.ts'
 
@@ -22,6 +22,8 @@ export interface OAuthRequest {
   /** The `Authorization` header: HTTP Basic of a confidential client. */
   authorization: string | undefined
   remoteAddr: string
+  /** What the browser keeps from an earlier sign-in. */
+  device: string | null
 }
 
 export type OAuth = ReturnType<typeof createOAuth>
@@ -34,12 +36,12 @@ export function createOAuth({ clients, sessions, signIn }: OAuthDependencies) {
 
   return {
     /** @throws {OAuthError} */
-    async token({ form, authorization, remoteAddr }: OAuthRequest): Promise<IssuedTokens> {
+    async token({ form, authorization, remoteAddr, device }: OAuthRequest): Promise<Granted> {
       const grantType = required(form, 'grant_type')
       const client = await clients.authenticate(authorization, form)
       const grant = grants.get(grantType)
       if (!grant) throw new OAuthError('unsupported_grant_type', 'The server does not support this grant type.')
-      return grant({ client, form, remoteAddr })
+      return grant({ client, form, remoteAddr, device })
     },
 
     /**
@@ -47,7 +49,7 @@ export function createOAuth({ clients, sessions, signIn }: OAuthDependencies) {
      * can end its own sessions only; without `client_id`, having the token is enough, as for everything else with it.
      * @see RFC 7009
      */
-    async revoke({ form, authorization, remoteAddr }: OAuthRequest): Promise<void> {
+    async revoke({ form, authorization, remoteAddr }: Omit<OAuthRequest, 'device'>): Promise<void> {
       const token = required(form, 'token')
       const named = form.has('client_id') || /^basic /i.test(authorization ?? '')
       const client = named ? await clients.authenticate(authorization, form) : null

@@ -5,9 +5,10 @@ import { AppError, badRequest } from '../../platform/errors.ts'
 import { hasSystemRight } from '../../platform/system-right.ts'
 import type { Task } from '../../platform/tasks.ts'
 import { assertStorable } from '../../platform/text.ts'
-import { identityKey, passwordUserTypes, type StoredUser, userTypes } from '../model.ts'
+import { passwordUserTypes, type StoredUser, userTypes } from '../model.ts'
 import { principalsOf } from '../records.ts'
 import type { UserInput, UserOutput, UserQuery } from '../schema.ts'
+import type { OpenAttempt } from '../throttle.ts'
 import type { UserDependencies } from './deps.ts'
 import { meetsRules, ruleHint } from './password-rules.ts'
 import { type DeletePolicy, removeUser } from './remove.ts'
@@ -110,11 +111,15 @@ export function createUserService(deps: UserDependencies) {
       if (!passwordUserTypes.includes(user.type))
         throw new AppError('UnableToSetPasswordForUserType', { type: user.type })
       assertNewPassword(actor, password, newPassword)
-      const attempt = { loginKey: identityKey(user.login ?? user.email ?? ''), remoteAddr: actor.remoteAddr }
+      let open: OpenAttempt | undefined
       const hash = await store.findPasswordHash(db, user.id)
       const fits = await passwords.verify(password, hash, {
-        before: () => throttle.assertOpen(db, attempt),
-        failed: async () => void (await throttle.failed(db, attempt)),
+        before: async () => {
+          open = await throttle.openForUser(db, user.id)
+        },
+        failed: async () => {
+          if (open) await throttle.failed(db, open)
+        },
       })
       if (!fits) throw new AppError('WrongPassword')
       const newHash = await passwords.hash(newPassword)

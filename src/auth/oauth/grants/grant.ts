@@ -7,10 +7,17 @@ export interface GrantRequest {
   readonly client: OAuthClient
   readonly form: Form
   readonly remoteAddr: string
+  /** What the browser keeps from an earlier sign-in. */
+  readonly device: string | null
+}
+
+export interface Granted extends IssuedTokens {
+  /** What the browser is to keep from this sign-in. */
+  readonly device?: string
 }
 
 /**
  * One way to get tokens (`grant_type`): checks its own parameters and issues.
  * @throws {OAuthError}
  */
-export type Grant = (request: GrantRequest) => Promise<IssuedTokens>
+export type Grant = (request: GrantRequest) => Promise<Granted>

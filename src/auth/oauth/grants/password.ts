@@ -11,12 +11,13 @@ const longestPassword = 1000
 
 /** @see RFC 6749 section 4.3 */
 export function passwordGrant({ signIn, sessions }: { signIn: SignIn; sessions: Sessions }): Grant {
-  return async ({ client, form, remoteAddr }) => {
+  return async ({ client, form, remoteAddr, device }) => {
     const credentials = {
       login: required(form, 'username'),
       password: required(form, 'password'),
       clientId: client.id,
       remoteAddr,
+      device,
     }
     const scopes = requestedScopes(form.get('scope'), client)
     if (credentials.login.length > longestLogin || credentials.password.length > longestPassword) throw wrong()
@@ -25,20 +26,18 @@ export function passwordGrant({ signIn, sessions }: { signIn: SignIn; sessions: 
     })
     if (!signedIn) throw wrong()
     const { login, clientId } = credentials
-    return sessions.open({ ...signedIn, login, clientId, scopes, remoteAddr }, (tx) =>
-      signIn.succeeded(tx, credentials),
-    )
+    const { userId, method } = signedIn
+    const issued = await sessions.open({ userId, method, login, clientId, scopes, remoteAddr }, signedIn.remember)
+    return { ...issued, device: signedIn.device }
   }
 }
 
 /** One answer for everything that is wrong with credentials or user: it must not tell which logins exist. */
-function wrong(): OAuthError {
-  return new OAuthError('invalid_grant', 'The user name or the password is wrong.')
+function wrong(more?: { status: number; headers: Record<string, string> }): OAuthError {
+  return new OAuthError('invalid_grant', 'The user name or the password is wrong, or too many were wrong before.', more)
 }
 
 function asOAuthError(error: unknown): unknown {
   if (!(error instanceof AppError) || error.code !== 'TooManyAttempts') return error
-  return new OAuthError('invalid_grant', 'Too many failed attempts; try again later.', {
-    headers: { 'Retry-After': String(error.parameters.retry_after) },
-  })
+  return wrong({ status: error.status, headers: { 'Retry-After': String(error.parameters.retry_after) } })
 }

@@ -2,11 +2,11 @@
 import type { RemovalHooks, RightsHooks } from './auth/service.ts'
 import type { DatamodelService, ObjecttypeParts, ObjecttypeService, ObjecttypeStats } from './datamodel/service.ts'
 import type { ReadService } from './objects/read.ts'
-import { countInPools, replaceOwner, requeuePools } from './objects/uses.ts'
+import { countInPools, groupsOfObjects, replaceOwner, requeuePools } from './objects/uses.ts'
 import type { Actor } from './platform/actor.ts'
 import type { JsonAnswer } from './platform/json-body.ts'
 import type { PoolOptions, PoolService, PoolTagLayer } from './pools/service.ts'
-import { parseSystemRights, type RightsService, type StoredGrant } from './rights/service.ts'
+import { type Person, parseSystemRights, type RightsService, type StoredGrant } from './rights/service.ts'
 import { effectiveTags, renderTag, type TagService } from './tags/service.ts'
 import type { ActionOptions } from './transitions/actions.ts'
 import type { Transition, TransitionLayer, TransitionService, TransitionServiceOptions } from './transitions/service.ts'
@@ -137,6 +137,8 @@ export function principalRights(rights: () => RightsService): RightsHooks {
         context,
         changes.map((change) => ({ ...change, previous: change.previous as readonly StoredGrant[] | null })),
       ),
+    coversGrants: (actor, people) => rights().coversGrants(actor, people as ReadonlySet<Person>),
+    groupsOfObjects,
     renderAcls: (from, lists, languages) =>
       rights().renderAcls(from, lists as readonly (readonly StoredGrant[])[], languages),
   }

@@ -107,6 +107,10 @@ export interface RightsHooks {
     context: 'user' | 'group',
     changes: readonly { wire: unknown; previous: Acl | null; place: string }[],
   ): Promise<readonly Acl[]>
+  /** Whether the actor has, or could give itself, all that grants on pools and object types give to these. */
+  coversGrants(actor: Actor, people: ReadonlySet<string>): Promise<boolean>
+  /** Those of the groups that own objects or that grants on single objects name. */
+  groupsOfObjects(from: Queryable, groupIds: readonly number[]): Promise<ReadonlySet<number>>
   /** Lists of grants as clients see them. */
   renderAcls(from: Queryable, lists: readonly Acl[], languages: readonly string[]): Promise<readonly unknown[][]>
 }

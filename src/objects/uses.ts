@@ -78,3 +78,16 @@ export async function replaceOwner(
   )
   tx.afterCommit(wakeIndex)
 }
+
+/** Those of the groups that own objects or that grants on single objects name. A scan of the heads: this is rare. */
+export async function groupsOfObjects(from: Queryable, groupIds: readonly number[]): Promise<ReadonlySet<number>> {
+  if (groupIds.length === 0) return new Set()
+  const { rows } = await from.query<{ id: number }>(
+    `select g.id from unnest($1::bigint[]) as g(id)
+     where exists (select from object o where o.owner_group = g.id)
+        or exists (select from object o where o.acl @> jsonb_build_array(jsonb_build_object('who', 'g' || g.id)))`,
+    [groupIds],
+    'groups-of-objects',
+  )
+  return new Set(rows.map((row) => row.id))
+}

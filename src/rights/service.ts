@@ -6,11 +6,13 @@ import { LRUCache } from 'lru-cache'
 import type { Actor } from '../platform/actor.ts'
 import type { Queryable } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
+import { hasSystemRight } from '../platform/system-right.ts'
 import { type GrantDraft, parseAcl, renderAcl, tagsOf, toGrant } from './acl.ts'
 import type { RightContext } from './catalogue.ts'
 import { type Caller, compile, type Prepared, prepare } from './compile.ts'
+import { coversGrants } from './dominance.ts'
 import { callerRights } from './evaluate.ts'
-import type { CallerRights, ContainerGrants, Principal, StoredGrant } from './model.ts'
+import type { CallerRights, ContainerGrants, Person, Principal, StoredGrant } from './model.ts'
 import type { RightApi } from './schema.ts'
 import { keepSticky } from './sticky.ts'
 import { newGrantIds } from './store.ts'
@@ -155,6 +157,16 @@ export function createRightsService({
       return list
     },
     validateAcls,
+    /** Whether the actor has, or could give itself, all that grants on containers give to these users and groups. */
+    async coversGrants(actor: Actor, people: ReadonlySet<Person>): Promise<boolean> {
+      const editor = {
+        caller: callerOf(actor),
+        rights: await forActor(actor),
+        managesPools: hasSystemRight(actor, 'system.poolmanager'),
+        managesObjecttypes: hasSystemRight(actor, 'system.objecttypemanager'),
+      }
+      return coversGrants(current(), editor, now(), people)
+    },
     /** Lists of grants as clients see them, names in `languages`; one query for all of them. */
     async renderAcls(
       from: Queryable,

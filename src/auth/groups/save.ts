@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Actor } from '../../platform/actor.ts'
 import type { Tx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
@@ -7,6 +8,7 @@ import type { StoredGroup, SystemRights } from '../model.ts'
 import { notFound, type Reference, resolveReferences } from '../principals.ts'
 import { aclsOf, assertDistinct, assertVersion, duplicateValue, identityOf, ownerOf, ownersOf } from '../records.ts'
 import type { GroupInput } from '../schema.ts'
+import { type Reaches, reachOf } from '../standing.ts'
 import { covers } from '../system-rights.ts'
 import type { GroupDependencies } from './deps.ts'
 import { draftGroup } from './draft.ts'
@@ -64,6 +66,7 @@ async function write(deps: GroupDependencies, actor: Actor, items: readonly Item
       owner_group: owner.groupId,
     }
   })
+  await assertReach(reachOf(actor, deps.rights, tx), items, rows)
   await store.insertGroups(
     tx,
     rows.filter((_, index) => !items[index]?.stored),
@@ -119,6 +122,30 @@ function assertMayChange(actor: Actor, { input, stored }: Item, rights: SystemRi
   if (stored && input._owner) throw new AppError('ColumnNeedsSystemRoot', { column: '_owner' })
   for (const given of [rights, stored?.systemRights ?? {}]) {
     if (!covers(actor.systemRights, given)) throw new AppError('ColumnNeedsSystemRoot', { column: '_system_rights' })
+  }
+}
+
+/**
+ * Who is in a group, from where, and who may put users into it is for those who have what it gives: an editor would
+ * otherwise open it for itself.
+ */
+async function assertReach(reaches: Reaches, items: readonly Item[], rows: readonly store.GroupRow[]): Promise<void> {
+  const opened = items.flatMap(({ stored }, index) => {
+    const row = rows[index]
+    if (!stored || !row) return []
+    const pairs: [column: string, before: unknown, after: unknown][] = [
+      ['_acl', stored.acl, row.acl],
+      ['_ip_subnet_filter', stored.ipSubnetFilter, row.ip_subnet_filter],
+      ['_ip_subnet_filter_exclude', stored.ipSubnetFilterExclude, row.ip_subnet_filter_exclude],
+      ['_two_fa_required', stored.twoFactorRequired, row.two_fa_required],
+      ['_auth_method_group_maps', stored.authMethodGroupMaps, row.auth_method_group_maps],
+    ]
+    const changed = pairs.find(([, before, after]) => !isDeepStrictEqual(before, after))
+    return changed ? [{ column: changed[0], group: stored.id }] : []
+  })
+  if (await reaches(opened.map(({ group }) => `g${group}`))) return
+  for (const where of opened) {
+    if (!(await reaches([`g${where.group}`]))) throw new AppError('ColumnNeedsSystemRoot', where)
   }
 }
 

@@ -6,6 +6,7 @@ import { hasSystemRight, requireSystemRight } from '../../platform/system-right.
 import { fallbackGroupId, type StoredGroup } from '../model.ts'
 import { principalsOf } from '../records.ts'
 import type { GroupInput, GroupOutput, GroupQuery } from '../schema.ts'
+import { reachOf } from '../standing.ts'
 import { covers } from '../system-rights.ts'
 import type { GroupDependencies } from './deps.ts'
 import { renderGroup } from './render.ts'
@@ -71,6 +72,9 @@ export function createGroupService(deps: GroupDependencies) {
         if (!group) throw unknownGroup(id)
         if (group.type === 'system') throw new AppError('DeleteSystemGroup', { _id: id })
         if (!actor.isRoot && !covers(actor.systemRights, group.systemRights)) {
+          throw new AppError('SystemRightRequired', { right: 'system.root' })
+        }
+        if (!(await reachOf(actor, rights, tx)([`g${id}`]))) {
           throw new AppError('SystemRightRequired', { right: 'system.root' })
         }
         await removal.replaceGroup(tx, id, fallbackGroupId)

@@ -3,6 +3,7 @@ import type { Actor } from '../../platform/actor.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
 import { cancelButton, type Task } from '../../platform/tasks.ts'
 import { deletedUserId, type StoredUser } from '../model.ts'
+import { principalsOfUser, reachOf } from '../standing.ts'
 import type { UserDependencies } from './deps.ts'
 import { assertMayRemove } from './policy.ts'
 import { groupsOf } from './render.ts'
@@ -28,6 +29,13 @@ export function removeUser(
     if (!user) throw new AppError('UserNotFound', { _id: id })
     const groups = groupsOf(user, await store.findGroupSummaries(tx, user.groupIds))
     assertMayRemove(actor, user, [user.systemRights, ...groups.map((group) => group.systemRights)])
+    const principals = principalsOfUser(
+      id,
+      groups.map((group) => group.id),
+    )
+    if (id !== actor.userId && !(await reachOf(actor, deps.rights, tx)(principals))) {
+      throw new AppError('SystemRightRequired', { right: 'system.root' })
+    }
     if (user.type === 'system') throw new AppError('DeleteSystemUser', { _id: id })
     const policy = given ?? defaultPolicy(deps.baseConfig.get())
     if (policy === null) return { kind: 'confirm', tasks: [choices(user)] }

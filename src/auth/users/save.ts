@@ -10,6 +10,7 @@ import { aclsOf, assertDistinct, assertVersion, duplicateValue, identityOf, owne
 import type { UserInput } from '../schema.ts'
 import { type LockOut, signInObstacle } from '../sessions/access.ts'
 import type { Ended } from '../sessions/service.ts'
+import { principalsOfUser, type Reaches, reachOf } from '../standing.ts'
 import type { UserDependencies } from './deps.ts'
 import { draftUser, type UserDraft } from './draft.ts'
 import { type Assigned, assignedGroups, groupsNamed, type Item } from './lookups.ts'
@@ -103,6 +104,7 @@ async function write(deps: UserDependencies, actor: Actor, items: readonly Item[
     }
   })
   assertRights(actor, items, rows, assigned)
+  await assertReach(reachOf(actor, deps.rights, tx), actor, items, rows, assigned)
   await writeRows(items, rows, assigned, tx)
   await tell(deps, actor, items, rows, tx)
   return { kind: 'done', ids: rows.map((row) => row.id) }
@@ -162,6 +164,36 @@ function assertRights(actor: Actor, items: readonly Item[], rows: readonly store
       effectiveRights: stored ? [stored.systemRights, ...effective] : [],
     })
   })
+}
+
+/**
+ * Nobody becomes more by putting somebody (itself, too) into groups, or by getting hold of an account: the editor must
+ * have what the groups give and what the user has. Groups that a user gets by its type count like those it is put into.
+ */
+async function assertReach(
+  reaches: Reaches,
+  actor: Actor,
+  items: readonly Item[],
+  rows: readonly store.UserRow[],
+  assigned: Assigned,
+): Promise<void> {
+  if (actor.isRoot) return
+  const steps = items.flatMap((item, index): { column: string; group?: number; principals: string[] }[] => {
+    const row = rows[index] as store.UserRow
+    const groupIds = assigned.groupIds.get(item) ?? item.stored?.groupIds ?? []
+    const before = item.stored ? groupsOf(item.stored, assigned.summaries).map(({ id }) => id) : []
+    const joined = assigned.summaries
+      .filter(({ id, memberTypes }) => groupIds.includes(id) || memberTypes.includes(row.type))
+      .filter(({ id }) => !before.includes(id))
+      .map(({ id }) => ({ column: '_groups', group: id, principals: [`g${id}`] }))
+    const [member] = protectedChanges(item, row, assigned.groupIds.get(item) ?? null)
+    if (!item.stored || item.stored.id === actor.userId || member === undefined) return joined
+    return [{ column: member, principals: principalsOfUser(item.stored.id, before) }, ...joined]
+  })
+  if (await reaches([...new Set(steps.flatMap(({ principals }) => principals))])) return
+  for (const { principals, ...where } of steps) {
+    if (!(await reaches(principals))) throw new AppError('ColumnNeedsSystemRoot', where)
+  }
 }
 
 /** Protected members that really change: clients send back what they have read. */

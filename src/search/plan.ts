@@ -81,6 +81,8 @@ export type Clause =
   | { readonly is: 'uuid'; readonly values: readonly string[] }
   /** `_id` of objects of a type. */
   | { readonly is: 'ownId'; readonly objecttype: number; readonly ids: readonly number[] }
+  /** Objects of a type whose parent, or one of the parents, has such an `_id`; `none`: also those without parent. */
+  | { readonly is: 'childOf'; readonly objecttype: number; readonly ids: readonly number[]; readonly none: boolean }
   /** Conditions that hold in one row of a nested table. */
   | { readonly is: 'row'; readonly nested: NestedFields; readonly of: Clause }
   /** Links to an object that another search finds. */

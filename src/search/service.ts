@@ -100,6 +100,7 @@ export function createSearchService(deps: SearchServiceDeps) {
       slots: await deps.indexer.slots(),
       languages: deps.languages(),
       rights: caller.searchFilter(),
+      databaseName: deps.databaseName,
     })
     if (!compiled.includeDeleted) return compiled
     const deleted = actor.isRoot || (await visibleTrash(actor))

@@ -335,7 +335,13 @@ const sorts = fc.array(
 )
 
 async function run(engine: PostgresEngine, request: object): Promise<SearchOutcome> {
-  const { plan } = compileSearch(request as Record<string, unknown>, { model, slots, languages, rights: { all: true } })
+  const { plan } = compileSearch(request as Record<string, unknown>, {
+    model,
+    slots,
+    languages,
+    rights: { all: true },
+    databaseName: 'test',
+  })
   return engine.search(plan, endless)
 }
 
@@ -373,7 +379,9 @@ test('an order that large results are asked for gets an index, once, and the ind
   const indexes = createSortIndexes({ db, log })
   const request = (order: string) => ({ objecttypes: ['work'], sort: [{ field: 'work.inventory', order }] })
   for (const order of ['asc', 'desc', 'asc']) {
-    indexes.wanted(compileSearch(request(order), { model, slots, languages, rights: { all: true } }).plan)
+    indexes.wanted(
+      compileSearch(request(order), { model, slots, languages, rights: { all: true }, databaseName: 'test' }).plan,
+    )
   }
   await indexes.idle()
   const { rows } = await db.query<{ name: string; definition: string }>(
@@ -409,7 +417,7 @@ test('a stop waits for no index, and leaves none behind that is half made', asyn
     )
     return rows
   }
-  indexes.wanted(compileSearch(request, { model, slots, languages, rights: { all: true } }).plan)
+  indexes.wanted(compileSearch(request, { model, slots, languages, rights: { all: true }, databaseName: 'test' }).plan)
   await until(async () => (await names('not i.indisvalid')).length > 0)
   await indexes.close()
   assert.deepEqual(await names('not i.indisvalid'), [])

@@ -193,6 +193,8 @@ function compile(clause: Clause, place: Place, context: ConditionContext): Condi
         `${alias}.id in (select system_object_id from object where objecttype = ${parameters.add(clause.objecttype, 'int')}
            and id = any(${parameters.add(clause.ids, 'bigint[]')}))`,
       )
+    case 'childOf':
+      return ofSql(childOfSql(clause, alias, parameters))
     case 'row':
       return rowCondition(clause, place, context)
     case 'linked':
@@ -345,4 +347,19 @@ function changedSql(
     parts.push(`v.comment ilike ${parameters.add(`%${comment.replace(/[\\%_]/g, '\\$&')}%`, 'text')}`)
   }
   return `exists (select from object_version v where ${parts.join(' and ')})`
+}
+
+function childOfSql(
+  { objecttype, ids, none }: Extract<Clause, { is: 'childOf' }>,
+  alias: string,
+  parameters: Parameters,
+): string {
+  const type = parameters.add(objecttype, 'int')
+  const parents = `array(select p.system_object_id from object p where p.objecttype = ${type}
+    and p.id = any(${parameters.add(ids, 'bigint[]')}))`
+  // The first part of each branch is what the index on parents knows.
+  const children = `select c.system_object_id from object c
+    where c.parents && ${parents} and c.parents <> '{}' and c.objecttype = ${type}`
+  const tops = `select c.system_object_id from object c where c.objecttype = ${type} and c.parents = '{}'`
+  return `${alias}.id in (${none ? `${children} union all ${tops}` : children})`
 }

@@ -89,7 +89,7 @@ function facetField(type: 'term' | 'linked_object', name: string, place: string,
     if (named.name === '_owner' && type === 'term') return { kind: 'owner' }
     throw notAllowed(name, 'aggregations')
   }
-  if (named.kind === 'id') throw notAllowed(name, 'aggregations')
+  if (named.kind !== 'field') throw notAllowed(name, 'aggregations')
   const { field } = named
   const fits = type === 'linked_object' ? field.kind === 'link' : field.kind !== 'link'
   if (!fits || field.kind === 'geo' || field.kind === 'files') {

@@ -13,6 +13,7 @@ export interface ElementContext {
   /** The nested table whose rows the element is about; null outside. */
   readonly nested: NestedFields | null
   readonly depth: number
+  readonly databaseName: string
   /** Compiles a search within the search. */
   readonly scope: (request: Fields, place: string, depth: number) => SearchScope
 }

@@ -21,6 +21,7 @@ export interface CompileContext {
   readonly slots: Slots
   readonly languages: readonly string[]
   readonly rights: SearchFilter
+  readonly databaseName: string
 }
 
 export interface CompiledSearch {
@@ -80,6 +81,7 @@ function elementContext(
     zone: timeZoneOf(optional(request, 'timezone', 'string', place || 'body')),
     nested: null,
     depth,
+    databaseName: context.databaseName,
     scope: (inner, innerPlace, innerDepth) => innerScope(inner, innerPlace, context, innerDepth),
   }
 }

@@ -174,6 +174,7 @@ function inElement(element: Fields, place: string, context: ElementContext): Ret
       place: `${place}.in`,
       fields: context.fields,
       zone: context.zone,
+      databaseName: context.databaseName,
     })
     return named.kind === 'field' ? inRows(context, [{ field: named.field }], clause) : clause
   })

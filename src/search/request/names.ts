@@ -6,6 +6,7 @@ export type SystemName =
   | '_fulltext'
   | '_score'
   | '_system_object_id'
+  | '_global_object_id'
   | '_uuid'
   | '_objecttype'
   | '_pool'
@@ -19,6 +20,7 @@ const systemNames: Readonly<Record<string, SystemName>> = {
   _fulltext: '_fulltext',
   _score: '_score',
   _system_object_id: '_system_object_id',
+  _global_object_id: '_global_object_id',
   _uuid: '_uuid',
   _objecttype: '_objecttype',
   _pool: '_pool',
@@ -40,6 +42,8 @@ export type Named =
   | { readonly kind: 'system'; readonly name: SystemName; readonly written: string; readonly language: string | null }
   /** `_id` of an object type. */
   | { readonly kind: 'id'; readonly objecttype: number; readonly written: string }
+  /** `_id` of the parent, or of one of the parents, in a hierarchy. */
+  | { readonly kind: 'parent'; readonly objecttype: number; readonly written: string }
   | {
       readonly kind: 'field'
       readonly field: SearchField
@@ -51,7 +55,7 @@ export type Named =
     }
 
 /** What may follow a link: it names the linked object, or what it is shown by. */
-const linkParts = /^(?:_system_object_id|_standard(?:\.1(?:\.text(?:\.(?<language>[\w-]+))?)?)?)$/
+const linkParts = /^(?:_system_object_id|_global_object_id|_standard(?:\.1(?:\.text(?:\.(?<language>[\w-]+))?)?)?)$/
 
 /** @throws {AppError} `SearchFieldUnknown` */
 export function resolveName(fields: FieldCatalogue, written: string): Named {
@@ -77,6 +81,10 @@ function resolveSystem(fields: FieldCatalogue, written: string): Named | null {
     if (!written.startsWith(`${table.name}._`)) continue
     const rest = written.slice(table.name.length + 1)
     if (rest === '_id') return { kind: 'id', objecttype: table.id, written }
+    const parent = table.polyhierarchical ? `_parents.${table.name}._id` : '_id_parent'
+    if (rest === parent && (table.polyhierarchical || table.hierarchical)) {
+      return { kind: 'parent', objecttype: table.id, written }
+    }
     const name = Object.hasOwn(systemNames, rest) ? systemNames[rest] : undefined
     if (name && name !== '_fulltext' && name !== '_score') return { kind: 'system', name, written, language: null }
   }

@@ -66,7 +66,7 @@ function sortField(
   { fields, languages }: SortContext,
 ): SortField {
   const named = resolveName(fields, name)
-  const language = wanted ?? (named.kind === 'id' ? null : named.language)
+  const language = wanted ?? ('language' in named ? named.language : null)
   const preferred = language ? [language, ...languages.filter((each) => each !== language)] : languages
   if (named.kind === 'system') {
     if (end !== undefined) throw wrong(`${place}.mode`, 'absent where the field is no date')
@@ -74,7 +74,7 @@ function sortField(
     if (by === undefined) throw notAllowed(name, 'sort')
     return by === 'standard' ? { by, languages: preferred } : { by }
   }
-  if (named.kind === 'id' || ['custom', 'geo', 'files'].includes(named.field.kind)) throw notAllowed(name, 'sort')
+  if (named.kind !== 'field' || ['custom', 'geo', 'files'].includes(named.field.kind)) throw notAllowed(name, 'sort')
   if (named.field.kind !== 'date') {
     if (end !== undefined) throw wrong(`${place}.mode`, 'absent where the field is no date')
     return { by: 'field', field: named.field, languages: preferred, end: false }

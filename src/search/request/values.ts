@@ -13,12 +13,18 @@ interface ValueContext {
   readonly place: string
   readonly fields: FieldCatalogue
   readonly zone: TimeZone
+  /** The second half of the global ids of this instance. */
+  readonly databaseName: string
 }
 
 /** null among the values stands for "has none". */
 export function valuesClause(named: Named, values: readonly unknown[], context: ValueContext): Clause {
   const present = values.filter((value) => value !== null)
   if (named.kind === 'id') return { is: 'ownId', objecttype: named.objecttype, ids: integers(present, context.place) }
+  if (named.kind === 'parent') {
+    const none = present.length < values.length
+    return { is: 'childOf', objecttype: named.objecttype, ids: integers(present, context.place), none }
+  }
   if (named.kind === 'system') return systemClause(named, present, present.length < values.length, context)
   const clauses: Clause[] = []
   if (present.length < values.length) clauses.push({ is: 'empty', field: named.field })
@@ -31,7 +37,7 @@ function fieldClause(
   language: string | null,
   written: string,
   values: readonly unknown[],
-  { below, place, zone }: ValueContext,
+  { below, place, zone, databaseName }: ValueContext,
 ): Clause {
   const languages = language === null ? null : [language]
   const value = (list: readonly (string | number | boolean)[]): Clause => ({
@@ -52,6 +58,8 @@ function fieldClause(
     case 'boolean':
       return value(booleans(values, place))
     case 'link':
+      if (written.endsWith('._global_object_id')) return value(globalIds(values, place, databaseName))
+      return value(integers(values, place))
     case 'files':
       return value(integers(values, place))
     case 'date':
@@ -73,11 +81,13 @@ function systemClause(
   { name, written }: { name: SystemName; written: string },
   values: readonly unknown[],
   withNull: boolean,
-  { below, place, fields }: ValueContext,
+  { below, place, fields, databaseName }: ValueContext,
 ): Clause {
   switch (name) {
     case '_system_object_id':
       return { is: 'id', ids: integers(values, place) }
+    case '_global_object_id':
+      return { is: 'id', ids: globalIds(values, place, databaseName) }
     case '_uuid':
       return { is: 'uuid', values: texts(values, place) }
     case '_objecttype':
@@ -104,6 +114,15 @@ function integers(values: readonly unknown[], place: string): number[] {
   return values.map((value, index) => {
     if (Number.isSafeInteger(value)) return value as number
     throw wrong(`${place}[${index}]`, 'an integer')
+  })
+}
+
+/** `12@strongroom`, or `12@local` for this instance; what lies in another one is not found here. */
+function globalIds(values: readonly unknown[], place: string, databaseName: string): number[] {
+  return values.flatMap((value, index) => {
+    const match = typeof value === 'string' ? /^([1-9]\d{0,14})@(.+)$/s.exec(value) : null
+    if (!match) throw wrong(`${place}[${index}]`, 'a global id, <system object id>@<database>')
+    return match[2] === databaseName || match[2] === 'local' ? [Number(match[1])] : []
   })
 }
 

@@ -113,7 +113,7 @@ async function composeApp(config: Config, given: Given, opened: AsyncDisposableS
       () => pools,
       () => indexer.wake(),
     ),
-    instance: () => ({ name: baseConfig.get().name.title, external_url: config.externalUrl }),
+    instance: () => ({ name: baseConfig.instanceTitle(), external_url: config.externalUrl }),
   })
   opened.defer(() => auth.close())
   const rights = createRightsService({
@@ -305,7 +305,9 @@ async function composeApp(config: Config, given: Given, opened: AsyncDisposableS
       config,
       db,
       version,
-      instanceName: () => baseConfig.get().name.title,
+      instanceName: baseConfig.instanceTitle,
+      configName: () => baseConfig.get().name.internal_name,
+      searchBlocked: search.blocked,
       openApiForEverybody: () => baseConfig.get().openapi_spec_endpoint.active,
       searchRebuilding: indexer.rebuilding,
       objecttypeName: (id) => datamodel.current().tablesById.get(id)?.name,

@@ -7,6 +7,7 @@ import {
   int,
   list,
   localized,
+  localizedOrText,
   type Members,
   secret,
   select,
@@ -82,7 +83,7 @@ const httpUrl = (required: boolean) => text('', { required, maxLength: 2000, rul
 export const sections = {
   name: section('general', 'public', {
     internal_name: text('', { maxLength: 200 }),
-    title: text('', { maxLength: 200 }),
+    title: localizedOrText({ maxLength: 200 }),
     description: localized(),
   }),
 

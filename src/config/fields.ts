@@ -155,6 +155,33 @@ export function localized(): Field<Localized> {
   })
 }
 
+/**
+ * A text in several languages, or one text for all of them, as older releases had it; it is shown as it was given. Code
+ * reads it with `inLanguage`.
+ */
+export function localizedOrText({ maxLength }: { maxLength: number }): Field<string | Localized> {
+  const [one, several] = [text('', { maxLength }), localized()]
+  return {
+    ...several,
+    default: '',
+    check: (wire, path, stored) => {
+      if (typeof wire === 'string') return one.check(wire, path, stored)
+      const texts = several.check(wire, path, stored) as Localized
+      for (const [language, value] of Object.entries(texts)) one.check(value, `${path}/${language}`, undefined)
+      return texts
+    },
+    read: (wire) => wire as string | Localized,
+    show: (wire) => wire,
+  }
+}
+
+/** The text in the first of the languages that it has, else in any. */
+export function inLanguage(texts: string | Localized, languages: readonly string[]): string {
+  if (typeof texts === 'string') return texts
+  const found = languages.find((language) => texts[language])
+  return (found === undefined ? Object.values(texts)[0] : texts[found]) ?? ''
+}
+
 /** A span of time such as `24h`, `90m`, `1h30m` or `30d` (days of 24 hours); the code sees seconds. */
 export function duration(fallback: string, { min = 1, max = 10 * 365 * 86_400 } = {}): Field<number> {
   return plain({
@@ -181,9 +208,13 @@ function parseDuration(wire: string): number | null {
   )
 }
 
+/** What stands for a secret that is set, as clients of this interface know it. */
+const masked = '***'
+
 /**
- * A text that is never given back. Clients see `true` where there is one; sending `true` or nothing keeps it, a text
- * replaces it, and `""`, `"-"`, `false` or `null` remove it.
+ * A text that is never given back. Clients see `***` where there is one; sending that (or `true`) or nothing keeps it, a
+ * text replaces it, and `""`, `"-"`, `false` or `null` remove it. Where there is none to keep, `***` is refused: the
+ * document of another instance, or of a row that has another name now, would lose its secret without a word.
  */
 export function secret(rule?: (text: string) => string | null): Field<string> {
   const inner = text('', { maxLength: 1000, ...(rule ? { rule } : {}) })
@@ -192,12 +223,16 @@ export function secret(rule?: (text: string) => string | null): Field<string> {
     default: '',
     more: {},
     check: (wire, path, stored) => {
-      if (wire === undefined || wire === true) return typeof stored === 'string' ? stored : ''
+      if (wire === undefined) return typeof stored === 'string' ? stored : ''
+      if (wire === true || wire === masked) {
+        if (typeof stored === 'string' && stored !== '') return stored
+        throw wrong(path, 'the secret itself: none is stored that could be kept')
+      }
       if (wire === false || wire === null || wire === '-') return ''
       return inner.check(wire, path, stored)
     },
     read: (wire) => (typeof wire === 'string' ? wire : ''),
-    show: (wire) => typeof wire === 'string' && wire !== '',
+    show: (wire) => (typeof wire === 'string' && wire !== '' ? masked : ''),
   }
 }
 

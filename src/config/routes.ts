@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
+import { AppError } from '../platform/errors.ts'
 import { actorOf, type HttpApp } from '../platform/http.ts'
 import type { BaseConfigService } from './service.ts'
 
@@ -17,7 +18,8 @@ const Document = Type.Object(
   },
   {
     title: 'BaseConfig',
-    description: 'Section name to members; secrets are shown as true (set) or false.',
+    description:
+      'Section name to members; a secret that is set is shown as `***`, which keeps it when it is sent back.',
     additionalProperties: true,
   },
 )
@@ -26,6 +28,25 @@ const Definitions = Type.Object(
   { system: Type.Object({ defs: Type.Array(Type.Unknown()) }), plugin: Type.Record(Type.String(), Type.Unknown()) },
   { additionalProperties: true, title: 'ConfigDefinitions' },
 )
+
+const ReplaceQuery = Type.Object({
+  save: Type.Optional(
+    Type.Literal('ignore_errors', {
+      description:
+        'Saves in spite of errors that leave a usable configuration. There are none here: each error is a 400.',
+    }),
+  ),
+  confirm: Type.Optional(
+    Type.Literal('yes', { description: 'Answers the questions of a 202. Nothing is asked here.' }),
+  ),
+  reindex: Type.Optional(
+    Type.Enum(['skip', 'reindex', 'reindex_block'], {
+      description:
+        'When the data languages change, all objects are indexed anew in the background, so `reindex` says what happens ' +
+        'anyway. `skip` and `reindex_block` are refused.',
+    }),
+  ),
+})
 
 const Path = Type.Object({
   '*': Type.String({ maxLength: 2000, description: 'For example `system/config/languages/database`.' }),
@@ -82,12 +103,28 @@ export function registerBaseConfigRoutes(app: HttpApp, { baseConfig }: { baseCon
         operationId: 'replaceConfig',
         summary: 'Replace sections of the base configuration',
         description: 'Each section that is sent is replaced as a whole; sections that are absent stay as they are.',
+        querystring: ReplaceQuery,
         body: Document,
         response: { 200: Document },
       },
-      config: { access: 'user', writes: true, body: 'many', errors: ['SystemRightRequired', 'ResourceNotFound'] },
+      config: {
+        access: 'user',
+        writes: true,
+        body: 'many',
+        errors: ['SystemRightRequired', 'ResourceNotFound', 'UrlParameterNotSupported'],
+      },
     },
-    async (request) => baseConfig.replace(actorOf(request), request.body),
+    async (request) => {
+      const { reindex } = request.query
+      if (reindex === 'skip' || reindex === 'reindex_block') {
+        throw new AppError(
+          'UrlParameterNotSupported',
+          { param: 'reindex', value: reindex },
+          { message: 'The index follows the data languages by itself, in the background.' },
+        )
+      }
+      return baseConfig.replace(actorOf(request), request.body)
+    },
   )
 
   app.get(

@@ -25,6 +25,7 @@ import {
   resetAt,
   show,
 } from './document.ts'
+import { inLanguage } from './fields.ts'
 import { lockSections, readSections, type StoredSections, writeSections } from './store.ts'
 
 export { type BaseConfig, bcryptRule } from './catalogue.ts'
@@ -123,6 +124,13 @@ export async function createBaseConfigService({ db, bus, events, snapshots, log 
     /** Codes of the data languages, best first. */
     databaseLanguages: (): readonly string[] =>
       snapshot.get().config.languages.database.map((language) => language.value),
+
+    /** Name of the instance, in the first of the data languages that it has; empty when none is set. */
+    instanceTitle(): string {
+      const { name, languages } = snapshot.get().config
+      const preferred = languages.database.map((language) => language.value)
+      return inLanguage(name.title, preferred)
+    },
 
     /** What the caller may see; `null` is a caller before sign-in. */
     document: (actor: Actor | null): ConfigDocument => show(snapshot.get().stored, mayRead(actor)),

@@ -1,7 +1,7 @@
 import { allFieldsMask } from './compile-all-fields.ts'
 import { defaultSystemFields, fieldBase, reversePoolMode, systemFields } from './compile-fields.ts'
 import { type CompiledTables, type TableDraft, tableOf } from './compile-tables.ts'
-import { localized, maskKey } from './l10n.ts'
+import { maskLocalized } from './l10n.ts'
 import type { ColumnField, Mask, MaskField, NestedField, ReverseField, Table } from './model.ts'
 import type { FieldApi, LocaApi, MaskApi, MaskSchemaApi } from './schema.ts'
 
@@ -44,7 +44,7 @@ function draftMask(source: MaskApi, compiled: CompiledTables, l10n: LocaApi): Ma
     system: source.system_fields ? systemFields(source.system_fields, table) : defaultSystemFields(table),
     requireComment: (source.require_comment || 'never') as Mask['requireComment'],
     reversePoolChanged: reversePoolMode(source.custom_settings),
-    nameLocalized: localized(l10n, maskKey(source)),
+    nameLocalized: maskLocalized(l10n, source),
   }
 }
 

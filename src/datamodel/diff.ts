@@ -1,6 +1,6 @@
 import { columnTypeOf } from './columns.ts'
 import type { Snapshot } from './compile.ts'
-import { columnKey, localized, maskKey, tableKey } from './l10n.ts'
+import { columnKey, localized, maskLocalized, tableKey } from './l10n.ts'
 import type { ColumnApi, MaskApi, SchemaTableApi } from './schema.ts'
 
 export interface ColumnChange {
@@ -96,9 +96,9 @@ function fingerprint(id: number, view: View): string {
   const masks = view.masks.get(id) ?? []
   const names = [
     ...tables.flatMap((table) => [tableKey(table.name), ...(table.columns ?? []).map((c) => columnKey(table.name, c))]),
-    ...masks.map(maskKey),
   ].map((key) => sorted(localized(l10n, key)))
-  return JSON.stringify([tables, masks, names])
+  const maskNames = masks.map((mask) => sorted(maskLocalized(l10n, mask)))
+  return JSON.stringify([tables, masks, names, maskNames])
 }
 
 /** What index entries are made of: fields, their types and order, and what masks say about standard and search. */

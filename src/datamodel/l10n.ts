@@ -8,7 +8,7 @@ import type { ColumnApi, LocaApi, MaskApi, SchemaApi, SchemaTableApi } from './s
  *     schema.<table>.column.<column>               a column
  *     schema.<owner>.column.<nested table>         a nested table as its owner shows it
  *     schema.<table>.column.reverse:<table>.<id>   a reverse view, by the link column behind it
- *     mask.<mask id>.<mask>.name                   a mask
+ *     mask.<mask id>.<mask>.name                   a mask; also with the id of its table, as other tools write it
  */
 export function tableKey(tableName: string): string {
   return `schema.${tableName}.name`
@@ -23,15 +23,23 @@ export function columnKey(tableName: string, column: ColumnApi): string {
   return `schema.${tableName}.column.${column.name ?? ''}`
 }
 
-export function maskKey(mask: MaskApi): string {
-  return `mask.${mask.mask_id ?? 0}.${mask.name ?? ''}.name`
-}
-
 /** The texts of a key by locale; empty texts and remarks (`_comment`) are none. */
 export function localized(l10n: LocaApi, key: string): Localized {
   const entry = Object.hasOwn(l10n, key) ? l10n[key] : undefined
   if (!entry) return {}
   return Object.fromEntries(Object.entries(entry).filter(([locale, text]) => text !== '' && !locale.startsWith('_')))
+}
+
+/**
+ * Name of a mask: by its id, else by the id of its table, else what the mask itself says (decisions.md, 31). Names of
+ * masks are unique, so the two keys of one mask are never those of another.
+ */
+export function maskLocalized(l10n: LocaApi, mask: MaskApi): Localized {
+  for (const id of [mask.mask_id ?? 0, mask.table_id ?? 0]) {
+    const found = localized(l10n, `mask.${id}.${mask.name ?? ''}.name`)
+    if (Object.keys(found).length > 0) return found
+  }
+  return localized({ own: mask.name_localized ?? {} }, 'own')
 }
 
 /** Name of a nested table: its own key, else what its owner calls it. */

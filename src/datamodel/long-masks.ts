@@ -1,5 +1,5 @@
 import type { Snapshot } from './compile.ts'
-import { columnKey, localized, maskKey, tableLocalized } from './l10n.ts'
+import { columnKey, localized, maskLocalized, tableLocalized } from './l10n.ts'
 import type { FieldApi, MaskApi, MaskSchemaApi, SchemaTableApi } from './schema.ts'
 
 /** Masks in format `long`: each field with its column definition, its full name and the localised names. */
@@ -18,7 +18,7 @@ function longMask(mask: MaskApi, snapshot: Snapshot, tables: Tables): MaskApi {
     table_name_localized: { ...tableLocalized(snapshot.l10n, table) },
     fields: (mask.fields ?? []).map((field) => longField(field, table, snapshot, tables)),
   }
-  return mask.mask_id ? { ...named, name_localized: { ...localized(snapshot.l10n, maskKey(mask)) } } : named
+  return mask.mask_id ? { ...named, name_localized: { ...maskLocalized(snapshot.l10n, mask) } } : named
 }
 
 function longField(field: FieldApi, table: SchemaTableApi, snapshot: Snapshot, tables: Tables): FieldApi {

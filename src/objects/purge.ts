@@ -40,7 +40,7 @@ export async function purgeObjects(context: SaveContext, objects: readonly Store
       type: 'OBJECT_PURGE' as const,
       actor,
       schema: 'user',
-      basetype: object.table.name,
+      basetype: 'object',
       objecttype: object.table.name,
       objectId: object.id,
       objectVersion: object.version,

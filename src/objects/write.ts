@@ -107,7 +107,7 @@ async function appendEvents({ tx, deps, actor }: SaveContext, items: readonly It
       type: eventOf[item.mode],
       actor,
       schema: 'user',
-      basetype: item.table.name,
+      basetype: 'object',
       objecttype: item.table.name,
       objectId: item.id,
       objectVersion: nextVersion(item),

@@ -160,6 +160,7 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
         'X-Svc-Error',
         'X-Svc-Error-Code',
         'X-Svc-Cache-ID',
+        'X-Svc-Status',
         'X-Svc-Ignored',
         'X-Svc-Truncated',
       ],

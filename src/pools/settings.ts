@@ -40,8 +40,11 @@ const readers: Readonly<Record<keyof PoolSettings, (value: unknown, path: string
 
 const names = Object.keys(readers) as (keyof PoolSettings)[]
 
-/** There are no mappings yet: `none` switches a mapping off, anything else names one that does not exist. */
+/**
+ * `none` switches a mapping off, `objecttype` leaves it to the object type. There are no mappings yet, so anything else
+ * names one that does not exist.
+ */
 function mapping(value: unknown, path: string): string {
-  if (value === 'none') return 'none'
+  if (value === 'none' || value === 'objecttype') return value
   throw new AppError('LookupNotFound', { path, basetype: 'mapping', value })
 }

@@ -80,17 +80,25 @@ export function createSearchService(deps: SearchServiceDeps) {
   const engine = createPostgresEngine({ db, sortIndexes, maxConnections: deps.connections })
   /** Whether a block may be on: asked of the database only then. */
   let maybeBlocked = true
+  let blocks = 0
   const unsubscribe = bus.subscribe(blockTopic, () => {
     maybeBlocked = true
+    blocks++
   })
 
   /** @throws {AppError} `ReindexInProgress` */
   async function assertOpen(actor: Actor): Promise<void> {
-    if (!maybeBlocked) return
-    maybeBlocked = false
-    if (!(await isBlocked(db))) return
-    maybeBlocked = true
-    if (!actor.isRoot) throw new AppError('ReindexInProgress')
+    if ((await blocked()) && !actor.isRoot) throw new AppError('ReindexInProgress')
+  }
+
+  /** Whether searches are kept back until a reindex is done. */
+  async function blocked(): Promise<boolean> {
+    if (!maybeBlocked) return false
+    const before = blocks
+    const answer = await isBlocked(db)
+    // A block that was announced meanwhile has to be asked for again.
+    if (!answer && before === blocks) maybeBlocked = false
+    return answer
   }
 
   async function compile(actor: Actor, request: SearchRequest): Promise<CompiledSearch> {
@@ -167,6 +175,8 @@ export function createSearchService(deps: SearchServiceDeps) {
   }
 
   return {
+    blocked,
+
     /** Finds objects that the actor may read. The answer is a `SearchResponse`. */
     async search(actor: Actor, request: SearchRequest, lifetime: Lifetime): Promise<JsonAnswer> {
       assertObjects(actor, request.type)

@@ -9,6 +9,8 @@ import type { SystemService } from './service.ts'
 
 const tags = ['system']
 
+const statusHeader = 'X-Svc-Status'
+
 export function registerSystemRoutes(
   app: HttpApp,
   { system, openApi }: { system: SystemService; openApi: OpenApi },
@@ -19,13 +21,18 @@ export function registerSystemRoutes(
       schema: {
         operationId: 'getSettings',
         summary: 'What anybody may know of the instance',
-        description: 'Needs no token: name, version, address and what the instance can do.',
+        description:
+          'Needs no token: name, version, address and what the instance can do. The header `X-Svc-Status` is `ready`, or ' +
+          '`reindex` while searches wait until objects are indexed anew.',
         tags,
         response: { 200: Settings },
       },
       config: { access: 'public', writes: false },
     },
-    async () => system.settings(),
+    async (_, reply) => {
+      reply.header(statusHeader, await system.lifecycle())
+      return system.settings()
+    },
   )
 
   app.get(
@@ -40,7 +47,11 @@ export function registerSystemRoutes(
       },
       config: { access: 'user', writes: false, errors: ['SystemRightRequired'] },
     },
-    async (request) => system.status(actorOf(request)),
+    async (request, reply) => {
+      const status = await system.status(actorOf(request))
+      reply.header(statusHeader, await system.lifecycle())
+      return status
+    },
   )
 
   app.get(

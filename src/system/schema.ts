@@ -6,6 +6,7 @@ const open = { additionalProperties: true } as const
 export const Settings = Type.Object(
   {
     name: Type.String({ description: 'Name of the instance, as the base configuration has it.' }),
+    config_name: Type.String({ description: 'Internal name of the instance, as the base configuration has it.' }),
     instance: Type.String({ description: 'The part after @ in global object ids.' }),
     version: Type.String(),
     version_full: Type.String(),

@@ -19,6 +19,10 @@ export interface SystemDeps {
   version: string
   /** Name of the instance in the base configuration; empty when none is set. */
   instanceName: () => string
+  /** Internal name of the instance in the base configuration; empty when none is set. */
+  configName: () => string
+  /** Whether searches are kept back until objects are indexed anew. */
+  searchBlocked: () => Promise<boolean>
   /** Whether callers without a user may read the description of the interface. */
   openApiForEverybody: () => boolean
   /** Whether searches for words are slow for a while, since their indexes are being built anew. */
@@ -34,6 +38,7 @@ export function createSystemService(deps: SystemDeps) {
     settings(): Settings {
       return {
         name: deps.instanceName() || config.databaseName,
+        config_name: deps.configName(),
         instance: config.databaseName,
         version,
         version_full: `strongroom ${version} (Node ${process.versions.node})`,
@@ -53,6 +58,9 @@ export function createSystemService(deps: SystemDeps) {
         },
       }
     },
+
+    /** In one word how the service is, as the header `X-Svc-Status` tells it: searches wait while it is `reindex`. */
+    lifecycle: async (): Promise<'ready' | 'reindex'> => ((await deps.searchBlocked()) ? 'reindex' : 'ready'),
 
     /** @throws {AppError} `SystemRightRequired` without `system.root`. */
     async status(actor: Actor): Promise<SystemStats> {

@@ -31,7 +31,7 @@ test('without any setting the defaults hold', async () => {
   assert.deepEqual(languages.frontend, ['en-US', 'de-DE'])
   assert.deepEqual(oauth2.expirations, { access_token: '24h', refresh_token: '720h' })
   assert.deepEqual(user, { default_delete_policy: 'ask', user_in_event_group: [], copy_to_event: [] })
-  assert.equal(server.plain_auth.password, false)
+  assert.equal(server.plain_auth.password, '')
   assert.deepEqual(body.plugin, {})
 })
 
@@ -171,8 +171,8 @@ test('secrets are never returned; rows keep them by their name, - removes them',
   assert.deepEqual(
     set.body.map(({ name, secret }: Json) => [name, secret]),
     [
-      ['a', true],
-      ['b', true],
+      ['a', '***'],
+      ['b', '***'],
     ],
   )
   const [a, b] = set.body
@@ -180,9 +180,9 @@ test('secrets are never returned; rows keep them by their name, - removes them',
   assert.deepEqual(
     back.body.map(({ name, secret }: Json) => [name, secret]),
     [
-      ['b', true],
-      ['a', true],
-      ['c', false],
+      ['b', '***'],
+      ['a', '***'],
+      ['c', ''],
     ],
   )
   const { rows: stored } = await svc.db.query<{ value: Json }>(
@@ -193,13 +193,13 @@ test('secrets are never returned; rows keep them by their name, - removes them',
     ['secret of b', 'secret of a', undefined],
   )
   await admin().post(path, [{ ...a, secret: '-' }])
-  assert.equal((await admin().get(path)).body[0].secret, false)
+  assert.equal((await admin().get(path)).body[0].secret, '')
   const server = '/config/system/config/email_server'
   await admin().post(`${server}/login_auth`, { username: 'u', password: 'smtp secret' })
   await admin().post('/config', { system: { config: { email_server: { login_auth: { username: 'u2' } } } } })
   assert.deepEqual(
     (await admin().get(`${server}/login_auth`)).body,
-    { username: 'u2', password: true },
+    { username: 'u2', password: '***' },
     'a section without its secret keeps it',
   )
   const everything = JSON.stringify([(await svc.as('root').get('/config')).body, await events('BASE_CONFIG_UPDATE')])

@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { holdIndexer } from '../search/support.ts'
+import type { Json } from '../support/client.ts'
+import { type Museum, payload, startMuseum } from '../support/seed/museum.ts'
+
+/** Base configuration, settings, pools and events as front ends and administrators' tools send and expect them. */
+
+let museum: Museum
+before(async () => {
+  museum = await startMuseum()
+})
+after(() => museum[Symbol.asyncDispose]())
+
+const root = () => museum.svc.as('root')
+const config = (sections: object) => ({ system: { config: sections } })
+
+test('the title of the instance is a language map, or one text', async () => {
+  const title = { 'de-DE': 'Sammlung', 'en-US': 'Collection' }
+  const saved = await root().post('/config', config({ name: { title, internal_name: 'collection-1' } }))
+  assert.equal(saved.status, 200, JSON.stringify(saved.body))
+  assert.deepEqual(saved.body.system.config.name.title, title)
+  const settings = await museum.svc.as(null).get('/settings')
+  assert.deepEqual([settings.body.name, settings.body.config_name], ['Collection', 'collection-1'])
+
+  await root().post('/config/system/config/name/title', { 'de-DE': 'Sammlung', 'en-US': '' })
+  assert.equal((await museum.svc.as(null).get('/settings')).body.name, 'Sammlung')
+  await root().post('/config/system/config/name/title', 'Museum')
+  assert.equal((await museum.svc.as(null).get('/settings')).body.name, 'Museum')
+  for (const wrong of [{ 'de-DE': 5 }, { 'de-DE': 'x'.repeat(201) }, 7, ['a']]) {
+    assert.equal((await root().post('/config/system/config/name/title', wrong)).status, 400, JSON.stringify(wrong))
+  }
+})
+
+test('a secret is shown as ***, and *** sent back keeps it', async () => {
+  const webhook = { name: 'site', url: 'https://example.org/', secret: 'of the site' }
+  await root().post('/config', config({ transition_webhook: { webhooks: [webhook] } }))
+  const shown = (await root().get('/config')).body
+  assert.equal(shown.system.config.transition_webhook.webhooks[0].secret, '***')
+
+  // The whole document comes back from the form, with one change.
+  shown.system.config.transition_webhook.webhooks[0].url = 'https://new.example.org/'
+  const saved = await root().post('/config', shown)
+  assert.equal(saved.status, 200, JSON.stringify(saved.body))
+  const stored = async () => {
+    const sql = `select value -> 'webhooks' as rows from base_config where section = 'transition_webhook'`
+    return (await museum.svc.db.query<{ rows: Json }>(sql)).rows[0]?.rows
+  }
+  assert.deepEqual(
+    (await stored()).map(({ url, secret }: Json) => [url, secret]),
+    [['https://new.example.org/', 'of the site']],
+  )
+  // A row under another name has no secret that could be kept, nor has another instance.
+  const renamed = { ...webhook, name: 'other', secret: '***' }
+  const refused = await root().post('/config', config({ transition_webhook: { webhooks: [renamed] } }))
+  assert.deepEqual([refused.status, refused.body.code], [400, 'ServerGeneric'])
+  assert.equal((await stored())[0].name, 'site')
+})
+
+test('save, confirm and reindex, as forms send them with the configuration', async () => {
+  const languages = (...codes: string[]) => config({ languages: { database: codes.map((value) => ({ value })) } })
+  const body = languages('en-US', 'de-DE', 'fr-FR')
+  const query = { save: 'ignore_errors', confirm: 'yes', reindex: 'reindex' }
+  assert.equal((await root().post('/config', body, query)).status, 200)
+  await museum.svc.drain()
+  for (const reindex of ['skip', 'reindex_block']) {
+    const answer = await root().post('/config', languages('en-US'), { reindex })
+    assert.deepEqual([answer.status, answer.body.code], [400, 'UrlParameterNotSupported'], reindex)
+  }
+  for (const wrong of [{ save: 'all' }, { confirm: 'no' }, { reindex: 'now' }]) {
+    assert.equal((await root().post('/config', languages('en-US'), wrong)).status, 400, JSON.stringify(wrong))
+  }
+  // What is wrong is wrong, whatever the parameters say.
+  assert.equal((await root().post('/config', languages('no language'), query)).status, 400)
+  const now = (await root().get('/config/system/config/languages/database')).body
+  assert.deepEqual(
+    now.map((row: Json) => row.value),
+    ['en-US', 'de-DE', 'fr-FR'],
+  )
+})
+
+test('X-Svc-Status tells whether searches wait', async () => {
+  const status = async () => (await museum.svc.as(null).get('/settings')).headers['x-svc-status']
+  await root().post('/db/person', [payload('person', { name: 'Ada' })])
+  await museum.svc.drain()
+  assert.equal(await status(), 'ready')
+  assert.equal((await root().get('/system/status')).headers['x-svc-status'], 'ready')
+  {
+    using _ = await holdIndexer(museum.svc.db)
+    assert.equal((await root().post('/system/reindex', undefined, { blockFrontend: 1 })).status, 200)
+    assert.equal(await status(), 'reindex')
+  }
+  await museum.svc.drain()
+  assert.equal(await status(), 'ready')
+})
+
+test('mappings of a pool are off, or left to the object type', async () => {
+  const pool = {
+    _basetype: 'pool',
+    pool: {
+      'lookup:_id_parent': { reference: 'system:root' },
+      _version: 1,
+      reference: 'migrated_objects',
+      name: { 'en-US': 'Migrated' },
+      contact: null,
+      mapping_image_import: 'objecttype',
+      mapping_image_export: 'none',
+      mapping_dc_export: 'objecttype',
+    },
+    _private_acl: false,
+    _acl: [],
+    _standard_masks: {},
+    _tags: [],
+    _transitions: [],
+  }
+  const saved = await root().post('/pool', [pool])
+  assert.equal(saved.status, 200, JSON.stringify(saved.body))
+  const read = (await root().get(`/pool/${saved.body[0].pool._id}`)).body[0].pool
+  assert.deepEqual(
+    [read.mapping_image_import, read.mapping_image_export, read.mapping_dc_export],
+    ['objecttype', 'none', 'objecttype'],
+  )
+  const unknown = { ...pool, pool: { ...pool.pool, reference: 'other', mapping_dc_export: 'objecttypes' } }
+  assert.equal((await root().post('/pool', [unknown])).status, 400)
+})
+
+test('events of objects have the basetype object and the name of the type (decisions.md, 33)', async () => {
+  const [saved] = (await root().post('/db/person', [payload('person', { _version: 1, name: 'Ada' })])).body
+  const id = saved.person._id
+  await root().post('/db/person', [payload('person', { _id: id, _version: 1, name: 'Ada L.' })])
+  for (const [version, policy] of [
+    [2, 'remove'],
+    [3, 'undelete'],
+    [4, 'remove'],
+    [5, 'purge'],
+  ] as const) {
+    const answer = await root().delete('/db/person', [[id, version, null]], { delete_policy: policy })
+    assert.equal(answer.status, 200, JSON.stringify(answer.body))
+  }
+  const query = { system_object_id: saved._system_object_id, basetype: 'object', sort: '_id.ASC' }
+  const { objects } = (await root().get('/event/list', query)).body
+  assert.deepEqual(
+    objects.map(({ event }: Json) => [event.type, event.basetype, event.objecttype]),
+    ['OBJECT_INSERT', 'OBJECT_UPDATE', 'OBJECT_DELETE', 'OBJECT_UNDELETE', 'OBJECT_DELETE', 'OBJECT_PURGE'].map(
+      (type) => [type, 'object', 'person'],
+    ),
+  )
+  assert.equal((await root().get('/event/list', { basetype: 'person' })).body.count, 0)
+})

@@ -1,12 +1,12 @@
-import { LRUCache } from 'lru-cache'
+import { createByteCache } from '../platform/byte-cache.ts'
 import type { Queryable } from '../platform/db.ts'
 import type { Head } from './stored-rows.ts'
 
 /** Bytes of all answers in memory, and of the longest one that is kept. */
-const maxBytes = 16_000_000
+const maxBytes = 32_000_000
 const longest = 200_000
-/** Bytes that an answer takes besides its text. */
-const overhead = 1000
+/** What an object that an answer was made from takes at most usually; it may be kept by nobody else any more. */
+const premiseBytes = 600
 
 /**
  * What an answer was made from: objects, snapshots and settings, each of which is replaced, never changed. As long as
@@ -24,10 +24,11 @@ interface Kept {
  * (bench/read.ts), and the same few objects are read again and again.
  */
 export function createAnswers() {
-  const kept = new LRUCache<string, Kept>({
-    maxSize: maxBytes,
-    maxEntrySize: longest,
-    sizeCalculation: ({ body, premises }, key) => body.length + 8 * premises.length + key.length + overhead,
+  const kept = createByteCache<string, Kept>({
+    name: 'answers',
+    maxBytes,
+    maxEntryBytes: longest,
+    sizeOf: ({ body, premises }) => 200 + body.length + premiseBytes * premises.length,
   })
   return {
     /** The answer to this question, if it was given from the same premises. */

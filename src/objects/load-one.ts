@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto'
 import type { Model, Table } from '../datamodel/model.ts'
+import { createByteCache, stringBytes } from '../platform/byte-cache.ts'
 import type { Queryable } from '../platform/db.ts'
 import type { Address } from './load.ts'
 import { type Stamps, stampList, stampsOf } from './stamps.ts'
@@ -48,16 +50,28 @@ function columnsOf(text: string | null): ReadonlySet<number> {
   return new Set(text ? text.split(',').map(Number) : [])
 }
 
-/** Statements by what they ask: a few per mask. */
-const statements = new Map<string, { text: string; name: string }>()
+/** Bytes of the texts of all statements in memory. */
+const maxBytes = 4_000_000
+/** Statements that PostgreSQL keeps prepared on each connection at most: there are a few per mask and its versions. */
+const mostPrepared = 500
 
-function statement(key: string, text: () => string): { text: string; name: string } {
-  let known = statements.get(key)
-  if (!known) {
-    known = { name: `object-one-${statements.size}`, text: text() }
-    statements.set(key, known)
-  }
-  return known
+let prepared = 0
+
+/** Statements by what they ask. */
+const statements = createByteCache<string, { readonly text: string; readonly name: string | undefined }>({
+  name: 'object_statements',
+  maxBytes,
+  sizeOf: ({ text, name = '' }) => stringBytes(text) + stringBytes(name),
+})
+
+function statement(key: string, text: () => string): { readonly text: string; readonly name: string | undefined } {
+  const known = statements.get(key)
+  if (known) return known
+  // What was forgotten and is asked for again has its old name: connections know it by that.
+  const name = `object-one-${createHash('sha256').update(key).digest('base64url').slice(0, 22)}`
+  const made = { text: text(), name: ++prepared > mostPrepared ? undefined : name }
+  statements.set(key, made)
+  return made
 }
 
 /** Paths and columns become part of the text: their number differs, and paths are parsed once. */

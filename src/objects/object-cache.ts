@@ -1,18 +1,18 @@
-import { LRUCache } from 'lru-cache'
 import type { Model, Table } from '../datamodel/model.ts'
+import { createByteCache, heapBytes } from '../platform/byte-cache.ts'
 import type { Queryable } from '../platform/db.ts'
+import { contentBytes } from './answer-parts.ts'
 import { type Address, loadStampedHeads } from './load.ts'
 import { loadOne } from './load-one.ts'
 import type { Reader } from './reader.ts'
 import { createStampReader, type Stamps } from './stamps.ts'
 import type { Head, Loaded } from './stored-rows.ts'
 
-/** Objects that were read by id, and heads of objects that stand around them, in memory at most. */
-const maxObjects = 2000
-const maxHeads = 20_000
-/** Characters of JSON that the contents of all objects in memory have at most, and that of the largest one. */
-const maxContents = 20_000_000
-const largestContent = 500_000
+/** Bytes of the objects that were read by id, of the largest one, of the heads that stand around them, of their ids. */
+const maxObjectBytes = 32_000_000
+const largestObject = 1_000_000
+const maxHeadBytes = 24_000_000
+const maxAddressBytes = 1_000_000
 
 /** Which of what stands around the object is wanted. */
 export interface Needs {
@@ -44,16 +44,25 @@ interface Entry<T> {
 export function createObjectCache(db: Queryable) {
   const current = createStampReader(db)
   let ofModel: Model | null = null
-  const objects = new LRUCache<number, Entry<Loaded>>({
-    max: maxObjects,
-    maxSize: maxContents,
-    maxEntrySize: largestContent,
-    sizeCalculation: ({ value }) => JSON.stringify(value.content).length,
+  const objects = createByteCache<number, Entry<Loaded>>({
+    name: 'objects',
+    maxBytes: maxObjectBytes,
+    maxEntryBytes: largestObject,
+    // Letters may take two bytes; the links are remembered besides.
+    sizeOf: ({ value }) => headBytes(value) + 2 * contentBytes(value.content),
   })
-  const heads = new LRUCache<number, Entry<Head>>({ max: maxHeads })
+  const heads = createByteCache<number, Entry<Head>>({
+    name: 'object_heads',
+    maxBytes: maxHeadBytes,
+    sizeOf: ({ value }) => headBytes(value),
+  })
   const linked = new WeakMap<Loaded, { readonly reader: Reader; readonly ids: readonly number[] }>()
   /** `_id` of a type to system object id: neither ever changes. */
-  const addresses = new LRUCache<string, number>({ max: 2 * maxObjects })
+  const addresses = createByteCache<string, { readonly id: number }>({
+    name: 'object_ids',
+    maxBytes: maxAddressBytes,
+    sizeOf: () => 32,
+  })
 
   // What is in memory refers to the tables of the datamodel that it was read with.
   function begin(model: Model): void {
@@ -82,7 +91,7 @@ export function createObjectCache(db: Queryable) {
       const { object } = one
       if (!remembered && ofModel === model) {
         objects.set(object.systemObjectId, { stamp: one.stamp, value: object })
-        addresses.set(`${table.id}:${object.id}`, object.systemObjectId)
+        addresses.set(`${table.id}:${object.id}`, { id: object.systemObjectId })
       }
       const absent = reverseColumns.filter((column) => !one.reverses.has(column))
       return { object, heads: await headsOf(model, one.around), absent }
@@ -97,7 +106,7 @@ export function createObjectCache(db: Queryable) {
     needs: Needs,
     reverseColumns: readonly number[],
   ) {
-    const known = by === 'id' ? addresses.get(`${table.id}:${id}`) : id
+    const known = by === 'id' ? addresses.get(`${table.id}:${id}`)?.id : id
     const entry = known === undefined ? undefined : objects.get(known)
     if (!entry || entry.value.table !== table) return null
     const object = entry.value
@@ -133,6 +142,18 @@ export function createObjectCache(db: Queryable) {
     }
     return found
   }
+}
+
+const sizes = new WeakMap<Head, number>()
+
+/** Bytes of what an object shows of itself where it is linked. */
+export function headBytes(head: Head): number {
+  let bytes = sizes.get(head)
+  if (bytes === undefined) {
+    bytes = 600 + heapBytes([head.standard, head.acl, head.tags, head.parents])
+    sizes.set(head, bytes)
+  }
+  return bytes
 }
 
 function only(stamps: Stamps, ids: readonly number[]): Stamps {

@@ -1,4 +1,5 @@
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { type CacheSize, cacheSizes } from './byte-cache.ts'
 import type { Db } from './db.ts'
 import type { HttpApp } from './http.ts'
 
@@ -24,7 +25,24 @@ export function createMetrics({ db, http }: { db: Db; http: HttpApp }): Metrics 
       this.set({ state: 'waiting' }, waitingCount)
     },
   })
+  observeCaches(registry)
   return { contentType: registry.contentType, text: () => registry.metrics() }
+}
+
+function observeCaches(registry: Registry): void {
+  const gauge = (name: string, help: string, figure: keyof CacheSize): void => {
+    new Gauge({
+      name,
+      help,
+      labelNames: ['cache'],
+      registers: [registry],
+      collect() {
+        for (const [cache, size] of cacheSizes()) this.set({ cache }, size[figure])
+      },
+    })
+  }
+  gauge('strongroom_cache_bytes', 'Bytes of each cache of this process, keys included.', 'bytes')
+  gauge('strongroom_cache_entries', 'Entries of each cache of this process.', 'entries')
 }
 
 /** The route label is the pattern, never the address: a label must not have endless values. */

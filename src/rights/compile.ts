@@ -82,6 +82,17 @@ export function compile(prepared: Prepared, caller: Caller, at: number): Compile
   return { caller, pools, objecttypes }
 }
 
+/** About the bytes that the rights of one caller take in memory; grants are those of everybody. */
+export function compiledBytes({ pools, objecttypes }: Compiled): number {
+  const lists = new Set<EntryList>(objecttypes.values())
+  for (const pool of pools.values()) lists.add(pool.list)
+  let bytes = 500 + 200 * pools.size + 60 * objecttypes.size
+  for (const { entries, always, alwaysSticky } of lists) {
+    bytes += 400 + 120 * entries.length + 40 * (always.size + alwaysSticky.size)
+  }
+  return bytes
+}
+
 export function isCaller(caller: Caller, person: Person | null): boolean {
   if (person === null) return false
   const id = Number(person.slice(1))

@@ -2,14 +2,14 @@
  * What callers may do. Grants stand on the resources they protect; those of containers (pools, object types) are
  * compiled once per caller and kept in memory until one of them changes or begins or ends. See docs/rights-and-pools.md.
  */
-import { LRUCache } from 'lru-cache'
 import type { Actor } from '../platform/actor.ts'
+import { createByteCache } from '../platform/byte-cache.ts'
 import type { Queryable } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import { hasSystemRight } from '../platform/system-right.ts'
 import { type GrantDraft, parseAcl, renderAcl, tagsOf, toGrant } from './acl.ts'
 import type { RightContext } from './catalogue.ts'
-import { type Caller, compile, type Prepared, prepare } from './compile.ts'
+import { type Caller, compile, compiledBytes, type Prepared, prepare } from './compile.ts'
 import { coversGrants } from './dominance.ts'
 import { callerRights } from './evaluate.ts'
 import type { CallerRights, ContainerGrants, Person, Principal, StoredGrant } from './model.ts'
@@ -37,7 +37,8 @@ export type {
 export { parseSystemRights } from './right-items.ts'
 export { type FindPeople, type PersonName, parseWho, renderWho, type WhoDraft, type WhoNames } from './who.ts'
 
-const cachedCallers = 1000
+/** Bytes of the rights of all callers in memory, which depend on the number of pools. */
+const maxBytes = 64_000_000
 
 export interface RightsOptions {
   /** All grants on pools and object types, from memory; the same lists as long as none has changed. */
@@ -68,7 +69,11 @@ export function createRightsService({
   existingPresets,
   now = Date.now,
 }: RightsOptions) {
-  const callers = new LRUCache<string, { rights: CallerRights; validUntil: number }>({ max: cachedCallers })
+  const callers = createByteCache<string, { rights: CallerRights; validUntil: number; bytes: number }>({
+    name: 'caller_rights',
+    maxBytes,
+    sizeOf: ({ bytes }) => bytes,
+  })
   let prepared: { of: ContainerGrants; grants: Prepared } | null = null
 
   /** The grants of all containers, prepared when one has changed. */
@@ -86,9 +91,10 @@ export function createRightsService({
     const key = `${actor.isRoot ? 'root' : actor.userId}:${actor.groupIds.join()}`
     const known = callers.get(key)
     if (known && at < known.validUntil) return known.rights
-    const rights = callerRights(compile(grants, callerOf(actor), at), now)
+    const compiled = compile(grants, callerOf(actor), at)
+    const rights = callerRights(compiled, now)
     const next = grants.boundaries.find((moment) => moment > at)
-    callers.set(key, { rights, validUntil: next ?? Number.POSITIVE_INFINITY })
+    callers.set(key, { rights, validUntil: next ?? Number.POSITIVE_INFINITY, bytes: compiledBytes(compiled) })
     return rights
   }
 

@@ -106,6 +106,7 @@ async function only(
     if (pass(facet.value(index))) kept.push(index)
   }
   return {
+    bytes: facet.bytes,
     counts: Int32Array.from(kept, (index) => facet.counts[index] as number),
     value: (index) => facet.value(kept[index] as number),
   }

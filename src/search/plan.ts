@@ -166,10 +166,12 @@ export interface Hit {
  */
 export interface FacetCounts {
   readonly counts: Int32Array
+  /** What it takes in memory. */
+  readonly bytes: number
   value(index: number): number | string
 }
 
-export const noCounts: FacetCounts = { counts: new Int32Array(0), value: () => '' }
+export const noCounts: FacetCounts = { counts: new Int32Array(0), bytes: 0, value: () => '' }
 
 export interface SearchOutcome {
   /** Exact number of matches. */

@@ -21,6 +21,7 @@ test('the backend port tells readiness and the metrics, requests by route patter
     assert.match(body, /route="none"/)
     assert.doesNotMatch(body, /12345|no\/such/)
     assert.match(body, /strongroom_db_connections\{state="idle"\} \d/)
+    assert.match(body, /^strongroom_cache_bytes\{cache="sessions"\} [1-9]/m)
     for (const name of ['process_resident_memory_bytes', 'nodejs_eventloop_lag_seconds']) assert.ok(body.includes(name))
     assert.deepEqual((await backend.inject('/ready')).json(), { ready: true })
     await svc.app.http.traffic.drain(0)

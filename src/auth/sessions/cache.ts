@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache'
+import { createByteCache, heapBytes } from '../../platform/byte-cache.ts'
 import { compileAccess, type UserAccess } from './access.ts'
 import type { SessionRow } from './store.ts'
 
@@ -24,20 +24,21 @@ export interface SessionCacheOptions {
   now?: () => number
   /** Milliseconds that a session is taken as read: how long a lost message of the bus can matter. */
   lifetime?: number
-  maxEntries?: number
 }
+
+/** Bytes of all sessions in memory. */
+const maxBytes = 24_000_000
 
 /**
  * Sessions by token, for a few seconds: signing in costs one query per token and interval, not per request. Changes
  * are told by `forget…`; what was being read meanwhile is not kept.
  */
-export function createSessionCache({
-  load,
-  now = Date.now,
-  lifetime = 5000,
-  maxEntries = 10_000,
-}: SessionCacheOptions) {
-  const entries = new LRUCache<string, Entry>({ max: maxEntries })
+export function createSessionCache({ load, now = Date.now, lifetime = 5000 }: SessionCacheOptions) {
+  const entries = createByteCache<string, Entry>({
+    name: 'sessions',
+    maxBytes,
+    sizeOf: ({ session }) => heapBytes(session),
+  })
   const loading = new Map<string, Promise<Session | null>>()
   let generation = 0
 

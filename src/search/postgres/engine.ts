@@ -3,6 +3,7 @@
  * gives their number, the page and the facets. For a large result it stops early; then number and facets are counted
  * on their own, and the page comes from an index in the order of the page.
  */
+import { heapBytes } from '../../platform/byte-cache.ts'
 import type { Db, Queryable } from '../../platform/db.ts'
 import type { Lifetime } from '../../platform/lifetime.ts'
 import { readGeneration } from '../indexing/store.ts'
@@ -59,8 +60,8 @@ export function createPostgresEngine({
     maxConnections,
     settings: { enable_seqscan: 'off', work_mem: '64MB', statement_timeout: `${longestStatement}` },
   })
-  const sets = createFacetSetCache()
   const cache = createResultCache()
+  const sets = createFacetSetCache({ onForget: cache.clear })
   const running = new Map<string, Promise<Part<SearchOutcome>>>()
 
   async function search(plan: SearchPlan, lifetime: Lifetime): Promise<Part<SearchOutcome>> {
@@ -100,7 +101,7 @@ export function createPostgresEngine({
     if (plan.limit === 0) return { value: [], generation: Number.MAX_SAFE_INTEGER }
     const whole = counts.count > largeResult ? null : await statements.runWhole(target, start(), [], largeResult)
     const page = whole ?? (await pageOfLarge(target, plan, start))
-    cache.set(pageKey(plan), { value: page.hits, generation: page.generation, weight: page.hits.length * 4 })
+    cache.set(pageKey(plan), { value: page.hits, generation: page.generation, bytes: heapBytes(page.hits) })
     return { value: page.hits, generation: page.generation }
   }
 
@@ -149,10 +150,9 @@ export function createPostgresEngine({
   }
 
   function keep(plan: SearchPlan, counts: Part<Counts>, page: statements.Paged): void {
-    const weight = [...counts.value.facets.values()].reduce((sum, facet) => sum + facet.counts.length, 10)
-    cache.set(countsKey(plan), { ...counts, weight })
+    cache.set(countsKey(plan), { ...counts, bytes: bytesOf(counts.value) })
     if (page.generation === Number.MAX_SAFE_INTEGER) return
-    cache.set(pageKey(plan), { value: page.hits, generation: page.generation, weight: page.hits.length * 4 })
+    cache.set(pageKey(plan), { value: page.hits, generation: page.generation, bytes: heapBytes(page.hits) })
   }
 
   async function currentCounts(plan: SearchPlan): Promise<Kept<Counts> | null> {
@@ -191,6 +191,13 @@ export function createPostgresEngine({
     },
     close: () => lexical.close(),
   }
+}
+
+/** Of the names and ranges all, of the facets what they say themselves. */
+function bytesOf({ facets, ranges }: Counts): number {
+  let bytes = heapBytes(ranges)
+  for (const [name, facet] of facets) bytes += 200 + heapBytes(name) + facet.bytes
+  return bytes
 }
 
 function columnsOf(plan: SearchPlan): FacetColumn[] {

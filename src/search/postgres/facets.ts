@@ -46,7 +46,10 @@ export async function facetCounts(
   counted: CountedText,
 ): Promise<FacetCounts> {
   const sets: CountedSets = { sets: parseIntegers(counted.values), counts: parseIntegers(counted.counts) }
-  if (column.direct) return { counts: sets.counts, value: (index) => sets.sets[index] as number }
+  if (column.direct) {
+    const bytes = sets.counts.byteLength + sets.sets.byteLength
+    return { counts: sets.counts, bytes, value: (index) => sets.sets[index] as number }
+  }
   return cache.add(db, sets)
 }
 

@@ -1,4 +1,5 @@
-/** Plans as texts: equal searches have equal keys. */
+/** Plans as short texts: equal searches have equal keys, however much they ask for. */
+import { createHash } from 'node:crypto'
 import type { SearchPlan } from '../plan.ts'
 
 /** What the number of matches and the facets depend on. */
@@ -13,7 +14,8 @@ export function pageKey(plan: SearchPlan): string {
 }
 
 function keyOf(plan: SearchPlan, parts: object): string {
-  return `${plan.model.version} ${plan.languages} ${JSON.stringify(parts, plain)}`
+  const text = `${plan.model.version} ${plan.languages} ${JSON.stringify(parts, plain)}`
+  return createHash('sha256').update(text).digest('base64')
 }
 
 /** Columns and tables by their ids: they know each other, so they cannot be written out. */

@@ -1,4 +1,5 @@
 /** The statements of a search: built from a plan, run, and read back. */
+import { heapBytes } from '../../platform/byte-cache.ts'
 import type { Queryable } from '../../platform/db.ts'
 import type { FacetCounts, FacetPlan, Hit, RangesPlan, SearchPlan } from '../plan.ts'
 import { type ConditionContext, clauseSql, scopeSql } from './condition.ts'
@@ -229,5 +230,6 @@ export async function runStoredFacet(
     ),
   )
   const labels = rows[0]?.labels ?? []
-  return { counts: Int32Array.from(rows[0]?.counts ?? []), value: (index) => labels[index] as string }
+  const counts = Int32Array.from(rows[0]?.counts ?? [])
+  return { counts, bytes: counts.byteLength + heapBytes(labels), value: (index) => labels[index] as string }
 }

@@ -1,0 +1,99 @@
+import { LRUCache } from 'lru-cache'
+
+/**
+ * A cache with a budget in bytes: of its keys, its values and what it takes itself for each entry. What was not used
+ * for longest goes first. Whatever callers can fill without end is kept in one of these.
+ */
+export type ByteCache<K extends string | number, V extends object> = LRUCache<K, V>
+
+export interface ByteCacheOptions<V> {
+  /** Word for the metrics. */
+  readonly name: string
+  readonly maxBytes: number
+  /** Bytes that the value holds and nothing else does. */
+  readonly sizeOf: (value: V) => number
+  /** Bytes of the largest value that is kept; an eighth of all when not said. */
+  readonly maxEntryBytes?: number
+}
+
+/** What an entry takes in the cache itself: places in its lists, and the objects around key and value. */
+const entryBytes = 200
+
+export interface CacheSize {
+  readonly bytes: number
+  readonly entries: number
+}
+
+/** The caches of this process, for its metrics; nothing is kept alive by standing here. */
+const caches = new Set<{ readonly name: string; read(): CacheSize | null }>()
+
+/** Counts a cache among those of the process for as long as it is used. */
+export function observeCache<T extends object>(name: string, cache: T, sizeOf: (cache: T) => CacheSize): void {
+  const known = new WeakRef(cache)
+  caches.add({
+    name,
+    read() {
+      const there = known.deref()
+      return there ? sizeOf(there) : null
+    },
+  })
+}
+
+export function createByteCache<K extends string | number, V extends object>({
+  name,
+  maxBytes,
+  sizeOf,
+  maxEntryBytes = maxBytes / 8,
+}: ByteCacheOptions<V>): ByteCache<K, V> {
+  const cache = new LRUCache<K, V>({
+    maxSize: maxBytes,
+    maxEntrySize: maxEntryBytes,
+    sizeCalculation: (value, key) => Math.ceil(entryBytes + stringBytes(key) + sizeOf(value)),
+  })
+  observeCache(name, cache, ({ calculatedSize, size }) => ({ bytes: calculatedSize, entries: size }))
+  return cache
+}
+
+/** Sizes of all caches, those of one name together. */
+export function cacheSizes(): Map<string, CacheSize> {
+  const sizes = new Map<string, CacheSize>()
+  for (const cache of caches) {
+    const size = cache.read()
+    if (!size) {
+      caches.delete(cache)
+      continue
+    }
+    const sum = sizes.get(cache.name) ?? { bytes: 0, entries: 0 }
+    sizes.set(cache.name, { bytes: sum.bytes + size.bytes, entries: sum.entries + size.entries })
+  }
+  return sizes
+}
+
+/** Bytes of a text in memory, at most: letters beyond Latin-1 take two each. */
+export function stringBytes(text: string | number): number {
+  return typeof text === 'number' ? 8 : 24 + 2 * text.length
+}
+
+/**
+ * About the bytes of plain data in memory: texts, lists, maps and objects, all that is in them included, and each only
+ * once. Instances of classes are somebody else's.
+ */
+export function heapBytes(value: unknown, seen: Set<object> = new Set()): number {
+  if (typeof value === 'string') return stringBytes(value)
+  if (typeof value !== 'object' || value === null) return 8
+  if (seen.has(value)) return 8
+  seen.add(value)
+  if (ArrayBuffer.isView(value)) return 100 + value.byteLength
+  let bytes = 50
+  if (Array.isArray(value)) {
+    for (const entry of value) bytes += 8 + heapBytes(entry, seen)
+  } else if (value instanceof Map) {
+    for (const [key, entry] of value) bytes += 40 + heapBytes(key, seen) + heapBytes(entry, seen)
+  } else if (value instanceof Set) {
+    for (const entry of value) bytes += 30 + heapBytes(entry, seen)
+  } else {
+    // Keys are shared by objects that have the same ones.
+    for (const entry of Object.values(value)) bytes += 16 + heapBytes(entry, seen)
+  }
+  return bytes
+}

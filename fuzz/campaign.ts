@@ -6,7 +6,7 @@ import { type Judgement, judge, type Limits } from './judge.ts'
 import { type Dictionary, mutate } from './mutate.ts'
 import { createRandom, type Random } from './random.ts'
 import { wireOf } from './request.ts'
-import { assembled, type Origin, type Stage, startOrigin } from './stage.ts'
+import { assembled, type Origin, type Stage, seedsOf, startOrigin } from './stage.ts'
 import { curlLine, type WireRequest } from './wire.ts'
 import type { World } from './world.ts'
 
@@ -72,7 +72,7 @@ export async function fuzz(options: Options): Promise<Report> {
   return report
 }
 
-function dictionaryOf(world: World, { keys }: Description): Dictionary {
+function dictionaryOf(world: World, { keys, values }: Description): Dictionary {
   const ids = [world.pools, world.groups, world.users, world.tags, world.objects, world.ids, world.objecttypes].flatMap(
     (map) => Object.values(map),
   )
@@ -106,7 +106,21 @@ function dictionaryOf(world: World, { keys }: Description): Dictionary {
   return {
     keys: [...keys, ...names, '_nested:work__material', '_reverse_nested:loan:work', 'lookup:_id', '_id_parent'],
     parameters: [],
-    values: [...ids, ...references, ...names, ...fields, ...system, ...elements, 1, 2, null, true, '2024', 'ASC'],
+    values: [
+      ...values,
+      ...ids,
+      ...references,
+      ...names,
+      ...fields,
+      ...system,
+      ...elements,
+      1,
+      2,
+      null,
+      true,
+      '2024',
+      'ASC',
+    ],
     paths: [...names, ...ids.map(String), 'HEAD', 'CURRENT', '1', 'list', 'system/config', 'system_object_id'],
   }
 }
@@ -128,7 +142,8 @@ async function runEpoch(
     const number = first + index
     const random = createRandom(options.seed, number)
     const operation = pickOperation(operations, random)
-    const seed = await stage.seedOf(operation).catch(() => null)
+    const use = random.below(seedsOf(operation.operationId).length)
+    const seed = await stage.seedOf(operation, use).catch(() => null)
     // Something that was carried out has taken away what the seeds need.
     if (!seed) return index + 1
     const by = pickCaller(stage, seed.own, random)
@@ -143,7 +158,7 @@ async function runEpoch(
     const look = (wire: WireRequest) => judge(stage.service, by, operation, wire, origin.description, options)
     const found = await look(build(changes))
     tally(report, found, operation)
-    if (found.carriedOut && operation.method !== 'GET') stage.forget(operation.operationId)
+    if (found.carriedOut && operation.method !== 'GET') stage.forget(operation.operationId, use)
     if (found.failure) {
       const wire = await shrunk(changes, build, look, found)
       await note(origin, stage, report, options, { found, operation, by, wire, number })

@@ -14,6 +14,8 @@ export interface Description {
   judge(operation: DescribedOperation, answer: { status: number; type: string; body: Buffer }): string | null
   /** Names of members and parameters that occur anywhere. */
   readonly keys: readonly string[]
+  /** Values of all enumerations. */
+  readonly values: readonly unknown[]
 }
 
 export function readDescription(document: OpenApiDocument): Description {
@@ -34,6 +36,7 @@ export function readDescription(document: OpenApiDocument): Description {
   return {
     operations,
     keys: namesIn(document),
+    values: constantsIn(document),
     judge(operation, { status, type, body }) {
       const said = operation.responses[status]
       if (!said) return `the status ${status} is not described`
@@ -48,6 +51,18 @@ export function readDescription(document: OpenApiDocument): Description {
       return `an answer ${status} is not as described: ${code}${error?.instancePath} ${error?.message}`
     },
   }
+}
+
+function constantsIn(document: OpenApiDocument): unknown[] {
+  const constants = new Set<unknown>()
+  const look = (value: unknown, key = ''): void => {
+    if (typeof value !== 'object' || value === null || key.startsWith('example') || key === 'responses') return
+    for (const one of (value as JsonSchema).enum ?? []) constants.add(one)
+    for (const [name, member] of Object.entries(value)) look(member, name)
+  }
+  look(document.components.schemas)
+  look(document.paths)
+  return [...constants]
 }
 
 function namesIn(document: OpenApiDocument): string[] {

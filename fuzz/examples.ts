@@ -2,7 +2,7 @@ import type { Example } from '../src/system/openapi/examples.ts'
 import type { DescribedOperation } from './description.ts'
 import { wireOf } from './request.ts'
 import { seeds } from './seeds.ts'
-import { assembled, type Origin, type Stage } from './stage.ts'
+import { assembled, type Origin, type Stage, seedsOf } from './stage.ts'
 import { secret } from './world.ts'
 
 /**
@@ -24,8 +24,21 @@ export async function recordExamples({ description, stage: setStage }: Origin): 
     else
       wrong.push(`the seed of ${operationId} is not carried out: ${example.status} ${JSON.stringify(example.answer)}`)
   }
+  for (const operation of operations) wrong.push(...(await wrongUses(operation, stage)))
   if (wrong.length > 0) throw new Error(wrong.join('\n'))
   return examples
+}
+
+/** Further seeds are no examples, but must be carried out as well, or ask a question. */
+async function wrongUses(operation: DescribedOperation, stage: Stage): Promise<string[]> {
+  const wrong: string[] = []
+  for (let use = 1; use < seedsOf(operation.operationId).length; use++) {
+    const { request, own } = await stage.seedOf(operation, use)
+    const { status, body } = await own.send(wireOf(assembled(operation, request, own)))
+    if (status === 200 || status === 202) continue
+    wrong.push(`seed ${use} of ${operation.operationId} is not carried out: ${status} ${body.subarray(0, 1000)}`)
+  }
+  return wrong
 }
 
 async function record(operation: DescribedOperation, stage: Stage): Promise<Example> {

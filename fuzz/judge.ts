@@ -33,6 +33,10 @@ export async function judge(
     answer = await by.send(wire, 10 * limits.slow)
   } catch (error) {
     const detail = service.ended() ? 'the service ended' : (error as Error).message
+    // The refusal of a head that is too large has a body, since nobody has read yet that it was a HEAD.
+    if (wire.method === 'HEAD' && detail.includes('Parse Error')) {
+      return { carriedOut: false, milliseconds: 0, failure: null, lost: false }
+    }
     return { carriedOut: false, milliseconds: 0, failure: { kind: 'no answer', detail }, lost: false }
   }
   const failure =
@@ -83,7 +87,7 @@ async function slowness(
   return milliseconds > slow ? { kind: 'slow', detail: `it takes more than ${slow} ms` } : null
 }
 
-/** What is refused, or only reads, changes nothing. */
+/** What is refused, asks a question, only reads or is a dry run changes nothing. */
 async function changeOf(
   service: FuzzedService,
   before: number,
@@ -92,7 +96,8 @@ async function changeOf(
   wire: WireRequest,
 ): Promise<Judgement['failure']> {
   const reads = wire.method === 'GET' || wire.method === 'HEAD' || wire.method === 'OPTIONS'
-  if (wire.bytes || (answer.status < 400 && !reads)) return null
+  const dry = /[?&]dry_run(=(1|true)?)?(&|$)/.test(wire.target)
+  if (wire.bytes || (answer.status < 400 && answer.status !== 202 && !reads && !dry)) return null
   const after = await service.lastChange()
   if (after.id === before) return null
   // What an earlier request left to be done in the background may be done now: the same must happen again.

@@ -53,7 +53,8 @@ const work = (scene: Scene) =>
     { _tags: [{ _id: scene.world.tags.draft }], _comment: 'first entry' },
   )
 
-const addWork = async (scene: Scene): Promise<Json> => (await scene.root.call('POST', '/db/work', [work(scene)]))[0]
+export const addWork = async (scene: Scene): Promise<Json> =>
+  (await scene.root.call('POST', '/db/work', [work(scene)]))[0]
 
 const readWork = (by: string): SeedRequest => ({
   path: { objecttype: 'work', mask: '_all_fields', id: by },

@@ -1,8 +1,9 @@
 import type { OpenApiDocument } from '../src/system/openapi/model.ts'
 import { type Caller, caller, signIn } from './caller.ts'
 import { type DescribedOperation, type Description, readDescription } from './description.ts'
+import { moreSeeds } from './more-seeds.ts'
 import type { FuzzRequest } from './request.ts'
-import { type Scene, type SeedRequest, seeds } from './seeds.ts'
+import { type Scene, type Seed, type SeedRequest, seeds } from './seeds.ts'
 import { type FuzzedService, rootPassword, startFuzzedService } from './service.ts'
 import { buildWorld, password, type World } from './world.ts'
 
@@ -11,9 +12,10 @@ export interface Stage extends AsyncDisposable {
   service: FuzzedService
   callers: Record<'root' | 'limited' | 'nobody', Caller>
   scene: Scene
-  seedOf(operation: DescribedOperation): Promise<{ request: SeedRequest; own: Caller }>
+  /** A valid request: the first one, or that of another use of the operation. */
+  seedOf(operation: DescribedOperation, use?: number): Promise<{ request: SeedRequest; own: Caller }>
   /** The seed was used up: the next one is made anew. */
-  forget(operationId: string): void
+  forget(operationId: string, use: number): void
 }
 
 export interface Origin extends AsyncDisposable {
@@ -63,22 +65,29 @@ async function setStage(service: FuzzedService, world: World): Promise<Stage> {
     service,
     callers,
     scene,
-    async seedOf({ operationId }) {
-      const known = made.get(operationId)
+    async seedOf({ operationId }, use = 0) {
+      const key = `${operationId} ${use}`
+      const known = made.get(key)
       if (known && known.uses++ < 8) return known
-      const seed = seeds[operationId]
+      const seed = seedsOf(operationId)[use]
       if (!seed) throw new Error(`${operationId} has no seed: add a valid request of it to fuzz/seeds.ts`)
       const request = await seed.make(scene)
       const next = { request, own: request.by ?? callers.root, uses: 0 }
-      made.set(operationId, next)
+      made.set(key, next)
       return next
     },
-    forget: (operationId) => void made.delete(operationId),
+    forget: (operationId, use) => void made.delete(`${operationId} ${use}`),
     [Symbol.asyncDispose]: async () => {
       await service[Symbol.asyncDispose]()
       await service.database.drop()
     },
   }
+}
+
+/** The valid requests of an operation, by their use. */
+export function seedsOf(operationId: string): readonly Seed[] {
+  const first = seeds[operationId]
+  return first ? [first, ...(moreSeeds[operationId] ?? [])] : []
 }
 
 /** The request of a seed, as this caller sends it. */

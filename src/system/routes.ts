@@ -1,9 +1,10 @@
+import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { badRequest } from '../platform/errors.ts'
 import { actorOf, type HttpApp } from '../platform/http.ts'
 import { renderHomePage } from './home-page.ts'
 import type { OpenApi } from './openapi/document.ts'
-import { pageSecurityPolicy, renderOpenApiPage } from './openapi/page.ts'
+import { pageSecurityPolicy } from './openapi/page.ts'
 import { Settings, SystemStats } from './schema.ts'
 import type { SystemService } from './service.ts'
 
@@ -118,9 +119,9 @@ function openApiRoutes(app: HttpApp, system: SystemService, openApi: OpenApi): v
       },
       config,
     },
-    async (request) => {
+    async (request, reply) => {
       system.requireOpenApiAccess(request.actor)
-      return openApi.document()
+      return (reply as FastifyReply).type('application/json; charset=utf-8').send(await openApi.json())
     },
   )
 
@@ -137,6 +138,6 @@ function openApiRoutes(app: HttpApp, system: SystemService, openApi: OpenApi): v
   app.get('/api/v1/system/openapi/', page, async (request, reply) => {
     system.requireOpenApiAccess(request.actor)
     reply.header('Content-Security-Policy', pageSecurityPolicy)
-    return reply.type('text/html; charset=utf-8').send(renderOpenApiPage(await openApi.document()))
+    return reply.type('text/html; charset=utf-8').send(await openApi.page())
   })
 }

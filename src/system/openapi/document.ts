@@ -4,22 +4,31 @@ import { Components } from './components.ts'
 import { addExamples } from './examples.ts'
 import type { OpenApiDocument, OpenApiOperation } from './model.ts'
 import { operationOf, templateOf } from './operation.ts'
+import { renderOpenApiPage } from './page.ts'
 
+/** The description of all routes. Made when it is first asked for, and kept: to write it takes a tenth of a second. */
 export interface OpenApi {
-  /** The description of all routes; made when it is first asked for. */
-  document(): Promise<OpenApiDocument>
+  json(): Promise<string>
+  /** For people. */
+  page(): Promise<string>
 }
 
 /** Collects all routes that are registered after it. */
 export function collectOpenApi(app: HttpApp, instance: { version: string; externalUrl: string }): OpenApi {
   const routes: RouteOptions[] = []
   app.addHook('onRoute', (route) => void routes.push(route))
-  let made: Promise<OpenApiDocument> | undefined
+  const document = once(() => addExamples(describe(routes, instance)))
   return {
-    document() {
-      made ??= addExamples(describe(routes, instance))
-      return made
-    },
+    json: once(async () => JSON.stringify(await document())),
+    page: once(async () => renderOpenApiPage(await document())),
+  }
+}
+
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined
+  return () => {
+    made ??= make()
+    return made
   }
 }
 

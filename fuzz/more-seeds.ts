@@ -1,0 +1,153 @@
+import { link, payload } from '../test/support/seed/museum.ts'
+import { addWork, type Scene, type Seed } from './seeds.ts'
+
+const en = (text: string) => ({ 'en-US': text })
+const search = (body: (scene: Scene) => object): Seed => ({ make: (scene) => ({ body: body(scene) }) })
+
+/** Valid requests of operations that have more than one way to be used; the first of each stands in fuzz/seeds.ts. */
+export const moreSeeds: Record<string, readonly Seed[]> = {
+  saveObjects: [
+    {
+      make: async (scene) => {
+        const made = await addWork(scene)
+        const [stored] = await scene.root.call('GET', `/db/work/_all_fields/${made.work._id}?format=long`)
+        return { path: { objecttype: 'work' }, query: { format: 'short' }, body: [stored] }
+      },
+    },
+    {
+      make: async (scene) => {
+        const made = await addWork(scene)
+        const loan = { borrower: 'Louvre', due: { value: '2031-05' } }
+        const rows = [{ _objecttype: 'loan', _mask: '_all_fields', loan }]
+        const block = { _id: made.work._id, _version: 1, title: en('Lent'), '_reverse_nested:loan:work': rows }
+        return { path: { objecttype: 'work' }, query: { dry_run: '1' }, body: [payload('work', block)] }
+      },
+    },
+    {
+      make: ({ world, fresh }) => {
+        const influence = { person: link('person', world.objects.blake ?? 0), active: true, note: 'met in London' }
+        const block = { name: 'Palmer', reference: `palmer${fresh()}`, '_nested:person__influence': [influence] }
+        return { path: { objecttype: 'person' }, body: [payload('person', block)] }
+      },
+    },
+    {
+      make: ({ world, fresh }) => {
+        const block = { name: en('Soho'), code: `S${fresh()}`, 'lookup:_id_parent': { code: 'LON' } }
+        const parents = [link('topic', world.objects.people ?? 0), link('topic', world.objects.nature ?? 0)]
+        return fresh() % 2 === 0
+          ? { path: { objecttype: 'place' }, body: [payload('place', block)] }
+          : { path: { objecttype: 'topic' }, body: [payload('topic', { name: 'rower', _parents: parents })] }
+      },
+    },
+  ],
+  deleteObjects: [
+    {
+      make: async (scene) => {
+        const made = await addWork(scene)
+        await scene.root.call('DELETE', '/db/work?delete_policy=remove', [[made.work._id, 1, null]])
+        return {
+          path: { objecttype: 'work' },
+          query: { delete_policy: scene.fresh() % 2 === 0 ? 'undelete' : 'purge' },
+          body: [[made.work._id, 2, 'back again']],
+        }
+      },
+    },
+    {
+      make: ({ world }) => ({
+        path: { objecttype: 'place' },
+        query: { delete_policy: 'setnull', dry_run: '1' },
+        body: [[world.ids.london, 1, null]],
+      }),
+    },
+  ],
+  search: [
+    search(({ world }) => ({
+      search: [
+        { type: 'text', string: '*bri?ge* OR da*', mode: 'wildcard', fields: ['work.title', '_fulltext'], boost: 2 },
+        { type: 'changelog_range', from: '2020-01-01', to: '2999-01-01', operation: 'INSERT', user: 1, bool: 'should' },
+        { type: 'range', field: 'work.made', from: '1700', to: '1900', to_equals: false, bool: 'should' },
+        {
+          type: 'in',
+          fields: ['work.place'],
+          subsearch: { objecttypes: ['place'], search: [{ type: 'text', string: 'london' }] },
+          bool: 'should',
+        },
+        { type: 'in', fields: ['_pool'], in: [world.pools.root, null], include_path: true, bool: 'should' },
+      ],
+      include_deleted: true,
+      generate_rights: true,
+      best_mask_filter: true,
+      timezone: 'Europe/London',
+      languages: ['de-DE', 'en-US'],
+      include_fields: ['_system_object_id', 'work.title'],
+      format: 'long',
+    })),
+    search(() => ({
+      objecttypes: ['work', 'place', 'person'],
+      aggregations: {
+        titles: { type: 'term', field: 'work.title', language: 'en-US', limit: 3, sort: 'term' },
+        notes: { type: 'term', field: 'work.note', limit: 3 },
+        people: { type: 'linked_object', field: 'work.creator', limit: 3 },
+        made: { type: 'date_range', field: 'work.made', ranges: [{ from: '1800', to: '1850' }] },
+        width: { type: 'range', field: 'work.width', ranges: [{ to: 50 }, { from: 50 }] },
+      },
+      sort: [{ field: '_standard', language: 'de-DE' }],
+      limit: 0,
+    })),
+  ],
+  savePools: [
+    {
+      make: async ({ root, world }) => {
+        const [stored] = await root.call('GET', `/pool/${world.pools.open}`)
+        const { _acl, _tags, _private_acl } = stored
+        return { body: [{ pool: { _id: stored.pool._id, _version: stored.pool._version }, _acl, _tags, _private_acl }] }
+      },
+    },
+  ],
+  saveTags: [
+    {
+      make: async ({ root }) => {
+        const stored = await root.call('GET', '/tags')
+        const group = { displayname: en('Colour'), type: 'choice' }
+        return { body: [...stored, { taggroup: group, _tags: [{ displayname: en('Red'), is_default: true }] }] }
+      },
+    },
+  ],
+  saveTransitions: [
+    {
+      make: async ({ root, world }) => {
+        const stored = await root.call('GET', '/transitions')
+        const added = {
+          type: 'process',
+          trigger: 'automatic',
+          operations: ['UPDATE'],
+          objecttype_ids: [world.objecttypes.topic],
+          'tagfilter:before': { all: [world.tags.draft], not: [world.tags.done] },
+          who: [{ _basetype: 'user', user: { _id: world.users.limited } }],
+          confirm: en('Sure?'),
+          actions: [
+            { type: 'set_tags', info: { tags: [{ _id: world.tags.done, set: true }] } },
+            { type: 'email', info: { subject: en('Done'), recipients: [{ _owner: true }], batchable: true } },
+          ],
+        }
+        return { body: [...stored, added] }
+      },
+    },
+  ],
+  listEvents: [
+    {
+      make: () => ({
+        query: { format: 'csv', csv_explode: '1', csv_delimiter: ';', csv_max_length: 20, limit: 5, pollable: 'true' },
+      }),
+    },
+  ],
+  getSchema: [{ make: () => ({ path: { version: 'HEAD' } }) }],
+  listObjects: [
+    {
+      make: () => ({
+        path: { objecttype: 'work', mask: 'work__standard' },
+        query: { format: 'full_inheritance', merge_linked_objects: 'all', merge_max_depth: 3, all_versions: '1' },
+      }),
+    },
+  ],
+}

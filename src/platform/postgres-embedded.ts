@@ -98,6 +98,8 @@ async function startLocked(
       stopping = true
       await stopServer(server)
       await watching
+      // It may just have been started again.
+      await stopServer(server)
       await removeOutsideFolders(folders)
       await lock.release()
     },
@@ -115,13 +117,28 @@ async function firstServer(
     return running
   }
   if (await createCluster(folders)) options.onStep('created the PostgreSQL data folder')
-  const started = await launcher.start()
+  const started = await startAfterCrash(launcher)
   options.onStep(`started PostgreSQL (process ${started.pid})`)
   return started
 }
 
+/** What is left of a server that was killed a moment ago may take a while to notice. */
+async function startAfterCrash(launcher: Launcher): Promise<ServerProcess> {
+  const deadline = Date.now() + 30_000
+  for (;;) {
+    try {
+      return await launcher.start(() => false)
+    } catch (error) {
+      if (!/pre-existing shared memory block|lock file/.test((error as Error).message) || Date.now() > deadline)
+        throw error
+      await sleep(250)
+    }
+  }
+}
+
 interface Launcher {
-  start(): Promise<ServerProcess>
+  /** Waits as long as the server needs: after a crash it writes again what its log has. Once `givenUp` it is stopped. */
+  start(givenUp: () => boolean): Promise<ServerProcess>
 }
 
 async function createLauncher(
@@ -138,15 +155,23 @@ async function createLauncher(
     ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
   ]
   return {
-    async start() {
+    async start(givenUp) {
       await removeStalePidFile(folders)
       const begun = new Date()
       const child = run(folders, 'postgres', args)
       const failed = once(child, 'exit').then(async () => {
         throw new Error(`PostgreSQL does not start: ${await whyItEnded(folders, begun)}`)
       })
-      await Promise.race([failed, answers(folders, 120_000)])
       failed.catch(() => {})
+      let ended = false
+      try {
+        await Promise.race([failed, answers(folders, Number.POSITIVE_INFINITY, () => ended || givenUp())])
+      } catch (error) {
+        if (child.pid && child.exitCode === null && child.signalCode === null) await stopServer({ pid: child.pid })
+        throw error
+      } finally {
+        ended = true
+      }
       return { pid: child.pid ?? 0, exited: exitOf(child) }
     },
   }
@@ -164,7 +189,7 @@ async function restart(
 ): Promise<ServerProcess> {
   for (let pause = 100; ; pause = Math.min(pause * 2, 5000)) {
     try {
-      return await launcher.start()
+      return await launcher.start(given)
     } catch (error) {
       if (given()) throw error
       if (pause > 1000) onTrouble((error as Error).message)
@@ -222,7 +247,8 @@ async function createCluster(folders: PostgresFolders): Promise<boolean> {
 async function adoptRunningServer(folders: PostgresFolders): Promise<ServerProcess | null> {
   const pid = await runningPid(folders)
   if (pid === null) return null
-  const deadline = Date.now() + 60_000
+  // It may be in the middle of its recovery.
+  const deadline = Date.now() + 600_000
   while (isAlive(pid)) {
     if (await connects(folders)) {
       await query(
@@ -260,7 +286,7 @@ async function untilGone(pid: number): Promise<void> {
  * Fast shutdown; a server that does not end within a minute is stopped at once and recovers at the next start. One
  * that was adopted is no child whose end would keep this process waiting, so its pid is looked at until it is gone.
  */
-async function stopServer({ pid }: ServerProcess): Promise<void> {
+async function stopServer({ pid }: Pick<ServerProcess, 'pid'>): Promise<void> {
   if (!isAlive(pid)) return
   process.kill(pid, 'SIGINT')
   const deadline = Date.now() + 60_000
@@ -295,10 +321,10 @@ async function connects(folders: PostgresFolders): Promise<boolean> {
   )
 }
 
-async function answers(folders: PostgresFolders, milliseconds: number): Promise<void> {
+async function answers(folders: PostgresFolders, milliseconds: number, givenUp = () => false): Promise<void> {
   const deadline = Date.now() + milliseconds
   while (!(await connects(folders))) {
-    if (Date.now() > deadline) throw new Error('PostgreSQL was started but does not answer')
+    if (givenUp() || Date.now() > deadline) throw new Error('PostgreSQL was started but does not answer')
     await sleep(25)
   }
 }

@@ -96,6 +96,17 @@ test('after kill -9 of PostgreSQL the service starts it again and goes on', asyn
   assert.equal((await fetch(`${metrics}/ready`)).status, 200)
 })
 
+test('a stop while PostgreSQL is started again leaves nothing running', async () => {
+  await using folder = await temporaryFolder()
+  await using service = await spawnService(folder.path)
+  process.kill(await postmasterPid(folder.path), 'SIGKILL')
+  while (!service.output.stdout.includes('PostgreSQL ended unexpectedly')) await sleep(5)
+  service.child.kill('SIGTERM')
+  assert.equal(await service.exited, 0)
+  const left = await postmasterPid(folder.path).catch(() => 0)
+  assert.ok(left === 0 || !isAlive(left), 'PostgreSQL runs on')
+})
+
 test('an unusable data folder, an occupied port and an unreachable server are one line and exit code 1', async () => {
   await using folder = await temporaryFolder()
   await writeFile(join(folder.path, 'file'), '')

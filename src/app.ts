@@ -258,10 +258,14 @@ async function composeApp(config: Config, given: Given, opened: AsyncDisposableS
     log: events,
     databaseName: config.databaseName,
     users: eventUsers,
-    readableObjects: read.readable,
-    readablePools: async (actor, ids) => {
-      const own = await rights.forActor(actor)
-      return new Set(ids.filter((id) => own.mayPool('bag_read', id)))
+    seen: {
+      objects: read.told,
+      pools: async (actor, ids) => {
+        const own = await rights.forActor(actor)
+        return new Set(ids.filter((id) => own.mayPool('bag_read', id)))
+      },
+      users: auth.users.readable,
+      groups: auth.groups.readable,
     },
   })
   const search = createSearchService({

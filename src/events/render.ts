@@ -46,17 +46,14 @@ function given<K extends string, V>(key: K, value: V | null): { [P in K]?: V } {
   return value === null ? {} : ({ [key]: value } as { [P in K]?: V })
 }
 
-/**
- * What a poller without `system.api.event[get]` sees: that something changed and where, but neither who did it nor
- * from which address, and the text of an object or pool only when the caller may read it.
- */
-export function redacted(event: StoredEvent, mayReadObject: boolean): StoredEvent {
+/** What a poller without `system.api.event[get]` sees: what changed, but neither who did it nor from which address. */
+export function redacted(event: StoredEvent, withInfo: boolean): StoredEvent {
   return {
     ...event,
     user_id: null,
     user_displayname: null,
     user_reference: null,
     remote_addr: null,
-    info: mayReadObject ? event.info : null,
+    info: withInfo ? event.info : null,
   }
 }

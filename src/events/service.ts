@@ -14,6 +14,7 @@ import { type ParsedEvent, parsePosted } from './posted.ts'
 import { countEvents, deleteMatching, pageOfIds, type ResolvedFilter } from './query.ts'
 import { redacted, renderEvent } from './render.ts'
 import type { EventRecord } from './schema.ts'
+import { type Seen, sightOf } from './sight.ts'
 import * as store from './store.ts'
 import type { EventTypeDefinition } from './types.ts'
 
@@ -35,10 +36,7 @@ export interface EventServiceDeps {
   log: EventLog
   databaseName: string
   users: EventUsers
-  /** Which of these objects the caller may read: others are polled without their text. */
-  readableObjects: (actor: Actor, systemObjectIds: readonly number[]) => Promise<ReadonlySet<number>>
-  /** Which of these pools the caller may see. */
-  readablePools: (actor: Actor, ids: readonly number[]) => Promise<ReadonlySet<number>>
+  seen: Seen
   /** Types that enabled plugins declare. */
   pluginType?: (name: string) => EventTypeDefinition | undefined
 }
@@ -73,9 +71,10 @@ export function createEventService(deps: EventServiceDeps) {
     }
   }
 
-  async function* recordsOf(ids: string): AsyncIterable<EventRecord> {
+  async function* recordsOf(actor: Actor, ids: string): AsyncIterable<EventRecord> {
     for (const some of chunksOf(ids)) {
-      const found = new Map((await store.eventsById(db, some)).map((event) => [event.id, event]))
+      const events = await forReader(actor, await store.eventsById(db, some))
+      const found = new Map(events.map((event) => [event.id, event]))
       for (const id of some) {
         const event = found.get(id)
         if (event) yield render(event)
@@ -83,26 +82,43 @@ export function createEventService(deps: EventServiceDeps) {
     }
   }
 
+  /** Who may read the log sees all that happened and who did it, but not what is said of things that it may not see. */
+  async function forReader(actor: Actor, events: readonly store.StoredEvent[]): Promise<readonly store.StoredEvent[]> {
+    const sight = await sightOf(actor, deps.seen, events)
+    return events.map((event) => (sight(event) === 'all' ? event : { ...event, info: null }))
+  }
+
+  /** Everybody else sees nothing of events on what they may not see, and of the others not who did it. */
   async function forPoller(actor: Actor, events: readonly store.StoredEvent[]): Promise<readonly store.StoredEvent[]> {
-    if (hasSystemRight(actor, right, 'get')) return events
-    const objects = new Set(events.flatMap((event) => event.system_object_id ?? []))
-    const pools = new Set(events.flatMap((event) => (event.basetype === 'pool' ? (event.object_id ?? []) : [])))
-    const readableObjects = objects.size > 0 ? await deps.readableObjects(actor, [...objects]) : new Set<number>()
-    const readablePools = pools.size > 0 ? await deps.readablePools(actor, [...pools]) : new Set<number>()
-    const readable = ({ system_object_id: id, basetype, object_id }: store.StoredEvent): boolean => {
-      if (id !== null) return readableObjects.has(id)
-      if (basetype === 'pool') return object_id !== null && readablePools.has(object_id)
-      return basetype !== 'user' && basetype !== 'group'
+    const sight = await sightOf(actor, deps.seen, events)
+    return events.flatMap((event) => {
+      const told = sight(event)
+      return told === 'none' ? [] : [redacted(event, told === 'all')]
+    })
+  }
+
+  /** A page for a poller: what it may not see does not count, so that it never waits behind it. */
+  async function polled(actor: Actor, from: number, size: number): Promise<readonly store.StoredEvent[]> {
+    const horizon = await store.pollHorizon(db)
+    if (hasSystemRight(actor, right, 'get')) {
+      return forReader(actor, await store.pollableEvents(db, from, horizon, size))
     }
-    return events.map((event) => redacted(event, readable(event)))
+    const page: store.StoredEvent[] = []
+    for (let after = from; page.length < size; ) {
+      const events = await store.pollableEvents(db, after, horizon, largestPoll)
+      page.push(...(await forPoller(actor, events)))
+      const last = events.at(-1)
+      if (!last || events.length < largestPoll) break
+      after = last.id
+    }
+    return page.slice(0, size)
   }
 
   return {
     /** Pollable events after `from`, ascending, none skipped (EVAPI-009); `limit` out of 1..1000 is 1000 (LIM-004). */
     async poll(actor: Actor, from: number, limit: number): Promise<EventRecord[]> {
       const size = limit <= 0 || limit > largestPoll ? largestPoll : limit
-      const horizon = await store.pollHorizon(db)
-      return (await forPoller(actor, await store.pollableEvents(db, from, horizon, size))).map(render)
+      return (await polled(actor, from, size)).map(render)
     },
 
     /** @throws {AppError} `EventNotFound`. */
@@ -110,7 +126,8 @@ export function createEventService(deps: EventServiceDeps) {
       requireSystemRight(actor, right, 'get')
       const [event] = await store.eventsById(db, [id])
       if (!event) throw new AppError('EventNotFound', { _id: id })
-      return render(event)
+      const [shown = event] = await forReader(actor, [event])
+      return render(shown)
     },
 
     /** @throws {AppError} `EventNotFound`. */
@@ -124,7 +141,7 @@ export function createEventService(deps: EventServiceDeps) {
       const resolved = await resolveFilter(filter)
       const count = await countEvents(db, resolved)
       const ids = await pageOfIds(db, resolved, sort, page)
-      return { ...page, count, records: () => recordsOf(ids) }
+      return { ...page, count, records: () => recordsOf(actor, ids) }
     },
 
     /** Deletes what matches, at most `limit` (0 = all), the oldest first. No filter: the whole log (EVAPI-034). */

@@ -284,6 +284,20 @@ export function createReadService(deps: ReadDeps) {
       return heavy ? deps.heavy.run(lifetime, work) : work()
     },
 
+    /**
+     * Objects whose events the caller may see, with whether it may see their titles too: those that it may read, in the
+     * trash or not, since who has seen an object may hear that it went there. A title is made from the preferred mask.
+     */
+    async told(actor: Actor, systemObjectIds: readonly number[]): Promise<ReadonlyMap<number, boolean>> {
+      const caller = await deps.rights.forActor(actor)
+      const heads = await loadHeads(deps.db, deps.datamodel.current(), systemObjectIds)
+      return new Map(
+        heads
+          .filter((head) => caller.root || caller.may('read', head.guard))
+          .map((head) => [head.systemObjectId, mayUseMask({ deps, caller }, head.table.preferredMask, head)]),
+      )
+    },
+
     /** Which of the objects the caller may read. */
     async readable(
       actor: Actor,

@@ -33,8 +33,12 @@ async function openLog(options: EventLogOptions = {}) {
     log,
     databaseName: 'test',
     users: { ofGroups: async () => [], ofTypes: async () => [], byReference: async () => new Map() },
-    readableObjects: async () => new Set(),
-    readablePools: async () => new Set(),
+    seen: {
+      objects: async () => new Map(),
+      pools: async () => new Set(),
+      users: async () => new Set(),
+      groups: async () => new Set(),
+    },
   })
   return {
     db,

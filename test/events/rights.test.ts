@@ -85,7 +85,7 @@ describe('rights on events', () => {
     assert.deepEqual(named.event.info, { 'user.login': 'stranger', 'user.reference': 'stranger' })
   })
 
-  test('a poller without the right sees that an object changed, but not what it may not read', async () => {
+  test('of what they may not read, pollers hear nothing, and readers of the log not what it says', async () => {
     await commitModel(svc, museum())
     const saved = await svc
       .as('root')
@@ -96,10 +96,12 @@ describe('rights on events', () => {
         (each: Json) => each.event.type === 'OBJECT_INSERT',
       )
     assert.match(JSON.stringify(await poll(svc.as('root'))), /Secret/)
-    assert.match(JSON.stringify(await poll(reader)), /Secret/)
-    const seen = await poll(stranger)
-    assert.equal(seen.event.objecttype, 'person')
-    assert.deepEqual([seen.event.info, seen.event.remote_addr, seen.user], [{}, undefined, undefined])
+    const logged = await poll(reader)
+    assert.deepEqual([logged.event.objecttype, logged.event.info], ['person', {}])
+    assert.doesNotMatch(JSON.stringify((await reader.get('/event/list')).body), /Secret/)
+    assert.doesNotMatch((await reader.get('/event/list', { format: 'csv' })).body, /Secret/)
+    assert.doesNotMatch(JSON.stringify((await reader.get(`/event/${logged.event._id}`)).body), /Secret/)
+    assert.equal(await poll(stranger), undefined, 'what may not be read has no events')
   })
 
   test('a poller without the right is told nothing of pools that it may not see', async () => {
@@ -114,7 +116,31 @@ describe('rights on events', () => {
       (await client.get('/event/poll/0', { limit: 1000 })).body.find(
         (each: Json) => each.event.type === 'POOL_INSERT' && each.event.object_id === stored.pool._id,
       )
-    assert.match(JSON.stringify(await poll(reader)), /Hidden vault/)
-    assert.deepEqual((await poll(stranger)).event.info, {})
+    assert.match(JSON.stringify(await poll(root)), /Hidden vault/)
+    assert.deepEqual((await poll(reader)).event.info, {})
+    assert.equal(await poll(stranger), undefined)
+  })
+
+  test('hidden people are not told; what may be seen is, also behind much that may not', async () => {
+    const root = svc.as('root')
+    const [last] = (await root.get('/event/list', { limit: 1 })).body.objects
+    const hidden = Array.from({ length: 30 }, (_, n) => ({ user: { login: `hidden-${n}` } }))
+    const groups = [{ group: { name: 'hidden group' } }, { group: { name: 'shown group' } }]
+    assert.equal((await root.post('/user', hidden)).status, 200)
+    const [, shown] = (await root.post('/group', groups)).body
+    const everybody = { _basetype: 'group', group: { 'lookup:_id': { reference: ':all' } } }
+    const open = {
+      group: { _id: shown.group._id, _version: 1 },
+      _acl: [{ who: everybody, rights: { bag_read: {} } }],
+    }
+    const opened = await root.post('/group', [open])
+    assert.equal(opened.status, 200, JSON.stringify(opened.body))
+    const { body } = await stranger.get(`/event/poll/${last.event._id}`, { limit: 1 })
+    assert.deepEqual(
+      body.map(({ event }: Json) => [event.type, event.object_id]),
+      [['GROUP_INSERT', shown.group._id]],
+    )
+    const log = await reader.get('/event/list', { type: 'USER_INSERT,GROUP_INSERT' })
+    assert.doesNotMatch(JSON.stringify(log.body), /hidden/)
   })
 })

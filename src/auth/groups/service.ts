@@ -47,10 +47,16 @@ export function createGroupService(deps: GroupDependencies) {
       const [group] = await store.findGroups(db, [id])
       if (!group) throw unknownGroup(id)
       const reader = readerOf(actor)
-      if (reader && !(await store.isReadable(db, id, reader))) {
+      if (reader && !(await store.readableGroups(db, [id], reader)).has(id)) {
         throw new AppError('RightRequired', { right: 'bag_read', _id: id })
       }
       return render(db, actor, [group])
+    },
+
+    /** Those of the groups that the actor may read; of those that are gone, all for who manages groups. */
+    async readable(actor: Actor, ids: readonly number[]): Promise<ReadonlySet<number>> {
+      const reader = readerOf(actor)
+      return reader && ids.length > 0 ? store.readableGroups(db, ids, reader) : new Set(ids)
     },
 
     /** Creates and updates groups, all or none. */

@@ -72,14 +72,13 @@ export async function listGroups(db: Queryable, { limit, offset, type, reader }:
   return rows
 }
 
-export async function isReadable(db: Queryable, id: number, reader: Reader): Promise<boolean> {
-  const { rowCount } = await db.query(`select from "group" t where t.id = $1 and ${readable('$2', '$3', '$4')}`, [
-    id,
-    reader.principals,
-    reader.userId,
-    reader.groupIds,
-  ])
-  return rowCount > 0
+/** Those of the groups that the reader may read. */
+export async function readableGroups(db: Queryable, ids: readonly number[], reader: Reader): Promise<Set<number>> {
+  const { rows } = await db.query<{ id: number }>(
+    `select t.id from "group" t where t.id = any($1) and ${readable('$2', '$3', '$4')}`,
+    [ids, reader.principals, reader.userId, reader.groupIds],
+  )
+  return new Set(rows.map((row) => row.id))
 }
 
 export async function insertGroups(tx: Tx, groups: readonly GroupRow[]): Promise<void> {

@@ -85,6 +85,12 @@ export function createUserService(deps: UserDependencies) {
       return render(db, actor, [user])
     },
 
+    /** Those of the users that the actor may read; of those that are gone, all for who manages users. */
+    async readable(actor: Actor, ids: readonly number[]): Promise<ReadonlySet<number>> {
+      const reader = readerOf(actor)
+      return reader && ids.length > 0 ? store.readableUsers(db, ids, reader) : new Set(ids)
+    },
+
     /** Creates and updates users, all or none. */
     async save(actor: Actor, inputs: readonly UserInput[], options: SaveOptions): Promise<Answer> {
       const result = await saveUsers(deps, actor, inputs, options)

@@ -188,6 +188,10 @@ async function composeApp(config: Config, given: Given, opened: AsyncDisposableS
   })
   tagUses.push(transitions.tagUse)
   const heavy = createPlaces({ places: config.heavyRequests })
+  const maskSettings = {
+    objecttypeMasks: (id: number) => datamodel.settings(id).standardMasks,
+    maskFilters: (id: number) => datamodel.settings(id).maskfilters,
+  }
   const read = createReadService({
     db,
     quick,
@@ -197,7 +201,7 @@ async function composeApp(config: Config, given: Given, opened: AsyncDisposableS
     languages,
     pools,
     tags,
-    objecttypeMasks: (id) => datamodel.settings(id).standardMasks,
+    ...maskSettings,
     people: rememberedPeople(principals, rights),
     limits: { bytes: config.answerLimit, embedded: 50_000 },
     heavy,
@@ -210,7 +214,7 @@ async function composeApp(config: Config, given: Given, opened: AsyncDisposableS
     rights,
     validateAcls: (tx, actor, changes) => rights.validateAcls(tx, actor, 'object', changes),
     pools,
-    objecttypeMasks: (id) => datamodel.settings(id).standardMasks,
+    ...maskSettings,
     tags: {
       snapshot: tags.snapshot,
       lockForUse: tags.existing,
@@ -281,6 +285,9 @@ async function composeApp(config: Config, given: Given, opened: AsyncDisposableS
     renderHits: read.renderHits,
     readable: read.readable,
     heavy,
+    pools,
+    ...maskSettings,
+    snapshots: () => [pools.snapshot()],
     poolOf: (id) => pools.byId(id),
     tagName: (id) => tags.snapshot().get(id)?.displayname,
   })

@@ -7,6 +7,7 @@ import type { Places } from '../platform/places.ts'
 import type { CallerRights, StoredGrant } from '../rights/service.ts'
 import type { EffectiveTag, TagSnapshot } from '../tags/service.ts'
 import type { Item } from './item.ts'
+import type { MaskFilters } from './mask-filter.ts'
 import type { OwnerRef } from './payload.ts'
 
 export interface PoolInfo {
@@ -70,6 +71,8 @@ export interface ObjectDeps {
   readonly pools: Pools
   /** Standard masks from the settings of an object type, best first; null: no preference. */
   readonly objecttypeMasks: (tableId: number) => readonly number[] | null
+  /** Tag filters of the masks of an object type. */
+  readonly maskFilters: (tableId: number) => MaskFilters
   readonly tags: Tags
   readonly findOwners: FindOwners
   readonly runTransitions: RunTransitions

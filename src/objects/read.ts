@@ -12,6 +12,7 @@ import { areSame, createAnswers, hasDatedGrants, type Premises, watched } from '
 import { type FormatName, formats, type MergeMode } from './formats.ts'
 import type { Item } from './item.ts'
 import { type Address, loadHeads, loadLatest, loadVersions } from './load.ts'
+import { maskFits } from './mask-filter.ts'
 import { createObjectCache } from './object-cache.ts'
 import { type FieldFilter, readerOf, type Wire } from './reader.ts'
 import {
@@ -208,12 +209,15 @@ export function createReadService(deps: ReadDeps) {
     }
   }
 
-  /** Objects by their ids in this order, page by page, with the mask that each is shown with; null: it is not shown. */
+  /**
+   * Objects by their ids in this order, page by page, with the mask that each is shown with; null: it is not shown,
+   * `short`: in its short form, which needs no mask.
+   */
   async function* latestOf(
     q: Queryable,
     ids: readonly number[],
     whole: boolean,
-    maskOf: (object: Head, index: number) => Mask | null,
+    maskOf: (object: Head, index: number) => Mask | 'short' | null,
   ): Pages {
     const model = deps.datamodel.current()
     const size = pageSizes()
@@ -226,7 +230,8 @@ export function createReadService(deps: ReadDeps) {
       yield page.flatMap((id, index) => {
         const object = byId.get(id)
         const mask = object && maskOf(object, start + index)
-        return mask ? [{ object, mask }] : []
+        if (object && mask === 'short') return [{ object: headOf(object), mask: standardMask({ deps }, object) }]
+        return mask && mask !== 'short' ? [{ object, mask }] : []
       })
     }
   }
@@ -359,14 +364,23 @@ export function createReadService(deps: ReadDeps) {
     },
   }
 
-  function bestMask(caller: CallerRights, object: Head, allFields: boolean): Mask {
+  /** The best mask for a hit that the caller may use; without one it is only known by its title. */
+  function bestMask(caller: CallerRights, object: Head, allFields: boolean): Mask | 'short' {
     const context = { deps, caller }
     const all = object.table.masks.get('_all_fields')
     if (allFields && all && mayUseMask(context, all, object)) return all
-    const standard = standardMask(context, object)
-    if (mayUseMask(context, standard, object)) return standard
-    return masksByPreference(context, object).find((mask) => mayUseMask(context, mask, object)) ?? standard
+    const masks = masksByPreference(context, object).filter((mask) => mayUseMask(context, mask, object))
+    // Root may use all of them: one whose tag filter does not fit is still not the best.
+    return masks.find((mask) => maskFits(deps, mask, object.guard.tags)) ?? masks[0] ?? 'short'
   }
+}
+
+/** An object without its content. */
+function headOf(object: Head | Loaded): Head {
+  const { systemObjectId, table, id, version, uuid, poolId, ownerUser, ownerGroup } = object
+  const { tags, acl, parents, standard, deletedAt, guard } = object
+  const whose = { poolId, ownerUser, ownerGroup, tags, acl }
+  return { systemObjectId, table, id, version, uuid, ...whose, parents, standard, deletedAt, guard }
 }
 
 /** An object in its latest version, allowed to the caller with the mask, and what is known around it. */

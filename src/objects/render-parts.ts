@@ -1,16 +1,20 @@
 import type { Mask, Table } from '../datamodel/model.ts'
 import type { CallerRights } from '../rights/service.ts'
+import { maskFits } from './mask-filter.ts'
 import type { Wire } from './reader.ts'
 import type { RenderDeps, Run, ShownPool, ShownTag } from './render-run.ts'
 import type { Head } from './stored-rows.ts'
 
-type MaskDeps = Pick<RenderDeps, 'objecttypeMasks'> & {
+/** What says which mask is the standard one. */
+type PreferenceDeps = Pick<RenderDeps, 'objecttypeMasks'> & {
   readonly pools: { byId(id: number): Pick<ShownPool, 'effectiveMasks'> | undefined }
 }
 
+export type MaskDeps = PreferenceDeps & Pick<RenderDeps, 'maskFilters'>
+
 /** The mask that an object is shown with when none is named: preferred in its pool, in its type, in the datamodel. */
 export function standardMask(
-  { deps }: { readonly deps: MaskDeps },
+  { deps }: { readonly deps: PreferenceDeps },
   { table, poolId }: Pick<Head, 'table' | 'poolId'>,
 ): Mask {
   for (const id of preferredIds(deps, table, poolId)) {
@@ -21,13 +25,13 @@ export function standardMask(
 }
 
 /** All masks of an object's type, the ones to prefer first, `_all_fields` last. */
-export function masksByPreference({ deps }: { readonly deps: MaskDeps }, { table, poolId }: Head): Mask[] {
+export function masksByPreference({ deps }: { readonly deps: PreferenceDeps }, { table, poolId }: Head): Mask[] {
   const preferred = preferredIds(deps, table, poolId).flatMap((id) => maskById(table, id) ?? [])
   const others = [...table.masks.values()].sort((a, b) => Number(a.isAllFields) - Number(b.isAllFields))
   return [...new Set([...preferred, table.preferredMask, ...others])]
 }
 
-function preferredIds(deps: MaskDeps, table: Table, poolId: number | null): readonly number[] {
+function preferredIds(deps: PreferenceDeps, table: Table, poolId: number | null): readonly number[] {
   const ofPool = poolId === null ? undefined : deps.pools.byId(poolId)?.effectiveMasks[table.id]
   return ofPool ?? deps.objecttypeMasks(table.id) ?? []
 }
@@ -37,13 +41,17 @@ function maskById(table: Table, id: number): Mask | undefined {
   return undefined
 }
 
-/** Whether the caller may see the object with this mask. An inline mask is part of the mask that it stands in. */
+/**
+ * Whether the caller may see the object with this mask. An inline mask is part of the mask that it stands in. A search
+ * decides the same by conditions: see mask-access.ts.
+ */
 export function mayUseMask(
   context: { readonly deps: MaskDeps; readonly caller: CallerRights },
   mask: Mask,
   object: Pick<Head, 'table' | 'poolId' | 'guard'>,
 ): boolean {
   if (context.caller.root || mask.isInline) return true
+  if (!maskFits(context.deps, mask, object.guard.tags)) return false
   const use = { id: mask.id, isAllFields: mask.isAllFields, isStandard: mask === standardMask(context, object) }
   return context.caller.mayUseMask(use, object.guard)
 }

@@ -7,6 +7,7 @@ import type { CallerRights, Principal, StoredGrant, WhoNames } from '../rights/s
 import type { Tag } from '../tags/model.ts'
 import { type AnswerLimits, AnswerParts } from './answer-parts.ts'
 import type { Format, MergeMode } from './formats.ts'
+import type { MaskFilters } from './mask-filter.ts'
 import type { FieldFilter, Wire } from './reader.ts'
 import type { Head, Loaded } from './stored-rows.ts'
 
@@ -19,6 +20,8 @@ export interface RenderDeps {
   readonly tags: { snapshot(): ReadonlyMap<number, ShownTag> }
   /** Standard masks from the settings of an object type, best first; null: no preference. */
   readonly objecttypeMasks: (tableId: number) => readonly number[] | null
+  /** Tag filters of the masks of an object type. */
+  readonly maskFilters: (tableId: number) => MaskFilters
   readonly people: {
     whoNames(q: Queryable, who: Iterable<Principal>, languages: readonly string[]): Promise<WhoNames>
     renderAcls(

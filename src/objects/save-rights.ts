@@ -5,6 +5,7 @@ import type { SaveContext } from './deps.ts'
 import type { Found } from './found.ts'
 import { guardAfter, guardBefore, type Item } from './item.ts'
 import { exists, guarded } from './known.ts'
+import { maskFits } from './mask-filter.ts'
 import { unknownTarget } from './prepare.ts'
 import { grantsChanged } from './system-fields.ts'
 
@@ -23,12 +24,14 @@ function assertCreate({ rights }: SaveContext, item: Item): void {
   if (!rights.mayCreate(item.table.id, item.poolId, item.tags)) throw insufficient(item, 'create')
 }
 
-function assertMask({ rights }: SaveContext, item: Item): void {
+function assertMask({ rights, deps }: SaveContext, item: Item): void {
   // Reverse-nested objects are shaped by the mask of the object above them, which was checked.
   if (item.up) return
   const { mask, table } = item
   const use = { id: mask.id, isAllFields: mask.isAllFields, isStandard: mask === table.preferredMask }
-  if (!rights.mayUseMask(use, guarded(guardBefore(item)), item.mode === 'create' ? 'create' : 'write')) {
+  // What is saved is answered in the mask, so it must be one for this object.
+  const fits = !item.current || maskFits(deps, mask, item.current.tags)
+  if (!fits || !rights.mayUseMask(use, guarded(guardBefore(item)), item.mode === 'create' ? 'create' : 'write')) {
     throw new AppError(
       'ObjectInsufficientRights',
       { name: item.place, right: 'mask', mask: mask.name, objecttype: table.name },

@@ -22,7 +22,9 @@ import { type SaveOptions, type SaveResult, saveObjects } from './save.ts'
 
 export type { ObjectDeps } from './deps.ts'
 export { appliedMergeDepth, type FormatName, formatNames, type MergeMode, mergeModes } from './formats.ts'
+export { type Access, type MaskAccess, maskAccess, type Place, type ShowingMasks, showingMasks } from './mask-access.ts'
 export { refreshStandards } from './refresh-standards.ts'
+export type { MaskDeps } from './render-parts.ts'
 export type { SaveOptions } from './save.ts'
 
 /** Renders saved objects in the transaction that saved them, each with its own mask, in order. */

@@ -1,7 +1,8 @@
 /** Answers questions about one caller's rights from the compiled grants; pure, no database. */
 import { type ContainerRight, containerRights, type ObjectRight, objectRights, ownerRights } from './catalogue.ts'
 import { type Compiled, type Entry, type EntryList, isCaller } from './compile.ts'
-import { inForce, mergeItems, tagsFit, typeFits } from './grants.ts'
+import { inForce, type MaskId, masksOf, mergeItems, tagsFit, typeFits } from './grants.ts'
+import { maskGrants } from './mask-grants.ts'
 import type { CallerRights, GeneratedRights, Guarded, RightItem, StoredGrant } from './model.ts'
 import { searchFilter } from './search-filter.ts'
 
@@ -58,14 +59,13 @@ export function callerRights(compiled: Compiled, now: () => number): CallerRight
     return Object.fromEntries(rights)
   }
 
-  function maskIds(object: Guarded, right: ObjectRight = 'read'): ReadonlySet<number | 'standard'> | null {
+  function maskIds(object: Guarded, right: ObjectRight = 'read'): ReadonlySet<MaskId> | null {
     if (caller.root || (ownerRights.has(right) && owns(object))) return null
-    const masks = new Set<number | 'standard'>()
+    const masks = new Set<MaskId>()
     for (const rights of fitting(object)) {
       const item = rights[right]
       if (!item || !typeFits(item, object.objecttypeId)) continue
-      const limits = [item.mask_ids, rights.mask?.mask_ids].map((ids) => ids?.[String(object.objecttypeId)])
-      const allowed = intersection(limits)
+      const allowed = masksOf(rights, right, object.objecttypeId)
       if (allowed === null) return null
       for (const mask of allowed) masks.add(mask)
     }
@@ -135,6 +135,8 @@ export function callerRights(compiled: Compiled, now: () => number): CallerRight
     knowsPool,
     rightsOnPool,
     searchFilter: () => searchFilter(compiled),
+    poolIds: () => [...compiled.pools.values()].flatMap((pool) => (pool.holdsObjects ? pool.id : [])),
+    maskGrants: (objecttypeId) => maskGrants(compiled, objecttypeId),
   }
 }
 
@@ -152,12 +154,4 @@ function addItems(rights: Map<string, RightItem>, items: Items, fits: (item: Rig
     const known = rights.get(name)
     rights.set(name, known ? mergeItems(known, item) : item)
   }
-}
-
-/** Both limits hold within one grant; null is no limit. */
-function intersection<T>(limits: readonly (readonly T[] | undefined)[]): readonly T[] | null {
-  const lists = limits.filter((limit) => limit !== undefined)
-  const [first, ...rest] = lists
-  if (!first) return null
-  return first.filter((member) => rest.every((list) => list.includes(member)))
 }

@@ -49,6 +49,20 @@ export function typeFits(item: RightItem, objecttypeId: number): boolean {
   return item.objecttype_ids === undefined || item.objecttype_ids.includes(objecttypeId)
 }
 
+export type MaskId = number | 'standard'
+
+/** Masks that a grant of a right goes with, for objects of a type; null: all. Both limits hold within one grant. */
+export function masksOf(
+  rights: Readonly<Record<string, RightItem>>,
+  right: string,
+  objecttypeId: number,
+): readonly MaskId[] | null {
+  const limits = [rights[right]?.mask_ids, rights.mask?.mask_ids].map((ids) => ids?.[String(objecttypeId)])
+  const [first, ...rest] = limits.filter((limit) => limit !== undefined)
+  if (!first) return null
+  return first.filter((mask) => rest.every((limit) => limit.includes(mask)))
+}
+
 /** Who owns an object, as a principal. */
 export function ownerOf(object: Pick<Guarded, 'ownerUserId' | 'ownerGroupId'>): Person | null {
   if (object.ownerUserId !== null) return `u${object.ownerUserId}`
@@ -60,21 +74,30 @@ export function contactPrincipal(poolId: number): string {
   return `c${poolId}`
 }
 
+/** A principal that may read an object by a grant on it, and the masks that come with it; null: all. */
+export interface ReadPrincipal {
+  readonly who: string
+  readonly masks: readonly MaskId[] | null
+}
+
 /**
  * Who may read an object by its own grants, as search principals. Holds until `validUntil` (milliseconds, null: until
- * the object changes): then the object needs a new search document.
+ * the object changes): then the object needs a new search document. A principal can be there several times.
  */
-export function readPrincipals(object: Guarded, at: number): { principals: string[]; validUntil: number | null } {
+export function readPrincipals(
+  object: Guarded,
+  at: number,
+): { principals: ReadPrincipal[]; validUntil: number | null } {
   const grants = object.acl ?? []
-  const found = new Set<string>()
+  const principals: ReadPrincipal[] = []
   for (const grant of grants) {
     const read = grant.rights.read
     if (!read || !typeFits(read, object.objecttypeId)) continue
     if (!inForce(grant, at) || !tagsFit(grant.tagfilter, object.tags)) continue
     const who = searchPrincipal(grant, object)
-    if (who !== null) found.add(who)
+    if (who !== null) principals.push({ who, masks: masksOf(grant.rights, 'read', object.objecttypeId) })
   }
-  return { principals: [...found], validUntil: boundaries(grants).find((moment) => moment > at) ?? null }
+  return { principals, validUntil: boundaries(grants).find((moment) => moment > at) ?? null }
 }
 
 function searchPrincipal(grant: StoredGrant, object: Guarded): string | null {

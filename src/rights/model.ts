@@ -106,6 +106,15 @@ export interface SearchGrant {
   readonly reachesPrivate: boolean
 }
 
+/** Objects of a type that a caller may read by the grants of their container, and the masks that come with it. */
+export interface MaskGrant {
+  /** `none`: objects without pool. */
+  readonly poolIds: readonly number[] | 'none'
+  readonly tags: TagFilter | null
+  /** null: all. */
+  readonly masks: readonly (number | 'standard')[] | null
+}
+
 /** The rights of one caller, compiled: no method touches the database. */
 export interface CallerRights {
   readonly userId: number
@@ -128,6 +137,10 @@ export interface CallerRights {
   /** Effective rights on a pool and, by its grants, on objects in it. */
   rightsOnPool(poolId: number): GeneratedRights
   searchFilter(): SearchFilter
+  /** Pools that hold objects. */
+  poolIds(): readonly number[]
+  /** The masks of `maskIds(…, 'read')` as conditions; what owners and grants on objects give comes on top. */
+  maskGrants(objecttypeId: number): readonly MaskGrant[]
 }
 
 export interface MaskUse {

@@ -19,12 +19,13 @@ import { newGrantIds } from './store.ts'
 import { type FindPeople, resolveWho, type WhoDraft, whoNames } from './who.ts'
 
 export type { ContainerRight, ObjectRight, RightContext } from './catalogue.ts'
-export { readPrincipals } from './grants.ts'
+export { type MaskId, type ReadPrincipal, readPrincipals, tagsFit } from './grants.ts'
 export type {
   CallerRights,
   ContainerGrants,
   GeneratedRights,
   Guarded,
+  MaskGrant,
   MaskUse,
   Person,
   PoolGrants,

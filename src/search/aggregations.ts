@@ -4,6 +4,7 @@ import type { Actor } from '../platform/actor.ts'
 import type { Db, Queryable } from '../platform/db.ts'
 import type { Lifetime } from '../platform/lifetime.ts'
 import { type Pauses, sortInTurns } from '../platform/pauses.ts'
+import type { CallerRights } from '../rights/service.ts'
 import { type FacetCounts, noCounts, type SearchOutcome } from './plan.ts'
 import type { AggregationRequest } from './request/aggregations.ts'
 
@@ -24,6 +25,7 @@ export interface AggregationDeps {
 interface Context {
   readonly deps: AggregationDeps
   readonly actor: Actor
+  readonly caller: CallerRights
   readonly model: Model
   /** Database languages, those that the request asks for first. */
   readonly languages: readonly string[]
@@ -147,11 +149,13 @@ interface LinkedRow {
 }
 
 async function linkedObjects(context: Context, request: AggregationRequest, counted: FacetCounts): Promise<unknown> {
-  const { deps, actor } = context
+  const { deps } = context
   const inParent = request.parent === null ? counted : await below(context, counted, request.parent)
   // Names are only needed for all values when they decide.
   const named = request.sort === 'term' || request.include !== null
-  const texts = named ? await textsOf(context.q, idsOf(inParent)) : new Map<number, Localized>()
+  const texts = named
+    ? await textsOf(context.q, await readableOf(context, idsOf(inParent)))
+    : new Map<number, Localized>()
   const textOf = (text: Localized | null | undefined): string => inLanguage(text, request, context.languages)
   const label = (value: number | string): string => (named ? textOf(texts.get(value as number)) : String(value))
   const { count, entries } = await select(context, request, inParent, label)
@@ -159,18 +163,21 @@ async function linkedObjects(context: Context, request: AggregationRequest, coun
     context.q,
     entries.map((entry) => entry.value as number),
   )
-  const readable = actor.isRoot ? null : await deps.readable(actor, [...rows.keys()], context.lifetime)
+  const readable = new Set(await readableOf(context, [...rows.keys()]))
   const show = (id: number): Record<string, unknown> => {
     const row = rows.get(id)
     if (!row) return { _system_object_id: id }
     const objecttype = context.model.tablesById.get(row.objecttype)?.name
-    const visible = readable === null || readable.has(id)
+    const global = `${id}@${deps.databaseName}`
+    // As a link to it is shown.
+    if (!readable.has(id))
+      return { _objecttype: objecttype, _system_object_id: id, _global_object_id: global, _not_allowed: true }
     return {
       _objecttype: objecttype,
       _id: row.ownId,
       _system_object_id: id,
-      _global_object_id: `${id}@${deps.databaseName}`,
-      ...(visible ? { _standard: { '1': { text: row.text ?? {} } } } : {}),
+      _global_object_id: global,
+      _standard: { '1': { text: row.text ?? {} } },
     }
   }
   return {
@@ -178,10 +185,12 @@ async function linkedObjects(context: Context, request: AggregationRequest, coun
     field: request.field,
     count,
     linked_objects: entries.map((entry) => ({
-      _id: rows.get(entry.value as number)?.ownId ?? null,
+      _id: readable.has(entry.value as number) ? (rows.get(entry.value as number)?.ownId ?? null) : null,
       _system_object_id: entry.value,
       count: entry.count,
-      _path: pathTo(rows, entry.value as number).map(show),
+      _path: (readable.has(entry.value as number) ? pathTo(rows, entry.value as number) : [entry.value as number]).map(
+        show,
+      ),
       _linked_object: show(entry.value as number),
     })),
   }
@@ -203,13 +212,19 @@ function inLanguage(
 async function namedIds(
   context: Context,
   request: AggregationRequest,
-  counted: FacetCounts,
+  facet: FacetCounts,
   kind: 'pool' | 'tag',
 ): Promise<unknown> {
   const { deps } = context
-  const nameOf = (id: number): Localized | undefined => (kind === 'pool' ? deps.poolOf(id)?.name : deps.tagName(id))
-  const pathOf = (id: number): readonly number[] => (kind === 'pool' ? (deps.poolOf(id)?.path ?? [id]) : [id])
+  const known = kind === 'pool' ? poolsKnownTo(context) : () => true
+  const nameOf = (id: number): Localized | undefined => {
+    if (kind === 'tag') return deps.tagName(id)
+    return known(id) ? deps.poolOf(id)?.name : undefined
+  }
+  const pathOf = (id: number): readonly number[] =>
+    kind === 'pool' && known(id) ? (deps.poolOf(id)?.path ?? [id]) : [id]
   const { parent } = request
+  const counted = kind === 'pool' ? countedAsKnown(deps, facet, known) : facet
   const inParent =
     parent === null
       ? counted
@@ -218,7 +233,7 @@ async function namedIds(
   const { count, entries } = await select(context, request, inParent, label)
   const show = (id: number): object => ({
     _basetype: kind,
-    [kind]: { _id: id, [kind === 'pool' ? 'name' : 'displayname']: nameOf(id) ?? {} },
+    [kind]: known(id) ? { _id: id, [kind === 'pool' ? 'name' : 'displayname']: nameOf(id) ?? {} } : { _id: id },
   })
   return {
     type: request.type,
@@ -233,16 +248,49 @@ async function namedIds(
   }
 }
 
-/** Those of the values that stand right below an object; 0: at the top. */
-async function below({ q, pauses }: Context, facet: FacetCounts, parent: number): Promise<FacetCounts> {
-  const { rows } = await q.query<{ id: number }>(
+/** Pools whose names, and whose place among the pools, the caller may know. */
+function poolsKnownTo({ caller }: Context): (id: number) => boolean {
+  return (id) => caller.root || caller.mayPool('bag_read', id)
+}
+
+/** A pool counts for all that stands above it, where the caller may know what that is. */
+function countedAsKnown(deps: AggregationDeps, facet: FacetCounts, known: (id: number) => boolean): FacetCounts {
+  const ids = idsOf(facet)
+  if (ids.every(known)) return facet
+  const pathOf = (id: number): readonly number[] => deps.poolOf(id)?.path ?? [id]
+  const own = new Map(ids.map((id, index) => [id, facet.counts[index] as number]))
+  const total = new Map(own)
+  for (const [id, count] of total) {
+    const parent = pathOf(id).at(-2)
+    if (parent !== undefined && own.has(parent)) own.set(parent, (own.get(parent) as number) - count)
+  }
+  const counts = new Map<number, number>()
+  for (const [id, count] of own) {
+    if (count <= 0) continue
+    for (const each of known(id) ? pathOf(id) : [id]) counts.set(each, (counts.get(each) ?? 0) + count)
+  }
+  const found = [...counts]
+  return {
+    counts: Int32Array.from(found, ([, count]) => count),
+    bytes: facet.bytes,
+    value: (index) => (found[index] as (typeof found)[number])[0],
+  }
+}
+
+/** Those of the values that stand right below an object; 0: at the top. Where an object stands only its readers know. */
+async function below(context: Context, facet: FacetCounts, parent: number): Promise<FacetCounts> {
+  const { rows } = await context.q.query<{ id: number }>(
     `select system_object_id as id from object where system_object_id = any($1::bigint[])
      and ($2::bigint = 0 and parents = '{}' or $2::bigint = any(parents))`,
-    [idsOf(facet), parent],
+    [await readableOf(context, idsOf(facet)), parent],
     'search-facet-children',
   )
   const children = new Set<number | string>(rows.map((row) => row.id))
-  return only(facet, (value) => children.has(value), pauses)
+  return only(facet, (value) => children.has(value), context.pauses)
+}
+
+async function readableOf({ deps, actor, lifetime }: Context, ids: readonly number[]): Promise<readonly number[]> {
+  return actor.isRoot ? ids : [...(await deps.readable(actor, ids, lifetime))]
 }
 
 function idsOf({ counts, value }: FacetCounts): number[] {

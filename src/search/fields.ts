@@ -6,6 +6,8 @@
  * has it; the system mask counts where there is no other.
  */
 import type { Column, ColumnType, Mask, MaskField, Model, Table } from '../datamodel/model.ts'
+import { showingMasks } from '../objects/service.ts'
+import { hash53 } from './hash.ts'
 
 export type FieldKind = 'text' | 'string' | 'l10n' | 'number' | 'boolean' | 'date' | 'link' | 'custom' | 'files' | 'geo'
 
@@ -41,6 +43,8 @@ export interface SearchField {
   readonly path: readonly Table[]
   /** The words are part of `_fulltext`. */
   readonly fulltext: boolean
+  /** Name of the group of its words in `_fulltext`; null: the object type has no groups. */
+  readonly group: string | null
   /** Values are counted for facets while indexing. */
   readonly facet: boolean
   /** Shown in tables of results, so that people sort by it: the sort key is kept at hand. */
@@ -66,6 +70,16 @@ export interface TypeFields {
   readonly nested: readonly NestedFields[]
   /** All columns, nested ones too. */
   readonly all: readonly SearchField[]
+  readonly fulltext: Fulltext
+}
+
+/** What `_fulltext` of objects of a type is made of. */
+export interface Fulltext {
+  /** Other columns, other name. */
+  readonly name: string
+  /** Columns of their own that the same masks show; there is at least one, and only with several they have names. */
+  readonly groups: readonly (readonly SearchField[])[]
+  readonly links: readonly SearchField[]
 }
 
 export interface FieldCatalogue {
@@ -97,7 +111,7 @@ function compile(model: Model): FieldCatalogue {
     const all: SearchField[] = []
     const fields = tableFields(table, [], settings, all)
     const nested = table.nested.map((each) => nestedFields(each, [], settings, all))
-    types.set(table.id, { table, fields, nested, all })
+    types.set(table.id, { table, fields, nested, all, fulltext: fulltextOf(table, all) })
     for (const field of all) {
       byName.set(field.name, field)
       byColumn.set(field.column.id, field)
@@ -112,11 +126,38 @@ function compile(model: Model): FieldCatalogue {
   return { types, byName, byColumn, nestedByName, nestedByTable }
 }
 
+function fulltextOf(table: Table, all: readonly SearchField[]): Fulltext {
+  const own = all.filter((field) => field.fulltext && field.kind !== 'link')
+  const links = all.filter((field) => field.fulltext && field.kind === 'link')
+  const name = nameOf([table.id, ...codesOf(own), '|', ...codesOf(links)])
+  return { name, groups: [...Map.groupBy(own, (field) => field.group).values()], links }
+}
+
+const codesOf = (fields: readonly SearchField[]): string[] => fields.map((field) => field.code).sort()
+
+function nameOf(parts: readonly (string | number)[]): string {
+  return hash53(parts.join()).toString(36)
+}
+
+/** Groups of the columns that belong to `_fulltext`, by the masks that show them. */
+function groupsOf(table: Table, fulltext: ReadonlySet<Column>): Map<Column, string> {
+  const own = [...fulltext].filter((column) => column.type !== 'link')
+  const groups = Map.groupBy(own, (column) => [...showingMasks(table).column(column)].map((mask) => mask.id).join())
+  if (groups.size < 2) return new Map()
+  return new Map(
+    [...groups.values()].flatMap((columns) => {
+      const name = nameOf(columns.map((column) => column.id).sort((a, b) => a - b))
+      return columns.map((column) => [column, name] as const)
+    }),
+  )
+}
+
 /** Columns of an object type whose sort keys are kept at hand, at most. */
 const mostListed = 12
 
 interface Settings {
   fulltext: Set<Column>
+  groups: ReadonlyMap<Column, string>
   listed: Set<Column>
   facet: Set<Column>
   /** Slot of `_standard` in the preferred mask. */
@@ -127,6 +168,7 @@ interface Settings {
 function maskSettings(table: Table): Settings {
   const settings: Settings = {
     fulltext: new Set(),
+    groups: new Map(),
     listed: new Set(),
     facet: new Set(),
     standard: new Map(),
@@ -135,6 +177,7 @@ function maskSettings(table: Table): Settings {
   const masks = [...table.masks.values()].sort((a, b) => Number(b.isPreferred) - Number(a.isPreferred))
   const own = masks.filter((mask) => !mask.isAllFields)
   for (const mask of own.length > 0 ? own : masks) readMask(settings, mask)
+  settings.groups = groupsOf(table, settings.fulltext)
   return settings
 }
 
@@ -170,6 +213,7 @@ function tableFields(table: Table, path: readonly Table[], settings: Settings, a
       code: column.id.toString(36),
       path,
       fulltext: settings.fulltext.has(column),
+      group: settings.groups.get(column) ?? null,
       // Links always are: their cost is small, and every hierarchy wants its tree.
       facet: kind === 'link' || settings.facet.has(column),
       listed: settings.listed.has(column),

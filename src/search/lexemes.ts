@@ -6,9 +6,20 @@
  * `code` is a column (its id in base 36), for localized text with the language: `c.en-us`.
  */
 import type { Weight } from './fields.ts'
+import { hash53 } from './hash.ts'
 
-/** A word of the texts that the masks put into `_fulltext`. */
+/** A word of the object's own texts that the masks put into `_fulltext`. */
 export const fulltextWord = (word: string): string => `~${word}`
+/** The same for a group of columns that the same masks show, where an object type has several such groups. */
+export const groupWord = (group: string, word: string): string => `~${group}:${word}`
+/** A word of the titles of linked objects that belong to `_fulltext`. */
+export const linkedWord = (word: string): string => `@${word}`
+/** Which columns the words of the last three come from: they say nothing of what is shown to whom under another mask. */
+export const fulltextFrom = (set: string): string => `_f${set}`
+/** A word of the title that others show the object by. */
+export const titleWord = (word: string): string => `_s:${word}`
+/** The object stands below another one in a hierarchy. */
+export const standsBelow = (id: number): string => `_u${id}`
 /** A word of a column, or the whole token of a `string` column; with positions, for phrases. */
 export const columnWord = (code: string, word: string): string => `${code}:${word}`
 /** A value as it is: link targets, `true`, values of columns that are prepared for facets. */
@@ -32,6 +43,10 @@ export const withTag = (id: number): string => `_g${id}`
 export const ownedBy = (principal: string): string => `_o${principal}`
 /** Somebody who may read the object by its own grants. */
 export const readableBy = (principal: string): string => `_r${principal}`
+/** Somebody whom a grant on the object limits to some masks. */
+export const limitedFor = (principal: string): string => `_l${principal}`
+/** A mask that such a grant gives; `*` for all. */
+export const maskFor = (principal: string, mask: number | string): string => `_m${principal}=${mask}`
 /** A row of a nested table. */
 export const rowOf = (tableId: number): string => `_n${tableId}`
 
@@ -51,19 +66,6 @@ export function shortValue(value: string): string {
 /** 53 bits (cyrb53) in base 36: enough to tell the long values of one column apart. */
 function hash(text: string): string {
   return hash53(text).toString(36)
-}
-
-export function hash53(text: string): number {
-  let a = 0xdeadbeef
-  let b = 0x41c6ce57
-  for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i)
-    a = Math.imul(a ^ unit, 2654435761)
-    b = Math.imul(b ^ unit, 1597334677)
-  }
-  a = Math.imul(a ^ (a >>> 16), 2246822507) ^ Math.imul(b ^ (b >>> 13), 3266489909)
-  b = Math.imul(b ^ (b >>> 16), 2246822507) ^ Math.imul(a ^ (a >>> 13), 3266489909)
-  return 4294967296 * (2097151 & b) + (a >>> 0)
 }
 
 const weights: Record<Weight, number> = { A: 3 << 14, B: 2 << 14, C: 1 << 14, D: 0 }

@@ -7,6 +7,7 @@ import type { Lifetime } from '../platform/lifetime.ts'
 import type { SearchFilter } from '../rights/service.ts'
 import type { FieldCatalogue, NestedFields, SearchField } from './fields.ts'
 import type { Slots } from './slots.ts'
+import type { Vision } from './vision.ts'
 
 /** How the string of a text element is read. */
 export type TextMode = 'fulltext' | 'token' | 'wildcard'
@@ -143,6 +144,8 @@ export interface SearchPlan {
   /** Database languages, first one first. */
   readonly languages: readonly string[]
   readonly scope: SearchScope
+  /** What the caller sees of the objects that they may read. */
+  readonly vision: Vision
   readonly score: readonly ScoreTerm[]
   /** Always ends with the id, so that the order is total. */
   readonly sort: readonly SortKey[]

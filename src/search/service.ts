@@ -4,7 +4,15 @@
  */
 import type { Logger } from 'pino'
 import type { Model, Table } from '../datamodel/model.ts'
-import { appliedMergeDepth, type FormatName, formatNames, type MergeMode, mergeModes } from '../objects/service.ts'
+import {
+  appliedMergeDepth,
+  type FormatName,
+  formatNames,
+  type MaskDeps,
+  type MergeMode,
+  maskAccess,
+  mergeModes,
+} from '../objects/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Bus } from '../platform/bus.ts'
 import type { Tx } from '../platform/db.ts'
@@ -25,6 +33,7 @@ import { type CompiledSearch, compileSearch } from './request/compile.ts'
 import { costOf, isHeavy } from './request/cost.ts'
 import { choice, type Fields } from './request/read.ts'
 import type { SearchRequest, SearchResponse } from './schema.ts'
+import { createVision, type Vision } from './vision.ts'
 
 export { createIndexer, type Indexer } from './indexing/indexer.ts'
 
@@ -46,7 +55,7 @@ const longestQuick = 2000
 /** Domains other than indexed objects. */
 const domains = ['pool', 'collection', 'event', 'message', 'user', 'group', 'acl']
 
-export interface SearchServiceDeps extends AggregationDeps {
+export interface SearchServiceDeps extends AggregationDeps, MaskDeps {
   readonly bus: Bus
   readonly log: Logger
   /** For searches for words. */
@@ -54,6 +63,8 @@ export interface SearchServiceDeps extends AggregationDeps {
   readonly indexer: Indexer
   readonly datamodel: { current(): Model }
   readonly rights: { forActor(actor: Actor): Promise<CallerRights> }
+  /** What `pools` come from; replaced when one of them changes. */
+  readonly snapshots: () => readonly unknown[]
   /** Database languages, first one first. */
   readonly languages: () => readonly string[]
   /** Renders objects for the actor; those that the actor may not see are left out. */
@@ -101,13 +112,23 @@ export function createSearchService(deps: SearchServiceDeps) {
     return answer
   }
 
-  async function compile(actor: Actor, request: SearchRequest): Promise<CompiledSearch> {
-    const caller = await deps.rights.forActor(actor)
+  /** What a caller sees, kept as long as nothing changes that it is made of. */
+  const visions = new WeakMap<CallerRights, { readonly madeOf: readonly unknown[]; readonly vision: Vision }>()
+  function visionOf(caller: CallerRights): Vision {
+    const madeOf = [deps.datamodel.current(), ...deps.snapshots()]
+    const known = visions.get(caller)
+    if (known?.madeOf.every((part, index) => part === madeOf[index])) return known.vision
+    const vision = createVision({ caller, maskAccess: (table) => maskAccess(deps, caller, table) })
+    visions.set(caller, { madeOf, vision })
+    return vision
+  }
+
+  async function compile(actor: Actor, caller: CallerRights, request: SearchRequest): Promise<CompiledSearch> {
     const compiled = compileSearch(request as Fields, {
       model: deps.datamodel.current(),
       slots: await deps.indexer.slots(),
       languages: deps.languages(),
-      rights: caller.searchFilter(),
+      vision: visionOf(caller),
       databaseName: deps.databaseName,
     })
     if (!compiled.includeDeleted) return compiled
@@ -131,7 +152,7 @@ export function createSearchService(deps: SearchServiceDeps) {
   }
 
   async function answerOf(
-    actor: Actor,
+    { actor, caller }: { readonly actor: Actor; readonly caller: CallerRights },
     options: HitOptions,
     { plan, objecttypes, aggregations, languages }: CompiledSearch,
     outcome: SearchOutcome,
@@ -149,6 +170,7 @@ export function createSearchService(deps: SearchServiceDeps) {
         {
           deps,
           actor,
+          caller,
           model: plan.model,
           languages: preferred(plan, languages),
           q: db.within(lifetime),
@@ -183,9 +205,10 @@ export function createSearchService(deps: SearchServiceDeps) {
       const cost = costOf(request as Fields)
       await assertOpen(actor)
       const options = hitOptions(request)
-      const compiled = await compile(actor, request)
+      const caller = await deps.rights.forActor(actor)
+      const compiled = await compile(actor, caller, request)
       const answer = async (outcome: SearchOutcome): Promise<JsonAnswer> =>
-        answerOf(actor, options, compiled, outcome, lifetime)
+        answerOf({ actor, caller }, options, compiled, outcome, lifetime)
       const { plan } = compiled
       const whole = async (): Promise<JsonAnswer> => answer(await engine.search(plan, lifetime))
       if (isHeavy(cost) || isLargePage(plan, options)) return deps.heavy.run(lifetime, whole)

@@ -16,6 +16,8 @@ export interface Slots {
   facet(field: SearchField): number | undefined
   /** Place of the sort key of a column, for localized ones in a language. */
   sortKey(field: SearchField, language?: string): KeyPlace | undefined
+  /** Place of the first object that a link column points to, among the sort keys. */
+  linked(field: SearchField): KeyPlace | undefined
   /** Place of the sort key of `_standard`. */
   standardKey(language: string): KeyPlace | undefined
 }
@@ -49,6 +51,8 @@ function keyName(field: SearchField, language?: string): string {
   return language === undefined ? field.code : `${field.code}@${language}`
 }
 
+const linkedName = (field: SearchField): string => `${field.code}>`
+
 export const isLocalized = (field: SearchField): boolean => field.kind === 'l10n' || field.kind === 'link'
 
 /** Reads the places and gives new ones to what has none yet. */
@@ -75,6 +79,7 @@ type FindSlot = (objecttype: number, kind: SlotKind, field: string) => number | 
 function compileSlots(model: Model, languages: readonly string[], find: FindSlot): Slots {
   const facets = new Map<SearchField, number | undefined>()
   const keys = new Map<SearchField, KeyPlace | undefined>()
+  const linked = new Map<SearchField, KeyPlace | undefined>()
   const localizedKeys = new Map<SearchField, ReadonlyMap<string, KeyPlace | undefined>>()
   const findKey = (table: Table, field: SearchField, language?: string): KeyPlace | undefined => {
     const slot = find(table.id, field.listed ? 's' : 'l', keyName(field, language))
@@ -84,6 +89,8 @@ function compileSlots(model: Model, languages: readonly string[], find: FindSlot
     for (const field of all) {
       facets.set(field, find(table.id, 'f', field.code))
       keys.set(field, findKey(table, field))
+      const first = field.kind === 'link' ? find(table.id, 'l', linkedName(field)) : undefined
+      if (first !== undefined) linked.set(field, -first)
       if (!isLocalized(field)) continue
       const places = languages.map((language) => [language, findKey(table, field, language)] as const)
       localizedKeys.set(field, new Map(places))
@@ -92,6 +99,7 @@ function compileSlots(model: Model, languages: readonly string[], find: FindSlot
   return {
     facet: (field) => facets.get(field),
     sortKey: (field, language) => (language === undefined ? keys.get(field) : localizedKeys.get(field)?.get(language)),
+    linked: (field) => linked.get(field),
     standardKey: (language) => find(0, 's', standardName(language)),
   }
 }
@@ -133,6 +141,7 @@ function wanted(model: Model, languages: readonly string[]): Omit<SlotRow, 'slot
     for (const field of all) {
       if (field.facet) rows.push({ objecttype: table.id, kind: 'f', field: field.code })
       if (['custom', 'geo', 'files'].includes(field.kind)) continue
+      if (field.kind === 'link') rows.push({ objecttype: table.id, kind: 'l', field: linkedName(field) })
       for (const language of isLocalized(field) ? languages : [undefined]) {
         rows.push({ objecttype: table.id, kind: field.listed ? 's' : 'l', field: keyName(field, language) })
       }

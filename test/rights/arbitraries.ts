@@ -1,6 +1,6 @@
 /** Random grants, pools and objects over small ids, so that they meet often. */
 import fc from 'fast-check'
-import type { ContainerGrants, Guarded, PoolGrants, StoredGrant } from '../../src/rights/model.ts'
+import type { ContainerGrants, Guarded, PoolGrants, RightItem, StoredGrant } from '../../src/rights/model.ts'
 import { grant, noon, object, pool } from './support.ts'
 
 export const id = (max: number) => fc.integer({ min: 1, max })
@@ -14,9 +14,16 @@ const window = fc.option(
   fc.integer({ min: -2, max: 2 }).map((hours) => new Date(noon + hours * 3_600_000).toISOString()),
   { nil: undefined, freq: 2 },
 )
+/** For object type 1, with masks 1 and 2. */
+const masks = fc.option(
+  fc.uniqueArray(fc.constantFrom<number | 'standard'>(1, 2, 'standard'), { maxLength: 2 }).map((list) => ({ 1: list })),
+  { nil: undefined, freq: 2 },
+)
 const someGrant: fc.Arbitrary<StoredGrant> = fc
   .record({
     who,
+    masks,
+    moreMasks: masks,
     read: fc.option(fc.option(fc.uniqueArray(id(2), { maxLength: 2 }), { nil: undefined }), { nil: null, freq: 5 }),
     tagfilter: fc.option(fc.record({ all: tags, any: tags, not: tags }), { nil: undefined }),
     from: window,
@@ -24,9 +31,12 @@ const someGrant: fc.Arbitrary<StoredGrant> = fc
     active: fc.constantFrom(undefined, undefined, false as const),
     sticky: fc.constantFrom(undefined, true as const),
   })
-  .map(({ who, read, ...more }) => {
-    const limited = read === undefined ? {} : { objecttype_ids: read ?? [] }
-    return grant(who, read === null ? { write: {} } : { read: limited }, more)
+  .map(({ who, read, masks, moreMasks, ...more }) => {
+    const types = read === undefined ? {} : { objecttype_ids: read ?? [] }
+    const limited = { ...types, ...(masks ? { mask_ids: masks } : {}) }
+    const rights: Record<string, RightItem> = read === null ? { write: {} } : { read: limited }
+    if (moreMasks) rights.mask = { mask_ids: moreMasks }
+    return grant(who, rights, more)
   })
 const person = fc.option(
   fc.oneof(

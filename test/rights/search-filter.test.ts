@@ -10,7 +10,7 @@ import { grant, noon, object, pool, rightsOf } from './support.ts'
 function found(filter: SearchFilter, guarded: Guarded, at: number): boolean {
   if (filter.all) return true
   const { principals } = readPrincipals(guarded, at)
-  if (principals.some((who) => filter.principals.includes(who))) return true
+  if (principals.some(({ who }) => filter.principals.includes(who))) return true
   return filter.grants.some((each) => {
     if (guarded.privateAcl && !each.reachesPrivate) return false
     if (each.objecttypeIds && !each.objecttypeIds.includes(guarded.objecttypeId)) return false
@@ -71,6 +71,8 @@ describe('search filter', () => {
   })
 })
 
+const named = (...who: string[]) => who.map((each) => ({ who: each, masks: null }))
+
 describe('read principals of an object', () => {
   test('hold until the next grant begins or ends', () => {
     const later = new Date(noon + 1000).toISOString()
@@ -78,7 +80,7 @@ describe('read principals of an object', () => {
       ownerGroupId: 8,
       acl: [grant('u1', 'read', { from: later }), grant('owner', 'read'), grant('contact', 'read')],
     })
-    assert.deepEqual(readPrincipals(guarded, noon), { principals: ['g8', 'c2'], validUntil: noon + 1000 })
-    assert.deepEqual(readPrincipals(guarded, noon + 1000), { principals: ['u1', 'g8', 'c2'], validUntil: null })
+    assert.deepEqual(readPrincipals(guarded, noon), { principals: named('g8', 'c2'), validUntil: noon + 1000 })
+    assert.deepEqual(readPrincipals(guarded, noon + 1000), { principals: named('u1', 'g8', 'c2'), validUntil: null })
   })
 })

@@ -13,6 +13,7 @@ import { createPostgresEngine, type PostgresEngine } from '../../src/search/post
 import { createSortIndexes } from '../../src/search/postgres/sort-indexes.ts'
 import { compileSearch } from '../../src/search/request/compile.ts'
 import { loadSlots, type Slots } from '../../src/search/slots.ts'
+import { wholeVision } from '../../src/search/vision.ts'
 import type { Json } from '../support/client.ts'
 import { inPool, link, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
 import { until } from '../support/until.ts'
@@ -339,7 +340,7 @@ async function run(engine: PostgresEngine, request: object): Promise<SearchOutco
     model,
     slots,
     languages,
-    rights: { all: true },
+    vision: wholeVision,
     databaseName: 'test',
   })
   return engine.search(plan, endless)
@@ -380,7 +381,7 @@ test('an order that large results are asked for gets an index, once, and the ind
   const request = (order: string) => ({ objecttypes: ['work'], sort: [{ field: 'work.inventory', order }] })
   for (const order of ['asc', 'desc', 'asc']) {
     indexes.wanted(
-      compileSearch(request(order), { model, slots, languages, rights: { all: true }, databaseName: 'test' }).plan,
+      compileSearch(request(order), { model, slots, languages, vision: wholeVision, databaseName: 'test' }).plan,
     )
   }
   await indexes.idle()
@@ -417,7 +418,7 @@ test('a stop waits for no index, and leaves none behind that is half made', asyn
     )
     return rows
   }
-  indexes.wanted(compileSearch(request, { model, slots, languages, rights: { all: true }, databaseName: 'test' }).plan)
+  indexes.wanted(compileSearch(request, { model, slots, languages, vision: wholeVision, databaseName: 'test' }).plan)
   await until(async () => (await names('not i.indisvalid')).length > 0)
   await indexes.close()
   assert.deepEqual(await names('not i.indisvalid'), [])

@@ -8,7 +8,7 @@ import { isPresent } from '../../platform/bus.ts'
 import type { Queryable } from '../../platform/db.ts'
 
 /** To be counted up when documents are built differently, so that existing ones are built anew. */
-const analysisVersion = 1
+const analysisVersion = 2
 /** Milliseconds for which a newer process may be unseen, since its connection is being replaced. */
 const longestAbsence = 6000
 

@@ -199,7 +199,10 @@ async function build(
   )
   const fields = fieldsOf(model)
   const linked = new Set<number>()
-  for (const source of sources) linksOf(fields, source, linked)
+  for (const source of sources) {
+    linksOf(fields, source, linked)
+    if (source.parents.length > 0) linked.add(source.id)
+  }
   await targets.load(db, linked)
   const buildDocument = createDocumentBuilder({
     fields,

@@ -2,23 +2,27 @@
 import { readPrincipals } from '../../rights/service.ts'
 import { collation } from '../collation.ts'
 import type { NestedFields, SearchField, TypeFields } from '../fields.ts'
+import { hash53 } from '../hash.ts'
 import {
   belowPool,
-  hash53,
+  fulltextFrom,
   hasValue,
   inPool,
   LexemeSet,
+  limitedFor,
+  maskFor,
   ofObjecttype,
   ownedBy,
   readableBy,
   rowOf,
+  standsBelow,
   withoutPool,
   withTag,
 } from '../lexemes.ts'
 import { systemFacets } from '../slots.ts'
 import type { Draft, FacetSet, IndexContext, IndexDocument } from './draft.ts'
 import { addFacet, facetSet } from './facets.ts'
-import { fieldLexemes } from './field-lexemes.ts'
+import { addTitle, fieldLexemes } from './field-lexemes.ts'
 import { setSortKey } from './sort-keys.ts'
 import type { IndexSource } from './source.ts'
 
@@ -26,15 +30,18 @@ import type { IndexSource } from './source.ts'
 export function createDocumentBuilder(context: IndexContext): (source: IndexSource) => IndexDocument | null {
   const lexemes = new LexemeSet()
   const names = new LexemeSet()
+  const access = new LexemeSet()
   const rowLexemes: LexemeSet[] = []
   return (source) => {
     lexemes.clear()
     names.clear()
+    access.clear()
     return build({
       context,
       source,
       lexemes,
       names,
+      access,
       namePosition: 1,
       members: new Map(),
       sortKeys: [],
@@ -52,7 +59,11 @@ function build(draft: Draft): IndexDocument | null {
   const { source } = draft
   const type = draft.context.fields.types.get(source.objecttype)
   if (!type) return null
-  const validUntil = addSystemLexemes(draft)
+  const validUntil = addSystemLexemes(draft, type.table.aclTable)
+  draft.lexemes.add(fulltextFrom(type.fulltext.name))
+  if (type.table.linkedFrom.length > 0) addTitle(draft.lexemes, source.standard['1']?.text ?? {})
+  for (const id of source.parents.length > 0 ? draft.context.ancestors(source.id) : [])
+    draft.lexemes.add(standsBelow(id))
   readFields(draft, type)
   addStandardKeys(draft)
   return {
@@ -64,6 +75,7 @@ function build(draft: Draft): IndexDocument | null {
     validUntil,
     lexemes: draft.context.arena.keep(draft.lexemes.encode()),
     names: draft.context.arena.keep(draft.names.encode()),
+    access: draft.context.arena.keep(draft.access.encode()),
     facets: facetSets(draft),
     sortKeys: draft.sortKeys,
     farKeys: draft.farKeys,
@@ -73,17 +85,21 @@ function build(draft: Draft): IndexDocument | null {
 }
 
 /** Where the object is, whose it is, who may read it. Gives the moment at which that changes by itself. */
-function addSystemLexemes({ lexemes, source, context }: Draft): number | null {
-  lexemes.add(ofObjecttype(source.objecttype))
-  if (source.poolId === null) lexemes.add(withoutPool)
+function addSystemLexemes({ lexemes, access, source, context }: Draft, aclTable: boolean): number | null {
+  const add = (lexeme: string): void => {
+    lexemes.add(lexeme)
+    access.add(lexeme)
+  }
+  add(ofObjecttype(source.objecttype))
+  if (source.poolId === null) add(withoutPool)
   else {
-    lexemes.add(inPool(source.poolId))
+    add(inPool(source.poolId))
     for (const id of context.poolPath(source.poolId)) lexemes.add(belowPool(id))
   }
-  for (const tag of source.tags) lexemes.add(withTag(tag))
+  for (const tag of source.tags) add(withTag(tag))
   const owner = ownerOf(source)
-  if (owner) lexemes.add(ownedBy(owner))
-  if (!source.acl) return null
+  if (owner) add(ownedBy(owner))
+  if (!source.acl || !aclTable) return null
   const { principals, validUntil } = readPrincipals(
     {
       systemObjectId: source.id,
@@ -96,7 +112,11 @@ function addSystemLexemes({ lexemes, source, context }: Draft): number | null {
     },
     context.now,
   )
-  for (const principal of principals) lexemes.add(readableBy(principal))
+  for (const { who, masks } of principals) {
+    add(readableBy(who))
+    if (masks) add(limitedFor(who))
+    for (const mask of masks ?? ['*']) add(maskFor(who, mask))
+  }
   return validUntil
 }
 

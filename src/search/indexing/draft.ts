@@ -50,6 +50,8 @@ export interface IndexDocument {
   readonly lexemes: Buffer
   /** Another one, of the words of title and subtitle. */
   readonly names: Buffer
+  /** Another one: those of the lexemes that say where the object is, whose it is and who may read it. */
+  readonly access: Buffer
   readonly facets: readonly FacetSet[]
   /** Sort keys by place, counted from 1. */
   readonly sortKeys: readonly (Buffer | undefined)[]
@@ -66,6 +68,7 @@ export interface Draft {
   readonly lexemes: LexemeSet
   /** Words of title and subtitle. */
   readonly names: LexemeSet
+  readonly access: LexemeSet
   namePosition: number
   /** Members of the facets, repetitions included. */
   readonly members: Map<SearchField, (number | string)[]>

@@ -8,7 +8,7 @@ const signature = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1')
 const trailer = Buffer.of(0xff, 0xff)
 
 export const documentColumns =
-  'id, objecttype, deleted, created_at, modified_at, valid_until, facets, sort_keys, names, digest, shown, far_keys, lexemes'
+  'id, objecttype, deleted, created_at, modified_at, valid_until, facets, sort_keys, names, access, digest, shown, far_keys, lexemes'
 export const nestedColumns = 'id, row, parent, lexemes'
 
 export interface EncodedDocument {
@@ -49,8 +49,8 @@ export function encode(document: IndexDocument, sets: FacetSets, arena: Arena): 
     return arena.keep(writer.written())
   })
   const keyBytes = [...document.sortKeys, ...document.farKeys].reduce((sum, key) => sum + (key?.length ?? 0) + 4, 0)
-  const writer = new Writer(document.lexemes.length + document.names.length + keyBytes)
-  writer.count(13)
+  const writer = new Writer(document.lexemes.length + document.names.length + document.access.length + keyBytes)
+  writer.count(14)
   writer.bigint(document.id)
   writer.int(document.objecttype)
   writer.boolean(document.deleted)
@@ -61,6 +61,7 @@ export function encode(document: IndexDocument, sets: FacetSets, arena: Arena): 
   writer.array(int4, facetNumbers(document, sets), (number) => writer.int(number))
   writer.array(bytea, document.sortKeys.slice(1), (key) => writer.bytes(key))
   writer.bytes(document.names)
+  writer.bytes(document.access)
   const digestAt = writer.skipUuid()
   writer.bigint(document.shown)
   writer.array(bytea, document.farKeys.slice(1), (key) => writer.bytes(key))

@@ -8,11 +8,14 @@ import {
   dateStart,
   exactValue,
   fulltextWord,
+  groupWord,
   hasValue,
   type LexemeSet,
   languageCode,
   linkAncestor,
+  linkedWord,
   numberValue,
+  titleWord,
 } from '../lexemes.ts'
 import { orderedNumber } from '../ordered.ts'
 import type { Draft } from './draft.ts'
@@ -103,7 +106,12 @@ function addText(draft: Draft, field: SearchField, code: string, text: string, r
 
 function addFulltext(draft: Draft, field: SearchField, found: readonly string[]): void {
   for (const word of found) {
+    if (field.kind === 'link') {
+      draft.lexemes.add(linkedWord(word))
+      continue
+    }
     draft.lexemes.add(fulltextWord(word))
+    if (field.group !== null) draft.lexemes.add(groupWord(field.group, word))
     if (field.weight === 'A' || field.weight === 'B')
       draft.names.addAt(word, draft.namePosition++, field.weight, namePlaces)
   }
@@ -144,6 +152,15 @@ function addDate(draft: Draft, field: SearchField, value: unknown, row: LexemeSe
   const years = [single, from, to].flatMap((date) => (date === undefined ? [] : wordsOf(date).slice(0, 1)))
   addFulltext(draft, field, years)
   for (const word of years) draft.context.terms.word(word)
+}
+
+/** The words that the object is shown by where it is linked, in the places in which those who link to it have them. */
+export function addTitle(lexemes: LexemeSet, texts: Localized): void {
+  let position = 1
+  for (const text of new Set(Object.values(texts))) {
+    for (const word of wordsOf(text)) lexemes.addAt(titleWord(word), position++)
+    position += gap
+  }
 }
 
 function addLink(draft: Draft, field: SearchField, id: number, row: LexemeSet | null): void {

@@ -15,12 +15,20 @@ export function setSortKey(draft: Draft, field: SearchField, value: unknown): vo
   const { context } = draft
   if (field.kind === 'l10n') setTexts(draft, field, value as Localized)
   else if (field.kind === 'link') {
+    const place = freePlace(draft, context.slots.linked(field))
+    if (place) place.keys[place.at] = idKey(value as number)
     const target = context.target(value as number)
     if (target) setTexts(draft, field, target.texts)
   } else {
     const place = freePlace(draft, context.slots.sortKey(field))
     if (place) place.keys[place.at] = keyOf(field, value, context.languages[0] ?? 'und')
   }
+}
+
+function idKey(id: number): Buffer {
+  const key = Buffer.alloc(8)
+  key.writeBigInt64BE(BigInt(id))
+  return key
 }
 
 /** One key per language in which there is a text. Where it is the same as in the first one, that one's will do. */

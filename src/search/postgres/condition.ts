@@ -2,7 +2,8 @@
  * Clauses of a plan as conditions on search_document. What lexemes can say goes into one `tsquery`, which the index
  * answers; what they cannot is checked on what the index finds.
  */
-import type { SearchField } from '../fields.ts'
+import type { SystemFieldName } from '../../datamodel/model.ts'
+import type { SearchField, TypeFields } from '../fields.ts'
 import { labelOf } from '../indexing/facets.ts'
 import { exactByLexeme } from '../indexing/field-lexemes.ts'
 import {
@@ -17,36 +18,36 @@ import {
   ofObjecttype,
   ownedBy,
   rowOf,
+  standsBelow,
   withoutPool,
   withTag,
 } from '../lexemes.ts'
 import { openEnd, openStart, orderedMoment, orderedNumber, rangePieces } from '../ordered.ts'
 import type { ChangeClause, Clause, MomentRange, SearchPlan, SearchScope } from '../plan.ts'
-import { keySql, type Slots } from '../slots.ts'
+import { keySql } from '../slots.ts'
+import type { Sight } from '../vision.ts'
 import { always, anyLexeme, type Condition, conjunction, never, ofNode, ofSql } from './conditions.ts'
+import { type LinkedObjects, readableNode } from './linked.ts'
+import { ofDocuments, type Place, predicateSql } from './predicate.ts'
 import { rightsCondition } from './rights.ts'
+import { accessSql, sightNode, sightOfTypes, whereSeen } from './sight.ts'
 import type { Parameters } from './sql.ts'
 import { storedValueSql } from './stored-values.ts'
-import { datesNode, piecesNode, textNode } from './text.ts'
-import { allOf, anyOf, isPositive, lexeme, type Node, tsquery } from './tsquery.ts'
+import { datesNode, linkNode, piecesNode, textNode } from './text.ts'
+import { allOf, anyOf, isPositive, lexeme, type Node } from './tsquery.ts'
 import type { Expansions } from './wildcards.ts'
 
 export interface ConditionContext {
   readonly plan: SearchPlan
   readonly expansions: Expansions
+  readonly linked: LinkedObjects
   readonly parameters: Parameters
-}
-
-interface Place {
-  /** Alias of the table whose `lexemes` are asked. */
-  readonly alias: string
-  /** The rows of a nested table, or the documents themselves. */
-  readonly rows: boolean
 }
 
 /** The `where` of a scope for search_document under the alias; null: nothing matches. */
 export function scopeSql(scope: SearchScope, alias: string, context: ConditionContext): string | null {
-  const condition = conjunction([compile(scope.where, { alias, rows: false }, context), rightsCondition(scope.rights)])
+  const place = ofDocuments(alias)
+  const condition = conjunction([compile(scope.where, place, context), rightsCondition(scope.rights)])
   if (condition.never) return null
   const parts: string[] = []
   const { types } = context.plan.fields
@@ -55,7 +56,7 @@ export function scopeSql(scope: SearchScope, alias: string, context: ConditionCo
   let { node } = condition
   // The index finds nothing by what is absent, so the object types go first.
   if (node && (scope.objecttypes || !isPositive(node))) node = allOf([ofTypes, node])
-  if (node) parts.push(matches(alias, node, context))
+  if (node) parts.push(predicateSql(node, place, context.parameters))
   // Written out: indexes for sorting are made for one object type.
   if (scope.objecttypes?.length === 1) parts.push(`${alias}.objecttype = ${Number(scope.objecttypes[0])}`)
   else if (scope.objecttypes && !node)
@@ -70,7 +71,8 @@ export function scopeSql(scope: SearchScope, alias: string, context: ConditionCo
 
 /** A clause by itself, as a boolean expression; null: it cannot match. */
 export function clauseSql(clause: Clause, alias: string, context: ConditionContext): string | null {
-  return expression(compile(clause, { alias, rows: false }, context), alias, context)
+  const place = ofDocuments(alias)
+  return expression(compile(clause, place, context), place, context)
 }
 
 /** The lexemes by which a text clause finds objects: what the score is made of. */
@@ -78,57 +80,30 @@ export function scoreNode(clause: Clause, context: ConditionContext): Node | nul
   return clause.is === 'text' ? textNode(clause, textContext(context)) : null
 }
 
-/**
- * Long alternatives become several conditions: to begin with, a GIN index evaluates a query once for each of its
- * lexemes, so 5,000 in one take thirteen times as long as the same in pieces of 250
- * (2.6 s and 0.2 s on two busy cores).
- */
-const longestQuery = 250
-
-function matches(alias: string, node: Node, { parameters }: ConditionContext): string {
-  const one = (each: Node): string => `${alias}.lexemes @@ ${parameters.add(tsquery(each), 'tsquery')}`
-  const isLong = (each: Node): each is Extract<Node, { op: 'or' }> =>
-    'op' in each && each.op === 'or' && each.of.length > longestQuery
-  const parts = conjuncts(node)
-  const long = parts.filter(isLong)
-  if (long.length === 0) return one(node)
-  const short = parts.filter((each) => !isLong(each))
-  const pieces = (of: readonly Node[]): string[] =>
-    Array.from({ length: Math.ceil(of.length / longestQuery) }, (_, index) =>
-      one(anyOf(of.slice(index * longestQuery, (index + 1) * longestQuery))),
-    )
-  const conditions = long.map(({ of }) => `(${pieces(of).join(' or ')})`)
-  return [...(short.length > 0 ? [one(allOf(short))] : []), ...conditions].join(' and ')
-}
-
-function conjuncts(node: Node): readonly Node[] {
-  return 'op' in node && node.op === 'and' ? node.of.flatMap(conjuncts) : [node]
-}
-
-function expression(condition: Condition, alias: string, context: ConditionContext): string | null {
+function expression(condition: Condition, place: Place, { parameters }: ConditionContext): string | null {
   if (condition.never) return null
   const parts = [
-    ...(condition.node ? [matches(alias, condition.node, context)] : []),
+    ...(condition.node ? [predicateSql(condition.node, place, parameters)] : []),
     ...(condition.sql ? [condition.sql] : []),
   ]
   return parts.length === 0 ? 'true' : `(${parts.join(' and ')})`
 }
 
-function disjunction(conditions: readonly Condition[], alias: string, context: ConditionContext): Condition {
+function disjunction(conditions: readonly Condition[], place: Place, context: ConditionContext): Condition {
   const possible = conditions.filter((condition) => !condition.never)
   if (possible.length === 0) return never
   const nodes = possible.map((condition) => condition.node)
   const known = nodes.filter((node) => node !== null)
   const node = known.length === nodes.length ? anyOf(known) : null
   if (possible.every((condition) => condition.sql === null)) return node ? ofNode(node) : always
-  const sql = possible.map((condition) => expression(condition, alias, context)).join(' or ')
+  const sql = possible.map((condition) => expression(condition, place, context)).join(' or ')
   return { never: false, node, sql: `(${sql})` }
 }
 
-function negation(condition: Condition, alias: string, context: ConditionContext): Condition {
+function negation(condition: Condition, place: Place, context: ConditionContext): Condition {
   if (condition.never) return always
   if (condition.sql === null) return condition.node ? ofNode({ op: 'not', of: condition.node }) : never
-  return ofSql(`not coalesce(${expression(condition, alias, context)}, false)`)
+  return ofSql(`not coalesce(${expression(condition, place, context)}, false)`)
 }
 
 function compile(clause: Clause, place: Place, context: ConditionContext): Condition {
@@ -144,12 +119,12 @@ function compile(clause: Clause, place: Place, context: ConditionContext): Condi
     case 'or':
       return disjunction(
         clause.of.map((each) => compile(each, place, context)),
-        alias,
+        place,
         context,
       )
     case 'not':
-      if (clause.of.is === 'empty') return present(clause.of.field, place, context.plan.slots)
-      return negation(compile(clause.of, place, context), alias, context)
+      if (clause.of.is === 'empty') return present(clause.of.field, place, context)
+      return negation(compile(clause.of, place, context), place, context)
     case 'text': {
       const node = textNode(clause, textContext(context))
       return node ? ofNode(node) : never
@@ -157,33 +132,37 @@ function compile(clause: Clause, place: Place, context: ConditionContext): Condi
     case 'value':
       return valueCondition(clause, place, context)
     case 'empty':
-      return absent(clause.field, place, context.plan.slots)
+      return absent(clause.field, place, context)
     case 'numbers': {
       const bound = (each: typeof clause.from) => each && { text: orderedNumber(each.value), inclusive: each.inclusive }
       const pieces = rangePieces('number', bound(clause.from), bound(clause.to))
       if (pieces.exact.length + pieces.prefixes.length === 0) return never
-      return ofNode(piecesNode(pieces, (text) => numberValue(clause.field.code, text)))
+      return seen(
+        clause.field,
+        piecesNode(pieces, (text) => numberValue(clause.field.code, text)),
+        context,
+      )
     }
     case 'dates':
-      return ofNode(datesNode(clause.field.code, clause.range.from, clause.range.to))
+      return seen(clause.field, datesNode(clause.field.code, clause.range.from, clause.range.to), context)
     case 'sameDate':
-      return ofNode(sameDate(clause.field.code, clause.range))
+      return seen(clause.field, sameDate(clause.field.code, clause.range), context)
     case 'created':
-      return ofSql(momentSql(`${alias}.created_at`, clause.range, parameters))
+      return conjunction([ofSql(momentSql(`${alias}.created_at`, clause.range, parameters)), anyMask(context)])
     case 'modified':
-      return ofSql(momentSql(`${alias}.modified_at`, clause.range, parameters))
+      return conjunction([ofSql(momentSql(`${alias}.modified_at`, clause.range, parameters)), anyMask(context)])
     case 'objecttype':
       return anyLexeme(clause.ids.map(ofObjecttype))
     case 'id':
       return clause.ids.length === 0 ? never : ofSql(`${alias}.id = any(${parameters.add(clause.ids, 'bigint[]')})`)
     case 'pool': {
       const pools = clause.ids.map(clause.below ? belowPool : inPool)
-      return anyLexeme(clause.none ? [...pools, withoutPool] : pools)
+      return conjunction([anyLexeme(clause.none ? [...pools, withoutPool] : pools), systemField('pool', context)])
     }
     case 'tag':
-      return anyLexeme(clause.ids.map(withTag))
+      return conjunction([anyLexeme(clause.ids.map(withTag)), systemField('tags', context)])
     case 'owner':
-      return anyLexeme(clause.principals.map(ownedBy))
+      return conjunction([anyLexeme(clause.principals.map(ownedBy)), systemField('owner', context)])
     case 'uuid':
       return ofSql(
         `${alias}.id in (select system_object_id from object where uuid = any(${parameters.add(clause.values, 'text[]')}))`,
@@ -194,20 +173,43 @@ function compile(clause: Clause, place: Place, context: ConditionContext): Condi
            and id = any(${parameters.add(clause.ids, 'bigint[]')}))`,
       )
     case 'childOf':
-      return ofSql(childOfSql(clause, alias, parameters))
+      return childOfCondition(clause, alias, context)
     case 'row':
       return rowCondition(clause, place, context)
     case 'linked':
       return linkedCondition(clause, place, context)
     case 'changed':
-      return ofSql(changedSql(clause, alias, parameters))
+      return conjunction([ofSql(changedSql(clause, alias, parameters)), anyMask(context)])
   }
 }
 
-function textContext({ plan, expansions }: ConditionContext) {
+/** A condition on a column, where the caller sees the column. */
+function seen(field: SearchField, of: Node, { plan }: ConditionContext): Condition {
+  const node = whereSeen(plan.vision.column(field), of)
+  return node ? ofNode(node) : never
+}
+
+function systemField(name: SystemFieldName, context: ConditionContext): Condition {
+  return ofTypes(context, (type) => context.plan.vision.system(type.table, name))
+}
+
+/** Where any mask at all may be used: the others are known by their ids and titles only. */
+function anyMask(context: ConditionContext): Condition {
+  return ofTypes(context, (type) => context.plan.vision.any(type.table))
+}
+
+function ofTypes({ plan }: ConditionContext, sightOf: (type: TypeFields) => Sight): Condition {
+  if (plan.vision.whole) return always
+  const node = sightOfTypes(
+    [...plan.fields.types.values()].map((type) => ({ id: type.table.id, sight: sightOf(type) })),
+  )
+  return node ? ofNode(node) : always
+}
+
+function textContext({ plan, expansions, linked }: ConditionContext) {
   const searched = plan.scope.objecttypes ?? [...plan.fields.types.keys()]
   const types = searched.flatMap((id) => plan.fields.types.get(id) ?? [])
-  return { types, languages: plan.languages, expansions }
+  return { types, languages: plan.languages, expansions, vision: plan.vision, linked }
 }
 
 function valueCondition(
@@ -218,24 +220,40 @@ function valueCondition(
   if (values.length === 0) return never
   if (field.kind === 'boolean') {
     const isTrue = lexeme(exactValue(field.code, 'true'))
-    if (values.includes(true) && values.includes(false)) return ofNode(ofType(field, place))
-    return ofNode(values.includes(true) ? isTrue : allOf([ofType(field, place), { op: 'not', of: isTrue }]))
+    if (values.includes(true) && values.includes(false)) return seen(field, ofType(field, place), context)
+    return seen(
+      field,
+      values.includes(true) ? isTrue : allOf([ofType(field, place), { op: 'not', of: isTrue }]),
+      context,
+    )
   }
   if (field.kind === 'link' || field.kind === 'files') {
     const ids = values as readonly number[]
-    return anyLexeme(
-      ids.flatMap((id) => [exactValue(field.code, id), ...(below ? [linkAncestor(field.code, id)] : [])]),
-    )
+    const under = below ? belowNode(field, ids, context) : null
+    const nodes = ids.map((id) => lexeme(exactValue(field.code, id)))
+    return seen(field, anyOf(under ? [...nodes, under] : nodes), context)
   }
   if (exactByLexeme(field)) {
     // A label may be cut; then the stored value decides.
     const labels = (values as readonly string[]).map((value) =>
       labelOf(field, field.kind === 'custom' ? { conceptName: value } : value, []),
     )
-    const exact = anyLexeme(labels.filter((label) => label !== null).map((label) => exactValue(field.code, label)))
+    const known = labels.filter((label) => label !== null)
+    const exact =
+      known.length === 0
+        ? never
+        : seen(field, anyOf(known.map((label) => lexeme(exactValue(field.code, label)))), context)
     if (place.rows || labels.every((label, index) => label === values[index])) return exact
   }
   return storedValueCondition(field, values as readonly string[], languages, place, context)
+}
+
+/** Links to objects below these; where an object stands is known to those who may read it. */
+function belowNode(field: SearchField, ids: readonly number[], { linked }: ConditionContext): Node | null {
+  const table = field.column.target
+  const own = anyOf(ids.map((id) => lexeme(linkAncestor(field.code, id))))
+  if (!table || linked.knowsAll(table)) return own
+  return linkNode(field, table, anyOf(ids.map((id) => lexeme(standsBelow(id)))), own, linked)
 }
 
 /** The words find candidates, the stored value decides. */
@@ -254,9 +272,11 @@ function storedValueCondition(
   )
   const known = nodes.filter((node) => node !== null)
   const candidates = known.length === nodes.length ? anyOf(known) : ofType(field, place)
+  const node = whereSeen(context.plan.vision.column(field), candidates)
+  if (!node) return never
   return {
     never: false,
-    node: candidates,
+    node,
     sql: storedValueSql(field, values, languages, place.alias, context.parameters),
   }
 }
@@ -271,19 +291,30 @@ function saysSo(field: SearchField): boolean {
   return field.path.length > 0 || ['link', 'l10n', 'custom', 'files', 'geo'].includes(field.kind)
 }
 
-function absent(field: SearchField, place: Place, slots: Slots): Condition {
+function absent(field: SearchField, place: Place, context: ConditionContext): Condition {
   // A boolean without value is false.
   if (field.kind === 'boolean') return never
   const type = ofType(field, place)
-  if (saysSo(field)) return ofNode(allOf([type, { op: 'not', of: lexeme(hasValue(field.code)) }]))
-  return { never: false, node: type, sql: `${keySql(slots.sortKey(field) ?? 0, place.alias)} is null` }
+  const sight = context.plan.vision.column(field)
+  if (saysSo(field)) {
+    const value = whereSeen(sight, lexeme(hasValue(field.code)))
+    return ofNode(value ? allOf([type, { op: 'not', of: value }]) : type)
+  }
+  const where = sightNode(sight)
+  const missing = `${keyOf(field, place, context)} is null`
+  const sql = where ? `(not ${accessSql(where, place.root)} or ${missing})` : missing
+  return { never: false, node: type, sql }
 }
 
-function present(field: SearchField, place: Place, slots: Slots): Condition {
-  if (field.kind === 'boolean') return ofNode(ofType(field, place))
-  if (saysSo(field)) return ofNode(lexeme(hasValue(field.code)))
-  const key = `${keySql(slots.sortKey(field) ?? 0, place.alias)} is not null`
-  return { never: false, node: ofType(field, place), sql: key }
+function present(field: SearchField, place: Place, context: ConditionContext): Condition {
+  if (field.kind === 'boolean') return seen(field, ofType(field, place), context)
+  if (saysSo(field)) return seen(field, lexeme(hasValue(field.code)), context)
+  const node = whereSeen(context.plan.vision.column(field), ofType(field, place))
+  return node ? { never: false, node, sql: `${keyOf(field, place, context)} is not null` } : never
+}
+
+function keyOf(field: SearchField, place: Place, { plan }: ConditionContext): string {
+  return keySql(plan.slots.sortKey(field) ?? 0, place.alias)
 }
 
 function sameDate(code: string, { from, to }: MomentRange): Node {
@@ -311,11 +342,18 @@ function rowCondition(
   context: ConditionContext,
 ): Condition {
   const alias = `${place.alias}n`
-  const inner = conjunction([ofNode(lexeme(rowOf(nested.table.id))), compile(of, { alias, rows: true }, context)])
-  const sql = expression(inner, alias, context)
+  const rows: Place = { alias, rows: true, root: place.root }
+  const inner = conjunction([ofNode(lexeme(rowOf(nested.table.id))), compile(of, rows, context)])
+  const sql = expression(inner, rows, context)
   if (sql === null) return never
   const within = place.rows ? ` and ${alias}.parent = ${place.alias}.row` : ''
-  return ofSql(`exists (select from search_nested ${alias} where ${alias}.id = ${place.alias}.id${within} and ${sql})`)
+  const found = `exists (select from search_nested ${alias} where ${alias}.id = ${place.alias}.id${within} and ${sql})`
+  const sight = context.plan.vision.rows(nested)
+  if (sight === 'never') return never
+  const node = sightNode(sight)
+  // Rows do not know where their object is.
+  if (node && place.rows) return ofSql(`(${accessSql(node, place.root)} and ${found})`)
+  return { never: false, node, sql: found }
 }
 
 function linkedCondition(
@@ -325,11 +363,12 @@ function linkedCondition(
 ): Condition {
   const target = `${alias}l`
   const inner = scopeSql(of, target, context)
-  if (inner === null) return never
+  const node = whereSeen(context.plan.vision.column(field), lexeme(hasValue(field.code)))
+  if (inner === null || node === null) return never
   const column = context.parameters.add(field.column.id, 'int')
   return {
     never: false,
-    node: lexeme(hasValue(field.code)),
+    node,
     sql: `${alias}.id in (select link.from_id from search_document ${target}
       join object_link link on link.to_id = ${target}.id and link.column_id = ${column} where ${inner})`,
   }
@@ -349,17 +388,27 @@ function changedSql(
   return `exists (select from object_version v where ${parts.join(' and ')})`
 }
 
-function childOfSql(
+function childOfCondition(
   { objecttype, ids, none }: Extract<Clause, { is: 'childOf' }>,
   alias: string,
-  parameters: Parameters,
-): string {
+  { plan, parameters }: ConditionContext,
+): Condition {
+  const table = plan.fields.types.get(objecttype)?.table
+  if (!table) return never
   const type = parameters.add(objecttype, 'int')
+  // In a polyhierarchy parents that the caller may not read are shown without their `_id`.
+  const rights = table.polyhierarchical ? readableNode(plan.vision) : null
+  const readable = rights
+    ? ` and exists (select from search_document t where t.id = p.system_object_id and ${accessSql(rights, 't')})`
+    : ''
   const parents = `array(select p.system_object_id from object p where p.objecttype = ${type}
-    and p.id = any(${parameters.add(ids, 'bigint[]')}))`
+    and p.id = any(${parameters.add(ids, 'bigint[]')})${readable})`
   // The first part of each branch is what the index on parents knows.
   const children = `select c.system_object_id from object c
     where c.parents && ${parents} and c.parents <> '{}' and c.objecttype = ${type}`
   const tops = `select c.system_object_id from object c where c.objecttype = ${type} and c.parents = '{}'`
-  return `${alias}.id in (${none ? `${children} union all ${tops}` : children})`
+  const sight = plan.vision.system(table, 'parent')
+  if (sight === 'never') return never
+  const sql = `${alias}.id in (${none ? `${children} union all ${tops}` : children})`
+  return { never: false, node: sightNode(sight), sql }
 }

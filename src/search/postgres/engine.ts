@@ -17,6 +17,7 @@ import {
 } from '../plan.ts'
 import { createFacetSetCache } from './facet-sets.ts'
 import { type FacetColumn, facetColumn, facetCounts } from './facets.ts'
+import { findLinked, type LinkedObjects, visionWith } from './linked.ts'
 import { countsKey, pageKey } from './plan-key.ts'
 import { createResultCache, type Kept } from './result-cache.ts'
 import type { createSortIndexes } from './sort-indexes.ts'
@@ -64,9 +65,14 @@ export function createPostgresEngine({
   const sets = createFacetSetCache({ onForget: cache.clear })
   const running = new Map<string, Promise<Part<SearchOutcome>>>()
 
-  async function search(plan: SearchPlan, lifetime: Lifetime): Promise<Part<SearchOutcome>> {
-    const expansions = await expandWildcards(db.within(lifetime), plan)
-    const start = (): statements.Statement => statements.startStatement(plan, expansions)
+  async function search(asked: SearchPlan, lifetime: Lifetime): Promise<Part<SearchOutcome>> {
+    const expansions = await expandWildcards(db.within(lifetime), asked)
+    const planWith = (known: LinkedObjects): SearchPlan => ({ ...asked, vision: visionWith(asked.vision, known) })
+    const linked = await findLinked(lexical.within(lifetime), asked.vision, (known) =>
+      statements.compileAll(planWith(known), expansions, known),
+    )
+    const plan = planWith(linked)
+    const start = (): statements.Statement => statements.startStatement(plan, expansions, linked)
     const first = start()
     if (first.where === null) return { value: nothing(plan), generation: Number.MAX_SAFE_INTEGER }
     const target = (first.lexical ? lexical : db).within(lifetime)
@@ -75,7 +81,7 @@ export function createPostgresEngine({
       const page = await pageAlone(target, plan, start, known.value)
       return { value: { ...known.value, hits: page.value }, generation: Math.min(known.generation, page.generation) }
     }
-    const columns = columnsOf(plan)
+    const columns = columnsOf(plan, linked)
     const whole = wasLarge(plan) ? null : await statements.runWhole(target, first, columns, largeResult)
     if (whole) {
       const counts = await finishCounts(target, plan, start, columns, whole)
@@ -200,8 +206,8 @@ function bytesOf({ facets, ranges }: Counts): number {
   return bytes
 }
 
-function columnsOf(plan: SearchPlan): FacetColumn[] {
-  return plan.aggregations.flatMap((each) => (each.kind === 'facet' ? (facetColumn(each, plan) ?? []) : []))
+function columnsOf(plan: SearchPlan, linked: LinkedObjects): FacetColumn[] {
+  return plan.aggregations.flatMap((each) => (each.kind === 'facet' ? (facetColumn(each, plan, linked) ?? []) : []))
 }
 
 function nothing(plan: SearchPlan): SearchOutcome {

@@ -1,9 +1,15 @@
 /** The order of hits: sort keys as SQL, and where a page begins. */
+
+import type { SearchField, Weight } from '../fields.ts'
+import { ofObjecttype } from '../lexemes.ts'
 import type { SearchPlan, SortField, SortKey, TextClause } from '../plan.ts'
 import { isLocalized, keySql } from '../slots.ts'
+import type { Sight } from '../vision.ts'
 import { type ConditionContext, clauseSql, scoreNode } from './condition.ts'
+import { readableNode } from './linked.ts'
+import { accessSql, seenSql, sightNode, sightOfTypes } from './sight.ts'
 import type { Parameters } from './sql.ts'
-import { anyOf, lexeme, type Node, prefix, tsquery } from './tsquery.ts'
+import { allOf, anyOf, lexeme, type Node, prefix, tsquery } from './tsquery.ts'
 
 export interface OrderColumn {
   readonly key: SortKey
@@ -35,7 +41,7 @@ function orderColumn(key: SortKey, context: ConditionContext): OrderColumn {
     case 'modified':
       return {
         ...plain,
-        sql: field.by === 'created' ? 'd.created_at' : 'd.modified_at',
+        ...timeSql(field.by === 'created' ? 'd.created_at' : 'd.modified_at', context.plan),
         shown: (column) => `(extract(epoch from ${column}) * 1000000)::bigint`,
         parameter: (value, parameters) =>
           `(timestamptz '1970-01-01 00:00:00+00' + ${parameters.add(value, 'bigint')} * interval '1 microsecond')`,
@@ -44,12 +50,46 @@ function orderColumn(key: SortKey, context: ConditionContext): OrderColumn {
     case 'field':
       return {
         key,
-        sql: sortKeySql(field, context.plan),
+        sql: field.by === 'field' ? seenKeySql(field, context) : sortKeySql(field, context.plan),
         nullable: true,
         shown: (column) => `encode(${column}, 'hex')`,
         parameter: (value, parameters) => parameters.add(Buffer.from(value as string, 'hex'), 'bytea'),
       }
   }
+}
+
+function timeSql(sql: string, { fields, vision }: SearchPlan): { sql: string; nullable: boolean } {
+  const types = [...fields.types.values()].map(({ table }) => ({ id: table.id, sight: vision.any(table) }))
+  const where = sightOfTypes(types)
+  return where
+    ? { sql: `case when ${accessSql(where, 'd')} then ${sql} end`, nullable: true }
+    : { sql, nullable: false }
+}
+
+type ByField = Extract<SortField, { by: 'field' }>
+
+/** The sort key where the caller sees the column, for links where they may know the title of the linked object. */
+function seenKeySql(by: ByField, { plan, linked }: ConditionContext): string {
+  const { field } = by
+  const { target } = field.column
+  const known = target === null || linked.knowsAll(target)
+  const sql = known ? sortKeySql(by, plan) : titleKeySql(by, plan)
+  return seenSql(plan.vision.column(field), sql, 'd')
+}
+
+/** The sort key of the first linked object itself, as far as the caller may read it. */
+function titleKeySql({ field, languages }: ByField, { slots, vision, scope }: SearchPlan): string {
+  const place = slots.linked(field)
+  const keys = languages.map((language) => slots.standardKey(language)).filter((slot) => slot !== undefined)
+  if (place === undefined || keys.length === 0) return 'null::bytea'
+  const rights = readableNode(vision)
+  const key = keys.map((slot) => keySql(slot, 't')).join(', ')
+  const type = field.column.table.root.id
+  const first = `('x' || encode(${keySql(place, 'd')}, 'hex'))::bit(64)::bigint`
+  const sql = `(select coalesce(${key}) from search_document t where t.id = ${first}${rights ? ` and ${accessSql(rights, 't')}` : ''})`
+  return scope.objecttypes?.length === 1 && scope.objecttypes[0] === type
+    ? sql
+    : `case when d.objecttype = ${type} then ${sql} end`
 }
 
 /** Sort keys in the first of the languages that has one; other object types have none under this name. */
@@ -98,7 +138,35 @@ function namesSql(clause: TextClause, context: ConditionContext): string | null 
   const node = named ? scoreNode(clause, context) : null
   const words = node ? namesOf(node).slice(0, mostScored) : []
   if (words.length === 0) return null
-  return `ts_rank('{0, 0, 0.5, 1}', d.names, ${context.parameters.add(tsquery(anyOf(words)), 'tsquery')}, 1)`
+  const query = context.parameters.add(tsquery(anyOf(words)), 'tsquery')
+  return `ts_rank('{0, 0, 0.5, 1}', ${seenNamesSql(context.plan)}, ${query}, 1)`
+}
+
+/** Title and subtitle as far as the caller sees all that they are made of. */
+function seenNamesSql({ fields, vision }: SearchPlan): string {
+  if (vision.whole) return 'd.names'
+  const where = (weight: Weight): Node | null => {
+    const types = [...fields.types.values()].flatMap(({ table, all }) =>
+      all
+        .filter((field) => field.fulltext && field.weight === weight)
+        .map((field: SearchField) => ({ id: table.id, sight: vision.column(field) })),
+    )
+    return allSeen(types)
+  }
+  const [title, subtitle] = [where('A'), where('B')]
+  if (!title && !subtitle) return 'd.names'
+  const weight = (letter: string, node: Node | null): string =>
+    node ? `case when ${accessSql(node, 'd')} then '${letter}'::"char" end` : `'${letter}'::"char"`
+  return `ts_filter(d.names, array_remove(array[${weight('a', title)}, ${weight('b', subtitle)}], null))`
+}
+
+/** Where each of the sights holds that its object type has; null: everywhere. */
+function allSeen(sights: readonly { readonly id: number; readonly sight: Sight }[]): Node | null {
+  const hidden = sights.flatMap(({ id, sight }): Node[] => {
+    const where = sightNode(sight)
+    return where ? [allOf([lexeme(ofObjecttype(id)), { op: 'not', of: where }])] : []
+  })
+  return hidden.length === 0 ? null : { op: 'not', of: anyOf(hidden) }
 }
 
 /** The words of a condition, without what says where they stand. */
@@ -106,11 +174,13 @@ function namesOf(node: Node): Node[] {
   const found = new Map<string, Node>()
   const walk = (each: Node): void => {
     if ('op' in each) {
-      if (each.op !== 'not') each.of.forEach(walk)
+      if (each.op === 'linked') walk(each.candidates)
+      else if (each.op === 'seen') walk(each.of)
+      else if (each.op !== 'not') each.of.forEach(walk)
       return
     }
-    const word = each.lexeme.startsWith('~')
-      ? each.lexeme.slice(1)
+    const word = /^[~@]/.test(each.lexeme)
+      ? each.lexeme.slice(each.lexeme.indexOf(':') + 1 || 1)
       : /^[\da-z]+(?:\.[^:]+)?:(.+)$/.exec(each.lexeme)?.[1]
     if (word !== undefined) found.set(`${word}${each.prefix}`, each.prefix ? prefix(word) : lexeme(word))
   }

@@ -14,7 +14,7 @@ export function pageKey(plan: SearchPlan): string {
 }
 
 function keyOf(plan: SearchPlan, parts: object): string {
-  const text = `${plan.model.version} ${plan.languages} ${JSON.stringify(parts, plain)}`
+  const text = `${plan.model.version} ${plan.vision.key} ${plan.languages} ${JSON.stringify(parts, plain)}`
   return createHash('sha256').update(text).digest('base64')
 }
 

@@ -5,6 +5,7 @@
 import type { PoolClient } from 'pg'
 import type { Logger } from 'pino'
 import { cutShort, type Db } from '../../platform/db.ts'
+import type { SearchField } from '../fields.ts'
 import type { SearchPlan } from '../plan.ts'
 import { sortKeySql } from './order.ts'
 
@@ -68,6 +69,8 @@ function indexOf(plan: SearchPlan): SortIndex | null {
   const key = plan.sort[0]
   if (!key || (key.field.by !== 'field' && key.field.by !== 'standard')) return null
   const sql = sortKeySql(key.field, plan).replaceAll('d.', '')
+  // Whoever sees the values of some objects only sorts by something else.
+  if (key.field.by === 'field' && !isOpen(key.field.field, plan)) return null
   if (sql === 'null::bytea' || sql.startsWith('case ')) return null
   const direction = key.descending ? ' desc nulls last' : ''
   const type = key.field.by === 'field' ? key.field.field.column.table.root.id : null
@@ -78,6 +81,11 @@ function indexOf(plan: SearchPlan): SortIndex | null {
     columns: `(${sql})${direction}, id`,
     predicate: type === null ? '' : ` where objecttype = ${type}`,
   }
+}
+
+function isOpen(field: SearchField, { vision }: SearchPlan): boolean {
+  const { target } = field.column
+  return vision.column(field) === 'always' && (target === null || vision.titles(target) === 'all')
 }
 
 type AtLength = (client: PoolClient, statement: string, values?: unknown[]) => Promise<void>

@@ -3,8 +3,10 @@ import { heapBytes } from '../../platform/byte-cache.ts'
 import type { Queryable } from '../../platform/db.ts'
 import type { FacetCounts, FacetPlan, Hit, RangesPlan, SearchPlan } from '../plan.ts'
 import { type ConditionContext, clauseSql, scopeSql } from './condition.ts'
-import { type CountedText, countSql, type FacetColumn, storedFacetSql } from './facets.ts'
+import { type CountedText, countSql, type FacetColumn, facetColumn, storedFacetSql } from './facets.ts'
+import type { LinkedObjects } from './linked.ts'
 import { afterSql, type OrderColumn, orderBy, orderColumns } from './order.ts'
+import { accessSql, sightNode } from './sight.ts'
 import { Parameters } from './sql.ts'
 import type { Expansions } from './wildcards.ts'
 
@@ -19,9 +21,9 @@ export interface Statement {
   readonly lexical: boolean
 }
 
-export function startStatement(plan: SearchPlan, expansions: Expansions): Statement {
+export function startStatement(plan: SearchPlan, expansions: Expansions, linked: LinkedObjects): Statement {
   const parameters = new Parameters()
-  const context = { plan, expansions, parameters }
+  const context = { plan, expansions, linked, parameters }
   const where = scopeSql(plan.scope, 'd', context)
   return { plan, context, parameters, where, lexical: where?.includes('d.lexemes @@') ?? false }
 }
@@ -218,18 +220,29 @@ export async function runRanges(
   return rows[0]?.counts ?? []
 }
 
+/** Compiles all parts of a search, to learn what is to be known for it beforehand. */
+export function compileAll(plan: SearchPlan, expansions: Expansions, linked: LinkedObjects): void {
+  const { context } = startStatement(plan, expansions, linked)
+  orderColumns(context)
+  for (const each of plan.aggregations) {
+    if (each.kind === 'ranges') for (const clause of each.clauses) clauseSql(clause, 'd', context)
+    else facetColumn(each, plan, linked)
+  }
+}
+
 /** A facet of a column that is not prepared: counted from stored values. */
 export async function runStoredFacet(
   db: Queryable,
-  { parameters, where }: Statement,
+  { plan, parameters, where }: Statement,
   facet: FacetPlan,
 ): Promise<FacetCounts> {
-  const { rows } = await db.query<{ labels: string[] | null; counts: number[] | null }>(
-    ...parameters.statement(
-      `select labels, counts from ${storedFacetSql(facet, `select d.id from search_document d where ${where}`)} stored`,
-    ),
+  const sight = facet.field.kind === 'field' ? plan.vision.column(facet.field.field) : 'always'
+  const seen = sightNode(sight)
+  const matches = `select d.id from search_document d where ${where}${seen ? ` and ${accessSql(seen, 'd')}` : ''}`
+  const { rows } = await db.query<{ labels: (string | number)[] | null; counts: number[] | null }>(
+    ...parameters.statement(`select labels, counts from ${storedFacetSql(facet, matches, plan.vision)} stored`),
   )
   const labels = rows[0]?.labels ?? []
   const counts = Int32Array.from(rows[0]?.counts ?? [])
-  return { counts, bytes: counts.byteLength + heapBytes(labels), value: (index) => labels[index] as string }
+  return { counts, bytes: counts.byteLength + heapBytes(labels), value: (index) => labels[index] as string | number }
 }

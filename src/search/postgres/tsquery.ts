@@ -1,10 +1,22 @@
 /** Conditions on lexemes, put together as a tree and written as a `tsquery`. */
+import type { Place } from '../../objects/service.ts'
 import { badRequest } from '../../platform/errors.ts'
 
 export type Node =
   | { readonly lexeme: string; readonly prefix?: boolean }
   | { readonly op: 'and' | 'or' | 'phrase'; readonly of: readonly Node[] }
   | { readonly op: 'not'; readonly of: Node }
+  /** Only of objects in the place: where the caller sees what the condition is about. */
+  | { readonly op: 'seen'; readonly place: Place; readonly of: Node }
+  /** A link through the column (`code`) to an object of the type `target` that matches; candidates have one that may. */
+  | {
+      readonly op: 'linked'
+      readonly column: number
+      readonly code: string
+      readonly target: number
+      readonly of: Node
+      readonly candidates: Node
+    }
 
 /** More operands would take seconds, and PostgreSQL's limit of 1 MB of text is not far. */
 const mostOperands = 20_000
@@ -21,10 +33,19 @@ export function anyOf(nodes: readonly Node[]): Node {
   return nodes.length === 1 ? (nodes[0] as Node) : { op: 'or', of: nodes }
 }
 
+/** Whether the node is a `tsquery` as it stands. */
+export function isPlain(node: Node): boolean {
+  if (!('op' in node)) return true
+  if (node.op === 'seen' || node.op === 'linked') return false
+  return node.op === 'not' ? isPlain(node.of) : node.of.every(isPlain)
+}
+
 /** Does whatever matches contain one of the lexemes? Otherwise no index could find it. */
 export function isPositive(node: Node): boolean {
   if (!('op' in node)) return true
   if (node.op === 'not') return false
+  if (node.op === 'linked') return isPositive(node.candidates)
+  if (node.op === 'seen') return isPositive(node.of)
   return node.op === 'or' ? node.of.every(isPositive) : node.of.some(isPositive)
 }
 
@@ -47,6 +68,7 @@ function write(node: Node, budget: { operands: number; bytes: number }): string 
     const quoted = node.lexeme.replaceAll('\\', '\\\\').replaceAll("'", "''")
     return `'${quoted}'${node.prefix ? ':*' : ''}`
   }
+  if (node.op === 'seen' || node.op === 'linked') throw new Error(`${node.op} is no part of a tsquery`)
   if (node.op === 'not') return `!(${write(node.of, budget)})`
   if (node.op === 'phrase') return node.of.map((each) => `(${write(each, budget)})`).join(` ${operators.phrase} `)
   return balanced(

@@ -1,10 +1,10 @@
 /** A whole search request to a plan. */
 import type { Model, Table } from '../../datamodel/model.ts'
 import { AppError } from '../../platform/errors.ts'
-import type { SearchFilter } from '../../rights/service.ts'
 import { fieldsOf } from '../fields.ts'
 import type { SearchPlan, SearchScope } from '../plan.ts'
 import type { Slots } from '../slots.ts'
+import type { Vision } from '../vision.ts'
 import { type AggregationRequest, aggregationRequests } from './aggregations.ts'
 import type { ElementContext } from './clauses.ts'
 import { elementsClause } from './elements.ts'
@@ -20,7 +20,7 @@ export interface CompileContext {
   readonly model: Model
   readonly slots: Slots
   readonly languages: readonly string[]
-  readonly rights: SearchFilter
+  readonly vision: Vision
   readonly databaseName: string
 }
 
@@ -57,7 +57,8 @@ export function compileSearch(request: Fields, context: CompileContext): Compile
     fields,
     slots: context.slots,
     languages: context.languages,
-    scope: { ...scopeOf(objecttypes, request), where: clause, rights: context.rights, deleted: false },
+    scope: { ...scopeOf(objecttypes, request), where: clause, rights: context.vision.rights, deleted: false },
+    vision: context.vision,
     score,
     sort,
     after,
@@ -95,7 +96,7 @@ function innerScope(request: Fields, place: string, context: CompileContext, dep
   const objecttypes = objecttypesOf(request, place, context.model)
   const elements = elementContext(request, place, objecttypes, context, depth)
   const { clause } = elementsClause(request.search, `${place}.search`, elements)
-  return { ...scopeOf(objecttypes, request), where: clause, rights: context.rights, deleted: false }
+  return { ...scopeOf(objecttypes, request), where: clause, rights: context.vision.rights, deleted: false }
 }
 
 function scopeOf(objecttypes: readonly Table[], request: Fields): Pick<SearchScope, 'objecttypes'> {

@@ -114,5 +114,7 @@ function fits(by: SortField['by'], value: unknown): boolean {
   if (by === 'standard' || by === 'field') {
     return value === null || (typeof value === 'string' && value.length <= 1000 && /^(?:[0-9a-f]{2})*$/.test(value))
   }
+  // Nobody shows the times of objects that are known by their title alone.
+  if ((by === 'created' || by === 'modified') && value === null) return true
   return by === 'score' ? Number.isFinite(value) : Number.isSafeInteger(value)
 }

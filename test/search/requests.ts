@@ -1,0 +1,168 @@
+import fc from 'fast-check'
+import { columns, numbers, type TypeName, typeNames, words, years } from '../support/hidden/scene.ts'
+import type { World } from '../support/hidden/twins.ts'
+
+/** Random search requests over the scenes of test/support/hidden, with every kind of element. */
+
+const nestedName = 'work._nested:work__part'
+
+const fieldName = (type: TypeName, column: string): string =>
+  column.startsWith('part.') ? `${nestedName}.${column.slice('part.'.length)}` : `${type}.${column}`
+
+interface Field {
+  readonly name: string
+  readonly kind: string
+  readonly nested: boolean
+}
+
+const fields: Field[] = typeNames.flatMap((type) =>
+  Object.entries<string>(columns[type]).map(([column, kind]) => ({
+    name: fieldName(type, column),
+    kind: kind.startsWith('link:') ? 'link' : kind,
+    nested: column.startsWith('part.'),
+  })),
+)
+const ofKind = (...kinds: string[]): Field[] => fields.filter(({ kind }) => kinds.includes(kind))
+const textKinds = ['text', 'text_oneline', 'text_l10n_oneline', 'string']
+const texts = ofKind(...textKinds, 'link')
+const links = ofKind('link')
+const counted = fields.filter(({ kind }) => kind !== 'link')
+const dates = ofKind('date', 'daterange')
+const figures = ofKind('number', 'integer.2')
+
+const word = fc.constantFrom(...words)
+const pattern = fc.oneof(
+  word.map((each) => `${each.slice(0, 3)}*`),
+  word.map((each) => `*${each.slice(2)}`),
+  word.map((each) => `${each.slice(0, 1)}?${each.slice(2)}`),
+)
+const string = fc.oneof(
+  word,
+  fc.tuple(word, word).map((pair) => pair.join(' ')),
+  fc.constantFrom('1801', '12', '1950'),
+)
+const bool = fc.constantFrom('must', 'must', 'should', 'must_not')
+
+export interface RequestOptions {
+  /** With searches in searches. */
+  readonly subsearches: boolean
+}
+
+export function someRequest(world: Pick<World, 'ids' | 'pools' | 'tags' | 'users'>, options: RequestOptions) {
+  const id = fc.constantFrom(...world.ids)
+
+  const textIn = (of: readonly Field[], always: readonly string[]) =>
+    fc
+      .record({
+        fields: fc.uniqueArray(fc.constantFrom(...always, ...of.map(({ name }) => name)), {
+          minLength: 1,
+          maxLength: 3,
+        }),
+        phrase: fc.boolean(),
+        languages: fc.constantFrom(undefined, undefined, ['de-DE']),
+        text: fc.oneof(
+          string.map((each) => ({ string: each })),
+          string.map((each) => ({ string: each, mode: 'token' })),
+          pattern.map((each) => ({ string: each, mode: 'wildcard' })),
+        ),
+      })
+      .map(({ text, ...rest }) => ({ type: 'text', ...rest, ...text }))
+  const valueIn = (of: readonly Field[]) =>
+    fc.constantFrom(...of).chain((field) => {
+      const values =
+        field.kind === 'link'
+          ? id
+          : field.kind === 'boolean'
+            ? fc.boolean()
+            : figures.includes(field)
+              ? fc.constantFrom(...numbers)
+              : field.kind === 'date'
+                ? fc.constantFrom<string>(...years)
+                : word
+      return fc
+        .record({
+          in: fc.uniqueArray(fc.oneof({ weight: 4, arbitrary: values }, fc.constant(null)), {
+            minLength: 1,
+            maxLength: 3,
+          }),
+          include_path: fc.boolean(),
+        })
+        .map((rest) => ({ type: 'in', fields: [field.name], ...rest }))
+    })
+  const rangeIn = (of: readonly Field[]) =>
+    fc.constantFrom(...of).chain((field) => {
+      const bound = fc.option(fc.constantFrom<string | number>(...(figures.includes(field) ? numbers : years)), {
+        nil: undefined,
+      })
+      return fc.record({ type: fc.constant('range'), field: fc.constant(field.name), from: bound, to: bound })
+    })
+  const systemIn = fc.constantFrom<object>(
+    ...world.pools.map((pool) => ({ fields: ['_pool'], in: [pool], include_path: false })),
+    ...world.tags.map((tag) => ({ fields: ['_tags'], in: [tag] })),
+    ...world.users.map((user) => ({ fields: ['_owner.user._id'], in: [user] })),
+    { fields: ['_objecttype'], in: ['work'] },
+  )
+  const valued = fields.filter(({ kind }) => kind !== 'daterange')
+  const inRow = (of: readonly Field[]) => of.filter(({ nested }) => nested)
+  const outside = (of: readonly Field[]) => of.filter(({ nested }) => !nested)
+  const withBool = (element: fc.Arbitrary<object>) =>
+    fc.tuple(element, bool).map(([each, how]) => ({ ...each, bool: how }))
+  const rowElements = fc.array(
+    withBool(fc.oneof(textIn(inRow(texts), []), valueIn(inRow(valued)), rangeIn(inRow([...figures, ...dates])))),
+    { minLength: 1, maxLength: 2 },
+  )
+  const simple = fc.oneof(
+    { weight: 6, arbitrary: textIn(texts, ['_fulltext', '_fulltext']) },
+    { weight: 4, arbitrary: valueIn(valued) },
+    { weight: 3, arbitrary: rangeIn([...figures, ...outside(dates), ...inRow(dates)]) },
+    { weight: 1, arbitrary: systemIn.map((rest) => ({ type: 'in', ...rest })) },
+    { weight: 2, arbitrary: rowElements.map((search) => ({ type: 'nested', path: nestedName, search })) },
+    { weight: 1, arbitrary: fc.constant({ type: 'changelog_range', operation: 'INSERT' }) },
+  )
+  const elements: fc.Arbitrary<object[]> = fc.array(withBool(simple), { minLength: 1, maxLength: 3 })
+  const subsearch = fc
+    .tuple(fc.constantFrom(...links), elements)
+    .map(([field, search]) => ({ type: 'in', fields: [field.name], subsearch: { search } }))
+  const element = fc.oneof(
+    { weight: 8, arbitrary: simple },
+    { weight: 1, arbitrary: elements.map((search) => ({ type: 'complex', search })) },
+    ...(options.subsearches ? [{ weight: 1, arbitrary: subsearch }] : []),
+  )
+  const facet = fc.oneof(
+    fc
+      .tuple(fc.constantFrom(...counted.filter(({ kind }) => kind !== 'daterange')), fc.constantFrom('count', 'term'))
+      .map(([field, sort]) => ({ type: 'term', field: field.name, sort, limit: 100 })),
+    fc
+      .record({
+        field: fc.constantFrom(...links).map(({ name }) => name),
+        sort: fc.constantFrom('count', 'term'),
+        include: fc.constantFrom(undefined, undefined, '.*(amber|birch).*'),
+        filter_parent: fc.oneof(fc.constant(undefined), fc.constant(0), id),
+      })
+      .map((rest) => ({ type: 'linked_object', limit: 100, ...rest })),
+    fc.constantFrom<object>(
+      { type: 'linked_object', field: '_pool', sort: 'term' },
+      { type: 'linked_object', field: '_tags' },
+      { type: 'term', field: '_owner' },
+      { type: 'term', field: '_objecttype' },
+      { type: 'date_range', field: 'work.made', ranges: [{ to: '1850' }, { from: '1850' }] },
+      { type: 'range', field: 'work.width', ranges: [{ to: 5 }, { from: 5 }] },
+    ),
+  )
+  const sort = fc.record({
+    field: fc.constantFrom('_score', '_standard', '_objecttype', ...fields.map(({ name }) => name)),
+    order: fc.constantFrom('asc', 'desc'),
+  })
+  return fc
+    .record({
+      objecttypes: fc.constantFrom(undefined, ['work'], ['work'], ['person', 'place']),
+      search: fc.array(withBool(element), { maxLength: 3 }),
+      sort: fc.array(sort, { maxLength: 2 }),
+      aggregations: fc
+        .array(facet, { maxLength: 3 })
+        .map((list) => Object.fromEntries(list.map((each, n) => [`a${n}`, each]))),
+      format: fc.constantFrom('short', 'standard', 'long', 'full', 'standard_extended'),
+      merge_linked_objects: fc.constantFrom(undefined, undefined, 'all'),
+    })
+    .map((request) => JSON.parse(JSON.stringify(request)) as Record<string, unknown> & { search: object[] })
+}

@@ -4,7 +4,7 @@
  *     --tate <folder>   the Tate collection (default ../shared/data/tate; else the sample of the package, multiplied)
  *     --large           also a million objects; takes a quarter of an hour and some 10 GB in the temporary folder
  *     --copies <n>      how often the large run has the collection (default 15)
- *     --only <names>    comma-separated: start, import, read, render, search, save, large
+ *     --only <names>    comma-separated: start, import, read, render, search, latency, save, large
  *     --strict          the exit code is 1 when a figure is over its limit
  */
 import { access } from 'node:fs/promises'
@@ -14,6 +14,7 @@ import { sampleFolder } from '../src/import/demo.ts'
 import { type Context, openContext, temporaryFolder } from './context.ts'
 import { measureImport } from './import.ts'
 import { measureLarge } from './large.ts'
+import { measureLatency } from './latency.ts'
 import { measureMemory } from './memory.ts'
 import { multiply } from './multiply.ts'
 import { measureRead } from './read.ts'
@@ -33,7 +34,7 @@ const { values } = parseArgs({
   },
 })
 
-const names = ['start', 'import', 'read', 'render', 'search', 'save', 'large']
+const names = ['start', 'import', 'read', 'render', 'search', 'latency', 'save', 'large']
 const unknown = values.only?.split(',').filter((name) => !names.includes(name)) ?? []
 if (unknown.length > 0) throw new Error(`--only knows ${names.join(', ')}, not ${unknown.join(', ')}`)
 const wanted = values.only === undefined ? null : new Set(values.only.split(','))
@@ -44,7 +45,8 @@ const rows: Row[] = []
 const source = await sourceFolder()
 try {
   if (wants('start')) rows.push(...(await step('start', measureStart)))
-  if (['import', 'read', 'render', 'search', 'save'].some(wants)) rows.push(...(await onTheCollection(source.path)))
+  if (['import', 'read', 'render', 'search', 'latency', 'save'].some(wants))
+    rows.push(...(await onTheCollection(source.path)))
   if (values.large && wants('large'))
     rows.push(...(await step('a million objects', () => measureLarge(source.path, Number(values.copies), say))))
 } finally {
@@ -61,6 +63,7 @@ async function onTheCollection(folder: string): Promise<Row[]> {
     ['read', measureRead],
     ['render', measureRendering],
     ['search', measureSearch],
+    ['latency', measureLatency],
     ['save', measureRichSave],
   ]
   const found: Row[] = []

@@ -1,5 +1,6 @@
 import type { Mask, Model, ReverseField, Table } from '../datamodel/model.ts'
 import { AppError } from '../platform/errors.ts'
+import type { Pauses } from '../platform/pauses.ts'
 import { type LinkRef, parseGlobalId, parseLink, parseLookup } from './link-ref.ts'
 import { assertListsKnown, assertWrapped, assertWritten, type RowParts, readRow } from './reverse-row.ts'
 import type { Content } from './stored.ts'
@@ -68,13 +69,16 @@ export interface PayloadContext {
  * `reverse`). Unlisted properties and fields that the mask does not let be written are ignored (OBJ-019).
  * @throws {AppError} naming the place of what is wrong.
  */
-export function parsePayload(
+export async function parsePayload(
   { model, databaseName }: PayloadContext,
   objecttype: Table,
   body: readonly unknown[],
-): Draft[] {
+  pauses: Pauses,
+): Promise<Draft[]> {
   const context = { model, databaseName }
-  return body.map((value, index) => {
+  const drafts: Draft[] = []
+  for (const [index, value] of body.entries()) {
+    if (pauses.due()) await pauses.take()
     const place = String(index)
     if (!isRecord(value)) throw invalidValue(place, value, 'an object')
     if (value._objecttype !== objecttype.name)
@@ -84,8 +88,9 @@ export function parsePayload(
     const block = value[objecttype.name] ?? {}
     const at = `${place}.${objecttype.name}`
     if (!isRecord(block)) throw invalidValue(at, block, 'an object')
-    return parseDraft(context, objecttype, mask, { wire: value, block, at }, place, null, 0)
-  })
+    drafts.push(parseDraft(context, objecttype, mask, { wire: value, block, at }, place, null, 0))
+  }
+  return drafts
 }
 
 function maskOf(table: Table, name: unknown, place: string): Mask {

@@ -418,7 +418,7 @@ function isLong(count: number, shown: RenderOptions): boolean {
 }
 
 /** Objects without contents that are loaded at a time. */
-const mostHeads = 2000
+const mostHeads = 1000
 
 /** How many objects are loaded at a time: a hundred, then by how large those were. */
 function pageSizes() {

@@ -2,6 +2,7 @@ import type { Table } from '../datamodel/model.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Tx } from '../platform/db.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
+import { createPauses, type Pauses } from '../platform/pauses.ts'
 import { confirmTask, confirmTasks, type Task } from '../platform/tasks.ts'
 import { syncBidirectional } from './bidirectional.ts'
 import { assertConstraints } from './constraints.ts'
@@ -56,7 +57,9 @@ export async function saveObjects(
   assertOptions(actor, options)
   const model = deps.datamodel.current()
   await deps.datamodel.assertCurrent(tx, model)
-  const drafts = parsePayload({ model, databaseName: deps.config.databaseName }, objecttype, body)
+  // Ten thousand objects keep each step busy for long enough that others notice.
+  const pauses = createPauses()
+  const drafts = await parsePayload({ model, databaseName: deps.config.databaseName }, objecttype, body, pauses)
   const rights = await deps.rights.forActor(actor)
   const context: SaveContext = { deps, tx, model, actor, rights, at: deps.clock() }
 
@@ -74,7 +77,7 @@ export async function saveObjects(
   const follow = followers(moves, options)
   if (!options.skipBidirectionalUpdate) await syncBidirectional(context, items)
   assertComments(items)
-  if (!options.skipConstraints) checkConstraints(items)
+  if (!options.skipConstraints) await checkConstraints(items, pauses)
   await assertNoCycles(context, items)
   movePools(items, follow.move)
   assertSaveRights(context, items)
@@ -121,8 +124,9 @@ function assertComments(items: readonly Item[]): void {
   }
 }
 
-function checkConstraints(items: readonly Item[]): void {
+async function checkConstraints(items: readonly Item[], pauses: Pauses): Promise<void> {
   for (const item of items) {
+    if (pauses.due()) await pauses.take()
     if (!item.changed || item.mode === 'delete') continue
     assertConstraints(item)
     assertRowUuids(item.table, item, item.content)

@@ -1,0 +1,110 @@
+import { Pool } from 'undici'
+import type { Context } from './context.ts'
+import { atMost, type Row } from './report.ts'
+
+/** Milliseconds between the ends and the beginnings of two looks. */
+const interval = 5
+/** How often each kind of work is done beside the probe. */
+const rounds = 3
+
+interface Work {
+  readonly name: string
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly body?: unknown
+}
+
+/** What holds an event loop if anything does: long lists, large answers, facets of many values, long conditions. */
+const heavyWork: readonly Work[] = [
+  { name: 'a list of 10,000 in full', method: 'GET', path: '/db/artwork/_all_fields/list?format=full&limit=10000' },
+  {
+    name: 'a search of 1,000, links merged',
+    method: 'POST',
+    path: '/search',
+    body: { objecttypes: ['artwork'], limit: 1000, format: 'long', merge_linked_objects: 'all', merge_max_depth: 2 },
+  },
+  {
+    name: 'facets of 10,000 values by name',
+    method: 'POST',
+    path: '/search',
+    body: {
+      objecttypes: ['artwork'],
+      limit: 0,
+      aggregations: {
+        artist: {
+          type: 'linked_object',
+          field: 'artwork._nested:artwork__contributor.artist',
+          limit: 10_000,
+          sort: 'term',
+        },
+      },
+    },
+  },
+  {
+    name: 'a search for 10,000 ids',
+    method: 'POST',
+    path: '/search',
+    body: {
+      search: [
+        {
+          type: 'in',
+          fields: ['artwork._nested:artwork__contributor.artist'],
+          in: Array.from({ length: 10_000 }, (_, index) => index + 1),
+        },
+      ],
+      limit: 1000,
+      format: 'full',
+    },
+  },
+]
+
+/**
+ * How long anybody waits for the event loop beside heavy work: the longest wait of a probe that asks for an address that
+ * does not exist, which neither database nor sign-in have a part in.
+ */
+export async function measureLatency(context: Context): Promise<Row[]> {
+  const pool = new Pool(context.service.url, { connections: 2, headersTimeout: 600_000, bodyTimeout: 600_000 })
+  const headers = await context.headers()
+  const rows: Row[] = []
+  try {
+    for (const work of heavyWork) {
+      const longest = await longestWait(pool, async () => {
+        for (let round = 0; round < rounds; round++) await send(pool, work, headers)
+      })
+      rows.push(atMost(`longest wait of others beside ${work.name}`, 50, longest, 'ms'))
+    }
+  } finally {
+    await pool.close()
+  }
+  return rows
+}
+
+async function send(pool: Pool, { name, method, path, body }: Work, headers: Record<string, string>): Promise<void> {
+  const text = body === undefined ? null : JSON.stringify(body)
+  const answer = await pool.request({ method, path: `/api/v1${path}`, headers, body: text })
+  let bytes = 0
+  for await (const chunk of answer.body) bytes += (chunk as Buffer).length
+  if (answer.statusCode !== 200) throw new Error(`${name} was answered ${answer.statusCode} (${bytes} bytes)`)
+}
+
+async function longestWait(pool: Pool, work: () => Promise<void>): Promise<number> {
+  let longest = 0
+  let done = false
+  const probe = async (): Promise<void> => {
+    while (!done) {
+      const sent = performance.now()
+      const answer = await pool.request({ method: 'GET', path: '/nowhere' })
+      await answer.body.dump()
+      longest = Math.max(longest, performance.now() - sent)
+      await new Promise((resolve) => setTimeout(resolve, interval))
+    }
+  }
+  const probing = probe()
+  try {
+    await work()
+  } finally {
+    done = true
+    await probing
+  }
+  return longest
+}

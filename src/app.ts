@@ -27,6 +27,7 @@ import type { Config } from './platform/config.ts'
 import { shareConnections } from './platform/connections.ts'
 import type { Db } from './platform/db.ts'
 import { createHttp, type HttpApp } from './platform/http.ts'
+import type { Measure } from './platform/metrics.ts'
 import { createPlaces } from './platform/places.ts'
 import { openQuickReads } from './platform/quick-reads.ts'
 import { createSnapshots } from './platform/snapshot.ts'
@@ -36,6 +37,7 @@ import { createPoolService } from './pools/service.ts'
 import { createRightsService } from './rights/service.ts'
 import { registerSearchRoutes } from './search/routes.ts'
 import { createIndexer, createSearchService, reindexTypes } from './search/service.ts'
+import { systemMeasures } from './system/measures.ts'
 import { collectOpenApi } from './system/openapi/document.ts'
 import { registerSystemRoutes } from './system/routes.ts'
 import { createSystemService } from './system/service.ts'
@@ -49,6 +51,8 @@ import { objecttypeParts, objectViews, ownerRemoval, poolParts, principalRights,
 
 export interface App {
   readonly http: HttpApp
+  /** What the service tells of itself beside requests. */
+  readonly measures: readonly Measure[]
   /** Made up by the very first start when none is configured: to be printed until somebody has signed in with it. */
   readonly newRootPassword: string | null
   /**
@@ -344,6 +348,7 @@ async function composeApp(config: Config, given: Given, opened: AsyncDisposableS
   indexer.wake()
   return {
     http,
+    measures: [...systemMeasures(db), auth.failedSignIns],
     newRootPassword,
     async idle(options) {
       do await jobs.idle(options)

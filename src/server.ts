@@ -71,7 +71,7 @@ async function start(
   closers.add(() => db.close())
   const app = await buildApp(config, { db, log })
   closers.add(() => app.close())
-  const backend = config.backendPort === null ? null : createBackend({ db, http: app.http })
+  const backend = config.backendPort === null ? null : createBackend({ db, http: app.http, measures: app.measures })
   // Closed late, so that /ready answers 503 while requests finish.
   if (backend) closers.add(() => backend.close())
   closers.add(() => app.http.close())

@@ -11,6 +11,7 @@ import type { Bus } from '../platform/bus.ts'
 import type { Config } from '../platform/config.ts'
 import type { Db } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
+import type { Measure } from '../platform/metrics.ts'
 import { tokenOf } from './carriers.ts'
 import { createGroupService } from './groups/service.ts'
 import { initialPassword } from './initial-password.ts'
@@ -108,6 +109,12 @@ export function createAuth(dependencies: AuthDependencies) {
 
     /** Gives root its password; returns one to print when it was made up and nobody has signed in with it yet. */
     ensureRoot: (): Promise<string | null> => ensureRoot({ db, passwords, sessions, initial }, config.rootPassword),
+
+    failedSignIns: {
+      name: 'sign_ins_failed',
+      help: 'Failed sign-ins of this process since its start.',
+      read: signIn.failures,
+    } satisfies Measure,
 
     /** The actor that a job, a deep link or a plugin acts as; `null` when there is no such user. */
     actorOfUser: sessions.actorOfUser,

@@ -60,12 +60,15 @@ export function createSignIn({
   verified = async () => {},
   clock = () => new Date(),
 }: SignInDependencies) {
+  let failures = 0
+
   async function recordFailure(
     credentials: Credentials,
     open: OpenAttempt,
     user: Candidate | null,
     error: string,
   ): Promise<void> {
+    failures++
     const { clientId, remoteAddr } = credentials
     // Asked for nobody too: an unknown login takes as long.
     const actor = await sessions.actorOfUser(user?.id ?? 0, remoteAddr)
@@ -108,6 +111,9 @@ export function createSignIn({
       await recordFailure(credentials, open, user, obstacle)
       return null
     },
+
+    /** How many sign-ins of this process have failed. */
+    failures: (): number => failures,
   }
 
   function signedIn(user: Candidate, open: OpenAttempt, attempt: Attempt): SignedIn {

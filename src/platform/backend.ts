@@ -1,14 +1,14 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import type { Db } from './db.ts'
-import type { HttpApp } from './http.ts'
-import { createMetrics } from './metrics.ts'
+import { createMetrics, type MetricsOptions } from './metrics.ts'
 
 /**
  * The server of the backend port, for machines of the same private network: no sign-in. `/ready` tells a load
  * balancer whether to send requests here: not while the service stops, not without its database.
  */
-export function createBackend({ db, http }: { db: Db; http: HttpApp }): FastifyInstance {
-  const metrics = createMetrics({ db, http })
+export function createBackend(options: MetricsOptions): FastifyInstance {
+  const { db, http } = options
+  const metrics = createMetrics(options)
   const backend = Fastify({ forceCloseConnections: true })
   backend.get('/metrics', async (_request, reply) => {
     reply.type(metrics.contentType)

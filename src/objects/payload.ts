@@ -110,6 +110,8 @@ function parseDraft(
 ): Draft {
   if (depth > maxReverseDepth) throw invalidValue(place, '…', `reverse-nested objects at most ${maxReverseDepth} deep`)
   assertListsKnown(table, block, at)
+  // An importer's word for "whatever version is stored"; without it the object would be created.
+  if (block['_version:auto_increment']) throw invalidValue(`${at}._version:auto_increment`, true, 'the _version itself')
   const links: Holder[] = []
   const written = writerOf(mask).read(block, { place: at, links })
   const systemObjectId = systemIdOf(wire, place, context.databaseName)

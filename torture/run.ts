@@ -7,7 +7,7 @@
  *     --writers <n>    at once (default 6)
  *     --faults <names> comma-separated: service, postgres, both, backend, disk (default: all that are possible here)
  *
- * The exit code is 1 when anything differs.
+ * A signal (Ctrl+C) ends it after the round that is under way. The exit code is 1 when anything differs.
  */
 import { parseArgs } from 'node:util'
 import { mountSmallDisk } from './disk.ts'
@@ -32,6 +32,12 @@ if (unknown.length > 0) throw new Error(`--faults knows ${faultNames.join(', ')}
 const mounted = wanted.includes('disk') ? await mountSmallDisk(diskSize) : null
 if (typeof mounted === 'string') console.log(`no full disk: ${mounted}`)
 await using disk = typeof mounted === 'string' ? null : mounted
+let ended = false
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    ended = true
+  })
+}
 console.log(`seed ${values.seed}`)
 const outcome = await torture({
   rounds: Number(values.rounds),
@@ -41,6 +47,7 @@ const outcome = await torture({
   faults: disk ? wanted : wanted.filter((name) => name !== 'disk'),
   disk,
   say: (line) => console.log(line),
+  ended: () => ended,
 })
 const { acknowledged, unanswered, objects, faults } = outcome
 console.log(

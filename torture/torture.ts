@@ -26,6 +26,8 @@ export interface TortureOptions {
   /** Where the data lie; for a full disk it must be there. */
   readonly disk: SmallDisk | null
   readonly say?: (line: string) => void
+  /** No further round begins once this is so. */
+  readonly ended?: () => boolean
 }
 
 export interface Outcome {
@@ -41,7 +43,7 @@ const patience = 60
 
 /** Rounds of load and harm on one service; after each, everything that was acknowledged is compared. */
 export async function torture(options: TortureOptions): Promise<Outcome> {
-  const { rounds, seconds, seed, disk, say = () => {} } = options
+  const { rounds, seconds, seed, disk, say = () => {}, ended = () => false } = options
   const dataDir = disk ? join(disk.path, 'data') : await mkdtemp(join(tmpdir(), 'strongroom-torture-'))
   if (!disk) await chmod(dataDir, 0o755)
   const random = createRandom(seed)
@@ -52,7 +54,7 @@ export async function torture(options: TortureOptions): Promise<Outcome> {
   let client: Client = createHttpClient(service.url)
   try {
     const scene = await setScene(client)
-    for (let round = 1; round <= rounds; round++) {
+    for (let round = 1; round <= rounds && !ended(); round++) {
       const fault = options.faults[(round - 1) % options.faults.length] as FaultName
       book.touched = new Set()
       const before = book.acknowledged

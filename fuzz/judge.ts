@@ -54,7 +54,9 @@ export async function judge(
 }
 
 function failureOf({ status, body }: WireAnswer, wire: WireRequest): Judgement['failure'] {
-  if (status >= 500) return { kind: 'failure', detail: `${status} ${codeOf(body)}` }
+  // A limit that was reached is no failure; that it takes long to be reached is one of its own.
+  if (status >= 500 && codeOf(body) !== 'TimeLimitExceeded')
+    return { kind: 'failure', detail: `${status} ${codeOf(body)}` }
   // Bytes that are no request may be met with silence.
   return status === 0 && !wire.bytes ? { kind: 'no answer', detail: 'the connection was closed' } : null
 }

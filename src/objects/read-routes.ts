@@ -58,6 +58,7 @@ const errors = [
   'MaskNotFound',
   'ObjectInsufficientRights',
   'ObjectNotFound',
+  'TooManyHeavyRequests',
   'UnknownObjecttype',
   'VersionMismatch',
 ] as const

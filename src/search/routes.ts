@@ -9,6 +9,25 @@ import type { SearchService } from './service.ts'
 
 const tags = ['search']
 
+const errors = [
+  'AnswerTooLarge',
+  'DateWrongSyntax',
+  'InvalidValue',
+  'MaskNotFound',
+  'NestedQueryIn',
+  'ReindexInProgress',
+  'SearchFieldNotAllowed',
+  'SearchFieldUnknown',
+  'SearchTooCostly',
+  'SystemRightRequired',
+  'TooManyHeavyRequests',
+  'UnknownObjecttype',
+  'UnknownTimezone',
+  'UnsupportedInAggregation',
+  'WildcardExpandedToTooManyTerms',
+  'WildcardOnlyNotAllowed',
+] as const
+
 export function registerSearchRoutes(app: HttpApp, { search }: { search: SearchService }): void {
   app.post(
     '/api/v1/search',
@@ -25,22 +44,7 @@ export function registerSearchRoutes(app: HttpApp, { search }: { search: SearchS
       config: {
         access: 'user',
         writes: false,
-        errors: [
-          'AnswerTooLarge',
-          'DateWrongSyntax',
-          'NestedQueryIn',
-          'ReindexInProgress',
-          'SearchFieldNotAllowed',
-          'SearchFieldUnknown',
-          'SystemRightRequired',
-          'UnknownObjecttype',
-          'UnknownTimezone',
-          'UnsupportedInAggregation',
-          'WildcardExpandedToTooManyTerms',
-          'WildcardOnlyNotAllowed',
-          'InvalidValue',
-          'MaskNotFound',
-        ],
+        errors,
       },
     },
     async (request, reply) =>
@@ -62,21 +66,7 @@ export function registerSearchRoutes(app: HttpApp, { search }: { search: SearchS
       config: {
         access: 'user',
         writes: false,
-        errors: [
-          'DateWrongSyntax',
-          'NestedQueryIn',
-          'ReindexInProgress',
-          'SearchFieldNotAllowed',
-          'SearchFieldUnknown',
-          'SystemRightRequired',
-          'UnknownObjecttype',
-          'UnknownTimezone',
-          'UnsupportedInAggregation',
-          'WildcardExpandedToTooManyTerms',
-          'WildcardOnlyNotAllowed',
-          'InvalidValue',
-          'MaskNotFound',
-        ],
+        errors,
       },
     },
     async (request, reply) => {

@@ -85,7 +85,7 @@ function errorCodesOf({ config, schema }: RouteOptions): ErrorCode[] {
     ...errors,
     ...(access === 'user' ? (['UserRequired', 'InvalidToken'] as const) : []),
     ...(access === 'session' ? (['InvalidToken'] as const) : []),
-    ...(writes ? (['ReadOnlyMode', 'DatabaseLockError'] as const) : []),
+    ...(writes ? (['ReadOnlyMode', 'DatabaseLockError'] as const) : (['TimeLimitExceeded'] as const)),
     ...(schema?.body ? (['PayloadTooLarge', 'UnsupportedMediaType', 'RequestTimeout'] as const) : []),
     // Parameters: a wrong value, an unknown name.
     'ServerGeneric',

@@ -12,7 +12,7 @@ import { someRequest } from './requests.ts'
  * caller knows none, and must answer random searches alike. Then the values are cleared, and root, who sees everything
  * that is left, must find what the caller finds: the caller's search uses all that they know, and nothing else.
  */
-const requests = Number(process.env.HIDDEN_REQUESTS ?? 60)
+const requests = Number(process.env.HIDDEN_REQUESTS ?? 40)
 const { seed = 20261121 } = fc.readConfigureGlobal()
 const draws = <T>(of: fc.Arbitrary<T>, count: number, more: number): T[] =>
   fc.sample(of, { numRuns: count, seed: seed + more })

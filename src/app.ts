@@ -300,6 +300,8 @@ async function composeApp(config: Config, given: Given, opened: AsyncDisposableS
     log,
     bodyLimit: config.bodyLimit,
     requestTimeout: config.requestTimeout,
+    maxConnections: config.maxConnections,
+    mostUntaken: 2 * config.answerLimit,
     pace: { grace: config.slowGrace, leastRate: config.leastRate },
     corsOrigins: config.corsOrigins,
     trustedProxies: config.trustedProxies,

@@ -108,6 +108,13 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     300,
     'Seconds in which a request must have arrived, its body included; then it is answered 408.',
   ),
+  maxConnections: key(
+    'svc.http.maxConnections',
+    'SVC_MAX_CONNECTIONS',
+    integer(10, 100_000),
+    2000,
+    'Most connections at a time; a further one is closed at once. Idle ones make room before.',
+  ),
   slowGrace: key(
     'svc.http.slowGrace',
     'SVC_SLOW_GRACE',

@@ -38,6 +38,8 @@ export interface Config {
   readonly answerLimit: number
   /** Seconds in which a request must have arrived. */
   readonly requestTimeout: number
+  /** Most connections at a time. */
+  readonly maxConnections: number
   /** Seconds over which a slow client is watched. */
   readonly slowGrace: number
   /** Least bytes per second that a client sends or takes; 0: any. */

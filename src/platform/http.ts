@@ -21,6 +21,7 @@ import { createBodyReader, type Pace } from './body-reader.ts'
 import type { ErrorCode } from './catalogue.ts'
 import { AppError, badRequest, errorBody } from './errors.ts'
 import { type Lifetime, RequestLifetime } from './lifetime.ts'
+import { guardPeers } from './peers.ts'
 import { checkQueryNames, learnQueryNames, prettyJson } from './query-names.ts'
 import { useLazyCompilers } from './schema-compilers.ts'
 import { securityHeaders } from './security-headers.ts'
@@ -92,6 +93,10 @@ export interface HttpOptions {
   bodyLimit: number
   /** Seconds in which a request must have arrived. */
   requestTimeout: number
+  /** Connections at a time. */
+  maxConnections: number
+  /** Bytes of answers that may wait together until their clients take them. */
+  mostUntaken: number
   /** How slowly clients may send and take. */
   pace: Pace
   corsOrigins: readonly string[]
@@ -138,6 +143,11 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
     },
   })
   const traffic = trackTraffic(app.server)
+  const peers = guardPeers(app.server, {
+    most: options.maxConnections,
+    pace: options.pace,
+    mostUntaken: options.mostUntaken,
+  })
   app.decorate('traffic', traffic)
   const declaredRoutes: DeclaredRoute[] = []
   app.decorate('declaredRoutes', declaredRoutes)
@@ -188,6 +198,7 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
     reply.header('Connection', 'close')
     throw new AppError('ServiceUnavailable')
   })
+  app.addHook('onRequest', peers.onRequest)
   // Before the body: whoever asks for what does not exist, or may not ask, sends it in vain.
   app.addHook('onRequest', async (request) => {
     if (request.is404) throw unknownAddress(request.method, pathOf(request), declaredRoutes)
@@ -197,6 +208,7 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
   app.addHook('onRequest', bodies.admit)
   app.addHook('preHandler', checkBodyNames)
   app.addHook('onSend', drainUnread(options.bodyLimit))
+  app.addHook('onSend', peers.onSend)
   app.addHook('onSend', cacheHeaders)
   app.addHook('onSend', prettyJson)
   app.addHook('onResponse', responseLogger(options.log))

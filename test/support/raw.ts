@@ -30,13 +30,19 @@ export function sendRaw({ port, method = 'POST', path, headers = {}, body = '' }
   return {
     socket,
     sent: () => socket.bytesWritten - socket.writableLength,
-    answer: once(socket, 'close').then(() => Buffer.concat(chunks).toString()),
+    answer: new Promise((resolve) => socket.once('close', () => resolve(Buffer.concat(chunks).toString()))),
   }
 }
 
 /** Resolves with the first bytes that are answered, while the connection may stay open. */
 export async function firstAnswer({ socket, answer }: RawRequest): Promise<string> {
-  return Promise.race([answer, once(socket, 'data').then(([chunk]) => String(chunk))])
+  return Promise.race([
+    answer,
+    once(socket, 'data').then(
+      ([chunk]) => String(chunk),
+      () => answer,
+    ),
+  ])
 }
 
 export const statusOf = (answer: string): number => Number(answer.split(' ')[1])

@@ -49,6 +49,7 @@ export function testConfig(dsn: string, options: Partial<Config> = {}): Config {
     bodyLimit: 64 * 1024 * 1024,
     answerLimit: 64 * 1024 * 1024,
     requestTimeout: 300,
+    maxConnections: 2000,
     slowGrace: 60,
     leastRate: 1000,
     readTimeLimit: 30,

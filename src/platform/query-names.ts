@@ -49,7 +49,10 @@ export function learnQueryNames(route: RouteOptions): void {
   const reads = [route.method].flat().every((method) => method === 'GET' || method === 'HEAD')
   const common = reads ? plainRead : plain
   const own = route.schema?.querystring as { properties: Record<string, { 'x-refused'?: string }> } | undefined
-  const querystring = own ? { ...own, properties: { ...common.properties, ...own.properties } } : common
+  // Its own come first, as people read them; they also win.
+  const querystring = own
+    ? { ...own, properties: { ...own.properties, ...common.properties, ...own.properties } }
+    : common
   route.schema = { ...route.schema, querystring }
   route.config = {
     ...route.config,

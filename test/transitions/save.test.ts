@@ -279,7 +279,8 @@ test('DB-006 several tags of one choice group: refused, with skip_constraints st
   assert.deepEqual(namesOf(await stored(done.body[0])), ['draft', 'published'])
 })
 
-test('two runs of the engine over a big batch: one statement count for 5 and for 500 objects', async () => {
+// A longer answer is read and written in portions of a hundred objects and more, by their size: two statements each.
+test('two runs of the engine over a big batch: one statement count for 5 and for 100 objects', async () => {
   await define([{ type: 'process', operations: ['INSERT'], actions: [setTags({ checked: true })] }])
   const save = (count: number) =>
     statementsOf(museum.svc, async () => {
@@ -291,5 +292,7 @@ test('two runs of the engine over a big batch: one statement count for 5 and for
       assert.equal(answer.status, 200, JSON.stringify(answer.body).slice(0, 500))
     })
   await save(5)
-  assert.equal(await save(500), await save(5))
+  const few = await save(5)
+  assert.equal(await save(100), few)
+  assert.ok((await save(500)) <= few + 2 * 4)
 })

@@ -141,6 +141,7 @@ export const catalogue = {
   SchemaLoopingReverse: { package: 'datamodel', status: 400, text: 'Schema looping reverse.' },
   SearchFieldNotAllowed: { package: 'search', status: 400, text: 'The search field cannot be used here.' },
   SearchFieldUnknown: { package: 'search', status: 400, text: 'The search field does not exist.' },
+  SearchTooCostly: { package: 'search', status: 400, text: 'The search has more of something than one request may.' },
   ServerGeneric: { package: 'ferrors', status: 400, text: 'The request cannot be carried out.' },
   ServiceUnavailable: { package: 'api', status: 503, text: 'The service is stopping or overloaded; try again.' },
   ShareLinkAliasInvalid: { package: 'share_link', status: 400, text: 'Share link alias invalid.' },
@@ -154,7 +155,6 @@ export const catalogue = {
   TagNotEnabled: { package: 'dbinfo', status: 400, text: 'Tag not enabled.' },
   TagNotFound: { package: 'dbinfo', status: 400, text: 'Tag not found.' },
   TagsInUse: { package: 'tag', status: 400, text: 'Tags in use.' },
-  SearchTooCostly: { package: 'search', status: 400, text: 'The search has more of something than one request may.' },
   TimeLimitExceeded: {
     package: 'api',
     status: 503,

@@ -24,10 +24,16 @@ class Places {
   more = 0
   nearest: string | null = null
 
+  #seen = new Set<string>()
+
   add(place: string, key: string, known: () => Iterable<string> = () => []): void {
+    // Objects that are edited together have one payload.
+    if (this.#seen.has(`${place}.${key}`)) return
     if (this.paths.length === 0) this.nearest = nearestName(key, known())
-    if (this.paths.length < mostPaths) this.paths.push(`${place}.${key}`)
-    else this.more++
+    if (this.paths.length < mostPaths) {
+      this.paths.push(`${place}.${key}`)
+      this.#seen.add(`${place}.${key}`)
+    } else this.more++
   }
 }
 
@@ -41,7 +47,7 @@ export function ignoredParts(items: readonly Item[]): Ignored {
   for (const item of items) {
     const { draft } = item
     if (!draft) continue
-    const { wire, block, at } = draft.sent
+    const { wire, block, at, place } = draft.sent
     const fields = fieldsOf(item.mask)
     const up = item.up?.field.column?.name
     const known = (key: string): boolean => blockKeys.has(key) || key === up
@@ -50,7 +56,7 @@ export function ignoredParts(items: readonly Item[]): Ignored {
     } else {
       for (const key in wire) {
         if (!objectKeys.has(key) && key !== item.table.name) {
-          places.add(draft.place, key, () => [...objectKeys, item.table.name])
+          places.add(place, key, () => [...objectKeys, item.table.name])
         }
       }
       readFields(block, item.current?.content ?? null, at, fields, known, places)
@@ -190,7 +196,8 @@ function readSystem(item: Item, places: Places): void {
       const value = from[key]
       if (value === undefined || value === null || (Array.isArray(value) && value.length === 0)) continue
       const shown = has(table) && mask.system[name].output !== 'off'
-      if (!shown || !item.current || !same(value, item.current)) places.add(inBlock ? draft.sent.at : draft.place, key)
+      if (!shown || !item.current || !same(value, item.current))
+        places.add(inBlock ? draft.sent.at : draft.sent.place, key)
     }
   }
 }

@@ -1,6 +1,7 @@
 import type { Mask, Model, ReverseField, Table } from '../datamodel/model.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Pauses } from '../platform/pauses.ts'
+import { groupOf } from './group-edit.ts'
 import { type LinkRef, parseGlobalId, parseLink, parseLookup } from './link-ref.ts'
 import { assertListsKnown, assertWrapped, assertWritten, type RowParts, readRow } from './reverse-row.ts'
 import type { Content } from './stored.ts'
@@ -24,11 +25,15 @@ export interface Sent {
   readonly block: Readonly<Record<string, unknown>>
   /** Place of the block. */
   readonly at: string
+  /** Place of what it stands in; objects that are edited together share it. */
+  readonly place: string
 }
 
 /** One object of a save as written by the client: checked in shape, nothing resolved yet. */
 export interface Draft {
   readonly sent: Sent
+  /** Only what is sent changes (PATCH, group editing): what is not stays. */
+  readonly partial: boolean
   /** Where the object stands in the request body, for errors: `0.artwork._reverse_nested:loan:artwork.1`. */
   readonly place: string
   readonly mask: Mask
@@ -56,12 +61,17 @@ export interface Draft {
   readonly back: LinkRef | undefined
 }
 
+/** Most objects in one request. */
+export const maxBatch = 10_000
+
 const maxReverseDepth = 20
 
 export interface PayloadContext {
   readonly model: Model
   /** Part of every `_global_object_id`. */
   readonly databaseName: string
+  /** PATCH: only what is sent changes. */
+  readonly partial: boolean
 }
 
 /**
@@ -70,12 +80,11 @@ export interface PayloadContext {
  * @throws {AppError} naming the place of what is wrong.
  */
 export async function parsePayload(
-  { model, databaseName }: PayloadContext,
+  context: PayloadContext,
   objecttype: Table,
   body: readonly unknown[],
   pauses: Pauses,
 ): Promise<Draft[]> {
-  const context = { model, databaseName }
   const drafts: Draft[] = []
   for (const [index, value] of body.entries()) {
     if (pauses.due()) await pauses.take()
@@ -88,7 +97,15 @@ export async function parsePayload(
     const block = value[objecttype.name] ?? {}
     const at = `${place}.${objecttype.name}`
     if (!isRecord(block)) throw invalidValue(at, block, 'an object')
-    drafts.push(parseDraft(context, objecttype, mask, { wire: value, block, at }, place, null, 0))
+    const parts = { wire: value, block, at, place }
+    if (!Array.isArray(block._id)) {
+      drafts.push(parseDraft(context, objecttype, mask, parts, place, null, 0))
+      continue
+    }
+    for (const one of groupOf(block._id, parts, maxBatch - drafts.length)) {
+      if (pauses.due()) await pauses.take()
+      drafts.push(parseDraft({ ...context, partial: true }, objecttype, mask, one, one.name, null, 0))
+    }
   }
   return drafts
 }
@@ -103,7 +120,7 @@ function parseDraft(
   context: PayloadContext,
   table: Table,
   mask: Mask,
-  { wire, block, at }: RowParts,
+  { wire, block, at, place: whole }: RowParts,
   place: string,
   up: Draft['up'],
   depth: number,
@@ -117,7 +134,8 @@ function parseDraft(
   const systemObjectId = systemIdOf(wire, place, context.databaseName)
   const reverse = new Map<ReverseField, Draft[]>()
   const draft: Draft = {
-    sent: { wire, block, at },
+    sent: { wire, block, at, place: whole ?? place },
+    partial: context.partial,
     place,
     mask,
     table,

@@ -45,7 +45,8 @@ export async function prepareItems(context: SaveContext, tops: readonly Draft[])
   const items = classified.map(({ draft, found }) => {
     const stored = found ? current.get(found.systemObjectId) : undefined
     if (found && !stored) throw notFound(draft)
-    if (stored && found && stored.version !== found.version) assertVersion(draft, stored.version, versionConvention)
+    if (stored && found && stored.version !== found.version && draft.version !== undefined)
+      assertVersion(draft, stored.version, versionConvention)
     const item = toItem(draft, stored ?? null, ids.get(draft), byDraft)
     byDraft.set(draft, item)
     return item
@@ -54,7 +55,12 @@ export async function prepareItems(context: SaveContext, tops: readonly Draft[])
   for (const item of items) fillLinks(context, item, resolver, byDraft, found)
   for (const item of items) {
     if (!item.draft) continue
-    item.content = writerOf(item.mask).merge(item.draft.written, item.current?.content ?? null, item.place)
+    item.content = writerOf(item.mask).merge(
+      item.draft.written,
+      item.current?.content ?? null,
+      item.place,
+      item.draft.partial,
+    )
     if (item.up?.field.column) item.content[item.up.field.column.key] = item.up.item.systemObjectId
   }
   return { items, found }
@@ -98,7 +104,10 @@ function classify({ deps, rights }: SaveContext, draft: Draft, resolver: Resolve
     return match && exists(rights, match, 'write') ? match : undefined
   })
   const found = matches.find((match) => match !== undefined)
-  const creates = draft.version === undefined || (draft.version === 1 && (convention === 'next' || !found))
+  // What changes in part exists; the version is checked when it is sent. Rows below it come and go as in any save.
+  const changes = draft.partial && !draft.up
+  const creates =
+    !changes && (draft.version === undefined || (draft.version === 1 && (convention === 'next' || !found)))
   if (creates) {
     if (found && isNamedByLookup(draft)) throw versionMismatch(draft, found.version, convention)
     if (found || taken) throw idTaken(draft)
@@ -111,7 +120,7 @@ function classify({ deps, rights }: SaveContext, draft: Draft, resolver: Resolve
     if (match?.systemObjectId !== found.systemObjectId) throw immutable(draft, refs[index] as LinkRef)
   }
   if (found.objecttypeId !== draft.table.id || found.deleted) throw notFound(draft)
-  assertVersion(draft, found.version, convention)
+  if (!changes || draft.version !== undefined) assertVersion(draft, found.version, convention)
   return { draft, found }
 }
 

@@ -20,6 +20,8 @@ export interface RowParts {
   readonly block: Record<string, unknown>
   /** Where the block stands in the request. */
   readonly at: string
+  /** Where the whole of it stands, when errors name it otherwise (group-edit.ts). */
+  readonly place?: string
 }
 
 /**

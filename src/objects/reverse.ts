@@ -24,7 +24,7 @@ export async function reconcileReverse(
   for (const [item, attached] of attachedTo) {
     for (const { object, field } of attached) {
       if (sent.has(object.systemObjectId)) continue
-      if (field?.mode === 'edit') doomed.push(object)
+      if (field?.mode === 'edit' && saysAll(item, field)) doomed.push(object)
       else kept.set(item, [...(kept.get(item) ?? []), object])
     }
   }
@@ -33,6 +33,11 @@ export async function reconcileReverse(
     items.push(...plan.deleted, ...plan.cleared.filter((item) => !sent.has(item.systemObjectId)))
   }
   return kept
+}
+
+/** A change of some fields says something of a list only when it has it. */
+function saysAll({ draft }: Item, field: ReverseField): boolean {
+  return !draft?.partial || draft.sent.block[field.wireKey] !== undefined
 }
 
 interface Attached {

@@ -9,16 +9,38 @@ import { TaskList } from '../platform/tasks.ts'
 import { DbObject, DeleteAnswer, DeleteBody, DeleteQuery, ObjectBody, ObjecttypePath, SaveQuery } from './schema.ts'
 import type { ObjectService } from './service.ts'
 
+/** `PATCH` is an extension of ours: the specification knows saves of whole objects only. */
+const saves = [
+  {
+    method: 'POST',
+    partial: false,
+    texts: {
+      operationId: 'saveObjects',
+      summary: 'Create or update objects',
+      description:
+        'Without `_version` an object is created; otherwise `_version` must be the stored one. What the mask can write and the payload does not name is cleared. With a list in the `_id` of the block the sent fields of all these objects change, and nothing else. All are saved or none.',
+    },
+  },
+  {
+    method: 'PATCH',
+    partial: true,
+    texts: {
+      operationId: 'changeObjects',
+      summary: 'Change some fields of objects',
+      description:
+        'Only what is sent changes: absent fields stay, `null` clears, a nested table is replaced as it is sent. `_version`, when sent, must be the stored one. With a list in the `_id` of the block all these objects change. All are saved or none.',
+    },
+  },
+] as const
+
 /** Saving and deleting objects (specification, Endpoints, Objects). */
 export function registerObjectRoutes(app: HttpApp, { objects }: { objects: ObjectService }): void {
-  app.post(
-    '/api/v1/db/:objecttype',
-    {
+  for (const { method, partial, texts } of saves) {
+    app.route({
+      method,
+      url: '/api/v1/db/:objecttype',
       schema: {
-        operationId: 'saveObjects',
-        summary: 'Create or update objects',
-        description:
-          'Without `_version` an object is created; otherwise `_version` must be the stored one. What the mask can write and the payload does not name is cleared. All are saved or none.',
+        ...texts,
         tags: ['objects'],
         params: ObjecttypePath,
         querystring: SaveQuery,
@@ -57,16 +79,12 @@ export function registerObjectRoutes(app: HttpApp, { objects }: { objects: Objec
           'ChangeOwnerNotSelected',
         ],
       },
-    },
-    async (request, reply) => {
-      const { query } = request
-      const saved = await objects.save(
-        actorOf(request),
-        request.params.objecttype,
-        request.body,
-        {
+      handler: async (request, reply) => {
+        const { query } = request
+        const options = {
           format: query.format ?? 'standard',
           strict: isStrict(request),
+          partial,
           dryRun: isOn(query.dry_run),
           skipReverseNested: isOn(query.skip_reverse_nested),
           skipBidirectionalUpdate: isOn(query.skip_bidirectional_update),
@@ -77,15 +95,16 @@ export function registerObjectRoutes(app: HttpApp, { objects }: { objects: Objec
           awaitIndex: query.await_index ?? 0,
           ...confirmed(query),
           reversePoolChangedMode: query.reverse_pool_changed_mode,
-        },
-        request.lifetime,
-      )
-      noteIgnored(reply, saved.ignored.paths, saved.ignored.more)
-      if (saved.kind === 'confirm') return reply.status(202).send({ tasks: [...saved.tasks] })
-      noteIndex(reply, saved.indexed)
-      return sendJson(reply as FastifyReply, saved.answer)
-    },
-  )
+        }
+        const { params, body, lifetime } = request
+        const saved = await objects.save(actorOf(request), params.objecttype, body, options, lifetime)
+        noteIgnored(reply, saved.ignored.paths, saved.ignored.more)
+        if (saved.kind === 'confirm') return reply.status(202).send({ tasks: [...saved.tasks] })
+        noteIndex(reply, saved.indexed)
+        return sendJson(reply as FastifyReply, saved.answer)
+      },
+    })
+  }
 
   app.delete(
     '/api/v1/db/:objecttype',

@@ -10,18 +10,21 @@ import type { ObjectDeps, SaveContext } from './deps.ts'
 import { assertNoCycles } from './hierarchy.ts'
 import { type Ignored, ignoredParts } from './ignored.ts'
 import type { Item } from './item.ts'
-import { parsePayload } from './payload.ts'
+import { maxBatch, parsePayload } from './payload.ts'
 import { prepareItems } from './prepare.ts'
 import { markUnchanged, movePools, type PoolMove, poolMoves, reconcileReverse } from './reverse.ts'
 import { assertAccess, assertIntroducedLinks, assertSaveRights, losesAccess } from './save-rights.ts'
 import { applyStandards } from './save-standard.ts'
 import { rowsOf } from './stored.ts'
 import { applySystemFields } from './system-fields.ts'
+import { invalidValue } from './values.ts'
 import { writeAll } from './write.ts'
 
 /** Query parameters of a save, resolved. */
 export interface SaveOptions {
   readonly dryRun: boolean
+  /** PATCH: what is not sent stays. */
+  readonly partial: boolean
   /** Refuses what of the payload would have no effect. */
   readonly strict: boolean
   readonly skipReverseNested: boolean
@@ -59,16 +62,20 @@ export async function saveObjects(
   await deps.datamodel.assertCurrent(tx, model)
   // Ten thousand objects keep each step busy for long enough that others notice.
   const pauses = createPauses()
-  const drafts = await parsePayload({ model, databaseName: deps.config.databaseName }, objecttype, body, pauses)
+  const { databaseName } = deps.config
+  const payload = { model, databaseName, partial: options.partial }
+  const drafts = await parsePayload(payload, objecttype, body, pauses)
+  if (drafts.length > maxBatch) throw invalidValue('body', drafts.length, `at most ${maxBatch} objects`)
   const rights = await deps.rights.forActor(actor)
   const context: SaveContext = { deps, tx, model, actor, rights, at: deps.clock() }
 
   const { items, found } = await prepareItems(context, drafts)
   const sent = items.slice(0, drafts.length)
-  const ignored = ignoredParts(items)
-  if (options.strict) assertNothingIgnored(ignored)
   await applySystemFields(context, items, options)
   assertAccess(context, items)
+  // It compares with what is stored, so it comes after the rights.
+  const ignored = ignoredParts(items)
+  if (options.strict) assertNothingIgnored(ignored)
   assertIntroducedLinks(context, items, found)
   const kept = options.skipReverseNested ? new Map() : await reconcileReverse(context, items)
   markUnchanged(items)

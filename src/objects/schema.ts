@@ -3,9 +3,7 @@ import { Flag, flag, refused } from '../platform/query.ts'
 import { RightApi, WhoApi } from '../rights/schema.ts'
 import { deletePolicies } from './delete.ts'
 import { formatNames } from './formats.ts'
-
-/** Most objects in one request. */
-export const maxBatch = 10_000
+import { maxBatch } from './payload.ts'
 
 export const ObjecttypePath = Type.Object({
   objecttype: Type.String({ minLength: 1, maxLength: 200, description: 'Name of the object type.' }),

@@ -25,10 +25,10 @@ export interface Writer {
   read(block: Record<string, unknown>, context: ReadContext): Content
   /**
    * The new content: writable fields as written, absent ones cleared (a save replaces what its mask lets be written);
-   * all others as stored. New nested rows get a uuid.
+   * all others as stored. New nested rows get a uuid. `partial`: absent ones stay, too.
    * @throws {AppError} `FieldNotWritable` when an append-only or remove-only table is changed otherwise.
    */
-  merge(written: Content, stored: Content | null, place: string): Content
+  merge(written: Content, stored: Content | null, place: string, partial?: boolean): Content
 }
 
 const writers = new WeakMap<Mask, Writer>()
@@ -57,9 +57,10 @@ function fieldsWriter(fields: readonly MaskField[]): Writer {
       for (const { field, rows } of tables) readRows(field, rows, block, content, context)
       return content
     },
-    merge(values, stored, place) {
+    merge(values, stored, place, partial = false) {
       const content: Content = {}
-      if (stored) for (const key in stored) if (!written.has(key)) content[key] = stored[key]
+      const stays = (key: string): boolean => !written.has(key) || (partial && !(key in values))
+      if (stored) for (const key in stored) if (stays(key)) content[key] = stored[key]
       for (const field of columns) {
         const value = values[field.column.key]
         if (value !== undefined && value !== null) content[field.column.key] = value
@@ -72,6 +73,7 @@ function fieldsWriter(fields: readonly MaskField[]): Writer {
         }
       }
       for (const { field, rows } of tables) {
+        if (stored && stays(field.table.key)) continue
         const merged = mergeRows(field, rows, values, stored, place)
         if (merged.length > 0) content[field.table.key] = merged
       }
@@ -110,7 +112,11 @@ function readRows(
 ): void {
   const { table } = field
   const value = block[table.wireKey]
-  if (value === undefined || value === null) return
+  if (value === undefined) return
+  if (value === null) {
+    content[table.key] = []
+    return
+  }
   const at = `${place}.${table.wireKey}`
   if (!Array.isArray(value)) throw invalidValue(at, value, 'a list of rows')
   content[table.key] = value.map((row, index): Content => {

@@ -21,6 +21,7 @@ export interface Client {
   get(path: string, query?: Query): Promise<Answer>
   post(path: string, body?: unknown, query?: Query): Promise<Answer>
   put(path: string, body?: unknown, query?: Query): Promise<Answer>
+  patch(path: string, body?: unknown, query?: Query): Promise<Answer>
   delete(path: string, body?: unknown, query?: Query): Promise<Answer>
   /** The access token; requested once. */
   token(): Promise<string>
@@ -33,7 +34,12 @@ export function createClient(inject: Inject, credentials: { login: string; passw
     pending ??= requestToken(inject, credentials)
     return pending
   }
-  const send = async (method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body: unknown, query: Query = {}) => {
+  const send = async (
+    method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+    path: string,
+    body: unknown,
+    query: Query = {},
+  ) => {
     const headers: Record<string, string> = {}
     if (credentials) headers.authorization = `Bearer ${await token()}`
     if (body !== undefined) headers['content-type'] = 'application/json'
@@ -44,6 +50,7 @@ export function createClient(inject: Inject, credentials: { login: string; passw
     get: (path, query) => send('GET', path, undefined, query),
     post: (path, body, query) => send('POST', path, body, query),
     put: (path, body, query) => send('PUT', path, body, query),
+    patch: (path, body, query) => send('PATCH', path, body, query),
     delete: (path, body, query) => send('DELETE', path, body, query),
     token,
   }

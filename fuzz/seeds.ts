@@ -324,6 +324,14 @@ export const seeds: Record<string, Seed> = {
   saveObjects: {
     make: async (scene) => ({ path: { objecttype: 'work' }, query: { format: 'long' }, body: [work(scene)] }),
   },
+  changeObjects: {
+    make: async (scene) => {
+      const made = await addWork(scene)
+      const { _id, _version } = made.work
+      const change = { _objecttype: 'work', _mask: '_all_fields', work: { _id, _version, note: 'seen again' } }
+      return { path: { objecttype: 'work' }, body: [change] }
+    },
+  },
   deleteObjects: {
     make: async (scene) => {
       const made = await addWork(scene)

@@ -66,7 +66,8 @@ function shapeOf(schemas: readonly Schema[], answers: readonly Schema[]): Shape 
   const ofKeys = membersOf(own)
   const ofAnswers = membersOf(shown)
   for (const [name, found] of ofKeys) {
-    for (const { 'x-refused': reason } of found) if (reason !== undefined) refused.set(name, reason)
+    for (const { 'x-refused': reason } of found.flatMap(alternatives))
+      if (reason !== undefined) refused.set(name, reason)
     keys.set(
       name,
       once(() => shapeOf(found, ofAnswers.get(name) ?? [])),

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { actorOf, type HttpApp } from '../platform/http.ts'
+import { refused } from '../platform/query.ts'
 import { Acknowledged, TaskList } from '../platform/tasks.ts'
 import { PoolInputs, PoolOutput } from './schema.ts'
 import type { PoolService } from './service.ts'
@@ -9,19 +10,14 @@ const PoolId = Type.Object({
 })
 const Pools = Type.Array(PoolOutput)
 
-/** Nothing depends on them yet: there are no files to render again and no collections whose grants to check. */
+const noDependents = refused('there are no collections, whose grants could become invalid')
+
 const SaveQuery = Type.Object(
   {
-    confirm: Type.Optional(
-      Type.Union([Type.Literal('resync'), Type.Literal('skip')], {
-        description: 'After a change of watermark or caption: render the files again, or not.',
-      }),
-    ),
-    allow_invalid_acl: Type.Optional(Type.Boolean({ description: 'Save although grants elsewhere become invalid.' })),
-    background_invalid_acl: Type.Optional(
-      Type.Boolean({ description: 'Check the grants elsewhere in the background.' }),
-    ),
-    background_invalid_acl_timelimit: Type.Optional(Type.String({ description: 'A duration such as 1m30s.' })),
+    confirm: Type.Optional(Type.Enum(['resync', 'skip'], refused('there are no files to render again'))),
+    allow_invalid_acl: Type.Optional(Type.Boolean(noDependents)),
+    background_invalid_acl: Type.Optional(Type.Boolean(noDependents)),
+    background_invalid_acl_timelimit: Type.Optional(Type.String(noDependents)),
   },
   { additionalProperties: true },
 )

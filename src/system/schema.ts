@@ -65,9 +65,6 @@ export const SystemStats = Type.Object(
       ),
     ),
     total_not_indexed: Type.Integer({ description: 'Objects that wait to be indexed, for the first time or anew.' }),
-    pending_files: Type.Integer(),
-    queued_files: Type.Integer(),
-    file_stats: Type.Array(Type.Object({ status: Type.String(), count: Type.Integer() }, open)),
   },
   { ...open, title: 'SystemStats' },
 )

@@ -86,9 +86,6 @@ export function createSystemService(deps: SystemDeps) {
         },
         indices_stats: [{ name: indexName, index: indexName, size: `${bytes}`, rebuilding }],
         total_not_indexed: waiting,
-        pending_files: 0,
-        queued_files: 0,
-        file_stats: [],
       }
     },
 

@@ -30,11 +30,11 @@ test('REC-001 REC-009 a group has owner, grants, system rights, mappings, networ
     },
     _acl: [{ who: { group: { 'lookup:_id': { reference: ':all' } } }, rights: { bag_read: {} } }],
     _system_rights: { 'system.datamodel': { level: ['development'] } },
-    _pseudonymization: { user: { login: 'random', first_name: 'clear' } },
-    _auth_method_group_maps: { ldap: [{ method: 'eq', value: 'cn=editors' }] },
+    _pseudonymization: {},
+    _auth_method_group_maps: {},
     _ip_subnet_filter: ['10.0.0.0/8'],
     _ip_subnet_filter_exclude: true,
-    _two_fa_required: true,
+    _two_fa_required: false,
   }
   const [created] = await createGroups(svc, sent)
   const { _acl: acl, _owner: owner, _created_at: at, _updated_at: updated, group, ...rest } = created
@@ -54,13 +54,27 @@ test('REC-001 REC-009 a group has owner, grants, system rights, mappings, networ
   assert.deepEqual((await root().get(`/group/${group._id}`)).body, [created])
 })
 
+test('settings of a group that would have no effect are refused by name, and their empty forms are not', async () => {
+  const send = (rest: object) => root().post('/group', [{ group: { name: 'refused' }, ...rest }])
+  for (const [name, value] of [
+    ['_two_fa_required', true],
+    ['_pseudonymization', { user: { login: 'random' } }],
+    ['_auth_method_group_maps', { ldap: [{ method: 'eq', value: 'cn=editors' }] }],
+  ] as const) {
+    const answer = await send({ [name]: value })
+    assert.deepEqual([answer.status, answer.body.parameters.name], [400, `0.${name}`], JSON.stringify(answer.body))
+  }
+  const empty = { _two_fa_required: false, _pseudonymization: { user: {} }, _auth_method_group_maps: null }
+  assert.equal((await send(empty)).status, 200)
+})
+
 test('REC-002 groups are stored in a table named group', async () => {
   const { rows } = await svc.db.query<{ names: string[] }>(`select array_agg(name order by id) as names from "group"`)
   assert.ok(rows[0]?.names.includes('all'))
 })
 
 test('an update carries the stored version and keeps what it does not say', async () => {
-  const [stored] = await createGroups(svc, { group: { name: 'kept', comment: 'c' }, _two_fa_required: true })
+  const [stored] = await createGroups(svc, { group: { name: 'kept', comment: 'c' }, _ip_subnet_filter_exclude: true })
   const body = (version: number | null, group: Json = {}) => [
     { group: { _id: stored.group._id, _version: version, ...group } },
   ]
@@ -70,7 +84,7 @@ test('an update carries the stored version and keeps what it does not say', asyn
     ['VersionMismatch', 2, 1],
   )
   const changed = (await root().put('/group', body(1, { displayname: { 'en-US': 'Kept' } }))).body[0]
-  assert.deepEqual([changed.group._version, changed.group.comment, changed._two_fa_required], [2, 'c', true])
+  assert.deepEqual([changed.group._version, changed.group.comment, changed._ip_subnet_filter_exclude], [2, 'c', true])
   assert.equal((await root().post('/group', body(2, { comment: null }))).body[0].group.comment, undefined)
 })
 

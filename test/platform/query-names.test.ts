@@ -86,6 +86,28 @@ suite('query parameters that nobody knows', () => {
     assert.match((await svc.inject(search)).body, /^\{\n {2}"/)
   })
 
+  test('parameters whose effect does not exist are refused by every route that knows them, with the reason', async () => {
+    const document: OpenApiDocument = (await svc.as(null).get('/system/openapi/spec.json')).body
+    const refused = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).flatMap(([method, { parameters = [] }]) =>
+        parameters
+          .filter((one) => one.in === 'query' && one.description?.startsWith('Refused: '))
+          .map(({ name }) => ({
+            method: method.toUpperCase() as 'GET',
+            url: path.replaceAll(/\{[^}]+\}/g, '1'),
+            name,
+          })),
+      ),
+    )
+    assert.ok(refused.length >= 10, `${refused.length}`)
+    for (const { method, url, name } of refused) {
+      const answer = await svc.inject({ method, url: `${url}?${name}=1`, headers: { authorization } })
+      const { code, parameters, message } = answer.json()
+      assert.deepEqual([answer.statusCode, code, parameters], [400, 'UrlParameterNotSupported', { param: name }], url)
+      assert.ok(message.startsWith(`${name}: `), message)
+    }
+  })
+
   test('names of any letters and any number fit into one header', async () => {
     const root = svc.as('root')
     const odd = await root.get('/pool', { 'größe, Maß+1': 1, 'lookup:_id': 1, __proto__x: 1 })

@@ -38,6 +38,7 @@ export function createHttpClient(url: string): Client {
     get: (path, query) => send('GET', path, undefined, query),
     post: (path, body, query) => send('POST', path, body, query),
     put: (path, body, query) => send('PUT', path, body, query),
+    patch: (path, body, query) => send('PATCH', path, body, query),
     delete: (path, body, query) => send('DELETE', path, body, query),
     token: () => (token ??= signIn()),
   }

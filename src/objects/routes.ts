@@ -82,7 +82,7 @@ export function registerObjectRoutes(app: HttpApp, { objects }: { objects: Objec
       handler: async (request, reply) => {
         const { query } = request
         const options = {
-          format: query.format ?? 'standard',
+          format: query.format ?? ('standard' as const),
           strict: isStrict(request),
           partial,
           dryRun: isOn(query.dry_run),

@@ -112,8 +112,13 @@ export async function parsePayload(
 
 function maskOf(table: Table, name: unknown, place: string): Mask {
   const mask = typeof name === 'string' ? table.masks.get(name) : undefined
-  if (!mask) throw new AppError('MaskNotFound', { name: place, mask: printable(name), objecttype: table.name })
-  return mask
+  if (mask) return mask
+  // Whoever has forgotten the key is told its name, not that `undefined` is no mask.
+  const message =
+    name === undefined || name === null
+      ? `${place}: _mask is missing, the name of a mask of ${table.name}, such as _all_fields`
+      : `${place}: ${table.name} has no mask ${printable(name)}`
+  throw new AppError('MaskNotFound', { name: place, mask: printable(name ?? null), objecttype: table.name }, { message })
 }
 
 function parseDraft(

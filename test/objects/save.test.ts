@@ -461,6 +461,8 @@ test('wrong objecttype, mask and shapes are refused with their place', async () 
   await refused('nothing', [], 400, 'UnknownObjecttype')
   await refused('person', [{ _objecttype: 'work', _mask: '_all_fields' }], 400, 'InvalidValue')
   await refused('person', [{ _objecttype: 'person', _mask: 'nope' }], 400, 'MaskNotFound')
+  const forgotten = await refused('person', [{ _objecttype: 'person', person: {} }], 400, 'MaskNotFound')
+  assert.match(forgotten.message, /_mask is missing/)
   await refused('person', {}, 400, 'ServerGeneric')
   await refused('person', [null], 400, 'InvalidValue')
   const error = await refused(

@@ -7,7 +7,7 @@ export interface CsvOptions {
   delimiter: string
   quote: string
   escape: string
-  /** One column for each key of `info` (`info.standard.en-US`) in place of one with its JSON. */
+  /** One column for each key of `info` (`info.standard`) in place of one with its JSON. */
   explode: boolean
   /** Joins the items of lists within exploded `info`; null: lists are written as JSON. */
   arrayConcat: string | null

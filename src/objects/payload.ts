@@ -118,7 +118,11 @@ function maskOf(table: Table, name: unknown, place: string): Mask {
     name === undefined || name === null
       ? `${place}: _mask is missing, the name of a mask of ${table.name}, such as _all_fields`
       : `${place}: ${table.name} has no mask ${printable(name)}`
-  throw new AppError('MaskNotFound', { name: place, mask: printable(name ?? null), objecttype: table.name }, { message })
+  throw new AppError(
+    'MaskNotFound',
+    { name: place, mask: printable(name ?? null), objecttype: table.name },
+    { message },
+  )
 }
 
 function parseDraft(

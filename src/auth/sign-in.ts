@@ -77,7 +77,7 @@ export function createSignIn({
       // What was typed is kept for known users only: people type passwords into the wrong field.
       const info = { method, client: clientId, attempt, error, ...(user ? { login: credentials.login } : {}) }
       await events.append(tx, [
-        { type: 'LOGIN_FAILED', actor, info, ...(user ? { basetype: 'user', objectId: user.id } : {}) },
+        { type: 'USER_LOGIN_FAILED', actor, info, ...(user ? { basetype: 'user', objectId: user.id } : {}) },
       ])
     })
   }

@@ -6,11 +6,13 @@ export function eventTypeTable(): string {
     Object.entries(eventTypes)
       .filter(([, definition]) => definition.group === group)
       .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([name, { userLogged, alwaysUser, pollable, info }]) => {
+      .map(([name, { userLogged, alwaysUser, pollable, info, written }]) => {
         const user = alwaysUser ? 'always' : userLogged ? 'if enabled' : ''
         const keys = info.map((key) => `\`${key}\``).join(', ')
-        return `| ${group} | \`${name}\` | ${user} | ${pollable ? 'yes' : ''} | ${keys} |`
+        return `| ${group} | \`${name}\` | ${written ? 'yes' : ''} | ${user} | ${pollable ? 'yes' : ''} | ${keys} |`
       }),
   )
-  return ['| Group | Type | User | Pollable | Keys of `info` |', '|---|---|---|---|---|', ...rows].join('\n')
+  return ['| Group | Type | Written | User | Pollable | Keys of `info` |', '|---|---|---|---|---|---|', ...rows].join(
+    '\n',
+  )
 }

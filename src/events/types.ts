@@ -1,6 +1,6 @@
 /**
- * The catalogue of event types (specification, Events; decision 15 for the groups). Types that the specification does
- * not name are chosen here by the prefix of their group; docs/events.md is checked against this table by a test.
+ * The catalogue of event types (specification, Events). Groups, and the types that the specification does not name, are
+ * those that clients of this interface know (decision 18); docs/events.md is checked against this table by a test.
  */
 
 export const eventGroups = [
@@ -28,6 +28,11 @@ export interface EventTypeDefinition {
   readonly alwaysUser: boolean
   /** Keys of `info` that events of this type may hold; what a front end or a plugin sends is stored as sent. */
   readonly info: readonly string[]
+  /**
+   * Whether this service or a front end writes events of this type. The others are known to clients, and an old log that
+   * is imported may hold them.
+   */
+  readonly written: boolean
 }
 
 type Flags = '' | 'UL' | 'P' | 'UL P' | 'LOGIN'
@@ -39,17 +44,23 @@ function type(group: EventGroup, flags: Flags, info = ''): EventTypeDefinition {
     pollable: flags.endsWith('P'),
     alwaysUser: flags === 'LOGIN',
     info: info === '' ? [] : info.split(' '),
+    written: true,
   }
 }
 
+/** A type whose cause does not happen here. */
+function unwritten(...definition: Parameters<typeof type>): EventTypeDefinition {
+  return { ...type(...definition), written: false }
+}
+
 const object = type('SYSTEM', 'UL P', 'standard state')
-const user = type('ADMIN', 'UL P', 'login displayname reference')
-const group = type('ADMIN', 'UL P', 'name displayname reference')
-const named = type('ADMIN', 'UL P', 'displayname shortname reference')
-const message = type('ADMIN', 'UL P', 'title message reference')
-const transition = type('ADMIN', 'UL P', 'type operation_insert operation_update operation_delete comment')
-const mapping = type('ADMIN', 'UL P', 'displayname profilename')
-const collection = type('SYSTEM', 'UL P', 'displayname shortname reference')
+const user = type('SYSTEM', 'UL P', 'login displayname reference')
+const group = type('SYSTEM', 'UL P', 'name displayname reference')
+const named = type('SYSTEM', 'UL P', 'displayname shortname reference')
+const message = unwritten('SYSTEM', 'UL P', 'title message reference')
+const transition = type('SYSTEM', 'UL P', 'type operation_insert operation_update operation_delete comment')
+const mapping = unwritten('SYSTEM', 'UL P', 'displayname profilename')
+const collection = unwritten('SYSTEM', 'UL P', 'displayname shortname reference')
 const backup = 'Started Elapsed BackupOpts'
 const email = 'Template To Cc Bcc Subject Attachments Collection CollectionID CollectionURL User UserID TaskID'
 const metadata = 'recipe receipt body'
@@ -58,16 +69,23 @@ const fileDelete = 'location_key location_id filename log'
 const janitor = 'type run_time batch_size count log system_object_ids'
 const upload =
   'path object_in_batch file_eas_id file filesize metadata_mapping_profile log_entry plugin msg status system_object_id'
-const download = 'file bytes_count statuscode url produce_params export_type export_id export_path custom_version'
+const download = 'file bytes_count statuscode url produce_params'
+const exportDownload = 'state url bytes_count export files'
 const task = 'task_module params status status_msg start end took'
+const exported = 'state totalCount warnings plugin_log'
+const login = 'method client groups two_factor login loginused idp plugin_user plugin_user_id'
 const transport = 'state transport transport_state transport_log job_receipt email_sent_to email_sent_error'
 
 export const eventTypes = {
-  // ADMIN: users, groups, pools, tags, messages, mappings, transitions, configuration, datamodel
+  // ADMIN
+  BACKUP_DONE: type('ADMIN', 'UL P', backup),
+  BACKUP_FAILED: type('ADMIN', 'UL P', `${backup} Error`),
   BASE_CONFIG_UPDATE: type('ADMIN', 'UL P', 'ScopedNames Method Path'),
   BASE_CONFIG_ERROR: type('ADMIN', 'UL', 'Error Method Path'),
   DATAMODEL_COMMIT: type('ADMIN', 'UL P', 'version committed_at'),
-  OBJECTTYPE_UPDATE: type('ADMIN', 'UL P'),
+
+  // SYSTEM
+  OBJECTTYPE_UPDATE: type('SYSTEM', 'UL P'),
   USER_INSERT: user,
   USER_UPDATE: user,
   USER_DELETE: user,
@@ -89,26 +107,26 @@ export const eventTypes = {
   MAPPING_INSERT: mapping,
   MAPPING_UPDATE: mapping,
   MAPPING_DELETE: mapping,
-
-  // SYSTEM
-  BACKUP_DONE: type('SYSTEM', 'UL P', backup),
-  BACKUP_FAILED: type('SYSTEM', 'UL P', `${backup} Error`),
-  CUSTOM_DATA_TYPE_UPDATER: type('SYSTEM', 'UL', 'log stats'),
-  CUSTOM_DATA_TYPE_UPDATER_ERROR: type('SYSTEM', 'UL', 'log stats error'),
+  CUSTOM_DATA_TYPE_UPDATER: unwritten('SYSTEM', 'UL', 'log stats'),
+  CUSTOM_DATA_TYPE_UPDATER_ERROR: unwritten('SYSTEM', 'UL', 'log stats error'),
   EMAIL_SENT: type('SYSTEM', '', email),
   EMAIL_SENT_FAILED: type('SYSTEM', '', `${email} Error`),
-  FILE_METADATA: type('SYSTEM', 'UL', 'metadata'),
-  FILE_METADATA_ERROR: type('SYSTEM', 'UL', metadata),
-  FILE_PRODUCE: type('SYSTEM', '', produce),
-  FILE_PRODUCE_ERROR: type('SYSTEM', '', produce),
-  FILE_DELETE: type('SYSTEM', '', fileDelete),
-  FILE_DELETE_ERROR: type('SYSTEM', '', `${fileDelete} error`),
-  FILE_MOVE: type('SYSTEM', '', 'remote_url location_key location_id startet took size'),
-  FILE_MOVE_ERROR: type('SYSTEM', '', 'remote_url location_key location_id error'),
-  NOTIFICATION_SCHEDULER_FAILED: type('SYSTEM', '', 'Error'),
-  LICENSE_VALIDATION_FAILED: type('SYSTEM', '', 'Error'),
-  LICENSE_EXPIRATION_EMAIL: type('SYSTEM', '', 'expire_type days valid_to grace_to external_url email_to email_cc'),
-  LICENSE_BINARY_TOO_NEW_EMAIL: type('SYSTEM', '', 'version binary_release_date valid_to external_url'),
+  FILE_METADATA: unwritten('SYSTEM', 'UL', 'metadata'),
+  FILE_METADATA_ERROR: unwritten('SYSTEM', 'UL', metadata),
+  FILE_PRODUCE: unwritten('SYSTEM', '', produce),
+  FILE_PRODUCE_ERROR: unwritten('SYSTEM', '', produce),
+  FILE_DELETE: unwritten('SYSTEM', '', fileDelete),
+  FILE_DELETE_ERROR: unwritten('SYSTEM', '', `${fileDelete} error`),
+  FILE_MOVE: unwritten('SYSTEM', '', 'remote_url location_key location_id startet took size'),
+  FILE_MOVE_ERROR: unwritten('SYSTEM', '', 'remote_url location_key location_id error'),
+  NOTIFICATION_SCHEDULER_FAILED: unwritten('SYSTEM', '', 'Error'),
+  LICENSE_VALIDATION_FAILED: unwritten('SYSTEM', '', 'Error'),
+  LICENSE_EXPIRATION_EMAIL: unwritten(
+    'SYSTEM',
+    '',
+    'expire_type days valid_to grace_to external_url email_to email_cc',
+  ),
+  LICENSE_BINARY_TOO_NEW_EMAIL: unwritten('SYSTEM', '', 'version binary_release_date valid_to external_url'),
   OBJECT_INSERT: object,
   OBJECT_UPDATE: object,
   OBJECT_DELETE: object,
@@ -117,59 +135,70 @@ export const eventTypes = {
   COLLECTION_INSERT: collection,
   COLLECTION_UPDATE: collection,
   COLLECTION_DELETE: collection,
-  COLLECTION_UPLOAD: type('SYSTEM', 'UL P', upload),
-  JANITOR: type('SYSTEM', '', janitor),
-  JANITOR_ERROR: type('SYSTEM', '', `${janitor} error`),
+  COLLECTION_UPLOAD: unwritten('SYSTEM', 'UL P', upload),
+  JANITOR: unwritten('SYSTEM', '', janitor),
+  JANITOR_ERROR: unwritten('SYSTEM', '', `${janitor} error`),
   WEBHOOK: type('SYSTEM', '', 'webhook response response_no_json'),
   WEBHOOK_ERROR: type('SYSTEM', '', 'webhook response response_no_json error'),
 
   // INDEX
-  OBJECT_INDEX: type('INDEX', '', 'Priority IndexName'),
+  OBJECT_INDEX: unwritten('INDEX', '', 'Priority IndexName'),
   OBJECT_INDEX_ERROR: type('INDEX', '', 'IndexName DocID Error'),
-  OBJECT_INDEX_REQUEUE: type('INDEX', '', 'IndexName DocID Error'),
-  INDEX_SWITCH: type('INDEX', 'P', 'IndexNames Deleted Errors'),
-  REINDEX_START: type('INDEX', 'P', 'Datamodel BlockFrontend'),
-  REINDEX_DONE: type('INDEX', 'P', 'BlockFrontend Counts Took'),
-  REINDEX_ERROR: type('INDEX', 'P', 'Error'),
+  OBJECT_INDEX_REQUEUE: unwritten('INDEX', '', 'IndexName DocID Error'),
+  INDEX_SWITCH: unwritten('INDEX', 'P', 'IndexNames Deleted Errors'),
+  REINDEX_START: unwritten('INDEX', 'P', 'Datamodel BlockFrontend'),
+  REINDEX_QUEUED: unwritten('INDEX', '', 'Counts IndexVersions Took'),
+  REINDEX_DONE: unwritten('INDEX', 'P', 'BlockFrontend IndexVersionsQueued IndexVersions Took'),
+  REINDEX_ERROR: unwritten('INDEX', 'P', 'BlockFrontend IndexVersionsQueued IndexVersions Took Error'),
+  REINDEX_INDEX_PURGED: unwritten('INDEX', 'UL', 'Indexes'),
 
   // FRONTEND: written by front ends, `info` stored as sent
   SEARCH: type('FRONTEND', 'UL', 'request response version'),
-  DETAIL_VIEW: type('FRONTEND', 'UL', 'global_object_id object_id objecttype pool'),
+  DETAIL_VIEW: type('FRONTEND', 'UL', 'global_object_id object_id objecttype pool connector_name connector_url'),
   FRONTEND_ERROR: type('FRONTEND', 'UL', 'message stack navigator'),
   ASSET_DOWNLOAD_CONFIRMATION_MESSAGE: type('FRONTEND', 'UL', 'identifier choices assets global_object_ids'),
 
   // LOGIN_LOGOUT
-  LOGIN: type('LOGIN_LOGOUT', 'LOGIN', 'method client groups two_factor login'),
-  LOGIN_FAILED: type('LOGIN_LOGOUT', 'LOGIN', 'method client login attempt error'),
-  LOGOUT: type('LOGIN_LOGOUT', 'LOGIN', 'method client scope reason'),
+  USER_LOGIN: type('LOGIN_LOGOUT', 'LOGIN', login),
+  USER_LOGIN_FAILED: type('LOGIN_LOGOUT', 'LOGIN', `${login} error attempt`),
+  USER_LOGOUT: type('LOGIN_LOGOUT', 'LOGIN', 'scope user_id bound_browser reason client method groups error'),
+  LDAP_DEBUG: unwritten('LOGIN_LOGOUT', 'UL', 'log'),
+  LDAP_ERROR: unwritten('LOGIN_LOGOUT', 'UL', 'log'),
+  SAML_DEBUG: unwritten('LOGIN_LOGOUT', 'UL', 'log'),
+  SAML_ERROR: unwritten('LOGIN_LOGOUT', 'UL', 'log'),
 
   // TASK
-  TASK_INSERT: type('TASK', 'UL', 'module description'),
-  TASK_UPDATE: type('TASK', 'UL', 'module description'),
-  TASK_DELETE: type('TASK', 'UL', 'module description'),
-  TASK_DONE: type('TASK', 'UL', task),
-  TASK_ERROR: type('TASK', 'UL', `${task} error`),
+  TASK_INSERT: unwritten('TASK', 'UL', 'module description'),
+  TASK_UPDATE: unwritten('TASK', 'UL', 'module description'),
+  TASK_DELETE: unwritten('TASK', 'UL'),
+  TASK: unwritten('TASK', 'UL', task),
+  TASK_ERROR: unwritten('TASK', 'UL', `${task} error`),
 
-  // EXPORT
-  EXPORT_START: type('EXPORT', 'UL', 'state lastRunAt'),
-  EXPORT_FINISH: type('EXPORT', 'UL', 'state totalCount warnings plugin_log'),
-  EXPORT_FINISH_EMPTY: type('EXPORT', 'UL', 'state totalCount warnings plugin_log'),
-  EXPORT_FAILED: type('EXPORT', 'UL', 'state error'),
-  EXPORT_CANCELED: type('EXPORT', 'UL', 'state'),
-  EXPORT_TRANSPORT_FINISH: type('EXPORT', 'UL', transport),
-  EXPORT_TRANSPORT_FAILED: type('EXPORT', 'UL', `${transport} error`),
+  // EXPORT: carry the user like the other groups of `user_in_event_group`
+  EXPORT_START: unwritten('EXPORT', 'UL', 'state lastRunAt'),
+  EXPORT_FINISH: unwritten('EXPORT', 'UL', exported),
+  EXPORT_FINISH_EMPTY: unwritten('EXPORT', 'UL', exported),
+  EXPORT_FAILED: unwritten('EXPORT', 'UL', `${exported} error job_receipt`),
+  EXPORT_CANCELED: unwritten('EXPORT', 'UL', exported),
+  EXPORT_TRANSPORT: unwritten('EXPORT', 'UL', 'state'),
+  EXPORT_TRANSPORT_FINISH: unwritten('EXPORT', 'UL', transport),
+  EXPORT_TRANSPORT_FAILED: unwritten('EXPORT', 'UL', `${transport} error`),
 
   // UPLOAD
-  UPLOAD_FILE: type('UPLOAD', 'UL', 'file'),
-  UPLOAD_FILE_REMOTE: type('UPLOAD', 'UL', 'file'),
-  UPLOAD_FILE_ERROR: type('UPLOAD', 'UL', 'file error'),
+  FILE_UPLOAD: unwritten('UPLOAD', 'UL', 'file'),
+  FILE_UPLOAD_REMOTE: unwritten('UPLOAD', 'UL', 'file'),
+  FILE_UPLOAD_ERROR: unwritten('UPLOAD', 'UL', 'file error'),
 
   // DOWNLOAD
-  DOWNLOAD_FILE: type('DOWNLOAD', 'UL', download),
-  DOWNLOAD_FILE_ERROR: type('DOWNLOAD', 'UL', `${download} error`),
-  DOWNLOAD_OBJECT: type('DOWNLOAD', 'UL', 'export_type export_id url'),
-  DOWNLOAD_EXPORT: type('DOWNLOAD', 'UL', 'state url bytes_count export files'),
-  DOWNLOAD_EXPORT_ERROR: type('DOWNLOAD', 'UL', 'state url bytes_count export files error'),
+  FILE_DOWNLOAD: unwritten('DOWNLOAD', 'UL', download),
+  FILE_DOWNLOAD_ERROR: unwritten('DOWNLOAD', 'UL', `${download} error`),
+  OBJECT_DOWNLOAD: unwritten(
+    'DOWNLOAD',
+    'UL',
+    'export_type export_id export_user_id export_producer export_has_schedules url',
+  ),
+  EXPORT_DOWNLOAD: unwritten('DOWNLOAD', 'UL', exportDownload),
+  EXPORT_DOWNLOAD_ERROR: unwritten('DOWNLOAD', 'UL', `${exportDownload} error`),
 } as const satisfies Record<string, EventTypeDefinition>
 
 export type EventType = keyof typeof eventTypes

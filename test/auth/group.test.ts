@@ -98,7 +98,7 @@ test('versionConvention next: the client sends the version that it makes', async
   assert.equal((await client.post('/group', body(2))).body[0].group._version, 2)
 })
 
-test('EVENT-031 EVENT-007 changes of groups are logged with name, displayname and reference', async () => {
+test('changes of groups are logged with name, displayname and reference', async () => {
   const [{ group }] = await createGroups(svc, {
     group: { name: 'logged', reference: 'g:1', displayname: { 'en-US': 'L' } },
   })

@@ -101,7 +101,7 @@ test('AUTH-006 the tokens of a user who may no longer sign in are rejected at on
     await change(user.user._id, members)
     assert.equal(await codeWith({ authorization: `Bearer ${token}` }), 'InvalidToken', reason)
     assert.equal((await signIn(svc, reason, reason)).body.error, 'invalid_grant')
-    const logout = (await eventsOf(svc, 'LOGOUT')).find(({ event }) => event.info.reason === reason)
+    const logout = (await eventsOf(svc, 'USER_LOGOUT')).find(({ event }) => event.info.reason === reason)
     assert.deepEqual([logout.event.info.scope, logout.event.info.user_id], ['user', user.user._id])
   }
 })

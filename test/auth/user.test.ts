@@ -8,7 +8,7 @@ import { createGroups, createUsers, eventsOf, signIn, statusWith } from './suppo
 let svc: TestService
 before(async () => {
   svc = await startService()
-  await svc.as('root').post('/config/system/config/user/user_in_event_group', ['ADMIN'])
+  await svc.as('root').post('/config/system/config/user/user_in_event_group', ['SYSTEM'])
 })
 after(() => svc[Symbol.asyncDispose]())
 
@@ -155,7 +155,7 @@ test('wrong fields are refused by their place', async () => {
   assert.deepEqual((await root().get(`/user/${stored.user._id}`)).body, [stored], 'nothing was stored')
 })
 
-test('EVENT-030 EVENT-002 changes of users are logged with login, displayname, reference and the acting user', async () => {
+test('EVENT-030 changes of users are logged with login, displayname, reference and the acting user', async () => {
   const [user] = await createUsers(svc, { user: { login: 'logged', reference: 'l:1', displayname: 'Logged' } })
   await root().post('/user', [update(user, { phone: '1' })])
   await root().delete(`/user/${user.user._id}`, undefined, { delete_policy: 'delete' })

@@ -206,7 +206,7 @@ test('secrets are never returned; rows keep them by their name, - removes them',
   for (const secret of ['secret of a', 'secret of b', 'smtp secret']) assert.ok(!everything.includes(secret))
 })
 
-test('EVENT-011 EVENT-006 a save is logged in its transaction with sections, method and path', async () => {
+test('a save is logged in its transaction with sections, method and path', async () => {
   const before = (await events('BASE_CONFIG_UPDATE')).length
   await admin().post('/config', { system: { config: { name: {}, login: {} } } })
   await admin().post('/config/system/config/name/title', 'T')
@@ -219,7 +219,7 @@ test('EVENT-011 EVENT-006 a save is logged in its transaction with sections, met
   ])
 })
 
-test('EVENT-012 a refused save of an administrator is logged as an error', async () => {
+test('a refused save of an administrator is logged as an error', async () => {
   await admin().post('/config/system/config/login/keep_login', 'never')
   const { event } = (await events('BASE_CONFIG_ERROR')).at(-1)
   assert.deepEqual(

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { attachService, startService, type TestService } from '../support/service.ts'
 import { commitModel, everyType, userWith } from './support.ts'
 
-test('DM-001 DM-002 DM-003 DM-004 DM-006 DM-007 a new instance has the empty version 0, and HEAD is for version 1', async () => {
+test('DM-001 DM-002 DM-007 a new instance has the empty version 0, and HEAD is for version 1', async () => {
   await using svc = await startService()
   const root = svc.as('root')
   const empty = {

@@ -82,7 +82,7 @@ async function withOthers(others: Others) {
   }
 }
 
-test('OTAPI-014 OTAPI-018 a new watermark asks what becomes of renditions that carry the old one', async () => {
+test('a new watermark asks what becomes of renditions that carry the old one', async () => {
   await using some = await withOthers({ renditions: 1200, mappings: [], forbiddenCollections: [] })
   const asked = await some.save({ watermark: { gravity: 'c' } })
   assert.ok(asked.kind === 'confirm')

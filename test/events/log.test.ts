@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { test } from 'node:test'
+import pg from 'pg'
 import { createEventLog, createEventService, type EventLogOptions, type NewEvent } from '../../src/events/service.ts'
 import type { Actor } from '../../src/platform/actor.ts'
 import { onStatement, openDb } from '../../src/platform/db.ts'
@@ -170,23 +173,23 @@ test('EVAPI-009 under many writers at once, a poller that goes on from its last 
 })
 
 test('EVENT-002 the acting user is stored for user-logged types of enabled groups only', async () => {
-  await using log = await openLog({ userInEventGroup: () => ['ADMIN', 'INDEX'] })
-  const [pool, object, index] = await log.append(
+  await using log = await openLog({ userInEventGroup: () => ['SYSTEM', 'INDEX'] })
+  const [pool, commit, index] = await log.append(
     { type: 'POOL_UPDATE', actor: root },
-    { type: 'OBJECT_INSERT', actor: root },
+    { type: 'DATAMODEL_COMMIT', actor: root },
     { type: 'INDEX_SWITCH', actor: root },
   )
   assert.deepEqual((await log.read(pool ?? 0)).user, {
     _basetype: 'user',
     user: { _id: 7, 'lookup:_id': { reference: 'system:root' }, _generated_displayname: 'Root' },
   })
-  assert.equal((await log.read(object ?? 0)).user, undefined, 'SYSTEM is not enabled')
+  assert.equal((await log.read(commit ?? 0)).user, undefined, 'ADMIN is not enabled')
   assert.equal((await log.read(index ?? 0)).user, undefined, 'INDEX_SWITCH is not user-logged')
 })
 
 test('EVENT-003 login events store the user whatever the configuration says', async () => {
   await using log = await openLog({ userInEventGroup: () => [] })
-  const [id] = await log.append({ type: 'LOGIN', actor: root, info: { method: 'native' } })
+  const [id] = await log.append({ type: 'USER_LOGIN', actor: root, info: { method: 'native' } })
   const { event, user } = await log.read(id ?? 0)
   assert.equal(user?.user._id, 7)
   assert.equal(event.user_generated_displayname, 'Root')
@@ -214,4 +217,31 @@ test('the clock is given, so that times can be tested', async () => {
   await using log = await openLog({ clock: () => new Date('2026-01-02T03:04:05.678Z') })
   const [id] = await log.append(insert(1))
   assert.equal((await log.read(id ?? 0)).event.timestamp, '2026-01-02T03:04:05.678Z')
+})
+
+test('rows that an earlier release wrote under another name are renamed, and what transitions wait for', async () => {
+  const database = await createTestDatabase()
+  const db = new pg.Client({ connectionString: database.dsn })
+  await db.connect()
+  try {
+    await db.query(`insert into event (type, pollable, at, info) select type, false, now(), '{"kept": 1}'
+      from unnest('{LOGIN,LOGIN_FAILED,LOGOUT,DOWNLOAD_FILE,TASK_DONE,POOL_UPDATE}'::text[]) with ordinality t (type, n) order by n`)
+    await db.query(`insert into transition (position, settings) values
+      (0, '{"eventTypes": ["LOGIN", "POOL_UPDATE"], "comment": "kept"}'), (1, '{"eventTypes": []}')`)
+    const file = join(import.meta.dirname, '..', '..', 'migrations', '0075_event_type_names.sql')
+    await db.query(await readFile(file, 'utf8'))
+    const events = await db.query('select type from event where info = \'{"kept": 1}\' order by id')
+    assert.deepEqual(
+      events.rows.map(({ type }) => type),
+      ['USER_LOGIN', 'USER_LOGIN_FAILED', 'USER_LOGOUT', 'FILE_DOWNLOAD', 'TASK', 'POOL_UPDATE'],
+    )
+    const transitions = await db.query('select settings from transition order by position')
+    assert.deepEqual(
+      transitions.rows.map(({ settings }) => settings),
+      [{ eventTypes: ['POOL_UPDATE', 'USER_LOGIN'], comment: 'kept' }, { eventTypes: [] }],
+    )
+  } finally {
+    await db.end()
+    await database.drop()
+  }
 })

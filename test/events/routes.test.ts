@@ -65,13 +65,13 @@ describe('writing events', () => {
   test('EVAPI-005 types of other groups need system.root with skip_constraints', async () => {
     const types = [
       'POOL_UPDATE',
-      'DOWNLOAD_FILE',
+      'FILE_DOWNLOAD',
       'EXPORT_START',
       'INDEX_SWITCH',
-      'LOGIN',
+      'USER_LOGIN',
       'JANITOR',
-      'TASK_DONE',
-      'UPLOAD_FILE',
+      'TASK',
+      'FILE_UPLOAD',
     ]
     for (const type of types) {
       const refused = await svc.as('root').post('/event', event({ type }))
@@ -84,7 +84,7 @@ describe('writing events', () => {
   test('EVAPI-003 skip_constraints allows a user, and what an old log says of time and address', async () => {
     const [record] = await importEvents(svc, [
       event(
-        { type: 'LOGIN', timestamp: '2001-02-03T04:05:06Z', remote_addr: '192.0.2.7' },
+        { type: 'USER_LOGIN', timestamp: '2001-02-03T04:05:06Z', remote_addr: '192.0.2.7' },
         { user: { _basetype: 'user', user: { _id: 900, _generated_displayname: 'Ada' } } },
       ),
     ])
@@ -92,12 +92,12 @@ describe('writing events', () => {
     assert.equal(record.event.remote_addr, '192.0.2.7')
     assert.deepEqual(record.user, { _basetype: 'user', user: { _id: 900, _generated_displayname: 'Ada' } })
     const [byReference] = await importEvents(svc, [
-      event({ type: 'LOGIN' }, { user: { user: { 'lookup:_id': { reference: 'system:root' } } } }),
+      event({ type: 'USER_LOGIN' }, { user: { user: { 'lookup:_id': { reference: 'system:root' } } } }),
     ])
     assert.equal(byReference.user.user._id, 1)
     const unknown = await svc
       .as('root')
-      .post('/event', event({ type: 'LOGIN' }, { user: { user: { 'lookup:_id': { reference: 'nobody' } } } }), {
+      .post('/event', event({ type: 'USER_LOGIN' }, { user: { user: { 'lookup:_id': { reference: 'nobody' } } } }), {
         skip_constraints: true,
       })
     assert.deepEqual([unknown.status, unknown.body.code], [400, 'UserNotFound'])

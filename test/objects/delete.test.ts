@@ -36,7 +36,7 @@ async function eventsOf(systemObjectId: number): Promise<string[]> {
   return list.body.objects.map((entry: Json) => entry.event.type)
 }
 
-test('DB-036 DB-050 DB-051 without a policy the answer is the choice, and nothing is deleted', async () => {
+test('DB-050 without a policy the answer is the choice, and nothing is deleted', async () => {
   const [person] = await save('person', [payload('person', { name: 'Chosen' })])
   await save('work', [work({ creator: link('person', person._system_object_id) })])
   const answer = await root().delete('/db/person', [[person.person._id, 1, null]])
@@ -49,7 +49,7 @@ test('DB-036 DB-050 DB-051 without a policy the answer is the choice, and nothin
   assert.equal((await latest('person', person.person._id)).person._version, 1)
 })
 
-test('DB-032 DB-033 DB-039 TRASH-001 setnull clears the links, remove takes the linking objects along', async () => {
+test('DB-032 DB-033 DB-039 TRASH-001 EVENT-029 setnull clears the links, remove takes the linking objects along', async () => {
   const [one, two] = await save('person', [payload('person', { name: 'One' }), payload('person', { name: 'Two' })])
   const [painting, drawing] = await save('work', [
     work({ creator: link('person', one._system_object_id) }),

@@ -32,7 +32,7 @@ test('DB-024 DB-027 await_index waits until the objects can be found', async () 
   }
 })
 
-test('DB-025 DB-038 when the time is up the save stands, and two headers say so', async () => {
+test('DB-025 when the time is up the save stands, and two headers say so', async () => {
   const client = await museum.svc.db.connect()
   try {
     // Holds the indexer up: it takes entries of the queue one process at a time.

@@ -359,7 +359,7 @@ describe('masks', () => {
   }
 })
 
-test('DB-044 DB-045 file_url_expire is a number of days', async () => {
+test('file_url_expire is a number of days', async () => {
   const path = `work/_all_fields/system_object_id/${work}`
   assert.deepEqual(await bodyOf(path, { file_url_expire: 3 }), await bodyOf(path))
   for (const days of ['soon', '0', '1.5']) assert.equal((await get(path, { file_url_expire: days })).status, 400, days)

@@ -154,7 +154,7 @@ test('fields of every type keep their value', async () => {
   assert.equal(materials[0]['_nested:work__material__supplier'][0].since.value, '1849-12')
 })
 
-test('SVC-008 a mask writes its own fields and leaves all others', async () => {
+test('a mask writes its own fields and leaves all others', async () => {
   const [created] = await save('work', [
     work({ title: { 'en-US': 'before' }, note: 'kept', '_nested:work__material': [{ name: 'wood' }] }),
   ])
@@ -445,7 +445,7 @@ test('DB-007 DB-028 DB-030 DB-031 what only root may skip is refused to others',
   assert.deepEqual(await events(), before)
 })
 
-test('EVENT-006 EVENT-028 EVENT-029 each written object has its event with the short text', async () => {
+test('each written object has its event with the short text', async () => {
   const [created] = await save('person', [payload('person', { name: 'Eventful' })])
   const events = await root().get('/event/list', { system_object_id: created._system_object_id })
   const [entry] = events.body.objects

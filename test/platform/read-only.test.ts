@@ -5,7 +5,7 @@ import { startService } from '../support/service.ts'
 /** Decision 3: what works in read-only mode although it changes stored data. */
 const allowed = ['POST /api/v1/event', 'POST /api/oauth2/token', 'POST /api/oauth2/revoke']
 
-test('SVC-017 SVC-018 ERR-006 read-only mode refuses every route that writes, and only POST /event goes on', async () => {
+test('SVC-018 read-only mode refuses every route that writes, and only POST /event goes on', async () => {
   await using svc = await startService({ readOnly: true })
   const headers = { authorization: `Bearer ${await svc.as('root').token()}` }
   const routes = svc.app.http.declaredRoutes

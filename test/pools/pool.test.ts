@@ -306,7 +306,7 @@ describe('deleting', () => {
 })
 
 describe('events', () => {
-  test('EVENT-032 EVENT-033 name the pool; the parent is updated when its children change', async () => {
+  test('name the pool; the parent is updated when its children change', async () => {
     await using svc = await startService()
     const root = svc.as('root')
     const a = await createPool(root, { reference: 'a', name: { 'en-US': 'A' }, shortname: { 'en-US': 'sa' } })

@@ -57,7 +57,7 @@ describe('term', () => {
     ])
   })
 
-  test('SR-012 limit, offset, order and include', async () => {
+  test('limit, offset, order and include', async () => {
     const field = 'work._nested:work__material.name'
     assert.deepEqual(await terms(field, { limit: 1 }), [['paper', 2]])
     assert.deepEqual(await terms(field, { limit: 2, offset: 1 }), [
@@ -119,7 +119,7 @@ describe('linked_object', () => {
     )
   })
 
-  test('SR-013 filter_parent shows one level', async () => {
+  test('filter_parent shows one level', async () => {
     assert.deepEqual(await linked('work.place', { filter_parent: 0 }).then((all) => all.map(([name]) => name)), [
       'Europe',
     ])
@@ -129,7 +129,7 @@ describe('linked_object', () => {
     )
   })
 
-  test('SR-013 language and include work on the texts', async () => {
+  test('language and include work on the texts', async () => {
     assert.deepEqual(await linked('work.place', { include: 'Eu.*' }).then((all) => all.map(([name]) => name)), [
       'Europe',
     ])
@@ -146,7 +146,7 @@ describe('linked_object', () => {
 })
 
 describe('ranges', () => {
-  test('SR-013 dates and numbers', async () => {
+  test('dates and numbers', async () => {
     const ranges = [{ to: '1800' }, { from: '1801', to: '1850' }, { from: '1851' }]
     const { ranges: dates } = await aggregate({ type: 'date_range', field: 'work.made', ranges })
     assert.deepEqual(dates, [

@@ -202,7 +202,7 @@ test('the time zone counts for times of an in element, not for days', async () =
   assert.equal(await count('work.made', '2031-07-01', 'Europe/Berlin'), 1)
 })
 
-test('SR-034 merge_max_depth is answered as it was applied', async () => {
+test('merge_max_depth is answered as it was applied', async () => {
   const echo = async (request: object) => (await scene.search(request)).body.merge_max_depth
   assert.equal(await echo({}), 0)
   assert.equal(await echo({ merge_max_depth: 5 }), 0)

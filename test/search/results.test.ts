@@ -13,7 +13,7 @@ const works = { objecttypes: ['work'] }
 const order = (...sort: object[]) => scene.found({ ...works, sort })
 
 describe('order', () => {
-  test('SR-008 by a field, in a language, up and down; missing values last', async () => {
+  test('by a field, in a language, up and down; missing values last', async () => {
     assert.deepEqual(await order({ field: 'work.width' }), ['tyger', 'dawn', 'bridge', 'beast', 'blank'])
     assert.deepEqual(await order({ field: 'work.width', order: 'desc' }), ['bridge', 'dawn', 'tyger', 'beast', 'blank'])
     assert.deepEqual(await order({ field: 'work.title', language: 'en-US' }), [
@@ -47,7 +47,7 @@ describe('order', () => {
     ])
   })
 
-  test('SR-009 numbers in texts count as numbers', async () => {
+  test('numbers in texts count as numbers', async () => {
     assert.deepEqual(await order({ field: 'work.inventory', numeric: true }), [
       'dawn',
       'beast',
@@ -198,7 +198,7 @@ describe('answers', () => {
     })
   })
 
-  test('SR-002 SR-005 formats; SR-001 other domains', async () => {
+  test('SR-005 formats; other domains', async () => {
     const short = await scene.search({ ...works, limit: 1, format: 'short' })
     assert.equal(short.body.format, 'short')
     assert.equal(short.body.objects[0].work?.title, undefined)

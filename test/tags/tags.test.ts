@@ -67,7 +67,7 @@ test('a new document is stored with ids, versions and defaults, and read back as
   assert.deepEqual((await root.get('tags')).body, saved.body)
 })
 
-test('EVENT-034 changes are logged as TAG_INSERT, TAG_UPDATE and TAG_DELETE, pollable, what is unchanged is not', async () => {
+test('changes are logged as TAG_INSERT, TAG_UPDATE and TAG_DELETE, pollable, what is unchanged is not', async () => {
   await using svc = await startService()
   const root = svc.as('root')
   const { body } = await root.post('tags', [status, flags])

@@ -103,7 +103,7 @@ async function logged(): Promise<{ type: string; info: Json; user: unknown; poll
 /** Waits for the jobs, and lets failed ones have their next attempts at once. */
 const drain = () => museum.svc.app.idle({ hurry: true })
 
-test('EVENT-016 one mail for each reader about all objects of the save, logged as EMAIL_SENT', async () => {
+test('one mail for each reader about all objects of the save, logged as EMAIL_SENT', async () => {
   await define({ actions: [email([toGroup(people.ids.staff), toUser(people.ids.editor)])] })
   const [first] = await create(['The Blue Boat', 'The Red Boat'])
   await drain()
@@ -155,7 +155,7 @@ test('a mail to the owner is about the objects of each owner', async () => {
   }
 })
 
-test('EVENT-017 a mail that fails is logged as EMAIL_SENT_FAILED with its error and tried again', async () => {
+test('a mail that fails is logged as EMAIL_SENT_FAILED with its error and tried again', async () => {
   await define({ actions: [email([toUser(people.ids.editor)])] })
   let refusals = 1
   mailServer.refuse = () => (refusals-- > 0 ? '451 later' : undefined)
@@ -212,7 +212,7 @@ test('the mail server is signed in at as configured', async () => {
   assert.equal(mailServer.mails.length, 2)
 })
 
-test('EVENT-048 a webhook is called after the commit, signed, with the objects in full; logged as WEBHOOK', async () => {
+test('a webhook is called after the commit, signed, with the objects in full; logged as WEBHOOK', async () => {
   const [transition] = await define({
     'tagfilter:after': { all: [tag] },
     actions: [webhook],
@@ -249,7 +249,7 @@ test('EVENT-048 a webhook is called after the commit, signed, with the objects i
   ])
 })
 
-test('EVENT-048 EVENT-049 an answer that is no JSON is logged as it came; a refusal as WEBHOOK_ERROR', async () => {
+test('an answer that is no JSON is logged as it came; a refusal as WEBHOOK_ERROR', async () => {
   await define({ actions: [webhook] })
   receiver.answer = () => ({ body: 'thank you' })
   await create(['Text'])
@@ -266,7 +266,7 @@ test('EVENT-048 EVENT-049 an answer that is no JSON is logged as it came; a refu
   assert.match(refused?.info.error, /422/)
 })
 
-test('EVENT-049 a webhook that is in trouble is called again, with the same id, until it answers', async () => {
+test('a webhook that is in trouble is called again, with the same id, until it answers', async () => {
   await define({ actions: [webhook] })
   const answers = [{ status: 503 }, 'hang' as const, { status: 200 }]
   receiver.answer = () => answers.shift() ?? {}

@@ -77,7 +77,7 @@ test('a list is stored in order, completed with defaults, and read back as it wa
   })
 })
 
-test('EVENT-044 TRANSITION_* events tell type, operations and comment; what is unchanged is not logged', async () => {
+test('TRANSITION_* events tell type, operations and comment; what is unchanged is not logged', async () => {
   await save([])
   const from = (await logged()).length
   const [one, two] = await save([

@@ -136,7 +136,7 @@ export function createSessions({ db, bus, events, baseConfig, clock = () => new 
           groups: actor?.groupIds ?? [],
           ...(signIn.login === undefined ? {} : { login: signIn.login }),
         }
-        await events.append(tx, [{ type: 'LOGIN', actor, basetype: 'user', objectId: userId, info }])
+        await events.append(tx, [{ type: 'USER_LOGIN', actor, basetype: 'user', objectId: userId, info }])
         return issued
       })
     },
@@ -179,7 +179,7 @@ export function createSessions({ db, bus, events, baseConfig, clock = () => new 
     /** All processes read all sessions again: a group changed, and with it the rights of unknown many. */
     allChanged: (tx: Tx): Promise<void> => bus.publish(tx, topic, ''),
 
-    /** Ends all sessions of users, in the caller's transaction; logs a LOGOUT for each who had one. */
+    /** Ends all sessions of users, in the caller's transaction; logs a USER_LOGOUT for each who had one. */
     async endOfUsers(tx: Tx, ended: readonly Ended[], remoteAddr: string): Promise<void> {
       if (ended.length === 0) return
       const ids = ended.map((one) => one.userId)
@@ -189,7 +189,7 @@ export function createSessions({ db, bus, events, baseConfig, clock = () => new 
         .filter((one) => open.has(one.userId))
         .map(({ userId, reason }): NewEvent => {
           const info = { scope: 'user', user_id: userId, ...(reason ? { reason } : {}) }
-          return { type: 'LOGOUT', actor: actors.get(userId) ?? null, basetype: 'user', objectId: userId, info }
+          return { type: 'USER_LOGOUT', actor: actors.get(userId) ?? null, basetype: 'user', objectId: userId, info }
         })
       await events.append(tx, logouts)
       await changed(tx, ids)
@@ -210,7 +210,7 @@ export function createSessions({ db, bus, events, baseConfig, clock = () => new 
       if (open.length === 0) return
       const actor = (await actorsOf(tx, [found.userId], remoteAddr)).get(found.userId) ?? null
       const info = { method: found.method, client: found.clientId, scope: 'session', ...(reason ? { reason } : {}) }
-      await events.append(tx, [{ type: 'LOGOUT', actor, basetype: 'user', objectId: found.userId, info }])
+      await events.append(tx, [{ type: 'USER_LOGOUT', actor, basetype: 'user', objectId: found.userId, info }])
       await bus.publish(tx, topic, `s:${found.sessionId}`)
     })
   }

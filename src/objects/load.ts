@@ -186,18 +186,6 @@ export async function loadChildren(
   return reversesOf(model, rows)
 }
 
-/** Which of the objects have children that are not in the trash. */
-export async function findParents(q: Queryable, systemObjectIds: readonly number[]): Promise<Set<number>> {
-  if (systemObjectIds.length === 0) return new Set()
-  const { rows } = await q.query<{ id: number }>(
-    `select x.id from unnest($1::bigint[]) as x(id)
-     where exists (select from object o where o.parents @> array[x.id] and o.parents <> '{}' and o.deleted_at is null)`,
-    [systemObjectIds],
-    'objects-with-children',
-  )
-  return new Set(rows.map((row) => row.id))
-}
-
 /** One entry of an object's history. */
 export interface HistoryEntry {
   readonly systemObjectId: number

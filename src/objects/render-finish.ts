@@ -1,5 +1,6 @@
 import { shortBytes } from './answer-parts.ts'
-import { findParents, loadAncestors, loadHeads, loadHistory } from './load.ts'
+import { loadAncestors, loadHeads, loadHistory } from './load.ts'
+import { withReadableChildren } from './readable-children.ts'
 import type { Wire } from './reader.ts'
 import type { Run } from './render-run.ts'
 import { linkedShort, setPerson } from './render-system.ts'
@@ -28,7 +29,9 @@ async function fillHierarchy(run: Run): Promise<void> {
   const parents = new Set(run.hierarchy.flatMap(({ object }) => object.parents))
   const [ancestors, withChildren] = await Promise.all([
     loadAncestors(run.q, run.model, [...parents]),
-    findParents(run.q, [...new Set(run.hierarchy.map(({ object }) => object.systemObjectId))]),
+    withReadableChildren(run.q, run.model, run.caller, [
+      ...new Set(run.hierarchy.map(({ object }) => object.systemObjectId)),
+    ]),
   ])
   const byId = new Map(ancestors.map((ancestor) => [ancestor.systemObjectId, ancestor]))
   for (const { object, holder } of run.hierarchy) {

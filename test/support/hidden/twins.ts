@@ -168,7 +168,7 @@ function wireFilter(filter: TagFilter, tags: readonly number[]): object {
   return Object.fromEntries(Object.entries(filter).map(([slot, list]) => [slot, list.map((tag: number) => tags[tag])]))
 }
 
-const volatile = new Set(['_has_children', '_uuid', '_created', '_last_modified', '_latest_version_deleted_at', 'time'])
+const volatile = new Set(['_uuid', '_created', '_last_modified', '_latest_version_deleted_at', 'time'])
 
 /** An answer without what two services never have alike: times and uuids. */
 export function comparable(value: unknown): unknown {

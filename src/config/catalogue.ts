@@ -14,12 +14,13 @@ import {
   table,
   text,
   type ValuesOf,
+  waiting,
 } from './fields.ts'
 
 /**
  * The base configuration: every section with its members, kinds and defaults. To add one, add it here: reading,
  * writing, checking, `GET /config/list` and the static type of `baseConfig.get()` follow from this table. Names are
- * those of the interface.
+ * those of the interface. Members that nothing reads yet are `waiting` for what will read them.
  */
 
 /** Who may read a section: `public` also before sign-in, `user` everybody with a token, else holders of the right. */
@@ -78,6 +79,7 @@ const frontendLanguages = [
 ] as const
 
 const email = (fallback = '') => text(fallback, { type: 'email', maxLength: 320, rule: emailRule })
+const noFiles = 'there are no files yet, whose addresses could expire'
 const httpUrl = (required: boolean) => text('', { required, maxLength: 2000, rule: urlRule })
 
 export const sections = {
@@ -109,7 +111,7 @@ export const sections = {
 
   login: section('access', 'public', {
     /** How long a browser stays signed in when the user asks for it. */
-    keep_login: select(['off', '7d', '30d'], 'off'),
+    keep_login: waiting(select(['off', '7d', '30d'], 'off'), 'there is no cookie yet that keeps a browser signed in'),
     label: localized(),
     placeholder: localized(),
     info: localized(),
@@ -151,7 +153,10 @@ export const sections = {
   email: section('email', 'system.config', {
     from: email(),
     signature: localized(),
-    admin_emails: table({ email: text('', { type: 'email', required: true, maxLength: 320, rule: emailRule }) }),
+    admin_emails: waiting(
+      table({ email: text('', { type: 'email', required: true, maxLength: 320, rule: emailRule }) }),
+      'no mail is sent to administrators yet',
+    ),
   }),
 
   email_server: section(
@@ -195,11 +200,11 @@ export const sections = {
     'user',
     {
       /** Days that signed file URLs stay valid when a request does not say. */
-      default_days: int(7, { min: 1, max: 3650 }),
+      default_days: waiting(int(7, { min: 1, max: 3650 }), noFiles),
       /** Most days that a request may ask for. */
-      max_days: int(30, { min: 1, max: 3650 }),
-      deep_link_days: int(1, { min: 1, max: 3650 }),
-      oai_pmh_days: int(7, { min: 1, max: 3650 }),
+      max_days: waiting(int(30, { min: 1, max: 3650 }), noFiles),
+      deep_link_days: waiting(int(1, { min: 1, max: 3650 }), 'there are no deep links yet'),
+      oai_pmh_days: waiting(int(7, { min: 1, max: 3650 }), 'there is no OAI-PMH yet'),
     },
     ({ default_days, max_days }) =>
       default_days > max_days ? { path: '/default_days', expected: `at most max_days (${max_days})` } : null,

@@ -114,7 +114,15 @@ export function resetAt(path: Path): Map<SectionName, Change> {
   const [first, second, name, ...members] = path
   if (name === undefined || first !== 'system' || second !== 'config' || !isSectionName(name)) throw pathNotFound(path)
   assertMembers(name, members, path)
-  return new Map([[name, (stored) => checkSection(name, without(stored, members), {})]])
+  return new Map([
+    [
+      name,
+      (stored) => {
+        const left = without(stored, members) as Record<string, unknown>
+        return checkSection(name, left, left)
+      },
+    ],
+  ])
 }
 
 /** Description of all sections for forms (`GET /config/list`). */

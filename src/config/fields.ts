@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { type AppError, badRequest } from '../platform/errors.ts'
 import { assertStorable } from '../platform/text.ts'
 
@@ -233,6 +234,22 @@ export function secret(rule?: (text: string) => string | null): Field<string> {
     },
     read: (wire) => (typeof wire === 'string' ? wire : ''),
     show: (wire) => (typeof wire === 'string' && wire !== '' ? masked : ''),
+  }
+}
+
+/**
+ * A member that nothing reads yet: only its default can be set, since any other value would be accepted in vain. What an
+ * earlier release stored is still shown, and may be sent back with the document that it was read from.
+ */
+export function waiting<Value>(field: Field<Value>, reason: string): Field<Value> {
+  return {
+    ...field,
+    more: { ...field.more, refused: reason },
+    check(wire, path, stored) {
+      const kept = field.check(wire, path, stored)
+      if (isDeepStrictEqual(kept, field.default) || isDeepStrictEqual(kept, stored)) return kept
+      throw badRequest(`${path} has no effect yet: ${reason}`, { path, reason })
+    },
   }
 }
 

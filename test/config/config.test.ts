@@ -37,10 +37,13 @@ test('without any setting the defaults hold', async () => {
 
 test('POST /config replaces the sections that it names, and only those', async () => {
   await admin().post('/config/system/config/name/title', 'Museum')
-  const body = { system: { config: { login: { keep_login: '7d', label: { 'en-US': 'Your login' } } } } }
+  const body = { system: { config: { login: { info: { 'en-US': 'Hi' }, label: { 'en-US': 'Your login' } } } } }
   const answer = await admin().post('/config', body)
   assert.equal(answer.status, 200)
-  assert.deepEqual([answer.body.system.config.login.keep_login, answer.body.system.config.name.title], ['7d', 'Museum'])
+  assert.deepEqual(
+    [answer.body.system.config.login.label, answer.body.system.config.name.title],
+    [{ 'en-US': 'Your login' }, 'Museum'],
+  )
   const again = await admin().post('/config', { system: { config: { login: { info: { 'de-DE': 'Hallo' } } } } })
   assert.deepEqual(again.body.system.config.login, {
     keep_login: 'off',
@@ -64,7 +67,7 @@ test('a path reads, sets and resets one value', async () => {
   })
   assert.equal((await admin().get('/config/system/config/login/keep_login')).body, 'off')
   assert.equal((await admin().get('/config/system/config/languages/database/1/value')).body, 'de-DE')
-  await admin().post('/config/system/config', { name: { internal_name: 'm' }, login: { keep_login: '30d' } })
+  await admin().post('/config/system/config', { name: { internal_name: 'm' }, login: { keep_login: 'off' } })
   assert.deepEqual((await admin().get('/config/system/config/name')).body.internal_name, 'm')
 })
 
@@ -141,6 +144,57 @@ test('wrong values are refused with their path, and nothing is changed', async (
     assert.equal(answer.body.parameters.path, `system/config/${place}`)
   }
   assert.deepEqual((await svc.as('root').get('/config')).body, before)
+})
+
+const waiting: [path: string, value: unknown][] = [
+  ['login/keep_login', '7d'],
+  ['email/admin_emails', [{ email: 'a@example.org' }]],
+  ['file_url_expire/default_days', 5],
+  ['file_url_expire/max_days', 31],
+  ['file_url_expire/deep_link_days', 2],
+  ['file_url_expire/oai_pmh_days', 8],
+]
+
+test('what nothing reads yet is refused with the reason, except its default', async () => {
+  const root = svc.as('root')
+  for (const [path, value] of waiting) {
+    const whole = `system/config/${path}`
+    const before = (await root.get(`/config/${whole}`)).body
+    const [section, member] = path.split('/') as [string, string]
+    for (const answer of [
+      await root.post(`/config/${whole}`, value),
+      await root.post(`/config/system/config/${section}`, { [member]: value }),
+      await root.post('/config', { system: { config: { [section]: { [member]: value } } } }),
+    ]) {
+      assert.deepEqual([answer.status, answer.body.parameters.path], [400, whole])
+      assert.ok(answer.body.parameters.reason.length > 10, whole)
+    }
+    assert.equal((await root.post(`/config/${whole}`, before)).status, 200, `${whole}: its default`)
+    assert.deepEqual((await root.get(`/config/${whole}`)).body, before)
+  }
+  const document = (await root.get('/config')).body
+  const answer = await root.post('/config', document)
+  assert.equal(answer.status, 200)
+  assert.deepEqual(answer.body, document)
+})
+
+test('what an earlier release stored there is shown and may be sent back, and goes with a reset', async () => {
+  await using first = await startService()
+  await first.db.query(
+    `insert into base_config (section, value) values
+     ('login', '{"keep_login": "7d", "label": {"en-US": "L"}}'), ('file_url_expire', '{"default_days": 3}')`,
+  )
+  await using later = await attachService(first.dsn)
+  const root = later.as('root')
+  const document = (await root.get('/config')).body
+  assert.equal(document.system.config.login.keep_login, '7d')
+  assert.equal(document.system.config.file_url_expire.default_days, 3)
+  assert.deepEqual((await root.post('/config', document)).body, document)
+  assert.equal((await root.post('/config/system/config/login/keep_login', '30d')).status, 400)
+  assert.equal((await root.delete('/config/system/config/login/label')).status, 200)
+  assert.equal((await root.get('/config/system/config/login/keep_login')).body, '7d')
+  assert.equal((await root.delete('/config/system/config/login/keep_login')).body, 'off')
+  assert.equal((await root.post('/config/system/config/file_url_expire', { default_days: 7 })).status, 200)
 })
 
 test('reading leaves out what the session may not see; writing and the list of definitions need system.config', async () => {
@@ -238,6 +292,7 @@ test('the definitions name groups, kinds, defaults and who may see a section', a
     type: 'select',
     default: 'off',
     options: ['off', '7d', '30d'],
+    refused: 'there is no cookie yet that keeps a browser signed in',
   })
   assert.equal(definition('login').unauthenticated_visible, true)
   assert.equal(definition('oauth2').require_system_right, 'system.config')
@@ -265,11 +320,11 @@ test('saves of different sections at once do not overwrite each other', async ()
   const saves = [
     svc.as('root').post('/config/system/config/name/title', 'A'),
     svc.as('root').post('/config/system/config/name/internal_name', 'B'),
-    svc.as('root').post('/config/system/config/login/keep_login', '7d'),
+    svc.as('root').post('/config/system/config/login/label', { 'en-US': 'C' }),
   ]
   for (const answer of await Promise.all(saves)) assert.equal(answer.status, 200)
   const { name, login } = (await svc.as('root').get('/config')).body.system.config
-  assert.deepEqual([name.title, name.internal_name, login.keep_login], ['A', 'B', '7d'])
+  assert.deepEqual([name.title, name.internal_name, login.label], ['A', 'B', { 'en-US': 'C' }])
 })
 
 test('stored values that no longer fit give way to their defaults, the others stay', async () => {

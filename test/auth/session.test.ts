@@ -53,7 +53,7 @@ test('of several carriers Authorization counts first, then X-Svc-Authorization, 
   assert.equal(await codeWith({ ...proxy, 'x-svc-authorization': good }), 'ok', 'the Basic of a proxy hides nothing')
 })
 
-test('AUTH-004 ERR-004 ERR-005 SVC-019 no token is UserRequired, an unknown one InvalidToken', async () => {
+test('AUTH-004 ERR-004 ERR-005 no token is UserRequired, an unknown one InvalidToken', async () => {
   for (const headers of [{}, { authorization: 'Basic eDp5' }, { authorization: 'Bearer ' }] as Record<
     string,
     string
@@ -350,7 +350,7 @@ test('a configured root password that differs replaces the stored one and ends t
   assert.equal((await signIn(third, 'root', 'configured')).status, 200)
 })
 
-test('SVC-017 in read-only mode users still sign in and out, and nothing is written', async () => {
+test('in read-only mode users still sign in and out, and nothing is written', async () => {
   await using readOnly = await attachService(svc.dsn, { readOnly: true })
   const answer = await signIn(readOnly, 'root', 'root-test-password')
   assert.equal(answer.status, 200)

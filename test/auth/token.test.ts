@@ -33,7 +33,7 @@ test('OAUTH-017 login and email name the user, in any case', async () => {
   for (const name of ['anna', 'ANNA', ' anna@example.ORG ']) assert.equal((await signIn(svc, name, 'anna')).status, 200)
 })
 
-test('OAUTH-020 CLIENT-006 SVC-013 a refresh token comes with scope offline only, an id_token never', async () => {
+test('OAUTH-020 CLIENT-006 a refresh token comes with scope offline only, an id_token never', async () => {
   const without = await signIn(svc, 'anna', 'anna', { scope: 'read' })
   assert.equal(without.body.refresh_token, undefined)
   const withScope = await signIn(svc, 'anna', 'anna', { scope: 'offline read' })
@@ -287,7 +287,7 @@ test('sessions that have ended are cleaned up by later sign-ins', async () => {
   assert.ok((now[0]?.count ?? 0) < (before[0]?.count ?? 0))
 })
 
-test('SVC-001 VER-001 the endpoints are not served under /api/v1', async () => {
+test('VER-001 the endpoints are not served under /api/v1', async () => {
   const answer = await requestToken(svc, { grant_type: 'password' }, {}, '/api/v1/oauth2/token')
   assert.equal(answer.body.code, 'UnknownEndpointMethod')
 })

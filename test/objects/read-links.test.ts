@@ -136,7 +136,7 @@ test('objects that are read at the same time are asked for together, and each an
 })
 
 describe('objects below', () => {
-  test('DB-044 DB-046 reverse-nested objects are shown whole, to any depth, unless they are skipped', async () => {
+  test('DB-046 reverse-nested objects are shown whole, to any depth, unless they are skipped', async () => {
     const author = await scene.add('person', { name: 'Author' })
     const work = await scene.add('work', {
       inventory: 'R1',

@@ -225,7 +225,7 @@ test('an object leaves its pool only with the right unlink, and enters another o
   await denied(move(leaves, open, 2), 'unlink')
 })
 
-test('OBJ-006 OBJ-007 the owner is who created it, and changes with the right to change it', async () => {
+test('the owner is who created it, and changes with the right to change it', async () => {
   const [created] = await saved('/db/work', [work({})], as('editor'))
   assert.deepEqual([created._owner._basetype, created._owner.user._id], ['user', users.get('editor')])
   const given = work({ _id: created.work._id, _version: 1 }, { _owner: who('reader') })

@@ -41,7 +41,7 @@ suite('HTTP', () => {
     assert.ok(body.error.length > 10)
   })
 
-  test('SVC-001 SVC-002 endpoints stand under their own prefix only', async () => {
+  test('SVC-002 endpoints stand under their own prefix only', async () => {
     for (const [method, url] of [
       ['POST', '/api/v1/oauth2/token'],
       ['POST', '/oauth2/token'],
@@ -51,6 +51,13 @@ suite('HTTP', () => {
     ] as const) {
       const answer = await svc.inject({ method, url })
       assert.deepEqual([answer.statusCode, answer.json().code], [400, 'UnknownEndpointMethod'], `${method} ${url}`)
+    }
+    for (const [method, url] of [
+      ['POST', '/api/v1/db/person'],
+      ['POST', '/api/v1/event'],
+      ['POST', '/api/v1/search'],
+    ] as const) {
+      assert.equal((await svc.inject({ method, url })).statusCode, 401, `${method} ${url} is known`)
     }
   })
 
@@ -171,7 +178,7 @@ suite('HTTP', () => {
     assert.equal(gunzipSync(Buffer.from(packed.rawPayload)).toString(), plain.payload)
   })
 
-  test('SVC-019 every route declares who may call it and whether it writes; public ones are a short list', () => {
+  test('every route declares who may call it and whether it writes; public ones are a short list', () => {
     const routes = svc.app.http.declaredRoutes
     assert.ok(routes.length > 30)
     for (const { method, url, writes } of routes) {

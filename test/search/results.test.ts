@@ -174,7 +174,7 @@ describe('pages', () => {
 })
 
 describe('answers', () => {
-  test('SR-032 SR-034 SR-035 SR-036 the keys of an answer', async () => {
+  test('SR-032 SR-034 the keys of an answer', async () => {
     const { body } = await scene.search({
       ...works,
       limit: 1,

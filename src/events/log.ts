@@ -1,5 +1,6 @@
 import type { Actor } from '../platform/actor.ts'
 import type { Queryable } from '../platform/db.ts'
+import { createPauses, mapInTurns } from '../platform/pauses.ts'
 import { type EventRow, insertEvents } from './store.ts'
 import { type EventGroup, type EventType, type EventTypeDefinition, eventTypes } from './types.ts'
 
@@ -62,7 +63,7 @@ export function createEventLog(options: EventLogOptions = {}) {
     const groups = new Set<string>(options.userInEventGroup?.() ?? [])
     const copied = await copiedFields(tx, events)
     const now = clock().toISOString()
-    const rows = events.map((event) => toRow(event, now, groups, copied))
+    const rows = await mapInTurns(events, (event) => toRow(event, now, groups, copied), createPauses())
     return insertEvents(tx, rows)
   }
 

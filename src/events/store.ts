@@ -1,4 +1,5 @@
 import type { Queryable } from '../platform/db.ts'
+import { createPauses, jsonInTurns } from '../platform/pauses.ts'
 
 /** One row to write, in the spelling of the table. */
 export interface EventRow {
@@ -68,7 +69,8 @@ returning id`
 
 /** Writes all rows with one statement; the ids come in the order of the rows. */
 export async function insertEvents(tx: Queryable, rows: readonly EventRow[]): Promise<number[]> {
-  const result = await tx.query<{ id: number }>(insertSql, [JSON.stringify(rows)], 'event_insert')
+  const list = await jsonInTurns(rows, (row) => row, createPauses())
+  const result = await tx.query<{ id: number }>(insertSql, [list], 'event_insert')
   return result.rows.map((row) => row.id)
 }
 

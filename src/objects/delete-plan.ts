@@ -1,6 +1,7 @@
 import type { Model } from '../datamodel/model.ts'
 import type { Queryable } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
+import { mapInTurns } from '../platform/pauses.ts'
 import { withoutLinks } from './content-links.ts'
 import type { SaveContext } from './deps.ts'
 import { type Item, itemOf } from './item.ts'
@@ -66,13 +67,14 @@ export async function planDelete(
   policy: LinkPolicy,
   exempt: ReadonlySet<number> = new Set(),
 ): Promise<DeletePlan> {
-  const { tx, model } = context
+  const { tx, model, pauses } = context
   const deleted = new Map(roots.map((object) => [object.systemObjectId, object]))
   const dropped: Linker[] = []
   let level = [...deleted.keys()]
   while (level.length > 0) {
     const next = new Set<number>()
     for (const linker of await findLinkers(tx, level)) {
+      if (pauses.due()) await pauses.take()
       if (deleted.has(linker.from) || exempt.has(linker.from)) continue
       const fate = fateOf(model, linker)
       const decided = fate === 'open' ? policy : fate
@@ -89,10 +91,15 @@ export async function planDelete(
     }
   }
   const toClear = dropped.filter((linker) => !deleted.has(linker.from))
-  const stored = await lockObjects(tx, model, [...new Set(toClear.map((linker) => linker.from))])
+  const lost = Map.groupBy(toClear, (linker) => linker.from)
+  const stored = await lockObjects(tx, model, [...lost.keys()])
   return {
-    deleted: [...deleted.values()].map((object) => deleteItem(object)),
-    cleared: [...stored.values()].map((object) => clearItem(object, toClear)),
+    deleted: await mapInTurns([...deleted.values()], (object) => deleteItem(object), pauses),
+    cleared: await mapInTurns(
+      [...stored.values()],
+      (object) => clearItem(object, lost.get(object.systemObjectId) ?? []),
+      pauses,
+    ),
   }
 }
 
@@ -130,8 +137,7 @@ function deleteItem(object: StoredObject): Item {
 
 function clearItem(object: StoredObject, dropped: readonly Linker[]): Item {
   const item = itemOf(object, 'update')
-  const mine = dropped.filter((linker) => linker.from === object.systemObjectId)
-  const links = new Set(mine.map((linker) => `${linker.column}:${linker.to}`))
+  const links = new Set(dropped.map((linker) => `${linker.column}:${linker.to}`))
   item.content = withoutLinks(object.table, object.content, (column, to) => links.has(`${column.id}:${to}`))
   item.parents = object.parents.filter((id) => !links.has(`null:${id}`))
   return item

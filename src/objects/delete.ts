@@ -2,6 +2,7 @@ import type { Table } from '../datamodel/model.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
+import { createPauses, mapInTurns } from '../platform/pauses.ts'
 import { confirmTasks, type Task } from '../platform/tasks.ts'
 import { assertConstraints } from './constraints.ts'
 import { type DeletePlan, fateOf, findLinkers, knownLinkers, planDelete } from './delete-plan.ts'
@@ -60,12 +61,15 @@ export async function deleteObjects(
   await deps.datamodel.assertCurrent(tx, model)
   const triples = body.map((entry, index) => parseTriple(entry, index))
   const rights = await deps.rights.forActor(actor)
-  const context: SaveContext = { deps, tx, model, actor, rights, at: deps.clock() }
+  const context: SaveContext = { deps, tx, model, actor, rights, at: deps.clock(), pauses: createPauses() }
   const objects = await lockNamed(context, objecttype, triples, options.policy)
   const comments = new Map(objects.map((object, index) => [object.systemObjectId, triples[index]?.comment ?? null]))
   switch (options.policy) {
     case undefined:
-      for (const object of objects) assertMayDelete(context, itemOf(object, 'delete'))
+      await assertMayDelete(
+        context,
+        objects.map((object) => itemOf(object, 'delete')),
+      )
       return { kind: 'confirm', tasks: [await policyTask(context, objects)] }
     case 'create_collection':
       throw new AppError(
@@ -112,6 +116,7 @@ async function lockNamed(
   const resolver = await createResolver(context, refs, [])
   const seen = new Set<number>()
   for (const ref of refs) {
+    if (context.pauses.due()) await context.pauses.take()
     // Before anything is locked or said of it: one that the caller may not know of is not there.
     const found = resolver.stored(ref)
     if (!found || !exists(context.rights, found, 'delete')) throw missing(table, ref)
@@ -144,8 +149,8 @@ function missing(table: Table, { id, place }: { id: number; place: string }): Ap
   )
 }
 
-function assertMayDelete(context: SaveContext, item: Item): void {
-  assertMay(context, 'delete', item, guarded(guardBefore(item)))
+async function assertMayDelete(context: SaveContext, items: readonly Item[]): Promise<void> {
+  await mapInTurns(items, (item) => assertMay(context, 'delete', item, guarded(guardBefore(item))), context.pauses)
 }
 
 /** The choice of a policy, with how many objects each one concerns, as far as the caller may know of them. */
@@ -189,16 +194,17 @@ async function toTrash(
   options: DeleteOptions & { readonly policy: 'remove' | 'setnull' },
 ): Promise<DeleteResult> {
   const plan = await planDelete(context, objects, options.policy)
+  const { pauses } = context
   for (const item of plan.deleted) item.comment = comments.get(item.systemObjectId) ?? null
-  for (const item of plan.deleted) assertMayOther(context, 'delete', item)
-  for (const item of plan.cleared) assertMayOther(context, 'write', item)
+  await mapInTurns(plan.deleted, (item) => assertMayOther(context, 'delete', item), pauses)
+  await mapInTurns(plan.cleared, (item) => assertMayOther(context, 'write', item), pauses)
   assertComments(plan, comments)
   const items = [...plan.deleted, ...plan.cleared]
   const transitions = await context.deps.runTransitions(context.tx, context.actor, items, options.confirmTransition)
   if (transitions.confirmation) {
     return { kind: 'confirm', tasks: transitionTasks(transitions.confirmation, options.policy) }
   }
-  for (const item of plan.cleared) assertConstraints(item)
+  await mapInTurns(plan.cleared, (item) => assertConstraints(item), pauses)
   await applyStandards(context, items)
   await writeAll(context, items, { skipIndex: false, skipEvents: false })
   await transitions.enqueue(context.tx)
@@ -235,10 +241,8 @@ async function undelete(
   options: DeleteOptions,
 ): Promise<DeleteResult> {
   const items = objects.map((object) => itemOf(object, 'undelete'))
-  for (const item of items) {
-    item.comment = comments.get(item.systemObjectId) ?? null
-    assertMayDelete(context, item)
-  }
+  for (const item of items) item.comment = comments.get(item.systemObjectId) ?? null
+  await assertMayDelete(context, items)
   await dropLostParents(context, items)
   const transitions = await context.deps.runTransitions(context.tx, context.actor, items, options.confirmTransition)
   if (transitions.confirmation) {
@@ -271,7 +275,7 @@ async function purge(
 ): Promise<DeleteResult> {
   if (!context.deps.config.allowPurge) throw new AppError('PurgeNotAllowed')
   const items = objects.map((object) => itemOf(object, 'delete'))
-  for (const item of items) assertMayDelete(context, item)
+  await assertMayDelete(context, items)
   await purgeObjects(context, objects)
   return done(policy, items, [])
 }

@@ -3,6 +3,7 @@ import type { EventLog } from '../events/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Config } from '../platform/config.ts'
 import type { Db, Tx } from '../platform/db.ts'
+import type { Pauses } from '../platform/pauses.ts'
 import type { Places } from '../platform/places.ts'
 import type { CallerRights, StoredGrant } from '../rights/service.ts'
 import type { EffectiveTag, TagSnapshot } from '../tags/service.ts'
@@ -97,4 +98,6 @@ export interface SaveContext {
   readonly actor: Actor
   readonly rights: CallerRights
   readonly at: Date
+  /** Ten thousand objects keep each phase busy for long enough that others notice. */
+  readonly pauses: Pauses
 }

@@ -1,5 +1,6 @@
 import type { Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
+import { mapInTurns } from '../platform/pauses.ts'
 import type { SaveContext } from './deps.ts'
 import type { Found } from './found.ts'
 import type { Item } from './item.ts'
@@ -28,11 +29,12 @@ interface Classified {
  * statements for any number of drafts.
  */
 export async function prepareItems(context: SaveContext, tops: readonly Draft[]): Promise<Prepared> {
-  const { tx, model } = context
+  const { tx, model, pauses } = context
   const { versionConvention } = context.deps.config
   const drafts = flatten(tops)
-  const resolver = await createResolver(context, drafts.flatMap(refsOf), drafts)
-  const classified = drafts.map((draft) => classify(context, draft, resolver))
+  const refs = (await mapInTurns(drafts, refsOf, pauses)).flat()
+  const resolver = await createResolver(context, refs, drafts)
+  const classified = await mapInTurns(drafts, (draft) => classify(context, draft, resolver), pauses)
   assertDistinct(classified)
   const created = classified.filter((entry) => !entry.found).map((entry) => entry.draft)
   const ids = await chooseIds(tx, created)
@@ -42,7 +44,7 @@ export async function prepareItems(context: SaveContext, tops: readonly Draft[])
     classified.flatMap((entry) => (entry.found ? [entry.found.systemObjectId] : [])),
   )
   const byDraft = new Map<Draft, Item>()
-  const items = classified.map(({ draft, found }) => {
+  const prepare = ({ draft, found }: Classified): Item => {
     const stored = found ? current.get(found.systemObjectId) : undefined
     if (found && !stored) throw notFound(draft)
     if (stored && found && stored.version !== found.version && draft.version !== undefined)
@@ -50,10 +52,15 @@ export async function prepareItems(context: SaveContext, tops: readonly Draft[])
     const item = toItem(draft, stored ?? null, ids.get(draft), byDraft)
     byDraft.set(draft, item)
     return item
-  })
+  }
+  const items = await mapInTurns(classified, prepare, pauses)
   const found = new Map<number, Found>()
-  for (const item of items) fillLinks(context, item, resolver, byDraft, found)
   for (const item of items) {
+    if (pauses.due()) await pauses.take()
+    fillLinks(context, item, resolver, byDraft, found)
+  }
+  for (const item of items) {
+    if (pauses.due()) await pauses.take()
     if (!item.draft) continue
     item.content = writerOf(item.mask).merge(
       item.draft.written,

@@ -1,3 +1,4 @@
+import { mapInTurns } from '../platform/pauses.ts'
 import { linkTriples } from './content-links.ts'
 import type { SaveContext } from './deps.ts'
 import { writeLinks } from './save-store.ts'
@@ -10,7 +11,7 @@ import type { StoredObject } from './stored.ts'
  * `_purged_or_deferred` in the place of the link.
  */
 export async function purgeObjects(context: SaveContext, objects: readonly StoredObject[]): Promise<void> {
-  const { tx, deps, actor, at } = context
+  const { tx, deps, actor, at, pauses } = context
   const ids = objects.map((object) => object.systemObjectId)
   await tx.query(
     `with gone as (
@@ -28,11 +29,8 @@ export async function purgeObjects(context: SaveContext, objects: readonly Store
     'purge-objects',
   )
   // object_link is found by target; the contents tell which targets these objects pointed to.
-  await writeLinks(
-    tx,
-    objects.flatMap((object) => linkTriples(object.table, object.content, object.systemObjectId)),
-    [],
-  )
+  const linksOf = (object: StoredObject) => linkTriples(object.table, object.content, object.systemObjectId)
+  await writeLinks(tx, (await mapInTurns(objects, linksOf, pauses)).flat(), [])
   const languages = deps.languages()
   await deps.events.append(
     tx,

@@ -37,14 +37,17 @@ function keyOf(ref: LinkRef, databaseName: string): string {
  * @throws {AppError} `LookupFoundTooMany` when a lookup is ambiguous.
  */
 export async function createResolver(
-  context: Pick<SaveContext, 'deps' | 'tx' | 'rights'>,
+  context: Pick<SaveContext, 'deps' | 'tx' | 'rights' | 'pauses'>,
   refs: readonly LinkRef[],
   drafts: readonly Draft[],
 ): Promise<Resolver> {
-  const { tx, deps } = context
+  const { tx, deps, pauses } = context
   const nameOf = (ref: LinkRef) => keyOf(ref, deps.config.databaseName)
   const distinct = new Map<string, LinkRef>()
-  for (const ref of refs) distinct.set(nameOf(ref), ref)
+  for (const ref of refs) {
+    if (pauses.due()) await pauses.take()
+    distinct.set(nameOf(ref), ref)
+  }
   const lookups = await resolveLookups(context, [...distinct.values()].filter(isLookup))
   const found = await findObjects(tx, [...distinct.values()], [...lookups.values()])
   const byDraft = indexDrafts(drafts, [...distinct.values()])

@@ -1,6 +1,7 @@
 import type { Actor } from '../platform/actor.ts'
 import type { Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
+import { createPauses } from '../platform/pauses.ts'
 import type { ItemsOutcome, RunRequest, RunResult, TransitionService } from '../transitions/service.ts'
 import type { ObjectDeps, SaveContext } from './deps.ts'
 import { guardBefore, guardOf, type Item, itemOf } from './item.ts'
@@ -30,7 +31,7 @@ async function runInTransaction(deps: TransitionRunDeps, tx: Tx, actor: Actor, r
   const model = deps.datamodel.current()
   await deps.datamodel.assertCurrent(tx, model)
   const rights = await deps.rights.forActor(actor)
-  const context: SaveContext = { deps, tx, model, actor, rights, at: deps.clock() }
+  const context: SaveContext = { deps, tx, model, actor, rights, at: deps.clock(), pauses: createPauses() }
   const items = await lockedItems(context, run)
   for (const item of items) assertMay(context, 'write', item, guarded(guardBefore(item)))
   const outcome: ItemsOutcome = await deps.runOnItems(actor, items, run.confirmTransition, run.trigger)

@@ -7,10 +7,11 @@ import type { Standard } from './stored.ts'
  * Computes `_standard` of all items that are written, each after the items it links to. Standards of other linked
  * objects come from the database in one statement.
  */
-export async function applyStandards({ deps, tx }: SaveContext, items: readonly Item[]): Promise<void> {
+export async function applyStandards({ deps, tx, pauses }: SaveContext, items: readonly Item[]): Promise<void> {
   const pending = new Map(items.filter((item) => item.changed).map((item) => [item.systemObjectId, item]))
   const wanted = new Set<number>()
   for (const item of pending.values()) {
+    if (pauses.due()) await pauses.take()
     for (const id of linkedForStandard(item.table.preferredMask, item.content)) if (!pending.has(id)) wanted.add(id)
   }
   const stored = new Map<number, Standard>()
@@ -34,5 +35,8 @@ export async function applyStandards({ deps, tx }: SaveContext, items: readonly 
     }
     return item.standard
   }
-  for (const id of pending.keys()) standardOf(id)
+  for (const id of pending.keys()) {
+    if (pauses.due()) await pauses.take()
+    standardOf(id)
+  }
 }

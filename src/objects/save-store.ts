@@ -1,6 +1,7 @@
 import type { Model } from '../datamodel/model.ts'
 import type { Queryable, Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
+import { jsonInTurns, type Pauses } from '../platform/pauses.ts'
 import { hasColumn } from './constraints.ts'
 import type { Item } from './item.ts'
 import { nextVersion } from './item.ts'
@@ -135,10 +136,10 @@ const operationOf = { create: 'i', update: 'u', delete: 'd', undelete: 'r' } as 
 export async function writeItems(
   tx: Tx,
   items: readonly Item[],
-  context: { at: Date; userId: number; datamodelVersion: number; index: boolean },
+  context: { at: Date; userId: number; datamodelVersion: number; index: boolean; pauses: Pauses },
 ): Promise<void> {
   if (items.length === 0) return
-  const rows = items.map((item) => ({
+  const row = (item: Item) => ({
     s: item.systemObjectId,
     t: item.table.id,
     i: item.id,
@@ -154,7 +155,8 @@ export async function writeItems(
     m: item.comment,
     d: item.standard,
     c: item.content,
-  }))
+  })
+  const rows = await jsonInTurns(items, row, context.pauses)
   await tx.query(
     `with input as materialized (
        select * from json_to_recordset($1::json) as x(s bigint, t int, i bigint, v int, u text, p bigint, ou bigint, og bigint,
@@ -173,7 +175,7 @@ export async function writeItems(
      insert into object_version (system_object_id, version, operation, at, by_user, comment, datamodel_version, pool_id,
        owner_user, owner_group, tags, acl, parents, content)
      select s, v, o, $2, $3, m, $4, p, ou, og, g, a, r, c from input`,
-    [JSON.stringify(rows), context.at, context.userId, context.datamodelVersion, context.index],
+    [rows, context.at, context.userId, context.datamodelVersion, context.index],
     'write-items',
   )
 }

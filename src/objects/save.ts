@@ -60,14 +60,13 @@ export async function saveObjects(
   assertOptions(actor, options)
   const model = deps.datamodel.current()
   await deps.datamodel.assertCurrent(tx, model)
-  // Ten thousand objects keep each step busy for long enough that others notice.
   const pauses = createPauses()
   const { databaseName } = deps.config
   const payload = { model, databaseName, partial: options.partial }
   const drafts = await parsePayload(payload, objecttype, body, pauses)
   if (drafts.length > maxBatch) throw invalidValue('body', drafts.length, `at most ${maxBatch} objects`)
   const rights = await deps.rights.forActor(actor)
-  const context: SaveContext = { deps, tx, model, actor, rights, at: deps.clock() }
+  const context: SaveContext = { deps, tx, model, actor, rights, at: deps.clock(), pauses }
 
   const { items, found } = await prepareItems(context, drafts)
   const sent = items.slice(0, drafts.length)

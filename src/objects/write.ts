@@ -1,5 +1,6 @@
 import type { EventType } from '../events/service.ts'
 import { AppError } from '../platform/errors.ts'
+import { mapInTurns, type Pauses } from '../platform/pauses.ts'
 import { linkTriples } from './content-links.ts'
 import type { SaveContext } from './deps.ts'
 import { type Item, nextVersion } from './item.ts'
@@ -23,15 +24,16 @@ export async function writeAll(
   items: readonly Item[],
   options: { skipIndex: boolean; skipEvents: boolean },
 ): Promise<void> {
-  const { tx, deps, model, actor, at } = context
+  const { tx, deps, model, actor, at, pauses } = context
   const written = items.filter((item) => item.changed)
   if (written.length === 0) return
   await lockTags(context, written)
-  const unique = uniqueChanges(written)
-  const links = linkChanges(written)
+  const unique = await uniqueChanges(written, pauses)
+  const links = await linkChanges(written, pauses)
   await writeUnique(tx, unique.removed, [])
   await writeItems(tx, written, {
     at,
+    pauses,
     userId: actor.userId,
     datamodelVersion: model.version,
     index: !options.skipIndex,
@@ -58,10 +60,14 @@ async function lockTags({ tx, deps }: SaveContext, items: readonly Item[]): Prom
 }
 
 /** Objects in the trash hold no unique values, so that others can take them. */
-function uniqueChanges(items: readonly Item[]): { removed: UniqueChange[]; added: UniqueChange[] } {
+async function uniqueChanges(
+  items: readonly Item[],
+  pauses: Pauses,
+): Promise<{ removed: UniqueChange[]; added: UniqueChange[] }> {
   const removed: UniqueChange[] = []
   const added: UniqueChange[] = []
   for (const item of items) {
+    if (pauses.due()) await pauses.take()
     const before =
       item.current && item.mode !== 'undelete' ? uniqueEntries(item.table, item.current.content, item.current) : []
     const after = item.mode === 'delete' ? [] : uniqueEntries(item.table, item.content, item)
@@ -79,11 +85,15 @@ function uniqueChanges(items: readonly Item[]): { removed: UniqueChange[]; added
   return { removed, added }
 }
 
-function linkChanges(items: readonly Item[]): { removed: LinkTriple[]; added: LinkTriple[] } {
+async function linkChanges(
+  items: readonly Item[],
+  pauses: Pauses,
+): Promise<{ removed: LinkTriple[]; added: LinkTriple[] }> {
   const removed: LinkTriple[] = []
   const added: LinkTriple[] = []
   const name = (link: LinkTriple) => `${link.column}:${link.to}`
   for (const item of items) {
+    if (pauses.due()) await pauses.take()
     if (item.mode === 'delete' || item.mode === 'undelete') continue
     const after = linkTriples(item.table, item.content, item.systemObjectId)
     if (!item.current) {
@@ -99,11 +109,11 @@ function linkChanges(items: readonly Item[]): { removed: LinkTriple[]; added: Li
   return { removed, added }
 }
 
-async function appendEvents({ tx, deps, actor }: SaveContext, items: readonly Item[]): Promise<void> {
+async function appendEvents({ tx, deps, actor, pauses }: SaveContext, items: readonly Item[]): Promise<void> {
   const languages = deps.languages()
-  await deps.events.append(
-    tx,
-    items.map((item) => ({
+  const events = await mapInTurns(
+    items,
+    (item) => ({
       type: eventOf[item.mode],
       actor,
       schema: 'user',
@@ -113,6 +123,8 @@ async function appendEvents({ tx, deps, actor }: SaveContext, items: readonly It
       objectVersion: nextVersion(item),
       systemObjectId: item.systemObjectId,
       info: { standard: standardText(item.standard, languages) },
-    })),
+    }),
+    pauses,
   )
+  await deps.events.append(tx, events)
 }

@@ -25,6 +25,21 @@ export function createPauses(check?: () => void): Pauses {
   }
 }
 
+/** `list.map` in short turns. */
+export async function mapInTurns<T, R>(list: readonly T[], map: (each: T) => R, pauses: Pauses): Promise<R[]> {
+  const results: R[] = []
+  for (const each of list) {
+    if (pauses.due()) await pauses.take()
+    results.push(map(each))
+  }
+  return results
+}
+
+/** The JSON text of a list of objects or arrays, made in short turns. */
+export async function jsonInTurns<T>(list: readonly T[], row: (each: T) => object, pauses: Pauses): Promise<string> {
+  return `[${(await mapInTurns(list, (each) => JSON.stringify(row(each)), pauses)).join()}]`
+}
+
 /** Sorts in place by a merge sort that pauses. Equal elements keep their order. */
 export async function sortInTurns<T>(list: T[], compare: (a: T, b: T) => number, pauses: Pauses): Promise<T[]> {
   const run = 500

@@ -24,17 +24,22 @@ export interface EncodedDocument {
   readonly nested: readonly Buffer[]
 }
 
-/** A whole COPY stream of rows. Overwritten by the next call. */
-export function copyStream(rows: readonly Buffer[]): Buffer {
+/**
+ * Passes a whole COPY stream of rows to somebody who is done with it when the promise settles. Its memory is used again,
+ * but not before that: another service in the process may be writing at the same time.
+ */
+export async function withCopyStream(rows: readonly Buffer[], send: (bytes: Buffer) => Promise<void>): Promise<void> {
   const length = rows.reduce((sum, row) => sum + row.length, signature.length + trailer.length)
-  if (stream.length < length) stream = Buffer.allocUnsafeSlow(length + (1 << 20))
+  const stream = spare.length < length ? Buffer.allocUnsafeSlow(length + (1 << 20)) : spare
+  spare = Buffer.alloc(0)
   let at = signature.copy(stream)
   for (const row of rows) at += row.copy(stream, at)
   at += trailer.copy(stream, at)
-  return stream.subarray(0, at)
+  await send(stream.subarray(0, at))
+  spare = stream
 }
 
-let stream = Buffer.alloc(0)
+let spare = Buffer.alloc(0)
 
 let scratch = Buffer.allocUnsafeSlow(1 << 16)
 

@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises'
 import type pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import type { Queryable } from '../../platform/db.ts'
-import { copyStream, documentColumns, type EncodedDocument, nestedColumns } from './encode.ts'
+import { documentColumns, type EncodedDocument, nestedColumns, withCopyStream } from './encode.ts'
 import type { IndexSource } from './source.ts'
 
 /** One indexer at a time per database holds this advisory lock. */
@@ -134,8 +134,10 @@ export async function writeDocuments(
 }
 
 async function copy(client: pg.PoolClient, target: string, rows: readonly Buffer[]): Promise<void> {
-  const stream = client.query(copyFrom(`copy ${target} from stdin with (format binary)`))
-  await pipeline(Readable.from([copyStream(rows)], { objectMode: false }), stream)
+  await withCopyStream(rows, (bytes) => {
+    const stream = client.query(copyFrom(`copy ${target} from stdin with (format binary)`))
+    return pipeline(Readable.from([bytes], { objectMode: false }), stream)
+  })
 }
 
 /** Takes entries out of the queue, unless somebody who replaces them is just doing that. */

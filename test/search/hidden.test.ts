@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import type { Json } from '../support/client.ts'
 import { type Knowledge, knowledgeOf, withOthers } from '../support/hidden/knowledge.ts'
-import { callers, type Scene, someScene, someValue, type Thing } from '../support/hidden/scene.ts'
+import { draws, otherThings } from '../support/hidden/others.ts'
+import { callers, type Scene, someScene } from '../support/hidden/scene.ts'
 import { comparable, startWorld, type World } from '../support/hidden/twins.ts'
 import { someRequest } from './requests.ts'
 
@@ -13,9 +13,6 @@ import { someRequest } from './requests.ts'
  * that is left, must find what the caller finds: the caller's search uses all that they know, and nothing else.
  */
 const requests = Number(process.env.HIDDEN_REQUESTS ?? 40)
-const { seed = 20261121 } = fc.readConfigureGlobal()
-const draws = <T>(of: fc.Arbitrary<T>, count: number, more: number): T[] =>
-  fc.sample(of, { numRuns: count, seed: seed + more })
 const [scene] = draws(someScene, 1, 0) as [Scene]
 
 test('SEARCH-001 what is hidden from a caller shows in no answer to a search', { timeout: 600_000 }, async (t) => {
@@ -28,7 +25,7 @@ test('SEARCH-001 what is hidden from a caller shows in no answer to a search', {
     const knowledge = knowledgeOf(scene, index)
     await t.test(`${login}: other hidden values, same answers`, async () => {
       // Both are saved, so that their versions are the same.
-      await Promise.all([one.rewrite(scene.things), two.rewrite(otherwise(knowledge, index))])
+      await Promise.all([one.rewrite(scene.things), two.rewrite(otherThings(scene, knowledge, index))])
       for (const request of draws(someRequest(one, { subsearches: true }), requests, index)) {
         const [a, b] = await Promise.all([one, two].map(({ svc }) => svc.as(login).post('/search', request)))
         const sent = JSON.stringify(request)
@@ -58,17 +55,6 @@ test('SEARCH-001 what is hidden from a caller shows in no answer to a search', {
     })
   }
 })
-
-function otherwise(knowledge: Knowledge, caller: number): Thing[] {
-  let drawn = 1000 * caller
-  const other = (_: string, type: string, before: unknown): unknown => {
-    if (type === 'parent') return null
-    const targets = { person: [0, 1, 2, 3, 4], place: [5, 6, 7, 8, 9, 10], work: [11, 12] }
-    const values = draws(someValue(type, targets), 8, ++drawn)
-    return values.find((value) => JSON.stringify(value) !== JSON.stringify(before))
-  }
-  return withOthers(scene, knowledge, other, (rows) => [...rows, {}, {}])
-}
 
 async function assertFindsAlike(
   one: World,

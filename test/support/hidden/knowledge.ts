@@ -16,6 +16,8 @@ import {
  */
 export interface Knowledge {
   mayRead(index: number): boolean
+  /** Whether a mask (`standard` or one of the scene) may be used to read the object. */
+  mayUse(index: number, mask: string): boolean
   /** A column of an object, `part.<column>` in rows. */
   mayKnow(index: number, column: string): boolean
   /** Whether a mask shows the title; `_standard` does so anyway. */
@@ -60,6 +62,7 @@ export function knowledgeOf({ pools, types, things }: Scene, caller: number): Kn
 
   return {
     mayRead: (index) => masksOf[index] !== null,
+    mayUse: (index, mask) => masksOf[index]?.has(mask) === true,
     mayKnow(index, column) {
       const { type } = things[index] as Thing
       const usable = masksOf[index]

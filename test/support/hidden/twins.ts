@@ -27,25 +27,38 @@ export interface World extends AsyncDisposable {
   readonly svc: TestService
   /** System object ids of the things of the scene, by index. */
   readonly ids: readonly number[]
+  /** Their ids within their types, and their uuids, which two worlds never have alike. */
+  readonly objectIds: readonly number[]
+  readonly uuids: readonly string[]
   /** Ids of pools, tags and users by their numbers in the scene. */
   readonly pools: readonly number[]
   readonly tags: readonly number[]
   readonly users: readonly number[]
   /** Saves all objects with these values, as root, and waits for the index. */
-  rewrite(things: readonly Thing[]): Promise<void>
+  rewrite(things: readonly Thing[], only?: (index: number) => boolean): Promise<void>
 }
 
-export async function startWorld(scene: Scene): Promise<World> {
+export interface WorldOptions {
+  /** Rights that come with the right to read, in grants that limit the masks of all types or of none. */
+  readonly rights?: readonly string[]
+  /** What the pools are called. */
+  readonly poolName?: string
+  /** Said of a thing by whoever saves it. */
+  readonly comment?: (index: number) => string
+}
+
+export async function startWorld(scene: Scene, options: WorldOptions = {}): Promise<World> {
   const svc = await startService()
   try {
-    return await fill(svc, scene)
+    return await fill(svc, scene, options)
   } catch (error) {
     await svc[Symbol.asyncDispose]()
     throw error
   }
 }
 
-async function fill(svc: TestService, scene: Scene): Promise<World> {
+async function fill(svc: TestService, scene: Scene, options: WorldOptions): Promise<World> {
+  const { rights = [], poolName = 'Pool', comment } = options
   const root = svc.as('root')
   const post = async (path: string, body: unknown, query = {}): Promise<Json> => {
     const answer = await root.post(path, body, query)
@@ -67,14 +80,14 @@ async function fill(svc: TestService, scene: Scene): Promise<World> {
     },
   ])
   const tags: number[] = group._tags.map((tag: Json) => tag._id)
-  const acl = (grants: readonly Grant[]) => grants.map((grant) => wireGrant(grant, users, tags))
+  const acl = (grants: readonly Grant[]) => grants.map((grant) => wireGrant(grant, users, tags, rights))
   const pools: number[] = []
   for (const [index, pool] of scene.pools.entries()) {
     const above = pool.parent === null ? 1 : (pools[pool.parent] as number)
     const standard =
       pool.standard === null ? {} : { _standard_masks: { [tableIds.work]: [maskIds.work[pool.standard]] } }
     const [saved] = await post('/pool', [
-      { pool: { _id_parent: above, name: { 'en-US': `Pool ${index}` } }, _acl: acl(pool.grants), ...standard },
+      { pool: { _id_parent: above, name: { 'en-US': `${poolName} ${index}` } }, _acl: acl(pool.grants), ...standard },
     ])
     pools.push(saved.pool._id)
   }
@@ -91,6 +104,7 @@ async function fill(svc: TestService, scene: Scene): Promise<World> {
     })),
   )
   const ids: number[] = []
+  const uuids: string[] = []
   const own: { id: number; version: number }[] = []
 
   function body(thing: Thing, index: number): object {
@@ -99,6 +113,7 @@ async function fill(svc: TestService, scene: Scene): Promise<World> {
     return {
       _objecttype: type,
       _mask: '_all_fields',
+      ...(comment ? { _comment: comment(index) } : {}),
       ...(type === 'work' ? { _tags: thing.tags.map((tag) => ({ _id: tags[tag] })) } : {}),
       ...(owner === null ? {} : { _owner: { _basetype: 'user', user: { _id: users[owner] } } }),
       ...(type === 'place' ? {} : { _acl: acl(thing.grants) }),
@@ -125,11 +140,9 @@ async function fill(svc: TestService, scene: Scene): Promise<World> {
     })
     return Object.fromEntries(entries)
   }
-  async function save(things: readonly Thing[], from: number, to: number): Promise<void> {
+  async function save(things: readonly Thing[], only: (index: number) => boolean): Promise<void> {
     for (const type of typeNames) {
-      const indexes = things.flatMap((thing, index) =>
-        thing.type === type && index >= from && index < to ? index : [],
-      )
+      const indexes = things.flatMap((thing, index) => (thing.type === type && only(index) ? index : []))
       if (indexes.length === 0) continue
       const saved = await post(
         `/db/${type}`,
@@ -138,28 +151,41 @@ async function fill(svc: TestService, scene: Scene): Promise<World> {
       for (const [at, object] of saved.entries()) {
         const index = indexes[at] as number
         ids[index] = object._system_object_id
+        uuids[index] = object._uuid
         own[index] = { id: object[type]._id, version: object[type]._version }
       }
     }
   }
   // Links and parents go to objects that are there already.
-  for (let index = 0; index < scene.things.length; index++) await save(scene.things, index, index + 1)
-  const rewrite = async (things: readonly Thing[]): Promise<void> => {
-    await save(things, 0, things.length)
+  for (let index = 0; index < scene.things.length; index++) await save(scene.things, (at) => at === index)
+  const rewrite: World['rewrite'] = async (things, only = () => true) => {
+    await save(things, only)
     await svc.drain()
   }
   await svc.drain()
-  return { svc, ids, pools, tags, users, rewrite, [Symbol.asyncDispose]: () => svc[Symbol.asyncDispose]() }
+  const objectIds = own.map(({ id }) => id)
+  const end = () => svc[Symbol.asyncDispose]()
+  return { svc, ids, objectIds, uuids, pools, tags, users, rewrite, [Symbol.asyncDispose]: end }
 }
 
-function wireGrant({ who, masks, tags: filter }: Grant, users: readonly number[], tags: readonly number[]): object {
+function wireGrant(
+  { who, masks, tags: filter }: Grant,
+  users: readonly number[],
+  tags: readonly number[],
+  more: readonly string[],
+): object {
   const limits = Object.entries(masks).map(([type, list]) => [
     tableIds[type as TypeName],
     list.map((mask) => (mask === 'standard mask' ? 'standard' : maskIds[type as TypeName][mask])),
   ])
   return {
     who: { _basetype: 'user', user: { _id: users[who] } },
-    rights: { read: limits.length === 0 ? {} : { mask_ids: Object.fromEntries(limits) } },
+    rights: Object.fromEntries(
+      ['read', ...(limits.length % 3 === 0 ? more : [])].map((right) => [
+        right,
+        limits.length === 0 || !/^(read|write|create)$/.test(right) ? {} : { mask_ids: Object.fromEntries(limits) },
+      ]),
+    ),
     ...(filter ? { tagfilter: wireFilter(filter, tags) } : {}),
   }
 }

@@ -16,7 +16,9 @@ async function sizeOf(folder: string): Promise<number> {
   return Number.parseInt(stdout, 10) * 1024
 }
 
-test('the package installs elsewhere from its tarball, starts with npx, serves and stops; it is small', async () => {
+test('the package installs elsewhere from its tarball, starts with npx, serves and stops; it is small', {
+  timeout: 600_000,
+}, async () => {
   await using folder = await temporaryFolder()
   // The Node of these tests is the one that the package wants; what npm says of our own settings is not its business.
   const { NODE_TEST_CONTEXT: _, NODE_OPTIONS: __, ...inherited } = process.env

@@ -7,6 +7,8 @@
  * A key is `primary 00 accents 00 case`; levels at the end that say nothing are left out. Long texts are cut.
  */
 
+import { extname } from 'node:path'
+import { Worker } from 'node:worker_threads'
 import { buildTable, type CollationTable, type Weight } from './collation-table.ts'
 
 /** Longest key in bytes. */
@@ -23,15 +25,51 @@ export interface Collation {
 }
 
 const tables = new Map<string, CollationTable>()
+/** Languages whose tables a thread is building. */
+const pending = new Map<string, Promise<void>>()
+
+/** Has a thread build the tables of languages that have none yet, so that `collation` does not hold up others. */
+export async function prepareCollations(languages: readonly string[]): Promise<void> {
+  const missing = languages.filter((language) => !tables.has(language) && !pending.has(language))
+  if (missing.length > 0) {
+    const building = buildApart(missing.map(localeOf))
+      // Without a thread they are built at their first use.
+      .then((built) => {
+        for (const [index, table] of built.entries()) adopt(missing[index] as string, table)
+      })
+      .catch(() => {})
+      .finally(() => {
+        for (const language of missing) pending.delete(language)
+      })
+    for (const language of missing) pending.set(language, building)
+  }
+  await Promise.all(languages.map((language) => pending.get(language)))
+}
+
+/** The thread does not keep a process from ending. */
+function buildApart(locales: readonly string[]): Promise<readonly CollationTable[]> {
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(new URL(`./collation-worker${extname(import.meta.url)}`, import.meta.url), {
+      workerData: locales,
+    })
+    worker.unref()
+    worker.once('message', resolve)
+    worker.once('error', reject)
+    worker.once('exit', () => reject(new Error('the thread ended without tables')))
+  })
+}
 
 /** The collation of a language; languages that sort alike share one table. */
 export function collation(language: string): Collation {
-  const table = tables.get(language) ?? newTable(language)
+  const table = tables.get(language) ?? adopt(language, buildTable(localeOf(language)))
   return { key: (text, options) => sortKey(table, text, options) }
 }
 
-function newTable(language: string): CollationTable {
-  const own = buildTable(Intl.Collator.supportedLocalesOf(language)[0] ?? 'und')
+function localeOf(language: string): string {
+  return Intl.Collator.supportedLocalesOf(language)[0] ?? 'und'
+}
+
+function adopt(language: string, own: CollationTable): CollationTable {
   // Most languages sort as the root does.
   const table = [...tables.values()].find((other) => other.fingerprint === own.fingerprint) ?? own
   tables.set(language, table)

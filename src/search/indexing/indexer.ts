@@ -10,6 +10,7 @@ import type { Model } from '../../datamodel/model.ts'
 import type { Bus } from '../../platform/bus.ts'
 import { cutShort, type Db, isDiskFull, onConnection, type Queryable, type Tx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
+import { prepareCollations } from '../collation.ts'
 import { loadSlots, type Slots } from '../slots.ts'
 import { builderOf, createAnalysis, presenceOf } from './analysis.ts'
 import { Arena } from './arena.ts'
@@ -81,6 +82,8 @@ export async function createIndexer(deps: IndexerDeps) {
     },
   }
   const settings = createSettings(deps)
+  // The first batch waits for them, the start does not.
+  void prepareCollations(deps.languages())
   const builder = builderOf(deps.icu)
   const analysis = createAnalysis(builder, now)
   await bus.present(presenceOf(builder))
@@ -185,7 +188,9 @@ export async function createIndexer(deps: IndexerDeps) {
         break
       }
       await bulk.before(entries.length, batchSize)
-      const batch = await indexBatch(batchDeps, { client, db: connection.db }, await settings.current(), entries)
+      const used = await settings.current()
+      await prepareCollations(used.languages)
+      const batch = await indexBatch(batchDeps, { client, db: connection.db }, used, entries)
       generation = batch.generation
       unsettled += batch.done.length
       waiters.indexed(batch.done)

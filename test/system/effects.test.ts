@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
+import { after, before, suite, test } from 'node:test'
+import { startService, type TestService } from '../support/service.ts'
+import { settable } from './effects.walk.ts'
+
+/**
+ * Decision 26: what is known has its effect or is refused. `effects.json` names for each query parameter and each field of
+ * a body the test file that mentions it, `refused`, or `accepted, ignored` where the specification says so. `gaps` are
+ * those that no test mentions, or that are accepted without an effect: they only become fewer.
+ */
+const mostGaps = 28
+
+interface List {
+  readonly effects: Readonly<Record<string, string>>
+  readonly gaps: readonly string[]
+}
+
+const list: List = JSON.parse(readFileSync(new URL('effects.json', import.meta.url), 'utf8'))
+
+suite('nothing is accepted in vain', () => {
+  let svc: TestService
+  let known: ReturnType<typeof settable>
+  before(async () => {
+    svc = await startService()
+    known = settable((await svc.as(null).get('/system/openapi/spec.json')).body)
+  })
+  after(() => svc[Symbol.asyncDispose]())
+
+  test('every parameter and field is in the list, and nothing else is', () => {
+    const listed = [...Object.keys(list.effects), ...list.gaps]
+    assert.equal(new Set(listed).size, listed.length, 'an entry is there twice')
+    assert.ok(known.size > 100)
+    assert.deepEqual(listed.toSorted(), [...known.keys()].toSorted())
+  })
+
+  test('each is mentioned by the test file that the list names, or refused as it says', () => {
+    const texts = new Map<string, string>()
+    const text = (file: string): string => {
+      const at = new URL(`../../${file}`, import.meta.url)
+      if (!texts.has(file)) texts.set(file, existsSync(at) ? readFileSync(at, 'utf8') : '')
+      return texts.get(file) ?? ''
+    }
+    const wrong = Object.entries(list.effects).flatMap(([key, effect]) => {
+      const { name, refused } = known.get(key) ?? { name: '', refused: false }
+      if (effect === 'accepted, ignored') return []
+      if (refused || effect === 'refused') return refused && effect === 'refused' ? [] : [`${key}: ${effect}`]
+      return mentions(text(effect), name) ? [] : [`${key}: ${effect} does not mention it`]
+    })
+    assert.deepEqual(wrong, [])
+  })
+
+  test('the known gaps only become fewer', () => {
+    assert.ok(list.gaps.length <= mostGaps, `${list.gaps.length} gaps: name the test of what is new`)
+    assert.equal(list.gaps.length, mostGaps, 'there are fewer gaps: lower the number here too')
+  })
+})
+
+function mentions(text: string, name: string): boolean {
+  return new RegExp(`(?<![\\w$])${RegExp.escape(name)}(?![\\w$])`).test(text)
+}

@@ -118,7 +118,11 @@ export function createSearchService(deps: SearchServiceDeps) {
     const madeOf = [deps.datamodel.current(), ...deps.snapshots()]
     const known = visions.get(caller)
     if (known?.madeOf.every((part, index) => part === madeOf[index])) return known.vision
-    const vision = createVision({ caller, maskAccess: (table) => maskAccess(deps, caller, table) })
+    const vision = createVision({
+      caller,
+      maskAccess: (table) => maskAccess(deps, caller, table),
+      poolPath: (id) => deps.poolOf(id)?.path ?? [id],
+    })
     visions.set(caller, { madeOf, vision })
     return vision
   }

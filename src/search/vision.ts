@@ -32,6 +32,8 @@ export interface Vision {
   /** What every mask shows, such as the times of changes. */
   any(table: Table): Sight
   titles(table: Table): Titles
+  /** The pools, this one and those below it, that the caller may know to be there; `all`: none of them is hidden. */
+  poolsWithin(id: number): 'all' | readonly number[]
   readonly rights: SearchFilter
 }
 
@@ -43,6 +45,7 @@ export const wholeVision: Vision = {
   system: () => 'always',
   any: () => 'always',
   titles: () => 'all',
+  poolsWithin: () => 'all',
   rights: { all: true },
 }
 
@@ -52,9 +55,11 @@ export interface VisionOptions {
   readonly caller: CallerRights
   /** Where the caller may use which masks of an object type. */
   readonly maskAccess: (table: Table) => MaskAccess
+  /** Ids from the root pool down to the pool. */
+  readonly poolPath: (id: number) => readonly number[]
 }
 
-export function createVision({ caller, maskAccess }: VisionOptions): Vision {
+export function createVision({ caller, maskAccess, poolPath }: VisionOptions): Vision {
   if (caller.root) return wholeVision
   const byTable = new Map<Table, MaskAccess>()
   const seen = new Map<unknown, Sight>()
@@ -80,6 +85,7 @@ export function createVision({ caller, maskAccess }: VisionOptions): Vision {
   }
   const rights = caller.searchFilter()
   const titles = new Map<Table, Titles>()
+  let within: ReadonlyMap<number, PoolsWithin> | null = null
   return {
     key: `${caller.userId}.${++made}`,
     whole: false,
@@ -97,6 +103,11 @@ export function createVision({ caller, maskAccess }: VisionOptions): Vision {
       titles.set(table, found)
       return found
     },
+    poolsWithin(id) {
+      within ??= poolsByAncestor(caller, poolPath)
+      const pools = within.get(id)
+      return pools?.hidden ? [...pools.known] : 'all'
+    },
     rights,
   }
 }
@@ -104,6 +115,26 @@ export function createVision({ caller, maskAccess }: VisionOptions): Vision {
 function toSight(table: Table, access: Access): Sight {
   if (typeof access === 'string') return access
   return { place: access.place, unless: access.unless && { table, place: access.unless } }
+}
+
+interface PoolsWithin {
+  readonly known: Set<number>
+  hidden: boolean
+}
+
+/** What stands above a pool is shown to those who may see the pool; of others they know at most the id. */
+function poolsByAncestor(caller: CallerRights, poolPath: VisionOptions['poolPath']): Map<number, PoolsWithin> {
+  const within = new Map<number, PoolsWithin>()
+  for (const id of caller.poolIds()) {
+    const known = caller.mayPool('bag_read', id)
+    for (const above of poolPath(id)) {
+      const pools = within.get(above) ?? { known: new Set([above]), hidden: false }
+      within.set(above, pools)
+      if (known) pools.known.add(id)
+      else if (above !== id) pools.hidden = true
+    }
+  }
+  return within
 }
 
 function titlesOf(table: Table, caller: CallerRights, rights: SearchFilter): Titles {

@@ -89,6 +89,21 @@ test('SEARCH-001 a grant with an end is over when it ends', async () => {
   assert.deepEqual(await found(people.stranger, request), [])
 })
 
+test('include_path tells what stands above a pool to those only who may see the pool', async () => {
+  const reader = toUser(people.ids.reader)
+  const top = await createPool(people.root, {})
+  const seen = await createPool(people.root, { _id_parent: top._id }, { _acl: [wireGrant(reader, 'read bag_read')] })
+  const unseen = await createPool(people.root, { _id_parent: top._id }, { _acl: [wireGrant(reader, 'read')] })
+  const below = await createPool(people.root, { _id_parent: seen._id })
+  const [a, b, c] = [await work(seen._id), await work(unseen._id), await work(below._id)]
+  const within = (client: Client, id: number) =>
+    found(client, { search: [{ type: 'in', fields: ['_pool'], in: [id], include_path: true }] })
+  assert.deepEqual(await within(people.root, top._id), [a, b, c])
+  assert.deepEqual(await within(people.reader, top._id), [a, c])
+  assert.deepEqual(await within(people.reader, seen._id), [a, c])
+  assert.deepEqual(await within(people.reader, unseen._id), [b], 'its own id is shown with the object')
+})
+
 test('SEARCH-003 type event needs a system right', async () => {
   const answer = await people.stranger.post('/search', { type: 'event' })
   assert.equal(answer.status, 403)

@@ -156,7 +156,7 @@ function compile(clause: Clause, place: Place, context: ConditionContext): Condi
     case 'id':
       return clause.ids.length === 0 ? never : ofSql(`${alias}.id = any(${parameters.add(clause.ids, 'bigint[]')})`)
     case 'pool': {
-      const pools = clause.ids.map(clause.below ? belowPool : inPool)
+      const pools = clause.ids.flatMap((id) => (clause.below ? withinPool(id, context) : inPool(id)))
       return conjunction([anyLexeme(clause.none ? [...pools, withoutPool] : pools), systemField('pool', context)])
     }
     case 'tag':
@@ -187,6 +187,11 @@ function compile(clause: Clause, place: Place, context: ConditionContext): Condi
 function seen(field: SearchField, of: Node, { plan }: ConditionContext): Condition {
   const node = whereSeen(plan.vision.column(field), of)
   return node ? ofNode(node) : never
+}
+
+function withinPool(id: number, { plan }: ConditionContext): string | string[] {
+  const pools = plan.vision.poolsWithin(id)
+  return pools === 'all' ? belowPool(id) : pools.map(inPool)
 }
 
 function systemField(name: SystemFieldName, context: ConditionContext): Condition {

@@ -62,7 +62,7 @@ function expectNoMore(command: string, args: readonly string[]): void {
   if (args.length > 0) throw new Error(`${command} takes no ${JSON.stringify(args[0])}; see strongroom --help`)
 }
 
-/** Runs until SIGTERM or SIGINT; a second signal does not wait for requests any more. */
+/** Runs until SIGTERM or SIGINT; a second signal, a second later or more, does not wait for requests any more. */
 async function start(config: Config): Promise<number> {
   const begun = Date.now()
   console.log(`strongroom ${version}, data in ${config.dataDir}`)
@@ -77,7 +77,7 @@ async function start(config: Config): Promise<number> {
   console.log(`  ready at ${service.url} after ${((Date.now() - begun) / 1000).toFixed(1)} s`)
   if (process.stdout.isTTY) console.log(nextSteps(service.url))
   console.log(`  stopping on ${await signal}`)
-  nextSignal().then(() => process.exit(1))
+  impatience().then(() => process.exit(1))
   await service.stop()
   console.log('  stopped')
   return 0
@@ -103,6 +103,16 @@ function ownConfig(): Config {
 async function demo(args: string[]): Promise<number> {
   const [{ runDemo }, { startServer }] = await Promise.all([import('./import/commands.ts'), import('./server.ts')])
   return runDemo(args, { config: ownConfig(), startServer, ended: nextSignal() })
+}
+
+/**
+ * Somebody asks once more. Whoever sends a signal to a whole group of processes (service managers do) reaches this one
+ * twice, as the command that started it hands its own on: that is one request, and PostgreSQL is to be stopped.
+ */
+async function impatience(): Promise<void> {
+  const asked = Date.now()
+  do await nextSignal()
+  while (Date.now() - asked < 1000)
 }
 
 function nextSignal(): Promise<NodeJS.Signals> {

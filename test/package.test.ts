@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdir, writeFile } from 'node:fs/promises'
+import { readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { temporaryFolder } from './support/process.ts'
+import { until } from './support/until.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '..')
@@ -65,7 +66,10 @@ test('the package installs elsewhere from its tarball, starts with npx, serves a
     assert.equal((await fetch(`${url}/api/v1/system/openapi/spec.json`)).status, 200)
     assert.equal((await fetch(`${url}/api/v1/system/openapi/`)).status, 200)
   } finally {
+    // As service managers do: everybody in the group, also the command that hands its signal on.
     process.kill(-(service.pid ?? 0), 'SIGTERM')
     await ended
+    const server = join(settings.SVC_DATA_DIR, 'postgres', 'data', 'postmaster.pid')
+    await until(async () => (await stat(server).catch(() => null)) === null)
   }
 })

@@ -1,7 +1,9 @@
 import type { FastifyReply } from 'fastify'
+import { bodyLimits } from '../platform/body-limits.ts'
 import { badRequest } from '../platform/errors.ts'
 import { actorOf, type HttpApp } from '../platform/http.ts'
 import { sendJson } from '../platform/json-body.ts'
+import { JsonReader } from '../platform/json-reader.ts'
 import { isOn } from '../platform/query.ts'
 import { Ok } from '../platform/tasks.ts'
 import { ReindexQuery, SearchQuery, SearchRequest, SearchResponse } from './schema.ts'
@@ -100,12 +102,10 @@ type Validate = (value: unknown) => boolean | PromiseLike<unknown>
 
 /** The request of `BODY`, held to the same rules as a body. */
 function parseBody(text: string, validate: Validate & { errors?: unknown }): SearchRequest {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    throw badRequest('BODY is no JSON.', { name: 'BODY' })
-  }
+  // Bounded as a body is.
+  const reader = new JsonReader(bodyLimits.one)
+  reader.write(Buffer.from(text))
+  const value = reader.end()
   if (validate(value) === true) return value as SearchRequest
   const [error] = (validate.errors ?? []) as { instancePath?: string; message?: string; params?: object }[]
   const place = `BODY${error?.instancePath ?? ''}`

@@ -227,6 +227,9 @@ describe('answers', () => {
       assert.equal((await root.get('/search', { BODY })).status, 400, BODY)
     }
     assert.equal((await root.get('/search')).status, 400)
+    const deep = `{"search":[${'{"type":"complex","search":['.repeat(60)}${']}'.repeat(60)}]}`
+    const refused = await root.get('/search', { BODY: deep })
+    assert.deepEqual([refused.status, refused.body.parameters.limit], [400, 100])
   })
 
   test('SEARCH-001 nobody searches without a token', async () => {

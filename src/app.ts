@@ -353,8 +353,12 @@ async function composeApp(config: Config, given: Given, opened: AsyncDisposableS
     measures: [...systemMeasures(db), auth.failedSignIns],
     newRootPassword,
     async idle(options) {
-      do await jobs.idle(options)
-      while (await eventRuns.look())
+      // What follows the log may queue jobs at any time, and jobs write to the log: until nothing came in between.
+      for (let seen = -1, queued = 0; queued !== seen; ) {
+        seen = queued
+        await jobs.idle(options)
+        queued = await eventRuns.lookNow()
+      }
       await indexer.idle()
       await search.idle()
     },

@@ -46,7 +46,9 @@ const batchSize = 200
 export function createEventRuns(options: EventRunOptions) {
   const { db, jobs, log, interval = 1000 } = options
   let timer: NodeJS.Timeout | undefined
-  let looking: Promise<unknown> = Promise.resolve()
+  let looking: Promise<boolean> = Promise.resolve(false)
+  /** Jobs queued by this process so far. */
+  let queued = 0
 
   function eventTransitions(): Transition[] {
     return options.transitions().filter((transition) => transition.trigger === 'event')
@@ -131,26 +133,35 @@ export function createEventRuns(options: EventRunOptions) {
       }))
     })
     await jobs.enqueueAll(tx, requests)
+    queued += requests.length
+  }
+
+  /** One look at a time in a process: a second would find the cursor locked, and say that nothing is there. */
+  function lookInTurn(): Promise<boolean> {
+    looking = looking.then(look).catch((error: unknown) => {
+      log.warn({ err: error }, 'the event log cannot be followed')
+      return false
+    })
+    return looking
   }
 
   return {
     /** Begins to follow the log. */
     start(): void {
-      const again = (): void => {
-        looking = look()
-          .catch((error: unknown) => {
-            log.warn({ err: error }, 'the event log cannot be followed')
-            return false
-          })
-          .then((more) => {
-            if (timer) timer = setTimeout(again, more ? 0 : interval)
-          })
+      const again = async (): Promise<void> => {
+        const more = await lookInTurn()
+        if (timer) timer = setTimeout(again, more ? 0 : interval)
       }
       timer = setTimeout(again, interval)
     },
 
-    /** Looks at the log at once; whether runs may have been queued: for tests that wait for everything to be done. */
-    look,
+    /** Looks at all of the log at once; the number of jobs that were ever queued: for tests that wait for all of it. */
+    async lookNow(): Promise<number> {
+      while (await lookInTurn()) {
+        // A page at a time.
+      }
+      return queued
+    },
 
     async close(): Promise<void> {
       clearTimeout(timer)

@@ -23,7 +23,7 @@ export async function describeSchema(): Promise<string> {
 }
 
 /** Tables of the migrator that say nothing about the service. */
-const own = "('migration', 'migration_lock')"
+const own = "('migration')"
 
 const tables = `
 with lines as (

@@ -1,4 +1,5 @@
 import { AppError } from '../platform/errors.ts'
+import { eachInTurns, letPass } from '../platform/pauses.ts'
 import type { StoredGrant } from '../rights/service.ts'
 import { checkTags } from '../tags/service.ts'
 import type { SaveContext } from './deps.ts'
@@ -15,10 +16,12 @@ export async function applySystemFields(
   items: readonly Item[],
   { skipConstraints }: { skipConstraints: boolean },
 ): Promise<void> {
-  for (const item of items) applyPool(context, item, skipConstraints)
+  const { pauses } = context
+  await eachInTurns(items, (item) => applyPool(context, item, skipConstraints), pauses)
   await lockPools(context, items)
   await applyOwners(context, items)
-  for (const item of items) applyTags(context, item, skipConstraints)
+  await eachInTurns(items, (item) => applyTags(context, item, skipConstraints), pauses)
+  await letPass(pauses)
   await applyGrants(context, items)
 }
 

@@ -70,10 +70,13 @@ export interface Plan {
 
 /**
  * What the transitions make of a change. Pure: the same request gives the same plan, and nothing is done yet. Each
- * transition is considered once per object, in order, and sees the tags as the ones before it left them.
+ * transition is considered once per object, in order, and sees the tags as the ones before it left them. `objects` is what
+ * `planObject` makes of each object, for whoever does that in turns.
  */
-export function planTransitions(request: PlanRequest): Plan {
-  const objects = request.objects.map((object) => planObject(request, object))
+export function planTransitions(
+  request: PlanRequest,
+  objects: readonly ObjectPlan[] = request.objects.map((object) => planObject(request, object)),
+): Plan {
   const accepted = objects.filter((plan) => plan.rejectedBy === null)
   return {
     actor: request.actor,
@@ -88,7 +91,7 @@ export function planTransitions(request: PlanRequest): Plan {
   }
 }
 
-function planObject(request: PlanRequest, object: PlanObject): ObjectPlan {
+export function planObject(request: PlanRequest, object: PlanObject): ObjectPlan {
   let state: State = { tags: object.tagsAfter, owner: object.owner }
   const fired: Transition[] = []
   let rejectedBy: Transition | null = null

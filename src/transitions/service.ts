@@ -9,13 +9,21 @@ import type { Actor } from '../platform/actor.ts'
 import type { Bus } from '../platform/bus.ts'
 import type { Db, Queryable, Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
+import { createPauses, mapInTurns } from '../platform/pauses.ts'
 import type { Snapshots } from '../platform/snapshot.ts'
 import type { Person, RightsService } from '../rights/service.ts'
 import { requireTagManager, type TagService, type TagUse } from '../tags/service.ts'
 import { applicableTransitions, type TransitionLayer } from './applicable.ts'
 import { type Confirmation, confirmationOf, textIn } from './confirm.ts'
 import { type EffectEvent, effectJobs, type WrittenObject } from './effects.ts'
-import { type Plan, type PlanObject, type PlanRequest, type PlanTrigger, planTransitions } from './engine.ts'
+import {
+  type Plan,
+  type PlanObject,
+  type PlanRequest,
+  type PlanTrigger,
+  planObject,
+  planTransitions,
+} from './engine.ts'
 import { parseList, readList } from './input.ts'
 import { applyPlan, type ChangingItem, markChanged, planObjects, writtenObjects } from './items.ts'
 import type { Transition } from './model.ts'
@@ -133,7 +141,7 @@ export async function createTransitionService(options: TransitionServiceOptions)
   }
 
   /** What the transitions make of a change; nothing is done yet. */
-  function plan(request: Omit<PlanRequest, 'applicable' | 'tags'>): Plan {
+  async function plan(given: Omit<PlanRequest, 'applicable' | 'tags'>): Promise<Plan> {
     const known = new Map<string, Transition[]>()
     const remembered = (objecttypeId: number, poolId: number | null): Transition[] => {
       const key = `${objecttypeId}:${poolId}`
@@ -141,7 +149,11 @@ export async function createTransitionService(options: TransitionServiceOptions)
       known.set(key, list)
       return list
     }
-    return planTransitions({ ...request, applicable: remembered, tags: tags.snapshot() })
+    const request = { ...given, applicable: remembered, tags: tags.snapshot() }
+    return planTransitions(
+      request,
+      await mapInTurns(request.objects, (object) => planObject(request, object), createPauses()),
+    )
   }
 
   /**
@@ -238,7 +250,7 @@ export async function createTransitionService(options: TransitionServiceOptions)
       given: string | undefined,
       trigger: PlanTrigger = { kind: 'save' },
     ): Promise<ItemsOutcome> {
-      const made = plan({ actor, trigger, objects: planObjects(items, options.contactOf) })
+      const made = await plan({ actor, trigger, objects: planObjects(items, options.contactOf) })
       const confirmation = settle(made, given)
       if (trigger.kind !== 'save') markChanged(items, made)
       applyPlan(made, items)

@@ -155,7 +155,7 @@ async function fill(context: SaveContext, works: readonly Work[]): Promise<Store
       parentId: work.parentId,
       reference: pool.reference === undefined ? (current?.reference ?? null) : pool.reference || null,
       isSystem: current?.isSystem ?? false,
-      owner: people.owner(work) ?? current?.owner ?? (`u${context.actor.userId}` satisfies Person),
+      owner: people.owner(work) ?? (current ? current.owner : (`u${context.actor.userId}` satisfies Person)),
       contact: people.contact(work),
       name: pool.name === undefined ? (current?.name ?? {}) : (pool.name ?? {}),
       shortname: pool.shortname === undefined ? (current?.shortname ?? {}) : (pool.shortname ?? {}),

@@ -257,9 +257,7 @@ export const MaskApi = Type.Object(
           acl: Type.Optional(SystemFieldDef),
           owner: Type.Optional(SystemFieldDef),
           pool: Type.Optional(SystemFieldDef),
-          collections: Type.Optional(
-            Type.Object(SystemFieldDef.properties, { ...open, ...kept('collections; there are none yet') }),
-          ),
+          collections: Type.Optional(SystemFieldDef),
           publish: Type.Optional(SystemFieldDef),
         },
         open,

@@ -1,6 +1,7 @@
 import type { Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import { eachInTurns, letPass, mapInTurns } from '../platform/pauses.ts'
+import { expectedVersion, type VersionConvention } from '../platform/versions.ts'
 import type { SaveContext } from './deps.ts'
 import type { Found } from './found.ts'
 import type { Item } from './item.ts'
@@ -132,13 +133,12 @@ function classify({ deps, rights }: SaveContext, draft: Draft, resolver: Resolve
   return { draft, found }
 }
 
-function assertVersion(draft: Draft, stored: number, convention: 'stored' | 'next'): void {
-  const expected = convention === 'next' ? stored + 1 : stored
-  if (draft.version !== expected) throw versionMismatch(draft, stored, convention)
+function assertVersion(draft: Draft, stored: number, convention: VersionConvention): void {
+  if (draft.version !== expectedVersion(stored, convention)) throw versionMismatch(draft, stored, convention)
 }
 
-function versionMismatch(draft: Draft, stored: number, convention: 'stored' | 'next'): AppError {
-  const expected = convention === 'next' ? stored + 1 : stored
+function versionMismatch(draft: Draft, stored: number, convention: VersionConvention): AppError {
+  const expected = expectedVersion(stored, convention)
   return new AppError(
     'VersionMismatch',
     { name: `${draft.place}.${draft.table.name}._version`, got: draft.version ?? null, expected },

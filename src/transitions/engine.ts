@@ -1,5 +1,5 @@
 import type { Actor } from '../platform/actor.ts'
-import type { Person, Principal } from '../rights/service.ts'
+import { isCaller, type Person, type Principal } from '../rights/service.ts'
 import { matchesTagFilter, type TagSnapshot, withTag } from '../tags/service.ts'
 import { type Action, isExit, type Operation, type RemoteAction, type Transition, verdictOf } from './model.ts'
 
@@ -165,15 +165,9 @@ function concerns({ who, whoNot }: Transition, actor: Actor, object: PlanObject)
 }
 
 function isPrincipal(principal: Principal, actor: Actor, object: PlanObject): boolean {
-  if (principal === 'owner') return isPerson(object.owner, actor)
-  if (principal === 'contact') return isPerson(object.poolContact ?? null, actor)
-  return isPerson(principal, actor)
-}
-
-function isPerson(person: Person | null, actor: Actor): boolean {
-  if (person === null) return false
-  const id = Number(person.slice(1))
-  return person.startsWith('u') ? id === actor.userId : actor.groupIds.includes(id)
+  if (principal === 'owner') return isCaller(actor, object.owner)
+  if (principal === 'contact') return isCaller(actor, object.poolContact ?? null)
+  return isCaller(actor, principal)
 }
 
 function collectEffects(plans: readonly ObjectPlan[], wanted: (transition: Transition) => boolean): Effect[] {

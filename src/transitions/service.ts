@@ -3,6 +3,7 @@
  * Those of the instance are kept here; pools and object types keep their own lists and have them checked and shown
  * here. The save of objects asks for a *plan*, settles it with the caller, and queues its effects.
  */
+
 import type { EventLog, NewEvent } from '../events/service.ts'
 import type { Jobs } from '../jobs/service.ts'
 import type { Actor } from '../platform/actor.ts'
@@ -11,6 +12,7 @@ import type { Db, Queryable, Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import { createPauses, mapInTurns } from '../platform/pauses.ts'
 import type { Snapshots } from '../platform/snapshot.ts'
+import type { VersionConvention } from '../platform/versions.ts'
 import type { Person, RightsService } from '../rights/service.ts'
 import { requireTagManager, type TagService, type TagUse } from '../tags/service.ts'
 import { applicableTransitions, type TransitionLayer } from './applicable.ts'
@@ -64,6 +66,7 @@ export interface TransitionServiceOptions {
   objecttypes: () => { has(id: number): boolean }
   /** Names of the webhooks in the base configuration. */
   webhooks: () => { has(name: string): boolean }
+  versionConvention: VersionConvention
 }
 
 /** A list to check: as sent, and as stored before. */
@@ -119,7 +122,12 @@ export async function createTransitionService(options: TransitionServiceOptions)
       webhooks: options.webhooks(),
     }
     const lists = drafts.map((draft, index) =>
-      readList(draft, { ...found, who: draft.wanted.who.map(() => who.next().value!) }, changes[index]?.previous ?? []),
+      readList(
+        draft,
+        { ...found, who: draft.wanted.who.map(() => who.next().value!) },
+        changes[index]?.previous ?? [],
+        options.versionConvention,
+      ),
     )
     const added = lists.flat().filter(({ change }) => change === 'insert').length
     const ids = (await store.drawTransitionIds(tx, added)).values()

@@ -203,4 +203,12 @@ function readSystem(item: Item, places: Places): void {
         places.add(inBlock ? draft.sent.at : draft.sent.place, key)
     }
   }
+  const { wire, place } = draft.sent
+  const creator = wire._create_user
+  if (isRecord(creator) && !(item.current ? isCreator(item, creator) : draft.creator)) places.add(place, '_create_user')
+}
+
+/** Whether it was sent back as it is shown: who created an object stays. */
+function isCreator({ current, mask }: Item, { user }: Fields): boolean {
+  return mask.system.owner.output !== 'off' && isRecord(user) && user._id === current?.createdBy
 }

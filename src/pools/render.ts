@@ -29,7 +29,7 @@ export function renderPools(
       ...(pool.owner ? { _owner: renderWho(pool.owner, parts.names) } : {}),
       _level: pool.level,
       _path: pool.path.slice(0, -1).map((id) => renderAncestor(snapshot.get(id) as Pool, rights)),
-      _has_children: pool.children.length > 0,
+      _has_children: hasChildren(pool, rights),
       ...(rights.mayPool('bag_acl', pool.id) ? { _acl: [...(parts.acls[index] ?? [])] } : {}),
       _private_acl: pool.privateAcl,
       _generated_rights: rights.rightsOnPool(pool.id),
@@ -75,8 +75,13 @@ export function renderAncestor(pool: Pool, rights: CallerRights): Wire {
       shortname: pool.shortname,
     },
     _level: pool.level,
-    _has_children: pool.children.length > 0,
+    _has_children: hasChildren(pool, rights),
   }
+}
+
+/** Whether there are pools right below that the caller may see: of others not even their number is told. */
+function hasChildren({ children }: Pool, rights: CallerRights): boolean {
+  return children.some((id) => rights.mayPool('bag_read', id))
 }
 
 function renderMasks(masks: StandardMasks): PoolOutput['_standard_masks'] {

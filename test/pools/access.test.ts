@@ -51,6 +51,24 @@ describe('seeing pools', () => {
     assert.equal((await it.reader.get('/pool', { limit: 0 })).status, 400)
   })
 
+  test('_has_children counts only pools that the caller may see, in the pool and in paths', async () => {
+    await using it = await scene()
+    const shown = async (client: typeof it.root, id: number) => (await client.get(`/pool/${id}`)).body[0]
+    assert.equal((await shown(it.root, it.open._id))._has_children, true)
+    assert.equal((await shown(it.reader, it.open._id))._has_children, false)
+    const below = await createPool(it.root, { _id_parent: it.open._id })
+    assert.equal((await shown(it.reader, it.open._id))._has_children, true)
+    // The path shows the pool above in its short form, by the same rule.
+    const [above] = (await shown(it.reader, below._id))._path.slice(-1)
+    assert.deepEqual([above.pool._id, above._has_children], [it.open._id, true])
+    const path = async (client: typeof it.root) => (await shown(client, it.closed._id))._path.at(-1)._has_children
+    await it.root.delete(`/pool/${below._id}`)
+    const _acl = [wireGrant(toUser(it.ids.stranger), 'bag_read')]
+    await it.root.post('/pool', [{ pool: { _id: it.open._id, _version: 1 }, _acl }])
+    assert.equal((await shown(it.stranger, it.open._id))._has_children, false)
+    assert.equal(await path(it.root), true)
+  })
+
   test('shows the grants to those who may change them, the own rights to everybody, hidden ancestors as ids', async () => {
     await using it = await scene()
     const [asReader] = (await it.reader.get(`/pool/${it.open._id}`)).body

@@ -31,11 +31,11 @@ import { type LinkedObjects, readableNode } from './linked.ts'
 import { ofDocuments, type Place, predicateSql } from './predicate.ts'
 import { rightsCondition } from './rights.ts'
 import { accessSql, sightNode, sightOfTypes, whereSeen } from './sight.ts'
+import { linkNode } from './sources.ts'
 import type { Parameters } from './sql.ts'
 import { storedValueSql } from './stored-values.ts'
-import { datesNode, linkNode, piecesNode, textNode } from './text.ts'
+import { datesNode, type Expansions, piecesNode, textNode } from './text.ts'
 import { allOf, anyOf, isPositive, lexeme, type Node } from './tsquery.ts'
-import type { Expansions } from './wildcards.ts'
 
 export interface ConditionContext {
   readonly plan: SearchPlan

@@ -66,9 +66,10 @@ export function createPostgresEngine({
   const running = new Map<string, Promise<Part<SearchOutcome>>>()
 
   async function search(asked: SearchPlan, lifetime: Lifetime): Promise<Part<SearchOutcome>> {
-    const expansions = await expandWildcards(db.within(lifetime), asked)
+    const databases = { db: db.within(lifetime), lexical: lexical.within(lifetime) }
+    const expansions = await expandWildcards(databases, asked)
     const planWith = (known: LinkedObjects): SearchPlan => ({ ...asked, vision: visionWith(asked.vision, known) })
-    const linked = await findLinked(lexical.within(lifetime), asked.vision, (known) =>
+    const linked = await findLinked(databases.lexical, asked.vision, (known) =>
       statements.compileAll(planWith(known), expansions, known),
     )
     const plan = planWith(linked)

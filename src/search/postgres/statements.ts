@@ -8,7 +8,7 @@ import type { LinkedObjects } from './linked.ts'
 import { afterSql, type OrderColumn, orderBy, orderColumns } from './order.ts'
 import { accessSql, sightNode } from './sight.ts'
 import { Parameters } from './sql.ts'
-import type { Expansions } from './wildcards.ts'
+import type { Expansions } from './text.ts'
 
 /** One statement on its way; each has parameters of its own. */
 export interface Statement {

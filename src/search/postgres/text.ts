@@ -1,47 +1,23 @@
 /** Text clauses as conditions on lexemes. Wildcards are expanded beforehand (wildcards.ts). */
 
-import type { Table } from '../../datamodel/model.ts'
 import { parseDate } from '../../platform/dates.ts'
 import { type Pattern, patterns, token, words } from '../analyze.ts'
-import type { SearchField, TypeFields } from '../fields.ts'
-import {
-  columnWord,
-  dateEnd,
-  dateStart,
-  exactValue,
-  fulltextFrom,
-  fulltextWord,
-  groupWord,
-  languageCode,
-  linkedWord,
-  numberValue,
-  otherLanguages,
-  titleWord,
-} from '../lexemes.ts'
+import type { SearchField } from '../fields.ts'
+import { columnWord, dateEnd, dateStart, numberValue } from '../lexemes.ts'
 import { momentFrom, momentTo, orderedNumber, rangePieces } from '../ordered.ts'
 import type { TextClause, TextTarget } from '../plan.ts'
-import type { Sight, Vision } from '../vision.ts'
-import type { LinkedObjects } from './linked.ts'
 import { whereSeen } from './sight.ts'
+import { type Asked, fulltextColumns, type SourceContext, sourcesOf, type Writer, wholeFulltext } from './sources.ts'
 import { allOf, anyOf, lexeme, type Node, prefix } from './tsquery.ts'
-import type { Expansions } from './wildcards.ts'
 
-export interface TextContext {
-  readonly types: readonly TypeFields[]
-  readonly languages: readonly string[]
-  readonly expansions: Expansions
-  readonly vision: Vision
-  readonly linked: LinkedObjects
+/** Terms of a dictionary (0: words, else the id of a `string` column) that patterns stand for. */
+export interface Expansions {
+  terms(dictionary: number, pattern: Pattern): readonly string[]
 }
 
-/** How one kind of lexeme is written: for a word, and for all that begin alike. */
-type Writer = (word: string) => string
-
-/** What is asked of one text, given how its words are written; null: nothing can match. */
-type Asked = (write: Writer) => Node | null
-
-/** One text of an object that a search may use. */
-type Source = (asked: Asked) => Node | null
+export interface TextContext extends SourceContext {
+  readonly expansions: Expansions
+}
 
 /** null: nothing can match. */
 export function textNode(clause: TextClause, context: TextContext): Node | null {
@@ -148,128 +124,4 @@ function unitNode(unit: string | Pattern, dictionary: number, write: Writer, con
   }
   const terms = context.expansions.terms(dictionary, unit)
   return terms.length === 0 ? null : anyOf(terms.map((term) => lexeme(write(term))))
-}
-
-function sourcesOf(target: TextTarget, context: TextContext): Source[] {
-  if (target.field) return columnSources(target.field, target.languages, context)
-  return target.languages === null ? fulltextSources(context) : fulltextColumns(target, context)
-}
-
-/** A column, for localized texts in each language by itself, as far as the caller sees it. */
-function columnSources(field: SearchField, languages: readonly string[] | null, context: TextContext): Source[] {
-  const sight = context.vision.column(field)
-  if (sight === 'never') return []
-  return codesOf(field, languages, context).map((code): Source => {
-    const write: Writer = (word) => columnWord(code, word)
-    return (asked) => {
-      const own = asked(write)
-      const node = own && field.kind === 'link' ? titleNode(field, asked, own, context) : own
-      return node && whereSeen(sight, node)
-    }
-  })
-}
-
-/** Titles are those of objects that the caller may read: then the object that links to them has their words too. */
-function titleNode(field: SearchField, asked: Asked, own: Node, { linked }: TextContext): Node | null {
-  const table = field.column.target
-  if (!table || linked.knowsAll(table)) return own
-  const title = asked(titleWord)
-  return title && linkNode(field, table, title, own, linked)
-}
-
-/** A link to an object that the caller may read and that matches. */
-export function linkNode(
-  field: SearchField,
-  table: Table,
-  of: Node,
-  candidates: Node,
-  linked: LinkedObjects,
-): Node | null {
-  const ids = linked.find(table, of)
-  const { code, column } = field
-  if (ids === null)
-    return { op: 'linked', column: column.id, code, target: table.id, of: linked.readable(of), candidates }
-  return ids.length === 0 ? null : allOf([candidates, anyOf(ids.map((id) => lexeme(exactValue(code, id))))])
-}
-
-const wholeFulltext: Source = (asked) => either([asked(fulltextWord), asked(linkedWord)])
-
-/**
- * `_fulltext` of all searched object types. The words of all its columns together say too much where some of these are
- * hidden; then the groups of columns that the same masks show are asked, and titles link by link.
- */
-function fulltextSources(context: TextContext): Source[] {
-  const { vision, types, linked } = context
-  if (vision.whole) return [wholeFulltext]
-  const sources: Source[] = []
-  const [own, links]: [TypeFields[], TypeFields[]] = [[], []]
-  for (const type of types) {
-    const { groups } = type.fulltext
-    const sights = groups.map(([field]) => vision.column(field as SearchField))
-    if (sights.every((sight) => sight === 'always')) own.push(type)
-    else if (groups.length === 1) sources.push(seenSource(sights[0] as Sight, fromTypes([type], fulltextWord)))
-    else {
-      sources.push(
-        ...groups.map(([field], index): Source => {
-          const write: Writer = (word) => groupWord(field?.group ?? '', word)
-          return seenSource(sights[index] as Sight, (asked) => asked(write))
-        }),
-      )
-    }
-    const open = (field: SearchField): boolean =>
-      vision.column(field) === 'always' && (!field.column.target || linked.knowsAll(field.column.target))
-    if (type.fulltext.links.every(open)) links.push(type)
-    else sources.push(...type.fulltext.links.flatMap((field) => columnSources(field, null, context)))
-  }
-  return [fromTypes(own, fulltextWord), fromTypes(links, linkedWord), ...sources]
-}
-
-function seenSource(sight: Sight, source: Source): Source {
-  return (asked) => {
-    const node = source(asked)
-    return node && whereSeen(sight, node)
-  }
-}
-
-/** Words of objects whose `_fulltext` is made of the columns that today's masks put there. */
-function fromTypes(types: readonly TypeFields[], write: Writer): Source {
-  if (types.length === 0) return () => null
-  const from = anyOf(types.map(({ fulltext }) => lexeme(fulltextFrom(fulltext.name))))
-  return (asked) => {
-    const node = asked(write)
-    return node && allOf([node, from])
-  }
-}
-
-function either(nodes: readonly (Node | null)[]): Node | null {
-  const possible = nodes.filter((node) => node !== null)
-  return possible.length === 0 ? null : anyOf(possible)
-}
-
-/** The columns whose texts are `_fulltext`, as far as their words are kept per column. */
-function fulltextColumns(target: TextTarget, context: TextContext): Source[] {
-  return context.types
-    .flatMap((type) => type.all)
-    .filter((field) => field.fulltext)
-    .flatMap((field) => columnSources(field, target.languages, context))
-}
-
-function codesOf(field: SearchField, languages: readonly string[] | null, context: TextContext): string[] {
-  switch (field.kind) {
-    case 'text':
-    case 'string':
-    case 'link':
-    case 'custom':
-      return [field.code]
-    case 'l10n':
-    case 'date': {
-      if (languages === null) {
-        const own = context.languages.map((language) => languageCode(field.code, language, context.languages))
-        return [...own, otherLanguages(field.code)]
-      }
-      return [...new Set(languages.map((language) => languageCode(field.code, language, context.languages)))]
-    }
-    default:
-      return []
-  }
 }

@@ -8,15 +8,21 @@ export type Node =
   | { readonly op: 'not'; readonly of: Node }
   /** Only of objects in the place: where the caller sees what the condition is about. */
   | { readonly op: 'seen'; readonly place: Place; readonly of: Node }
-  /** A link through the column (`code`) to an object of the type `target` that matches; candidates have one that may. */
-  | {
-      readonly op: 'linked'
-      readonly column: number
-      readonly code: string
-      readonly target: number
-      readonly of: Node
-      readonly candidates: Node
-    }
+  | Linked
+
+/**
+ * A link through the column (`code`) to an object of the type `target` that matches; candidates have one that may.
+ * `ids`: these objects, where they are known.
+ */
+export interface Linked {
+  readonly op: 'linked'
+  readonly column: number
+  readonly code: string
+  readonly target: number
+  readonly of: Node
+  readonly ids: readonly number[] | null
+  readonly candidates: Node
+}
 
 /** More operands would take seconds, and PostgreSQL's limit of 1 MB of text is not far. */
 const mostOperands = 20_000

@@ -61,6 +61,7 @@ export interface Column {
   readonly onDelete: OnDelete
   /** The link is shown and edited from the target as `_reverse_nested:{table}:{column}`. */
   readonly reverseEdit: boolean
+  readonly bidirectionalReverse: boolean
   readonly constraints: Constraints
   readonly customSettings: Readonly<Record<string, string>>
   readonly nameLocalized: Localized
@@ -132,6 +133,7 @@ export interface Table {
 export type FieldMode = 'edit' | 'show' | 'off'
 
 export interface FieldSearch {
+  readonly expert: boolean
   readonly fulltext: boolean
   readonly facet: boolean
   readonly nested: boolean
@@ -161,8 +163,7 @@ interface FieldBase {
   readonly mode: FieldMode
   readonly appendOnly: boolean
   readonly removeOnly: boolean
-  /** Shown where objects are listed. */
-  readonly inTable: boolean
+  readonly output: { readonly detail: boolean; readonly text: boolean; readonly table: boolean }
   readonly standard: FieldStandard | null
   readonly standardEas: number | null
   readonly standardGeo: number | null

@@ -71,24 +71,24 @@ export async function saveObjects(
   const { items, found } = await prepareItems(context, drafts)
   const sent = items.slice(0, drafts.length)
   await applySystemFields(context, items, options)
-  await assertAccess(context, items)
+  assertAccess(context, items)
   // It compares with what is stored, so it comes after the rights.
-  const ignored = await ignoredParts(items, pauses)
+  const ignored = ignoredParts(items)
   if (options.strict) assertNothingIgnored(ignored)
-  await assertIntroducedLinks(context, items, found)
+  assertIntroducedLinks(context, items, found)
   const kept = options.skipReverseNested ? new Map() : await reconcileReverse(context, items)
-  await markUnchanged(items, pauses)
+  markUnchanged(items)
   const transitions = await deps.runTransitions(tx, actor, items, options.confirmTransition)
-  const moves = await poolMoves(items, kept, pauses)
+  const moves = poolMoves(items, kept)
   const follow = followers(moves, options)
   if (!options.skipBidirectionalUpdate) await syncBidirectional(context, items)
   assertComments(items)
   if (!options.skipConstraints) await checkConstraints(items, pauses)
   await assertNoCycles(context, items)
   movePools(items, follow.move)
-  await assertSaveRights(context, items)
+  assertSaveRights(context, items)
 
-  const tasks = await confirmations(context, items, options, transitions.confirmation, follow.ask)
+  const tasks = confirmations(context, items, options, transitions.confirmation, follow.ask)
   if (tasks.length > 0) return { kind: 'confirm', tasks, ignored }
 
   await applyStandards(context, items)
@@ -167,15 +167,15 @@ function followers(moves: readonly PoolMove[], options: SaveOptions): { move: Po
   }
 }
 
-async function confirmations(
+function confirmations(
   context: SaveContext,
   items: readonly Item[],
   options: SaveOptions,
   transition: { readonly token: string; readonly texts: readonly string[] } | null,
   ask: readonly PoolMove[],
-): Promise<Task[]> {
+): Task[] {
   const tasks: Task[] = []
-  const lost = options.revoke ? [] : await losesAccess(context, items)
+  const lost = options.revoke ? [] : losesAccess(context, items)
   const revokes = lost.length > 0
   if (revokes) {
     tasks.push(

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
 import { AppError, badRequest } from '../platform/errors.ts'
-import { assertVersion, type VersionConvention } from '../platform/versions.ts'
 import type { TagGroup } from './model.ts'
 import { type TagBody, TagFields, type TagGroupBody } from './schema.ts'
 import type { GroupRow, TagRow } from './store.ts'
@@ -15,15 +14,11 @@ export interface DocumentChange {
 }
 
 /**
- * Compares a document with the stored one. An entry with an `_id` is an update and must carry its `_version` (a group
- * may leave it out); one without is new; what is missing is deleted. Moving something within the document is no change of it.
+ * Compares a document with the stored one. An entry with an `_id` is an update and must carry the `_version` that is
+ * stored; one without is new; what is missing is deleted. Moving something within the document is no change of it.
  * @throws {AppError} `VersionMismatch`, `TagNotFound`, `ServerGeneric`
  */
-export function compareDocument(
-  sent: readonly TagGroupBody[],
-  stored: readonly TagGroup[],
-  convention: VersionConvention,
-): DocumentChange {
+export function compareDocument(sent: readonly TagGroupBody[], stored: readonly TagGroup[]): DocumentChange {
   const body = identified(sent, stored)
   const storedGroups = new Map(stored.map((group, position) => [group.id, groupRow(group, position)]))
   const storedTags = new Map(
@@ -39,10 +34,8 @@ export function compareDocument(
   )
 
   const groups = body.map((entry, position) => {
-    const group = readGroup(entry.group, position, storedGroups, convention)
-    const tags = entry.tags.map((tag, index) =>
-      readTag(tag, { groupId: group.row.id, position: index }, storedTags, convention),
-    )
+    const group = readGroup(entry.group, position, storedGroups)
+    const tags = entry.tags.map((tag, index) => readTag(tag, group.row.id, index, storedTags))
     return { ...group, tags }
   })
   const keptGroups = new Set(groups.map((group) => group.row.id))
@@ -91,17 +84,10 @@ function unwrapped(body: TagBody, place: string): TagFields {
   return { ...tag, _acl: [...(tag._acl ?? []), ...(fields._acl ?? [])] }
 }
 
-function readGroup(
-  body: GroupFields,
-  position: number,
-  stored: ReadonlyMap<number, GroupRow>,
-  convention: VersionConvention,
-) {
+function readGroup(body: GroupFields, position: number, stored: ReadonlyMap<number, GroupRow>) {
   const before = body._id ? stored.get(body._id) : undefined
   if (body._id && !before) throw badRequest(`There is no tag group ${body._id}`, { taggroup: body._id })
-  if (before && body._version) {
-    assertVersion(body._version, before.version, convention, { name: 'taggroup', _id: before.id })
-  }
+  if (before && body._version && body._version !== before.version) throw staleVersion(body, before, 'taggroup')
   const row: GroupRow = {
     id: before?.id ?? 0,
     version: before?.version ?? 1,
@@ -114,15 +100,10 @@ function readGroup(
   return { row, change: changeOf(row, before) }
 }
 
-function readTag(
-  body: TagFields,
-  { groupId, position }: { groupId: number; position: number },
-  stored: ReadonlyMap<number, TagRow>,
-  convention: VersionConvention,
-) {
+function readTag(body: TagFields, groupId: number, position: number, stored: ReadonlyMap<number, TagRow>) {
   const before = body._id ? stored.get(body._id) : undefined
   if (body._id && !before) throw new AppError('TagNotFound', { tag: body._id })
-  if (before) assertVersion(body._version, before.version, convention, { name: 'tag', _id: before.id })
+  if (before && body._version !== before.version) throw staleVersion(body, before, 'tag')
   if (body._acl && body._acl.length > 0) throw badRequest('Tags cannot carry grants', { name: '_acl' })
   const row: TagRow = {
     id: before?.id ?? 0,
@@ -149,6 +130,14 @@ function changeOf<Row extends GroupRow | TagRow>(row: Row, before: Row | undefin
   if (isDeepStrictEqual({ ...row, position: 0 }, { ...before, position: 0 })) return 'none'
   row.version++
   return 'update'
+}
+
+function staleVersion(
+  body: { _id?: number | null; _version?: number | null },
+  before: { version: number },
+  name: string,
+) {
+  return new AppError('VersionMismatch', { name, _id: body._id, got: body._version ?? null, expected: before.version })
 }
 
 interface Identified {

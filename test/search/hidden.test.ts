@@ -15,7 +15,7 @@ import { someRequest } from './requests.ts'
 const requests = Number(process.env.HIDDEN_REQUESTS ?? 40)
 const [scene] = draws(someScene, 1, 0) as [Scene]
 
-test('what is hidden from a caller shows in no answer to a search', { timeout: 600_000 }, async (t) => {
+test('SEARCH-001 what is hidden from a caller shows in no answer to a search', { timeout: 600_000 }, async (t) => {
   const [one, two] = await Promise.all([startWorld(scene), startWorld(scene)])
   await using both = new AsyncDisposableStack()
   both.use(one)
@@ -41,7 +41,7 @@ test('what is hidden from a caller shows in no answer to a search', { timeout: 6
         () => [],
       ).map((thing, n) => ({
         ...thing,
-        parent: knowledge.mayKnowPlace(n) ? thing.parent : null,
+        parents: knowledge.mayKnowPlace(n) ? thing.parents : [],
       }))
       await Promise.all([one.rewrite(scene.things), two.rewrite(cleared)])
       // Where no mask shows a title, a link to the object does: root sees both or none.

@@ -1,29 +1,31 @@
 import fc from 'fast-check'
-import { columns, numbers, type TypeName, typeNames, words, years } from '../support/hidden/scene.ts'
+import { columns, nestedOf, numbers, type TypeName, typeNames, words, years } from '../support/hidden/model.ts'
+import { keyOf } from '../support/hidden/scene.ts'
 import type { World } from '../support/hidden/twins.ts'
 
 /** Random search requests over the scenes of test/support/hidden, with every kind of element. */
 
-const nestedName = 'work._nested:work__part'
+const nestedName = (type: TypeName) => `${type}._nested:${type}__${nestedOf[type]}`
 
 const fieldName = (type: TypeName, column: string): string =>
-  column.startsWith('part.') ? `${nestedName}.${column.slice('part.'.length)}` : `${type}.${column}`
+  column.includes('.') ? `${nestedName(type)}.${column.slice(column.indexOf('.') + 1)}` : `${type}.${column}`
 
 interface Field {
   readonly name: string
   readonly kind: string
-  readonly nested: boolean
+  /** The table of the rows that it is in. */
+  readonly nested: string | null
 }
 
 const fields: Field[] = typeNames.flatMap((type) =>
   Object.entries<string>(columns[type]).map(([column, kind]) => ({
     name: fieldName(type, column),
     kind: kind.startsWith('link:') ? 'link' : kind,
-    nested: column.startsWith('part.'),
+    nested: column.includes('.') ? nestedName(type) : null,
   })),
 )
 const ofKind = (...kinds: string[]): Field[] => fields.filter(({ kind }) => kinds.includes(kind))
-const textKinds = ['text', 'text_oneline', 'text_l10n_oneline', 'string']
+const textKinds = ['text', 'text_oneline', 'text_l10n_oneline', 'string', 'key']
 const texts = ofKind(...textKinds, 'link')
 const links = ofKind('link')
 const counted = fields.filter(({ kind }) => kind !== 'link')
@@ -78,7 +80,9 @@ export function someRequest(world: Pick<World, 'ids' | 'pools' | 'tags' | 'users
               ? fc.constantFrom(...numbers)
               : field.kind === 'date'
                 ? fc.constantFrom<string>(...years)
-                : word
+                : field.kind === 'key'
+                  ? fc.nat(world.ids.length).map(keyOf)
+                  : word
       return fc
         .record({
           in: fc.uniqueArray(fc.oneof({ weight: 4, arbitrary: values }, fc.constant(null)), {
@@ -103,20 +107,28 @@ export function someRequest(world: Pick<World, 'ids' | 'pools' | 'tags' | 'users
     { fields: ['_objecttype'], in: ['work'] },
   )
   const valued = fields.filter(({ kind }) => kind !== 'daterange')
-  const inRow = (of: readonly Field[]) => of.filter(({ nested }) => nested)
-  const outside = (of: readonly Field[]) => of.filter(({ nested }) => !nested)
+  const inRow = (of: readonly Field[], table?: string) =>
+    of.filter(({ nested }) => nested !== null && (table === undefined || nested === table))
+  const outside = (of: readonly Field[]) => of.filter(({ nested }) => nested === null)
   const withBool = (element: fc.Arbitrary<object>) =>
     fc.tuple(element, bool).map(([each, how]) => ({ ...each, bool: how }))
-  const rowElements = fc.array(
-    withBool(fc.oneof(textIn(inRow(texts), []), valueIn(inRow(valued)), rangeIn(inRow([...figures, ...dates])))),
-    { minLength: 1, maxLength: 2 },
-  )
+  const inRows = fc.constantFrom<TypeName>('work', 'work', 'person').chain((type) => {
+    const path = nestedName(type)
+    const ordered = inRow([...figures, ...dates], path)
+    const elements = [textIn(inRow(texts, path), []), valueIn(inRow(valued, path))]
+    return fc
+      .array(withBool(fc.oneof(...elements, ...(ordered.length > 0 ? [rangeIn(ordered)] : []))), {
+        minLength: 1,
+        maxLength: 2,
+      })
+      .map((search) => ({ type: 'nested', path, search }))
+  })
   const simple = fc.oneof(
     { weight: 6, arbitrary: textIn(texts, ['_fulltext', '_fulltext']) },
     { weight: 4, arbitrary: valueIn(valued) },
     { weight: 3, arbitrary: rangeIn([...figures, ...outside(dates), ...inRow(dates)]) },
     { weight: 1, arbitrary: systemIn.map((rest) => ({ type: 'in', ...rest })) },
-    { weight: 2, arbitrary: rowElements.map((search) => ({ type: 'nested', path: nestedName, search })) },
+    { weight: 2, arbitrary: inRows },
     { weight: 1, arbitrary: fc.constant({ type: 'changelog_range', operation: 'INSERT' }) },
   )
   const elements: fc.Arbitrary<object[]> = fc.array(withBool(simple), { minLength: 1, maxLength: 3 })
@@ -155,7 +167,7 @@ export function someRequest(world: Pick<World, 'ids' | 'pools' | 'tags' | 'users
   })
   return fc
     .record({
-      objecttypes: fc.constantFrom(undefined, ['work'], ['work'], ['person', 'place']),
+      objecttypes: fc.constantFrom(undefined, ['work'], ['work'], ['person', 'place'], ['topic', 'loan']),
       search: fc.array(withBool(element), { maxLength: 3 }),
       sort: fc.array(sort, { maxLength: 2 }),
       aggregations: fc

@@ -1,14 +1,5 @@
-import {
-  columns,
-  filteredMask,
-  type Grant,
-  masks,
-  type Row,
-  type Scene,
-  type TagFilter,
-  type Thing,
-  titles,
-} from './scene.ts'
+import { columns, filteredMask, masks, nestedOf, type TypeName, titles, unchanging } from './model.ts'
+import { crew, type Grant, members, type Row, type Scene, type TagFilter, type Thing } from './scene.ts'
 
 /**
  * What a caller may know of a scene, by the rules of docs/rights-and-pools.md read one by one. Nothing of the service is
@@ -18,37 +9,72 @@ export interface Knowledge {
   mayRead(index: number): boolean
   /** Whether a mask (`standard` or one of the scene) may be used to read the object. */
   mayUse(index: number, mask: string): boolean
-  /** A column of an object, `part.<column>` in rows. */
+  /** A column of an object, `<nested table>.<column>` in rows. */
   mayKnow(index: number, column: string): boolean
+  /** Whether the object may be saved with the mask, or deleted with any. */
+  mayWrite(index: number, mask?: string): boolean
   /** Whether a mask shows the title; `_standard` does so anyway. */
   isTitleMasked(index: number): boolean
   /** Where an object stands in its hierarchy. */
   mayKnowPlace(index: number): boolean
+  /** Names of pools. */
+  mayKnowPool(pool: number): boolean
+  /** Whether objects of the type could be read of which nothing gives more than the type itself. */
+  mayReadAny(type: TypeName): boolean
 }
+
+const isOf = (who: number | null, caller: number): boolean =>
+  who === caller || (who === crew && members.includes(caller))
+
+const allMasks = (type: TypeName) => ['standard', ...Object.keys(masks[type])]
+
+/** Whether a grant is in force for the caller. */
+export const concerns = ({ who, when, active }: Grant, caller: number): boolean =>
+  isOf(who, caller) && active && when !== 'past' && when !== 'future'
 
 export function knowledgeOf({ pools, types, things }: Scene, caller: number): Knowledge {
   const masksOf = things.map((thing) => usableMasks(thing))
+  const writable = things.map((thing) => writableMasks(thing))
+
+  /** The grants on a pool, and those that come down from the pools above it. */
+  function grantsIn(start: number): Grant[] {
+    const found: Grant[] = []
+    let cut = false
+    for (let pool: number | null = start; pool !== null; pool = pools[pool]?.parent ?? null) {
+      const grants = pools[pool]?.grants ?? []
+      found.push(...grants.filter((grant) => concerns(grant, caller) && (!cut || grant.sticky)))
+      cut ||= pools[pool]?.private === true
+    }
+    return found
+  }
 
   function grantsOn(thing: Thing): Grant[] {
-    const found = [...thing.grants]
-    if (thing.pool === null) found.push(...(types[thing.type] ?? []))
-    for (let pool = thing.pool; pool !== null; pool = pools[pool]?.parent ?? null)
-      found.push(...(pools[pool]?.grants ?? []))
-    return found.filter((grant) => grant.who === caller && tagsFit(grant.tags, thing.tags))
+    const container = thing.pool === null ? (types[thing.type] ?? []) : grantsIn(thing.pool)
+    return [...thing.grants, ...container].filter((grant) => concerns(grant, caller) && tagsFit(grant.tags, thing.tags))
+  }
+
+  function withMasks(thing: Thing, grants: readonly Grant[]): Set<string> {
+    const all = allMasks(thing.type)
+    const usable = new Set<string>(isOf(thing.owner, caller) ? all : [])
+    for (const grant of grants) {
+      for (const mask of grant.masks[thing.type] ?? all) usable.add(mask === 'standard mask' ? standardOf(thing) : mask)
+    }
+    return usable
   }
 
   /** null: the caller may not read the object. */
   function usableMasks(thing: Thing): Set<string> | null {
-    const all = ['standard', ...Object.keys(masks[thing.type])]
-    const grants = grantsOn(thing)
-    if (grants.length === 0 && thing.owner !== caller) return null
-    const usable = new Set<string>(thing.owner === caller ? all : [])
-    for (const grant of grants) {
-      for (const mask of grant.masks[thing.type] ?? all) usable.add(mask === 'standard mask' ? standardOf(thing) : mask)
-    }
+    const grants = grantsOn(thing).filter(({ reach }) => reach !== 'create')
+    if (grants.length === 0 && !isOf(thing.owner, caller)) return null
+    const usable = withMasks(thing, grants)
     // Its tag filter asks for the second tag.
     if (!thing.tags.includes(1)) usable.delete(filteredMask)
     return usable
+  }
+
+  function writableMasks(thing: Thing): Set<string> | null {
+    const grants = grantsOn(thing).filter(({ reach }) => reach === 'all')
+    return grants.length === 0 && !isOf(thing.owner, caller) ? null : withMasks(thing, grants)
   }
 
   function standardOf({ type, pool }: Thing): string {
@@ -70,8 +96,11 @@ export function knowledgeOf({ pools, types, things }: Scene, caller: number): Kn
       if (column === titles[type]) return true
       return [...usable].some((mask) => mask === 'standard' || masks[type][mask]?.includes(column))
     },
+    mayWrite: (index, mask) => (mask === undefined ? Boolean(writable[index]) : writable[index]?.has(mask) === true),
     isTitleMasked: (index) => masksOf[index]?.size === 0,
     mayKnowPlace: (index) => masksOf[index] !== null,
+    mayKnowPool: (pool) => grantsIn(pool).some(({ reach, tags }) => reach === 'all' && tags === null),
+    mayReadAny: (type) => (types[type] ?? []).some((grant) => concerns(grant, caller) && grant.reach !== 'create'),
   }
 }
 
@@ -80,8 +109,6 @@ function tagsFit(filter: TagFilter | null, tags: readonly number[]): boolean {
   const has = (tag: number): boolean => tags.includes(tag)
   return filter.all.every(has) && (filter.any.length === 0 || filter.any.some(has)) && !filter.not.some(has)
 }
-
-const partColumns = Object.keys(columns.work).filter((name) => name.startsWith('part.'))
 
 /**
  * The same objects with other values where the caller knows none (`undefined` clears a value), other rows where the
@@ -94,19 +121,24 @@ export function withOthers(
   otherRows: (rows: readonly Row[]) => readonly Row[],
 ): Thing[] {
   return things.map((thing, index) => {
-    const change = (row: Row, prefix: string): Row => {
-      const entries = Object.entries<string>(columns[thing.type]).flatMap(([name, type]) => {
-        if (name.startsWith('part.') !== (prefix !== '')) return []
-        const key = name.slice(prefix.length)
-        return [[key, knowledge.mayKnow(index, name) ? row[key] : other(name, type, row[key])] as const]
+    const { type } = thing
+    const prefix = `${nestedOf[type]}.`
+    const change = (row: Row, nested: boolean): Row => {
+      const entries = Object.entries<string>(columns[type]).flatMap(([name, kind]) => {
+        if (name.includes('.') !== nested) return []
+        const key = nested ? name.slice(prefix.length) : name
+        const kept = knowledge.mayKnow(index, name)
+        return [[key, kept ? row[key] : other(name, kind, row[key])] as const]
       })
       return Object.fromEntries(entries.filter(([, value]) => value !== undefined))
     }
-    const knowsRows = partColumns.some((name) => knowledge.mayKnow(index, name))
-    const rows = knowsRows || thing.type !== 'work' ? thing.rows : otherRows(thing.rows)
-    const parent = knowledge.mayKnowPlace(index)
-      ? thing.parent
-      : (other('_parent', 'parent', thing.parent) as number | null)
-    return { ...thing, values: change(thing.values, ''), rows: rows.map((row) => change(row, 'part.')), parent }
+    const inRows = Object.keys(columns[type]).filter((name) => name.startsWith(prefix))
+    const sameRows = inRows.some((name) => knowledge.mayKnow(index, name) || unchanging(name))
+    return {
+      ...thing,
+      values: change(thing.values, false),
+      rows: (sameRows ? thing.rows : otherRows(thing.rows)).map((row) => change(row, true)),
+      parents: knowledge.mayKnowPlace(index) ? thing.parents : [],
+    }
   })
 }

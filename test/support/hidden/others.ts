@@ -1,6 +1,7 @@
 import fc from 'fast-check'
-import { type Knowledge, knowledgeOf, withOthers } from './knowledge.ts'
-import { callers, type Scene, someScene, someValue, type Thing } from './scene.ts'
+import { concerns, type Knowledge, knowledgeOf, withOthers } from './knowledge.ts'
+import { someValue, targets, typeNames, unchanging } from './model.ts'
+import { callers, type Grant, hasPool, type Scene, someScene, type Thing } from './scene.ts'
 
 /** The same world with other things in it wherever a caller knows none. */
 
@@ -9,12 +10,28 @@ const { seed = 20261121 } = fc.readConfigureGlobal()
 export const draws = <T>(of: fc.Arbitrary<T>, count: number, more: number): T[] =>
   fc.sample(of, { numRuns: count, seed: seed + more })
 
+/** A scene that has, of each type, things that the caller may read, some that may be written too, and hidden ones. */
+export function richScene(caller: number, more = 0): Scene {
+  const found = draws(someScene, 500, more + caller).find((scene) => {
+    const { mayRead, mayWrite } = knowledgeOf(scene, caller)
+    const isRich = typeNames.every((type) => {
+      const indexes = [...scene.things.keys()].filter((index) => scene.things[index]?.type === type)
+      return indexes.some((index) => mayRead(index) && mayWrite(index)) && indexes.some((index) => !mayRead(index))
+    })
+    // And a link in both directions between what the caller may write and what is hidden.
+    const half = ({ type, rows }: Thing, index: number) =>
+      type === 'person' && mayWrite(index) && rows.some(({ person }) => !mayRead(person as number))
+    return isRich && scene.things.some(half)
+  })
+  if (!found) throw new Error('no scene has something of everything')
+  return found
+}
+
 /** Other values in the fields that the caller does not know, and other places of objects that the caller may not read. */
 export function otherThings(scene: Scene, knowledge: Knowledge, caller: number): Thing[] {
   let drawn = 1000 * caller
-  const other = (_: string, type: string, before: unknown): unknown => {
-    if (type === 'parent') return null
-    const targets = { person: [0, 1, 2, 3, 4], place: [5, 6, 7, 8, 9, 10], work: [11, 12] }
+  const other = (column: string, type: string, before: unknown): unknown => {
+    if (unchanging(column)) return before
     const values = draws(someValue(type, targets), 8, ++drawn)
     return values.find((value) => JSON.stringify(value) !== JSON.stringify(before))
   }
@@ -23,29 +40,49 @@ export function otherThings(scene: Scene, knowledge: Knowledge, caller: number):
 
 /**
  * Besides, other owners, tags, grants and pools of the objects that the caller may not read, as far as they stay hidden,
- * and other grants of everybody else on pools and types.
+ * their keys given to each other, and other grants of everybody else on pools and types.
  */
 export function otherScene(scene: Scene, caller: number): Scene {
   const [model] = draws(someScene, 1, 5000 + caller) as [Scene]
-  const someoneElse = (caller + 1) % callers.length
-  const others = { who: someoneElse, masks: {}, tags: null }
+  const others: Grant = {
+    who: (caller + 1) % callers.length,
+    reach: 'all',
+    masks: {},
+    tags: null,
+    when: 'always',
+    active: true,
+    sticky: true,
+  }
+  const ofCaller = (grants: readonly Grant[] = []) => [...grants.filter((each) => concerns(each, caller)), others]
   const frame = {
-    pools: scene.pools.map((pool) => ({
-      ...pool,
-      grants: [...pool.grants.filter(({ who }) => who === caller), others],
-    })),
-    types: { person: [...(scene.types.person ?? []).filter(({ who }) => who === caller), others] },
+    pools: scene.pools.map((pool) => ({ ...pool, grants: ofCaller(pool.grants) })),
+    types: Object.fromEntries(Object.entries(scene.types).map(([type, grants]) => [type, ofCaller(grants)])),
   }
   const knowledge = knowledgeOf(scene, caller)
-  const things = otherThings(scene, knowledge, caller)
-  return {
-    ...frame,
-    things: things.map((thing, index) => {
-      if (knowledge.mayRead(index)) return thing
-      const { owner, tags, grants, pool } = model.things[index] as Thing
-      const changed = { ...thing, owner, tags, grants, pool }
-      const stays = !knowledgeOf({ ...frame, things: [changed] }, caller).mayRead(0)
-      return stays ? changed : thing
-    }),
+  const things = otherThings(scene, knowledge, caller).map((thing, index) => {
+    if (knowledge.mayRead(index)) return thing
+    const { owner, tags, grants, pool } = model.things[index] as Thing
+    const changed = { ...thing, owner, tags, grants, pool: hasPool(thing.type) ? pool : null }
+    const stays = !knowledgeOf({ ...frame, things: [changed] }, caller).mayRead(0)
+    return stays ? changed : thing
+  })
+  return { ...frame, things: withKeysSwapped(things, (index) => !knowledge.mayKnow(index, 'reference')) }
+}
+
+/** Who has a key that the caller does not know is a different one of those; which keys are taken stays. */
+function withKeysSwapped(things: readonly Thing[], hidden: (index: number) => boolean): Thing[] {
+  const result = [...things]
+  for (const type of ['person', 'topic'] as const) {
+    const of = targets[type].filter((index) => hidden(index))
+    const keys = of.map((index) => things[index]?.values.reference)
+    for (const [at, index] of of.entries()) {
+      const { reference: _, ...values } = things[index]?.values ?? {}
+      const key = keys[(at + 1) % keys.length]
+      result[index] = {
+        ...(things[index] as Thing),
+        values: key === undefined ? values : { ...values, reference: key },
+      }
+    }
   }
+  return result
 }

@@ -1,9 +1,9 @@
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
 import { Pool } from 'undici'
 import type { Context } from './context.ts'
 import { atMost, type Row } from './report.ts'
 
-/** Milliseconds between the ends and the beginnings of two looks. */
-const interval = 5
 /** How often each kind of work is done beside the probe. */
 const rounds = 3
 
@@ -81,12 +81,12 @@ const heavyWork: readonly Work[] = [
  * does not exist, which neither database nor sign-in have a part in.
  */
 export async function measureLatency(context: Context): Promise<Row[]> {
-  const pool = new Pool(context.service.url, { connections: 2, headersTimeout: 600_000, bodyTimeout: 600_000 })
+  const pool = new Pool(context.service.url, { connections: 1, headersTimeout: 600_000, bodyTimeout: 600_000 })
   const headers = await context.headers()
   const rows: Row[] = []
   try {
     for (const work of heavyWork) {
-      const longest = await longestWait(pool, async () => {
+      const longest = await longestWait(context.service.url, async () => {
         for (let round = 0; round < rounds; round++) await send(pool, work, headers, round)
       })
       rows.push(atMost(`longest wait of others beside ${work.name}`, 50, longest, 'ms'))
@@ -110,24 +110,14 @@ async function send(
   if (answer.statusCode !== 200) throw new Error(`${name} was answered ${answer.statusCode}: ${start}`)
 }
 
-async function longestWait(pool: Pool, work: () => Promise<void>): Promise<number> {
-  let longest = 0
-  let done = false
-  const probe = async (): Promise<void> => {
-    while (!done) {
-      const sent = performance.now()
-      const answer = await pool.request({ method: 'GET', path: '/nowhere' })
-      await answer.body.dump()
-      longest = Math.max(longest, performance.now() - sent)
-      await new Promise((resolve) => setTimeout(resolve, interval))
-    }
-  }
-  const probing = probe()
+async function longestWait(url: string, work: () => Promise<void>): Promise<number> {
+  const probe = new Worker(new URL('./probe.ts', import.meta.url), { workerData: { url } })
+  await once(probe, 'message')
   try {
     await work()
   } finally {
-    done = true
-    await probing
+    probe.postMessage('stop')
   }
+  const [longest] = await once(probe, 'message')
   return longest
 }

@@ -168,7 +168,14 @@ async function composeApp(config: Config, given: Given, opened: AsyncDisposableS
     parts: poolParts({ tags: () => tags, transitions: () => transitions, wakeIndex: () => indexer.wake() }),
   })
   const tagUses: TagUse[] = [...pools.tagUses, ...objecttypes.tagUses, objectTagUse(() => indexer.wake())]
-  const tags = await createTagService({ db, bus, events, snapshots, uses: tagUses })
+  const tags = await createTagService({
+    db,
+    bus,
+    events,
+    snapshots,
+    uses: tagUses,
+    versionConvention: config.versionConvention,
+  })
   const mail = createMailService({ db, jobs, events, baseConfig, externalUrl: config.externalUrl })
   const webhooks = createWebhookService({
     db,
@@ -189,6 +196,7 @@ async function composeApp(config: Config, given: Given, opened: AsyncDisposableS
     contactOf: (id) => pools.byId(id)?.contact ?? null,
     objecttypes: () => ({ has: (id) => datamodel.current().tablesById.get(id)?.kind === 'object' }),
     webhooks: webhooks.names,
+    versionConvention: config.versionConvention,
   })
   tagUses.push(transitions.tagUse)
   const heavy = createPlaces({ places: config.heavyRequests })

@@ -1,6 +1,6 @@
 /** Adapters between capabilities that cannot import each other: what an earlier one asks of later ones. */
 import type { RemovalHooks, RightsHooks } from './auth/service.ts'
-import type { DatamodelService, ObjecttypeParts, ObjecttypeService, ObjecttypeStats } from './datamodel/service.ts'
+import type { DatamodelService, ObjecttypeParts, ObjecttypeService } from './datamodel/service.ts'
 import type { ReadService } from './objects/read.ts'
 import { countInPools, groupsOfObjects, replaceOwner, requeuePools } from './objects/uses.ts'
 import type { Actor } from './platform/actor.ts'
@@ -51,12 +51,6 @@ export function objecttypeParts({ tags, transitions }: Omit<PoolPartners, 'wakeI
       const origin = (id: number): string => (origins.has(id) ? `ot:${table.id}:${table.name}` : 'tags')
       return { own, compiled: compiled.map((tag) => ({ ...tag, _origin: origin(tag._id) })) }
     },
-    // There are no mappings, files and collections yet.
-    existingMappings: async () => new Set(),
-    fileStats: async () => noFiles(),
-    countMarkedRenditions: async () => 0,
-    resyncRenditions: async () => {},
-    collectionsWithoutAclRight: async () => [],
   }
 }
 
@@ -103,12 +97,6 @@ function standardText(hit: Readonly<Record<string, unknown>>, languages: readonl
   const text = first?.text ?? {}
   const language = languages.find((name) => text[name]) ?? Object.keys(text)[0]
   return language === undefined ? '' : (text[language] ?? '')
-}
-
-function noFiles(): ObjecttypeStats {
-  const bucket = () => ({ size: 0, count: 0, by_extension: {}, by_class: {} })
-  const buckets = () => ({ latest: bucket(), history: bucket(), deleted: bucket() })
-  return { files: { count: 0, size: 0, originals: buckets(), versions: buckets() } }
 }
 
 function renderTagLayers(tags: TagService, layers: readonly PoolTagLayer[]) {

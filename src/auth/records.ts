@@ -5,21 +5,16 @@ import type { Owner, SystemRights } from './model.ts'
 import { ownerReference, type Reference, referenceOf } from './principals.ts'
 import type { WhoInput } from './schema.ts'
 
-/**
- * Create or update, by the rule of objects (decision 1): a record without `_id` and `lookup:_id` is created, and its
- * `_version` is absent or 1; one with either is updated, and its `_version` must be the stored one (`stored`), or the
- * stored one plus one where the instance is configured for such clients (`next`, `versionConvention`). Never both:
- * that would let an update get lost. The stored version grows by one either way.
- */
-export type VersionConvention = 'stored' | 'next'
-
 interface Identified {
   _id?: number | null
   _version?: number | null
   'lookup:_id'?: { reference: string } | null
 }
 
-/** How the record names a stored one; `null` when it is to be created. */
+/**
+ * How the record names a stored one; `null` when it is to be created. Create or update, by the rule of objects (decision
+ * 1): a record without `_id` and `lookup:_id` is created, and its `_version` is absent or 1; one with either is updated.
+ */
 export function identityOf(kind: 'user' | 'group', record: Identified, path: string): Reference | null {
   const reference = referenceOf(kind, record, path)
   const version = record._version ?? 1
@@ -27,17 +22,6 @@ export function identityOf(kind: 'user' | 'group', record: Identified, path: str
     throw badRequest(`${path} is an update by its _version: it needs _id or lookup:_id`, { path, _version: version })
   }
   return reference
-}
-
-/** @throws {AppError} `VersionMismatch` with `got` and `expected`. */
-export function assertVersion(
-  { _version: got }: Identified,
-  stored: number,
-  convention: VersionConvention,
-  path: string,
-): void {
-  const expected = convention === 'next' ? stored + 1 : stored
-  if (got !== expected) throw new AppError('VersionMismatch', { got: got ?? null, expected, path })
 }
 
 /** @throws {AppError} when two entries of a request are the same record. */

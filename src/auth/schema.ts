@@ -1,6 +1,6 @@
 /** Wire shapes of users, groups and sessions. In requests a member that is not said keeps its value, `null` clears it. */
 import { type Static, Type } from 'typebox'
-import { refused } from '../platform/query.ts'
+import { refusedChange } from '../platform/query.ts'
 
 const open = { additionalProperties: true } as const
 const nullable = <const T extends Type.TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]))
@@ -148,6 +148,13 @@ const AuthRules = Type.Array(Type.Object({ method: Type.String(), value: Type.St
   maxItems: 1000,
 })
 
+/** Settings of groups that nothing acts on yet, and why. */
+export const waitingGroupSettings = {
+  _pseudonymization: 'nothing is pseudonymized yet',
+  _auth_method_group_maps: 'users sign in with their password only, which puts nobody into groups',
+  _two_fa_required: 'there is no second factor yet',
+} as const
+
 export const GroupInput = Type.Object(
   {
     _basetype: Type.Optional(Type.Literal('group')),
@@ -168,18 +175,18 @@ export const GroupInput = Type.Object(
     _pseudonymization: nullable(
       Type.Object(
         { user: Type.Optional(Type.Record(Type.String(), Type.String({ maxLength: 20 }))) },
-        { ...open, ...refused('nothing is pseudonymized yet') },
+        { ...open, ...refusedChange(waitingGroupSettings._pseudonymization) },
       ),
     ),
     _auth_method_group_maps: nullable(
       Type.Object(
         { sso: Type.Optional(AuthRules), ldap: Type.Optional(AuthRules), system: Type.Optional(AuthRules) },
-        { ...open, ...refused('users sign in with their password only, which puts nobody into groups') },
+        { ...open, ...refusedChange(waitingGroupSettings._auth_method_group_maps) },
       ),
     ),
     _ip_subnet_filter: nullable(Type.Array(Type.String({ maxLength: 100 }), { maxItems: 1000 })),
     _ip_subnet_filter_exclude: flag,
-    _two_fa_required: nullable(Type.Boolean(refused('there is no second factor yet'))),
+    _two_fa_required: nullable(Type.Boolean(refusedChange(waitingGroupSettings._two_fa_required))),
     _owner: nullable(WhoInput),
   },
   { ...open, title: 'GroupInput', description: 'A group to create or to change.' },

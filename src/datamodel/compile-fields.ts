@@ -38,7 +38,7 @@ export const standardFormats = [
   'pipe',
 ] as const satisfies readonly StandardFormat[]
 
-export const defaultSearch: FieldSearch = { expert: true, fulltext: true, facet: false, nested: false }
+export const defaultSearch: FieldSearch = { fulltext: true, facet: false, nested: false }
 
 /** The settings of a field as stored, with what is absent filled in: editable, shown everywhere, searchable. */
 export function fieldBase(source: FieldApi): FieldBase {
@@ -47,7 +47,7 @@ export function fieldBase(source: FieldApi): FieldBase {
     mode: (edit?.mode || 'edit') as FieldMode,
     appendOnly: edit?.append_only ?? false,
     removeOnly: edit?.remove_only ?? false,
-    output: { detail: output?.detail ?? true, text: output?.text ?? true, table: output?.table ?? true },
+    inTable: output?.table ?? true,
     standard: standardOf(source),
     standardEas: output?.standard_eas?.order || null,
     standardGeo: output?.standard_geo?.order || null,
@@ -60,7 +60,6 @@ export function fieldBase(source: FieldApi): FieldBase {
 
 function picked(search: NonNullable<FieldApi['search']>): FieldSearch {
   return {
-    expert: search.expert ?? false,
     fulltext: search.fulltext ?? false,
     facet: search.facet ?? false,
     nested: search.nested ?? false,

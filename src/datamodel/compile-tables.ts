@@ -132,7 +132,6 @@ function compileColumn(
     target: type === 'link' && foreignKey ? tableOf(tables, foreignKey.referenced_table.table_id) : null,
     onDelete: (foreignKey?.on_delete ?? 'restrict') as OnDelete,
     reverseEdit: source.reverse_edit ?? false,
-    bidirectionalReverse: source.bidirectional_reverse ?? false,
     constraints: compileConstraints(source),
     customSettings: Object.fromEntries(
       Object.entries(source.custom_settings ?? {}).map(([key, value]) => [

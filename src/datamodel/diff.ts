@@ -1,7 +1,7 @@
 import { columnTypeOf } from './columns.ts'
 import type { Snapshot } from './compile.ts'
 import { columnKey, localized, maskLocalized, tableKey } from './l10n.ts'
-import type { ColumnApi, MaskApi, SchemaTableApi } from './schema.ts'
+import type { ColumnApi, FieldApi, MaskApi, SchemaTableApi } from './schema.ts'
 
 export interface ColumnChange {
   readonly table: SchemaTableApi
@@ -128,13 +128,20 @@ function maskFields(mask: MaskApi): unknown[] {
       field.other_column_id,
       field.mask_id,
       field.edit?.mode,
-      field.output,
-      field.search,
+      forIndex(field),
       field.inheritance?.inherit,
       field.nested_sort,
       field.nested_standard_first_only,
       field.mask ? maskFields(field.mask) : null,
     ])
+}
+
+/** Without what only front ends act on: a change of that is not in the index. */
+function forIndex({ output, search }: FieldApi): unknown[] {
+  const { detail: _d, text: _t, standard, ...shown } = output ?? {}
+  const { design: _, ...title } = standard ?? {}
+  const { expert: _e, ...searched } = search ?? {}
+  return [shown, title, search ? searched : null]
 }
 
 function typeOf(column: ColumnApi): string | undefined {

@@ -61,7 +61,6 @@ export interface Column {
   readonly onDelete: OnDelete
   /** The link is shown and edited from the target as `_reverse_nested:{table}:{column}`. */
   readonly reverseEdit: boolean
-  readonly bidirectionalReverse: boolean
   readonly constraints: Constraints
   readonly customSettings: Readonly<Record<string, string>>
   readonly nameLocalized: Localized
@@ -133,7 +132,6 @@ export interface Table {
 export type FieldMode = 'edit' | 'show' | 'off'
 
 export interface FieldSearch {
-  readonly expert: boolean
   readonly fulltext: boolean
   readonly facet: boolean
   readonly nested: boolean
@@ -163,7 +161,8 @@ interface FieldBase {
   readonly mode: FieldMode
   readonly appendOnly: boolean
   readonly removeOnly: boolean
-  readonly output: { readonly detail: boolean; readonly text: boolean; readonly table: boolean }
+  /** Shown where objects are listed. */
+  readonly inTable: boolean
   readonly standard: FieldStandard | null
   readonly standardEas: number | null
   readonly standardGeo: number | null

@@ -21,6 +21,7 @@ export function normalizeSchema(input: SchemaApi, base: NormalizeBase): SchemaAp
     names.tables.map((table) => completeTable(table, names)),
     base.head,
   )
+  markReverseHalves(completed)
   addNestedEntries(completed)
   addReverseEntries(completed)
   return numberEntries(
@@ -37,6 +38,18 @@ export function normalizeSchema(input: SchemaApi, base: NormalizeBase): SchemaAp
     },
     base.head,
   )
+}
+
+/** Which half of a pair is the reverse one follows from the pair: its second column. */
+function markReverseHalves(tables: readonly SchemaTableApi[]): void {
+  const pairs = tables.flatMap((table) => table.bidirectional ?? [])
+  const halves = pairs.map((pair) => pair.columns.flatMap(({ column_id: id }) => (id === undefined ? [] : [id])))
+  const paired = new Set(halves.flat())
+  const reverse = new Set(halves.flatMap(([, second]) => (second === undefined ? [] : [second])))
+  for (const column of tables.flatMap((table) => table.columns ?? [])) {
+    if (column.kind === 'column' && paired.has(column.column_id ?? 0))
+      column.bidirectional_reverse = reverse.has(column.column_id ?? 0)
+  }
 }
 
 interface Names {

@@ -2,7 +2,6 @@ import type { Actor } from '../platform/actor.ts'
 import type { Queryable, Tx } from '../platform/db.ts'
 import type { Table } from './model.ts'
 import type { ObjecttypeTag, ObjecttypeTransition } from './objecttype-model.ts'
-import type { ObjecttypeStats } from './objecttype-schema.ts'
 
 /** Any record in wire form. */
 export type Wire = Readonly<Record<string, unknown>>
@@ -30,13 +29,4 @@ export interface ObjecttypeParts {
     lists: readonly (readonly ObjecttypeTransition[])[],
     languages: readonly string[],
   ): Promise<readonly (readonly Wire[])[]>
-  /** Which of the metadata mappings exist. */
-  existingMappings(tx: Tx, ids: readonly number[]): Promise<ReadonlySet<number>>
-  fileStats(tableId: number): Promise<ObjecttypeStats>
-  /** Number of renditions that carry the watermark or captions of these object types. */
-  countMarkedRenditions(tx: Tx, tableIds: readonly number[]): Promise<number>
-  /** Queues those renditions to be made again. */
-  resyncRenditions(tx: Tx, tableIds: readonly number[]): Promise<void>
-  /** Collections whose grants a change of these object types would make invalid and whose grants the actor may not change. */
-  collectionsWithoutAclRight(tx: Tx, actor: Actor, tableIds: readonly number[]): Promise<readonly number[]>
 }

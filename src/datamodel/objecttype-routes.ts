@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { badRequest } from '../platform/errors.ts'
 import { actorOf, type HttpApp } from '../platform/http.ts'
+import { dependentsQuery } from '../platform/query.ts'
 import { TaskList } from '../platform/tasks.ts'
 import { ObjecttypeInputs, ObjecttypeOutput, ObjecttypeStats } from './objecttype-schema.ts'
 import type { ObjecttypeService } from './objecttype-service.ts'
@@ -15,20 +15,6 @@ const Id = Type.Object({
   id: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'Id of the object type.' }),
 })
 const Objecttypes = Type.Array(ObjecttypeOutput)
-
-const SaveQuery = Type.Object({
-  confirm: Type.Optional(
-    Type.Enum(['resync', 'skip'], {
-      description: 'After a change of watermark or caption: render the files again, or not.',
-    }),
-  ),
-  allow_invalid_acl: Type.Optional(Type.Boolean({ description: 'Save although grants elsewhere become invalid.' })),
-  background_invalid_acl: Type.Optional(Type.Boolean({ description: 'Check the grants elsewhere in the background.' })),
-  background_invalid_acl_timelimit: Type.Optional(Type.String({ description: 'A duration such as 1m30s.' })),
-})
-
-/** Sums of amounts with a unit, as in `1h30m` or `2.5s`. */
-const duration = /^(\d+(\.\d+)?(ns|us|µs|ms|s|m|h))+$/
 
 /** The endpoints of object type settings under `/api/v1/objecttype`. */
 export function registerObjecttypeRoutes(
@@ -96,7 +82,7 @@ export function registerObjecttypeRoutes(
         summary: 'Save settings of object types',
         description: '`_version` is the stored version plus one. What is absent stays as it is. All are saved or none.',
         tags,
-        querystring: SaveQuery,
+        querystring: Type.Object(dependentsQuery),
         body: ObjecttypeInputs,
         response: { 200: Objecttypes, 202: TaskList },
       },
@@ -127,18 +113,9 @@ export function registerObjecttypeRoutes(
       },
     },
     async (request, reply) => {
-      const { confirm, allow_invalid_acl, background_invalid_acl_timelimit: limit } = request.query
-      if (limit !== undefined && !duration.test(limit)) {
-        throw badRequest('background_invalid_acl_timelimit must be a duration such as 1m30s', {
-          param: 'background_invalid_acl_timelimit',
-          value: limit,
-        })
-      }
-      const options = { allowInvalidAcl: allow_invalid_acl ?? false, ...(confirm === undefined ? {} : { confirm }) }
-      const result = await objecttypes.save(actorOf(request), request.body, options)
-      if (result.kind === 'confirm') return reply.status(202).send({ tasks: result.tasks })
-      reply.header('X-Svc-Cache-ID', result.cacheId)
-      return result.objecttypes
+      const { objecttypes: saved, cacheId } = await objecttypes.save(actorOf(request), request.body)
+      reply.header('X-Svc-Cache-ID', cacheId)
+      return saved
     },
   )
 }

@@ -1,20 +1,13 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { Actor } from '../platform/actor.ts'
 import type { Tx } from '../platform/db.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
-import type { Task } from '../platform/tasks.ts'
 import { type Person, parseWho, type RightsService, type StoredGrant } from '../rights/service.ts'
 import type { Model, Table } from './model.ts'
-import type { ObjecttypeSettings, ObjecttypeTransition, StoredObjecttype } from './objecttype-model.ts'
+import type { ObjecttypeTransition, StoredObjecttype } from './objecttype-model.ts'
 import type { ObjecttypeParts } from './objecttype-parts.ts'
 import type { ObjecttypeInput } from './objecttype-schema.ts'
 import { eitherName, readSettings, tagIdsOf, type Work } from './objecttype-settings.ts'
 import * as store from './objecttype-store.ts'
-
-export interface SaveOptions {
-  readonly confirm?: 'resync' | 'skip'
-  readonly allowInvalidAcl: boolean
-}
 
 /** @throws {AppError} `ServerGeneric` when there is no such object type. */
 export function requireTable(model: Model, id: number, path: string): Table {
@@ -31,37 +24,16 @@ export interface SaveContext {
   readonly parts: ObjecttypeParts
 }
 
-/** The settings to write, or what has to be answered before. */
-export interface Outcome {
-  readonly tasks: Task[]
-  readonly saved: readonly StoredObjecttype[]
-}
-
 /** Checks a request as a whole and gives what is to be written; transitions log their own changes. */
-export async function saveAll(
-  context: SaveContext,
-  inputs: readonly ObjecttypeInput[],
-  options: SaveOptions,
-): Promise<Outcome> {
+export async function saveAll(context: SaveContext, inputs: readonly ObjecttypeInput[]): Promise<StoredObjecttype[]> {
   const { tx, actor, model, parts } = context
   const works = await identify(context, inputs)
   const settings = works.map((work) => readSettings(work, model))
   await requireTags(context, works, settings)
-  await requireMappings(context, works, settings)
+  for (const [index, work] of works.entries()) assertMappings(work, settings[index]!)
   const [acls, contacts] = [await readAcls(context, works), await readContacts(context, works)]
-  if (options.allowInvalidAcl) await refuseInvalidAcl(context, works)
-  const marked = works.filter((work, index) => marksDiffer(work.stored, settings[index]?.fields))
-  const tasks = options.confirm === undefined ? await renditionTasks(context, marked) : []
-  if (tasks.length > 0) return { tasks, saved: [] }
-
   const transitions = await parts.changeTransitions(tx, actor, works.map(transitionChange))
-  if (options.confirm === 'resync' && marked.length > 0) {
-    await parts.resyncRenditions(
-      tx,
-      marked.map((work) => work.table.id),
-    )
-  }
-  const saved = works.map((work, index) => ({
+  return works.map((work, index) => ({
     id: work.table.id,
     version: work.input.objecttype._version,
     settings: {
@@ -71,7 +43,6 @@ export async function saveAll(
       transitions: transitions[index] ?? [],
     },
   }))
-  return { tasks: [], saved }
 }
 
 /** Which object types are meant; each once, in its next version. */
@@ -113,36 +84,28 @@ async function requireTags({ tx, parts }: SaveContext, works: readonly Work[], s
 
 const mappingNames = ['mapping_image_export', 'mapping_image_import', 'mapping_dc_export'] as const
 
-/** `none` or the id of a mapping (OTAPI-007); recipes only beside a real mapping for imports (OTAPI-008). */
-async function requireMappings({ tx, parts }: SaveContext, works: readonly Work[], settings: Settings): Promise<void> {
-  const wanted = works.flatMap(({ input, place }) =>
-    mappingNames.flatMap((name) => {
-      const value = input.objecttype[name]
-      if (value === undefined || value === null || value === 'none') return []
-      return { value, path: `${place}.objecttype.${name}` }
-    }),
-  )
-  const ids = wanted.map(({ value }) => value).filter((value) => typeof value === 'number')
-  const found = ids.length === 0 ? new Set<number>() : await parts.existingMappings(tx, ids)
-  for (const { value, path } of wanted) {
-    if (typeof value === 'number' && found.has(value)) continue
-    throw badRequest(`${path} must be none or the id of a mapping`, {
+/**
+ * `none` or the id of a mapping (OTAPI-007); recipes only beside a real mapping for imports (OTAPI-008). There are no
+ * mappings yet, so every id names one that does not exist.
+ */
+function assertMappings({ input, place }: Work, { fields }: ReturnType<typeof readSettings>): void {
+  for (const name of mappingNames) {
+    const value = input.objecttype[name]
+    if (value === undefined || value === null || value === 'none') continue
+    const path = `${place}.objecttype.${name}`
+    throw badRequest(`${path} must be none or the id of a mapping; there are no mappings yet`, {
       path,
       value,
       expected: 'none or the id of a mapping',
     })
   }
-  for (const [index, { place, input }] of works.entries()) {
-    const { mapping_image_import_recipe_configs: recipes, mapping_image_import: mapping } =
-      settings[index]?.fields ?? {}
-    if (recipes === undefined || Object.keys(recipes).length === 0 || typeof mapping === 'number') continue
-    const sent = input.objecttype.mapping_image_import_recipe_configs
-    const path = `${place}.objecttype.${sent ? 'mapping_image_import_recipe_configs' : 'mapping_image_import'}`
-    throw badRequest(`${path}: recipes need a mapping for imports`, {
-      path,
-      expected: 'a mapping in mapping_image_import',
-    })
-  }
+  const recipes = fields.mapping_image_import_recipe_configs
+  if (recipes === undefined || Object.keys(recipes).length === 0) return
+  const path = `${place}.objecttype.mapping_image_import_recipe_configs`
+  throw badRequest(`${path}: recipes need a mapping for imports; there are no mappings yet`, {
+    path,
+    expected: 'a mapping in mapping_image_import',
+  })
 }
 
 /** Objects in pools get their rights from the pool, so only object types without pool have grants. */
@@ -177,16 +140,6 @@ async function readContacts({ tx, rights }: SaveContext, works: readonly Work[])
   return works.map((work) => byWork.get(work) ?? (work.input.objecttype.contact === null ? null : work.stored.contact))
 }
 
-async function refuseInvalidAcl({ tx, actor, parts }: SaveContext, works: readonly Work[]): Promise<void> {
-  const collections = await parts.collectionsWithoutAclRight(
-    tx,
-    actor,
-    works.map((work) => work.table.id),
-  )
-  if (collections.length === 0) return
-  throw new AppError('UrlParameterNotSupported', { param: 'allow_invalid_acl', collections })
-}
-
 function transitionChange(work: Work): { wire: unknown; previous: readonly ObjecttypeTransition[]; path: string } {
   const sent = eitherName(work, '_transitions', 'transitions')
   return {
@@ -194,31 +147,4 @@ function transitionChange(work: Work): { wire: unknown; previous: readonly Objec
     previous: work.stored.transitions,
     path: `${work.place}._transitions`,
   }
-}
-
-function marksDiffer(before: ObjecttypeSettings, after: ObjecttypeSettings['fields'] | undefined): boolean {
-  return (
-    !isDeepStrictEqual(before.fields.watermark, after?.watermark) ||
-    !isDeepStrictEqual(before.fields.caption, after?.caption)
-  )
-}
-
-/** Asks what becomes of images that carry the old watermark or caption (OTAPI-014). */
-async function renditionTasks({ tx, parts }: SaveContext, works: readonly Work[]): Promise<Task[]> {
-  if (works.length === 0) return []
-  const count = await parts.countMarkedRenditions(
-    tx,
-    works.map((work) => work.table.id),
-  )
-  if (count === 0) return []
-  return [
-    {
-      title: 'Watermark and captions',
-      message: `${count.toLocaleString('en-US')} renditions carry the former watermark or captions.`,
-      buttons: [
-        { text: 'Make them again', name: 'confirm', value: 'resync' },
-        { text: 'Leave them as they are', name: 'confirm', value: 'skip' },
-      ],
-    },
-  ]
 }

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { kept } from '../platform/query.ts'
 import { RightApi, WhoApi } from '../rights/schema.ts'
 import { LocaValue } from './schema.ts'
 import { ShownTag, TransitionNames } from './transition-names.ts'
@@ -37,21 +38,26 @@ export const ObjecttypeInput = Type.Object(
         mapping_image_import: optional(Mapping),
         mapping_image_import_recipe_configs: optional(Anything),
         mapping_dc_export: optional(Mapping),
-        show_in_collections: optional(Type.Boolean()),
-        show_in_facet_grouping: optional(Type.Boolean()),
-        show_in_main_menu_with_icon: optional(Text),
-        empty_placeholder_icon: optional(Text),
+        show_in_collections: optional(Type.Boolean(kept('front ends'))),
+        show_in_facet_grouping: optional(Type.Boolean(kept('front ends'))),
+        show_in_main_menu_with_icon: optional(Type.String({ maxLength: 10_000, ...kept('front ends') })),
+        empty_placeholder_icon: optional(Type.String({ maxLength: 10_000, ...kept('front ends') })),
         standard_numbering: Type.Optional(Type.Unknown({ description: 'Accepted and ignored.' })),
         description: optional(LocaValue),
-        custom_data: optional(Anything),
-        watermark: optional(Anything),
-        caption: optional(Anything),
-        janitor_policy: optional(Anything),
+        custom_data: optional(Type.Object({}, { ...open, ...kept('whoever put it there') })),
+        watermark: optional(Type.Object({}, { ...open, ...kept('the images that will carry it; there are none yet') })),
+        caption: optional(Type.Object({}, { ...open, ...kept('the images that will carry it; there are none yet') })),
+        janitor_policy: optional(Type.Object({}, { ...open, ...kept('janitors; there are none yet') })),
       },
       open,
     ),
     _standard_masks: optional(Type.Array(Type.Integer())),
-    _export_asset_filenames: Type.Optional(Type.Unknown({ description: 'Template, or templates by language.' })),
+    _export_asset_filenames: Type.Optional(
+      Type.Unknown({
+        'x-kept': 'exports; there are none yet.',
+        description: 'Template, or templates by language. Kept for exports; there are none yet.',
+      }),
+    ),
     _acl: optional(Type.Array(Type.Unknown({ 'x-names': () => RightApi }))),
     _private_tags: optional(Type.Boolean()),
     _tags: optional(Type.Array(TagSetting)),
@@ -60,7 +66,7 @@ export const ObjecttypeInput = Type.Object(
     _transitions: optional(Type.Array(AnyTransition)),
     transitions: optional(Type.Array(AnyTransition)),
     _maskfilters: optional(Type.Record(Type.String(), Anything)),
-    _columnfilters: optional(Type.Array(Anything)),
+    _columnfilters: optional(Type.Array(Anything, kept('front ends'))),
   },
   { ...open, title: 'ObjecttypeInput' },
 )

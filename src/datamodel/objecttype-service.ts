@@ -6,13 +6,12 @@ import type { EventLog } from '../events/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Db, Tx } from '../platform/db.ts'
 import { hasSystemRight, requireSystemRight } from '../platform/system-right.ts'
-import type { Task } from '../platform/tasks.ts'
 import type { RightsService, StoredGrant } from '../rights/service.ts'
 import type { Model, Table } from './model.ts'
 import type { ObjecttypeSettings, ObjecttypeTransition, StoredObjecttype } from './objecttype-model.ts'
 import type { ObjecttypeParts, ObjecttypeTagLayer } from './objecttype-parts.ts'
 import { type RenderParts, renderObjecttype } from './objecttype-render.ts'
-import { requireTable, type SaveOptions, saveAll } from './objecttype-save.ts'
+import { requireTable, saveAll } from './objecttype-save.ts'
 import type { ObjecttypeInput, ObjecttypeOutput, ObjecttypeStats } from './objecttype-schema.ts'
 import * as store from './objecttype-store.ts'
 
@@ -35,9 +34,10 @@ export interface ObjecttypeDeps {
   parts: ObjecttypeParts
 }
 
-export type SaveResult =
-  | { readonly kind: 'done'; readonly objecttypes: ObjecttypeOutput[]; readonly cacheId: string }
-  | { readonly kind: 'confirm'; readonly tasks: Task[] }
+export interface SaveResult {
+  readonly objecttypes: ObjecttypeOutput[]
+  readonly cacheId: string
+}
 
 export type ObjecttypeService = ReturnType<typeof createObjecttypeService>
 
@@ -90,20 +90,20 @@ export function createObjecttypeService(deps: ObjecttypeDeps) {
 
     async stats(actor: Actor, id: number): Promise<ObjecttypeStats> {
       requireSystemRight(actor, right)
-      return parts.fileStats(requireTable(datamodel.current(), id, 'id').id)
+      requireTable(datamodel.current(), id, 'id')
+      return noFiles()
     },
 
-    /** Saves the settings of several object types, all or none, or asks what becomes of renditions. */
-    async save(actor: Actor, inputs: readonly ObjecttypeInput[], options: SaveOptions): Promise<SaveResult> {
+    /** Saves the settings of several object types, all or none. */
+    async save(actor: Actor, inputs: readonly ObjecttypeInput[]): Promise<SaveResult> {
       requireSystemRight(actor, right)
       const model = datamodel.current()
-      const result = await db.transaction(async (tx) => {
-        const outcome = await saveAll({ tx, actor, model, rights, parts }, inputs, options)
-        if (outcome.tasks.length > 0) return outcome
-        await store.writeObjecttypes(tx, outcome.saved)
+      const saved = await db.transaction(async (tx) => {
+        const settings = await saveAll({ tx, actor, model, rights, parts }, inputs)
+        await store.writeObjecttypes(tx, settings)
         await events.append(
           tx,
-          outcome.saved.map(({ id, version }) => ({
+          settings.map(({ id, version }) => ({
             type: 'OBJECTTYPE_UPDATE' as const,
             actor,
             basetype: 'objecttype',
@@ -113,12 +113,11 @@ export function createObjecttypeService(deps: ObjecttypeDeps) {
             objectVersion: version,
           })),
         )
-        await datamodel.publishSettings(tx, outcome.saved)
-        return outcome
+        await datamodel.publishSettings(tx, settings)
+        return settings
       })
-      if (result.tasks.length > 0) return { kind: 'confirm', tasks: result.tasks }
-      const tables = result.saved.map(({ id }) => requireTable(model, id, 'id'))
-      return { kind: 'done', objecttypes: await render(actor, tables, false), cacheId: datamodel.current().cacheId }
+      const tables = saved.map(({ id }) => requireTable(model, id, 'id'))
+      return { objecttypes: await render(actor, tables, false), cacheId: datamodel.current().cacheId }
     },
 
     /** Grants of object types, for the rights of callers; another map only when settings have changed. */
@@ -154,4 +153,11 @@ export function createObjecttypeService(deps: ObjecttypeDeps) {
       { context: 'objecttype_right', count: store.countGrantTags },
     ],
   }
+}
+
+/** The service stores no files yet, so this is what there is. */
+function noFiles(): ObjecttypeStats {
+  const bucket = () => ({ size: 0, count: 0, by_extension: {}, by_class: {} })
+  const buckets = () => ({ latest: bucket(), history: bucket(), deleted: bucket() })
+  return { files: { count: 0, size: 0, originals: buckets(), versions: buckets() } }
 }

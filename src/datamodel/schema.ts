@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { kept } from '../platform/query.ts'
 
 export { ShownTag, TransitionNames } from './transition-names.ts'
 
@@ -48,7 +49,12 @@ export const ColumnApi = Type.Object(
     other_table_name_hint: Type.Optional(Text),
     other_column_id: Type.Optional(Reference),
     other_column_name_hint: Type.Optional(Text),
-    bidirectional_reverse: Type.Optional(Flag),
+    bidirectional_reverse: Type.Optional(
+      Type.Boolean({
+        description:
+          'The second column of a pair in `bidirectional`: set by the service. Refused for a column in no pair.',
+      }),
+    ),
     custom_settings: Type.Optional(CustomSettings),
     name_localized: Type.Optional(LocaValue),
   },
@@ -133,6 +139,9 @@ export const SchemaApi = Type.Object(
   { ...open, title: 'Schema' },
 )
 
+/** What front ends do with a field or a mask; every caller may have the value through the mask and through search. */
+const shownBy = (what: string) => Type.Boolean(kept(`front ends: ${what}`))
+
 const Mode = Type.Optional(Type.Object({ mode: Type.Optional(Text) }, open))
 const Order = Type.Optional(Type.Object({ order: Type.Optional(Type.Integer()) }, open))
 const MaskReference = Type.Union([Type.Integer(), Type.String()])
@@ -164,13 +173,15 @@ export const FieldApi = Type.Object(
     output: Type.Optional(
       Type.Object(
         {
-          detail: Type.Optional(Flag),
-          text: Type.Optional(Flag),
+          detail: Type.Optional(shownBy('whether they show the field in the detail view')),
+          text: Type.Optional(shownBy('whether they show the field in texts')),
           table: Type.Optional(Flag),
           standard: Type.Optional(
             Type.Object(
               {
-                design: Type.Optional(Text),
+                design: Type.Optional(
+                  Type.String({ maxLength: 100_000, ...kept('front ends: the looks of the title') }),
+                ),
                 format: Type.Optional(Text),
                 format_inner: Type.Optional(Text),
                 order: Type.Optional(Type.Integer()),
@@ -188,7 +199,7 @@ export const FieldApi = Type.Object(
     search: Type.Optional(
       Type.Object(
         {
-          expert: Type.Optional(Flag),
+          expert: Type.Optional(shownBy('whether they offer the field in the expert search')),
           fulltext: Type.Optional(Flag),
           facet: Type.Optional(Flag),
           nested: Type.Optional(Flag),
@@ -202,7 +213,13 @@ export const FieldApi = Type.Object(
     ),
     nested_standard_first_only: Type.Optional(Flag),
     inheritance: Type.Optional(
-      Type.Object({ inherit: Type.Optional(Flag), show_in_detail: Type.Optional(Flag) }, open),
+      Type.Object(
+        {
+          inherit: Type.Optional(Flag),
+          show_in_detail: Type.Optional(shownBy('whether the detail view says that a value is inherited')),
+        },
+        open,
+      ),
     ),
     mask: Type.Optional(
       Type.Object(
@@ -226,9 +243,9 @@ export const MaskApi = Type.Object(
     table_id: Type.Optional(Reference),
     table_name_hint: Type.Optional(Text),
     is_preferred: Type.Optional(Flag),
-    hide_in_detail: Type.Optional(Flag),
-    hide_in_editor: Type.Optional(Flag),
-    hide_in_print_dialog: Type.Optional(Flag),
+    hide_in_detail: Type.Optional(shownBy('whether the mask can be chosen in the detail view')),
+    hide_in_editor: Type.Optional(shownBy('whether the mask can be chosen in the editor')),
+    hide_in_print_dialog: Type.Optional(shownBy('whether the mask can be chosen for printing')),
     require_comment: Type.Optional(Text),
     comment: Type.Optional(Text),
     system_fields: Type.Optional(

@@ -52,9 +52,6 @@ function validateValueColumn(column: ColumnApi, table: SchemaTableApi, place: Pl
   if (column.reverse_edit && (type !== 'link' || table.owned_by)) {
     throw inconsistent(at(place, 'reverse_edit'), 'only a link column of an object type can be edited in reverse')
   }
-  if (column.bidirectional_reverse && type !== 'link') {
-    throw inconsistent(at(place, 'bidirectional_reverse'), 'only a link column can be bidirectional')
-  }
   validateText(column, type, place)
   validateRange(column, type, place)
   if (column.check) {

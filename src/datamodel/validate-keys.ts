@@ -35,7 +35,7 @@ export function validateKeys(table: SchemaTableApi, place: Place, index: SchemaI
   }
 }
 
-/** A column has one opposite: it is in one pair of the whole snapshot. */
+/** A column has one opposite: it is in one pair of the whole snapshot. The reverse half of one has to be in a pair. */
 export function refuseTwinPairs(tables: readonly SchemaTableApi[]): void {
   const seen = new Map<number, string>()
   for (const [at, table] of tables.entries()) {
@@ -47,6 +47,13 @@ export function refuseTwinPairs(tables: readonly SchemaTableApi[]): void {
           throw inconsistent({ path, table: table.name }, `the column ${id} is in ${other} already`)
         if (id !== undefined) seen.set(id, path)
       }
+    }
+  }
+  for (const [at, table] of tables.entries()) {
+    for (const [columnAt, column] of (table.columns ?? []).entries()) {
+      if (!column.bidirectional_reverse || seen.has(column.column_id ?? 0)) continue
+      const path = `tables[${at}].columns[${columnAt}].bidirectional_reverse`
+      throw inconsistent({ path, table: table.name }, `${column.name} is in no pair of bidirectional`)
     }
   }
 }

@@ -1,5 +1,6 @@
 import type { ColumnField, Mask, MaskField, NestedField, ReverseField, Table } from '../datamodel/model.ts'
 import { nearestName } from '../platform/nearest.ts'
+import { eachInTurns, type Pauses } from '../platform/pauses.ts'
 import { blockKeys, linkKeys, objectKeys, systemKeys, valueKeys } from './ignored-keys.ts'
 import type { Item } from './item.ts'
 import { sameAsStored } from './same-as-stored.ts'
@@ -42,28 +43,30 @@ class Places {
  * have, and those that it only shows, unless they are sent back as they are stored. What is computed for an answer is
  * known. Whether a field outside the mask is sent as it is stored is never asked: that would tell its value.
  */
-export function ignoredParts(items: readonly Item[]): Ignored {
+export async function ignoredParts(items: readonly Item[], pauses: Pauses): Promise<Ignored> {
   const places = new Places()
-  for (const item of items) {
-    const { draft } = item
-    if (!draft) continue
-    const { wire, block, at, place } = draft.sent
-    const fields = fieldsOf(item.mask)
-    const up = item.up?.field.column?.name
-    const known = (key: string): boolean => blockKeys.has(key) || key === up
-    if (wire === block) {
-      readFields(block, item.current?.content ?? null, at, fields, (key) => known(key) || objectKeys.has(key), places)
-    } else {
-      for (const key in wire) {
-        if (!objectKeys.has(key) && key !== item.table.name) {
-          places.add(place, key, () => [...objectKeys, item.table.name])
-        }
-      }
-      readFields(block, item.current?.content ?? null, at, fields, known, places)
-    }
-    readSystem(item, places)
-  }
+  await eachInTurns(items, (item) => readItem(item, places), pauses)
   return places
+}
+
+function readItem(item: Item, places: Places): void {
+  const { draft } = item
+  if (!draft) return
+  const { wire, block, at, place } = draft.sent
+  const fields = fieldsOf(item.mask)
+  const up = item.up?.field.column?.name
+  const known = (key: string): boolean => blockKeys.has(key) || key === up
+  if (wire === block) {
+    readFields(block, item.current?.content ?? null, at, fields, (key) => known(key) || objectKeys.has(key), places)
+  } else {
+    for (const key in wire) {
+      if (!objectKeys.has(key) && key !== item.table.name) {
+        places.add(place, key, () => [...objectKeys, item.table.name])
+      }
+    }
+    readFields(block, item.current?.content ?? null, at, fields, known, places)
+  }
+  readSystem(item, places)
 }
 
 type FieldMap = ReadonlyMap<string, MaskField>
@@ -200,4 +203,12 @@ function readSystem(item: Item, places: Places): void {
         places.add(inBlock ? draft.sent.at : draft.sent.place, key)
     }
   }
+  const { wire, place } = draft.sent
+  const creator = wire._create_user
+  if (isRecord(creator) && !(item.current ? isCreator(item, creator) : draft.creator)) places.add(place, '_create_user')
+}
+
+/** Whether it was sent back as it is shown: who created an object stays. */
+function isCreator({ current, mask }: Item, { user }: Fields): boolean {
+  return mask.system.owner.output !== 'off' && isRecord(user) && user._id === current?.createdBy
 }

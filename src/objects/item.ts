@@ -22,6 +22,8 @@ export interface Item {
   poolId: number | null
   ownerUser: number | null
   ownerGroup: number | null
+  /** Who created it; absent: who saves it now. Of new objects only. */
+  createdBy?: number
   /** The owner was set by a transition: the caller needs no right for that. */
   ownerByWorkflow?: boolean
   tags: number[]

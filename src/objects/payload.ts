@@ -48,6 +48,8 @@ export interface Draft {
   readonly tags: readonly NamedRef[] | undefined
   readonly pool: NamedRef | null | undefined
   readonly owner: OwnerRef | undefined
+  /** Who is said to have created the object: counts for a new one. */
+  readonly creator: OwnerRef | undefined
   readonly acl: unknown
   readonly parents: readonly LinkRef[] | undefined
   /** Values of the fields that the mask lets be written and the payload has; links are filled in when resolved. */
@@ -157,6 +159,7 @@ function parseDraft(
     tags: writable(mask, 'tags') ? tagsOf(wire._tags, `${place}._tags`) : undefined,
     pool: writable(mask, 'pool') ? poolOf(wire, block, place, at) : undefined,
     owner: writable(mask, 'owner') ? ownerOf(wire._owner, `${place}._owner`) : undefined,
+    creator: writable(mask, 'owner') ? creatorOf(wire._create_user, `${place}._create_user`) : undefined,
     acl: writable(mask, 'acl') ? wire._acl : undefined,
     parents: writable(mask, 'parent') ? parentsOf(table, block, at) : undefined,
     written,
@@ -286,6 +289,12 @@ function ownerOf(value: unknown, place: string): OwnerRef | undefined {
   if (isRecord(value.user)) return { kind: 'user', ...namedRef(value.user, `${place}.user`) }
   if (isRecord(value.group)) return { kind: 'group', ...namedRef(value.group, `${place}.group`) }
   throw invalidValue(place, value, 'an owner with user or group')
+}
+
+function creatorOf(value: unknown, place: string): OwnerRef | undefined {
+  const creator = ownerOf(value, place)
+  if (creator?.kind === 'group') throw invalidValue(place, value, 'a user')
+  return creator
 }
 
 /**

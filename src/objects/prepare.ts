@@ -1,6 +1,7 @@
 import type { Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
-import { mapInTurns } from '../platform/pauses.ts'
+import { eachInTurns, letPass, mapInTurns } from '../platform/pauses.ts'
+import { expectedVersion, type VersionConvention } from '../platform/versions.ts'
 import type { SaveContext } from './deps.ts'
 import type { Found } from './found.ts'
 import type { Item } from './item.ts'
@@ -36,8 +37,9 @@ export async function prepareItems(context: SaveContext, tops: readonly Draft[])
   const resolver = await createResolver(context, refs, drafts)
   const classified = await mapInTurns(drafts, (draft) => classify(context, draft, resolver), pauses)
   assertDistinct(classified)
+  await letPass(pauses)
   const created = classified.filter((entry) => !entry.found).map((entry) => entry.draft)
-  const ids = await chooseIds(tx, created)
+  const ids = await chooseIds(context, created)
   const current = await lockObjects(
     tx,
     model,
@@ -131,13 +133,12 @@ function classify({ deps, rights }: SaveContext, draft: Draft, resolver: Resolve
   return { draft, found }
 }
 
-function assertVersion(draft: Draft, stored: number, convention: 'stored' | 'next'): void {
-  const expected = convention === 'next' ? stored + 1 : stored
-  if (draft.version !== expected) throw versionMismatch(draft, stored, convention)
+function assertVersion(draft: Draft, stored: number, convention: VersionConvention): void {
+  if (draft.version !== expectedVersion(stored, convention)) throw versionMismatch(draft, stored, convention)
 }
 
-function versionMismatch(draft: Draft, stored: number, convention: 'stored' | 'next'): AppError {
-  const expected = convention === 'next' ? stored + 1 : stored
+function versionMismatch(draft: Draft, stored: number, convention: VersionConvention): AppError {
+  const expected = expectedVersion(stored, convention)
   return new AppError(
     'VersionMismatch',
     { name: `${draft.place}.${draft.table.name}._version`, got: draft.version ?? null, expected },
@@ -229,7 +230,7 @@ interface ChosenIds {
 }
 
 /** Ids of new objects: those that the client chose while they are free for ever, drawn ones otherwise. */
-async function chooseIds(tx: Tx, drafts: readonly Draft[]): Promise<Map<Draft, ChosenIds>> {
+async function chooseIds({ tx, pauses }: SaveContext, drafts: readonly Draft[]): Promise<Map<Draft, ChosenIds>> {
   const chosen = drafts.filter((draft) => draft.systemObjectId !== undefined || draft.id !== undefined || draft.uuid)
   if (chosen.length > 0) await assertNeverUsed(tx, chosen)
   const highest = new Map<string, number>()
@@ -242,13 +243,14 @@ async function chooseIds(tx: Tx, drafts: readonly Draft[]): Promise<Map<Draft, C
     tx,
     drafts.map((draft) => draft.table.id),
   )
-  return new Map(
-    drafts.map((draft, index) => {
-      const ids = drawn[index] as { systemObjectId: number; id: number }
-      const uuid = draft.uuid ?? crypto.randomUUID()
-      return [draft, { systemObjectId: draft.systemObjectId ?? ids.systemObjectId, id: draft.id ?? ids.id, uuid }]
-    }),
-  )
+  const ids = new Map<Draft, ChosenIds>()
+  const choose = ([index, draft]: [number, Draft]): void => {
+    const own = drawn[index] as { systemObjectId: number; id: number }
+    const uuid = draft.uuid ?? crypto.randomUUID()
+    ids.set(draft, { systemObjectId: draft.systemObjectId ?? own.systemObjectId, id: draft.id ?? own.id, uuid })
+  }
+  await eachInTurns(drafts.entries(), choose, pauses)
+  return ids
 }
 
 function raise(highest: Map<string, number>, name: string, value: number): void {

@@ -1,4 +1,5 @@
 import type { ReverseField } from '../datamodel/model.ts'
+import { eachInTurns, type Pauses } from '../platform/pauses.ts'
 import { findLinkers, type Linker, planDelete } from './delete-plan.ts'
 import type { SaveContext } from './deps.ts'
 import { guardOf, type Item, itemOf } from './item.ts'
@@ -60,15 +61,16 @@ async function attachedObjects(context: SaveContext, items: readonly Item[]): Pr
     forDelete: true,
   })
   const byId = new Map(masters.map((item) => [item.systemObjectId, item]))
-  for (const linker of relevant) {
+  const attach = (linker: Linker): void => {
     const item = byId.get(linker.to)
     const object = stored.get(linker.from)
-    if (!item || !object || object.deletedAt || !isVisible(context, object)) continue
+    if (!item || !object || object.deletedAt || !isVisible(context, object)) return
     const field = item.mask.fields.find((candidate): candidate is ReverseField =>
       shows(candidate as ReverseField, linker),
     )
     result.set(item, [...(result.get(item) ?? []), { object, field }])
   }
+  await eachInTurns(relevant, attach, context.pauses)
   return result
 }
 
@@ -94,10 +96,10 @@ function isReverse({ model }: SaveContext, linker: Linker): boolean {
  * Objects sent as reverse-nested whose content and system fields are as stored were only sent to be kept: no new
  * version.
  */
-export function markUnchanged(items: readonly Item[]): void {
-  for (const item of items) {
+export async function markUnchanged(items: readonly Item[], pauses: Pauses): Promise<void> {
+  const mark = (item: Item): void => {
     const { current } = item
-    if (!item.up || !current || item.mode !== 'update') continue
+    if (!item.up || !current || item.mode !== 'update') return
     item.changed =
       item.comment !== null ||
       item.poolId !== current.poolId ||
@@ -108,6 +110,7 @@ export function markUnchanged(items: readonly Item[]): void {
       !sameContent(item.parents, current.parents) ||
       !sameContent(item.content, current.content)
   }
+  await eachInTurns(items, mark, pauses)
 }
 
 /** What a pool change asks for: how many reverse objects could follow, and by which mode. */
@@ -117,16 +120,25 @@ export interface PoolMove {
 }
 
 /** Reverse objects of pooled types whose master gets another pool. */
-export function poolMoves(items: readonly Item[], kept: ReadonlyMap<Item, readonly StoredObject[]>): PoolMove[] {
+export async function poolMoves(
+  items: readonly Item[],
+  kept: ReadonlyMap<Item, readonly StoredObject[]>,
+  pauses: Pauses,
+): Promise<PoolMove[]> {
   const moves: PoolMove[] = []
-  for (const item of items) {
-    if (!item.current || item.mode !== 'update' || item.poolId === item.current.poolId || item.poolId === null) continue
-    const sent = items.filter((other) => other.up?.item === item && other.current && other.mode === 'update')
+  const sentUnder = Map.groupBy(
+    items.filter((item) => item.up && item.current && item.mode === 'update'),
+    (item) => item.up?.item,
+  )
+  const look = (item: Item): void => {
+    if (!item.current || item.mode !== 'update' || item.poolId === item.current.poolId || item.poolId === null) return
+    const sent = sentUnder.get(item) ?? []
     const followers = [...sent.flatMap((other) => other.current ?? []), ...(kept.get(item) ?? [])].filter(
       (object) => object.table.poolLink && object.poolId !== item.poolId,
     )
     if (followers.length > 0) moves.push({ item, followers })
   }
+  await eachInTurns(items, look, pauses)
   return moves
 }
 

@@ -1,7 +1,7 @@
 import type { Actor } from '../platform/actor.ts'
 import type { Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
-import { createPauses } from '../platform/pauses.ts'
+import { createPauses, eachInTurns } from '../platform/pauses.ts'
 import type { ItemsOutcome, RunRequest, RunResult, TransitionService } from '../transitions/service.ts'
 import type { ObjectDeps, SaveContext } from './deps.ts'
 import { guardBefore, guardOf, type Item, itemOf } from './item.ts'
@@ -33,7 +33,8 @@ async function runInTransaction(deps: TransitionRunDeps, tx: Tx, actor: Actor, r
   const rights = await deps.rights.forActor(actor)
   const context: SaveContext = { deps, tx, model, actor, rights, at: deps.clock(), pauses: createPauses() }
   const items = await lockedItems(context, run)
-  for (const item of items) assertMay(context, 'write', item, guarded(guardBefore(item)))
+  const check = (item: Item): void => assertMay(context, 'write', item, guarded(guardBefore(item)))
+  await eachInTurns(items, check, context.pauses)
   const outcome: ItemsOutcome = await deps.runOnItems(actor, items, run.confirmTransition, run.trigger)
   if (outcome.confirmation) return { kind: 'confirm', tasks: outcome.confirmation.tasks }
   await applyStandards(context, items)
@@ -50,17 +51,19 @@ async function runInTransaction(deps: TransitionRunDeps, tx: Tx, actor: Actor, r
 
 /** The objects in order, locked, each once, in the version that the caller has seen. What is in the trash, or not to be known, counts as gone. */
 async function lockedItems({ tx, model, rights }: SaveContext, run: RunRequest): Promise<Item[]> {
-  const ids = run.objects.map((object) => object.systemObjectId)
-  const stored = await lockObjects(tx, model, [...new Set(ids)])
+  const ids = new Set(run.objects.map((object) => object.systemObjectId))
+  const stored = await lockObjects(tx, model, [...ids])
+  const named = new Set<number>()
   return run.objects.flatMap(({ systemObjectId, version }, index) => {
     const name = String(index)
-    if (ids.indexOf(systemObjectId) !== index) {
+    if (named.has(systemObjectId)) {
       throw new AppError(
         'ServerGeneric',
         { name, _system_object_id: systemObjectId },
         { message: 'An object is named twice.' },
       )
     }
+    named.add(systemObjectId)
     const object = stored.get(systemObjectId)
     if (!object || object.deletedAt || !exists(rights, { ...guardOf(object), deleted: false }, 'write')) {
       if (run.skipMissing) return []

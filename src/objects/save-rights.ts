@@ -1,4 +1,5 @@
 import { AppError } from '../platform/errors.ts'
+import { eachInTurns } from '../platform/pauses.ts'
 import type { Guarded, ObjectRight } from '../rights/service.ts'
 import { forEachLink } from './content-links.ts'
 import type { SaveContext } from './deps.ts'
@@ -10,14 +11,15 @@ import { unknownTarget } from './prepare.ts'
 import { grantsChanged } from './system-fields.ts'
 
 /** First check of a save: may the caller create or change these objects at all, and with these masks? */
-export function assertAccess(context: SaveContext, items: readonly Item[]): void {
+export async function assertAccess(context: SaveContext, items: readonly Item[]): Promise<void> {
   if (context.rights.root) return
-  for (const item of items) {
-    if (!item.draft) continue
+  const check = (item: Item): void => {
+    if (!item.draft) return
     if (item.mode === 'create') assertCreate(context, item)
     else assertMay(context, 'write', item, guarded(guardBefore(item)))
     assertMask(context, item)
   }
+  await eachInTurns(items, check, context.pauses)
 }
 
 function assertCreate({ rights }: SaveContext, item: Item): void {
@@ -45,13 +47,13 @@ function assertMask({ rights, deps }: SaveContext, item: Item): void {
  * at the targets, and the answer is the same for one that may not be read and for one that does not exist: whoever is not
  * root cannot find out which ids are in use.
  */
-export function assertIntroducedLinks(
-  { rights }: SaveContext,
+export async function assertIntroducedLinks(
+  { rights, pauses }: SaveContext,
   items: readonly Item[],
   found: ReadonlyMap<number, Found>,
-): void {
+): Promise<void> {
   const inRequest = new Set(items.map((item) => item.systemObjectId))
-  for (const item of items) {
+  const checkItem = (item: Item): void => {
     const before = new Set<string>()
     if (item.current) {
       forEachLink(item.table, item.current.content, (_, to, location) => before.add(`${location}=${to}`))
@@ -67,6 +69,7 @@ export function assertIntroducedLinks(
     forEachLink(item.table, item.content, (column, to, location) => check(to, location, column.fullName))
     for (const parent of item.parents) check(parent, 'parent', '_id_parent')
   }
+  await eachInTurns(items, checkItem, pauses)
 }
 
 function noTarget(item: Item, field: string): AppError {
@@ -89,16 +92,16 @@ function trashedTarget(item: Item, field: string, to: number): AppError {
  * Last check before the write, on what the save comes to: new pools, grants, owners, tags, deletions of reverse-nested
  * objects, and changes of objects that were not sent.
  */
-export function assertSaveRights(context: SaveContext, items: readonly Item[]): void {
+export async function assertSaveRights(context: SaveContext, items: readonly Item[]): Promise<void> {
   if (context.rights.root) return
-  for (const item of items) {
-    if (!item.changed) continue
+  const check = (item: Item): void => {
+    if (!item.changed) return
     if (!item.current) {
       assertCreate(context, item)
-      continue
+      return
     }
     if (!item.draft) assertMayOther(context, item.mode === 'delete' ? 'delete' : 'write', item)
-    if (item.mode === 'delete') continue
+    if (item.mode === 'delete') return
     const before = guarded(guardBefore(item))
     if (item.poolId !== item.current.poolId) {
       if (item.current.poolId !== null) assertMay(context, 'unlink', item, before)
@@ -108,6 +111,7 @@ export function assertSaveRights(context: SaveContext, items: readonly Item[]): 
     const newOwner = item.ownerUser !== item.current.ownerUser || item.ownerGroup !== item.current.ownerGroup
     if (newOwner && !item.ownerByWorkflow) assertMay(context, 'change_owner', item, before)
   }
+  await eachInTurns(items, check, context.pauses)
 }
 
 /**
@@ -127,16 +131,19 @@ export function assertMayOther(context: SaveContext, right: ObjectRight, item: I
 }
 
 /** Whether the caller would shut itself out by the grants or the owner that it sets (DB-008). */
-export function losesAccess({ rights }: SaveContext, items: readonly Item[]): Item[] {
+export async function losesAccess({ rights, pauses }: SaveContext, items: readonly Item[]): Promise<Item[]> {
   if (rights.root) return []
-  return items.filter((item) => {
+  const loses = (item: Item): boolean => {
     if (!item.current || !item.draft || item.mode !== 'update') return false
     const owner = item.ownerUser !== item.current.ownerUser || item.ownerGroup !== item.current.ownerGroup
     if (!owner && !grantsChanged(item)) return false
     const before = guarded(guardBefore(item))
     const after = guarded(guardAfter(item))
     return (['read', 'write'] as const).some((right) => rights.may(right, before) && !rights.may(right, after))
-  })
+  }
+  const lost: Item[] = []
+  await eachInTurns(items, (item) => void (loses(item) && lost.push(item)), pauses)
+  return lost
 }
 
 export function assertMay({ rights }: SaveContext, right: ObjectRight, item: Item, object: Guarded): void {

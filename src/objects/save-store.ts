@@ -145,6 +145,7 @@ export async function writeItems(
     i: item.id,
     v: nextVersion(item),
     u: item.uuid,
+    cb: item.createdBy,
     p: item.poolId,
     ou: item.ownerUser,
     og: item.ownerGroup,
@@ -159,12 +160,12 @@ export async function writeItems(
   const rows = await jsonInTurns(items, row, context.pauses)
   await tx.query(
     `with input as materialized (
-       select * from json_to_recordset($1::json) as x(s bigint, t int, i bigint, v int, u text, p bigint, ou bigint, og bigint,
+       select * from json_to_recordset($1::json) as x(s bigint, t int, i bigint, v int, u text, cb bigint, p bigint, ou bigint, og bigint,
          g int[], a jsonb, r bigint[], o "char", m text, d jsonb, c jsonb)
      ), created as (
        insert into object (system_object_id, objecttype, id, version, uuid, pool_id, owner_user, owner_group, tags, acl,
          parents, standard, created_at, created_by, modified_at)
-       select s, t, i, v, u, p, ou, og, g, a, r, d, $2, $3, $2 from input where o = 'i'
+       select s, t, i, v, u, p, ou, og, g, a, r, d, $2, coalesce(cb, $3), $2 from input where o = 'i'
      ), updated as (
        update object set version = v, pool_id = p, owner_user = ou, owner_group = og, tags = g, acl = a, parents = r,
          standard = d, modified_at = $2, deleted_at = case when o = 'd' then $2::timestamptz end

@@ -71,24 +71,24 @@ export async function saveObjects(
   const { items, found } = await prepareItems(context, drafts)
   const sent = items.slice(0, drafts.length)
   await applySystemFields(context, items, options)
-  assertAccess(context, items)
+  await assertAccess(context, items)
   // It compares with what is stored, so it comes after the rights.
-  const ignored = ignoredParts(items)
+  const ignored = await ignoredParts(items, pauses)
   if (options.strict) assertNothingIgnored(ignored)
-  assertIntroducedLinks(context, items, found)
+  await assertIntroducedLinks(context, items, found)
   const kept = options.skipReverseNested ? new Map() : await reconcileReverse(context, items)
-  markUnchanged(items)
+  await markUnchanged(items, pauses)
   const transitions = await deps.runTransitions(tx, actor, items, options.confirmTransition)
-  const moves = poolMoves(items, kept)
+  const moves = await poolMoves(items, kept, pauses)
   const follow = followers(moves, options)
   if (!options.skipBidirectionalUpdate) await syncBidirectional(context, items)
   assertComments(items)
   if (!options.skipConstraints) await checkConstraints(items, pauses)
   await assertNoCycles(context, items)
   movePools(items, follow.move)
-  assertSaveRights(context, items)
+  await assertSaveRights(context, items)
 
-  const tasks = confirmations(context, items, options, transitions.confirmation, follow.ask)
+  const tasks = await confirmations(context, items, options, transitions.confirmation, follow.ask)
   if (tasks.length > 0) return { kind: 'confirm', tasks, ignored }
 
   await applyStandards(context, items)
@@ -167,15 +167,15 @@ function followers(moves: readonly PoolMove[], options: SaveOptions): { move: Po
   }
 }
 
-function confirmations(
+async function confirmations(
   context: SaveContext,
   items: readonly Item[],
   options: SaveOptions,
   transition: { readonly token: string; readonly texts: readonly string[] } | null,
   ask: readonly PoolMove[],
-): Task[] {
+): Promise<Task[]> {
   const tasks: Task[] = []
-  const lost = options.revoke ? [] : losesAccess(context, items)
+  const lost = options.revoke ? [] : await losesAccess(context, items)
   const revokes = lost.length > 0
   if (revokes) {
     tasks.push(

@@ -37,6 +37,7 @@ const system = {
   _tags: Type.Optional(Type.Array(TagRef)),
   _acl: Type.Optional(Type.Array(RightApi)),
   _owner: Type.Optional(WhoApi),
+  _create_user: Type.Optional(WhoApi),
 }
 
 const Text = Type.Optional(Type.String())
@@ -51,7 +52,6 @@ const answered = {
   _standard: Type.Optional(Type.Unknown({ description: 'What the object is shown by.' })),
   _created: Text,
   _last_modified: Text,
-  _create_user: Type.Optional(WhoApi),
   _latest_version: Type.Optional(Type.Boolean()),
   _latest_version_deleted_at: Text,
   _level: Type.Optional(Type.Integer()),

@@ -1,4 +1,5 @@
 import type { ColumnField, Mask, MaskField, NestedField } from '../datamodel/model.ts'
+import { canonicalJson } from '../platform/canonical-json.ts'
 import { simplifyGeometry } from './geometry.ts'
 import { sortRows } from './nested-sort.ts'
 import {
@@ -113,16 +114,7 @@ export function standardText(standard: Standard, languages: readonly string[]): 
 
 /** Whether two standards show the same: a save that leaves the standard as it was need not touch who links here. */
 export function sameStandard(a: Standard, b: Standard): boolean {
-  return canonical(a) === canonical(b)
-}
-
-/** jsonb reorders keys, so objects are compared with theirs sorted. */
-function canonical(value: unknown): string {
-  return JSON.stringify(value, (_key, member: unknown) =>
-    typeof member === 'object' && member !== null && !Array.isArray(member)
-      ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : member,
-  )
+  return canonicalJson(a) === canonicalJson(b)
 }
 
 function readSlot(sources: readonly TextSource[], content: Content, context: Context): Text | undefined {

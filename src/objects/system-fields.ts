@@ -1,4 +1,7 @@
+import type { Actor } from '../platform/actor.ts'
 import { AppError } from '../platform/errors.ts'
+import { eachInTurns, letPass } from '../platform/pauses.ts'
+import { storedReference } from '../platform/system-references.ts'
 import type { StoredGrant } from '../rights/service.ts'
 import { checkTags } from '../tags/service.ts'
 import type { SaveContext } from './deps.ts'
@@ -15,10 +18,12 @@ export async function applySystemFields(
   items: readonly Item[],
   { skipConstraints }: { skipConstraints: boolean },
 ): Promise<void> {
-  for (const item of items) applyPool(context, item, skipConstraints)
+  const { pauses } = context
+  await eachInTurns(items, (item) => applyPool(context, item, skipConstraints), pauses)
   await lockPools(context, items)
   await applyOwners(context, items)
-  for (const item of items) applyTags(context, item, skipConstraints)
+  await eachInTurns(items, (item) => applyTags(context, item, skipConstraints), pauses)
+  await letPass(pauses)
   await applyGrants(context, items)
 }
 
@@ -58,11 +63,22 @@ function named(ref: NamedRef): Record<string, unknown> {
 }
 
 async function applyOwners({ deps, tx, actor }: SaveContext, items: readonly Item[]): Promise<void> {
-  const wanted = items.flatMap((item) =>
-    item.draft?.owner && !isOwner(item, item.draft.owner) ? [item.draft.owner] : [],
-  )
+  const wanted = items.flatMap((item) => {
+    const creator = newCreator(item)
+    if (creator && !actor.isRoot) assertSelf(actor, creator)
+    return [
+      ...(item.draft?.owner && !isOwner(item, item.draft.owner) ? [item.draft.owner] : []),
+      ...(creator && actor.isRoot ? [creator] : []),
+    ]
+  })
   const found = wanted.length > 0 ? await deps.findOwners(tx, wanted) : new Map<OwnerRef, number>()
   for (const item of items) {
+    const creator = newCreator(item)
+    if (creator && actor.isRoot) {
+      const id = found.get(creator)
+      if (id === undefined) throw new AppError('LookupNotFound', { name: creator.place, ...named(creator) })
+      item.createdBy = id
+    }
     const owner = item.draft?.owner
     if (owner && !isOwner(item, owner)) {
       const id = found.get(owner)
@@ -71,6 +87,18 @@ async function applyOwners({ deps, tx, actor }: SaveContext, items: readonly Ite
       item.ownerGroup = owner.kind === 'group' ? id : null
     } else if (!item.current) item.ownerUser = actor.userId
   }
+}
+
+/** Of a stored object it is what was answered, sent back. */
+function newCreator(item: Item): OwnerRef | undefined {
+  return item.current ? undefined : item.draft?.creator
+}
+
+/** Others than root create in their own name; whether there is the user that they name, they are not told. */
+function assertSelf(actor: Actor, creator: OwnerRef): void {
+  const reference = storedReference('user', creator.reference ?? '')
+  if (creator.id === undefined ? reference === actor.reference : creator.id === actor.userId) return
+  throw new AppError('SystemRightRequired', { right: 'system.root', name: creator.place })
 }
 
 /** An owner sent back as it was read needs no look-up. */

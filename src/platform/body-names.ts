@@ -179,7 +179,7 @@ function note(found: Found, path: string, key: string, shape: Shape): void {
 }
 
 /** Records are answered with every member, and sent back; what says nothing asks for nothing. */
-function saysSomething(value: unknown): boolean {
+export function saysSomething(value: unknown): boolean {
   if (typeof value === 'object' && value !== null) return Object.values(value).some(saysSomething)
   return value !== null && value !== undefined && value !== '' && value !== false
 }

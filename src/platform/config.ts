@@ -1,3 +1,4 @@
+import type { VersionConvention } from './versions.ts'
 /** An OAuth2 client of the configuration file (`svc.services.api.oauth2Server.clients.<id>`). */
 export interface OAuthClientConfig {
   readonly id: string
@@ -54,7 +55,7 @@ export interface Config {
   readonly trustedProxies: readonly string[]
   /** Seconds that requests in flight get to finish when the service stops. */
   readonly stopTimeout: number
-  readonly versionConvention: 'stored' | 'next'
+  readonly versionConvention: VersionConvention
   /** Words accepted beside `svc` in header and cookie names (decision 16). */
   readonly identifierAliases: readonly string[]
   /** Milliseconds that a write waits for a lock before 423. */

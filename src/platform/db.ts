@@ -4,6 +4,7 @@ import pg from 'pg'
 import { cancelStatement } from './cancel-statement.ts'
 import { AppError } from './errors.ts'
 import { endless, type Lifetime } from './lifetime.ts'
+import { readInTurns } from './read-in-turns.ts'
 
 // bigint and numeric stay exact: int8 becomes a number only while it is safe, else the read fails loudly.
 const exactInteger = (text: string): number => {
@@ -194,6 +195,20 @@ async function run<T extends object>(
   }
 }
 
+async function runInTurns<T extends object>(
+  client: pg.PoolClient,
+  text: string,
+  values?: readonly unknown[],
+  name?: string,
+): Promise<QueryResult<T>> {
+  const ended = readInTurns(client)
+  try {
+    return await run<T>(client, text, values, name)
+  } finally {
+    ended()
+  }
+}
+
 /** A statement that is cancelled when the lifetime is over. */
 async function runWithin<T extends object>(
   lifetime: Lifetime,
@@ -202,7 +217,7 @@ async function runWithin<T extends object>(
   values?: readonly unknown[],
   name?: string,
 ): Promise<QueryResult<T>> {
-  if (lifetime === endless) return run(client, text, values, name)
+  if (lifetime === endless) return runInTurns(client, text, values, name)
   lifetime.check()
   const { left } = lifetime
   const begun = performance.now()
@@ -220,7 +235,7 @@ async function runWithin<T extends object>(
   }, left)
   const forget = lifetime.onOver(cancel)
   try {
-    const [ended] = await Promise.allSettled([run<T>(client, text, values, name)])
+    const [ended] = await Promise.allSettled([runInTurns<T>(client, text, values, name)])
     lifetime.spend(Math.max(least, performance.now() - begun))
     if (ended.status === 'fulfilled') return ended.value
     throw (cancelling && lifetime.over) ?? ended.reason

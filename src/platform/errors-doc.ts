@@ -1,9 +1,10 @@
-import { catalogue } from './catalogue.ts'
+import { catalogue, type ErrorDefinition } from './catalogue.ts'
 
 /** The table of all errors in docs/errors.md. */
 export function errorTable(): string {
-  const rows = Object.entries(catalogue).map(
-    ([code, { status, package: name, text }]) => `| \`${code}\` | ${status} | \`${name}\` | ${text} |`,
+  const rows = Object.entries<ErrorDefinition>(catalogue).map(
+    ([code, { status, package: name, text, coming }]) =>
+      `| \`${code}\` | ${status} | \`${name}\` | ${text}${coming === undefined ? '' : ` *Not answered yet: comes with ${coming}.*`} |`,
   )
   return ['| Code | Status | Package | Meaning |', '|---|---|---|---|', ...rows].join('\n')
 }

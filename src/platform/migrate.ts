@@ -1,10 +1,11 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Kysely, PostgresDialect, sql } from 'kysely'
-import { type Migration, Migrator } from 'kysely/migration'
 import pg from 'pg'
 
 const folder = join(import.meta.dirname, '..', '..', 'migrations')
+
+/** Advisory lock that one process holds while it migrates; any fixed number that nothing else uses. */
+const lockKey = 0x6d696772
 
 /**
  * Brings the database to the newest schema: the files of `migrations/` in the order of their names, all in one
@@ -13,23 +14,44 @@ const folder = join(import.meta.dirname, '..', '..', 'migrations')
  * @throws {Error} with the name of the file that failed, or when a newer release has migrated the database.
  */
 export async function migrate(dsn: string): Promise<string[]> {
-  const pool = new pg.Pool({ connectionString: dsn, max: 2, application_name: 'strongroom migration' })
-  pool.on('error', () => {})
-  const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) })
+  const client = new pg.Client({ connectionString: dsn, application_name: 'strongroom migration' })
+  client.on('error', () => {})
   try {
-    const provider = { getMigrations: sqlFiles }
-    const { error, results = [] } = await new Migrator({
-      db,
-      provider,
-      migrationTableName: 'migration',
-      migrationLockTableName: 'migration_lock',
-    }).migrateToLatest()
-    const failed = results.find((result) => result.status === 'Error')
-    if (failed) throw new Error(`migration ${failed.migrationName} failed: ${messageOf(error)}`, { cause: error })
-    if (error) throw new Error(`cannot migrate the database: ${messageOf(error)}`, { cause: error })
-    return results.map((result) => result.migrationName)
+    await client.connect()
+    await client.query('begin')
+    await client.query('select pg_advisory_xact_lock($1)', [lockKey])
+    const texts = await migrationTexts()
+    const applied = await appliedMigrations(client)
+    const newer = [...applied].find((name) => !texts.has(name))
+    if (newer !== undefined) throw new Error(`it was migrated by a newer release (${newer})`)
+    const due = [...texts].filter(([name]) => !applied.has(name))
+    for (const [name, text] of due) await apply(client, name, text)
+    await client.query('commit')
+    return due.map(([name]) => name)
+  } catch (error) {
+    throw new Error(`cannot migrate the database: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    })
   } finally {
-    await db.destroy()
+    // What was not committed is undone by the server.
+    await client.end().catch(() => {})
+  }
+}
+
+async function appliedMigrations(client: pg.Client): Promise<ReadonlySet<string>> {
+  await client.query(
+    'create table if not exists migration (name varchar(255) primary key, "timestamp" varchar(255) not null)',
+  )
+  const { rows } = await client.query<{ name: string }>('select name from migration')
+  return new Set(rows.map((row) => row.name))
+}
+
+async function apply(client: pg.Client, name: string, text: string): Promise<void> {
+  try {
+    await client.query(text)
+    await client.query('insert into migration values ($1, $2)', [name, new Date().toISOString()])
+  } catch (error) {
+    throw new Error(`${name} failed: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
   }
 }
 
@@ -38,17 +60,4 @@ export async function migrationTexts(): Promise<Map<string, string>> {
   const files = (await readdir(folder)).filter((file) => file.endsWith('.sql')).sort()
   const texts = await Promise.all(files.map((file) => readFile(join(folder, file), 'utf8')))
   return new Map(files.map((file, index) => [file.slice(0, -'.sql'.length), texts[index] ?? '']))
-}
-
-async function sqlFiles(): Promise<Record<string, Migration>> {
-  const migrations: Record<string, Migration> = {}
-  for (const [name, text] of await migrationTexts())
-    migrations[name] = { up: async (db) => void (await sql.raw(text).execute(db)) }
-  return migrations
-}
-
-function messageOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error)
-  const missing = /previously executed migration (\S+) is missing/.exec(message)
-  return missing ? `it was migrated by a newer release (${missing[1]})` : message
 }

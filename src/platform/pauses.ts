@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
 /** Milliseconds that one piece of work runs before all other requests get their turn. */
-const longestTurn = 10
+export const longestTurn = 5
 
 export interface Pauses {
   /** It is time to let others pass; cheap enough to be asked for each of many objects. */
@@ -22,6 +22,19 @@ export function createPauses(check?: () => void): Pauses {
       check?.()
       since = performance.now()
     },
+  }
+}
+
+/** Between two steps of long work. */
+export async function letPass(pauses: Pauses): Promise<void> {
+  if (pauses.due()) await pauses.take()
+}
+
+/** `for … of` in short turns. */
+export async function eachInTurns<T>(list: Iterable<T>, act: (each: T) => void, pauses: Pauses): Promise<void> {
+  for (const each of list) {
+    if (pauses.due()) await pauses.take()
+    act(each)
   }
 }
 

@@ -12,6 +12,8 @@ declare module 'fastify' {
     queryNames?: ReadonlySet<string>
     /** Parameters that are known and refused, each with the reason: `x-refused` in their schema. */
     refusedQuery?: ReadonlyMap<string, string>
+    /** Parameters that are known and have no effect yet, each with the reason: `x-without-effect` in their schema. */
+    idleQuery?: ReadonlyMap<string, string>
     /** The route has a `pretty` of its own. */
     ownPretty?: boolean
     /**
@@ -38,6 +40,19 @@ const ofReads = {
   ),
 }
 
+interface Marked {
+  readonly 'x-refused'?: string
+  readonly 'x-without-effect'?: string
+}
+
+function marked(properties: Readonly<Record<string, Marked>> = {}, mark: keyof Marked): ReadonlyMap<string, string> {
+  return new Map(
+    Object.entries(properties).flatMap(([name, { [mark]: reason }]): [string, string][] =>
+      reason === undefined ? [] : [[name, reason]],
+    ),
+  )
+}
+
 /** Known wherever a token is; read before anything is validated, and described as a way to sign in. */
 const carriers = ['access_token']
 
@@ -48,7 +63,7 @@ const plainRead = Type.Object({ ...everywhere, ...ofReads })
 export function learnQueryNames(route: RouteOptions): void {
   const reads = [route.method].flat().every((method) => method === 'GET' || method === 'HEAD')
   const common = reads ? plainRead : plain
-  const own = route.schema?.querystring as { properties: Record<string, { 'x-refused'?: string }> } | undefined
+  const own = route.schema?.querystring as { properties: Record<string, Marked> } | undefined
   // Its own come first, as people read them; they also win.
   const querystring = own
     ? { ...own, properties: { ...own.properties, ...common.properties, ...own.properties } }
@@ -57,11 +72,8 @@ export function learnQueryNames(route: RouteOptions): void {
   route.config = {
     ...route.config,
     unknownQuery: route.config?.unknownQuery ?? (route.config?.writes ? 'refuse' : 'name'),
-    refusedQuery: new Map(
-      Object.entries(own?.properties ?? {}).flatMap(([name, schema]): [string, string][] =>
-        schema['x-refused'] === undefined ? [] : [[name, schema['x-refused']]],
-      ),
-    ),
+    refusedQuery: marked(own?.properties, 'x-refused'),
+    idleQuery: marked(own?.properties, 'x-without-effect'),
     ownPretty: own !== undefined && 'pretty' in own.properties,
     queryNames: new Set([...Object.keys(querystring.properties), ...carriers]),
   }
@@ -72,14 +84,20 @@ export function learnQueryNames(route: RouteOptions): void {
  * refused, one that reads is answered with the name in `X-Svc-Ignored`.
  */
 export async function checkQueryNames(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-  const { queryNames, unknownQuery, refusedQuery } = request.routeOptions.config
+  const { queryNames, unknownQuery, refusedQuery, idleQuery } = request.routeOptions.config
   if (!queryNames) return
   const unknown: string[] = []
+  const idle: string[] = []
   for (const name in request.query as Record<string, unknown>) {
     if (!queryNames.has(name)) unknown.push(name)
     const reason = refusedQuery?.get(name)
     if (reason !== undefined) throw notThere(name, reason)
+    const why = idleQuery?.get(name)
+    if (why === undefined) continue
+    if (isStrict(request)) throw notThere(name, why)
+    idle.push(name)
   }
+  noteIgnored(reply, idle)
   const [first] = unknown
   if (first === undefined) return
   if (unknownQuery === 'refuse' || isStrict(request)) throw unknownParameter(first, queryNames)

@@ -22,6 +22,47 @@ export function isOn(flag: Flag | undefined): boolean {
   return flag === '1' || flag === 'true' || flag === ''
 }
 
+/** Options of the schema of a member whose stored value is shown and may be sent back; a change of it is refused. */
+export function refusedChange(reason: string): { readonly description: string; readonly 'x-refused-change': string } {
+  return {
+    description: `A change is refused: ${reason}. What is stored may be sent back.`,
+    'x-refused-change': `${reason}.`,
+  }
+}
+
+/**
+ * Options of the schema of a parameter that answers a question (202) which nothing can ask yet. Clients may send it all
+ * the same, so it is accepted, and the answer names it in `X-Svc-Ignored`; `strict` refuses it.
+ */
+export function unasked(reason: string): { readonly description: string; readonly 'x-without-effect': string } {
+  return {
+    description: `Without effect: ${reason}. Named in X-Svc-Ignored.`,
+    'x-without-effect': `${reason}.`,
+  }
+}
+
+const noFiles = 'there are no files to render again'
+const noCollections = 'there are no collections, whose grants could become invalid'
+
+/** What saves of whatever holds grants, watermarks or captions are to do about files and collections. */
+export const dependentsQuery = {
+  confirm: Type.Optional(Type.Enum(['resync', 'skip'], unasked(noFiles))),
+  allow_invalid_acl: Type.Optional(Type.Boolean(unasked(noCollections))),
+  background_invalid_acl: Type.Optional(Type.Boolean(unasked(noCollections))),
+  background_invalid_acl_timelimit: Type.Optional(
+    // Sums of amounts with a unit, as in 1h30m or 2.5s.
+    Type.String({ pattern: '^(\\d+(\\.\\d+)?(ns|us|µs|ms|s|m|h))+$', maxLength: 100, ...unasked(noCollections) }),
+  ),
+}
+
+/**
+ * Options of the schema of a member that is stored and answered as it was sent, and that the service itself does nothing
+ * with: `reader` is who does.
+ */
+export function kept(reader: string): { readonly description: string; readonly 'x-kept': string } {
+  return { description: `Kept for ${reader}.`, 'x-kept': `${reader}.` }
+}
+
 /** Options of the schema of something that is known and refused, since what it is for does not exist (decision 26). */
 export function refused(reason: string): { readonly description: string; readonly 'x-refused': string } {
   return { description: `Refused: ${reason}.`, 'x-refused': `${reason}.` }

@@ -1,4 +1,5 @@
 import { AppError, badRequest } from '../platform/errors.ts'
+import { assertVersion, type VersionConvention } from '../platform/versions.ts'
 import type { Pool, PoolSnapshot } from './model.ts'
 import type { PoolInput } from './schema.ts'
 
@@ -18,7 +19,7 @@ export interface Batch {
  * Tells what each pool of the request is: a new one or a change of a stored one.
  * @throws {AppError} `VersionMismatch`, `PoolNotFound`, `LookupNotFound`, `UnableToSetIsSystemPool`
  */
-export function identify(inputs: readonly PoolInput[], stored: PoolSnapshot, convention: 'stored' | 'next'): Batch {
+export function identify(inputs: readonly PoolInput[], stored: PoolSnapshot, convention: VersionConvention): Batch {
   const seen = new Set<number>()
   const items = inputs.map((input, index) => {
     const place = `pool[${index}]`
@@ -35,7 +36,7 @@ export function identify(inputs: readonly PoolInput[], stored: PoolSnapshot, con
   return { items }
 }
 
-function currentOf(input: PoolInput, stored: PoolSnapshot, place: string, convention: 'stored' | 'next'): Pool | null {
+function currentOf(input: PoolInput, stored: PoolSnapshot, place: string, convention: VersionConvention): Pool | null {
   const named = namedPool(input, stored, place)
   const got = input.pool._version ?? null
   if (!named) {
@@ -47,9 +48,8 @@ function currentOf(input: PoolInput, stored: PoolSnapshot, place: string, conven
       path: `${place}.pool._version`,
     })
   }
-  const expected = convention === 'next' ? named.version + 1 : named.version
-  if (got === expected) return named
-  throw new AppError('VersionMismatch', { path: `${place}.pool._version`, pool: named.id, got, expected })
+  assertVersion(got, named.version, convention, { path: `${place}.pool._version`, pool: named.id })
+  return named
 }
 
 function namedPool({ pool }: PoolInput, stored: PoolSnapshot, place: string): Pool | null {

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { actorOf, type HttpApp } from '../platform/http.ts'
-import { refused } from '../platform/query.ts'
+import { dependentsQuery } from '../platform/query.ts'
 import { Acknowledged, TaskList } from '../platform/tasks.ts'
 import { PoolInputs, PoolOutput } from './schema.ts'
 import type { PoolService } from './service.ts'
@@ -10,17 +10,7 @@ const PoolId = Type.Object({
 })
 const Pools = Type.Array(PoolOutput)
 
-const noDependents = refused('there are no collections, whose grants could become invalid')
-
-const SaveQuery = Type.Object(
-  {
-    confirm: Type.Optional(Type.Enum(['resync', 'skip'], refused('there are no files to render again'))),
-    allow_invalid_acl: Type.Optional(Type.Boolean(noDependents)),
-    background_invalid_acl: Type.Optional(Type.Boolean(noDependents)),
-    background_invalid_acl_timelimit: Type.Optional(Type.String(noDependents)),
-  },
-  { additionalProperties: true },
-)
+const SaveQuery = Type.Object(dependentsQuery, { additionalProperties: true })
 
 export function registerPoolRoutes(http: HttpApp, { pools }: { pools: PoolService }): void {
   http.get(

@@ -2,12 +2,14 @@
  * Saving pools: a batch is one transaction, checked as a whole and written with a constant number of statements.
  * Create or update is told by `_version` (decision 1 of the specification).
  */
+
 import { isDeepStrictEqual } from 'node:util'
 import type { Model } from '../datamodel/model.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Tx } from '../platform/db.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
 import { requireSystemRight } from '../platform/system-right.ts'
+import type { VersionConvention } from '../platform/versions.ts'
 import type { CallerRights, Person, RightsService } from '../rights/service.ts'
 import { type PoolEvent, parentUpdates } from './events.ts'
 import { type Batch, type Item, identify } from './identify.ts'
@@ -39,7 +41,7 @@ export interface SaveContext {
   readonly grants: Pick<RightsService, 'validateAcls' | 'resolveWho'>
   readonly model: Model
   readonly parts: PoolParts
-  readonly convention: 'stored' | 'next'
+  readonly convention: VersionConvention
   /** The tree as it is in the locked table. */
   readonly stored: PoolSnapshot
 }
@@ -155,7 +157,7 @@ async function fill(context: SaveContext, works: readonly Work[]): Promise<Store
       parentId: work.parentId,
       reference: pool.reference === undefined ? (current?.reference ?? null) : pool.reference || null,
       isSystem: current?.isSystem ?? false,
-      owner: people.owner(work) ?? current?.owner ?? (`u${context.actor.userId}` satisfies Person),
+      owner: people.owner(work) ?? (current ? current.owner : (`u${context.actor.userId}` satisfies Person)),
       contact: people.contact(work),
       name: pool.name === undefined ? (current?.name ?? {}) : (pool.name ?? {}),
       shortname: pool.shortname === undefined ? (current?.shortname ?? {}) : (pool.shortname ?? {}),

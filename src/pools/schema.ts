@@ -1,6 +1,7 @@
 /** Wire shapes of pools (`PoolApi`). */
 import { type Static, Type } from 'typebox'
 import { ShownTag, TransitionNames } from '../datamodel/schema.ts'
+import { kept } from '../platform/query.ts'
 import { GeneratedRightsApi, LookupByReference, RightApi, WhoApi } from '../rights/schema.ts'
 
 const open = { additionalProperties: true } as const
@@ -36,10 +37,10 @@ export const PoolInput = Type.Object(
         comment: optional(Type.String({ maxLength: 100_000 })),
         contact: optional(WhoApi),
         is_system_pool: optional(Type.Boolean()),
-        watermark: optional(Type.Object({}, open)),
-        caption: optional(Type.Object({}, open)),
-        janitor_policy: optional(Type.Object({}, open)),
-        custom_data: optional(Type.Object({}, open)),
+        watermark: optional(Type.Object({}, { ...open, ...kept('the images that will carry it; there are none yet') })),
+        caption: optional(Type.Object({}, { ...open, ...kept('the images that will carry it; there are none yet') })),
+        janitor_policy: optional(Type.Object({}, { ...open, ...kept('janitors; there are none yet') })),
+        custom_data: optional(Type.Object({}, { ...open, ...kept('whoever put it there') })),
         mapping_dc_export: optional(Mapping),
         mapping_image_export: optional(Mapping),
         mapping_image_import: optional(Mapping),

@@ -2,6 +2,7 @@
  * Pools: the tree that holds objects and hands grants, tags, transitions and preferred masks down. See
  * docs/rights-and-pools.md for what is inherited and who may change what.
  */
+
 import type { Model } from '../datamodel/model.ts'
 import type { EventLog } from '../events/service.ts'
 import type { Actor } from '../platform/actor.ts'
@@ -11,6 +12,7 @@ import { AppError, badRequest } from '../platform/errors.ts'
 import type { Snapshots } from '../platform/snapshot.ts'
 import { requireSystemRight } from '../platform/system-right.ts'
 import { assertStorable } from '../platform/text.ts'
+import type { VersionConvention } from '../platform/versions.ts'
 import type { CallerRights, PoolGrants, RightsService } from '../rights/service.ts'
 import { openPoolTree, poolTopic } from './cache.ts'
 import { type PoolEvent, parentUpdates, toEvents } from './events.ts'
@@ -44,7 +46,7 @@ export interface PoolOptions {
   events: EventLog
   rights: RightsService
   datamodel: { current(): Model }
-  versionConvention: 'stored' | 'next'
+  versionConvention: VersionConvention
   parts: PoolParts & {
     /** How many objects, those in the trash included, the pools hold. */
     countObjects(tx: Tx, poolIds: readonly number[]): Promise<number>

@@ -93,7 +93,7 @@ export function compiledBytes({ pools, objecttypes }: Compiled): number {
   return bytes
 }
 
-export function isCaller(caller: Caller, person: Person | null): boolean {
+export function isCaller(caller: Pick<Caller, 'userId' | 'groupIds'>, person: Person | null): boolean {
   if (person === null) return false
   const id = Number(person.slice(1))
   return person.startsWith('u') ? id === caller.userId : caller.groupIds.includes(id)

@@ -19,6 +19,7 @@ import { newGrantIds } from './store.ts'
 import { type FindPeople, resolveWho, type WhoDraft, whoNames } from './who.ts'
 
 export type { ContainerRight, ObjectRight, RightContext } from './catalogue.ts'
+export { isCaller } from './compile.ts'
 export { type MaskId, type ReadPrincipal, readPrincipals, tagsFit } from './grants.ts'
 export type {
   CallerRights,

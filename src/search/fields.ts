@@ -186,7 +186,7 @@ function readMask(settings: Settings, mask: Mask): void {
     for (const field of fields) {
       if (field.kind === 'column') {
         if (field.search.fulltext && within.fulltext) settings.fulltext.add(field.column)
-        if (field.output.table && within.table && settings.listed.size < mostListed) settings.listed.add(field.column)
+        if (field.inTable && within.table && settings.listed.size < mostListed) settings.listed.add(field.column)
         if (field.search.facet) settings.facet.add(field.column)
         if (field.standard && mask === mask.table.preferredMask)
           settings.standard.set(field.column, field.standard.order)
@@ -194,7 +194,7 @@ function readMask(settings: Settings, mask: Mask): void {
         if (field.search.nested) settings.nested.add(field.table)
         read(field.fields, {
           fulltext: within.fulltext && field.search.fulltext,
-          table: within.table && field.output.table,
+          table: within.table && field.inTable,
         })
       }
     }

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { AppError, badRequest } from '../platform/errors.ts'
+import { assertVersion, type VersionConvention } from '../platform/versions.ts'
 import type { TagGroup } from './model.ts'
 import { type TagBody, TagFields, type TagGroupBody } from './schema.ts'
 import type { GroupRow, TagRow } from './store.ts'
@@ -14,11 +15,15 @@ export interface DocumentChange {
 }
 
 /**
- * Compares a document with the stored one. An entry with an `_id` is an update and must carry the `_version` that is
- * stored; one without is new; what is missing is deleted. Moving something within the document is no change of it.
+ * Compares a document with the stored one. An entry with an `_id` is an update and must carry its `_version` (a group
+ * may leave it out); one without is new; what is missing is deleted. Moving something within the document is no change of it.
  * @throws {AppError} `VersionMismatch`, `TagNotFound`, `ServerGeneric`
  */
-export function compareDocument(sent: readonly TagGroupBody[], stored: readonly TagGroup[]): DocumentChange {
+export function compareDocument(
+  sent: readonly TagGroupBody[],
+  stored: readonly TagGroup[],
+  convention: VersionConvention,
+): DocumentChange {
   const body = identified(sent, stored)
   const storedGroups = new Map(stored.map((group, position) => [group.id, groupRow(group, position)]))
   const storedTags = new Map(
@@ -34,8 +39,10 @@ export function compareDocument(sent: readonly TagGroupBody[], stored: readonly 
   )
 
   const groups = body.map((entry, position) => {
-    const group = readGroup(entry.group, position, storedGroups)
-    const tags = entry.tags.map((tag, index) => readTag(tag, group.row.id, index, storedTags))
+    const group = readGroup(entry.group, position, storedGroups, convention)
+    const tags = entry.tags.map((tag, index) =>
+      readTag(tag, { groupId: group.row.id, position: index }, storedTags, convention),
+    )
     return { ...group, tags }
   })
   const keptGroups = new Set(groups.map((group) => group.row.id))
@@ -84,10 +91,17 @@ function unwrapped(body: TagBody, place: string): TagFields {
   return { ...tag, _acl: [...(tag._acl ?? []), ...(fields._acl ?? [])] }
 }
 
-function readGroup(body: GroupFields, position: number, stored: ReadonlyMap<number, GroupRow>) {
+function readGroup(
+  body: GroupFields,
+  position: number,
+  stored: ReadonlyMap<number, GroupRow>,
+  convention: VersionConvention,
+) {
   const before = body._id ? stored.get(body._id) : undefined
   if (body._id && !before) throw badRequest(`There is no tag group ${body._id}`, { taggroup: body._id })
-  if (before && body._version && body._version !== before.version) throw staleVersion(body, before, 'taggroup')
+  if (before && body._version) {
+    assertVersion(body._version, before.version, convention, { name: 'taggroup', _id: before.id })
+  }
   const row: GroupRow = {
     id: before?.id ?? 0,
     version: before?.version ?? 1,
@@ -100,10 +114,15 @@ function readGroup(body: GroupFields, position: number, stored: ReadonlyMap<numb
   return { row, change: changeOf(row, before) }
 }
 
-function readTag(body: TagFields, groupId: number, position: number, stored: ReadonlyMap<number, TagRow>) {
+function readTag(
+  body: TagFields,
+  { groupId, position }: { groupId: number; position: number },
+  stored: ReadonlyMap<number, TagRow>,
+  convention: VersionConvention,
+) {
   const before = body._id ? stored.get(body._id) : undefined
   if (body._id && !before) throw new AppError('TagNotFound', { tag: body._id })
-  if (before && body._version !== before.version) throw staleVersion(body, before, 'tag')
+  if (before) assertVersion(body._version, before.version, convention, { name: 'tag', _id: before.id })
   if (body._acl && body._acl.length > 0) throw badRequest('Tags cannot carry grants', { name: '_acl' })
   const row: TagRow = {
     id: before?.id ?? 0,
@@ -130,14 +149,6 @@ function changeOf<Row extends GroupRow | TagRow>(row: Row, before: Row | undefin
   if (isDeepStrictEqual({ ...row, position: 0 }, { ...before, position: 0 })) return 'none'
   row.version++
   return 'update'
-}
-
-function staleVersion(
-  body: { _id?: number | null; _version?: number | null },
-  before: { version: number },
-  name: string,
-) {
-  return new AppError('VersionMismatch', { name, _id: body._id, got: body._version ?? null, expected: before.version })
 }
 
 interface Identified {

@@ -1,15 +1,12 @@
 import { Type } from 'typebox'
 import { actorOf, type HttpApp } from '../platform/http.ts'
-import { refused } from '../platform/query.ts'
+import { dependentsQuery } from '../platform/query.ts'
 import { TaskList } from '../platform/tasks.ts'
 import { renderTagGroup } from './render.ts'
 import { TagDocument, TagGroupOutput } from './schema.ts'
 import type { TagService } from './service.ts'
 
 const Document = Type.Array(TagGroupOutput)
-
-/** A deleted tag in a grant is a question or a refusal of its own (`TagsInUse`). */
-const noDependents = refused('there are no collections, whose grants could become invalid')
 
 export function registerTagRoutes(http: HttpApp, { tags }: { tags: TagService }): void {
   http.get(
@@ -42,8 +39,9 @@ export function registerTagRoutes(http: HttpApp, { tags }: { tags: TagService })
             delete_policy: Type.Optional(
               Type.Literal('remove_tags', { description: 'Take deleted tags off where they are in use.' }),
             ),
-            background_invalid_acl: Type.Optional(Type.Boolean(noDependents)),
-            background_invalid_acl_timelimit: Type.Optional(Type.String(noDependents)),
+            // A deleted tag in a grant is a question or a refusal of its own (`TagsInUse`).
+            background_invalid_acl: dependentsQuery.background_invalid_acl,
+            background_invalid_acl_timelimit: dependentsQuery.background_invalid_acl_timelimit,
           },
           { additionalProperties: true },
         ),

@@ -2,6 +2,7 @@
  * Tags and their groups: one document for the instance, replaced as a whole by those who may (`system.tagmanager`).
  * Everybody reads it from the snapshot in memory, which each process renews when one of them has saved.
  */
+
 import type { EventLog, NewEvent } from '../events/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Bus } from '../platform/bus.ts'
@@ -11,6 +12,7 @@ import type { Snapshots } from '../platform/snapshot.ts'
 import { requireSystemRight } from '../platform/system-right.ts'
 import { confirmTask, type Task } from '../platform/tasks.ts'
 import { assertStorable } from '../platform/text.ts'
+import type { VersionConvention } from '../platform/versions.ts'
 import { checkTags, type TagCheck } from './check.ts'
 import { compareDocument, type DocumentChange } from './document.ts'
 import { createSnapshot, type TagGroup } from './model.ts'
@@ -40,13 +42,15 @@ export interface TagServiceOptions {
   events: EventLog
   snapshots: Pick<Snapshots, 'open'>
   uses: readonly TagUse[]
+  versionConvention: VersionConvention
 }
 
 export type SaveResult = { kind: 'done'; groups: readonly TagGroup[] } | { kind: 'confirm'; tasks: Task[] }
 
 const topic = 'tags'
 
-export async function createTagService({ db, bus, events, snapshots, uses }: TagServiceOptions) {
+export async function createTagService(options: TagServiceOptions) {
+  const { db, bus, events, snapshots, uses, versionConvention } = options
   const document = await snapshots.open({
     name: 'tags',
     topics: [topic],
@@ -73,7 +77,7 @@ export async function createTagService({ db, bus, events, snapshots, uses }: Tag
       assertStorable(body, 'body')
       const tasks = await db.transaction(async (tx) => {
         await store.lockTags(tx)
-        const change = compareDocument(body, await store.loadGroups(tx))
+        const change = compareDocument(body, await store.loadGroups(tx), versionConvention)
         const open = await settleUses(tx, uses, change.deletedTags, removeTags)
         if (open.length > 0) return open
         await assignIds(tx, change)

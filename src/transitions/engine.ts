@@ -1,5 +1,5 @@
 import type { Actor } from '../platform/actor.ts'
-import type { Person, Principal } from '../rights/service.ts'
+import { isCaller, type Person, type Principal } from '../rights/service.ts'
 import { matchesTagFilter, type TagSnapshot, withTag } from '../tags/service.ts'
 import { type Action, isExit, type Operation, type RemoteAction, type Transition, verdictOf } from './model.ts'
 
@@ -70,10 +70,13 @@ export interface Plan {
 
 /**
  * What the transitions make of a change. Pure: the same request gives the same plan, and nothing is done yet. Each
- * transition is considered once per object, in order, and sees the tags as the ones before it left them.
+ * transition is considered once per object, in order, and sees the tags as the ones before it left them. `objects` is what
+ * `planObject` makes of each object, for whoever does that in turns.
  */
-export function planTransitions(request: PlanRequest): Plan {
-  const objects = request.objects.map((object) => planObject(request, object))
+export function planTransitions(
+  request: PlanRequest,
+  objects: readonly ObjectPlan[] = request.objects.map((object) => planObject(request, object)),
+): Plan {
   const accepted = objects.filter((plan) => plan.rejectedBy === null)
   return {
     actor: request.actor,
@@ -88,7 +91,7 @@ export function planTransitions(request: PlanRequest): Plan {
   }
 }
 
-function planObject(request: PlanRequest, object: PlanObject): ObjectPlan {
+export function planObject(request: PlanRequest, object: PlanObject): ObjectPlan {
   let state: State = { tags: object.tagsAfter, owner: object.owner }
   const fired: Transition[] = []
   let rejectedBy: Transition | null = null
@@ -162,15 +165,9 @@ function concerns({ who, whoNot }: Transition, actor: Actor, object: PlanObject)
 }
 
 function isPrincipal(principal: Principal, actor: Actor, object: PlanObject): boolean {
-  if (principal === 'owner') return isPerson(object.owner, actor)
-  if (principal === 'contact') return isPerson(object.poolContact ?? null, actor)
-  return isPerson(principal, actor)
-}
-
-function isPerson(person: Person | null, actor: Actor): boolean {
-  if (person === null) return false
-  const id = Number(person.slice(1))
-  return person.startsWith('u') ? id === actor.userId : actor.groupIds.includes(id)
+  if (principal === 'owner') return isCaller(actor, object.owner)
+  if (principal === 'contact') return isCaller(actor, object.poolContact ?? null)
+  return isCaller(actor, principal)
 }
 
 function collectEffects(plans: readonly ObjectPlan[], wanted: (transition: Transition) => boolean): Effect[] {

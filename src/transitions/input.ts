@@ -4,6 +4,7 @@ import { Compile, type Validator } from 'typebox/compile'
 import { type EventType, eventTypes } from '../events/service.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
 import { assertStorable } from '../platform/text.ts'
+import { assertVersion, type VersionConvention } from '../platform/versions.ts'
 import { type Person, type Principal, parseWho, type WhoDraft } from '../rights/service.ts'
 import { readTagFilter, type TagFilterInput } from '../tags/service.ts'
 import { type Action, type Transition, type TransitionSettings, verdictOf } from './model.ts'
@@ -107,7 +108,12 @@ export interface ReadTransition {
  * @throws {AppError} `VersionMismatch`, `TagNotFound`, `WebhookNotSelected`, `WebhookUnknown`,
  * `WebhookCallbackUnknown`, `ServerGeneric`
  */
-export function readList(draft: Draft, found: Found, stored: readonly Transition[]): ReadTransition[] {
+export function readList(
+  draft: Draft,
+  found: Found,
+  stored: readonly Transition[],
+  convention: VersionConvention,
+): ReadTransition[] {
   const storedById = new Map(stored.map((transition) => [transition.id, transition]))
   const who = found.who.values()
   const next = (): Principal => {
@@ -119,9 +125,7 @@ export function readList(draft: Draft, found: Found, stored: readonly Transition
     const place = `${draft.path}[${index}]`
     const before = body._id ? storedById.get(body._id) : undefined
     if (body._id && !before) throw badRequest(`${place}: there is no transition ${body._id}`, { path: `${place}._id` })
-    if (before && body._version && body._version !== before.version) {
-      throw new AppError('VersionMismatch', { path: place, got: body._version, expected: before.version })
-    }
+    if (before && body._version) assertVersion(body._version, before.version, convention, { path: place })
     const settings = readSettings(body, place, found, next, before)
     if (!before) return { transition: { ...settings, id: 0, version: 1 }, change: 'insert' }
     const { id, version, ...previous } = before

@@ -3,19 +3,29 @@
  * Those of the instance are kept here; pools and object types keep their own lists and have them checked and shown
  * here. The save of objects asks for a *plan*, settles it with the caller, and queues its effects.
  */
+
 import type { EventLog, NewEvent } from '../events/service.ts'
 import type { Jobs } from '../jobs/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Bus } from '../platform/bus.ts'
 import type { Db, Queryable, Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
+import { createPauses, mapInTurns } from '../platform/pauses.ts'
 import type { Snapshots } from '../platform/snapshot.ts'
+import type { VersionConvention } from '../platform/versions.ts'
 import type { Person, RightsService } from '../rights/service.ts'
 import { requireTagManager, type TagService, type TagUse } from '../tags/service.ts'
 import { applicableTransitions, type TransitionLayer } from './applicable.ts'
 import { type Confirmation, confirmationOf, textIn } from './confirm.ts'
 import { type EffectEvent, effectJobs, type WrittenObject } from './effects.ts'
-import { type Plan, type PlanObject, type PlanRequest, type PlanTrigger, planTransitions } from './engine.ts'
+import {
+  type Plan,
+  type PlanObject,
+  type PlanRequest,
+  type PlanTrigger,
+  planObject,
+  planTransitions,
+} from './engine.ts'
 import { parseList, readList } from './input.ts'
 import { applyPlan, type ChangingItem, markChanged, planObjects, writtenObjects } from './items.ts'
 import type { Transition } from './model.ts'
@@ -56,6 +66,7 @@ export interface TransitionServiceOptions {
   objecttypes: () => { has(id: number): boolean }
   /** Names of the webhooks in the base configuration. */
   webhooks: () => { has(name: string): boolean }
+  versionConvention: VersionConvention
 }
 
 /** A list to check: as sent, and as stored before. */
@@ -111,7 +122,12 @@ export async function createTransitionService(options: TransitionServiceOptions)
       webhooks: options.webhooks(),
     }
     const lists = drafts.map((draft, index) =>
-      readList(draft, { ...found, who: draft.wanted.who.map(() => who.next().value!) }, changes[index]?.previous ?? []),
+      readList(
+        draft,
+        { ...found, who: draft.wanted.who.map(() => who.next().value!) },
+        changes[index]?.previous ?? [],
+        options.versionConvention,
+      ),
     )
     const added = lists.flat().filter(({ change }) => change === 'insert').length
     const ids = (await store.drawTransitionIds(tx, added)).values()
@@ -133,7 +149,7 @@ export async function createTransitionService(options: TransitionServiceOptions)
   }
 
   /** What the transitions make of a change; nothing is done yet. */
-  function plan(request: Omit<PlanRequest, 'applicable' | 'tags'>): Plan {
+  async function plan(given: Omit<PlanRequest, 'applicable' | 'tags'>): Promise<Plan> {
     const known = new Map<string, Transition[]>()
     const remembered = (objecttypeId: number, poolId: number | null): Transition[] => {
       const key = `${objecttypeId}:${poolId}`
@@ -141,7 +157,11 @@ export async function createTransitionService(options: TransitionServiceOptions)
       known.set(key, list)
       return list
     }
-    return planTransitions({ ...request, applicable: remembered, tags: tags.snapshot() })
+    const request = { ...given, applicable: remembered, tags: tags.snapshot() }
+    return planTransitions(
+      request,
+      await mapInTurns(request.objects, (object) => planObject(request, object), createPauses()),
+    )
   }
 
   /**
@@ -238,7 +258,7 @@ export async function createTransitionService(options: TransitionServiceOptions)
       given: string | undefined,
       trigger: PlanTrigger = { kind: 'save' },
     ): Promise<ItemsOutcome> {
-      const made = plan({ actor, trigger, objects: planObjects(items, options.contactOf) })
+      const made = await plan({ actor, trigger, objects: planObjects(items, options.contactOf) })
       const confirmation = settle(made, given)
       if (trigger.kind !== 'save') markChanged(items, made)
       applyPlan(made, items)

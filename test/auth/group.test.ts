@@ -62,7 +62,7 @@ test('settings of a group that would have no effect are refused by name, and the
     ['_auth_method_group_maps', { ldap: [{ method: 'eq', value: 'cn=editors' }] }],
   ] as const) {
     const answer = await send({ [name]: value })
-    assert.deepEqual([answer.status, answer.body.parameters.name], [400, `0.${name}`], JSON.stringify(answer.body))
+    assert.deepEqual([answer.status, answer.body.parameters.name], [400, `[0].${name}`], JSON.stringify(answer.body))
   }
   const empty = { _two_fa_required: false, _pseudonymization: { user: {} }, _auth_method_group_maps: null }
   assert.equal((await send(empty)).status, 200)

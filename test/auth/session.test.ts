@@ -244,7 +244,7 @@ test('the session names user, groups, rights, languages and how the user signed 
   assert.equal('_password' in session.user || '_password_hash' in session.user, false)
 })
 
-test('EVAPI-009 a poll from the event that the session names misses nothing, not even what is committed later', async () => {
+test('a poll from the event that the session names misses nothing, not even what is committed later', async () => {
   const root = svc.as('root')
   const sessionEvent = async (): Promise<number> => (await root.get('/user/session')).body.current_max_event_id
   const polled = async (from: number): Promise<number[]> =>

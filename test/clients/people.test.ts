@@ -41,6 +41,13 @@ test('the rights that front ends give are kept, merged and told in the session',
     'system.ignore_columnfilters': {},
     'system.search_collection_only': {},
     'system.allow_custom_in_right_with_preset': {},
+    'system.user.create_new': { login: true, first_name: true, _password: false, require_group: true },
+    'system.rightsmanagement': {},
+    'system.rights_management': {},
+    'system.server.error.self_uuid_detail': {},
+    'system.server.error.uuid_detail': {},
+    'system.health': {},
+    'system.disable_linked_objects_filter': {},
   }
   const [editors] = await createGroups(svc, {
     group: { _version: 1, displayname: { 'en-US': 'Editors' }, reference: 'editors' },
@@ -61,6 +68,7 @@ test('the rights that front ends give are kept, merged and told in the session',
   const told = session.body.system_rights['system.frontend_features']
   assert.deepEqual([told.changelog, told.download, told.print], [true, true, true])
   assert.deepEqual([...told.collection].sort(), ['share_anonymous', 'sharing'])
+  assert.deepEqual(Object.keys(session.body.system_rights).sort(), Object.keys(frontend).sort())
   assert.equal((await svc.as('ada').get('/schema/user/CURRENT')).status, 200)
   const head = (await root().get('/schema/user/HEAD')).body
   assert.equal((await svc.as('ada').post('/schema/user/HEAD', head)).status, 403)

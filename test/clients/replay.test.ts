@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { createUsers } from '../auth/support.ts'
 import type { Json, Query } from '../support/client.ts'
 import { type Museum, startMuseum } from '../support/seed/museum.ts'
 
@@ -33,6 +34,7 @@ const find = (request: object) => ['post', '/search', request] as const
 const ref = (reference: string) => ({ 'lookup:_id': { reference } })
 const pool = { pool: ref('system:standard') }
 const count = (body: Json) => body.count
+const ownGroups = (body: Json) => body._groups.filter(({ group }: Json) => group.type !== 'system').length
 const user = (fields: object, rest: object = {}) => [{ _basetype: 'user', user: { _version: 1, ...fields }, ...rest }]
 
 const entries: readonly Entry[] = [
@@ -98,6 +100,114 @@ const entries: readonly Entry[] = [
         (g: Json) => g.group.reference === 'migrated' || g.group['lookup:_id']?.reference === 'migrated',
       ),
     expected: true,
+  },
+  {
+    what: 'group by PUT',
+    send: [
+      'put',
+      '/group',
+      [{ _basetype: 'group', group: { _version: 1, reference: 'put', displayname: { 'en-US': 'By PUT' } } }],
+    ],
+    status: 200,
+    effect: (b) => [b[0].group.reference, b[0].group._version],
+    expected: ['put', 1],
+  },
+  {
+    what: 'group by PUT, changed',
+    send: ['put', '/group', [{ group: { ...ref('put'), _version: 1, displayname: { 'en-US': 'Changed' } } }]],
+    status: 200,
+    effect: (b) => [b[0].group.displayname['en-US'], b[0].group.reference, b[0].group._version],
+    expected: ['Changed', 'put', 2],
+  },
+  {
+    what: 'group by PUT, out of date',
+    send: ['put', '/group', [{ group: { ...ref('put'), _version: 1 } }]],
+    status: 400,
+  },
+  {
+    what: 'group by PUT with a misspelled right',
+    send: ['put', '/group', [{ group: { reference: 'bad' }, _system_rights: { 'system.serch': {} } }]],
+    status: 400,
+  },
+  {
+    what: 'user by PUT',
+    send: [
+      'put',
+      '/user',
+      user(
+        { login: 'eva', reference: 'eva', frontend_prefs: { theme: 'dark' } },
+        { _groups: [{ group: ref('put') }], _system_rights: { 'system.user.create_new': { login: true } } },
+      ),
+    ],
+    status: 200,
+    effect: (b) => [b[0].user.frontend_prefs, ownGroups(b[0]), b[0]._system_rights],
+    expected: [{ theme: 'dark' }, 1, { 'system.user.create_new': { login: true } }],
+  },
+  {
+    what: 'user by PUT, changed',
+    send: ['put', '/user', [{ user: { ...ref('eva'), _version: 1, first_name: 'Eva' }, _groups: [] }]],
+    status: 200,
+    effect: (b) => [b[0].user.first_name, b[0].user.login, ownGroups(b[0])],
+    expected: ['Eva', 'eva', 0],
+  },
+  {
+    what: 'user by PUT in a group that is not there',
+    send: ['put', '/user', user({ login: 'nina' }, { _groups: [{ group: ref('nowhere') }] })],
+    status: 400,
+  },
+  {
+    what: 'pool by PUT',
+    send: [
+      'put',
+      '/pool',
+      [
+        {
+          _basetype: 'pool',
+          pool: {
+            'lookup:_id_parent': { reference: 'system:root' },
+            reference: 'put',
+            name: { 'en-US': 'By PUT' },
+            mapping_dc_export: 'objecttype',
+          },
+          _acl: [{ who: { _basetype: 'group', group: ref('system::all') }, rights: { bag_read: {} } }],
+        },
+      ],
+    ],
+    status: 200,
+    effect: (b) => [b[0].pool.mapping_dc_export, b[0]._acl.length],
+    expected: ['objecttype', 1],
+  },
+  {
+    what: 'pool by PUT, changed',
+    send: ['put', '/pool', [{ pool: { ...ref('put'), _version: 1, comment: 'c' } }]],
+    status: 200,
+    effect: (b) => [b[0].pool.comment, b[0].pool.name['en-US'], b[0].pool._version],
+    expected: ['c', 'By PUT', 2],
+  },
+  { what: 'tags by PUT', send: ['put', '/tags', []], status: 400 },
+  {
+    what: 'person in the name of another user',
+    send: db('person', { name: 'Moved' }, { _create_user: { _basetype: 'user', user: ref('eva') } }),
+    status: 200,
+    effect: (b) => b[0].person._id > 0,
+    expected: true,
+  },
+  {
+    what: 'person in the name of nobody',
+    send: db('person', { name: 'x' }, { _create_user: { user: ref('nobody') } }),
+    status: 400,
+  },
+  {
+    what: 'person in the name of a group',
+    send: db('person', { name: 'x' }, { _create_user: { group: ref('put') } }),
+    status: 400,
+  },
+  {
+    what: 'events of the object just saved',
+    send: ['get', '/event/list', undefined, { basetype: 'object', objecttype: 'person', limit: 1 }],
+    status: 200,
+    effect: (b) => [b.objects[0].event.basetype, b.objects[0].event.objecttype],
+    expected: ['object', 'person'],
   },
   { what: 'user of an unknown type', send: ['post', '/user', user({ type: 'other', login: 'x' })], status: 400 },
   {
@@ -273,7 +383,7 @@ const entries: readonly Entry[] = [
     }),
     status: 200,
     effect: count,
-    expected: 3,
+    expected: 4,
   },
   {
     what: 'search by a range',
@@ -394,4 +504,42 @@ test('payloads of clients are refused or have their effect', async () => {
     results,
     entries.map(({ what, status, expected }) => [what, status, expected]),
   )
+})
+
+test('who created an object is said by root, or by the one who did', async () => {
+  const { svc } = museum
+  await createUsers(svc, { user: { login: 'writer', reference: 'writer' } })
+  const grant = { who: { user: ref('writer') }, rights: { create: {}, read: {}, write: {}, mask: {} } }
+  const [type] = (await svc.as('root').get('/objecttype')).body.filter((one: Json) => one.objecttype.name === 'person')
+  const { _id, _version } = type.objecttype
+  const opened = await svc
+    .as('root')
+    .post('/objecttype', [{ objecttype: { _id, _version: _version + 1 }, _acl: [grant] }])
+  assert.equal(opened.status, 200, JSON.stringify(opened.body))
+  const creator = async (id: number): Promise<Json> => {
+    const [read] = (await svc.as('root').get(`/db/person/_all_fields/${id}`, { format: 'long' })).body
+    return read._create_user.user['lookup:_id'].reference
+  }
+  const by = (who: string, login: string, block: object = { name: 'n' }) =>
+    svc
+      .as(login)
+      .post('/db/person', [
+        { _objecttype: 'person', _mask: 'person__standard', person: block, _create_user: { user: ref(who) } },
+      ])
+  const own = await by('writer', 'writer')
+  assert.equal(own.status, 200, JSON.stringify(own.body))
+  assert.equal(await creator(own.body[0].person._id), 'writer')
+  for (const who of ['system:root', 'nobody']) {
+    const foreign = await by(who, 'writer')
+    assert.deepEqual([foreign.status, foreign.body.code], [403, 'SystemRightRequired'], who)
+  }
+  const moved = await by('writer', 'root')
+  const id = moved.body[0].person._id
+  assert.equal(await creator(id), 'writer')
+  const [long] = (await svc.as('root').get(`/db/person/person__standard/${id}`, { format: 'long' })).body
+  const back = await svc.as('root').post('/db/person', [long])
+  assert.deepEqual([back.status, back.headers['x-svc-ignored']], [200, undefined], JSON.stringify(back.body))
+  const changed = await by('system:root', 'root', { _id: id, _version: 2, name: 'n' })
+  assert.deepEqual([changed.status, changed.headers['x-svc-ignored']], [200, '0._create_user'])
+  assert.equal(await creator(id), 'writer')
 })

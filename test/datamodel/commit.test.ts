@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { holdIndexer } from '../search/support.ts'
 import type { Client, Json } from '../support/client.ts'
 import { attachService, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
@@ -37,7 +38,9 @@ test('DM-022 DM-003 DM-007 SCHEMA-010 SVC-007 a commit answers ok and makes HEAD
   await root.post('/schema/user/HEAD', { version: 1, tables: types(text('x')) })
   const before = Date.now()
   const answer = await root.post('/schema/commit')
-  assert.deepEqual([answer.status, answer.body], [200, { status: 'ok' }])
+  assert.deepEqual([answer.status, answer.body], [200, { status: 'ok' }], 'the version is not in the body')
+  const [logged] = (await root.get('/event/list', { type: 'DATAMODEL_COMMIT' })).body.objects
+  assert.equal(logged.event.info.version, 1)
   const committed = (await root.get('/schema/user/CURRENT')).body
   assert.deepEqual([committed.version, committed.based_on_version], [1, 0])
   assert.ok(Date.parse(committed.committed_at) >= before)
@@ -56,9 +59,14 @@ test('DM-024 ERR-023 a commit needs system.datamodel with level commit', async (
   assert.deepEqual([refused.status, refused.body.code], [403, 'SystemRightRequired'])
   assert.equal(refused.body.parameters.right, 'system.datamodel[level=commit]')
   assert.equal(await current(developer), 0)
+  const reader = await userWith(svc, 'reader', { 'system.objecttypemanager': {} })
+  assert.equal((await reader.post('/schema/commit')).status, 403)
   const committer = await userWith(svc, 'committer', { 'system.datamodel': { level: ['commit'] } })
   assert.equal((await committer.post('/schema/commit')).status, 200)
   assert.equal(await current(developer), 1)
+  const boss = await userWith(svc, 'boss', { 'system.root': {} })
+  assert.equal((await boss.post('/schema/commit')).status, 200)
+  assert.equal(await current(developer), 2)
 })
 
 test('DM-027 a commit is logged, and each object type that it changes', async () => {
@@ -115,7 +123,7 @@ test('SVC-006 what can be stored is what the committed datamodel defines: types,
   assert.deepEqual([body[0].coin.metal, 'weight' in body[0].coin], ['gold', false])
 })
 
-test('SCHEMA-007 other values of reindex and confirm are refused', async () => {
+test('other values of reindex and confirm are refused', async () => {
   await using svc = await startService()
   const root = svc.as('root')
   for (const query of [{ reindex: 'yes' }, { reindex: '' }, { confirm: 'no' }, { confirm: 'resync' }] as Record<
@@ -131,7 +139,62 @@ test('SCHEMA-007 other values of reindex and confirm are refused', async () => {
   assert.equal(await current(root), 3, 'a commit without changes is a version too')
 })
 
-test('DM-025 SCHEMA-009 SCHEMA-008 a change that concerns indexed objects asks first', async () => {
+test('SCHEMA-007 reindex: skip leaves the index, reindex renews it in the background, reindex_block keeps front ends waiting', async () => {
+  await using svc = await startService()
+  const root = svc.as('root')
+  await commitModel(root, types(text('x')))
+  await save(root, { x: 'one' })
+  await save(root, { x: 'two' })
+  const somebody = await userWith(svc, 'somebody', {})
+  const waiting = async () => (await root.get('/system/status')).body.total_not_indexed
+  const search = async () => (await somebody.post('/search', {})).body.code ?? 'found'
+  for (const [reindex, expected] of [
+    ['skip', [0, 'found']],
+    ['reindex', [2, 'found']],
+    ['reindex_block', [2, 'ReindexInProgress']],
+  ] as const) {
+    await svc.drain()
+    assert.deepEqual([await waiting(), await search()], [0, 'found'])
+    await edit(root, ([table]) => [{ ...table, columns: [...table.columns, text(`new_for_${reindex}`)] }])
+    {
+      using _ = await holdIndexer(svc.db)
+      // It is answered although nothing can be indexed.
+      assert.equal((await root.post('/schema/commit', undefined, { reindex })).status, 200)
+      assert.deepEqual([await waiting(), await search()], expected, reindex)
+    }
+  }
+  await svc.drain()
+  assert.deepEqual([await waiting(), await search()], [0, 'found'])
+})
+
+test('SCHEMA-008 confirm=yes answers the questions of the 202: about the index, about rules, and both', async () => {
+  await using svc = await startService()
+  const root = svc.as('root')
+  await commitModel(root, types(text('x')))
+  await save(root, { x: 'abc' })
+  const titles = async () => {
+    const asked = await root.post('/schema/commit')
+    assert.equal(asked.status, 202)
+    return asked.body.tasks.map((task: Json) => task.title)
+  }
+  const changes: [string[], (table: Json) => Json][] = [
+    [['Reindex'], (table) => ({ ...table, columns: [...table.columns, text('y')] })],
+    [['Constraints'], (table) => ({ ...table, columns: [{ ...table.columns[0], length_max: 2 }, table.columns[1]] })],
+    [
+      ['Reindex', 'Constraints'],
+      (table) => ({ ...table, columns: [table.columns[0], { ...table.columns[1], not_null: true }, text('z')] }),
+    ],
+  ]
+  for (const [index, [questions, change]] of changes.entries()) {
+    await edit(root, ([table]) => [change(table)])
+    assert.deepEqual((await titles()).toSorted(), questions.toSorted())
+    assert.equal(await current(root), index + 1, 'nothing is committed')
+    assert.equal((await root.post('/schema/commit', undefined, { confirm: 'yes' })).status, 200)
+    assert.equal(await current(root), index + 2)
+  }
+})
+
+test('DM-025 SCHEMA-009 a change that concerns indexed objects asks first', async () => {
   await using svc = await startService()
   const root = svc.as('root')
   await commitModel(root, [...types(text('x')), { name: 'b', columns: [text('y')] }])

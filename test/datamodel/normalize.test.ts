@@ -11,7 +11,7 @@ import { validateSchema } from '../../src/datamodel/validate-schema.ts'
 import { AppError } from '../../src/platform/errors.ts'
 import { everyType, normal, normalMasks } from './support.ts'
 
-test('DM-005 tables and columns without id get ids above the highest ever used', () => {
+test('tables and columns without id get ids above the highest ever used', () => {
   const head = { ...emptySnapshot().schema, max_table_id: 40, max_column_id: 90 }
   const schema = normal([{ name: 'a', columns: [{ name: 'x', type: 'text' }] }], head)
   assert.equal(schema.tables[0]?.table_id, 41)

@@ -91,7 +91,7 @@ test('an event is written with the change: a transaction that fails leaves none'
   assert.deepEqual(await log.poll(), [])
 })
 
-test('EVAPI-009 a poller that has seen an id never misses a lower one that commits later', async () => {
+test('a poller that has seen an id never misses a lower one that commits later', async () => {
   await using log = await openLog()
   const [first] = await log.append(insert(1))
   const started = signal()
@@ -119,7 +119,7 @@ test('EVAPI-009 a poller that has seen an id never misses a lower one that commi
   assert.deepEqual(await log.poll(), [first, ...lower, committedFirst])
 })
 
-test('EVAPI-009 an aborted writer and transactions without events hold back nobody', async () => {
+test('an aborted writer and transactions without events hold back nobody', async () => {
   await using log = await openLog()
   const drawn = signal()
   const mayFail = signal()
@@ -142,7 +142,7 @@ test('EVAPI-009 an aborted writer and transactions without events hold back nobo
   reader.release()
 })
 
-test('EVAPI-009 under many writers at once, a poller that goes on from its last id sees every event once', async () => {
+test('under many writers at once, a poller that goes on from its last id sees every event once', async () => {
   await using log = await openLog()
   let writing = true
   const written: number[] = []
@@ -187,7 +187,7 @@ test('EVENT-002 the acting user is stored for user-logged types of enabled group
   assert.equal((await log.read(index ?? 0)).user, undefined, 'INDEX_SWITCH is not user-logged')
 })
 
-test('EVENT-003 login events store the user whatever the configuration says', async () => {
+test('login events store the user whatever the configuration says', async () => {
   await using log = await openLog({ userInEventGroup: () => [] })
   const [id] = await log.append({ type: 'USER_LOGIN', actor: root, info: { method: 'native' } })
   const { event, user } = await log.read(id ?? 0)

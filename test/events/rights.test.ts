@@ -3,7 +3,8 @@ import { after, before, describe, test } from 'node:test'
 import type { Client, Json } from '../support/client.ts'
 import { commitModel } from '../support/seed/model.ts'
 import { museum } from '../support/seed/museum.ts'
-import { startService, type TestService } from '../support/service.ts'
+import { attachService, startService, type TestService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 const event = (type: string) => ({ _basetype: 'event', event: { type } })
 
@@ -12,6 +13,8 @@ describe('rights on events', () => {
   let reader: Client
   let remover: Client
   let stranger: Client
+  /** Not root itself, but with its right. */
+  let mighty: Client
   let eventId: number
 
   before(async () => {
@@ -28,9 +31,12 @@ describe('rights on events', () => {
     reader = await user('reader', { 'system.api.event': { get: true } })
     remover = await user('remover', { 'system.api.event': { delete: true } })
     stranger = await user('stranger', {})
-    eventId = (await svc.as('root').post('/event', event('SEARCH'))).body.event._id
+    mighty = await user('mighty', { 'system.root': {} })
+    eventId = await write()
   })
   after(() => svc[Symbol.asyncDispose]())
+
+  const write = async (): Promise<number> => (await svc.as('root').post('/event', event('SEARCH'))).body.event._id
 
   const refused = async (answer: Promise<{ status: number; body: Json }>, right: string): Promise<void> => {
     const { status, body } = await answer
@@ -43,36 +49,108 @@ describe('rights on events', () => {
       await refused(client.get('/event/list'), 'system.api.event[get]')
       await refused(client.get('/event/list', { format: 'csv' }), 'system.api.event[get]')
     }
-    assert.equal((await reader.get(`/event/${eventId}`)).status, 200)
-    assert.equal((await reader.get('/event/list')).status, 200)
+    for (const client of [reader, mighty]) {
+      const { status, body } = await client.get(`/event/${eventId}`)
+      assert.deepEqual([status, body.event._id, body.event.type], [200, eventId, 'SEARCH'])
+      assert.equal((await client.get('/event/list')).status, 200)
+    }
   })
 
-  test('EVAPI-015, EVAPI-035 deleting needs system.api.event[delete]', async () => {
+  test('EVAPI-015, EVAPI-035, RIGHTS-006 deleting needs system.api.event[delete], reading the other one', async () => {
+    const [one, two] = [await write(), await write()]
     for (const client of [stranger, reader]) {
-      await refused(client.delete(`/event/${eventId}`), 'system.api.event[delete]')
+      await refused(client.delete(`/event/${one}`), 'system.api.event[delete]')
       await refused(client.delete('/event/list'), 'system.api.event[delete]')
     }
-    assert.equal((await remover.delete(`/event/${eventId}`)).status, 200)
+    for (const client of [stranger, remover]) {
+      await refused(client.get(`/event/${one}`), 'system.api.event[get]')
+      await refused(client.get('/event/list'), 'system.api.event[get]')
+    }
+    assert.equal((await reader.get(`/event/${one}`)).status, 200)
+    assert.equal((await reader.get('/event/list')).status, 200)
+    assert.equal((await remover.delete(`/event/${one}`)).status, 200)
+    assert.equal((await reader.get(`/event/${one}`)).body.code, 'EventNotFound')
+    await using readOnly = await attachService(svc.dsn, { readOnly: true })
+    const asleep = await readOnly.as('remover').delete('/event/list')
+    assert.deepEqual([asleep.status, asleep.body.code], [400, 'ReadOnlyMode'])
+    assert.equal((await reader.get(`/event/${two}`)).status, 200)
     assert.equal((await remover.delete('/event/list', undefined, { type: 'SEARCH' })).status, 200)
+    assert.equal((await reader.get(`/event/${two}`)).body.code, 'EventNotFound')
   })
 
-  test('EVAPI-004 anybody may write what front ends write', async () => {
-    assert.equal((await stranger.post('/event', event('DETAIL_VIEW'))).status, 200)
+  const closed = {
+    ADMIN: 'DATAMODEL_COMMIT',
+    DOWNLOAD: 'FILE_DOWNLOAD',
+    EXPORT: 'EXPORT_START',
+    INDEX: 'INDEX_SWITCH',
+    LOGIN_LOGOUT: 'USER_LOGIN',
+    SYSTEM: 'POOL_UPDATE',
+    TASK: 'TASK',
+    UPLOAD: 'FILE_UPLOAD',
+  }
+
+  test('EVAPI-005, ERR-011 types of other groups need system.root and skip_constraints, unknown ones are never written', async () => {
+    const open = 'SEARCH DETAIL_VIEW FRONTEND_ERROR ASSET_DOWNLOAD_CONFIRMATION_MESSAGE'
+    for (const type of open.split(' ')) assert.equal((await stranger.post('/event', event(type))).status, 200, type)
+    for (const [group, type] of Object.entries(closed)) {
+      for (const client of [stranger, reader, mighty, svc.as('root')]) {
+        const answer = await client.post('/event', event(type))
+        assert.deepEqual([answer.status, answer.body.code], [400, 'EventTypeNotAllowed'], group)
+        const list = await client.post('/event/list', [event('SEARCH'), event(type)])
+        assert.deepEqual([list.status, list.body.code], [400, 'EventTypeNotAllowed'], group)
+      }
+      for (const client of [mighty, svc.as('root')]) {
+        assert.equal((await client.post('/event', event(type), { skip_constraints: 1 })).status, 200, group)
+      }
+    }
+    for (const query of [{}, { skip_constraints: 1 }] as Record<string, number>[]) {
+      const unknown = await svc.as('root').post('/event', event('NO_SUCH_TYPE'), query)
+      assert.deepEqual([unknown.status, unknown.body.code], [400, 'EventTypeNotAllowed'])
+    }
   })
 
-  test('EVAPI-003, EVAPI-005 skip_constraints and other groups are for root', async () => {
-    const skipped = await stranger.post('/event', event('DETAIL_VIEW'), { skip_constraints: true })
-    assert.deepEqual([skipped.status, skipped.body.code], [400, 'ServerGeneric'])
+  test('EVAPI-003, ERR-008 skip_constraints is for root, and so is a user in an event', async () => {
+    const user = { user: { _basetype: 'user', user: { _id: 900, _generated_displayname: 'Ada' } } }
+    for (const type of [...Object.values(closed), 'SEARCH']) {
+      const { status, body } = await mighty.post('/event', { ...event(type), ...user }, { skip_constraints: true })
+      assert.deepEqual([status, body.event?.type, body.user?.user._id], [200, type, 900])
+    }
+    for (const client of [stranger, reader]) {
+      const skipped = await client.post('/event', event('DETAIL_VIEW'), { skip_constraints: true })
+      assert.deepEqual([skipped.status, skipped.body.code], [400, 'ServerGeneric'])
+    }
     const inBackground = await stranger.post('/event', event('POOL_UPDATE'), {
       skip_constraints: true,
       background: true,
     })
     assert.deepEqual([inBackground.status, inBackground.body.code], [400, 'ServerGeneric'])
-    const other = await stranger.post('/event/list', [event('POOL_UPDATE')])
-    assert.deepEqual([other.status, other.body.code], [400, 'EventTypeNotAllowed'])
+    for (const client of [stranger, mighty]) {
+      const named = await client.post('/event', { ...event('SEARCH'), ...user })
+      assert.deepEqual([named.status, named.body.code], [400, 'ServerGeneric'])
+    }
   })
 
-  test('EVENT-002, EVENT-004 the base configuration says who is named, and what of the user is copied', async () => {
+  test('EVAPI-030 a list of events has the rules and parameters of one', async () => {
+    const code = async (client: Client, events: object[], query: Record<string, boolean> = {}) => {
+      const { status, body } = await client.post('/event/list', events, query)
+      return status === 200 ? (body.background ?? body.length) : `${status} ${body.code}`
+    }
+    const user = { user: { _basetype: 'user', user: { _id: 900, _generated_displayname: 'Ada' } } }
+    const root = svc.as('root')
+    assert.equal(await code(stranger, [event('SEARCH'), event('DETAIL_VIEW')]), 2)
+    assert.equal(await code(stranger, [event('SEARCH'), event('NO_SUCH_TYPE')]), '400 EventTypeNotAllowed')
+    assert.equal(await code(root, [event('SEARCH'), event('TASK')]), '400 EventTypeNotAllowed')
+    assert.equal(await code(root, [event('SEARCH'), { ...event('SEARCH'), ...user }]), '400 ServerGeneric')
+    assert.equal(await code(stranger, [event('SEARCH')], { skip_constraints: true }), '400 ServerGeneric')
+    assert.equal(await code(root, [event('TASK'), { ...event('JANITOR'), ...user }], { skip_constraints: true }), 2)
+    const count = async () => (await root.get('/event/list', { type: 'FRONTEND_ERROR', limit: 1 })).body.count
+    const before = await count()
+    assert.equal(await code(stranger, [event('FRONTEND_ERROR'), event('TASK')], { background: true }), 'ok')
+    assert.equal(await code(stranger, [event('FRONTEND_ERROR'), event('FRONTEND_ERROR')], { background: true }), 'ok')
+    await until(async () => (await count()) === before + 2)
+  })
+
+  test('EVENT-004 the base configuration says who is named, and what of the user is copied', async () => {
     const write = async (): Promise<Json> => (await stranger.post('/event', event('SEARCH'))).body
     const unnamed = await write()
     assert.deepEqual([unnamed.user, unnamed.event.info], [undefined, {}])

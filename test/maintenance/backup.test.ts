@@ -5,11 +5,14 @@ import { Writable } from 'node:stream'
 import { test } from 'node:test'
 import { zstdCompressSync } from 'node:zlib'
 import pg from 'pg'
+import { createEventLog } from '../../src/events/service.ts'
 import { runBackup, runRestore } from '../../src/maintenance/backup-commands.ts'
+import type { Actor } from '../../src/platform/actor.ts'
+import type { Json } from '../support/client.ts'
 import { createEmptyDatabase } from '../support/postgres.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { inPool, link, payload, startMuseum } from '../support/seed/museum.ts'
-import { attachService, type TestService, testConfig } from '../support/service.ts'
+import { attachService, startService, type TestService, testConfig } from '../support/service.ts'
 
 const silent = (): Writable => new Writable({ write: (_chunk, _encoding, done) => done() })
 
@@ -165,6 +168,51 @@ test('a backup that is damaged, cut off, of something else or of another instanc
   await refused(/cut off|no backup/)
   await writeFile(bad, bytes)
   await refused(/of the instance test/, { databaseName: 'other' })
+})
+
+test('EVENT-009 EVENT-010 a backup that was made, and one that failed, stand in the log for whoever polls', async () => {
+  await using folder = await temporaryFolder()
+  await using svc = await startService()
+  const root = svc.as('root')
+  const [good, bad] = [join(folder.path, 'good.tar.zst'), join(folder.path, 'missing', 'bad.tar.zst')]
+  const from = Date.now()
+  assert.equal(await runBackup([good], testConfig(svc.dsn), silent()), 0)
+  await assert.rejects(runBackup([bad], testConfig(svc.dsn), silent()), /ENOENT/)
+  const polled = (await root.get('/event/poll/0', { limit: 1000 })).body
+    .map(({ event }: Json) => event)
+    .filter(({ type }: Json) => type.startsWith('BACKUP'))
+  assert.deepEqual(
+    polled.map(({ type, info }: Json) => [type, Object.keys(info).sort()]),
+    [
+      ['BACKUP_DONE', ['BackupOpts', 'Elapsed', 'Started']],
+      ['BACKUP_FAILED', ['BackupOpts', 'Elapsed', 'Error', 'Started']],
+    ],
+  )
+  const [done, failed] = polled.map(({ info }: Json) => info)
+  assert.deepEqual([done.BackupOpts, failed.BackupOpts], [{ file: good }, { file: bad }])
+  assert.match(failed.Error, /ENOENT/)
+  for (const { Started, Elapsed } of [done, failed]) {
+    assert.ok(Date.parse(Started) >= from && Date.parse(Started) <= Date.now())
+    assert.match(Elapsed, /^\d+\.\d{3}s$/)
+  }
+  // Nobody is signed in at a command line; a backup that somebody asks for would name them.
+  const actor: Actor = {
+    userId: 1,
+    login: 'root',
+    displayname: 'Root',
+    reference: 'system:root',
+    groupIds: [],
+    isRoot: true,
+    systemRights: new Map(),
+    remoteAddr: '192.0.2.1',
+    languages: ['en-US'],
+  }
+  const log = createEventLog({ userInEventGroup: () => ['ADMIN'] })
+  const ids = await log.append(svc.db, [
+    { type: 'BACKUP_DONE', actor },
+    { type: 'BACKUP_FAILED', actor },
+  ])
+  for (const id of ids) assert.equal((await root.get(`/event/${id}`)).body.user.user._id, 1)
 })
 
 /** Dropped at the end of the block. */

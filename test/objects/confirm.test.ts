@@ -24,6 +24,11 @@ const model = () =>
         shape: keep,
         settings: { custom_settings: { reverse_pool_changed_mode: 'reverse_pool_changed_always' } },
       },
+      record__ask: {
+        table: 'record',
+        shape: keep,
+        settings: { custom_settings: { reverse_pool_changed_mode: 'reverse_pool_changed_ask' } },
+      },
       record__never: {
         table: 'record',
         shape: keep,
@@ -72,7 +77,7 @@ async function save(objects: object[], query = {}): Promise<Json[]> {
 }
 
 /** A record with one page here, and the payload that moves the record there. */
-async function moving(mask = '_all_fields'): Promise<{ page: number; body: object[] }> {
+async function moving(mask: string): Promise<{ page: number; record: number; body: object[] }> {
   const [created] = await save([
     record({ title: 'R', '_reverse_nested:page:record': [payload('page', { text: 'one' })] }),
   ])
@@ -87,40 +92,50 @@ async function moving(mask = '_all_fields'): Promise<{ page: number; body: objec
     ...inPool(there),
     '_reverse_nested:page:record': pages,
   }
-  return { page: page._id, body: [payload('record', block, { _mask: mask })] }
+  return { page: page._id, record: created.record._id, body: [payload('record', block, { _mask: mask })] }
 }
 
 async function poolOf(page: number): Promise<number> {
   return (await root().get(`/db/page/_all_fields/${page}`)).body[0].page._pool.pool._id
 }
 
-test('DB-012 ERR-026 a pool change that dependent objects could follow asks first', async () => {
-  const { page, body } = await moving()
-  const asked = await root().post('/db/record', body)
-  assert.equal(asked.status, 202, JSON.stringify(asked.body))
-  const [task] = asked.body.tasks
-  assert.equal(task.form[0].name, 'reverse_pool_changed_mode')
-  assert.equal(await poolOf(page), here)
-  await save(body, { reverse_pool_changed_mode: task.form[0].options[0].value })
-  assert.equal(await poolOf(page), there)
-})
-
-test('DB-011 reverse_pool_changed_mode decides, whatever the mask says', async () => {
-  const always = await moving('record__never')
-  await save(always.body, { reverse_pool_changed_mode: 'reverse_pool_changed_always' })
-  assert.equal(await poolOf(always.page), there)
-  const never = await moving('record__always')
-  await save(never.body, { reverse_pool_changed_mode: 'reverse_pool_changed_never' })
-  assert.equal(await poolOf(never.page), here)
-})
-
-test('DB-012 without the parameter the mode of the mask applies', async () => {
+test('DB-012 ERR-026 without reverse_pool_changed_mode the mode of the mask applies; it may ask first', async () => {
   const always = await moving('record__always')
   await save(always.body)
   assert.equal(await poolOf(always.page), there)
   const never = await moving('record__never')
   await save(never.body)
   assert.equal(await poolOf(never.page), here)
+  for (const mask of ['record__ask', '_all_fields']) {
+    for (const [value, pool] of [
+      ['reverse_pool_changed_always', there],
+      ['reverse_pool_changed_never', here],
+    ] as const) {
+      const { page, record, body } = await moving(mask)
+      const asked = await root().post('/db/record', body)
+      assert.equal(asked.status, 202, JSON.stringify(asked.body))
+      const [{ form }] = asked.body.tasks
+      assert.equal(form[0].name, 'reverse_pool_changed_mode')
+      assert.ok(form[0].options.some((option: Json) => option.value === value))
+      const { _version, _pool } = (await root().get(`/db/record/_all_fields/${record}`)).body[0].record
+      assert.deepEqual([_version, _pool.pool._id, await poolOf(page)], [1, here, here], 'nothing is written')
+      await save(body, { reverse_pool_changed_mode: value })
+      assert.equal(await poolOf(page), pool)
+    }
+  }
+})
+
+test('DB-011 reverse_pool_changed_mode decides, whatever the mask says', async () => {
+  for (const mask of ['record__never', 'record__always', 'record__ask']) {
+    const always = await moving(mask)
+    await save(always.body, { reverse_pool_changed_mode: 'reverse_pool_changed_always' })
+    assert.equal(await poolOf(always.page), there)
+    const never = await moving(mask)
+    await save(never.body, { reverse_pool_changed_mode: 'reverse_pool_changed_never' })
+    assert.equal(await poolOf(never.page), here)
+  }
+  const other = await root().post('/db/record', (await moving('record__ask')).body, { reverse_pool_changed_mode: 'x' })
+  assert.equal(other.status, 400)
 })
 
 test('a mask requires comments', async () => {
@@ -143,18 +158,24 @@ test('a mask requires fields and fills in defaults', async () => {
   assert.deepEqual([filled.record.state, given.record.state, emptied.record.state ?? null], ['new', 'done', null])
 })
 
-test('DB-002 format shapes the answer, not what is stored', async () => {
-  const [short] = await save([record({ title: 'Formatted', state: 'x' })], { format: 'short' })
-  assert.equal(short.record.state, undefined)
-  const [standard] = await save([record({ title: 'Formatted', state: 'x' })])
-  assert.equal(standard._format, 'standard')
-  const stored = (await root().get(`/db/record/_all_fields/${short.record._id}`)).body[0]
-  assert.equal(stored.record.state, 'x')
+test('DB-002 format shapes the answer, not what is stored; standard is the default', async () => {
+  const block = { title: 'Formatted', state: 'x' }
+  const stored = async (object: Json) => {
+    const { record } = (await root().get(`/db/record/_all_fields/${object.record._id}`)).body[0]
+    return [record._version, record.title, record.state]
+  }
+  const [short] = await save([record(block)], { format: 'short' })
+  assert.deepEqual([short._format, short.record.title, short.record.state], [undefined, undefined, undefined])
+  const [standard] = await save([record(block)])
+  const [full] = await save([record(block)], { format: 'full' })
+  assert.deepEqual([standard._format, standard.record.state, '_changelog' in standard], ['standard', 'x', false])
+  assert.deepEqual([full._format, full.record.state, '_changelog' in full], ['full', 'x', true])
+  for (const object of [short, standard, full]) assert.deepEqual(await stored(object), [1, 'Formatted', 'x'])
   const wrong = await root().post('/db/record', [record({ title: 'x' })], { format: 'fancy' })
   assert.equal(wrong.status, 400)
 })
 
-test('DB-009 DB-010 DB-037 TRASH-004 a transition that asks is confirmed by its token', async () => {
+test('a transition that asks is confirmed by its token', async () => {
   const tags = await root().post('/tags', [
     {
       _basetype: 'taggroup',
@@ -214,7 +235,7 @@ test('DB-009 DB-010 DB-037 TRASH-004 a transition that asks is confirmed by its 
   assert.equal(gone.status, 200, JSON.stringify(gone.body))
 })
 
-test('DB-006 two tags of a choice group are refused, unless constraints are skipped', async () => {
+test('two tags of a choice group are refused, unless constraints are skipped', async () => {
   const list = (await root().get('/tags')).body
   const both = { _tags: list[0]._tags.map((tag: Json) => ({ _id: tag._id })) }
   await root().post('/transitions', [])

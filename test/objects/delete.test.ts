@@ -36,20 +36,46 @@ async function eventsOf(systemObjectId: number): Promise<string[]> {
   return list.body.objects.map((entry: Json) => entry.event.type)
 }
 
-test('DB-050 without a policy the answer is the choice, and nothing is deleted', async () => {
-  const [person] = await save('person', [payload('person', { name: 'Chosen' })])
-  await save('work', [work({ creator: link('person', person._system_object_id) })])
-  const answer = await root().delete('/db/person', [[person.person._id, 1, null]])
-  assert.equal(answer.status, 202)
-  const [task] = answer.body.tasks
-  assert.ok(task.title && task.message && task.buttons.length > 0)
-  const [field] = task.form
-  assert.equal(field.name, 'delete_policy')
-  assert.deepEqual(field.options.map((option: Json) => option.value).sort(), ['create_collection', 'remove', 'setnull'])
-  assert.equal((await latest('person', person.person._id)).person._version, 1)
+test('DB-036 without delete_policy the answer is the choice, with links or without, and nothing is deleted', async () => {
+  const [linked, alone] = await save('person', [
+    payload('person', { name: 'Linked' }),
+    payload('person', { name: 'x' }),
+  ])
+  const [painting] = await save('work', [work({ creator: link('person', linked._system_object_id) })])
+  for (const { person } of [linked, alone]) {
+    const answer = await root().delete('/db/person', [[person._id, 1, null]])
+    assert.equal(answer.status, 202)
+    assert.deepEqual(
+      answer.body.tasks[0].form.map((field: Json) => [
+        field.name,
+        field.options.map((option: Json) => option.value).sort(),
+      ]),
+      [['delete_policy', ['create_collection', 'remove', 'setnull']]],
+    )
+    const stored = await latest('person', person._id)
+    assert.deepEqual([stored.person._version, stored._latest_version_deleted_at], [1, undefined])
+  }
+  assert.equal((await latest('work', painting.work._id)).work.creator._system_object_id, linked._system_object_id)
 })
 
-test('DB-032 DB-033 DB-039 TRASH-001 EVENT-029 setnull clears the links, remove takes the linking objects along', async () => {
+test('DB-032 the body is an array of triples: id, version, comment or null', async () => {
+  const [one, two] = await save('person', [payload('person', { name: 'One' }), payload('person', { name: 'Two' })])
+  await save('person', [payload('person', { _id: two.person._id, _version: 1, name: 'Two again' })])
+  const triples = [
+    [one.person._id, 1, 'no longer needed'],
+    [two.person._id, 2, null],
+  ]
+  const removed = await remove('person', triples, { delete_policy: 'setnull' })
+  assert.deepEqual(removed.removed.sort(), [one.person._id, two.person._id].sort())
+  const said = async (object: Json) => {
+    const [change] = (await latest('person', object.person._id))._changelog
+    return [change.version, change.operation, change.comment ?? null]
+  }
+  assert.deepEqual(await said(one), [2, 'DELETE', 'no longer needed'])
+  assert.deepEqual(await said(two), [3, 'DELETE', null])
+})
+
+test('DB-033 DB-039 EVENT-029 setnull clears the links, remove takes the linking objects along', async () => {
   const [one, two] = await save('person', [payload('person', { name: 'One' }), payload('person', { name: 'Two' })])
   const [painting, drawing] = await save('work', [
     work({ creator: link('person', one._system_object_id) }),
@@ -64,14 +90,38 @@ test('DB-032 DB-033 DB-039 TRASH-001 EVENT-029 setnull clears the links, remove 
   })
   const after = await latest('work', painting.work._id)
   assert.equal(after.work.creator ?? null, null)
-  assert.equal(after.work._version, 2)
+  assert.deepEqual([after.work._version, after._latest_version_deleted_at], [2, undefined])
   const removed = await remove('person', [[two.person._id, 1, null]], { delete_policy: 'remove' })
-  assert.deepEqual(removed.removed.sort(), [two.person._id, drawing.work._id].sort())
+  assert.deepEqual(
+    { ...removed, removed: removed.removed.sort() },
+    { policy: 'remove', removed: [two.person._id, drawing.work._id].sort(), setnull: [], create_collection: 0 },
+  )
   assert.deepEqual(await eventsOf(drawing._system_object_id), ['OBJECT_INSERT', 'OBJECT_DELETE'])
   assert.ok((await latest('work', drawing.work._id))._latest_version_deleted_at)
+  assert.ok((await latest('person', two.person._id))._latest_version_deleted_at)
 })
 
-test('DB-035 TRASH-002 TRASH-003 OBJ-013 undelete and purge; the ids of a purged object are never used again', async () => {
+test('TRASH-001 DELETE moves a stored object to the trash once the policy is known, and logs it', async () => {
+  const [person] = await save('person', [payload('person', { name: 'Goes' })])
+  const id = person.person._id
+  const listed = async () =>
+    (await root().get('/db/person/_all_fields/list')).body.some((object: Json) => object.person._id === id)
+  const triples = [[id, 1, 'why']]
+  assert.equal((await root().delete('/db/person', triples)).status, 202)
+  assert.deepEqual([await listed(), await eventsOf(person._system_object_id)], [true, ['OBJECT_INSERT']])
+  await remove('person', triples, { delete_policy: 'remove' })
+  assert.deepEqual(
+    [await listed(), await eventsOf(person._system_object_id)],
+    [false, ['OBJECT_INSERT', 'OBJECT_DELETE']],
+  )
+  const trashed = await latest('person', id)
+  assert.ok(trashed._latest_version_deleted_at)
+  assert.deepEqual([trashed.person.name, trashed.person._version], ['Goes', 2], 'it is kept with its content')
+  const again = await root().delete('/db/person', [[id, 2, null]], { delete_policy: 'remove' })
+  assert.deepEqual([again.status, again.body.code], [404, 'ObjectNotFound'])
+})
+
+test('DB-035 TRASH-002 TRASH-003 undelete and purge; the ids of a purged object are never used again', async () => {
   const [person] = await save('person', [payload('person', { name: 'Twice', reference: 'twice' })])
   const id = person.person._id
   const early = await root().delete('/db/person', [[id, 1, null]], { delete_policy: 'purge' })
@@ -87,9 +137,14 @@ test('DB-035 TRASH-002 TRASH-003 OBJ-013 undelete and purge; the ids of a purged
   const restored = await latest('person', other.person._id)
   assert.deepEqual([restored.person._version, restored._latest_version_deleted_at ?? null], [3, null])
   assert.deepEqual(await eventsOf(other._system_object_id), ['OBJECT_INSERT', 'OBJECT_DELETE', 'OBJECT_UNDELETE'])
+  await save('person', [payload('person', { _id: other.person._id, _version: 3, name: 'Third, changed' })])
 
   await remove('person', [[id, 2, null]], { delete_policy: 'purge' })
-  assert.equal(await latest('person', id), undefined)
+  for (const query of [{}, { all_versions: 1 }, { version: 1 }]) {
+    assert.deepEqual((await root().get(`/db/person/_all_fields/${id}`, query)).body, [])
+  }
+  const back = await root().delete('/db/person', [[id, 2, null]], { delete_policy: 'undelete' })
+  assert.deepEqual([back.status, back.body.code], [404, 'ObjectNotFound'])
   assert.equal((await eventsOf(person._system_object_id)).at(-1), 'OBJECT_PURGE')
   for (const ids of [{ _id: id }, {}]) {
     const rest = '_id' in ids ? {} : { _system_object_id: person._system_object_id }

@@ -155,7 +155,7 @@ async function same(what: string, [given, nothing]: Name, send: (name: Json) => 
 }
 
 describe('names of what is hidden are names of nothing', () => {
-  test('OBJ-016 in every place for a link, by every name', async () => {
+  test('in every place for a link, by every name', async () => {
     const person: Record<string, Name> = {
       ...names('person', hidden.person),
       'lookup:_id by unique key': values('person', 'reference', 'person-H'),

@@ -51,12 +51,23 @@ async function hit(request: object, client?: Client): Promise<Json> {
   return found
 }
 
-test('a hit has the preferred mask; who may not use it gets the best one that they may', async () => {
+test('SR-021 a hit has the preferred mask; who may not use it gets the best one that they may', async () => {
   assert.equal((await hit({ format: 'standard' }))._mask, 'work__display')
   assert.equal((await hit({ format: 'standard' }, people.reader))._mask, 'work__display')
   const stranger = await hit({ format: 'standard' }, people.stranger)
   assert.equal(stranger._mask, 'work__restricted')
   assert.deepEqual(Object.keys(stranger.work), ['_id', '_version', 'title', 'inventory', 'creator'])
+  const mask = async (client: Client, best_mask_filter: boolean) =>
+    (await hit({ format: 'standard', best_mask_filter }, client))._mask
+  assert.deepEqual(
+    [await mask(people.root, true), await mask(people.reader, true), await mask(people.stranger, true)],
+    ['work__display', 'work__display', 'work__restricted'],
+  )
+  assert.deepEqual(
+    [await mask(people.root, false), await mask(people.stranger, false)],
+    ['_all_fields', 'work__restricted'],
+    'without it root sees all, and nobody more than a mask that they may use',
+  )
 })
 
 test('objects that the caller may not read are no hits', async () => {
@@ -66,7 +77,7 @@ test('objects that the caller may not read are no hits', async () => {
   )
 })
 
-test('include_fields and exclude_fields choose what is answered; what identifies the object stays', async () => {
+test('SR-016 include_fields and exclude_fields choose what is answered; what identifies the object stays', async () => {
   const identity = ['_objecttype', '_mask', '_format', '_system_object_id', '_global_object_id', '_uuid', 'work']
   const some = await hit({
     format: 'standard',
@@ -95,10 +106,16 @@ test('languages leave out the others; a text in none of them stays whole', async
   })
 })
 
-test('generate_rights shows the effective rights', async () => {
-  assert.deepEqual(
-    Object.keys((await hit({ format: 'standard', generate_rights: true }, people.reader))._generated_rights),
-    ['read'],
-  )
-  assert.equal('_generated_rights' in (await hit({ format: 'standard' })), false)
+test('SR-020 generate_rights shows the effective rights on each hit', async () => {
+  const rights = async (client: Client) =>
+    (await hits({ format: 'standard', generate_rights: true }, client)).map(
+      ({ _system_object_id, _generated_rights }) => [_system_object_id, Object.keys(_generated_rights)],
+    )
+  assert.deepEqual(await rights(people.reader), [[work, ['read']]])
+  const [first, second, ...others] = await rights(people.root)
+  assert.deepEqual([first?.[0], second?.[0], others], [work, hidden, []])
+  for (const all of [first?.[1], second?.[1]]) {
+    for (const right of ['read', 'write', 'delete']) assert.ok((all as string[]).includes(right), right)
+  }
+  for (const object of await hits({ format: 'standard' })) assert.equal('_generated_rights' in object, false)
 })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Json } from '../support/client.ts'
+import { assertDocumented } from '../support/documented.ts'
 import { attachService, type TestService } from '../support/service.ts'
 import { statementsOf } from '../support/statements.ts'
 import { link, type Scene, startScene } from './read-scene.ts'
@@ -137,6 +138,8 @@ test('objects that are read at the same time are asked for together, and each an
 
 describe('objects below', () => {
   test('DB-046 reverse-nested objects are shown whole, to any depth, unless they are skipped', async () => {
+    const operation = 'get /db/{objecttype}/{mask}/{id}'
+    await assertDocumented(scene.svc, operation, ['skip_reverse_nested'], 'objects-reading.md')
     const author = await scene.add('person', { name: 'Author' })
     const work = await scene.add('work', {
       inventory: 'R1',

@@ -55,7 +55,7 @@ function denied({ status, body }: Answer, right: string): void {
 }
 
 describe('one object', () => {
-  test('DB-047 without the read right it does not exist', async () => {
+  test('without the read right it does not exist', async () => {
     const id = await scene.add('work', { inventory: 'A1' })
     for (const query of [{}, { version: 1 }, { all_versions: 1 }]) {
       assert.equal((await get(people.reader, 'work', id, query)).body.length, 1)
@@ -170,7 +170,7 @@ describe('around an object', () => {
 })
 
 describe('list', () => {
-  test('DB-048 only what the caller may read counts, also for limit and offset', async () => {
+  test('only what the caller may read counts, also for limit and offset', async () => {
     const inHall = async (inventory: string) => scene.add('work', { _pool: { pool: { _id: hall } }, inventory })
     const all: string[] = []
     for (let index = 0; index < 6; index++) {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Json } from '../support/client.ts'
+import { assertDocumented } from '../support/documented.ts'
 import { link, type Scene, startScene, steady } from './read-scene.ts'
 
 let scene: Scene
@@ -53,6 +54,12 @@ describe('addressing', () => {
     ]) {
       assert.deepEqual(await bodyOf(path), [], path)
     }
+    const one = await bodyOf(`work/_all_fields/system_object_id/${work}`)
+    assert.ok(Array.isArray(one))
+    assert.deepEqual(
+      one.map((object: Json) => object._system_object_id),
+      [work],
+    )
   })
 
   test('ids that are none, unknown types, masks, formats and switches are refused with what is wrong', async () => {
@@ -113,12 +120,22 @@ const systemKeys = [
   '_comment',
   'work',
 ]
+const shortKeys = ['_objecttype', '_mask', '_system_object_id', '_global_object_id', '_uuid', '_standard', 'work']
 const longKeys = [...systemKeys, '_create_user', '_acl']
 const fullKeys = [...longKeys, '_generated_rights', '_changelog', '_collections', '_published', '_published_count']
 
+/** Everything of `part` stands in `whole`, which may have more; what is empty may be filled. */
+function assertHolds(whole: Json, part: Json, path = ''): void {
+  if (part === null || typeof part !== 'object') {
+    if (part !== null) assert.deepEqual(whole, part, path)
+    return
+  }
+  for (const [key, value] of Object.entries(part)) assertHolds(whole?.[key], value, `${path}.${key}`)
+}
+
 describe('formats', () => {
   for (const [format, keys] of [
-    ['short', ['_objecttype', '_mask', '_system_object_id', '_global_object_id', '_uuid', '_standard', 'work']],
+    ['short', shortKeys],
     ['standard', systemKeys],
     ['standard_extended', systemKeys],
     ['long', longKeys],
@@ -126,15 +143,55 @@ describe('formats', () => {
     ['full', fullKeys],
     ['full_inheritance', fullKeys],
   ] as const) {
-    test(`DB-041 DB-042 VER-008 ${format} has its system fields, no more and no less`, async () => {
+    test(`${format} has its system fields, no more and no less`, async () => {
       const object = await scene.read('work', work, { format })
       assert.deepEqual(Object.keys(object).toSorted(), keys.toSorted())
       assert.equal(object._format, format === 'short' ? undefined : format)
     })
   }
 
-  test('DB-041 full is the default', async () => {
-    assert.equal((await scene.read('work', work))._format, 'full')
+  test('DB-041 format is short, standard, long or full, and full by default', async () => {
+    const keysOf = async (query: object) => Object.keys(await scene.read('work', work, { ...query })).toSorted()
+    for (const [format, keys] of [
+      ['short', shortKeys],
+      ['standard', systemKeys],
+      ['long', longKeys],
+      ['full', fullKeys],
+    ] as const) {
+      assert.deepEqual(await keysOf({ format }), keys.toSorted(), format)
+    }
+    assert.deepEqual(await keysOf({}), fullKeys.toSorted())
+    assert.deepEqual(await scene.read('work', work), await scene.read('work', work, { format: 'full' }))
+    assert.equal((await get(`work/_all_fields/system_object_id/${work}`, { format: 'other' })).status, 400)
+  })
+
+  test('DB-042 VER-008 standard_extended, long_inheritance and full_inheritance are a classic format and more', async () => {
+    const keeper = await scene.add('person', { name: 'Keeper' })
+    const above = await scene.add('place', {
+      name: { 'en-US': 'Above' },
+      country: 'DE',
+      keeper: link('person', keeper),
+    })
+    const parent = await scene.read('place', above, { format: 'short' })
+    const below = await scene.add('place', { name: { 'en-US': 'Below' }, _id_parent: parent.place._id })
+    const read = (format: string) => scene.read('place', below, { format }, 'place__inheriting')
+    for (const [classic, extended] of [
+      ['standard', 'standard_extended'],
+      ['long', 'long_inheritance'],
+      ['full', 'full_inheritance'],
+    ] as const) {
+      const [less, more] = [await read(classic), await read(extended)]
+      assert.deepEqual([less._format, more._format], [classic, extended])
+      assertHolds(more, { ...less, _format: extended })
+      assert.notDeepEqual(more, { ...less, _format: extended }, `${extended} has more`)
+    }
+    const html = (await read('standard_extended'))._standard['1'].html
+    assert.deepEqual([(await read('standard'))._standard['1'].html, html['en-US']], [undefined, 'Below'])
+    for (const format of ['long', 'full']) {
+      assert.equal((await read(format)).place.country ?? null, null)
+      const inherited = JSON.stringify((await read(`${format}_inheritance`)).place)
+      assert.match(inherited, /"DE"/, 'the value of the place above')
+    }
   })
 
   test('short, whole', async () => {
@@ -149,7 +206,7 @@ describe('formats', () => {
     })
   })
 
-  test('OBJ-001 OBJ-005 OBJ-007 standard, whole', async () => {
+  test('OBJ-007 standard, whole', async () => {
     const pool = { _basetype: 'pool', pool: { _id: scene.pool } }
     const object = steady(await scene.read('work', work, { format: 'standard' }))
     for (const holder of [object, object.work]) {
@@ -368,23 +425,44 @@ test('file_url_expire is refused with the reason while there are no files whose 
 })
 
 describe('list', () => {
-  test('DB-048 DB-049 lists objects in the order of their _id, in pages', async () => {
+  test('DB-048 lists the objects of the type, all and no others, in the order of their _id', async () => {
+    const { rows } = await scene.svc.db.query<{ id: number }>('select system_object_id as id from object')
+    const expected: number[] = []
+    for (const { id } of rows) {
+      const { body } = await get(`person/_all_fields/system_object_id/${id}`, { format: 'short' })
+      expected.push(...body.map((object: Json) => object.person._id))
+    }
     const all = await bodyOf('person/_all_fields/list', { format: 'short' })
-    const ids = all.map((object: Json) => object.person._id)
+    assert.ok(all.length >= 3 && all.length < rows.length)
+    assert.ok(all.every((object: Json) => object._objecttype === 'person'))
     assert.deepEqual(
-      ids,
-      ids.toSorted((a: number, b: number) => a - b),
+      all.map((object: Json) => object.person._id),
+      expected.toSorted((a, b) => a - b),
     )
-    assert.ok(ids.length >= 3)
-    assert.deepEqual(await bodyOf('person/_all_fields/list', { format: 'short', limit: 2, offset: 1 }), all.slice(1, 3))
-    assert.deepEqual(await bodyOf('person/_all_fields/list', { offset: 1000 }), [])
   })
 
-  test('DB-049 the trash is left out; formats and switches are those of reading one object', async () => {
-    const id = await scene.add('term', { name: 'Kept' })
+  test('DB-049 limit and offset, the formats and switches of reading one object; the trash is left out', async () => {
+    const names = ['limit', 'offset', 'format', 'skip_reverse_nested', 'all_versions']
+    await assertDocumented(scene.svc, 'get /db/{objecttype}/{mask}/list', names, 'objects-reading.md')
+    const [one, two, three] = await scene.save(
+      'term',
+      ['One', 'Two', 'Three'].map((name) => ({ _objecttype: 'term', _mask: '_all_fields', term: { name } })),
+    )
     const [gone] = await scene.save('term', [{ _objecttype: 'term', _mask: '_all_fields', term: { name: 'Gone' } }])
     await root().delete('/db/term', [[gone.term._id, 1, null]], { delete_policy: 'remove' })
-    const list = await bodyOf('term/_all_fields/list')
-    assert.deepEqual(list, [await scene.read('term', id)])
+    const list = (query = {}) => bodyOf('term/_all_fields/list', query)
+    const queries: Record<string, string | number>[] = [
+      {},
+      { format: 'short' },
+      { format: 'long', skip_reverse_nested: 1 },
+    ]
+    for (const query of queries) {
+      const objects = [one, two, three].map((object) => scene.read('term', object._system_object_id, query))
+      assert.deepEqual(await list(query), await Promise.all(objects), JSON.stringify(query))
+    }
+    const short = await list({ format: 'short' })
+    assert.deepEqual(await list({ format: 'short', limit: 1, offset: 1 }), short.slice(1, 2))
+    assert.deepEqual(await list({ format: 'short', limit: 2 }), short.slice(0, 2))
+    assert.deepEqual(await list({ offset: 1000 }), [])
   })
 })

@@ -19,7 +19,7 @@ const terms = async (field: string, more: object = {}, request: object = {}): Pr
   (await aggregate({ type: 'term', field, ...more }, request)).terms.map((entry: Json) => [entry.term, entry.count])
 
 describe('term', () => {
-  test('SR-011 values with the number of matches, most frequent first', async () => {
+  test('values with the number of matches, most frequent first', async () => {
     assert.deepEqual(await terms('work._nested:work__material.name'), [
       ['paper', 2],
       ['canvas', 1],
@@ -95,7 +95,7 @@ describe('linked_object', () => {
       entry._path.map((step: Json) => step._system_object_id),
     ])
 
-  test('SR-011 objects that are linked to, with all above them', async () => {
+  test('objects that are linked to, with all above them', async () => {
     const { europe, england, london, turner, blake, baer } = scene.ids
     assert.deepEqual(await linked('work.place'), [
       ['Europe', 2, [europe]],

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import type { Json } from '../support/client.ts'
 import { type SearchScene, startScene, text } from './support.ts'
 
 let scene: SearchScene
@@ -13,7 +14,20 @@ const note = { fields: ['work.note'] }
 const inventory = { fields: ['work.inventory'] }
 
 describe('text elements', () => {
-  test('SR-025 words are found whatever their case and accents, all of them must be there', async () => {
+  test('SR-025 fields, string, phrase, mode and languages each decide what is found', async () => {
+    assert.deepEqual(await scene.works(text('dawn')), ['bridge', 'dawn'])
+    assert.deepEqual(await scene.works(text('tyger')), ['tyger'])
+    assert.deepEqual(await scene.works(text('dawn', { fields: ['work.title'] })), ['dawn'])
+    assert.deepEqual(await scene.works(text('river the', { phrase: false })), ['dawn'])
+    assert.deepEqual(await scene.works(text('river the', { phrase: true })), [])
+    assert.deepEqual(await scene.works(text('the river', { phrase: true })), ['dawn'])
+    assert.deepEqual(await scene.works(text('brid*', { mode: 'fulltext' })), [])
+    assert.deepEqual(await scene.works(text('brid*', { mode: 'wildcard' })), ['bridge'])
+    assert.deepEqual(await scene.works(text('beast', { languages: ['en-US'] })), ['beast'])
+    assert.deepEqual(await scene.works(text('beast', { languages: ['de-DE'] })), [])
+  })
+
+  test('words are found whatever their case and accents, all of them must be there', async () => {
     assert.deepEqual(await scene.works(text('bridge')), ['bridge'])
     assert.deepEqual(await scene.works(text('BRÜCKE')), ['bridge'])
     assert.deepEqual(await scene.works(text('brucke')), ['bridge'])
@@ -41,7 +55,7 @@ describe('text elements', () => {
     }
   })
 
-  test('SR-025 fields restrict where words may stand', async () => {
+  test('fields restrict where words may stand', async () => {
     assert.deepEqual(await scene.works(text('dawn')), ['bridge', 'dawn'])
     assert.deepEqual(await scene.works(text('dawn', title)), ['dawn'])
     assert.deepEqual(await scene.works(text('dawn', note)), ['bridge'])
@@ -50,7 +64,7 @@ describe('text elements', () => {
     assert.deepEqual(await scene.works(text('dawn watercolour', { fields: ['work.note', 'work.title'] })), ['dawn'])
   })
 
-  test('SR-025 languages restrict localized texts', async () => {
+  test('languages restrict localized texts', async () => {
     const german = { languages: ['de-DE'] }
     assert.deepEqual(await scene.works(text('bridge', { ...title, ...german })), [])
     assert.deepEqual(await scene.works(text('brücke', { ...title, ...german })), ['bridge'])
@@ -60,7 +74,7 @@ describe('text elements', () => {
     assert.deepEqual(await scene.works(text('etching', { ...german })), ['tyger'])
   })
 
-  test('SR-025 a phrase is words side by side in this order, in one text', async () => {
+  test('a phrase is words side by side in this order, in one text', async () => {
     assert.deepEqual(await scene.works(text('the river', { phrase: true })), ['dawn'])
     assert.deepEqual(await scene.works(text('river the', { phrase: true })), [])
     assert.deepEqual(await scene.works(text('on canvas shows', { phrase: true, ...note })), ['bridge'])
@@ -68,7 +82,7 @@ describe('text elements', () => {
     assert.deepEqual(await scene.works(text('hand coloured burning', { query: 'match_phrase' })), ['tyger'])
   })
 
-  test('SR-025 a token is a whole word, of a string the whole value', async () => {
+  test('a token is a whole word, of a string the whole value', async () => {
     assert.deepEqual(await scene.works(text('n10', { mode: 'token', ...inventory })), ['bridge'])
     assert.deepEqual(await scene.works(text('N1', { mode: 'token', ...inventory })), [])
     assert.deepEqual(await scene.works(text('burning bright', { mode: 'token' })), ['tyger'])
@@ -77,7 +91,7 @@ describe('text elements', () => {
     assert.deepEqual(await scene.found({ search: [text('5667', { fields: ['person.reference'] })] }), [])
   })
 
-  test('SR-025 wildcards stand for any characters or exactly one', async () => {
+  test('wildcards stand for any characters or exactly one', async () => {
     const wildcard = (string: string, more: object = {}) => scene.works(text(string, { mode: 'wildcard', ...more }))
     assert.deepEqual(await wildcard('brid*'), ['bridge'])
     assert.deepEqual(await wildcard('*ridg*'), ['bridge'])
@@ -95,7 +109,7 @@ describe('text elements', () => {
     assert.deepEqual(await wildcard('*zzz*'), [])
   })
 
-  test('SR-025 wildcards alone, or for too many words, are refused', async () => {
+  test('wildcards alone, or for too many words, are refused', async () => {
     for (const string of ['*', '**', '?', '* ?']) {
       const answer = await scene.search({ search: [text(string, { mode: 'wildcard' })] })
       assert.equal(answer.status, 400)
@@ -133,7 +147,20 @@ describe('in elements', () => {
   const among = (field: string, values: unknown[], more: object = {}) =>
     scene.works({ type: 'in', fields: [field], in: values, ...more })
 
-  test('SR-026 exact values of every kind', async () => {
+  test('SR-026 query, in, objecttype, include_path and subsearch each decide what is found', async () => {
+    const words = { fields: ['work.note'], string: 'burning hand' }
+    assert.deepEqual(await scene.works({ type: 'text', ...words, query: 'match' }), ['tyger'])
+    assert.deepEqual(await scene.works({ type: 'text', ...words, query: 'match_phrase' }), [])
+    assert.deepEqual(await among('work.inventory', ['N2', 'N9']), ['beast', 'dawn'])
+    assert.deepEqual(await among('work.place', [scene.ids.europe]), [])
+    assert.deepEqual(await among('work.place', [scene.ids.europe], { include_path: true }), ['bridge', 'dawn'])
+    assert.deepEqual(await scene.works({ type: 'in', objecttype: 'person', in: [scene.ids.blake] }), ['tyger'])
+    assert.deepEqual(await scene.works({ type: 'in', objecttype: 'place', in: [scene.ids.blake] }), [])
+    const subsearch = { objecttypes: ['person'], search: [text('blake')] }
+    assert.deepEqual(await scene.works({ type: 'in', fields: ['work.creator'], subsearch }), ['tyger'])
+  })
+
+  test('exact values of every kind', async () => {
     assert.deepEqual(await among('work.title', ['The Tyger']), ['tyger'])
     assert.deepEqual(await among('work.title', ['the tyger']), [])
     assert.deepEqual(await among('work.title', ['Die Brücke von Westminster', 'The Tyger']), ['bridge', 'tyger'])
@@ -151,7 +178,7 @@ describe('in elements', () => {
     assert.deepEqual(await among('work.width', []), [])
   })
 
-  test('SR-026 null stands for no value', async () => {
+  test('null stands for no value', async () => {
     assert.deepEqual(await among('work.title', [null]), ['blank'])
     assert.deepEqual(await among('work.width', [null, 7]), ['beast', 'blank', 'tyger'])
     assert.deepEqual(await among('work.creator', [null]), ['blank'])
@@ -160,7 +187,7 @@ describe('in elements', () => {
     assert.deepEqual(await among('work._nested:work__material.name', [null]), ['beast', 'blank'])
   })
 
-  test('SR-026 links by system object id, with include_path also those below', async () => {
+  test('links by system object id, with include_path also those below', async () => {
     assert.deepEqual(await among('work.place', [scene.ids.england]), ['dawn'])
     assert.deepEqual(await among('work.place', [scene.ids.england], { include_path: true }), ['bridge', 'dawn'])
     assert.deepEqual(await among('work.place._system_object_id', [scene.ids.europe], { include_path: true }), [
@@ -175,7 +202,7 @@ describe('in elements', () => {
     assert.deepEqual(await scene.works({ type: 'in', objecttype: 'person', in: [scene.ids.blake] }), ['tyger'])
   })
 
-  test('SR-026 system fields', async () => {
+  test('system fields', async () => {
     assert.deepEqual(await among('_system_object_id', [scene.ids.dawn, scene.ids.blake, 4]), ['dawn'])
     const answer = await scene.search({ search: [{ type: 'in', fields: ['_system_object_id'], in: [scene.ids.dawn] }] })
     const [object] = answer.body.objects
@@ -193,7 +220,7 @@ describe('in elements', () => {
     )
   })
 
-  test('SR-015 SR-026 a subsearch gives the objects that a link may point to', async () => {
+  test('a subsearch gives the objects that a link may point to', async () => {
     const born = (from: string) => ({
       objecttypes: ['person'],
       field: '_system_object_id',
@@ -221,7 +248,7 @@ describe('range elements', () => {
     assert.deepEqual(await range('work._nested:work__material.amount', { from: 2 }), ['bridge', 'dawn'])
   })
 
-  test('SR-027 dates match when they share a moment with the range', async () => {
+  test('dates match when they share a moment with the range', async () => {
     assert.deepEqual(await range('work.made', { from: '1801', to: '1803' }), ['bridge', 'dawn'])
     assert.deepEqual(await range('work.made', { from: '1803-06', to: '1803-07' }), ['bridge'])
     assert.deepEqual(await range('work.made', { from: '1801-05-31', to: '1802' }), ['dawn'])
@@ -234,7 +261,7 @@ describe('range elements', () => {
     assert.deepEqual(await range('work.period', { to: '1789' }), [])
   })
 
-  test('SR-007 a time zone shifts what has none of its own', async () => {
+  test('SR-007 a time zone shifts what has none of its own; languages choose the texts of the answer', async () => {
     const at = (from: string, to: string, timezone?: string) =>
       scene.found({ timezone, objecttypes: ['work'], search: [{ type: 'range', field: 'work.seen', from, to }] })
     assert.deepEqual(await at('2020-03-01T09:00', '2020-03-01T09:00'), ['bridge'])
@@ -243,6 +270,12 @@ describe('range elements', () => {
     assert.deepEqual(await at('2020-03-01T10:00:00+01:00', '2020-03-01T10:00:00+01:00', 'Asia/Tokyo'), ['bridge'])
     const wrong = await scene.search({ timezone: 'Europe/Nowhere' })
     assert.equal(wrong.body.code, 'UnknownTimezone')
+    const request = { objecttypes: ['work'], search: [text('westminster')] }
+    const titles = async (languages?: string[]) =>
+      (await scene.search({ ...request, languages })).body.objects.map((object: Json) => object.work.title)
+    const [english, german] = ['Westminster Bridge', 'Die Brücke von Westminster']
+    assert.deepEqual(await titles(), [{ 'en-US': english, 'de-DE': german }])
+    assert.deepEqual(await titles(['de-DE']), [{ 'de-DE': german }])
   })
 
   test('when objects were created and changed', async () => {
@@ -275,9 +308,30 @@ describe('groups', () => {
       ['dawn'],
     )
     assert.deepEqual(await scene.works(text('turner', { bool: 'must_not' })), ['beast', 'blank', 'tyger'])
+    assert.deepEqual(await scene.works(text('tyger', { bool: 'must' })), ['tyger'])
+    assert.equal((await scene.search({ search: [text('dawn', { bool: 'may' })] })).status, 400)
+    const either = (beast: number, tyger: number) =>
+      scene.found({
+        search: [text('beast', { bool: 'should', boost: beast }), text('tyger', { bool: 'should', boost: tyger })],
+      })
+    assert.deepEqual(await either(5, 1), ['beast', 'tyger'])
+    assert.deepEqual(await either(1, 5), ['tyger', 'beast'])
   })
 
-  test('SR-029 complex elements group', async () => {
+  test('SR-029 complex and nested elements have others in search, nested ones about a row of path', async () => {
+    const path = 'work._nested:work__material'
+    const paper = text('paper', { fields: [`${path}.name`] })
+    const one = { type: 'range', field: `${path}.amount`, from: 1, to: 1 }
+    const either = [text('tyger', { bool: 'should' }), text('beast', { bool: 'should' })]
+    assert.deepEqual(await scene.works(text('turner'), { type: 'complex', search: either }), [])
+    assert.deepEqual(await scene.works(text('blake'), { type: 'complex', search: either }), ['tyger'])
+    assert.deepEqual(await scene.works(paper, one), ['dawn', 'tyger'])
+    assert.deepEqual(await scene.works({ type: 'nested', path, search: [paper, one] }), ['tyger'])
+    const elsewhere = { type: 'nested', path: 'work._nested:work__topic', search: [paper, one] }
+    assert.equal((await scene.search({ search: [elsewhere] })).body.code, 'NestedQueryIn')
+  })
+
+  test('complex elements group', async () => {
     const either = (...search: object[]) => ({
       type: 'complex',
       search: search.map((each) => ({ ...each, bool: 'should' })),
@@ -292,7 +346,7 @@ describe('groups', () => {
     assert.deepEqual(await scene.works({ type: 'complex', search: [] }).then((all) => all.length), 5)
   })
 
-  test('SR-029 nested elements ask one row', async () => {
+  test('nested elements ask one row', async () => {
     const material = 'work._nested:work__material'
     const row = (...search: object[]) => ({ type: 'nested', path: material, search })
     const name = (string: string) => text(string, { fields: [`${material}.name`] })
@@ -325,8 +379,22 @@ describe('groups', () => {
 
 test('SR-028 changes of objects by operation, time, user and comment', async () => {
   const changed = (more: object) => scene.works({ type: 'changelog_range', field: '_changelog', ...more })
+  const root = scene.svc.as('root')
+  const users = [{ user: { login: 'framer' }, _password: 'framer', _system_rights: { 'system.root': {} } }]
+  const [{ user }] = (await root.post('/user', users)).body
   assert.equal((await changed({ operation: 'INSERT', user: 1, from: '2020' })).length, 5)
   assert.deepEqual(await changed({ operation: 'update' }), [])
-  assert.deepEqual(await changed({ user: 99 }), [])
-  assert.deepEqual(await changed({ comment: 'nothing of the kind' }), [])
+  assert.deepEqual(await changed({ user: user._id }), [])
+  assert.deepEqual(await changed({ comment: 'new frame' }), [])
+
+  const { body } = await scene.search({ search: [text('x1', { fields: ['work.inventory'] })], format: 'long' })
+  const [{ _sort, _score, ...blank }] = body.objects
+  const framed = { ...blank, _comment: 'with a new frame' }
+  const saved = await scene.svc.as('framer').post('/db/work', [framed], { await_index: 20 })
+  assert.equal(saved.status, 200, JSON.stringify(saved.body))
+  assert.deepEqual(await changed({ operation: 'update' }), ['blank'])
+  assert.deepEqual(await changed({ user: user._id }), ['blank'])
+  assert.deepEqual(await changed({ comment: 'new frame' }), ['blank'])
+  assert.deepEqual(await changed({ comment: 'new frame', user: 1 }), [], 'one change must fit all of it')
+  assert.deepEqual(await changed({ comment: 'new frame', to: '2020' }), [])
 })

@@ -88,7 +88,7 @@ for (const [what, element] of Object.entries(elements)) {
   })
 }
 
-test('SEARCH-001 facets and ranges count a column only where the caller sees it', async () => {
+test('facets and ranges count a column only where the caller sees it', async () => {
   const { aggregations } = await search({
     aggregations: {
       note: { type: 'term', field: 'work.note' },

@@ -15,7 +15,7 @@ import { someRequest } from './requests.ts'
 const requests = Number(process.env.HIDDEN_REQUESTS ?? 40)
 const [scene] = draws(someScene, 1, 0) as [Scene]
 
-test('SEARCH-001 what is hidden from a caller shows in no answer to a search', { timeout: 600_000 }, async (t) => {
+test('what is hidden from a caller shows in no answer to a search', { timeout: 600_000 }, async (t) => {
   const [one, two] = await Promise.all([startWorld(scene), startWorld(scene)])
   await using both = new AsyncDisposableStack()
   both.use(one)

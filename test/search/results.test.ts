@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { Json } from '../support/client.ts'
+import { link, payload } from '../support/seed/museum.ts'
 import { type SearchScene, startScene, text } from './support.ts'
 
 let scene: SearchScene
@@ -102,7 +105,7 @@ describe('order', () => {
     assert.deepEqual(newest, ['blank', 'beast', 'tyger', 'dawn', 'bridge'])
   })
 
-  test('SR-024 by _score: titles before notes, boosted elements first', async () => {
+  test('by _score: titles before notes, boosted elements first', async () => {
     assert.deepEqual(await scene.found({ ...works, search: [text('dawn')] }), ['dawn', 'bridge'])
     const boosted = [text('tyger', { bool: 'should' }), text('beast', { bool: 'should', boost: 5 })]
     assert.deepEqual(await scene.found({ ...works, search: boosted }), ['beast', 'tyger'])
@@ -174,41 +177,139 @@ describe('pages', () => {
 })
 
 describe('answers', () => {
-  test('SR-032 SR-034 the keys of an answer', async () => {
-    const { body } = await scene.search({
+  test('SR-032 SR-034 SR-035 SR-036 an answer says what was asked for, and has the page and the aggregations', async () => {
+    const request = {
       ...works,
-      limit: 1,
+      offset: 1,
+      limit: 2,
       languages: ['de-DE'],
       format: 'long',
       merge_linked_objects: 'all',
-      merge_max_depth: 1,
-    })
-    const { objects, ...rest } = body
-    assert.equal(objects.length, 1)
+      merge_max_depth: 2,
+      sort: [{ field: 'work.inventory' }],
+      aggregations: { signed: { type: 'term', field: 'work.signed' } },
+    }
+    const { body } = await scene.search(request)
+    const { objects, aggregations, ...rest } = body
     assert.deepEqual(rest, {
       type: '',
       objecttypes: ['work'],
       language: 'de-DE',
       count: 5,
-      offset: 0,
-      limit: 1,
+      offset: 1,
+      limit: 2,
       format: 'long',
       merge_linked_objects: 'all',
-      merge_max_depth: 1,
+      merge_max_depth: 2,
     })
+    assert.deepEqual(
+      objects.map((object: Json) => [object._system_object_id, object.work.inventory]),
+      [
+        [scene.ids.beast, 'N9'],
+        [scene.ids.bridge, 'N10'],
+      ],
+    )
+    assert.deepEqual(Object.keys(aggregations), ['signed'])
+    assert.deepEqual(aggregations.signed.terms, [
+      { term: 'false', count: 3 },
+      { term: 'true', count: 2 },
+    ])
+    const { objects: all, ...plain } = (await scene.search({})).body
+    assert.equal(all.length, 14)
+    assert.deepEqual(plain, {
+      type: '',
+      objecttypes: ['person', 'place', 'topic', 'work', 'loan'],
+      language: 'en-US',
+      count: 14,
+      offset: 0,
+      limit: 100,
+      format: 'standard',
+      merge_linked_objects: 'none',
+      merge_max_depth: 0,
+    })
+    const page = await readFile(join(import.meta.dirname, '..', '..', 'docs', 'search.md'), 'utf8')
+    const documented = page.split('\n## ').find((part) => part.startsWith('The answer')) ?? ''
+    for (const key of Object.keys(body)) assert.ok(documented.includes(`\`${key}\``), key)
   })
 
-  test('SR-005 formats; other domains', async () => {
-    const short = await scene.search({ ...works, limit: 1, format: 'short' })
-    assert.equal(short.body.format, 'short')
-    assert.equal(short.body.objects[0].work?.title, undefined)
-    assert.ok((await scene.search({ ...works, limit: 1 })).body.objects[0].work.title)
+  test('SR-005 the format decides how much of an object is answered', async () => {
+    const object = async (format?: string): Promise<Json> => {
+      const { status, body } = await scene.search({ search: [text('tyger')], ...works, ...(format ? { format } : {}) })
+      assert.equal(status, 200, JSON.stringify(body))
+      assert.equal(body.format, format ?? 'standard')
+      return body.objects[0]
+    }
+    const [short, standard, long] = [await object('short'), await object('standard'), await object('long')]
+    assert.deepEqual([short.work.title, '_created' in short], [undefined, false])
+    assert.deepEqual([standard.work.title['en-US'], '_create_user' in standard], ['The Tyger', false])
+    assert.deepEqual([long.work.title['en-US'], '_create_user' in long], ['The Tyger', true])
+    assert.deepEqual(await object(), standard)
     assert.equal((await scene.search({ format: 'glossy' })).status, 400)
-    assert.equal((await scene.search({ type: 'nothing' })).status, 400)
   })
 
-  test('SR-002 object types restrict, unknown ones are refused', async () => {
+  test('SR-006 linked objects are embedded as merge_linked_objects says, as deep as merge_max_depth', async () => {
+    const root = scene.svc.as('root')
+    const loan = payload('loan', { borrower: 'Prado', work: link('work', scene.ids.tyger as number) })
+    assert.equal((await root.post('/db/loan', [loan], { await_index: 20 })).status, 200)
+    const work = async (request: object): Promise<Json> =>
+      (await scene.search({ objecttypes: ['loan'], format: 'standard', ...request })).body.objects[0].loan.work.work
+    const [none, all] = [{ merge_linked_objects: 'none' }, { merge_linked_objects: 'all' }]
+    assert.equal((await work(none)).inventory, undefined)
+    assert.equal((await work({})).inventory, undefined)
+    const one = await work({ ...all, merge_max_depth: 1 })
+    assert.deepEqual([one.inventory, one.creator.person.reference], ['N100', undefined])
+    const two = await work({ ...all, merge_max_depth: 2 })
+    assert.deepEqual([two.inventory, two.creator.person.reference], ['N100', 'blake-1'])
+    const gone = (await scene.search({ objecttypes: ['loan'] })).body.objects[0].loan
+    const removed = await root.delete('/db/loan', [[gone._id, 1, null]], { delete_policy: 'remove', await_index: 20 })
+    assert.equal(removed.status, 200, JSON.stringify(removed.body))
+  })
+
+  test('SEARCH-002 a malformed request is answered 400', async () => {
+    const requests: unknown[] = [
+      [],
+      'text',
+      null,
+      { search: {} },
+      { search: ['text'] },
+      { search: [{ type: 'all' }] },
+      { search: [{ type: 'text' }] },
+      { search: [{ type: 'in', fields: ['work.width'] }] },
+      { limit: 'ten' },
+      { limit: -1 },
+      { offset: -1 },
+      { sort: [{ order: 'asc' }] },
+      { sort: [{ field: 'work.width', order: 'up' }] },
+      { aggregations: [] },
+      { aggregations: { it: { type: 'term' } } },
+      { format: 'glossy' },
+      { type: 'nothing' },
+      { objecttypes: 'work' },
+      { timezone: 'Europe/Nowhere' },
+      { nothing: 'of the kind' },
+    ]
+    for (const request of requests) {
+      const { status, body } = await scene.svc.as('root').post('/search', request)
+      assert.equal(status, 400, JSON.stringify(request))
+      assert.ok(body.code && body.message, JSON.stringify(body))
+    }
+    const headers = {
+      authorization: `Bearer ${await scene.svc.as('root').token()}`,
+      'content-type': 'application/json',
+    }
+    const cut = await scene.svc.inject({ method: 'POST', url: '/api/v1/search', headers, payload: '{"search":[' })
+    assert.equal(cut.statusCode, 400)
+  })
+
+  test('SR-002 object types restrict, none does not, unknown ones are refused', async () => {
+    const types = async (request: object) => [
+      ...new Set((await scene.search({ limit: 1000, ...request })).body.objects.map((each: Json) => each._objecttype)),
+    ]
+    assert.deepEqual(await types({ objecttypes: ['person', 'work'] }), ['person', 'work'])
     assert.equal((await scene.search({ objecttypes: ['person', 'work'] })).body.count, 8)
+    for (const request of [{ objecttypes: [] }, {}]) {
+      assert.deepEqual((await types(request)).toSorted(), ['person', 'place', 'topic', 'work'])
+    }
     const answer = await scene.search({ objecttypes: ['sculpture'] })
     assert.equal(answer.status, 400)
     assert.equal(answer.body.code, 'UnknownObjecttype')
@@ -232,7 +333,7 @@ describe('answers', () => {
     assert.deepEqual([refused.status, refused.body.parameters.limit], [400, 100])
   })
 
-  test('SEARCH-001 nobody searches without a token', async () => {
+  test('nobody searches without a token', async () => {
     assert.equal((await scene.svc.as(null).post('/search', {})).status, 401)
     assert.equal((await scene.svc.as(null).post('/system/reindex')).status, 401)
   })

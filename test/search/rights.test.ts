@@ -59,7 +59,7 @@ test('SEARCH-001 callers find what pools, tags, owners and the objects themselve
   assert.deepEqual(await found(people.stranger), [shared, marked])
 })
 
-test('SEARCH-001 facets and numbers count only what the caller may read', async () => {
+test('facets and numbers count only what the caller may read', async () => {
   const counts = async (client: Client) => {
     const { body } = await client.post('/search', {
       objecttypes: ['work'],
@@ -76,7 +76,7 @@ test('SEARCH-001 facets and numbers count only what the caller may read', async 
   assert.deepEqual(await counts(people.stranger), [2, 2])
 })
 
-test('SEARCH-001 a grant with an end is over when it ends', async () => {
+test('a grant with an end is over when it ends', async () => {
   const pool = await createPool(people.root, {})
   const end = Date.now() + 1200
   const brief = await work(pool._id, {

@@ -70,7 +70,7 @@ test('tags that are unknown or cannot be set are refused, unless the object has 
   assert.deepEqual(checkTags(snapshot, { tags: [retired, featured], previous: [retired] }), [retired, featured])
 })
 
-test('DB-006 several tags of one choice group are refused, with skip_constraints they are let through', () => {
+test('several tags of one choice group are refused, with skip_constraints they are let through', () => {
   const check = { tags: [draft, featured, published], previous: null }
   assert.throws(
     () => checkTags(snapshot, check),

@@ -9,7 +9,7 @@ import { actor, object, plan, setTags, tags, transition } from './support.ts'
 const fired = (list: Transition[], ...rest: Parameters<typeof plan> extends [unknown, ...infer R] ? R : never) =>
   plan(list, ...rest).objects[0]?.fired.map(({ id }) => id)
 
-test('TRASH-005 a transition fires when operation, object type, who and both states fit', () => {
+test('a transition fires when operation, object type, who and both states fit', () => {
   const fits = (settings: Partial<Transition>, change = object()) => fired([transition(settings)], change)?.length === 1
   assert.ok(fits({}))
   assert.ok(!fits({ operations: [] }), 'no operation: switched off')
@@ -27,7 +27,7 @@ test('TRASH-005 a transition fires when operation, object type, who and both sta
   assert.ok(!fits({ trigger: 'event' }))
 })
 
-test('TRASH-005 who: users, groups, the owner and the pool contact; who_not turns it round; nobody named is everybody', () => {
+test('who: users, groups, the owner and the pool contact; who_not turns it round; nobody named is everybody', () => {
   const table: [Transition['who'], boolean][] = [
     [[], true],
     [['u10'], true],
@@ -48,7 +48,7 @@ test('TRASH-005 who: users, groups, the owner and the pool contact; who_not turn
   assert.equal(fired([transition({ who: ['contact'] })], object({ poolContact: 'u10' }))?.length, 1)
 })
 
-test('TRASH-005 types: the last word counts, exit ends the evaluation', () => {
+test('types: the last word counts, exit ends the evaluation', () => {
   const outcome = (...types: Transition['type'][]) => {
     const list = types.map((type) => transition({ type }))
     const { objects } = plan(list)

@@ -55,7 +55,7 @@ async function idOf(objecttype: string): Promise<number> {
 const setTag = (id: number, set = true) => ({ type: 'set_tags', info: { tags: [{ _id: id, set }] } })
 const webhook = { type: 'webhook', info: { name: 'hook' } }
 
-test('TRASH-005 an event transition runs for objects of entries that were logged after it was made', async () => {
+test('an event transition runs for objects of entries that were logged after it was made', async () => {
   const [early] = await create('Early')
   await museum.svc.drain()
   await define({ event_types: ['OBJECT_INSERT'], actions: [setTag(tags[0]!), webhook] })

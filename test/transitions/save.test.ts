@@ -3,6 +3,7 @@ import { after, before, beforeEach, test } from 'node:test'
 import { createPool } from '../pools/support.ts'
 import { type People, seedPeople, toGroup, toUser, wireGrant } from '../rights/people.ts'
 import type { Answer, Client, Json, Query } from '../support/client.ts'
+import { assertNamed } from '../support/documented.ts'
 import { inPool, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
 import { statementsOf } from '../support/statements.ts'
 
@@ -68,7 +69,59 @@ async function stored(object: Json): Promise<Json> {
 const namesOf = (object: Json): string[] =>
   (object._tags ?? []).map((tag: Json) => Object.keys(tags).find((name) => tags[name] === tag._id)).sort()
 
-test('TRASH-005 a transition that fires changes tags and owner of what is saved, in the same version', async () => {
+test('TRASH-005 a transition is defined by what docs/workflow.md names: it fires where all its conditions hold', async () => {
+  const types = (await root.get('objecttype')).body
+  const typeId = (name: string) => types.find((entry: Json) => entry.objecttype.name === name).objecttype._id
+  const definition = {
+    type: 'reject',
+    trigger: 'automatic',
+    operations: ['UPDATE'],
+    displayname: { 'en-US': 'No way back' },
+    comment: 'published works stay published',
+    confirm: { 'en-US': 'It is published.' },
+    sticky: true,
+    who: [toUser(people.ids.editor)],
+    who_not: false,
+    objecttype_ids: [typeId('work')],
+    'tagfilter:before': filter('all', 'published'),
+    'tagfilter:after': filter('any', 'draft', 'review'),
+    actions: [],
+  }
+  const names = [...Object.keys(definition), 'event_types', 'all', 'any', 'not', 'changed']
+  assertNamed('workflow.md', names)
+  await define([definition])
+  const [shown] = (await root.get('transitions')).body
+  for (const [name, value] of Object.entries(definition)) {
+    if (name !== 'who') assert.deepEqual(shown[name], value, name)
+  }
+  assert.equal(shown.who[0].user._id, people.ids.editor)
+
+  const outcome = async (change: object) => {
+    await define([])
+    const object = await create(['published'])
+    await define([{ ...definition, ...change }])
+    const { status, body } = await post(edited(object, ['draft']))
+    assert.ok(status === 200 || body.code === 'TransitionRejected', JSON.stringify(body))
+    return status
+  }
+  assert.equal(await outcome({}), 400, 'all conditions hold')
+  assert.equal(await outcome({ who: [], objecttype_ids: [] }), 400, 'nobody and no type named: everybody, all types')
+  const unfit: Record<string, object> = {
+    'another operation': { operations: ['INSERT', 'DELETE'] },
+    'switched off': { operations: [] },
+    'other people': { who: [toUser(people.ids.reader)] },
+    'everybody else': { who_not: true },
+    'another object type': { objecttype_ids: [typeId('person')] },
+    'another state before': { 'tagfilter:before': filter('all', 'published', 'locked') },
+    'another state after': { 'tagfilter:after': filter('any', 'review') },
+    'no such change': { 'tagfilter:after': filter('changed', 'locked') },
+    'not by itself': { trigger: 'manual', type: 'process', confirm: {} },
+    'no refusal': { type: 'resolve', confirm: {} },
+  }
+  for (const [name, change] of Object.entries(unfit)) assert.equal(await outcome(change), 200, name)
+})
+
+test('a transition that fires changes tags and owner of what is saved, in the same version', async () => {
   await define([
     {
       type: 'process',
@@ -105,7 +158,7 @@ test('a transition changes the owner also for callers who may not', async () => 
   assert.equal((await stored(body[0]))._owner.group._id, people.ids.staff)
 })
 
-test('TRASH-005 a rejecting transition refuses the whole request with its text, and nothing is written', async () => {
+test('a rejecting transition refuses the whole request with its text, and nothing is written', async () => {
   const [reject] = await define([
     {
       type: 'reject',
@@ -128,7 +181,7 @@ test('TRASH-005 a rejecting transition refuses the whole request with its text, 
   assert.equal(byRoot.status, 200, 'root is not in the group that it is for')
 })
 
-test('TRASH-004 DB-009 a confirmation is a 202 that writes nothing; the same request with confirmTransition is carried out', async () => {
+test('a confirmation is a 202 that writes nothing; the same request with confirmTransition is carried out', async () => {
   await define([
     {
       type: 'process',
@@ -158,7 +211,7 @@ test('TRASH-004 DB-009 a confirmation is a 202 that writes nothing; the same req
   assert.equal(unasked.status, 200, 'the tag did not change, so nobody is asked')
 })
 
-test('DB-009 the confirmation of a new object holds although its ids are drawn anew', async () => {
+test('the confirmation of a new object holds although its ids are drawn anew', async () => {
   await define([{ type: 'process', operations: ['INSERT'], confirm: { 'en-US': 'Create?' } }])
   const request = work([])
   const asked = await post(request)
@@ -167,7 +220,7 @@ test('DB-009 the confirmation of a new object holds although its ids are drawn a
   assert.equal(done.status, 200, JSON.stringify(done.body))
 })
 
-test('DB-009 when the transition has changed since, its new text is shown', async () => {
+test('when the transition has changed since, its new text is shown', async () => {
   const [ask] = await define([{ type: 'process', operations: ['INSERT'], confirm: { 'en-US': 'Old text?' } }])
   const request = work([])
   const asked = await post(request)
@@ -176,7 +229,7 @@ test('DB-009 when the transition has changed since, its new text is shown', asyn
   assert.deepEqual([again.status, again.body.tasks[0].message], [202, 'New text?'])
 })
 
-test('DB-037 deleting asks, too, and the chosen delete_policy is carried over', async () => {
+test('deleting asks, too, and the chosen delete_policy is carried over', async () => {
   const [object] = [await create([])]
   await define([{ type: 'resolve', operations: ['DELETE'], confirm: { 'en-US': 'Really delete?' } }])
   const body = [[object.work._id, 1, null]]
@@ -269,7 +322,7 @@ test('skip_constraints, dry_run: a dry run shows the outcome and writes nothing'
   assert.equal(answer.body[0]._system_object_id, undefined)
 })
 
-test('DB-006 several tags of one choice group: refused, with skip_constraints stored', async () => {
+test('several tags of one choice group: refused, with skip_constraints stored', async () => {
   const object = work(['draft', 'published'])
   const refused = await post(object, {}, root)
   assert.deepEqual([refused.status, refused.body.code], [400, 'ConstraintViolation'], JSON.stringify(refused.body))

@@ -1,7 +1,8 @@
 import type { EventLog } from '../../events/service.ts'
 import type { Db } from '../../platform/db.ts'
+import type { VersionConvention } from '../../platform/versions.ts'
 import type { Principals } from '../principals.ts'
-import type { RemovalHooks, RightsHooks, VersionConvention } from '../records.ts'
+import type { RemovalHooks, RightsHooks } from '../records.ts'
 import type { Sessions } from '../sessions/service.ts'
 
 export interface GroupDependencies {

@@ -1,9 +1,11 @@
+import { isDeepStrictEqual } from 'node:util'
+import { saysSomething } from '../../platform/body-names.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
 import { storedReference } from '../../platform/system-references.ts'
 import type { StoredGroup } from '../model.ts'
 import { parseNetwork } from '../networks.ts'
 import { profileOf, textOf } from '../records.ts'
-import { type GroupInput, groupProfileFields } from '../schema.ts'
+import { type GroupInput, groupProfileFields, waitingGroupSettings } from '../schema.ts'
 import type { GroupRow } from './store.ts'
 
 /** Columns of a group that come from the record itself. */
@@ -21,23 +23,36 @@ export function draftGroup(input: GroupInput, stored: StoredGroup | null, path: 
     throw new AppError('ColumnCanNotBeUpdated', { column: 'group.name' })
   }
   const exclude = input._ip_subnet_filter_exclude
-  const twoFactor = input._two_fa_required
   return {
     type,
     name,
     reference,
     displayname: displaynameOf(group.displayname, stored),
     profile: profileOf(groupProfileFields, group, stored?.profile),
-    pseudonymization:
-      input._pseudonymization === undefined ? { ...stored?.pseudonymization } : { ...input._pseudonymization },
-    auth_method_group_maps:
-      input._auth_method_group_maps === undefined
-        ? { ...stored?.authMethodGroupMaps }
-        : { ...input._auth_method_group_maps },
+    pseudonymization: { ...waiting('_pseudonymization', input, stored?.pseudonymization ?? {}, path) },
+    auth_method_group_maps: {
+      ...waiting('_auth_method_group_maps', input, stored?.authMethodGroupMaps ?? {}, path),
+    },
     ip_subnet_filter: networksOf(input._ip_subnet_filter, stored, `${path}._ip_subnet_filter`),
     ip_subnet_filter_exclude: exclude === undefined ? (stored?.ipSubnetFilterExclude ?? false) : (exclude ?? false),
-    two_fa_required: twoFactor === undefined ? (stored?.twoFactorRequired ?? false) : (twoFactor ?? false),
+    two_fa_required: waiting('_two_fa_required', input, stored?.twoFactorRequired ?? false, path) ?? false,
   }
+}
+
+/**
+ * Nothing acts on these settings yet: what an earlier release has stored is answered, so it may be sent back, and be
+ * taken away. @throws {AppError} when it would change to anything else
+ */
+function waiting<Name extends keyof typeof waitingGroupSettings>(
+  name: Name,
+  input: GroupInput,
+  stored: NonNullable<GroupInput[Name]>,
+  path: string,
+): GroupInput[Name] {
+  const sent = input[name]
+  if (sent === undefined) return stored
+  if (!saysSomething(sent) || isDeepStrictEqual(sent, stored)) return sent
+  throw badRequest(`${path}.${name}: ${waitingGroupSettings[name]}`, { name: `${path}.${name}` })
 }
 
 function typeOf(given: string | null | undefined, stored: StoredGroup | null, path: string): string {

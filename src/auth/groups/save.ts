@@ -4,9 +4,10 @@ import type { Tx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import { systemRight } from '../../platform/system-right.ts'
 import { assertStorable } from '../../platform/text.ts'
+import { assertVersion } from '../../platform/versions.ts'
 import type { StoredGroup, SystemRights } from '../model.ts'
 import { notFound, type Reference, resolveReferences } from '../principals.ts'
-import { aclsOf, assertDistinct, assertVersion, duplicateValue, identityOf, ownerOf, ownersOf } from '../records.ts'
+import { aclsOf, assertDistinct, duplicateValue, identityOf, ownerOf, ownersOf } from '../records.ts'
 import type { GroupInput } from '../schema.ts'
 import { type Reaches, reachOf } from '../standing.ts'
 import { covers } from '../system-rights.ts'
@@ -91,7 +92,9 @@ async function loadStored(deps: GroupDependencies, items: readonly Item[], tx: T
     if (reference === null) continue
     item.stored = groups.find((group) => group.id === reference.by || group.reference === reference.by) ?? null
     if (!item.stored) throw notFound(reference)
-    assertVersion(item.input.group, item.stored.version, deps.versionConvention, `${item.path}.group._version`)
+    assertVersion(item.input.group._version, item.stored.version, deps.versionConvention, {
+      path: `${item.path}.group._version`,
+    })
   }
   assertDistinct(
     items.map((item) => item.stored?.id ?? null),

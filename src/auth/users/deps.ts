@@ -1,9 +1,10 @@
 import type { BaseConfigService } from '../../config/service.ts'
 import type { EventLog } from '../../events/service.ts'
 import type { Db } from '../../platform/db.ts'
+import type { VersionConvention } from '../../platform/versions.ts'
 import type { Passwords } from '../passwords.ts'
 import type { Principals } from '../principals.ts'
-import type { RemovalHooks, RightsHooks, VersionConvention } from '../records.ts'
+import type { RemovalHooks, RightsHooks } from '../records.ts'
 import type { Sessions } from '../sessions/service.ts'
 import type { Throttle } from '../throttle.ts'
 

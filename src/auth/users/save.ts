@@ -1,12 +1,14 @@
 import type { Actor } from '../../platform/actor.ts'
+import { canonicalJson } from '../../platform/canonical-json.ts'
 import type { Tx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import { hasSystemRight } from '../../platform/system-right.ts'
 import { confirmTask, type Task } from '../../platform/tasks.ts'
 import { assertStorable } from '../../platform/text.ts'
+import { assertVersion } from '../../platform/versions.ts'
 import { passwordUserTypes, rootUserId, type SystemRights, type UserType } from '../model.ts'
 import { notFound, type Reference, resolveReferences } from '../principals.ts'
-import { aclsOf, assertDistinct, assertVersion, duplicateValue, identityOf, ownerOf, ownersOf } from '../records.ts'
+import { aclsOf, assertDistinct, duplicateValue, identityOf, ownerOf, ownersOf } from '../records.ts'
 import type { UserInput } from '../schema.ts'
 import { type LockOut, signInObstacle } from '../sessions/access.ts'
 import type { Ended } from '../sessions/service.ts'
@@ -122,7 +124,9 @@ async function loadStored(deps: UserDependencies, items: readonly Item[], tx: Tx
     item.stored = users.find((user) => user.id === reference.by || user.reference === reference.by) ?? null
     if (!item.stored) throw typeof reference.by === 'number' ? unknownUser(reference) : notFound(reference)
     if (item.stored.archivedAt) throw new AppError('UserArchived', { path: item.path, _id: item.stored.id })
-    assertVersion(item.input.user, item.stored.version, deps.versionConvention, `${item.path}.user._version`)
+    assertVersion(item.input.user._version, item.stored.version, deps.versionConvention, {
+      path: `${item.path}.user._version`,
+    })
   }
   assertDistinct(
     items.map((item) => item.stored?.id ?? null),
@@ -143,7 +147,7 @@ function assertPasswordFits({ passwordHash, stored, path }: Item, type: UserType
 function systemRightsOf(deps: UserDependencies, { input, stored, path }: Item): SystemRights {
   if (input._system_rights === undefined) return stored?.systemRights ?? {}
   const rights = deps.rights.parseSystemRights(input._system_rights ?? {}, `${path}._system_rights`)
-  if (stored?.id === rootUserId && canonical(rights) !== canonical(stored.systemRights)) {
+  if (stored?.id === rootUserId && canonicalJson(rights) !== canonicalJson(stored.systemRights)) {
     throw new AppError('ColumnCanNotBeUpdated', { column: '_system_rights' })
   }
   return rights
@@ -222,17 +226,10 @@ function protectedChanges(
   ]
   const owner = { userId: row.owner_user, groupId: row.owner_group }
   if (input._owner) pairs.push(['_owner', stored?.owner ?? null, owner])
-  const changed = pairs.filter(([, before, after]) => canonical(before) !== canonical(after)).map(([member]) => member)
+  const changed = pairs
+    .filter(([, before, after]) => canonicalJson(before) !== canonicalJson(after))
+    .map(([member]) => member)
   return passwordHash === null ? changed : ['_password', ...changed]
-}
-
-/** JSON with sorted keys: jsonb does not keep their order. */
-function canonical(value: unknown): string {
-  return JSON.stringify(value, (_key, member) =>
-    typeof member === 'object' && member !== null && !Array.isArray(member)
-      ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : member,
-  )
 }
 
 async function writeRows(

@@ -22,9 +22,9 @@ const schemas = ['public', 'graphile_worker']
 
 /**
  * Made from the objects anew after a restore: the search index, what waits for it, and locks.
- * The migration tables say what the schema is; a restore brings it about by migrating.
+ * The table of migrations says what the schema is; a restore brings it about by migrating.
  */
-const leftOut = ['search\\_%', 'index\\_queue', 'migration', 'migration\\_lock', 'migrations']
+const leftOut = ['search\\_%', 'index\\_queue', 'migration', 'migrations']
 
 /** All tables whose rows a backup holds, by name. */
 export async function contentTables(client: ClientBase): Promise<TableContent[]> {

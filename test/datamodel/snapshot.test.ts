@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Client, Json } from '../support/client.ts'
+import { startService, type TestService } from '../support/service.ts'
+
+/** The record of a datamodel snapshot: every field with a value of its own, as it is sent and as it is answered. */
+let svc: TestService
+let root: Client
+before(async () => {
+  svc = await startService()
+  root = svc.as('root')
+})
+after(() => svc[Symbol.asyncDispose]())
+
+const flags = { not_null: false, reverse_edit: false, is_hierarchical: false, bidirectional_reverse: false }
+const ranges = {
+  check_range_lower: null,
+  check_range_upper: null,
+  check_range_lower_open: false,
+  check_range_upper_open: false,
+  check_range_not_empty: false,
+}
+const column = (column_id: number, name: string, type: string, more: object = {}) => ({
+  kind: 'column',
+  name,
+  type,
+  column_id,
+  ...flags,
+  ...ranges,
+  custom_settings: {},
+  name_localized: {},
+  ...more,
+})
+/** Where a nested table or a reverse link stands among the columns. */
+const entry = (kind: string, column_id: number, more: object) => ({
+  kind,
+  column_id,
+  ...flags,
+  custom_settings: {},
+  name_localized: {},
+  ...more,
+})
+const table = (table_id: number, name: string, more: object) => ({
+  name,
+  table_id,
+  comment: '',
+  pool_link: false,
+  acl_table: false,
+  has_tags: false,
+  is_hierarchical: false,
+  polyhierarchical: false,
+  in_main_search: false,
+  foreign_keys: [],
+  unique_keys: [],
+  bidirectional: [],
+  ...more,
+})
+const foreignKey = (name: string, of: [number, string], to: [number, string], more: object = {}) => ({
+  name,
+  on_delete: 'restrict',
+  on_update: 'cascade',
+  columns: [{ column_id: of[0], column_name_hint: of[1] }],
+  referenced_table: { table_id: to[0], name_hint: to[1], columns: [{ auto_column_primary_key: true }] },
+  ...more,
+})
+
+/** In the form that is stored, so that nothing is left for the service to complete. */
+const tables = [
+  table(1, 'place', {
+    comment: 'where things are',
+    is_hierarchical: true,
+    columns: [
+      column(1, 'name', 'text_l10n_oneline', { name_localized: { 'de-DE': 'Name', 'en-US': 'Name of the place' } }),
+      column(2, 'code', 'string'),
+      entry('reverse_link', 3, { is_hierarchical: true }),
+    ],
+    unique_keys: [
+      { name: 'code_below', columns: [{ auto_column_parent: true }, { column_id: 2, column_name_hint: 'code' }] },
+    ],
+  }),
+  table(2, 'topic', { polyhierarchical: true, columns: [column(4, 'name', 'text_oneline')] }),
+  table(3, 'thing', {
+    pool_link: true,
+    acl_table: true,
+    has_tags: true,
+    in_main_search: true,
+    columns: [
+      column(5, 'number', 'string', {
+        not_null: true,
+        check_regexp: '^[a-z]+-\\d+$',
+        check_regexp_flags: 'i',
+        length_min: 3,
+        length_max: 20,
+      }),
+      column(6, 'weight', 'number', {
+        check: 'value <> 13',
+        check_range_lower: 0,
+        check_range_upper: 1000,
+        check_range_lower_open: true,
+        check_range_upper_open: true,
+      }),
+      column(7, 'shown', 'daterange', { check_range_not_empty: true }),
+      column(8, 'place', 'link'),
+      column(9, 'twin', 'link', { bidirectional_reverse: true }),
+      column(10, 'term', 'custom:base.custom-data-type-gnd.gnd', { custom_settings: { add: 'all', size: '3' } }),
+      entry('link', 11, { other_table_id: 4, other_table_name_hint: 'thing__part' }),
+      entry('reverse_link', 12, {
+        other_table_id: 5,
+        other_table_name_hint: 'loan',
+        other_column_id: 16,
+        other_column_name_hint: 'thing',
+      }),
+    ],
+    foreign_keys: [
+      foreignKey('stands_in', [8, 'place'], [1, 'place'], { on_delete: 'setnull', on_update: 'restrict' }),
+      foreignKey('twins', [9, 'twin'], [3, 'thing']),
+    ],
+    unique_keys: [
+      { name: 'number_key', group: 'inventory', columns: [{ column_id: 5, column_name_hint: 'number' }] },
+      { name: 'weight_key', group: 'inventory', columns: [{ column_id: 6, column_name_hint: 'weight' }] },
+    ],
+    bidirectional: [{ columns: [{ column_id: 9, column_name_hint: 'twin' }] }],
+  }),
+  table(4, 'thing__part', {
+    owned_by: { other_table_id: 3, other_table_name_hint: 'thing' },
+    columns: [column(13, 'role', 'string'), column(14, 'of', 'link')],
+    foreign_keys: [foreignKey('part_of', [14, 'of'], [3, 'thing'], { on_delete: 'cascade' })],
+    unique_keys: [
+      { name: 'role_once', columns: [{ auto_column_uplink: true }, { column_id: 13, column_name_hint: 'role' }] },
+    ],
+    bidirectional: [{ columns: [{ auto_column_uplink: true }, { column_id: 14, column_name_hint: 'of' }] }],
+  }),
+  table(5, 'loan', {
+    columns: [column(15, 'borrower', 'text_oneline'), column(16, 'thing', 'link', { reverse_edit: true })],
+    foreign_keys: [foreignKey('lends', [16, 'thing'], [3, 'thing'], { on_delete: 'cascade' })],
+  }),
+]
+
+async function post(snapshot: object): Promise<Json> {
+  const answer = await root.post('/schema/user/HEAD', snapshot)
+  assert.equal(answer.status, 200, JSON.stringify(answer.body))
+  return answer.body
+}
+
+const get = async (version: number | string): Promise<Json> => (await root.get(`/schema/user/${version}`)).body
+
+test('DM-008 DM-009 DM-010 DM-011 DM-012 DM-013 DM-014 DM-015 DM-016 DM-017 DM-018 DM-019 DM-020 DM-021 tables with every field are stored as they are sent', async () => {
+  const saved = await post({ version: 1, tables })
+  assert.deepEqual(saved.tables, tables)
+  assert.deepEqual((await get('HEAD')).tables, tables)
+  assert.equal((await root.post('/schema/commit')).status, 200)
+  for (const version of ['CURRENT', 1]) assert.deepEqual((await get(version)).tables, tables)
+})
+
+test('DM-001 DM-002 version is there and required; on HEAD it is the one of the next commit', async () => {
+  const { body } = await root.post('/schema/user/HEAD', { tables })
+  assert.equal(body.code, 'ServerGeneric')
+  for (const version of [null, '2', 2.5, 7]) {
+    const wrong = await root.post('/schema/user/HEAD', { version, tables })
+    assert.equal(wrong.status, 400, JSON.stringify(version))
+  }
+  for (const next of [2, 3]) {
+    assert.equal((await get('HEAD')).version, next)
+    assert.equal((await post({ version: next, tables })).version, next)
+    assert.equal((await root.post('/schema/commit')).status, 200)
+    for (const version of ['CURRENT', next]) assert.equal((await get(version)).version, next)
+  }
+  assert.equal((await get('HEAD')).version, 4)
+})
+
+test('DM-004 based_on_base_version is the upstream baseline that a snapshot says', async () => {
+  assert.equal((await get('HEAD')).based_on_base_version, 0, 'this model has no upstream')
+  const { version } = await get('HEAD')
+  const baseline = 5_000_000_000
+  assert.equal((await post({ version, tables, based_on_base_version: baseline })).based_on_base_version, baseline)
+  assert.equal((await post({ version, tables })).based_on_base_version, baseline, 'what is not said stays')
+  assert.equal((await root.post('/schema/commit')).status, 200)
+  for (const each of ['CURRENT', version, 'HEAD']) assert.equal((await get(each)).based_on_base_version, baseline)
+  assert.equal((await get(1)).based_on_base_version, 0)
+  const refused = await root.post('/schema/user/HEAD', { version: version + 1, tables, based_on_base_version: 'x' })
+  assert.equal(refused.status, 400)
+})
+
+test('DM-006 type is user, and nothing else', async () => {
+  const { version } = await get('HEAD')
+  for (const type of ['user', undefined, null]) assert.equal((await post({ version, tables, type })).type, 'user')
+  for (const type of ['base', '', 7]) {
+    const refused = await root.post('/schema/user/HEAD', { version, tables, type })
+    assert.equal(refused.status, 400, JSON.stringify(type))
+  }
+  for (const each of ['HEAD', 'CURRENT', 1]) assert.equal((await get(each)).type, 'user')
+})
+
+test('DM-005 max_table_id and max_column_id are the highest ids used; what is new gets ids above them', async () => {
+  const { version } = await get('HEAD')
+  const name = (text: string) => ({ name: text, type: 'text' })
+  const more = await post({ version, tables: [...tables, { name: 'new', columns: [name('a'), name('b')] }] })
+  assert.deepEqual([more.max_table_id, more.max_column_id], [6, 18])
+  const added = more.tables[5]
+  assert.deepEqual([added.table_id, added.columns.map((each: Json) => each.column_id)], [6, [17, 18]])
+  // Ids that went are not given again.
+  const less = await post({ version, tables })
+  assert.deepEqual([less.max_table_id, less.max_column_id], [6, 18])
+  const again = await post({ version, tables: [...tables, { name: 'other', columns: [name('c')] }] })
+  assert.deepEqual([again.tables[5].table_id, again.tables[5].columns[0].column_id], [7, 19])
+  assert.deepEqual([again.max_table_id, again.max_column_id], [7, 19])
+  assert.equal((await root.post('/schema/commit')).status, 200)
+  const { max_table_id, max_column_id } = await get('CURRENT')
+  assert.deepEqual([max_table_id, max_column_id], [7, 19])
+})

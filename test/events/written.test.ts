@@ -1,0 +1,304 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Client, Json } from '../support/client.ts'
+import { inPool, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
+import { startWebhookServer, type WebhookServer } from '../support/webhook-server.ts'
+
+/**
+ * The events that the service writes itself, by the operations that cause them: keys of `info`, who is named when all
+ * groups are enabled, and whether pollers hear of them. The catalogue of all types is tested in types.test.ts.
+ */
+let museum: Museum
+let root: Client
+let receiver: WebhookServer
+before(async () => {
+  receiver = await startWebhookServer()
+  museum = await startMuseum()
+  root = museum.svc.as('root')
+  const groups = 'ADMIN DOWNLOAD EXPORT FRONTEND LOGIN_LOGOUT SYSTEM TASK UPLOAD'.split(' ')
+  await save('/config', { system: { config: { user: { user_in_event_group: groups } } } })
+})
+after(async () => {
+  await museum[Symbol.asyncDispose]()
+  await receiver[Symbol.asyncDispose]()
+})
+
+async function save(path: string, body: unknown): Promise<Json> {
+  const answer = await root.post(path, body)
+  assert.equal(answer.status, 200, JSON.stringify(answer.body))
+  return answer.body
+}
+
+async function remove(path: string, body?: unknown, query: Record<string, string> = {}): Promise<void> {
+  const answer = await root.delete(path, body, query)
+  assert.equal(answer.status, 200, JSON.stringify(answer.body))
+}
+
+interface Logged {
+  readonly type: string
+  readonly event: Json
+  /** Id of the user whom the event carries. */
+  readonly user: number | undefined
+  /** Whether the poll has it. */
+  readonly polled: boolean
+}
+
+/** What the log has of some work, in its order. */
+async function logged(work: () => Promise<unknown>): Promise<Logged[]> {
+  const [last] = (await root.get('/event/list', { limit: 1 })).body.objects
+  await work()
+  const { body } = await root.get('/event/list', { id: `${last.event._id + 1}-999999999`, sort: '_id.ASC' })
+  const poll = await root.get(`/event/poll/${last.event._id}`, { limit: 1000 })
+  const polled = new Set(poll.body.map(({ event }: Json) => event._id))
+  return body.objects.map(({ event, user }: Json) => ({
+    type: event.type,
+    event,
+    user: user?.user._id,
+    polled: polled.has(event._id),
+  }))
+}
+
+const typesOf = (events: readonly Logged[]): string[] => events.map(({ type }) => type)
+const keysOf = ({ event }: Logged): string[] => Object.keys(event.info).sort()
+
+/** Every event carries root and is polled, has these keys of info and no others. */
+function assertTold(events: readonly Logged[], keys: string): void {
+  for (const logged of events) {
+    assert.deepEqual(keysOf(logged), keys === '' ? [] : keys.split(' ').sort(), logged.type)
+    assert.deepEqual([logged.user, logged.polled], [1, true], logged.type)
+  }
+}
+
+/** No event carries a user, none is polled. */
+function assertUntold(events: readonly Logged[]): void {
+  for (const { type, user, polled } of events) assert.deepEqual([user, polled], [undefined, false], type)
+}
+
+test('EVENT-011 BASE_CONFIG_UPDATE names what was saved, by which method and where', async () => {
+  const events = await logged(async () => {
+    await save('/config', { system: { config: { login: { info: { 'en-US': 'Hi' } }, name: { title: 'Museum' } } } })
+    await save('/config/system/config/name/title', 'The museum')
+  })
+  assert.deepEqual(typesOf(events), ['BASE_CONFIG_UPDATE', 'BASE_CONFIG_UPDATE'])
+  assertTold(events, 'ScopedNames Method Path')
+  assert.deepEqual(
+    events.map(({ event }) => event.info),
+    [
+      { ScopedNames: ['system.login', 'system.name'], Method: 'POST', Path: '/' },
+      { ScopedNames: ['system.name'], Method: 'PATCH', Path: '/system/config/name/title' },
+    ],
+  )
+})
+
+test('EVENT-012 BASE_CONFIG_ERROR tells what was wrong, and pollers nothing', async () => {
+  const [event, ...others] = await logged(async () => {
+    assert.equal((await root.post('/config/system/config/login/keep_login', 'for ever')).status, 400)
+  })
+  assert.ok(event)
+  assert.deepEqual([event.type, others], ['BASE_CONFIG_ERROR', []])
+  const { Error: message, ...rest } = event.event.info
+  assert.match(message, /keep_login/)
+  assert.deepEqual(rest, { Method: 'PATCH', Path: '/system/config/login/keep_login' })
+  assert.deepEqual([event.user, event.polled], [1, false])
+})
+
+test('EVENT-013 EVENT-036 a commit is a DATAMODEL_COMMIT, and an OBJECTTYPE_UPDATE for each type that it changes', async () => {
+  const head = (await root.get('/schema/user/HEAD')).body
+  const tables = head.tables.map((table: Json) =>
+    ['place', 'loan'].includes(table.name) ? { ...table, comment: 'changed' } : table,
+  )
+  await save('/schema/user/HEAD', { ...head, tables })
+  const events = await logged(async () => {
+    assert.equal((await root.post('/schema/commit', undefined, { reindex: 'skip' })).status, 200)
+  })
+  const committed = (await root.get('/schema/user/CURRENT')).body
+  assert.equal(committed.version, 2)
+  const [commit, ...types] = events
+  assert.ok(commit)
+  assert.equal(commit.type, 'DATAMODEL_COMMIT')
+  assertTold([commit], 'version committed_at')
+  assert.deepEqual(commit.event.info, { version: 2, committed_at: committed.committed_at })
+  assert.deepEqual(types.map(({ type, event }) => [type, event.objecttype]).sort(), [
+    ['OBJECTTYPE_UPDATE', 'loan'],
+    ['OBJECTTYPE_UPDATE', 'place'],
+  ])
+  assertTold(types, '')
+})
+
+test('EVENT-029 version 1 is an OBJECT_INSERT, the way to the trash an OBJECT_DELETE', async () => {
+  let id = 0
+  const events = await logged(async () => {
+    const [object] = await save('/db/person', [payload('person', { name: 'Ada' })])
+    id = object.person._id
+    await save('/db/person', [payload('person', { _id: id, _version: 1, name: 'Ada L.' })])
+    await remove('/db/person', [[id, 2, null]], { delete_policy: 'setnull' })
+  })
+  assert.deepEqual(
+    events.map(({ type, event }) => [type, event.object_id, event.object_version]),
+    [
+      ['OBJECT_INSERT', id, 1],
+      ['OBJECT_UPDATE', id, 2],
+      ['OBJECT_DELETE', id, 3],
+    ],
+  )
+  assertTold(events, 'standard')
+  assert.match(JSON.stringify(events.map(({ event }) => event.info.standard)), /^\["Ada","Ada L.","Ada L."\]$/)
+  const [trashed] = (await root.get(`/db/person/_all_fields/${id}`)).body
+  assert.ok(trashed._latest_version_deleted_at, 'it is in the trash, and not gone')
+  const later = await logged(async () => {
+    await remove('/db/person', [[id, 3, null]], { delete_policy: 'undelete' })
+    await remove('/db/person', [[id, 4, null]], { delete_policy: 'setnull' })
+    await remove('/db/person', [[id, 5, null]], { delete_policy: 'purge' })
+  })
+  assert.deepEqual(typesOf(later), ['OBJECT_UNDELETE', 'OBJECT_DELETE', 'OBJECT_PURGE'])
+  assertTold(later, 'standard')
+})
+
+test('EVENT-006 saves of objects, of the datamodel and of the base configuration are all events', async () => {
+  const work = payload('work', { ...inPool(museum.pool), title: { 'en-US': 'One' } })
+  const events = await logged(async () => {
+    await save('/db/work', [work])
+    assert.equal((await root.post('/schema/commit')).status, 200)
+    await save('/config', { system: { config: { name: { title: 'Again' } } } })
+  })
+  assert.deepEqual(typesOf(events), ['OBJECT_INSERT', 'DATAMODEL_COMMIT', 'BASE_CONFIG_UPDATE'])
+})
+
+test('EVENT-030 changes of users', async () => {
+  const info = { login: 'ben', displayname: 'Ben', reference: 'b:1' }
+  const events = await logged(async () => {
+    const [{ user }] = await save('/user', [{ user: info, _password: 'ben' }])
+    await save('/user', [{ user: { ...info, _id: user._id, _version: 1, phone: '1' } }])
+    await remove(`/user/${user._id}`, undefined, { delete_policy: 'delete' })
+  })
+  assert.deepEqual(typesOf(events), ['USER_INSERT', 'USER_UPDATE', 'USER_DELETE'])
+  assertTold(events, 'login displayname reference')
+  for (const { event } of events) assert.deepEqual(event.info, info)
+})
+
+test('EVENT-031 changes of groups', async () => {
+  const info = { name: 'readers', displayname: { 'en-US': 'Readers' }, reference: 'g:1' }
+  const events = await logged(async () => {
+    const [{ group }] = await save('/group', [{ group: info }])
+    await save('/group', [{ group: { ...info, _id: group._id, _version: 1, comment: 'c' } }])
+    await remove(`/group/${group._id}`)
+  })
+  assert.deepEqual(typesOf(events), ['GROUP_INSERT', 'GROUP_UPDATE', 'GROUP_DELETE'])
+  assertTold(events, 'name displayname reference')
+  for (const { event } of events) assert.deepEqual(event.info, info)
+})
+
+test('EVENT-032 EVENT-033 changes of pools, of which those above hear, and what goes with them', async () => {
+  const names = { shortname: { 'en-US': 'P' }, reference: 'p:1' }
+  const pool = { _id_parent: 1, name: { 'en-US': 'Prints' }, ...names }
+  const info = { displayname: { 'en-US': 'Prints' }, ...names }
+  const ids: number[] = []
+  const add = async (fields: object): Promise<number> => {
+    const [stored] = await save('/pool', [{ pool: fields }])
+    ids.push(stored.pool._id)
+    return stored.pool._id
+  }
+  const events = await logged(async () => {
+    const id = await add(pool)
+    await save('/pool', [{ pool: { ...pool, _id: id, _version: 1, description: { 'en-US': 'd' } } }])
+    const child = await add({ _id_parent: id })
+    const other = await add({ _id_parent: 1 })
+    await save('/pool', [{ pool: { _id: child, _version: 1, _id_parent: other } }])
+    await save('/pool', [{ pool: { _id: child, _version: 2, _id_parent: id } }])
+    await remove(`/pool/${id}`)
+  })
+  const [id = 0, child = 0, other = 0] = ids
+  assert.deepEqual(
+    new Set(events.map(({ type, event }) => `${type} ${event.object_id}`)),
+    new Set([
+      `POOL_INSERT ${id}`,
+      'POOL_UPDATE 1',
+      `POOL_UPDATE ${id}`,
+      `POOL_INSERT ${child}`,
+      `POOL_INSERT ${other}`,
+      `POOL_UPDATE ${child}`,
+      `POOL_UPDATE ${other}`,
+      `POOL_DELETE ${id}`,
+      `POOL_DELETE ${child}`,
+    ]),
+  )
+  const after = (type: string, of: number) => {
+    const at = events.findLastIndex(({ type: each, event }) => each === type && event.object_id === of)
+    return events.slice(at + 1).map(({ type: each, event }) => `${each} ${event.object_id}`)
+  }
+  assert.deepEqual(after('POOL_INSERT', child)[0], `POOL_UPDATE ${id}`, 'the parent of a new pool')
+  assert.deepEqual(after('POOL_DELETE', child), ['POOL_UPDATE 1'], 'the parent of a deleted one')
+  for (const each of events.filter(({ event }) => event.object_id === id)) {
+    assertTold([each], 'displayname shortname reference')
+    assert.deepEqual(each.event.info, info)
+  }
+  for (const { type, user, polled } of events) assert.deepEqual([user, polled], [1, true], type)
+})
+
+test('EVENT-034 changes of tags', async () => {
+  const info = { displayname: { 'en-US': 'Public' }, shortname: 'pub', reference: 'public' }
+  const events = await logged(async () => {
+    const [group] = await save('/tags', [{ taggroup: {}, _tags: [info] }])
+    const [tag] = group._tags
+    const [changed] = await save('/tags', [{ ...group, _tags: [{ ...tag, sticky: true }] }])
+    await save('/tags', [{ ...changed, _tags: [] }])
+  })
+  const tags = events.filter(({ event }) => event.basetype === 'tag')
+  assert.deepEqual(typesOf(tags), ['TAG_INSERT', 'TAG_UPDATE', 'TAG_DELETE'])
+  assertTold(tags, 'displayname shortname reference')
+  for (const { event } of tags) assert.deepEqual(event.info, info)
+})
+
+test('EVENT-044 changes of the workflow', async () => {
+  const events = await logged(async () => {
+    const [transition] = await save('/transitions', [
+      { type: 'process', operations: ['INSERT', 'DELETE'], comment: 'first' },
+    ])
+    await save('/transitions', [{ ...transition, operations: ['UPDATE'], comment: 'second' }])
+    await save('/transitions', [])
+  })
+  assert.deepEqual(typesOf(events), ['TRANSITION_INSERT', 'TRANSITION_UPDATE', 'TRANSITION_DELETE'])
+  assertTold(events, 'type operation_insert operation_update operation_delete comment')
+  const first = { operation_insert: true, operation_update: false, operation_delete: true, comment: 'first' }
+  const second = { operation_insert: false, operation_update: true, operation_delete: false, comment: 'second' }
+  assert.deepEqual(
+    events.map(({ event }) => event.info),
+    [
+      { type: 'process', ...first },
+      { type: 'process', ...second },
+      { type: 'process', ...second },
+    ],
+  )
+})
+
+test('EVENT-048 EVENT-049 calls of webhooks, with the answer as JSON or as it came', async () => {
+  const hook = { name: 'hook', url: `${receiver.url}/in`, method: 'POST', secret: '', timeout: 5 }
+  await save('/config', { system: { config: { transition_webhook: { webhooks: [hook] } } } })
+  await save('/transitions', [
+    { type: 'process', operations: ['INSERT'], actions: [{ type: 'webhook', info: { name: 'hook' } }] },
+  ])
+  const answers = [
+    { body: '{"taken":1}' },
+    { body: 'thank you' },
+    { status: 422, body: '{"why":"not today"}' },
+    { status: 422, body: 'go away' },
+  ]
+  const calls: Logged[] = []
+  for (const answer of answers) {
+    receiver.answer = () => answer
+    const events = await logged(async () => {
+      await save('/db/person', [payload('person', { name: 'Called' })])
+      await museum.svc.app.idle({ hurry: true })
+    })
+    calls.push(...events.filter(({ type }) => type.startsWith('WEBHOOK')))
+  }
+  assert.deepEqual(typesOf(calls), ['WEBHOOK', 'WEBHOOK', 'WEBHOOK_ERROR', 'WEBHOOK_ERROR'])
+  assertUntold(calls)
+  const webhook = { name: 'hook', url: `${receiver.url}/in`, method: 'POST' }
+  const [json, text, refused, refusedText] = calls.map(({ event }) => event.info)
+  assert.deepEqual(json, { webhook, response: { taken: 1 } })
+  assert.deepEqual(text, { webhook, response_no_json: 'thank you' })
+  assert.deepEqual({ ...refused, error: '' }, { webhook, response: { why: 'not today' }, error: '' })
+  assert.deepEqual({ ...refusedText, error: '' }, { webhook, response_no_json: 'go away', error: '' })
+  for (const { error } of [refused, refusedText]) assert.match(error, /422/)
+})

@@ -5,6 +5,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
+import type { InjectOptions } from 'fastify'
 import { catalogue } from '../../src/platform/catalogue.ts'
 import { errorTable } from '../../src/platform/errors-doc.ts'
 import type { Json } from '../support/client.ts'
@@ -12,6 +13,15 @@ import { startService, type TestService } from '../support/service.ts'
 
 /** Decision 12: what needs no token. */
 const publicRoutes = ['GET /api/v1/settings', 'POST /api/oauth2/revoke', 'POST /api/oauth2/token']
+
+/** These and what answers callers with and without a user, each in its own way. */
+const tokenless = [
+  ...publicRoutes,
+  'GET /',
+  'GET /api/v1/group',
+  'GET /api/v1/system/openapi/',
+  'GET /api/v1/system/openapi/spec.json',
+]
 
 suite('HTTP', () => {
   let svc: TestService
@@ -25,7 +35,7 @@ suite('HTTP', () => {
   const post = (url: string, payload: string, type = 'application/json') =>
     svc.inject({ method: 'POST', url, payload, headers: { authorization: root, 'content-type': type } })
 
-  test('ERR-001 ERR-002 an unknown endpoint answers the whole envelope, and the request id that the log has', async () => {
+  test('ERR-002 an unknown endpoint answers the whole envelope, and the request id that the log has', async () => {
     const { status, body, headers } = await svc.as(null).get('/no/such/thing', { access_token: 'secret' })
     assert.equal(status, 400)
     assert.deepEqual(body, {
@@ -52,16 +62,66 @@ suite('HTTP', () => {
       const answer = await svc.inject({ method, url })
       assert.deepEqual([answer.statusCode, answer.json().code], [400, 'UnknownEndpointMethod'], `${method} ${url}`)
     }
-    for (const [method, url] of [
-      ['POST', '/api/v1/db/person'],
-      ['POST', '/api/v1/event'],
-      ['POST', '/api/v1/search'],
-    ] as const) {
-      assert.equal((await svc.inject({ method, url })).statusCode, 401, `${method} ${url} is known`)
+    for (const path of ['/db/person', '/event', '/search', '/user', '/group', '/pool', '/tags', '/objecttype']) {
+      const known = await svc.inject({ method: 'POST', url: `/api/v1${path}` })
+      assert.equal(known.statusCode, 401, `${path} is known`)
+      for (const url of [path, `/api${path}`]) {
+        assert.equal((await svc.inject({ method: 'POST', url })).json().code, 'UnknownEndpointMethod', url)
+      }
     }
   })
 
-  test('ERR-007 bad JSON, a body of the wrong type and a missing body are 400 and say what is wrong', async () => {
+  test('SVC-001 the endpoints of OAuth2 stand under /api/oauth2, and not under /api/v1', async () => {
+    for (const name of ['auth', 'token', 'refresh', 'revoke', 'introspect', 'userinfo']) {
+      for (const method of ['GET', 'POST'] as const) {
+        const elsewhere = await svc.inject({ method, url: `/api/v1/oauth2/${name}` })
+        assert.deepEqual([elsewhere.statusCode, elsewhere.json().code], [400, 'UnknownEndpointMethod'], name)
+      }
+    }
+    const form = { 'content-type': 'application/x-www-form-urlencoded' }
+    const send = (url: string, payload: string) => svc.inject({ method: 'POST', url, headers: form, payload })
+    const credentials = 'grant_type=password&client_id=web-client&username=root&password=root-test-password'
+    const token = await send('/api/oauth2/token', credentials)
+    assert.equal(token.statusCode, 200)
+    const revoked = await send('/api/oauth2/revoke', `token=${token.json().access_token}`)
+    assert.equal(revoked.statusCode, 200)
+    for (const { url } of svc.app.http.declaredRoutes) {
+      if (url.includes('oauth2')) assert.match(url, /^\/api\/oauth2\//)
+    }
+  })
+
+  test('ERR-001 whatever is wrong, the answer is JSON with a code', async () => {
+    let count = 0
+    const refused = async (request: InjectOptions, least = 400) => {
+      const answer = await svc.inject(request)
+      const what = `${request.method} ${request.url} ${answer.statusCode}`
+      assert.ok(answer.statusCode >= least && answer.statusCode < 600, what)
+      assert.match(String(answer.headers['content-type']), /^application\/json/, what)
+      assert.match(answer.json().code, /^[A-Z][A-Za-z]+$/, what)
+      count++
+    }
+    const json = { 'content-type': 'application/json' }
+    for (const { method, url, access } of svc.app.http.declaredRoutes) {
+      const request = { method: method as 'POST', url: url.replaceAll(/:\w+|\*/g, '1') }
+      if (access === 'user' || access === 'session') {
+        await refused(request)
+        await refused({ ...request, headers: { authorization: 'Bearer no-such-token' } })
+      }
+      if (method === 'GET') continue
+      for (const payload of ['{', '[[[', '<xml/>']) {
+        await refused({ ...request, headers: { ...json, authorization: root }, payload })
+      }
+      await refused({ ...request, headers: { 'content-type': 'text/plain', authorization: root }, payload: 'text' })
+      await refused({ ...request, headers: { ...json, authorization: root }, payload: 'x'.repeat(5000) })
+    }
+    for (const url of ['/no/such/thing', '/api/v1/%zz', '/api/v1/db/nothing/_all_fields/1', '/api/v1/user/999999']) {
+      await refused({ method: 'GET', url, headers: { authorization: root } })
+    }
+    await refused({ method: 'GET', url: '/api/v1/system/errortest', headers: { authorization: root } })
+    assert.ok(count > 200, `${count}`)
+  })
+
+  test('ERR-007 bad JSON, a body of the wrong type, a missing one and bad filters are 400 and say what is wrong', async () => {
     const cases: [string, RegExp][] = [
       ['{"type":', /JSON/],
       ['', /body must be/],
@@ -75,6 +135,18 @@ suite('HTTP', () => {
       assert.deepEqual([answer.statusCode, body.code], [400, 'ServerGeneric'], payload)
       assert.match(body.message, message)
     }
+    for (const [query, name] of [
+      [{ id: '1,x' }, 'id'],
+      [{ id: '9-1' }, 'id'],
+      [{ sort: 'type' }, 'sort'],
+      [{ sort: 'type.UP' }, 'sort'],
+      [{ sort: 'nothing.ASC' }, 'sort'],
+      [{ format: 'xml' }, 'format'],
+    ] as const) {
+      const { status, body } = await svc.as('root').get('/event/list', query)
+      assert.deepEqual([status, body.code], [400, 'ServerGeneric'], JSON.stringify(query))
+      assert.match(body.message, new RegExp(name))
+    }
   })
 
   test('a body is not coerced, a query string is', async () => {
@@ -86,7 +158,7 @@ suite('HTTP', () => {
     assert.equal((await svc.as('root').get('/event/poll/0', { limit: '5' })).status, 200)
   })
 
-  test('LIM-012 a body above the limit is 413, whether its length is announced or not', async () => {
+  test('a body above the limit is 413, whether its length is announced or not', async () => {
     const large = JSON.stringify({ event: { type: 'SEARCH', info: { text: 'x'.repeat(5000) } } })
     const announced = await post('/api/v1/event', large)
     assert.deepEqual([announced.statusCode, announced.json().code], [413, 'PayloadTooLarge'])
@@ -149,12 +221,35 @@ suite('HTTP', () => {
   })
 
   test('SEARCH-006 cache_seconds above 0 allows caches on any GET, but not for errors', async () => {
-    const control = async (path: string, seconds: number) =>
-      (await svc.as(null).get(path, { cache_seconds: seconds })).headers['cache-control']
-    assert.equal(await control('/settings', 60), 'max-age=60, public')
-    assert.equal(await control('/settings', 0), 'no-store, no-cache')
-    assert.equal(await control('/settings', -5), 'no-store, no-cache')
-    assert.equal(await control('/no/such/thing', 60), 'no-store, no-cache')
+    const control = async (url: string, more: string) =>
+      (await svc.inject({ url: `${url}?${more}`, headers: { authorization: root } })).headers['cache-control']
+    const answered: string[] = []
+    for (const { method, url } of svc.app.http.declaredRoutes) {
+      if (method !== 'GET') continue
+      const path = url.replaceAll(/:(version|mask)/g, 'CURRENT').replaceAll(/:\w+|\*/g, '1')
+      const more = path.endsWith('/search') ? `BODY=${encodeURIComponent('{}')}` : 'x'
+      const { statusCode } = await svc.inject({ url: `${path}?${more}`, headers: { authorization: root } })
+      if (statusCode !== 200) continue
+      answered.push(path)
+      assert.equal(await control(path, `${more}&cache_seconds=60`), 'max-age=60, public', path)
+      assert.equal(await control(path, more), 'no-store, no-cache', path)
+    }
+    for (const path of [
+      'settings',
+      'search',
+      'user',
+      'user/session',
+      'group',
+      'pool',
+      'tags',
+      'event/list',
+      'config',
+    ]) {
+      assert.ok(answered.includes(`/api/v1/${path}`), path)
+    }
+    assert.equal(await control('/api/v1/settings', 'cache_seconds=0'), 'no-store, no-cache')
+    assert.equal(await control('/api/v1/settings', 'cache_seconds=-5'), 'no-store, no-cache')
+    assert.equal(await control('/no/such/thing', 'cache_seconds=60'), 'no-store, no-cache')
   })
 
   test('CORS answers the configured origins only', async () => {
@@ -188,26 +283,56 @@ suite('HTTP', () => {
     assert.deepEqual(open.sort(), publicRoutes)
   })
 
-  test('SVC-019 ERR-004 ERR-005 without a token UserRequired, with a rejected one InvalidToken', async () => {
-    const routes = svc.app.http.declaredRoutes.filter(({ access }) => access === 'user' || access === 'session')
-    for (const { method, url, access } of routes) {
-      const request = { method: method as 'GET', url: url.replaceAll(/:\w+/g, '1') }
+  test('SVC-019 READ-001 ERR-004 ERR-005 without a token UserRequired, with a rejected one InvalidToken', async () => {
+    let count = 0
+    for (const { method, url } of svc.app.http.declaredRoutes) {
+      if (tokenless.includes(`${method} ${url}`)) continue
+      const request = { method: method as 'GET', url: url.replaceAll(/:\w+|\*/g, '1') }
       const without = await svc.inject(request)
-      assert.deepEqual(
-        [without.statusCode, without.json().code],
-        [401, access === 'user' ? 'UserRequired' : 'InvalidToken'],
-        `${method} ${url}`,
-      )
+      // The specification says so of the session.
+      const code = url === '/api/v1/user/session' ? 'InvalidToken' : 'UserRequired'
+      assert.deepEqual([without.statusCode, without.json().code], [401, code], `${method} ${url}`)
       const rejected = await svc.inject({ ...request, headers: { authorization: 'Bearer no-such-token' } })
       assert.deepEqual([rejected.statusCode, rejected.json().code], [401, 'InvalidToken'], `${method} ${url}`)
+      count++
     }
+    assert.ok(count > 50, `${count}`)
   })
 
   test('the schemas of all routes compile', () => svc.app.http.compileSchemas())
 
-  test('ERR-028 ERR-029 each error stands in docs/errors.md', async () => {
+  test('ERR-028 ERR-029 further codes and fields of an error stand in docs/errors.md, as they are answered', async () => {
     const page = await readFile(join(import.meta.dirname, '..', '..', 'docs', 'errors.md'), 'utf8')
     assert.ok(page.includes(errorTable()), 'run: node scripts/docs.ts')
+    const [fields = '', codes = ''] = page.split('\n## Codes')
+    const named = [...fields.matchAll(/^\| ([`a-z_, ]+) \|/gm)].flatMap(
+      ([, names = '']) => names.match(/[a-z_]+/g) ?? [],
+    )
+    const answers = [
+      await svc.as(null).get('/no/such/thing'),
+      await svc.as('root').get('/event/999999'),
+      await svc.as('root').post('/search', { objecttypes: ['nothing'] }),
+      await svc.as('root').post('/user', [{ user: {} }], { unknown: 1 }),
+    ]
+    assert.deepEqual(
+      answers.map(({ body }) => body.code),
+      ['UnknownEndpointMethod', 'EventNotFound', 'UnknownObjecttype', 'UrlParameterNotSupported'],
+    )
+    for (const { status, body } of answers) {
+      assert.deepEqual(Object.keys(body).toSorted(), named.toSorted())
+      assert.ok(codes.includes(`| \`${body.code}\` | ${status} | \`${body.package}\` |`), body.code)
+    }
+    // The list of the specification, with its statuses; what is more than these is ours.
+    const specified = {
+      400: 'ReadOnlyMode ServerGeneric EventTypeNotAllowed VersionMismatch ObjecttypeNeedsStandardMask UrlParameterNotSupported UnknownField UnsupportedFieldType ExportDuplicateName DeepLinkAccessDisabled TypeChangeUnsupported DbPreSaveFailed',
+      401: 'UserRequired InvalidToken',
+      403: 'ObjectInsufficientRights ObjectInsufficientAssetDownloadRight InsufficientRights',
+      423: 'DatabaseLockError',
+      503: 'WebdavNotEnabled',
+    }
+    for (const [status, list] of Object.entries(specified)) {
+      for (const code of list.split(' ')) assert.ok(codes.includes(`| \`${code}\` | ${status} |`), code)
+    }
   })
 
   test('every error of the catalogue has a 4xx or 5xx status and a sentence', () => {

@@ -1,24 +1,38 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { hash } from '@node-rs/bcrypt'
+import { stringify } from 'yaml'
+import type { Config } from '../../src/platform/config.ts'
+import { loadConfig } from '../../src/platform/config-load.ts'
+import type { Json } from '../support/client.ts'
+import { temporaryFolder } from '../support/process.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { createUsers, eventsOf, refresh, requestToken, signIn, statusWith } from './support.ts'
 
 let svc: TestService
+
+/** The clients of a configuration file that has these. */
+async function configured(clients: object): Promise<Config['oauthClients']> {
+  await using folder = await temporaryFolder()
+  const file = { svc: { services: { api: { oauth2Server: { clients } } } } }
+  await writeFile(join(folder.path, 'svc.yml'), stringify(file))
+  return loadConfig({ file: 'svc.yml', env: {}, cwd: folder.path }).oauthClients
+}
+
 before(async () => {
-  svc = await startService({
-    identifierAliases: ['museum'],
-    oauthClients: [
-      { id: 'machine', secret: await hash('s3cret: +', { cost: 4 }), redirectURIs: [], scopes: ['read'] },
-      { id: 'too-costly', secret: `$2b$15$${'a'.repeat(53)}`, redirectURIs: [], scopes: null },
-    ],
+  const oauthClients = await configured({
+    machine: { secret: await hash('s3cret: +', { cost: 4 }), redirectURIs: ['https://m.org/'], scopes: ['read'] },
+    wide: { secret: await hash('wide', { cost: 4 }), redirectURIs: ['https://w.org/', 'https://w.org/2'] },
   })
+  svc = await startService({ identifierAliases: ['museum'], oauthClients })
   await createUsers(svc, { user: { login: 'anna', email: 'Anna@Example.org' } }, { user: { login: 'ben' } })
 })
 after(() => svc[Symbol.asyncDispose]())
 
-test('OAUTH-019 LIM-001 the password grant answers tokens, their lifetime in seconds and the granted scopes', async () => {
+test('OAUTH-019 the password grant answers tokens, their lifetime in seconds and the granted scopes', async () => {
   const answer = await signIn(svc, 'anna', 'anna', { scope: 'read write' })
   assert.equal(answer.status, 200)
   assert.deepEqual(Object.keys(answer.body).sort(), ['access_token', 'expires_in', 'scope', 'token_type'])
@@ -29,16 +43,46 @@ test('OAUTH-019 LIM-001 the password grant answers tokens, their lifetime in sec
   assert.equal(await statusWith(svc, answer.body.access_token), 200)
 })
 
-test('OAUTH-017 login and email name the user, in any case', async () => {
-  for (const name of ['anna', 'ANNA', ' anna@example.ORG ']) assert.equal((await signIn(svc, name, 'anna')).status, 200)
+test('OAUTH-017 username, password and scope: login and email name the user, in any case', async () => {
+  for (const name of ['anna', 'ANNA', ' anna@example.ORG ']) {
+    const { status, body } = await signIn(svc, name, 'anna', { scope: 'read' })
+    assert.deepEqual([status, body.scope], [200, 'read'])
+  }
+  assert.equal((await signIn(svc, 'anna', 'ben')).body.error, 'invalid_grant')
 })
 
-test('OAUTH-020 CLIENT-006 a refresh token comes with scope offline only, an id_token never', async () => {
-  const without = await signIn(svc, 'anna', 'anna', { scope: 'read' })
-  assert.equal(without.body.refresh_token, undefined)
-  const withScope = await signIn(svc, 'anna', 'anna', { scope: 'offline read' })
-  assert.equal(typeof withScope.body.refresh_token, 'string')
-  assert.equal('id_token' in withScope.body, false)
+test('OAUTH-020 CLIENT-006 a refresh token comes with scope offline only', async () => {
+  for (const scope of ['read', 'read write', 'write', undefined]) {
+    const { status, body } = await signIn(svc, 'anna', 'anna', scope === undefined ? {} : { scope })
+    assert.deepEqual([status, 'refresh_token' in body], [200, false], `scope ${scope}`)
+  }
+  for (const scope of ['offline', 'offline read', 'write offline']) {
+    const { body } = await signIn(svc, 'anna', 'anna', { scope })
+    assert.equal(typeof body.refresh_token, 'string', scope)
+    assert.equal((await refresh(svc, body.refresh_token)).status, 200)
+  }
+  for (const scope of ['OFFLINE', 'Offline', 'offline_access', 'offline,read']) {
+    assert.equal((await signIn(svc, 'anna', 'anna', { scope })).body.error, 'invalid_scope', scope)
+  }
+})
+
+test('SVC-013 no token response has an id_token, and nothing of OpenID Connect is offered', async () => {
+  const members = ['access_token', 'expires_in', 'refresh_token', 'scope', 'token_type']
+  const first = await signIn(svc, 'anna', 'anna', { scope: 'offline read write' })
+  const second = await refresh(svc, first.body.refresh_token)
+  const third = await refresh(svc, second.body.refresh_token, { scope: 'offline read' })
+  for (const { status, body } of [first, second, third]) {
+    assert.equal(status, 200)
+    assert.deepEqual(Object.keys(body).toSorted(), members)
+  }
+  const plain = await signIn(svc, 'anna', 'anna')
+  assert.deepEqual(
+    Object.keys(plain.body).toSorted(),
+    members.filter((name) => name !== 'refresh_token'),
+  )
+  assert.equal((await signIn(svc, 'anna', 'anna', { scope: 'openid' })).body.error, 'invalid_scope')
+  const discovery = await svc.inject({ method: 'GET', url: '/.well-known/openid-configuration' })
+  assert.equal(discovery.json().code, 'UnknownEndpointMethod')
 })
 
 test('CLIENT-009 without scope none is granted, and the token works', async () => {
@@ -46,6 +90,18 @@ test('CLIENT-009 without scope none is granted, and the token works', async () =
   assert.equal(body.scope, '')
   assert.equal(body.refresh_token, undefined)
   assert.equal(await statusWith(svc, body.access_token), 200)
+  const ofRoot = await signIn(svc, 'root', 'root-test-password')
+  assert.deepEqual([ofRoot.body.scope, 'refresh_token' in ofRoot.body], ['', false])
+  const headers = { authorization: `Bearer ${ofRoot.body.access_token}` }
+  for (const [method, url, payload] of [
+    ['GET', '/api/v1/config', undefined],
+    ['GET', '/api/v1/event/list', undefined],
+    ['POST', '/api/v1/group', [{ group: { name: 'without scope' } }]],
+    ['POST', '/api/v1/search', {}],
+  ] as const) {
+    const answer = await svc.inject({ method, url, headers, ...(payload ? { payload } : {}) })
+    assert.equal(answer.statusCode, 200, `${method} ${url}`)
+  }
 })
 
 test('CLIENT-005 CLIENT-008 CLIENT-010 scopes that do not exist or are outside the client are refused', async () => {
@@ -62,7 +118,15 @@ test('CLIENT-005 CLIENT-008 CLIENT-010 scopes that do not exist or are outside t
   }
   assert.equal((await requestToken(svc, { ...narrow, scope: 'read' })).status, 200)
   assert.equal((await requestToken(svc, { ...narrow, scope: 'write' })).body.error, 'invalid_scope')
-  assert.equal((await signIn(svc, 'anna', 'anna', { scope: 'offline read write' })).status, 200)
+  assert.equal((await requestToken(svc, { ...narrow, scope: 'read write' })).body.error, 'invalid_scope')
+  assert.equal((await requestToken(svc, { ...narrow, scope: 'offline' })).body.error, 'invalid_scope')
+  const wide = { ...narrow, client_id: 'wide', client_secret: 'wide' }
+  for (const form of [wide, { ...narrow, client_id: 'web-client', client_secret: '' }]) {
+    for (const scope of ['offline', 'read', 'write', 'offline read write', 'write offline']) {
+      const { status, body } = await requestToken(svc, { ...form, scope })
+      assert.deepEqual([status, body.scope], [200, scope], form.client_id)
+    }
+  }
 })
 
 test('CLIENT-004 default clients are public; the front end answers to the words of the site too', async () => {
@@ -90,6 +154,13 @@ test('CLIENT-001 CLIENT-002 OAUTH-018 a configured client sends its secret in th
   assert.equal((await requestToken(svc, { ...inForm, client_secret: 'wrong' })).body.error, 'invalid_client')
   assert.equal((await requestToken(svc, { ...form, client_id: 'machine' })).body.error, 'invalid_client')
   assert.equal((await requestToken(svc, inForm, basic('s3cret: +'))).body.error, 'invalid_request')
+  assert.equal((await requestToken(svc, { ...form, client_id: 'web-client' })).status, 200, 'public clients send none')
+  const stored = svc.config.oauthClients.find(({ id }) => id === 'machine')
+  assert.match(stored?.secret ?? '', /^\$2[aby]\$04\$/)
+  const asHash = await requestToken(svc, { ...inForm, client_secret: stored?.secret ?? '' })
+  assert.equal(asHash.body.error, 'invalid_client', 'the hash is no secret')
+  assert.deepEqual([stored?.redirectURIs, stored?.scopes], [['https://m.org/'], ['read']])
+  assert.equal(svc.config.oauthClients.find(({ id }) => id === 'wide')?.scopes, null)
 })
 
 test('CLIENT-003 LIM-003 a client of the base configuration works; more than 14 rounds never do', async () => {
@@ -103,8 +174,13 @@ test('CLIENT-003 LIM-003 a client of the base configuration works; more than 14 
   const costly = await svc.as('root').post(path, [{ name: 'x', secret: `$2b$15$${'a'.repeat(53)}` }])
   assert.equal(costly.status, 400)
   assert.equal(costly.body.parameters.path, 'system/config/oauth2/clients/0/secret')
-  const configured = await signIn(svc, 'anna', 'anna', { client_id: 'too-costly', client_secret: 'x' })
-  assert.equal(configured.body.error, 'invalid_client')
+  const rounds = (cost: number) => `$2b$${cost}$${'a'.repeat(53)}`
+  assert.equal((await svc.as('root').post(path, [{ name: 'x', secret: rounds(14) }])).status, 200)
+  assert.equal((await configured({ x: { secret: rounds(14), redirectURIs: ['https://x.org/'] } }))[0]?.id, 'x')
+  await assert.rejects(
+    configured({ x: { secret: rounds(15), redirectURIs: ['https://x.org/'] } }),
+    /clients\.x\.secret: .* at most 14 rounds, has 15/,
+  )
 })
 
 test('OAUTH-021 ERR-003 wrong requests get RFC 6749 bodies', async () => {
@@ -122,6 +198,8 @@ test('OAUTH-021 ERR-003 wrong requests get RFC 6749 bodies', async () => {
     [{ ...good, grant_type: 'authorization_code' }, 'unsupported_grant_type'],
     [{ ...good, password: 'wrong' }, 'invalid_grant'],
     [{ ...good, username: 'nobody' }, 'invalid_grant'],
+    [{ ...good, client_id: 'nobody' }, 'invalid_client'],
+    [{ ...good, scope: 'everything' }, 'invalid_scope'],
     [{ ...good, username: 'x'.repeat(10_000) }, 'invalid_grant'],
   ]
   for (const [form, error] of cases) {
@@ -134,26 +212,29 @@ test('OAUTH-021 ERR-003 wrong requests get RFC 6749 bodies', async () => {
   assert.deepEqual([json.statusCode, json.json().error], [400, 'invalid_request'])
 })
 
-test('LIM-012 who has not signed in cannot send much', async () => {
+test('who has not signed in cannot send much', async () => {
   const answer = await signIn(svc, 'anna', 'x'.repeat(70_000))
   assert.deepEqual([answer.status, answer.body.error], [413, 'invalid_request'])
 })
 
-test('CLIENT-007 scopes are labels: a token with scope read writes what its user may write', async () => {
-  const form = { grant_type: 'password', client_id: 'web-client', username: 'root', password: 'root-test-password' }
-  const { access_token: token, scope } = (await requestToken(svc, { ...form, scope: 'read' })).body
-  assert.equal(scope, 'read')
-  const headers = { authorization: `Bearer ${token}` }
-  const write = await svc.inject({
-    method: 'POST',
-    url: '/api/v1/group',
-    headers,
-    payload: [{ group: { name: 'labels' } }],
-  })
-  assert.equal(write.statusCode, 200)
+test('CLIENT-007 scopes are labels: whichever a token has, it does what its user may do', async () => {
+  const rightsOf = async (login: string, password: string, scope: string) => {
+    const { body } = await signIn(svc, login, password, { scope })
+    assert.equal(body.scope, scope)
+    const headers = { authorization: `Bearer ${body.access_token}` }
+    const write = { method: 'POST', url: '/api/v1/group', headers, payload: [{ group: { comment: scope } }] } as const
+    return [
+      (await svc.inject({ method: 'GET', url: '/api/v1/event/list', headers })).statusCode,
+      (await svc.inject(write)).statusCode,
+    ]
+  }
+  for (const scope of ['read', 'write', 'read write']) {
+    assert.deepEqual(await rightsOf('root', 'root-test-password', scope), [200, 200], scope)
+    assert.deepEqual(await rightsOf('anna', 'anna', scope), [403, 403], scope)
+  }
 })
 
-test('SESS-007 AUTH-007 a token of the password grant is bound to no browser: after UserRequired one signs in and retries', async () => {
+test('AUTH-007 a token of the password grant is bound to no browser: after UserRequired one signs in and retries', async () => {
   const url = '/api/v1/user'
   const refused = await svc.inject({ method: 'GET', url })
   assert.deepEqual([refused.statusCode, refused.json().code], [401, 'UserRequired'])
@@ -196,7 +277,7 @@ test('only hashes of tokens are stored', async () => {
   assert.match(users[0]?.hash ?? '', /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
 })
 
-test('CLIENT-015 CLIENT-031 the refresh grant gives new tokens and uses the old refresh token up', async () => {
+test('CLIENT-031 the refresh grant gives new tokens and uses the old refresh token up', async () => {
   const first = (await signIn(svc, 'anna', 'anna', { scope: 'offline read' })).body
   const second = await refresh(svc, first.refresh_token)
   assert.equal(second.status, 200)
@@ -204,7 +285,17 @@ test('CLIENT-015 CLIENT-031 the refresh grant gives new tokens and uses the old 
   assert.notEqual(second.body.refresh_token, first.refresh_token)
   assert.equal(await statusWith(svc, second.body.access_token), 200)
   assert.equal(await statusWith(svc, first.access_token), 200, 'requests in flight go on')
+  const described = await formOf('/api/oauth2/token')
+  assert.match(described.refresh_token.description, /refresh/i)
 })
+
+/** The parameters that the description of the interface has for a form. */
+async function formOf(path: string): Promise<Json> {
+  const { body } = await svc.as(null).get('/system/openapi/spec.json')
+  const { schema } = body.paths[path].post.requestBody.content['application/x-www-form-urlencoded']
+  const name = schema.$ref?.split('/').at(-1)
+  return (name ? body.components.schemas[name] : schema).properties
+}
 
 test('a used refresh token ends the whole session: one of its two holders is a thief', async () => {
   const first = (await signIn(svc, 'anna', 'anna', { scope: 'offline' })).body
@@ -249,6 +340,7 @@ test('OAUTH-022 OAUTH-023 CLIENT-032 revoke ends the session of an access or ref
   }
   const unknown = await requestToken(svc, { token: 'nonsense' }, {}, '/api/oauth2/revoke')
   assert.deepEqual([unknown.status, unknown.body], [200, null])
+  assert.match((await formOf('/api/oauth2/revoke')).token.description, /token/)
   const missing = await requestToken(svc, {}, {}, '/api/oauth2/revoke')
   assert.deepEqual([missing.status, missing.body.error], [400, 'invalid_request'])
 })
@@ -261,15 +353,30 @@ test('revoke without client is logout; another client cannot end the session', a
   assert.equal(await statusWith(svc, token), 401)
 })
 
-test('EVENT-003 signing in, failing and signing out are logged with the user, whatever the configuration says', async () => {
-  const { access_token: token } = (await signIn(svc, 'ben', 'ben')).body
-  await signIn(svc, 'ben', 'not ben')
-  await requestToken(svc, { token }, {}, '/api/oauth2/revoke')
+test('EVENT-003 EVENT-056 signing in, failing and signing out are logged with the user, whatever the configuration says', async () => {
   const last = async (type: string) => (await eventsOf(svc, type)).filter(({ user }) => user?.user._id === 101).at(-1)
-  assert.deepEqual((await last('USER_LOGIN')).event.info.method, 'native')
-  assert.equal((await last('USER_LOGIN')).event.info.client, 'web-client')
-  assert.equal((await last('USER_LOGIN_FAILED')).event.info.error, 'wrong password')
-  assert.equal((await last('USER_LOGOUT')).event.info.client, 'web-client')
+  const path = '/config/system/config/user/user_in_event_group'
+  let before = 0
+  for (const groups of [[], ['SYSTEM'], ['LOGIN_LOGOUT']]) {
+    assert.equal((await svc.as('root').post(path, groups)).status, 200)
+    const { access_token: token } = (await signIn(svc, 'ben', 'ben')).body
+    await signIn(svc, 'ben', 'not ben')
+    await requestToken(svc, { token }, {}, '/api/oauth2/revoke')
+    const login = await last('USER_LOGIN')
+    assert.ok(login.event._id > before)
+    assert.deepEqual([login.event.info.method, login.event.info.client], ['native', 'web-client'])
+    const failed = await last('USER_LOGIN_FAILED')
+    assert.ok(failed.event._id > login.event._id)
+    assert.equal(failed.event.info.error, 'wrong password')
+    const logout = await last('USER_LOGOUT')
+    assert.ok(logout.event._id > failed.event._id)
+    assert.equal(logout.event.info.client, 'web-client')
+    before = logout.event._id
+  }
+  await svc.as('root').delete(path)
+  const page = await readFile(join(import.meta.dirname, '..', '..', 'docs', 'events.md'), 'utf8')
+  const documented = [...page.matchAll(/^\| LOGIN_LOGOUT \| `(\w+)` \| yes \| always \|/gm)].map(([, name]) => name)
+  assert.deepEqual(documented, ['USER_LOGIN', 'USER_LOGIN_FAILED', 'USER_LOGOUT'])
 })
 
 test('an unknown login is logged without what was typed: it may be a password', async () => {

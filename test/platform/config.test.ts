@@ -97,7 +97,7 @@ suite('configuration', () => {
     })
   }
 
-  test('LIM-003 a bcrypt hash of 14 rounds is accepted as a client secret, one of 15 is not', async () => {
+  test('a bcrypt hash of 14 rounds is accepted as a client secret, one of 15 is not', async () => {
     assert.equal((await load(clientsWith(hash(14)))).oauthClients[0]?.secret, hash(14))
     await assert.rejects(load(clientsWith(hash(15))), /clients\.x\.secret: .* at most 14 rounds, has 15/)
   })

@@ -5,18 +5,18 @@ import { OAuthError } from './errors.ts'
 import { readForm } from './form.ts'
 import type { OAuth } from './service.ts'
 
-const parameter = Type.Optional(Type.Unknown())
+const parameter = (description: string) => Type.Optional(Type.Unknown({ description }))
 
 /** Parameters by name; readForm checks them, since RFC 6749 has rules of its own for repeated and empty ones. */
 const TokenRequest = Type.Object(
   {
-    grant_type: parameter,
-    client_id: parameter,
-    client_secret: parameter,
-    username: parameter,
-    password: parameter,
-    refresh_token: parameter,
-    scope: parameter,
+    grant_type: parameter('`password` or `refresh_token`.'),
+    client_id: parameter('The client; also by HTTP Basic.'),
+    client_secret: parameter('Its secret, as it is; also by HTTP Basic. Public clients have none.'),
+    username: parameter('Grant `password`: login or e-mail of the user.'),
+    password: parameter('Grant `password`: the password of the user.'),
+    refresh_token: parameter('Grant `refresh_token`: the refresh token, which is used up.'),
+    scope: parameter('Scopes separated by spaces: `offline`, `read`, `write`.'),
   },
   { additionalProperties: true },
 )
@@ -33,7 +33,12 @@ const TokenResponse = Type.Object(
 )
 
 const RevokeRequest = Type.Object(
-  { token: parameter, token_type_hint: parameter, client_id: parameter, client_secret: parameter },
+  {
+    token: parameter('The access token or refresh token.'),
+    token_type_hint: parameter('`access_token` or `refresh_token`; both are looked for whatever it says.'),
+    client_id: parameter('The client, where it is known; also by HTTP Basic.'),
+    client_secret: parameter('Its secret, where it has one; also by HTTP Basic.'),
+  },
   { additionalProperties: true },
 )
 
@@ -65,7 +70,7 @@ export async function registerOAuthRoutes(app: HttpApp, { oauth }: { oauth: OAut
           operationId: 'createToken',
           summary: 'Issue tokens',
           description:
-            'RFC 6749: the grants `password`, `client_credentials` and `refresh_token`. A refresh token comes only with the scope `offline`. After too many wrong passwords from one network the login is blocked there: 429 with `Retry-After`; browsers in which the user has signed in before (cookie `svc-device`) are not concerned.',
+            'RFC 6749: the grants `password` and `refresh_token`. A refresh token comes only with the scope `offline`. After too many wrong passwords from one network the login is blocked there: 429 with `Retry-After`; browsers in which the user has signed in before (cookie `svc-device`) are not concerned.',
           consumes,
           body: TokenRequest,
           response: { 200: TokenResponse, 400: Failure, 429: Failure },

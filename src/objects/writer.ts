@@ -151,8 +151,8 @@ function mergeRows(
     if (!old && field.removeOnly) throw notWritable(`${at}.${index}`, field, 'rows can only be removed')
     const content = rows.merge(row, old ?? null, `${at}.${index}`)
     const result = Object.assign(content, { _u: uuid ?? crypto.randomUUID() }) as ContentRow
-    if (old && field.appendOnly && !sameContent(old, result)) {
-      throw notWritable(`${at}.${index}`, field, 'rows can only be added')
+    if (old && (field.appendOnly || field.removeOnly) && !sameContent(old, result)) {
+      throw notWritable(`${at}.${index}`, field, `rows can only be ${field.appendOnly ? 'added' : 'removed'}`)
     }
     return result
   })

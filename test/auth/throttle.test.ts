@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { createThrottle } from '../../src/auth/throttle.ts'
 import { attachService, startService, type TestService } from '../support/service.ts'
@@ -21,6 +23,20 @@ function signInFrom(svc: TestService, address: string, login: string, password =
 const cookieOf = ({ headers }: TokenAnswer): string => String(headers['set-cookie']).split(';', 1)[0] ?? ''
 
 const blocksEnd = (svc: TestService) => svc.db.query('update sign_in_failure set blocked_until = now()')
+
+test('LIM-011 after ten wrong passwords a login is blocked for five minutes, as documented', async () => {
+  await using svc = await startService()
+  await createUsers(svc, { user: { login: 'anna' } })
+  for (let n = 0; n < 10; n++) assert.equal((await signInFrom(svc, '192.0.2.1', 'anna', 'wrong')).status, 400)
+  const blocked = await signInFrom(svc, '192.0.2.1', 'anna')
+  assert.equal(blocked.status, 429)
+  const seconds = Number(blocked.headers['retry-after'])
+  assert.ok(seconds > 200 && seconds <= 300, String(seconds))
+  const page = await readFile(join(import.meta.dirname, '..', '..', 'docs', 'operations.md'), 'utf8')
+  const documented = page.split('\n## ').find((part) => part.startsWith('Wrong passwords')) ?? ''
+  assert.match(documented, /`attempts` \(10; 0: never\) and `minutes` \(5\)/)
+  assert.match(documented, /answered 429 with `Retry-After`/)
+})
 
 test('too many failures from a network block the login there, also for the right password', async () => {
   await using svc = await startStrict(3)

@@ -54,7 +54,7 @@ test('a user is created with version 1, read by id, and changed with the stored 
   assert.deepEqual(changed.body[0].user.custom_data, { badge: '17' }, 'what is not said stays')
 })
 
-test('an update carries the stored version; two at once: one wins (ERR-012)', async () => {
+test('an update carries the stored version; two at once: one wins', async () => {
   const [stored] = await createUsers(svc, { user: { login: 'versions' } })
   for (const version of [null, 2, 7]) {
     const { status, body } = await root().post('/user', [update(stored, { _version: version })])
@@ -155,7 +155,7 @@ test('wrong fields are refused by their place', async () => {
   assert.deepEqual((await root().get(`/user/${stored.user._id}`)).body, [stored], 'nothing was stored')
 })
 
-test('EVENT-030 changes of users are logged with login, displayname, reference and the acting user', async () => {
+test('changes of users are logged with login, displayname, reference and the acting user', async () => {
   const [user] = await createUsers(svc, { user: { login: 'logged', reference: 'l:1', displayname: 'Logged' } })
   await root().post('/user', [update(user, { phone: '1' })])
   await root().delete(`/user/${user.user._id}`, undefined, { delete_policy: 'delete' })
@@ -309,7 +309,7 @@ test('users may change what is not about signing in and rights of their own reco
   ])
 })
 
-test('ERR-023 who manages users cannot become more than they are', async () => {
+test('who manages users cannot become more than they are', async () => {
   const [mighty] = await createGroups(svc, { group: { name: 'mighty' }, _system_rights: { 'system.root': {} } })
   const [manager, victim] = await createUsers(
     svc,
@@ -358,7 +358,7 @@ test('ERR-023 who manages users cannot become more than they are', async () => {
   ])
 })
 
-test('the list is paged and filtered by type, group and change; LIM-014 at most 1000 a page', async () => {
+test('the list is paged and filtered by type, group and change; at most 1000 a page', async () => {
   const [group] = await createGroups(svc, { group: { name: 'listed' } })
   const groupIds = String(group.group._id)
   await createUsers(

@@ -51,7 +51,7 @@ test('DM-022 DM-003 DM-007 SCHEMA-010 SVC-007 a commit answers ok and makes HEAD
   assert.equal((await root.get('/mask/CURRENT')).body.version, 1)
 })
 
-test('DM-024 ERR-023 a commit needs system.datamodel with level commit', async () => {
+test('DM-024 a commit needs system.datamodel with level commit', async () => {
   await using svc = await startService()
   await svc.as('root').post('/schema/user/HEAD', { version: 1, tables: types(text('x')) })
   const developer = await userWith(svc, 'developer', { 'system.datamodel': { level: ['development'] } })

@@ -183,7 +183,7 @@ test('SCHEMA-003 any other format, or none, is the JSON snapshot', async () => {
   }
 })
 
-test('SCHEMA-005 RIGHTS-002 HEAD is written with system.datamodel of either level', async () => {
+test('SCHEMA-005 RIGHTS-002 HEAD is written with system.datamodel of either level, and committed with level commit', async () => {
   await using svc = await startService()
   const developer = await userWith(svc, 'developer', { 'system.datamodel': { level: ['development'] } })
   const committer = await userWith(svc, 'committer', { 'system.datamodel': { level: ['commit'] } })
@@ -197,6 +197,14 @@ test('SCHEMA-005 RIGHTS-002 HEAD is written with system.datamodel of either leve
     assert.equal(refused.body.parameters.right, 'system.datamodel[level=development]')
     assert.equal((await svc.as(null).post(path, body)).status, 401)
   }
+  for (const client of [developer, reader]) {
+    const refused = await client.post('/schema/commit')
+    assert.deepEqual([refused.status, refused.body.code], [403, 'SystemRightRequired'])
+    assert.equal(refused.body.parameters.right, 'system.datamodel[level=commit]')
+  }
+  assert.equal((await reader.get('/schema/user/CURRENT')).body.version, 0)
+  assert.equal((await committer.post('/schema/commit')).status, 200)
+  assert.equal((await reader.get('/schema/user/CURRENT')).body.version, 1)
 })
 
 test('SCHEMA-006 DM-023 what is not committed is nowhere but in HEAD; then everybody sees it', async () => {

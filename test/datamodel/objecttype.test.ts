@@ -123,7 +123,7 @@ test('OTAPI-003 RIGHTS-003 settings are written with system.objecttypemanager', 
   assert.equal((await manager.post('/objecttype', body)).status, 200)
 })
 
-test('OTAPI-005 LIM-009 ERR-012 the version sent is the stored one plus one', async () => {
+test('OTAPI-005 LIM-009 the version sent is the stored one plus one', async () => {
   const { _id, _version } = (await descriptor('artist')).objecttype
   for (const got of [_version, _version + 2, 0, -1]) {
     const answer = await root.post('/objecttype', [{ objecttype: { _id, _version: got } }])
@@ -187,7 +187,7 @@ test('all object types of a request are saved, or none', async () => {
   assert.deepEqual(await descriptor('artist'), artist)
 })
 
-test('OT-002 OTAPI-009 ERR-013 ERR-009 standard masks: null clears, a list sets, an empty list and unknown masks are refused', async () => {
+test('OT-002 OTAPI-009 ERR-013 standard masks: null clears, a list sets, an empty list and unknown masks are refused', async () => {
   assert.deepEqual((await changed('work', {}, { _standard_masks: [2, 1] }))._standard_masks, [2, 1])
   assert.deepEqual((await changed('work', {}))._standard_masks, [2, 1])
   await refused('ObjecttypeNeedsStandardMask', 'body[0]._standard_masks', 'work', {}, { _standard_masks: [] })
@@ -258,6 +258,26 @@ test('OT-007 OTAPI-012 OTAPI-013 LIM-010 janitor bounds are null or at least 0, 
     undefined,
     'pools have their own',
   )
+})
+
+test('ERR-009 a wrong confirm, mask, gravity, janitor bound or caption is a ServerGeneric', async () => {
+  const wrong: [block: object, rest: object, query: Record<string, string>][] = [
+    [{}, {}, { confirm: 'yes' }],
+    [{}, {}, { confirm: '' }],
+    [{}, { _standard_masks: [99] }, {}],
+    [{ watermark: { gravity: 'north' } }, {}, {}],
+    [{ janitor_policy: { file_link_delete: { keep_count: -1 } } }, {}, {}],
+    [{ janitor_policy: { file_link_delete: { keep_days_history_versions: -1 } } }, {}, {}],
+    [{ janitor_policy: { file_link_delete: { min_object_deleted_days: -1 } } }, {}, {}],
+    [{ caption: { title: {} } }, {}, {}],
+    [{ caption: 'image' }, {}, {}],
+  ]
+  const stored = await descriptor('work')
+  for (const [block, rest, query] of wrong) {
+    const { status, body } = await change('work', block, rest, query)
+    assert.deepEqual([status, body.code], [400, 'ServerGeneric'], JSON.stringify([block, rest, query, body]))
+  }
+  assert.deepEqual(await descriptor('work'), stored)
 })
 
 test('OT-008 standard_numbering is accepted, ignored and empty', async () => {

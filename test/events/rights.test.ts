@@ -150,6 +150,14 @@ describe('rights on events', () => {
     await until(async () => (await count()) === before + 2)
   })
 
+  test('ERR-023 a system right that is missing is a 403 that names it', async () => {
+    await refused(stranger.get('/event/list'), 'system.api.event[get]')
+    await refused(stranger.post('/objecttype', []), 'system.objecttypemanager')
+    await refused(stranger.post('/group', [{ group: { name: 'mine' } }]), 'system.group')
+    await refused(stranger.post('/schema/commit'), 'system.datamodel[level=commit]')
+    await refused(stranger.post('/config', {}), 'system.config')
+  })
+
   test('EVENT-004 the base configuration says who is named, and what of the user is copied', async () => {
     const write = async (): Promise<Json> => (await stranger.post('/event', event('SEARCH'))).body
     const unnamed = await write()

@@ -36,18 +36,21 @@ test('two writers on one object: exactly one wins', async () => {
 test('ERR-024 a write that waits too long for a lock answers 423 and changes nothing', async () => {
   const created = await root().post('/db/person', [payload('person', { name: 'Locked' })])
   const { _system_object_id: systemObjectId, person } = created.body[0]
+  const update = [payload('person', { _id: person._id, _version: 1, name: 'Retried' })]
   const client = await museum.svc.db.connect()
   try {
     await client.query('begin')
     await client.query('select 1 from object where system_object_id = $1 for update', [systemObjectId])
-    const answer = await root().post('/db/person', [payload('person', { _id: person._id, _version: 1, name: 'x' })])
+    const answer = await root().post('/db/person', update)
     assert.deepEqual([answer.status, answer.body.code], [423, 'DatabaseLockError'])
+    const stored = (await root().get(`/db/person/_all_fields/${person._id}`)).body[0].person
+    assert.deepEqual([stored.name, stored._version], ['Locked', 1])
   } finally {
     await client.query('rollback')
     client.release()
   }
-  const again = await root().post('/db/person', [payload('person', { _id: person._id, _version: 1, name: 'retried' })])
-  assert.equal(again.status, 200)
+  const again = await root().post('/db/person', update)
+  assert.deepEqual([again.status, again.body[0].person.name], [200, 'Retried'], 'the identical request')
 })
 
 test('two requests cannot take the same unique value', async () => {

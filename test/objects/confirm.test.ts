@@ -114,7 +114,10 @@ test('DB-012 ERR-026 without reverse_pool_changed_mode the mode of the mask appl
       const { page, record, body } = await moving(mask)
       const asked = await root().post('/db/record', body)
       assert.equal(asked.status, 202, JSON.stringify(asked.body))
-      const [{ form }] = asked.body.tasks
+      assert.deepEqual(Object.keys(asked.body), ['tasks'], 'no code: it is no error')
+      const [{ title, message, form, buttons }] = asked.body.tasks
+      for (const text of [title, message]) assert.ok(typeof text === 'string' && text.length > 5, text)
+      for (const { text } of buttons) assert.ok(text)
       assert.equal(form[0].name, 'reverse_pool_changed_mode')
       assert.ok(form[0].options.some((option: Json) => option.value === value))
       const { _version, _pool } = (await root().get(`/db/record/_all_fields/${record}`)).body[0].record

@@ -75,7 +75,7 @@ test('DB-032 the body is an array of triples: id, version, comment or null', asy
   assert.deepEqual(await said(two), [3, 'DELETE', null])
 })
 
-test('DB-033 DB-039 EVENT-029 setnull clears the links, remove takes the linking objects along', async () => {
+test('DB-033 DB-039 setnull clears the links, remove takes the linking objects along', async () => {
   const [one, two] = await save('person', [payload('person', { name: 'One' }), payload('person', { name: 'Two' })])
   const [painting, drawing] = await save('work', [
     work({ creator: link('person', one._system_object_id) }),

@@ -84,7 +84,7 @@ test('the untouched payload is fine', async () => {
   assert.equal(answer.status, 200, show(answer.body))
 })
 
-test('ERR-001 ERR-002 whatever stands at any place of a save, the answer is 200 or a clear 4xx', async () => {
+test('whatever stands at any place of a save, the answer is 200 or a clear 4xx', async () => {
   await fc.assert(
     fc.asyncProperty(mutated(valid), async (body) => {
       await assertSafe(() => root().post('/db/work', body, { skip_index: 1 }), body)
@@ -152,7 +152,7 @@ test('whatever stands in a path or a query string, the answer is never an intern
   )
 })
 
-test('LIM-012 a batch of ten thousand objects is saved, a larger one is refused', async () => {
+test('a batch of ten thousand objects is saved, a larger one is refused', async () => {
   const many = Array.from({ length: 10_000 }, (_, n) => payload('person', { name: `P${n}` }))
   const answer = await root().post('/db/person', many, { format: 'short', skip_index: 1 })
   assert.equal(answer.status, 200)

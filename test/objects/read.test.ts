@@ -92,7 +92,7 @@ describe('addressing', () => {
     }
   })
 
-  test('READ-001 a token is needed, HEAD answers like GET without a body', async () => {
+  test('a token is needed, HEAD answers like GET without a body', async () => {
     const url = `/api/v1/db/work/_all_fields/system_object_id/${work}`
     assert.equal((await scene.svc.inject({ method: 'GET', url })).statusCode, 401)
     const authorization = `Bearer ${await root().token()}`

@@ -106,6 +106,58 @@ test('an editor saves, a reader reads, a stranger does neither', async () => {
   await absent(as('editor').post('/db/work', [moved]), 400, 'PoolNotFound')
 })
 
+test('RIGHTS-001 who has system.root passes every check of rights, without any grant', async () => {
+  const [{ user }] = await saved('/user', [
+    { user: { login: 'mighty' }, _password: 'mighty', _system_rights: { 'system.root': {} } },
+  ])
+  const mighty = as('mighty')
+  const [hidden] = await saved('/db/work', [work({ _pool: { pool: { _id: vault } }, title: { 'en-US': 'Hidden' } })])
+  const path = `/db/work/_all_fields/${hidden.work._id}`
+  await absent(as('stranger').get(path.replace('_all_fields', 'work__standard')), 200)
+  const { body } = await mighty.get(path, { format: 'full' })
+  for (const right of ['read', 'write', 'create', 'delete', 'link', 'unlink', 'acl', 'change_owner']) {
+    assert.ok(right in body[0]._generated_rights, right)
+  }
+  const found = await mighty.post('/search', { objecttypes: ['work'], search: [], limit: 0 })
+  const all = await root().post('/search', { objecttypes: ['work'], search: [], limit: 0 })
+  assert.equal(found.body.count, all.body.count)
+  const { _pool, ...block } = body[0].work
+  const changed = {
+    _objecttype: 'work',
+    _mask: '_all_fields',
+    work: { ...block, ...inPool(museum.pool), note: 'moved' },
+  }
+  const [moved] = await saved(
+    '/db/work',
+    [{ ...changed, _owner: { _basetype: 'user', user: { _id: user._id } } }],
+    mighty,
+  )
+  assert.equal(moved._owner.user._id, user._id)
+  const gone = await mighty.delete('/db/work', [[hidden.work._id, 2, null]], { delete_policy: 'remove' })
+  assert.equal(gone.status, 200, JSON.stringify(gone.body))
+  const { body: config } = await mighty.get('/config')
+  for (const [method, address, sent] of [
+    ['get', '/event/list', undefined],
+    ['delete', '/event/list', undefined],
+    ['post', '/group', [{ group: { comment: 'x' } }]],
+    ['post', '/user', [{ user: { login: 'made' }, _system_rights: { 'system.root': {} } }]],
+    ['post', '/config', { system: { config: { name: config.system.config.name } } }],
+    ['post', '/objecttype', []],
+    ['post', '/pool', [{ pool: { _id_parent: vault } }]],
+    ['post', '/tags', []],
+    ['post', '/transitions', []],
+    ['post', '/schema/user/HEAD', (await mighty.get('/schema/user/HEAD')).body],
+    ['post', '/schema/commit', undefined],
+    ['get', '/system/status', undefined],
+  ] as const) {
+    const { status, body: answered } =
+      method === 'post' ? await mighty.post(address, sent) : await mighty[method](address)
+    assert.equal(status, 200, `${method} ${address} ${JSON.stringify(answered)}`)
+    const refused = method === 'post' ? await as('stranger').post(address, sent) : await as('stranger')[method](address)
+    assert.ok(refused.status >= 400, `${method} ${address}: a stranger may not`)
+  }
+})
+
 test('the mask _all_fields is for root', async () => {
   await denied(as('editor').post('/db/work', [work({}, { _mask: '_all_fields' })]), 'mask')
 })

@@ -265,7 +265,7 @@ describe('moving', () => {
 })
 
 describe('deleting', () => {
-  test('EVENT-033 takes the pools below along and tells the parent', async () => {
+  test('takes the pools below along and tells the parent', async () => {
     await using svc = await startService()
     const root = svc.as('root')
     const top = await createPool(root, {})

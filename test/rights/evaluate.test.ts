@@ -22,7 +22,7 @@ describe('who is addressed', () => {
     })
   }
 
-  test('RIGHTS-001 root passes every check, without any grant', () => {
+  test('root passes every check, without any grant', () => {
     const rights = rightsOf({ pools: [pool(1, null), pool(2, 1)] }, { root: true })
     for (const right of objectRights) assert.equal(rights.may(right, object()), true, right)
     assert.deepEqual(rights.searchFilter(), { all: true })

@@ -1,5 +1,8 @@
+import type { Column } from '../datamodel/model.ts'
 import { loadAncestors, loadLatest } from './load.ts'
+import { showingMasks } from './mask-access.ts'
 import type { Reader, Wire } from './reader.ts'
+import { mayUseMask } from './render-parts.ts'
 import type { Run } from './render-run.ts'
 import { isHierarchical } from './render-system.ts'
 import type { Head, Loaded } from './stored-rows.ts'
@@ -22,16 +25,16 @@ export async function loadInheritance(run: Run, objects: readonly Head[]): Promi
 /**
  * The content of an object with the values that it inherits: an inheriting field without a value takes that of the
  * nearest ancestor; with several parents, what the first one has or inherits counts before the second one.
- * `_inherited` in the block says which fields came from where. Nothing comes from objects in the trash and from those
- * that the caller may not read.
+ * `_inherited` in the block says which fields came from where. Nothing comes from objects in the trash, from those
+ * that the caller may not read, and from those that it may read only with masks that do not show the field.
  */
 export function inheritInto(run: Run, object: Loaded, reader: Reader, block: Wire): Loaded['content'] {
   if (reader.inherited.length === 0 || object.parents.length === 0) return object.content
   const content = { ...object.content }
   const sources: Wire = {}
-  for (const { key, wireKey } of reader.inherited) {
+  for (const { key, wireKey, columns } of reader.inherited) {
     if (content[key] !== undefined) continue
-    const source = findSource(run, object, key, new Set())
+    const source = findSource(run, object, key, columns, new Set())
     if (!source) continue
     content[key] = source.content[key]
     sources[wireKey] = source.systemObjectId
@@ -40,16 +43,28 @@ export function inheritInto(run: Run, object: Loaded, reader: Reader, block: Wir
   return content
 }
 
-function findSource(run: Run, object: Head, key: string, seen: Set<number>): Loaded | null {
+function findSource(run: Run, object: Head, key: string, columns: readonly Column[], seen: Set<number>): Loaded | null {
   for (const id of object.parents) {
     if (seen.has(id)) continue
     seen.add(id)
     const parent = run.loaded.get(id)
     if (!parent) continue
-    const gives = parent.deletedAt === null && (run.caller.root || run.caller.may('read', parent.guard))
-    if (gives && parent.content[key] !== undefined) return parent
-    const source = findSource(run, parent, key, seen)
+    if (parent.content[key] !== undefined && gives(run, parent, columns)) return parent
+    const source = findSource(run, parent, key, columns, seen)
     if (source) return source
   }
   return null
+}
+
+function gives(run: Run, object: Loaded, columns: readonly Column[]): boolean {
+  if (object.deletedAt !== null) return false
+  if (run.caller.root) return true
+  if (!run.caller.may('read', object.guard)) return false
+  const masks = showingMasks(object.table)
+  return columns.every((column) =>
+    masks
+      .column(column)
+      .values()
+      .some((mask) => mayUseMask(run, mask, object)),
+  )
 }

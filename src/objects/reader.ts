@@ -1,4 +1,4 @@
-import type { ColumnField, Mask, MaskField, NestedField, ReverseField } from '../datamodel/model.ts'
+import type { Column, ColumnField, Mask, MaskField, NestedField, ReverseField } from '../datamodel/model.ts'
 import { type Content, rowsOf } from './stored.ts'
 
 export type Wire = Record<string, unknown>
@@ -29,8 +29,8 @@ export interface Reader {
   links(content: Content): number[]
   /** Ids of the columns through which the mask's reverse objects link. */
   readonly reverseColumns: readonly number[]
-  /** Fields whose values are inherited along the hierarchy: stored key and wire key. */
-  readonly inherited: readonly { readonly key: string; readonly wireKey: string }[]
+  /** Fields whose values are inherited along the hierarchy: stored key, wire key, and the columns that they show. */
+  readonly inherited: readonly { readonly key: string; readonly wireKey: string; readonly columns: readonly Column[] }[]
 }
 
 /** Chooses fields by their full name (`artwork.title`, `artwork._nested:artwork__contributor.role`). */
@@ -71,10 +71,21 @@ function compileReader(mask: Mask, keep?: FieldFilter): Reader {
       .filter((field) => field.inherit && field.kind !== 'reverse')
       .map((field) =>
         field.kind === 'column'
-          ? { key: field.column.key, wireKey: field.column.name }
-          : { key: (field as NestedField).table.key, wireKey: (field as NestedField).table.wireKey },
+          ? { key: field.column.key, wireKey: field.column.name, columns: [field.column] }
+          : {
+              key: (field as NestedField).table.key,
+              wireKey: (field as NestedField).table.wireKey,
+              columns: shownColumns((field as NestedField).fields),
+            },
       ),
   }
+}
+
+function shownColumns(fields: readonly MaskField[]): Column[] {
+  return fields.flatMap((field) => {
+    if (field.mode === 'off' || field.kind === 'reverse') return []
+    return field.kind === 'column' ? [field.column] : shownColumns(field.fields)
+  })
 }
 
 function readersOf(fields: readonly MaskField[], prefix: string, keep: FieldFilter | undefined): FieldReader[] {

@@ -4,8 +4,8 @@ import type { Answer, Json } from '../support/client.ts'
 import { knowledgeOf } from '../support/hidden/knowledge.ts'
 import type { TypeName } from '../support/hidden/model.ts'
 import { draws, otherScene, richScene } from '../support/hidden/others.ts'
-import { callers, type Scene } from '../support/hidden/scene.ts'
-import { type Draw, type Generators, type Twin, type TwinRequest, twinReads } from './twin-requests.ts'
+import { callers, type Scene, type Thing } from '../support/hidden/scene.ts'
+import { type Draw, type Generators, maskNames, type Twin, type TwinRequest, twinReads } from './twin-requests.ts'
 import { asRuled } from './twin-rules.ts'
 import { answer, fillTwin, isBlocked, purgeVault, told } from './twin-worlds.ts'
 import { twinWrites } from './twin-writes.ts'
@@ -190,6 +190,16 @@ function twins(login: string): void {
     for (const request of Object.values(plain)) await same(() => request as TwinRequest)
     await all(twinReads(draw()), 100 * caller)
     await all(twinWrites(draw(), true), 100 * caller + 50, 2 * requests)
+  })
+
+  test('each object in each mask is answered alike', async () => {
+    for (const index of scene.things.keys()) {
+      const { type } = scene.things[index] as Thing
+      for (const mask of maskNames(type)) {
+        const query = { format: 'full_inheritance', merge_linked_objects: 'all' }
+        await same((world) => ({ method: 'GET', path: `/db/${type}/${mask}/${world.objectIds[index]}`, query }))
+      }
+    }
   })
 
   test('answers are those of the rules', () => asRuled(one, login, scene, knowledge))

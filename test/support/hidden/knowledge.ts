@@ -15,7 +15,7 @@ export interface Knowledge {
   mayWrite(index: number, mask?: string): boolean
   /** Whether a mask shows the title; `_standard` does so anyway. */
   isTitleMasked(index: number): boolean
-  /** Where an object stands in its hierarchy. */
+  /** Where an object stands in its hierarchy: paths of what is below it lead through it. */
   mayKnowPlace(index: number): boolean
   /** Names of pools. */
   mayKnowPool(pool: number): boolean
@@ -35,6 +35,14 @@ export const concerns = ({ who, when, active }: Grant, caller: number): boolean 
 export function knowledgeOf({ pools, types, things }: Scene, caller: number): Knowledge {
   const masksOf = things.map((thing) => usableMasks(thing))
   const writable = things.map((thing) => writableMasks(thing))
+
+  const placed = new Set<number>()
+  const climb = (index: number): void => {
+    if (placed.has(index)) return
+    placed.add(index)
+    for (const above of things[index]?.parents ?? []) climb(above)
+  }
+  for (const [index, usable] of masksOf.entries()) if (usable) climb(index)
 
   /** The grants on a pool, and those that come down from the pools above it. */
   function grantsIn(start: number): Grant[] {
@@ -98,7 +106,7 @@ export function knowledgeOf({ pools, types, things }: Scene, caller: number): Kn
     },
     mayWrite: (index, mask) => (mask === undefined ? Boolean(writable[index]) : writable[index]?.has(mask) === true),
     isTitleMasked: (index) => masksOf[index]?.size === 0,
-    mayKnowPlace: (index) => masksOf[index] !== null,
+    mayKnowPlace: (index) => placed.has(index),
     mayKnowPool: (pool) => grantsIn(pool).some(({ reach, tags }) => reach === 'all' && tags === null),
     mayReadAny: (type) => (types[type] ?? []).some((grant) => concerns(grant, caller) && grant.reach !== 'create'),
   }

@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { AppError } from '../platform/errors.ts'
 import { actorOf, type HttpApp } from '../platform/http.ts'
-import type { BaseConfigService } from './service.ts'
+import { type BaseConfigService, manageConfig } from './service.ts'
 
 const anything = Type.Unknown({ description: 'The value at the path: shape and kinds are those of GET /config/list.' })
 
@@ -75,7 +75,7 @@ export function registerBaseConfigRoutes(app: HttpApp, { baseConfig }: { baseCon
         description: 'The sections and members of the base configuration with their kinds, for a form that edits them.',
         response: { 200: Definitions },
       },
-      config: { access: 'user', writes: false, errors: ['SystemRightRequired'] },
+      config: { access: 'user', writes: false, systemRight: manageConfig },
     },
     async (request) => baseConfig.list(actorOf(request)),
   )
@@ -90,7 +90,7 @@ export function registerBaseConfigRoutes(app: HttpApp, { baseConfig }: { baseCon
         description: 'Sections that need a system right the caller lacks are absent.',
         response: { 200: Document },
       },
-      config: { access: 'user', writes: false, errors: ['SystemRightRequired'] },
+      config: { access: 'user', writes: false },
     },
     async (request) => baseConfig.document(actorOf(request)),
   )
@@ -111,7 +111,8 @@ export function registerBaseConfigRoutes(app: HttpApp, { baseConfig }: { baseCon
         access: 'user',
         writes: true,
         body: 'many',
-        errors: ['SystemRightRequired', 'ResourceNotFound', 'UrlParameterNotSupported'],
+        systemRight: manageConfig,
+        errors: ['ResourceNotFound', 'UrlParameterNotSupported'],
       },
     },
     async (request) => {
@@ -138,7 +139,7 @@ export function registerBaseConfigRoutes(app: HttpApp, { baseConfig }: { baseCon
         params: Path,
         response: { 200: anything },
       },
-      config: { access: 'user', writes: false, errors: ['SystemRightRequired', 'ResourceNotFound'] },
+      config: { access: 'user', writes: false, errors: ['ResourceNotFound'] },
     },
     async (request, reply) => sendJson(reply, baseConfig.read(actorOf(request), steps(request.params['*']))),
   )
@@ -155,7 +156,7 @@ export function registerBaseConfigRoutes(app: HttpApp, { baseConfig }: { baseCon
         body: anything,
         response: { 200: anything },
       },
-      config: { access: 'user', writes: true, body: 'many', errors: ['SystemRightRequired', 'ResourceNotFound'] },
+      config: { access: 'user', writes: true, body: 'many', systemRight: manageConfig, errors: ['ResourceNotFound'] },
     },
     async (request, reply) =>
       sendJson(reply, await baseConfig.patch(actorOf(request), steps(request.params['*']), request.body)),
@@ -172,7 +173,7 @@ export function registerBaseConfigRoutes(app: HttpApp, { baseConfig }: { baseCon
         params: Path,
         response: { 200: anything },
       },
-      config: { access: 'user', writes: true, errors: ['SystemRightRequired', 'ResourceNotFound'] },
+      config: { access: 'user', writes: true, systemRight: manageConfig, errors: ['ResourceNotFound'] },
     },
     async (request, reply) => sendJson(reply, await baseConfig.reset(actorOf(request), steps(request.params['*']))),
   )

@@ -9,8 +9,9 @@ import type { Actor } from '../platform/actor.ts'
 import type { Bus } from '../platform/bus.ts'
 import type { Db } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
+import { outsideLifetimes } from '../platform/lifetime.ts'
 import type { Snapshots } from '../platform/snapshot.ts'
-import { hasSystemRight, requireSystemRight } from '../platform/system-right.ts'
+import { hasSystemRight, type NeededRight, requireRight } from '../platform/system-right.ts'
 import { type BaseConfig, type SectionName, sections } from './catalogue.ts'
 import {
   accepted,
@@ -27,6 +28,8 @@ import {
 } from './document.ts'
 import { inLanguage } from './fields.ts'
 import { lockSections, readSections, type StoredSections, writeSections } from './store.ts'
+
+export const manageConfig: NeededRight = { name: 'system.config' }
 
 export { type BaseConfig, bcryptRule } from './catalogue.ts'
 
@@ -98,13 +101,14 @@ export async function createBaseConfigService({ db, bus, events, snapshots, log 
 
   /** A refused save by somebody who may save is logged: administrators look there for what went wrong. */
   async function save(actor: Actor, request: Save): Promise<ConfigDocument> {
-    requireSystemRight(actor, 'system.config')
+    requireRight(actor, manageConfig)
     try {
       await write(actor, request)
     } catch (error) {
       if (error instanceof AppError && error.status === 400) {
         const info = { Error: error.message, Method: request.method, Path: `/${request.path.join('/')}` }
-        await events.append(db, [{ type: 'BASE_CONFIG_ERROR', actor, basetype: 'base_config', info }])
+        const logged = [{ type: 'BASE_CONFIG_ERROR', actor, basetype: 'base_config', info }] as const
+        await outsideLifetimes(() => events.append(db, logged))
       }
       throw error
     }
@@ -140,7 +144,7 @@ export async function createBaseConfigService({ db, bus, events, snapshots, log 
 
     /** All sections with their members, for a generic form. */
     list(actor: Actor) {
-      requireSystemRight(actor, 'system.config')
+      requireRight(actor, manageConfig)
       return describe()
     },
 

@@ -3,7 +3,7 @@ import { actorOf, type HttpApp } from '../platform/http.ts'
 import { dependentsQuery } from '../platform/query.ts'
 import { TaskList } from '../platform/tasks.ts'
 import { ObjecttypeInputs, ObjecttypeOutput, ObjecttypeStats } from './objecttype-schema.ts'
-import type { ObjecttypeService } from './objecttype-service.ts'
+import { manageObjecttypes, type ObjecttypeService } from './objecttype-service.ts'
 import type { DatamodelService } from './service.ts'
 
 const tags = ['objecttype']
@@ -63,13 +63,12 @@ export function registerObjecttypeRoutes(
       schema: {
         operationId: 'getObjecttypeStats',
         summary: 'Number and size of the files of an object type',
-        description:
-          'By class and extension, of latest, former and deleted versions. Needs `system.objecttypemanager`.',
+        description: 'By class and extension, of latest, former and deleted versions.',
         tags,
         params: Id,
         response: { 200: ObjecttypeStats },
       },
-      config: { ...read, errors: ['SystemRightRequired'] },
+      config: { ...read, systemRight: manageObjecttypes },
     },
     (request) => objecttypes.stats(actorOf(request), request.params.id),
   )
@@ -90,8 +89,8 @@ export function registerObjecttypeRoutes(
         access: 'user',
         writes: true,
         body: 'many',
+        systemRight: manageObjecttypes,
         errors: [
-          'SystemRightRequired',
           'VersionMismatch',
           'ObjecttypeNeedsStandardMask',
           'TagNotFound',

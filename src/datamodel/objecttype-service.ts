@@ -5,7 +5,7 @@
 import type { EventLog } from '../events/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Db, Tx } from '../platform/db.ts'
-import { hasSystemRight, requireSystemRight } from '../platform/system-right.ts'
+import { hasRight, type NeededRight, requireRight } from '../platform/system-right.ts'
 import type { RightsService, StoredGrant } from '../rights/service.ts'
 import type { Model, Table } from './model.ts'
 import type { ObjecttypeSettings, ObjecttypeTransition, StoredObjecttype } from './objecttype-model.ts'
@@ -41,7 +41,7 @@ export interface SaveResult {
 
 export type ObjecttypeService = ReturnType<typeof createObjecttypeService>
 
-const right = 'system.objecttypemanager'
+export const manageObjecttypes: NeededRight = { name: 'system.objecttypemanager' }
 
 export function createObjecttypeService(deps: ObjecttypeDeps) {
   const { db, events, rights, datamodel, parts } = deps
@@ -51,7 +51,7 @@ export function createObjecttypeService(deps: ObjecttypeDeps) {
   } | null = null
 
   async function render(actor: Actor, tables: readonly Table[], short: boolean): Promise<ObjecttypeOutput[]> {
-    const full = !short && hasSystemRight(actor, right)
+    const full = !short && hasRight(actor, manageObjecttypes)
     const stored = tables.map((table) => datamodel.objecttype(table.id))
     const people = stored.flatMap(({ settings }) => settings.contact ?? [])
     const renderParts: RenderParts = {
@@ -89,14 +89,14 @@ export function createObjecttypeService(deps: ObjecttypeDeps) {
     },
 
     async stats(actor: Actor, id: number): Promise<ObjecttypeStats> {
-      requireSystemRight(actor, right)
+      requireRight(actor, manageObjecttypes)
       requireTable(datamodel.current(), id, 'id')
       return noFiles()
     },
 
     /** Saves the settings of several object types, all or none. */
     async save(actor: Actor, inputs: readonly ObjecttypeInput[]): Promise<SaveResult> {
-      requireSystemRight(actor, right)
+      requireRight(actor, manageObjecttypes)
       const model = datamodel.current()
       const saved = await db.transaction(async (tx) => {
         const settings = await saveAll({ tx, actor, model, rights, parts }, inputs)

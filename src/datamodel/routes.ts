@@ -10,7 +10,7 @@ import { createGraphRenderer, type GraphRenderer } from './graph.ts'
 import { withLocalizedNames } from './l10n.ts'
 import { longMasks } from './long-masks.ts'
 import { LocaApi, MaskSchemaApi, SchemaApi } from './schema.ts'
-import type { DatamodelService, VersionName } from './service.ts'
+import { commitDatamodel, type DatamodelService, editDatamodel, type VersionName } from './service.ts'
 
 const tags = ['datamodel']
 const read = { access: 'user', writes: false } as const
@@ -58,8 +58,7 @@ const storing = <Part extends TSchema>(operationId: string, summary: string, par
   schema: {
     operationId,
     summary,
-    description:
-      'Needs `system.datamodel[level=development]`. Nothing uses it before it is committed. Answers what is stored, with new ids.',
+    description: 'Nothing uses it before it is committed. Answers what is stored, with new ids.',
     tags,
     body: part,
     headers: Type.Object({
@@ -72,7 +71,8 @@ const storing = <Part extends TSchema>(operationId: string, summary: string, par
   config: {
     ...change,
     body: 'datamodel' as const,
-    errors: ['SystemRightRequired', 'VersionMismatch', 'DatabaseLockError', ...datamodelErrors] as const,
+    systemRight: editDatamodel,
+    errors: ['VersionMismatch', 'DatabaseLockError', ...datamodelErrors] as const,
   },
   preValidation: clean,
 })
@@ -135,8 +135,7 @@ function schemaRoutes(app: HttpApp, datamodel: DatamodelService, graphs: GraphRe
       schema: {
         operationId: 'commitSchema',
         summary: 'Commit the working copy as the next version',
-        description:
-          'Needs `system.datamodel[level=commit]`. A 202 asks what has to be acknowledged: `reindex` for the index, `confirm=yes` for everything.',
+        description: 'A 202 asks what has to be acknowledged: `reindex` for the index, `confirm=yes` for everything.',
         tags,
         querystring: Type.Object({
           reindex: Type.Optional(
@@ -150,13 +149,8 @@ function schemaRoutes(app: HttpApp, datamodel: DatamodelService, graphs: GraphRe
       },
       config: {
         ...change,
-        errors: [
-          'SystemRightRequired',
-          'SchemaInconsistent',
-          'TypeChangeUnsupported',
-          'ObjecttypeNotEmpty',
-          'ConstraintViolation',
-        ],
+        systemRight: commitDatamodel,
+        errors: ['SchemaInconsistent', 'TypeChangeUnsupported', 'ObjecttypeNotEmpty', 'ConstraintViolation'],
       },
     },
     async (request, reply) => {

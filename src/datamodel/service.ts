@@ -9,7 +9,7 @@ import type { Bus } from '../platform/bus.ts'
 import type { Db, Queryable, Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Snapshots } from '../platform/snapshot.ts'
-import { hasSystemRight, requireSystemRight } from '../platform/system-right.ts'
+import { type NeededRight, requireRight } from '../platform/system-right.ts'
 import { type CommitAnswers, type CommitResult, commitHead } from './commit.ts'
 import { compileModel, type Snapshot } from './compile.ts'
 import { type HeadView, headView, type IfMatch, saveL10nHead, saveMasksHead, saveSchemaHead } from './head.ts'
@@ -46,7 +46,14 @@ export interface DatamodelDeps {
 export type DatamodelService = Awaited<ReturnType<typeof createDatamodelService>>
 
 const topic = 'datamodel'
-const right = 'system.datamodel'
+/** What the routes of the datamodel need. */
+export const commitDatamodel: NeededRight = { name: 'system.datamodel', parameter: 'level', value: 'commit' }
+export const editDatamodel: NeededRight = {
+  name: 'system.datamodel',
+  parameter: 'level',
+  value: 'development',
+  or: commitDatamodel,
+}
 /** Compiled former versions kept for readers of history; one is small beside the current one. */
 const keptVersions = 8
 
@@ -178,7 +185,7 @@ export async function createDatamodelService(deps: DatamodelDeps) {
 
     /** Commits the working copy, or asks what must be known first. */
     async commit(actor: Actor, answers: CommitAnswers): Promise<CommitResult> {
-      requireSystemRight(actor, right, 'level', 'commit')
+      requireRight(actor, commitDatamodel)
       return db.transaction(async (tx) => {
         const result = await commitHead(tx, actor, answers, {
           hooks: deps.hooks(),
@@ -221,6 +228,5 @@ function revisionOf(settings: ReadonlyMap<number, StoredObjecttype>): number {
 }
 
 function requireEdit(actor: Actor): void {
-  if (hasSystemRight(actor, right, 'level', 'commit')) return
-  requireSystemRight(actor, right, 'level', 'development')
+  requireRight(actor, editDatamodel)
 }

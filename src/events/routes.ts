@@ -3,6 +3,7 @@ import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import type { Actor } from '../platform/actor.ts'
 import { actorOf, type HttpApp } from '../platform/http.ts'
+import { outsideLifetimes } from '../platform/lifetime.ts'
 import { type Flag, isOn } from '../platform/query.ts'
 import { Acknowledged } from '../platform/tasks.ts'
 import { csvStream } from './csv.ts'
@@ -19,7 +20,7 @@ import {
   PostedEvent,
   WriteQuery,
 } from './schema.ts'
-import type { EventPage, EventService } from './service.ts'
+import { deleteEvents, type EventPage, type EventService, readEvents } from './service.ts'
 
 const tags = ['event']
 const read = { access: 'user', writes: false } as const
@@ -52,15 +53,14 @@ export function registerEventRoutes(app: HttpApp, events: EventService): void {
       schema: {
         operationId: 'listEvents',
         summary: 'List events by filter, as JSON or CSV',
-        description:
-          'Needs `system.api.event[get]`. Newest first where `sort` says nothing else; filters are lists separated by commas.',
+        description: 'Newest first where `sort` says nothing else; filters are lists separated by commas.',
         tags,
         querystring: ListQuery,
         response: {
           200: { content: { 'application/json': { schema: EventList }, 'text/csv': { schema: Type.String() } } },
         },
       },
-      config: { ...read, errors: ['SystemRightRequired'] },
+      config: { ...read, systemRight: readEvents },
     },
     async (request, reply) => {
       const { query } = request
@@ -78,12 +78,12 @@ export function registerEventRoutes(app: HttpApp, events: EventService): void {
       schema: {
         operationId: 'deleteEvents',
         summary: 'Delete the events that match the filter',
-        description: 'Needs `system.api.event[delete]`. **Without a filter the whole log is deleted.**',
+        description: '**Without a filter the whole log is deleted.**',
         tags,
         querystring: DeleteQuery,
         response: { 200: Acknowledged },
       },
-      config: { ...change, errors: ['SystemRightRequired'] },
+      config: { ...change, systemRight: deleteEvents },
     },
     async (request) => {
       await events.removeMatching(actorOf(request), parseFilter(request.query), request.query.limit ?? 0)
@@ -97,12 +97,12 @@ export function registerEventRoutes(app: HttpApp, events: EventService): void {
       schema: {
         operationId: 'getEvent',
         summary: 'One event',
-        description: 'Needs `system.api.event[get]`.',
+        description: 'As the list shows it.',
         tags,
         params: EventIdParams,
         response: { 200: EventRecord },
       },
-      config: { ...read, errors: ['SystemRightRequired', 'EventNotFound'] },
+      config: { ...read, systemRight: readEvents, errors: ['EventNotFound'] },
     },
     (request) => events.get(actorOf(request), request.params.eventId),
   )
@@ -113,12 +113,12 @@ export function registerEventRoutes(app: HttpApp, events: EventService): void {
       schema: {
         operationId: 'deleteEvent',
         summary: 'Delete one event',
-        description: 'Needs `system.api.event[delete]`.',
+        description: 'Nobody finds it any more.',
         tags,
         params: EventIdParams,
         response: { 200: Acknowledged },
       },
-      config: { ...change, errors: ['SystemRightRequired', 'EventNotFound'] },
+      config: { ...change, systemRight: deleteEvents, errors: ['EventNotFound'] },
     },
     async (request) => {
       await events.remove(actorOf(request), request.params.eventId)
@@ -139,9 +139,11 @@ function registerWrites(app: HttpApp, events: EventService): void {
   ): Promise<EventRecord[] | { background: 'ok' }> {
     const skipConstraints = isOn(query.skip_constraints)
     if (skipConstraints) events.requireSkipConstraints(actor)
-    const written = events.write(actor, inputs, { skipConstraints, place })
-    if (!isOn(query.background)) return written
-    written.catch((error: Error) => app.log.info({ err: error, user: actor.login }, 'background event not written'))
+    const written = (): Promise<EventRecord[]> => events.write(actor, inputs, { skipConstraints, place })
+    if (!isOn(query.background)) return written()
+    outsideLifetimes(written).catch((error: Error) =>
+      app.log.info({ err: error, user: actor.login }, 'background event not written'),
+    )
     return { background: 'ok' }
   }
 

@@ -7,7 +7,8 @@
 import type { Actor } from '../platform/actor.ts'
 import type { Db, Queryable } from '../platform/db.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
-import { hasSystemRight, requireSystemRight } from '../platform/system-right.ts'
+import { currentLifetime, type Lifetime, withinLifetime } from '../platform/lifetime.ts'
+import { hasRight, type NeededRight, requireRight } from '../platform/system-right.ts'
 import type { EventFilter, SortKey } from './filter.ts'
 import type { EventLog, ResolvedEvent } from './log.ts'
 import { type ParsedEvent, parsePosted } from './posted.ts'
@@ -55,7 +56,9 @@ export interface EventPage extends Page {
 
 export type EventService = ReturnType<typeof createEventService>
 
-const right = 'system.api.event'
+/** Reading the whole log; without it a caller is told what it may see. */
+export const readEvents: NeededRight = { name: 'system.api.event', parameter: 'get' }
+export const deleteEvents: NeededRight = { name: 'system.api.event', parameter: 'delete' }
 const largestPoll = 1000
 const chunk = 500
 
@@ -71,9 +74,12 @@ export function createEventService(deps: EventServiceDeps) {
     }
   }
 
-  async function* recordsOf(actor: Actor, ids: string): AsyncIterable<EventRecord> {
+  async function* recordsOf(actor: Actor, ids: string, lifetime: Lifetime): AsyncIterable<EventRecord> {
+    // Whoever reads on does that when the client has taken something, which is no longer in the request's own hands.
+    const read = (some: readonly number[]) =>
+      withinLifetime(lifetime, async () => forReader(actor, await store.eventsById(db, some)))
     for (const some of chunksOf(ids)) {
-      const events = await forReader(actor, await store.eventsById(db, some))
+      const events = await read(some)
       const found = new Map(events.map((event) => [event.id, event]))
       for (const id of some) {
         const event = found.get(id)
@@ -100,7 +106,7 @@ export function createEventService(deps: EventServiceDeps) {
   /** A page for a poller: what it may not see does not count, so that it never waits behind it. */
   async function polled(actor: Actor, from: number, size: number): Promise<readonly store.StoredEvent[]> {
     const horizon = await store.pollHorizon(db)
-    if (hasSystemRight(actor, right, 'get')) {
+    if (hasRight(actor, readEvents)) {
       return forReader(actor, await store.pollableEvents(db, from, horizon, size))
     }
     const page: store.StoredEvent[] = []
@@ -123,7 +129,7 @@ export function createEventService(deps: EventServiceDeps) {
 
     /** @throws {AppError} `EventNotFound`. */
     async get(actor: Actor, id: number): Promise<EventRecord> {
-      requireSystemRight(actor, right, 'get')
+      requireRight(actor, readEvents)
       const [event] = await store.eventsById(db, [id])
       if (!event) throw new AppError('EventNotFound', { _id: id })
       const [shown = event] = await forReader(actor, [event])
@@ -132,21 +138,22 @@ export function createEventService(deps: EventServiceDeps) {
 
     /** @throws {AppError} `EventNotFound`. */
     async remove(actor: Actor, id: number): Promise<void> {
-      requireSystemRight(actor, right, 'delete')
+      requireRight(actor, deleteEvents)
       if (!(await store.deleteEvent(db, id))) throw new AppError('EventNotFound', { _id: id })
     },
 
     async list(actor: Actor, filter: EventFilter, sort: readonly SortKey[], page: Page): Promise<EventPage> {
-      requireSystemRight(actor, right, 'get')
+      requireRight(actor, readEvents)
       const resolved = await resolveFilter(filter)
       const count = await countEvents(db, resolved)
       const ids = await pageOfIds(db, resolved, sort, page)
-      return { ...page, count, records: () => recordsOf(actor, ids) }
+      const lifetime = currentLifetime()
+      return { ...page, count, records: () => recordsOf(actor, ids, lifetime) }
     },
 
     /** Deletes what matches, at most `limit` (0 = all), the oldest first. No filter: the whole log (EVAPI-034). */
     async removeMatching(actor: Actor, filter: EventFilter, limit: number): Promise<number> {
-      requireSystemRight(actor, right, 'delete')
+      requireRight(actor, deleteEvents)
       return deleteMatching(db, await resolveFilter(filter), limit)
     },
 

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { cancelStatement } from './cancel-statement.ts'
 import { AppError } from './errors.ts'
-import { endless, type Lifetime } from './lifetime.ts'
+import { currentLifetime, endless, type Lifetime, outsideLifetimes } from './lifetime.ts'
 import { readInTurns } from './read-in-turns.ts'
 
 // bigint and numeric stay exact: int8 becomes a number only while it is safe, else the read fails loudly.
@@ -48,7 +48,10 @@ export interface Db extends Queryable {
    * about them: lock timeout, deadlock and serialization failure become `DatabaseLockError` (423).
    */
   transaction<T>(work: (tx: Tx) => Promise<T>, options?: TransactionOptions): Promise<T>
-  /** The same database for statements that end with the lifetime: when its time is over or its client has gone. */
+  /**
+   * The same database for statements that end with the lifetime: when its time is over or its client has gone. Others end
+   * with the request that they belong to, if any.
+   */
   within(lifetime: Lifetime): Queryable
   /** A connection of its own for LISTEN, cursors and exported snapshots; the caller releases it. */
   connect(): Promise<pg.PoolClient>
@@ -63,7 +66,7 @@ export interface Db extends Queryable {
 export interface TransactionOptions {
   readonly isolation?: 'repeatable read'
   readonly readOnly?: boolean
-  /** The statements end with it, and with them the transaction. */
+  /** The statements end with it, and with them the transaction; that of the request when not said. */
   readonly lifetime?: Lifetime
 }
 
@@ -131,7 +134,7 @@ export function openDb(options: DbOptions): Db {
   pool.on('connect', (client) => client.on('error', () => {}))
   return {
     pool,
-    query: (text, values, name) => runOnce(pool, endless, text, values, name),
+    query: (text, values, name) => runOnce(pool, currentLifetime(), text, values, name),
     within: (lifetime) => ({ query: (text, values, name) => runOnce(pool, lifetime, text, values, name) }),
     connect: () => connect(pool, 'connect'),
     cancel: cancelStatement,
@@ -229,10 +232,11 @@ async function runWithin<T extends object>(
     // The statement may not have arrived when it was to be cancelled.
     again = setTimeout(cancel, 1000)
   }
-  const timer = setTimeout(() => {
+  const onTimeOver = (): void => {
     least = left
     cancel()
-  }, left)
+  }
+  const timer = Number.isFinite(left) ? setTimeout(onTimeOver, left) : undefined
   const forget = lifetime.onOver(cancel)
   try {
     const [ended] = await Promise.allSettled([runInTurns<T>(client, text, values, name)])
@@ -257,7 +261,7 @@ async function transaction<T>(
   pool: pg.Pool,
   onError: (error: Error) => void,
   work: (tx: Tx) => Promise<T>,
-  { isolation, readOnly, lifetime = endless }: TransactionOptions = {},
+  { isolation, readOnly, lifetime = currentLifetime() }: TransactionOptions = {},
 ): Promise<T> {
   lifetime.check()
   const client = await connect(pool, 'begin')
@@ -287,7 +291,8 @@ async function transaction<T>(
         cause: failure,
       })
     }
-    runAll(actions, onError)
+    if (!readOnly) lifetime.stored()
+    outsideLifetimes(() => runAll(actions, onError))
     return result
   } catch (error) {
     await client.query('rollback').catch(() => {

@@ -20,11 +20,12 @@ import { checkBodyNames, learnBodyNames } from './body-names.ts'
 import { createBodyReader, type Pace } from './body-reader.ts'
 import type { ErrorCode } from './catalogue.ts'
 import { AppError, badRequest, errorBody } from './errors.ts'
-import { type Lifetime, RequestLifetime } from './lifetime.ts'
+import { endless, type Lifetime, RequestLifetime, withinLifetime } from './lifetime.ts'
 import { guardPeers } from './peers.ts'
 import { checkQueryNames, learnQueryNames, prettyJson } from './query-names.ts'
 import { useLazyCompilers } from './schema-compilers.ts'
 import { securityHeaders } from './security-headers.ts'
+import { type NeededRight, requireRight } from './system-right.ts'
 import { type Traffic, trackTraffic } from './traffic.ts'
 import { unknownAddress } from './unknown-address.ts'
 
@@ -50,6 +51,10 @@ declare module 'fastify' {
     body?: BodySize
     /** The same as numbers: filled in here. */
     bodyLimits?: BodyLimits
+    /** The system right without which nobody is served: asked for before the body is read. */
+    systemRight?: NeededRight
+    /** What it does is done to its end, whether the client waits for it or not: what counts wrong passwords. */
+    outlivesClient?: boolean
   }
   interface FastifySchema {
     operationId?: string
@@ -82,6 +87,7 @@ export interface DeclaredRoute {
   readonly url: string
   readonly access: Access
   readonly writes: boolean
+  readonly systemRight: NeededRight | undefined
 }
 
 /** Seconds in which the head of a request must have arrived. */
@@ -207,6 +213,9 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
   app.addHook('onRequest', checkQueryNames)
   app.addHook('onRequest', bodies.admit)
   app.addHook('preHandler', checkBodyNames)
+  app.addHook('preHandler', (request, _reply, done) => {
+    withinLifetime(request.routeOptions.config.outlivesClient ? endless : request.lifetime, done)
+  })
   app.addHook('onSend', drainUnread(options.bodyLimit))
   app.addHook('onSend', peers.onSend)
   app.addHook('onSend', cacheHeaders)
@@ -224,14 +233,14 @@ function declarationsOf({ method, url, config }: RouteOptions): DeclaredRoute[] 
   const methods = [method].flat()
   // Made by the framework and its plugins: HEAD beside each GET, the preflight of CORS.
   if (methods.every((one) => one === 'HEAD' || one === 'OPTIONS')) return []
-  const { access, writes } = config ?? {}
+  const { access, writes, systemRight } = config ?? {}
   if (access === undefined || writes === undefined) throw new Error(`${methods} ${url} declares no access or writes`)
-  return methods.map((one) => ({ method: one, url, access, writes }))
+  return methods.map((one) => ({ method: one, url, access, writes, systemRight }))
 }
 
 function accessHook(options: HttpOptions) {
   return async (request: FastifyRequest): Promise<void> => {
-    const { access, writes } = request.routeOptions.config
+    const { access, writes, systemRight } = request.routeOptions.config
     if (access === undefined || access === 'public') {
       if (writes && options.readOnly()) throw new AppError('ReadOnlyMode')
       return
@@ -244,6 +253,7 @@ function accessHook(options: HttpOptions) {
     if (!request.actor && access === 'session') throw new AppError('InvalidToken')
     if (!request.actor && access === 'user') throw new AppError('UserRequired')
     if (writes && options.readOnly()) throw new AppError('ReadOnlyMode')
+    if (systemRight) requireRight(request.actor, systemRight)
   }
 }
 

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import type { ServerResponse } from 'node:http'
 import { AppError } from './errors.ts'
 
@@ -16,6 +17,8 @@ export interface Lifetime {
   spend(milliseconds: number): void
   /** Calls `action` when it is over; until the returned function is called. */
   onOver(action: () => void): () => void
+  /** What was asked for is stored. From now on it has the time that it needs: a refusal would say that it is not. */
+  stored(): void
 }
 
 /** What many wait for, or nobody: it takes the time that it takes. */
@@ -25,6 +28,23 @@ export const endless: Lifetime = {
   check() {},
   spend() {},
   onOver: () => () => {},
+  stored() {},
+}
+
+const ofRequests = new AsyncLocalStorage<Lifetime>()
+
+/** The lifetime of the request that is being answered: all statements of `Db` end with it. `endless` beside requests. */
+export function currentLifetime(): Lifetime {
+  return ofRequests.getStore() ?? endless
+}
+
+export function withinLifetime<T>(lifetime: Lifetime, work: () => T): T {
+  return ofRequests.run(lifetime, work)
+}
+
+/** For what a request only sets going: others wait for it as well, or it is done whether anybody waits or not. */
+export function outsideLifetimes<T>(work: () => T): T {
+  return ofRequests.run(endless, work)
 }
 
 /**
@@ -33,7 +53,7 @@ export const endless: Lifetime = {
  */
 export class RequestLifetime implements Lifetime {
   readonly #response: ServerResponse
-  readonly #limit: number
+  #limit: number
   #spent = 0
   #actions: Set<() => void> | null = null
   #over: AppError | null = null
@@ -60,6 +80,10 @@ export class RequestLifetime implements Lifetime {
 
   spend(milliseconds: number): void {
     this.#spent += milliseconds
+  }
+
+  stored(): void {
+    this.#limit = Number.POSITIVE_INFINITY
   }
 
   onOver(action: () => void): () => void {
@@ -98,6 +122,10 @@ export function shorter(whole: Lifetime, milliseconds: number): Lifetime {
       whole.spend(time)
     },
     onOver: (action) => whole.onOver(action),
+    stored() {
+      milliseconds = Number.POSITIVE_INFINITY
+      whole.stored()
+    },
   }
 }
 

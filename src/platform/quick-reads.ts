@@ -2,6 +2,7 @@ import type { Writable } from 'node:stream'
 import pg from 'pg'
 import { assertNoTransaction, type Db, onConnection, type Queryable } from './db.ts'
 import { AppError } from './errors.ts'
+import { endless } from './lifetime.ts'
 
 /** Milliseconds after which PostgreSQL ends a statement here: whatever takes longer is in the wrong place. */
 const longest = 10_000
@@ -71,7 +72,8 @@ export function openQuickReads({ db, connections = 2 }: { db: Db; connections?: 
       } catch (error) {
         // The connection broke, or there was none: the pool knows how to wait for a server that is starting again.
         if (closed || !isLost(error)) throw error
-        return await db.query<T>(text, values, name)
+        // Several requests may wait for it.
+        return await db.within(endless).query<T>(text, values, name)
       }
     },
     async close() {

@@ -21,9 +21,39 @@ export function hasSystemRight(actor: Actor | null, name: string, parameter?: st
   return Array.isArray(held) ? held.includes(value) : held === value
 }
 
+/** A system right as routes and services name it. */
+export interface NeededRight {
+  readonly name: string
+  readonly parameter?: string
+  readonly value?: string
+  /** Another one that will do as well. */
+  readonly or?: NeededRight
+}
+
+/** In the form `system.datamodel[level=commit]`. */
+export function rightName({ name, parameter, value }: NeededRight): string {
+  if (parameter === undefined) return name
+  return `${name}[${parameter}${value === undefined ? '' : `=${value}`}]`
+}
+
+export function hasRight(actor: Actor | null, { name, parameter, value, or }: NeededRight): boolean {
+  return hasSystemRight(actor, name, parameter, value) || (or !== undefined && hasRight(actor, or))
+}
+
+/** @throws {AppError} `SystemRightRequired` (403) naming the right. */
+export function requireRight(actor: Actor | null, needed: NeededRight): void {
+  if (hasRight(actor, needed)) return
+  throw new AppError('SystemRightRequired', { right: rightName(needed) })
+}
+
 /** @throws {AppError} `SystemRightRequired` (403) naming the right, in the form `system.datamodel[level=commit]`. */
 export function requireSystemRight(actor: Actor | null, name: string, parameter?: string, value?: string): void {
   if (hasSystemRight(actor, name, parameter, value)) return
-  const variant = parameter === undefined ? '' : `[${parameter}${value === undefined ? '' : `=${value}`}]`
-  throw new AppError('SystemRightRequired', { right: `${name}${variant}` })
+  throw new AppError('SystemRightRequired', {
+    right: rightName({
+      name,
+      ...(parameter === undefined ? {} : { parameter }),
+      ...(value === undefined ? {} : { value }),
+    }),
+  })
 }

@@ -3,7 +3,7 @@ import { actorOf, type HttpApp } from '../platform/http.ts'
 import { dependentsQuery } from '../platform/query.ts'
 import { Acknowledged, TaskList } from '../platform/tasks.ts'
 import { PoolInputs, PoolOutput } from './schema.ts'
-import type { PoolService } from './service.ts'
+import { managePools, type PoolService } from './service.ts'
 
 const PoolId = Type.Object({
   poolID: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'Id of the pool.' }),
@@ -62,6 +62,7 @@ export function registerPoolRoutes(http: HttpApp, { pools }: { pools: PoolServic
         access: 'user',
         writes: true,
         body: 'many',
+        systemRight: managePools,
         errors: [
           'RightRequired',
           'SystemRightRequired',
@@ -123,7 +124,8 @@ export function registerPoolRoutes(http: HttpApp, { pools }: { pools: PoolServic
       config: {
         access: 'user',
         writes: true,
-        errors: ['PoolNotFound', 'ResourceNotFound', 'RightRequired', 'PoolNotEmpty', 'SystemRightRequired'],
+        systemRight: managePools,
+        errors: ['PoolNotFound', 'ResourceNotFound', 'RightRequired', 'PoolNotEmpty'],
       },
     },
     async (request) => {

@@ -10,7 +10,7 @@ import type { Bus } from '../platform/bus.ts'
 import type { Db, Queryable, Tx } from '../platform/db.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
 import type { Snapshots } from '../platform/snapshot.ts'
-import { requireSystemRight } from '../platform/system-right.ts'
+import { type NeededRight, requireRight } from '../platform/system-right.ts'
 import { assertStorable } from '../platform/text.ts'
 import type { VersionConvention } from '../platform/versions.ts'
 import type { CallerRights, PoolGrants, RightsService } from '../rights/service.ts'
@@ -59,6 +59,8 @@ export interface PoolOptions {
     ): Promise<readonly (readonly Wire[])[]>
   }
 }
+
+export const managePools: NeededRight = { name: 'system.poolmanager' }
 
 export type PoolService = Awaited<ReturnType<typeof createPoolService>>
 
@@ -161,7 +163,7 @@ export async function createPoolService(options: PoolOptions) {
      * @throws {AppError} `VersionMismatch`, `PoolNeedsParent`, `IllegalPathForPool`, `RightRequired`, …
      */
     async save(actor: Actor, inputs: readonly PoolInput[]): Promise<PoolOutput[]> {
-      requireSystemRight(actor, 'system.poolmanager')
+      requireRight(actor, managePools)
       assertStorable(inputs, 'pool')
       const before = await rights.forActor(actor)
       const ids = await db.transaction(async (tx) => {
@@ -196,7 +198,7 @@ export async function createPoolService(options: PoolOptions) {
      * @throws {AppError} `ResourceNotFound`, `RightRequired`, `PoolNotEmpty`
      */
     async remove(actor: Actor, id: number): Promise<void> {
-      requireSystemRight(actor, 'system.poolmanager')
+      requireRight(actor, managePools)
       const callerRights = await rights.forActor(actor)
       await db.transaction(async (tx) => {
         await store.lockTree(tx)

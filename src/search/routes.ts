@@ -7,7 +7,7 @@ import { JsonReader } from '../platform/json-reader.ts'
 import { isOn } from '../platform/query.ts'
 import { Ok } from '../platform/tasks.ts'
 import { ReindexQuery, SearchQuery, SearchRequest, SearchResponse } from './schema.ts'
-import type { SearchService } from './service.ts'
+import { type SearchService, startReindex } from './service.ts'
 
 const tags = ['search']
 
@@ -84,12 +84,12 @@ export function registerSearchRoutes(app: HttpApp, { search }: { search: SearchS
       schema: {
         operationId: 'reindex',
         summary: 'Index all objects anew',
-        description: 'In the background; searches go on with the index that is there. Needs `system.root`.',
+        description: 'In the background; searches go on with the index that is there.',
         tags: ['system'],
         querystring: ReindexQuery,
         response: { 200: Ok },
       },
-      config: { access: 'user', writes: true, errors: ['SystemRightRequired', 'ReindexInProgress'] },
+      config: { access: 'user', writes: true, systemRight: startReindex, errors: ['ReindexInProgress'] },
     },
     async (request) => {
       await search.reindex(actorOf(request), { block: isOn(request.query.blockFrontend) })

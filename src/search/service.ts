@@ -21,7 +21,7 @@ import { type JsonAnswer, type JsonBody, JsonWriter, writeJson } from '../platfo
 import { type Lifetime, shorter } from '../platform/lifetime.ts'
 import { createPauses, type Pauses } from '../platform/pauses.ts'
 import type { Places } from '../platform/places.ts'
-import { requireSystemRight } from '../platform/system-right.ts'
+import { type NeededRight, requireRight, requireSystemRight } from '../platform/system-right.ts'
 import type { CallerRights } from '../rights/service.ts'
 import { type AggregationDeps, answerAggregations } from './aggregations.ts'
 import type { Indexer } from './indexing/indexer.ts'
@@ -82,6 +82,8 @@ export interface SearchServiceDeps extends AggregationDeps, MaskDeps {
   /** Milliseconds that other searches work in the database before they go on there. */
   readonly quickLimit?: number
 }
+
+export const startReindex: NeededRight = { name: 'system.root' }
 
 export type SearchService = ReturnType<typeof createSearchService>
 
@@ -230,7 +232,7 @@ export function createSearchService(deps: SearchServiceDeps) {
 
     /** Queues everything for the index. @throws {AppError} `SystemRightRequired` without `system.root`. */
     async reindex(actor: Actor, options: { block: boolean }): Promise<void> {
-      requireSystemRight(actor, 'system.root')
+      requireRight(actor, startReindex)
       await db.transaction(async (tx) => {
         await queueObjects(tx, bus, null)
         if (options.block) await block(tx, bus)

@@ -6,7 +6,7 @@ import { renderHomePage } from './home-page.ts'
 import type { OpenApi } from './openapi/document.ts'
 import { pageSecurityPolicy } from './openapi/page.ts'
 import { Settings, SystemStats } from './schema.ts'
-import type { SystemService } from './service.ts'
+import { readStatus, type SystemService } from './service.ts'
 
 const tags = ['system']
 
@@ -42,11 +42,11 @@ export function registerSystemRoutes(
       schema: {
         operationId: 'getSystemStatus',
         summary: 'How much is stored and how far the index is',
-        description: 'Counts by object type, and how many objects wait to be indexed. Needs `system.root`.',
+        description: 'Counts by object type, and how many objects wait to be indexed.',
         tags,
         response: { 200: SystemStats },
       },
-      config: { access: 'user', writes: false, errors: ['SystemRightRequired'] },
+      config: { access: 'user', writes: false, systemRight: readStatus },
     },
     async (request, reply) => {
       const status = await system.status(actorOf(request))

@@ -3,13 +3,15 @@ import type { Actor } from '../platform/actor.ts'
 import type { Config } from '../platform/config.ts'
 import type { Db } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
-import { requireSystemRight } from '../platform/system-right.ts'
+import { type NeededRight, requireRight } from '../platform/system-right.ts'
 import type { HomeState } from './home-page.ts'
 import type { Settings, SystemStats, TypeStats } from './schema.ts'
 import * as store from './store.ts'
 
 /** Name under which the statistics list the index; there is one, in the database itself. */
 const indexName = 'objects'
+
+export const readStatus: NeededRight = { name: 'system.root' }
 
 export type SystemService = ReturnType<typeof createSystemService>
 
@@ -64,7 +66,7 @@ export function createSystemService(deps: SystemDeps) {
 
     /** @throws {AppError} `SystemRightRequired` without `system.root`. */
     async status(actor: Actor): Promise<SystemStats> {
-      requireSystemRight(actor, 'system.root')
+      requireRight(actor, readStatus)
       const [counts, waiting, baseTypes, bytes, rebuilding] = await Promise.all([
         store.countObjects(db),
         store.countWaiting(db),

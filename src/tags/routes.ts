@@ -4,7 +4,7 @@ import { dependentsQuery } from '../platform/query.ts'
 import { TaskList } from '../platform/tasks.ts'
 import { renderTagGroup } from './render.ts'
 import { TagDocument, TagGroupOutput } from './schema.ts'
-import type { TagService } from './service.ts'
+import { manageTags, type TagService } from './service.ts'
 
 const Document = Type.Array(TagGroupOutput)
 
@@ -52,8 +52,8 @@ export function registerTagRoutes(http: HttpApp, { tags }: { tags: TagService })
         access: 'user',
         writes: true,
         body: 'many',
+        systemRight: manageTags,
         errors: [
-          'SystemRightRequired',
           'VersionMismatch',
           'TagNotFound',
           'TagNotEnabled',

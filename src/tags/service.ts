@@ -9,7 +9,7 @@ import type { Bus } from '../platform/bus.ts'
 import type { Db, Queryable, Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Snapshots } from '../platform/snapshot.ts'
-import { requireSystemRight } from '../platform/system-right.ts'
+import { type NeededRight, requireRight } from '../platform/system-right.ts'
 import { confirmTask, type Task } from '../platform/tasks.ts'
 import { assertStorable } from '../platform/text.ts'
 import type { VersionConvention } from '../platform/versions.ts'
@@ -97,9 +97,11 @@ export async function createTagService(options: TagServiceOptions) {
   }
 }
 
+export const manageTags: NeededRight = { name: 'system.tagmanager' }
+
 /** @throws {AppError} `SystemRightRequired` */
 export function requireTagManager(actor: Actor): void {
-  requireSystemRight(actor, 'system.tagmanager')
+  requireRight(actor, manageTags)
 }
 
 /** Refuses the deletion, undoes the uses, or returns what has to be confirmed first. */

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { actorOf, type HttpApp } from '../platform/http.ts'
 import { TaskList } from '../platform/tasks.ts'
+import { manageTags } from '../tags/service.ts'
 import { TransitionBody, TransitionList } from './schema.ts'
 import type { RunOnObjects, TransitionService } from './service.ts'
 
@@ -24,7 +25,7 @@ export function registerTransitionRoutes(http: HttpApp, { transitions, runOnObje
         tags: ['transitions'],
         response: { 200: List },
       },
-      config: { access: 'user', writes: false, errors: ['SystemRightRequired'] },
+      config: { access: 'user', writes: false, systemRight: manageTags },
     },
     (request) => transitions.list(actorOf(request)),
   )
@@ -45,8 +46,8 @@ export function registerTransitionRoutes(http: HttpApp, { transitions, runOnObje
         access: 'user',
         writes: true,
         body: 'many',
+        systemRight: manageTags,
         errors: [
-          'SystemRightRequired',
           'VersionMismatch',
           'TagNotFound',
           'TagNotEnabled',

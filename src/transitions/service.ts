@@ -10,6 +10,7 @@ import type { Actor } from '../platform/actor.ts'
 import type { Bus } from '../platform/bus.ts'
 import type { Db, Queryable, Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
+import { outsideLifetimes } from '../platform/lifetime.ts'
 import { createPauses, mapInTurns } from '../platform/pauses.ts'
 import type { Snapshots } from '../platform/snapshot.ts'
 import type { VersionConvention } from '../platform/versions.ts'
@@ -272,10 +273,14 @@ export async function createTransitionService(options: TransitionServiceOptions)
     async afterFailure(error: unknown): Promise<void> {
       const plan = typeof error === 'object' && error !== null ? refused.get(error) : undefined
       if (!plan || plan.rejectionEffects.length === 0) return
-      await db.transaction((tx) =>
-        jobs.enqueueAll(
-          tx,
-          effectJobs(plan.actor, plan.rejectionEffects, () => null),
+      const { actor, rejectionEffects } = plan
+      // Also when the client has gone, or the time of its request is over.
+      await outsideLifetimes(() =>
+        db.transaction((tx) =>
+          jobs.enqueueAll(
+            tx,
+            effectJobs(actor, rejectionEffects, () => null),
+          ),
         ),
       )
     },

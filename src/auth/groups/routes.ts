@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { actorOf, type HttpApp } from '../../platform/http.ts'
 import { GroupBatch, GroupOutput, GroupQuery, IdParams } from '../schema.ts'
-import type { GroupService } from './service.ts'
+import { type GroupService, manageGroups } from './service.ts'
 
 const tags = ['group']
 const Groups = Type.Array(GroupOutput)
@@ -31,8 +31,7 @@ export function registerGroupRoutes(app: HttpApp, { groups }: { groups: GroupSer
         tags,
         operationId: method === 'POST' ? 'saveGroups' : 'putGroups',
         summary: 'Create and update groups',
-        description:
-          'Needs `system.group`. Without `_id` a group is created; what is absent stays as it is. All are saved or none.',
+        description: 'Without `_id` a group is created; what is absent stays as it is. All are saved or none.',
         body: GroupBatch,
         response: { 200: Groups },
       },
@@ -40,8 +39,8 @@ export function registerGroupRoutes(app: HttpApp, { groups }: { groups: GroupSer
         access: 'user',
         writes: true,
         body: 'many',
+        systemRight: manageGroups,
         errors: [
-          'SystemRightRequired',
           'RightRequired',
           'VersionMismatch',
           'GroupTypeNotAllowed',
@@ -84,14 +83,15 @@ export function registerGroupRoutes(app: HttpApp, { groups }: { groups: GroupSer
         tags,
         operationId: 'deleteGroup',
         summary: 'Delete a group',
-        description: 'Needs `system.group`. Groups of the system stay.',
+        description: 'Groups of the system stay.',
         params: IdParams,
         response: { 200: Groups },
       },
       config: {
         access: 'user',
         writes: true,
-        errors: ['ResourceNotFound', 'SystemRightRequired', 'RightRequired', 'DeleteSystemGroup'],
+        systemRight: manageGroups,
+        errors: ['ResourceNotFound', 'RightRequired', 'DeleteSystemGroup'],
       },
     },
     async (request) => groups.remove(actorOf(request), request.params.id),

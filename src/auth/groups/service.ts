@@ -2,7 +2,7 @@
 import type { Actor } from '../../platform/actor.ts'
 import type { Queryable } from '../../platform/db.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
-import { hasSystemRight, requireSystemRight } from '../../platform/system-right.ts'
+import { hasRight, type NeededRight, requireRight } from '../../platform/system-right.ts'
 import { fallbackGroupId, type StoredGroup } from '../model.ts'
 import { principalsOf } from '../records.ts'
 import type { GroupInput, GroupOutput, GroupQuery } from '../schema.ts'
@@ -13,6 +13,8 @@ import { renderGroup } from './render.ts'
 import { saveGroups } from './save.ts'
 import * as store from './store.ts'
 
+export const manageGroups: NeededRight = { name: 'system.group' }
+
 export type GroupService = ReturnType<typeof createGroupService>
 
 export function createGroupService(deps: GroupDependencies) {
@@ -20,7 +22,7 @@ export function createGroupService(deps: GroupDependencies) {
 
   /** Groups as the actor may see them, in the given order, with a constant number of statements. */
   async function render(from: Queryable, actor: Actor, groups: readonly StoredGroup[]): Promise<GroupOutput[]> {
-    const manages = hasSystemRight(actor, 'system.group')
+    const manages = hasRight(actor, manageGroups)
     const names = await principals.ownerNames(from, groups, actor.languages)
     const lists = groups.map((group) => group.acl)
     const acls = manages ? await rights.renderAcls(from, lists, actor.languages) : []
@@ -30,7 +32,7 @@ export function createGroupService(deps: GroupDependencies) {
   }
 
   const readerOf = (actor: Actor): store.Reader | null =>
-    hasSystemRight(actor, 'system.group')
+    hasRight(actor, manageGroups)
       ? null
       : { userId: actor.userId, groupIds: actor.groupIds, principals: principalsOf(actor) }
 
@@ -72,7 +74,7 @@ export function createGroupService(deps: GroupDependencies) {
 
     /** Deletes a group; what it owned belongs to the fallback group then. Returns it as it was. */
     remove(actor: Actor, id: number): Promise<GroupOutput[]> {
-      requireSystemRight(actor, 'system.group')
+      requireRight(actor, manageGroups)
       return db.transaction(async (tx) => {
         const [group] = await store.lockGroups(tx, [id], [])
         if (!group) throw unknownGroup(id)

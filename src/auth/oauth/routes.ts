@@ -59,7 +59,14 @@ export async function registerOAuthRoutes(app: HttpApp, { oauth }: { oauth: OAut
 
     const tags = ['oauth2']
     // Nobody has signed in yet, so nobody may send much.
-    const config = { access: 'public', writes: false, oauthErrors: true, body: 'none' } as const
+    // A failed sign-in counts, whether its client waits for the answer or not.
+    const config = {
+      access: 'public',
+      writes: false,
+      oauthErrors: true,
+      body: 'none',
+      outlivesClient: true,
+    } as const
     const consumes = ['application/x-www-form-urlencoded']
 
     scope.post(

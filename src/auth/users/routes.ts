@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { actorOf, type HttpApp } from '../../platform/http.ts'
 import { Ok, TaskList } from '../../platform/tasks.ts'
 import { IdParams, UserBatch, UserOutput, UserQuery } from '../schema.ts'
-import type { Answer, UserService } from './service.ts'
+import { type Answer, manageUsers, type UserService } from './service.ts'
 
 const tags = ['user']
 const Users = Type.Array(UserOutput)
@@ -112,6 +112,8 @@ export function registerUserRoutes(app: HttpApp, { users }: { users: UserService
       config: {
         access: 'user',
         writes: true,
+        // A wrong password counts, whoever waits.
+        outlivesClient: true,
         errors: [
           'SystemRightRequired',
           'WrongPassword',
@@ -153,7 +155,7 @@ export function registerUserRoutes(app: HttpApp, { users }: { users: UserService
         tags,
         operationId: 'deleteUser',
         summary: 'Delete, archive or unarchive a user',
-        description: 'Needs `system.user`. Without `delete_policy` the answer is a 202 that asks for it.',
+        description: 'Without `delete_policy` the answer is a 202 that asks for it.',
         params: IdParams,
         querystring: DeleteQuery,
         response: { 200: Users, 202: TaskList },
@@ -161,8 +163,8 @@ export function registerUserRoutes(app: HttpApp, { users }: { users: UserService
       config: {
         access: 'user',
         writes: true,
+        systemRight: manageUsers,
         errors: [
-          'SystemRightRequired',
           'RightRequired',
           'UserNotFound',
           'UserArchived',

@@ -2,7 +2,7 @@
 import type { Actor } from '../../platform/actor.ts'
 import type { Queryable } from '../../platform/db.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
-import { hasSystemRight } from '../../platform/system-right.ts'
+import { hasSystemRight, type NeededRight } from '../../platform/system-right.ts'
 import type { Task } from '../../platform/tasks.ts'
 import { assertStorable } from '../../platform/text.ts'
 import { passwordUserTypes, type StoredUser, userTypes } from '../model.ts'
@@ -15,6 +15,9 @@ import { type DeletePolicy, removeUser } from './remove.ts'
 import { renderUser, type View } from './render.ts'
 import { type SaveOptions, saveUsers } from './save.ts'
 import * as store from './store.ts'
+
+/** Removing users; changing the own record does not take it. */
+export const manageUsers: NeededRight = { name: 'system.user' }
 
 export type { DeletePolicy } from './remove.ts'
 export type { SaveOptions } from './save.ts'

@@ -10,6 +10,7 @@ import type { Model } from '../../datamodel/model.ts'
 import type { Bus } from '../../platform/bus.ts'
 import { cutShort, type Db, isDiskFull, onConnection, type Queryable, type Tx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
+import { outsideLifetimes } from '../../platform/lifetime.ts'
 import { prepareCollations } from '../collation.ts'
 import { loadSlots, type Slots } from '../slots.ts'
 import { builderOf, createAnalysis, presenceOf } from './analysis.ts'
@@ -110,7 +111,7 @@ export async function createIndexer(deps: IndexerDeps) {
   function wake(): void {
     wanted = true
     if (closed || running) return
-    running = run().finally(() => {
+    running = outsideLifetimes(run).finally(() => {
       running = null
       if (wanted && !closed && !retry) wake()
     })

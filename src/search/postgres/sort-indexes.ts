@@ -5,6 +5,7 @@
 import type { PoolClient } from 'pg'
 import type { Logger } from 'pino'
 import { cutShort, type Db } from '../../platform/db.ts'
+import { outsideLifetimes } from '../../platform/lifetime.ts'
 import type { SearchField } from '../fields.ts'
 import type { SearchPlan } from '../plan.ts'
 import { sortKeySql } from './order.ts'
@@ -37,12 +38,12 @@ export function createSortIndexes({ db, log }: { db: Db; log: Logger }) {
       const order = indexOf(plan)
       if (!order || seen.has(order.name) || closed) return
       seen.add(order.name)
-      building = building
-        .then(() => (closed ? undefined : build(db, log, order, atLength)))
-        .catch((error: unknown) => {
-          seen.delete(order.name)
-          if (!closed) log.warn({ err: error, index: order.name }, 'an index for sorting could not be made')
-        })
+      building = outsideLifetimes(() =>
+        building.then(() => (closed ? undefined : build(db, log, order, atLength))),
+      ).catch((error: unknown) => {
+        seen.delete(order.name)
+        if (!closed) log.warn({ err: error, index: order.name }, 'an index for sorting could not be made')
+      })
     },
 
     /** Resolves when no index is being made. */

@@ -1,5 +1,6 @@
 import type { RouteOptions } from 'fastify'
 import { catalogue, type ErrorCode } from '../../platform/catalogue.ts'
+import { rightName } from '../../platform/system-right.ts'
 import type { Components } from './components.ts'
 import type { JsonSchema, OpenApiMedia, OpenApiOperation, OpenApiParameter, OpenApiResponse } from './model.ts'
 
@@ -14,13 +15,18 @@ export function operationOf(route: RouteOptions, components: Components): OpenAp
   return {
     operationId: schema.operationId ?? '',
     summary: schema.summary ?? '',
-    description: schema.description ?? '',
+    description: descriptionOf(route),
     tags: [...(schema.tags ?? [])],
     security: securityOf(route),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(schema.body === undefined ? {} : { requestBody: requestBody(route, components) }),
     responses: { ...answersOf(route, components), ...failuresOf(route, components) },
   }
+}
+
+function descriptionOf({ schema, config }: RouteOptions): string {
+  const right = config?.systemRight
+  return [...(right ? [`Needs \`${rightName(right)}\`.`] : []), schema?.description ?? ''].join(' ').trim()
 }
 
 /** Fastify calls the rest of a path `*`; a template needs a name. */
@@ -80,12 +86,14 @@ function contentOf(
 
 /** Codes by what a route is, besides those that it declares. */
 function errorCodesOf({ config, schema }: RouteOptions): ErrorCode[] {
-  const { access, writes, errors = [] } = config ?? {}
+  const { access, writes, systemRight, outlivesClient, errors = [] } = config ?? {}
   return [
     ...errors,
     ...(access === 'user' ? (['UserRequired', 'InvalidToken'] as const) : []),
     ...(access === 'session' ? (['InvalidToken'] as const) : []),
-    ...(writes ? (['ReadOnlyMode', 'DatabaseLockError'] as const) : (['TimeLimitExceeded'] as const)),
+    ...(systemRight ? (['SystemRightRequired'] as const) : []),
+    ...(writes ? (['ReadOnlyMode', 'DatabaseLockError'] as const) : []),
+    ...(outlivesClient ? [] : (['TimeLimitExceeded'] as const)),
     ...(schema?.body ? (['PayloadTooLarge', 'UnsupportedMediaType', 'RequestTimeout'] as const) : []),
     // Parameters: a wrong value, an unknown name.
     'ServerGeneric',

@@ -12,7 +12,6 @@ import { exists, guarded } from './known.ts'
 import { purgeObjects } from './purge.ts'
 import { createResolver } from './resolve.ts'
 import { assertMay, assertMayOther } from './save-rights.ts'
-import { applyStandards } from './save-standard.ts'
 import { lockObjects } from './save-store.ts'
 import type { StoredObject } from './stored.ts'
 import { invalidValue } from './values.ts'
@@ -205,8 +204,7 @@ async function toTrash(
     return { kind: 'confirm', tasks: transitionTasks(transitions.confirmation, options.policy) }
   }
   await mapInTurns(plan.cleared, (item) => assertConstraints(item), pauses)
-  await applyStandards(context, items)
-  await writeAll(context, items, { skipIndex: false, skipEvents: false })
+  await writeAll(context, items, { dryRun: false, skipIndex: false, skipEvents: false })
   await transitions.enqueue(context.tx)
   return done(options.policy, plan.deleted, plan.cleared)
 }
@@ -248,8 +246,7 @@ async function undelete(
   if (transitions.confirmation) {
     return { kind: 'confirm', tasks: transitionTasks(transitions.confirmation, 'undelete') }
   }
-  await applyStandards(context, items)
-  await writeAll(context, items, { skipIndex: false, skipEvents: false })
+  await writeAll(context, items, { dryRun: false, skipIndex: false, skipEvents: false })
   await transitions.enqueue(context.tx)
   return done('undelete', items, [])
 }

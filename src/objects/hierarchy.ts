@@ -33,7 +33,11 @@ export async function assertNoCycles({ tx }: SaveContext, items: readonly Item[]
     if (reaches(item.parents, item.systemObjectId, parentsOf)) {
       throw new AppError(
         'HierarchyCycle',
-        { name: `${item.place}.${item.table.name}._id_parent`, objecttype: item.table.name, _id: item.id },
+        {
+          name: `${item.place}.${item.table.name}._id_parent`,
+          objecttype: item.table.name,
+          ...(item.current ? { _id: item.id } : {}),
+        },
         { message: `${item.place}: the parent would make the object its own ancestor` },
       )
     }

@@ -12,8 +12,9 @@ export interface Item {
   readonly table: Table
   readonly mask: Mask
   readonly mode: 'create' | 'update' | 'delete' | 'undelete'
-  readonly systemObjectId: number
-  readonly id: number
+  /** Those of a new object are provisional (`provisional.ts`) until the save is written. */
+  systemObjectId: number
+  id: number
   readonly uuid: string
   /** The stored version, locked; null for a new object. */
   readonly current: StoredObject | null

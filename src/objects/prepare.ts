@@ -8,8 +8,9 @@ import type { Item } from './item.ts'
 import { exists } from './known.ts'
 import type { LinkRef } from './link-ref.ts'
 import type { Draft } from './payload.ts'
+import { provisionalIds } from './provisional.ts'
 import { createResolver, type Resolver } from './resolve.ts'
-import { claimIds, drawIds, findTombstones, lockObjects } from './save-store.ts'
+import { claimIds, findTombstones, lockObjects } from './save-store.ts'
 import type { StoredObject } from './stored.ts'
 import { writerOf } from './writer.ts'
 
@@ -26,7 +27,7 @@ interface Classified {
 
 /**
  * From drafts to items: finds the objects and links that the drafts name, decides what is created and what is
- * updated, draws ids, locks the stored versions and puts the written values over them. A constant number of
+ * updated, gives provisional ids, locks the stored versions and puts the written values over them. A constant number of
  * statements for any number of drafts.
  */
 export async function prepareItems(context: SaveContext, tops: readonly Draft[]): Promise<Prepared> {
@@ -229,7 +230,7 @@ interface ChosenIds {
   readonly uuid: string
 }
 
-/** Ids of new objects: those that the client chose while they are free for ever, drawn ones otherwise. */
+/** Ids of new objects: those that the client chose while they are free for ever, provisional ones otherwise. */
 async function chooseIds({ tx, pauses }: SaveContext, drafts: readonly Draft[]): Promise<Map<Draft, ChosenIds>> {
   const chosen = drafts.filter((draft) => draft.systemObjectId !== undefined || draft.id !== undefined || draft.uuid)
   if (chosen.length > 0) await assertNeverUsed(tx, chosen)
@@ -239,17 +240,13 @@ async function chooseIds({ tx, pauses }: SaveContext, drafts: readonly Draft[]):
     if (draft.id !== undefined) raise(highest, `object_id_${draft.table.id}`, draft.id)
   }
   if (highest.size > 0) await claimIds(tx, highest)
-  const drawn = await drawIds(
-    tx,
-    drafts.map((draft) => draft.table.id),
-  )
+  const provisional = provisionalIds()
   const ids = new Map<Draft, ChosenIds>()
-  const choose = ([index, draft]: [number, Draft]): void => {
-    const own = drawn[index] as { systemObjectId: number; id: number }
-    const uuid = draft.uuid ?? crypto.randomUUID()
-    ids.set(draft, { systemObjectId: draft.systemObjectId ?? own.systemObjectId, id: draft.id ?? own.id, uuid })
+  const choose = (draft: Draft): void => {
+    const { systemObjectId = provisional(), id = provisional(), uuid = crypto.randomUUID() } = draft
+    ids.set(draft, { systemObjectId, id, uuid })
   }
-  await eachInTurns(drafts.entries(), choose, pauses)
+  await eachInTurns(drafts, choose, pauses)
   return ids
 }
 

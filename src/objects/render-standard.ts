@@ -1,4 +1,5 @@
 import { inLanguages, type Wire } from './reader.ts'
+import { numberName } from './standard.ts'
 import type { Standard } from './stored.ts'
 
 /** How `_standard` is answered. */
@@ -33,7 +34,7 @@ export function wireStandard(standard: Standard, systemObjectId: number, view: S
 }
 
 function fallbackTitle(systemObjectId: number, languages: readonly string[]): Record<string, string> {
-  return Object.fromEntries(languages.map((language) => [language, `#${systemObjectId}`]))
+  return Object.fromEntries(languages.map((language) => [language, numberName(systemObjectId)]))
 }
 
 function wireSlot(texts: Readonly<Record<string, string>>, { extended, languages }: StandardView): Wire {

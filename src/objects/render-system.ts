@@ -2,6 +2,7 @@ import type { Mask, SystemFieldName } from '../datamodel/model.ts'
 import { type Principal, renderWho, type StoredGrant } from '../rights/service.ts'
 import { shortBytes } from './answer-parts.ts'
 import type { Format } from './formats.ts'
+import { isProvisional } from './provisional.ts'
 import type { Wire } from './reader.ts'
 import { standardMask, wirePool, wireTags } from './render-parts.ts'
 import type { Run } from './render-run.ts'
@@ -10,13 +11,23 @@ import type { Head, Loaded } from './stored-rows.ts'
 
 /** What every form of an object carries: which it is, and what it is called. */
 export function identity(run: Run, object: Head, mask: Mask): Wire {
-  return {
+  return unnumbered(object, {
     _objecttype: object.table.name,
     _mask: mask.name,
     _system_object_id: object.systemObjectId,
     _global_object_id: `${object.systemObjectId}@${run.deps.databaseName}`,
     _uuid: object.uuid,
+  })
+}
+
+/** A new object has no ids in a dry run (DB-004). */
+function unnumbered({ systemObjectId, id }: Head, wire: Wire): Wire {
+  if (isProvisional(systemObjectId)) {
+    delete wire._system_object_id
+    delete wire._global_object_id
   }
+  if (isProvisional(id)) delete wire._id
+  return wire
 }
 
 /** The short form: identity, `_standard` and the block with `_id` and `_version`. */
@@ -24,7 +35,7 @@ export function shortObject(run: Run, object: Head | Loaded, mask: Mask): Wire {
   const wire = identity(run, object, mask)
   setStandard(run, wire, object, false)
   if (object.deletedAt) wire._latest_version_deleted_at = object.deletedAt.toISOString()
-  wire[object.table.name] = { _id: object.id, _version: object.version }
+  wire[object.table.name] = unnumbered(object, { _id: object.id, _version: object.version })
   return wire
 }
 
@@ -50,6 +61,7 @@ export function systemFields(run: Run, object: Loaded, mask: Mask, format: Forma
     _global_object_id: `${object.systemObjectId}@${run.deps.databaseName}`,
     _uuid: object.uuid,
   }
+  unnumbered(object, wire)
   setStandard(run, wire, object, format.extended)
   const isLatest = object.version === object.latestVersion
   if (shows(mask, 'owner')) {
@@ -72,7 +84,7 @@ export function systemFields(run: Run, object: Loaded, mask: Mask, format: Forma
 
 /** The system fields that stand inside the block. */
 export function blockFields(run: Run, object: Loaded, mask: Mask, wire: Wire): Wire {
-  const block: Wire = { _id: object.id, _version: object.version }
+  const block = unnumbered(object, { _id: object.id, _version: object.version })
   if (wire._pool !== undefined) block._pool = wire._pool
   if (isHierarchical(object) && shows(mask, 'parent')) setParents(run, block, object)
   return block
@@ -165,7 +177,8 @@ function setParents(run: Run, block: Wire, object: Loaded): void {
   const [id] = object.parents
   if (id === undefined) return
   const done = (found: Head | undefined) => {
-    block._id_parent = found?.id ?? null
+    if (found && isProvisional(found.id)) delete block._id_parent
+    else block._id_parent = found?.id ?? null
   }
   run.wants.push({ id, asOf: null, content: false, done })
 }
@@ -190,12 +203,12 @@ export function goneObject(run: Run, id: number, table: Head['table']): Wire {
 
 /** An object that the caller may not read: enough to send the link back (OBJ-018), nothing of what it says. */
 export function hiddenObject(run: Run, object: Head): Wire {
-  return {
+  return unnumbered(object, {
     _objecttype: object.table.name,
     _system_object_id: object.systemObjectId,
     _global_object_id: `${object.systemObjectId}@${run.deps.databaseName}`,
     _not_allowed: true,
-  }
+  })
 }
 
 /** A linked object in the trash: a thin wrapper that says since when. */

@@ -7,7 +7,6 @@ import type { ObjectDeps, SaveContext } from './deps.ts'
 import { guardBefore, guardOf, type Item, itemOf } from './item.ts'
 import { exists, guarded } from './known.ts'
 import { assertMay } from './save-rights.ts'
-import { applyStandards } from './save-standard.ts'
 import { lockObjects } from './save-store.ts'
 import { writeAll } from './write.ts'
 
@@ -37,8 +36,7 @@ async function runInTransaction(deps: TransitionRunDeps, tx: Tx, actor: Actor, r
   await eachInTurns(items, check, context.pauses)
   const outcome: ItemsOutcome = await deps.runOnItems(actor, items, run.confirmTransition, run.trigger)
   if (outcome.confirmation) return { kind: 'confirm', tasks: outcome.confirmation.tasks }
-  await applyStandards(context, items)
-  await writeAll(context, items, { skipIndex: false, skipEvents: false })
+  await writeAll(context, items, { dryRun: false, skipIndex: false, skipEvents: false })
   await outcome.enqueue(tx, run.events)
   const objects = items.map((item) => ({
     systemObjectId: item.systemObjectId,

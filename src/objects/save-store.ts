@@ -55,19 +55,46 @@ export async function lockObjects(
   return result
 }
 
-/** Draws one system object id and one id of its object type per entry, in order. Not rolled back: gaps stay. */
+/** What an object needs: an id in the instance, one in its object type, or both. */
+interface IdsWanted {
+  readonly objecttype: number
+  readonly system: boolean
+  readonly own: boolean
+}
+
+/**
+ * Draws ids, in order; null where none is wanted. They are not given back when the transaction ends otherwise, so none is
+ * drawn when one of the unique values is taken already.
+ * @throws {AppError} `DatabaseUniqueKeyViolation`.
+ */
 export async function drawIds(
   tx: Queryable,
-  objecttypeIds: readonly number[],
-): Promise<{ systemObjectId: number; id: number }[]> {
-  if (objecttypeIds.length === 0) return []
-  const { rows } = await tx.query<{ systemObjectId: number; id: number }>(
-    `select nextval('system_object_id_seq') as "systemObjectId", nextval(('object_id_' || t.objecttype)::regclass) as id
-     from unnest($1::int[]) as t(objecttype)`,
-    [objecttypeIds],
+  wanted: readonly IdsWanted[],
+  unique: readonly UniqueChange[],
+): Promise<{ systemObjectId: number | null; id: number | null }[]> {
+  const keys = [unique.map(({ entry }) => entry.key.key), unique.map(({ entry }) => entry.value)]
+  const { rows } = await tx.query<{ systemObjectId: number | null; id: number | null }>(
+    `select case when t.system then nextval('system_object_id_seq') end as "systemObjectId",
+       case when t.own then nextval(('object_id_' || t.objecttype)::regclass) end as id
+     from unnest($1::int[], $2::bool[], $3::bool[]) as t(objecttype, system, own)
+     where not exists (select from unnest($4::text[], $5::text[]) as x(key, value) join object_unique u using (key, value))`,
+    [
+      wanted.map(({ objecttype }) => objecttype),
+      wanted.map(({ system }) => system),
+      wanted.map(({ own }) => own),
+      ...keys,
+    ],
     'draw-ids',
   )
-  return rows
+  if (rows.length === wanted.length) return rows
+  const { rows: taken } = await tx.query<{ index: number }>(
+    `select min(x.index)::int as index from unnest($1::text[], $2::text[]) with ordinality as x(key, value, index)
+     join object_unique u using (key, value)`,
+    keys,
+  )
+  const change = unique[(taken[0]?.index ?? 1) - 1]
+  if (!change) throw new Error('no ids were drawn')
+  throw uniqueViolation(change)
 }
 
 /**
@@ -256,10 +283,14 @@ export async function writeUnique(
       seen.add(name)
       continue
     }
-    throw new AppError(
-      'DatabaseUniqueKeyViolation',
-      { name: item.place, objecttype: item.table.name, key: entry.key.name, ...sentValues(item, entry) },
-      { message: `${item.place}: the unique key ${entry.key.name} is violated` },
-    )
+    throw uniqueViolation({ item, entry })
   }
+}
+
+function uniqueViolation({ item, entry }: UniqueChange): AppError {
+  return new AppError(
+    'DatabaseUniqueKeyViolation',
+    { name: item.place, objecttype: item.table.name, key: entry.key.name, ...sentValues(item, entry) },
+    { message: `${item.place}: the unique key ${entry.key.name} is violated` },
+  )
 }

@@ -14,7 +14,6 @@ import { maxBatch, parsePayload } from './payload.ts'
 import { prepareItems } from './prepare.ts'
 import { markUnchanged, movePools, type PoolMove, poolMoves, reconcileReverse } from './reverse.ts'
 import { assertAccess, assertIntroducedLinks, assertSaveRights, losesAccess } from './save-rights.ts'
-import { applyStandards } from './save-standard.ts'
 import { rowsOf } from './stored.ts'
 import { applySystemFields } from './system-fields.ts'
 import { invalidValue } from './values.ts'
@@ -91,7 +90,6 @@ export async function saveObjects(
   const tasks = await confirmations(context, items, options, transitions.confirmation, follow.ask)
   if (tasks.length > 0) return { kind: 'confirm', tasks, ignored }
 
-  await applyStandards(context, items)
   await writeAll(context, items, options)
   await transitions.enqueue(tx)
   const written = items.filter((item) => item.changed).map((item) => item.systemObjectId)

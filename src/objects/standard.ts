@@ -2,6 +2,7 @@ import type { ColumnField, Mask, MaskField, NestedField } from '../datamodel/mod
 import { canonicalJson } from '../platform/canonical-json.ts'
 import { simplifyGeometry } from './geometry.ts'
 import { sortRows } from './nested-sort.ts'
+import { isProvisional } from './provisional.ts'
 import {
   joinList,
   joinParts,
@@ -215,11 +216,16 @@ function planColumn(plan: GrowingPlan, field: ColumnField): void {
   }
 }
 
+/** What stands for an object without a title. A new one has no number yet in a dry run. */
+export function numberName(systemObjectId: number): string {
+  return isProvisional(systemObjectId) ? '#' : `#${systemObjectId}`
+}
+
 function linkText(systemObjectId: number, { linked, languages }: Context): Text | undefined {
   const standard = linked(systemObjectId)
   if (!standard) return undefined
   const slot = standard['1'] as Slot | undefined
-  return slot ? textOfSlot(slot.text, languages) : `#${systemObjectId}`
+  return slot ? textOfSlot(slot.text, languages) : numberName(systemObjectId)
 }
 
 /** Files of a file field, the preferred one first; of a link, the same level of the linked object. */

@@ -4,6 +4,8 @@ import { mapInTurns, type Pauses } from '../platform/pauses.ts'
 import { linkTriples } from './content-links.ts'
 import type { SaveContext } from './deps.ts'
 import { type Item, nextVersion } from './item.ts'
+import { giveIds } from './new-ids.ts'
+import { applyStandards } from './save-standard.ts'
 import { type LinkTriple, type UniqueChange, writeItems, writeLinks, writeUnique } from './save-store.ts'
 import { standardText } from './standard.ts'
 import { uniqueEntries } from './unique.ts'
@@ -16,21 +18,25 @@ const eventOf: Record<Item['mode'], EventType> = {
 }
 
 /**
- * Writes what the items have come to: heads and versions, links, unique values, index queue and events, each with a
- * constant number of statements.
+ * Writes what the items have come to: ids and standards of new objects, heads and versions, links, unique values, index
+ * queue and events, each with a constant number of statements. A dry run takes no ids and logs nothing.
  */
 export async function writeAll(
   context: SaveContext,
   items: readonly Item[],
-  options: { skipIndex: boolean; skipEvents: boolean },
+  options: { dryRun: boolean; skipIndex: boolean; skipEvents: boolean },
 ): Promise<void> {
   const { tx, deps, model, actor, at, pauses } = context
   const written = items.filter((item) => item.changed)
   if (written.length === 0) return
   await lockTags(context, written)
-  const unique = await uniqueChanges(written, pauses)
+  const before = await uniqueChanges(written, pauses)
+  await writeUnique(tx, before.removed, [])
+  const given = !options.dryRun && (await giveIds(context, written, before.added))
+  // Keys can hold ids: of the parent, of the object that a row is in, of a linked one.
+  const unique = given ? await uniqueChanges(written, pauses) : before
   const links = await linkChanges(written, pauses)
-  await writeUnique(tx, unique.removed, [])
+  await applyStandards(context, items)
   await writeItems(tx, written, {
     at,
     pauses,
@@ -40,7 +46,7 @@ export async function writeAll(
   })
   await writeLinks(tx, links.removed, links.added)
   await writeUnique(tx, [], unique.added)
-  if (!options.skipEvents) await appendEvents(context, written)
+  if (!options.skipEvents && !options.dryRun) await appendEvents(context, written)
   if (!options.skipIndex) tx.afterCommit(deps.wakeIndex)
 }
 

@@ -6,6 +6,7 @@ import { shareConnections } from '../../src/platform/connections.ts'
 import { type Db, openDb } from '../../src/platform/db.ts'
 import { type Client, createClient, type Inject, type InjectResponse } from './client.ts'
 import { createTestDatabase } from './postgres.ts'
+import { without } from './without.ts'
 
 /** Settings, and what is given in place of the machine's own. */
 export type TestServiceOptions = Partial<Config> & { icu?: string }
@@ -100,7 +101,8 @@ export async function attachService(dsn: string, { icu, ...options }: TestServic
       throw error
     },
   )
-  const inject: Inject = (request) => app.http.inject(request)
+  const direct: Inject = (request) => app.http.inject(request)
+  const inject = process.env.TEST_WITHOUT ? without(process.env.TEST_WITHOUT, direct) : direct
   const clients = new Map<string, Client>()
   return {
     app,

@@ -31,3 +31,8 @@ export function assertNamed(page: string, names: readonly string[]): void {
   )
   for (const name of names) assert.ok(code.has(name), `docs/${page} does not name ${name}`)
 }
+
+/** A page of `docs/`. */
+export function pageText(page: string): string {
+  return readFileSync(new URL(`../../docs/${page}`, import.meta.url), 'utf8')
+}

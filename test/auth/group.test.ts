@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Json } from '../support/client.ts'
+import { assertNamed } from '../support/documented.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { statementsOf } from '../support/statements.ts'
 import { createGroups, createUsers, eventsOf } from './support.ts'
@@ -36,6 +37,9 @@ test('REC-001 REC-009 a group has owner, grants, system rights, mappings, networ
     _ip_subnet_filter_exclude: true,
     _two_fa_required: false,
   }
+  const inBlock = Object.keys(sent.group).filter((name) => name !== 'name')
+  assertNamed('administration.md', [...inBlock.map((name) => `group.${name}`), '_ip_subnet_filter_exclude'])
+  assertNamed('administration.md', ['_pseudonymization', '_two_fa_required'])
   const [created] = await createGroups(svc, sent)
   const { _acl: acl, _owner: owner, _created_at: at, _updated_at: updated, group, ...rest } = created
   const { group: sentGroup, _acl: sentAcl, ...sentRest } = sent

@@ -394,7 +394,7 @@ test('sessions that have ended are cleaned up by later sign-ins', async () => {
   assert.ok((now[0]?.count ?? 0) < (before[0]?.count ?? 0))
 })
 
-test('VER-001 the endpoints are not served under /api/v1', async () => {
+test('the endpoints are not served under /api/v1', async () => {
   const answer = await requestToken(svc, { grant_type: 'password' }, {}, '/api/v1/oauth2/token')
   assert.equal(answer.body.code, 'UnknownEndpointMethod')
 })

@@ -44,7 +44,7 @@ describe('writing events', () => {
     }
   })
 
-  test('EVT-003 the references to an object are kept', async () => {
+  test('the references to an object are kept', async () => {
     const { body } = await svc
       .as('root')
       .post(

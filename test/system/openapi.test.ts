@@ -6,6 +6,7 @@ import { readDescription } from '../../fuzz/description.ts'
 import { catalogue } from '../../src/platform/catalogue.ts'
 import type { JsonSchema, OpenApiDocument, OpenApiOperation } from '../../src/system/openapi/model.ts'
 import { schemaText } from '../../src/system/openapi/schema-text.ts'
+import { assertNamed, pageText } from '../support/documented.ts'
 import { startService, type TestService } from '../support/service.ts'
 
 suite('description of the interface', () => {
@@ -49,6 +50,34 @@ suite('description of the interface', () => {
       }
       for (const [status, answer] of Object.entries(operation.responses)) {
         assert.ok(answer.description, `${name}: ${status} has no description`)
+      }
+    }
+  })
+
+  test('VER-010 VER-011 the version stands in the address, no header chooses one; what will go is marked', async () => {
+    const page = pageText('api.md')
+    assertNamed('api.md', ['/api/v1', '/api/v2', 'deprecated: true'])
+    for (const promise of [/no header that negotiates/, /two minor\s+releases and at least six months/]) {
+      assert.match(page, promise)
+    }
+    const outside = ['/api/oauth2/', '/logout', '/.well-known/']
+    for (const path of Object.keys(document.paths)) {
+      assert.ok(path.startsWith('/api/v1/') || outside.some((begin) => path.startsWith(begin)), path)
+    }
+    const get = async (url: string, headers = {}) => {
+      const { statusCode, body } = await svc.inject({ method: 'GET', url, headers })
+      return [statusCode, body.replace(/"request_id":"[^"]*"/, '')]
+    }
+    const plain = await get('/api/v1/settings')
+    assert.equal(plain[0], 200)
+    for (const name of ['accept-version', 'x-api-version', 'x-svc-version', 'api-version']) {
+      assert.deepEqual(await get('/api/v1/settings', { [name]: '2' }), plain, name)
+    }
+    assert.match((await get('/api/v2/settings'))[1], /UnknownEndpointMethod/)
+    for (const [name, operation] of operations()) {
+      // What the text calls deprecated bears the mark that programs read.
+      if (/deprecated/i.test(operation.description ?? '')) {
+        assert.equal((operation as { deprecated?: boolean }).deprecated, true, name)
       }
     }
   })

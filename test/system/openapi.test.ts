@@ -64,7 +64,7 @@ suite('description of the interface', () => {
     for (const path of Object.keys(document.paths)) {
       assert.ok(path.startsWith('/api/v1/') || outside.some((begin) => path.startsWith(begin)), path)
     }
-    const get = async (url: string, headers = {}) => {
+    const get = async (url: string, headers = {}): Promise<readonly [number, string]> => {
       const { statusCode, body } = await svc.inject({ method: 'GET', url, headers })
       return [statusCode, body.replace(/"request_id":"[^"]*"/, '')]
     }

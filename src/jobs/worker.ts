@@ -31,7 +31,7 @@ export async function startWorkers(options: Options): Promise<Workers> {
       if (stopped.signal.aborted) return
       if (Date.now() - started > 60_000) failures = 0
       options.log.error({ failures }, 'the workers ended; starting new ones')
-      await sleep(Math.min(30_000, 250 * 2 ** failures), undefined, { signal: stopped.signal }).catch(() => {})
+      await sleep(Math.min(longestPause, 250 * 2 ** failures), undefined, { signal: stopped.signal }).catch(() => {})
       if (stopped.signal.aborted) return
       current = await startPool(options).catch((error: unknown) => ({
         ended: Promise.resolve(options.log.error({ err: error }, 'workers cannot start')),
@@ -75,6 +75,9 @@ async function startPool({ db, log, concurrency, handlers, recoverEvery }: Optio
     .then(() => liveness.close())
   return { ended, close: (grace) => stop(workers, liveness, grace) }
 }
+
+/** Milliseconds between two attempts to start workers: what waits for them goes on when the database is back. */
+const longestPause = 5000
 
 /** How long workers may fail to ask for jobs, in milliseconds, before they are replaced. */
 const longestTrouble = 5000

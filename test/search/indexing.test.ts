@@ -160,6 +160,38 @@ test('an object that cannot be indexed is noted and leaves the others alone', as
     bad._system_object_id,
   ])
   assert.equal(events.rowCount, 1)
+  // Nothing of it is to come back in the middle of another test.
+  await db.query('delete from search_failure')
+})
+
+test('what cannot be indexed for a while is not found by what it was, and is indexed when that is over', async () => {
+  const { db } = scene.svc
+  const saved = await save('topic', { name: 'fair weather' })
+  const id = saved._system_object_id
+  const failure = async () => (await db.query('select attempts, error from search_failure where id = $1', [id])).rows
+  const due = () => db.query('update search_failure set retry_at = now() where id = $1', [id])
+  await db.query(
+    `create function refuse_document() returns trigger language plpgsql as
+       $$ begin raise exception 'the weather is bad' using errcode = '22023'; end $$`,
+  )
+  await db.query(
+    `create trigger refuse before insert on search_document for each row when (new.id = ${id})
+       execute function refuse_document()`,
+  )
+  await save('topic', { _id: saved.topic._id, _version: 1, name: 'foul weather' })
+  assert.deepEqual(await ids({ search: [text('weather')] }), [])
+  assert.deepEqual(await failure(), [{ attempts: 1, error: 'the weather is bad' }])
+  await due()
+  await scene.svc.drain()
+  assert.deepEqual(await failure(), [{ attempts: 2, error: 'the weather is bad' }])
+
+  await db.query('drop trigger refuse on search_document')
+  await due()
+  await scene.svc.drain()
+  assert.deepEqual(await ids({ search: [text('foul weather')] }), [id])
+  assert.deepEqual(await failure(), [])
+  const told = await db.query(`select from event where type = 'OBJECT_INDEX_ERROR' and system_object_id = $1`, [id])
+  assert.equal(told.rowCount, 1, 'once, not with each attempt')
 })
 
 test('a reindex takes the place of the one before, and what waits is counted by object', async () => {

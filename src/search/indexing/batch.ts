@@ -38,7 +38,7 @@ export interface BatchDeps {
    */
   readonly refreshStandards: RefreshStandards
   /** Reports an object that cannot be indexed. */
-  readonly onFailure: (id: number, error: unknown) => Promise<void>
+  readonly onFailure: (id: number, error: string) => Promise<void>
 }
 
 export type RefreshStandards = (
@@ -102,10 +102,7 @@ async function indexApart(
   const ids = distinct(entries)
   const [id] = ids
   if (ids.length === 1 && id !== undefined) {
-    deps.log.error({ err: error, systemObjectId: id }, 'an object cannot be indexed')
-    await deps.onFailure(id, error)
-    await store.finishQueue(connection.db, entries)
-    return { generation: await store.readGeneration(connection.db), done: entries }
+    return { generation: await leaveOut(deps, connection.db, id, entries, error), done: entries }
   }
   const half = new Set(ids.slice(0, ids.length >> 1))
   const [first, second] = [
@@ -115,6 +112,32 @@ async function indexApart(
   const { done } = await indexBatch(deps, connection, settings, first)
   const last = await indexBatch(deps, connection, settings, second)
   return { generation: last.generation, done: [...done, ...last.done] }
+}
+
+/**
+ * Takes what is indexed of the object out of the index, which would be found by what it was and by whom it was for, and
+ * notes when it is tried again. Gives the generation of the index.
+ */
+async function leaveOut(
+  deps: BatchDeps,
+  db: Queryable,
+  id: number,
+  entries: readonly store.QueueEntry[],
+  error: unknown,
+): Promise<number> {
+  const text = error instanceof Error ? error.message : String(error)
+  const [attempts, generation] = await inIndexTransaction(db, async () => {
+    await store.removeDocuments(db, [id])
+    const failures = await store.recordFailure(db, id, text)
+    await store.finishQueue(db, entries)
+    return [failures, await store.nextGeneration(db)] as const
+  })
+  // Said once: it is tried again and again.
+  if (attempts === 1) {
+    deps.log.error({ err: error, systemObjectId: id }, 'an object cannot be indexed')
+    await deps.onFailure(id, text)
+  }
+  return generation
 }
 
 function distinct(entries: readonly store.QueueEntry[]): number[] {
@@ -263,10 +286,7 @@ async function write(
   documents: readonly EncodedDocument[],
   entries: readonly store.QueueEntry[],
 ): Promise<number> {
-  await db.query('begin')
-  try {
-    // The index can be built again, so its commits need not wait for the disk.
-    await db.query('set local synchronous_commit = off')
+  return inIndexTransaction(db, async () => {
     await deps.assertCurrent({ ...db, afterCommit: () => {} }, model)
     await store.writeDocuments(client, removed, documents)
     await store.clearFailures(
@@ -274,9 +294,18 @@ async function write(
       entries.map((entry) => entry.id),
     )
     await store.finishQueue(db, entries)
-    const generation = await store.nextGeneration(db)
+    return store.nextGeneration(db)
+  })
+}
+
+async function inIndexTransaction<T>(db: Queryable, work: () => Promise<T>): Promise<T> {
+  await db.query('begin')
+  try {
+    // The index can be built again, so its commits need not wait for the disk.
+    await db.query('set local synchronous_commit = off')
+    const result = await work()
     await db.query('commit')
-    return generation
+    return result
   } catch (error) {
     // A connection that broke during COPY is nothing that an object could be blamed for.
     await db.query('rollback').catch(() => {})

@@ -76,11 +76,7 @@ export async function createIndexer(deps: IndexerDeps) {
     refreshStandards: deps.refreshStandards,
     now,
     assertCurrent: (tx: Tx, model: Model) => deps.datamodel.assertCurrent(tx, model),
-    async onFailure(id: number, error: unknown) {
-      const text = error instanceof Error ? error.message : String(error)
-      await store.recordFailure(db, id, text)
-      await deps.onFailure(id, text)
-    },
+    onFailure: deps.onFailure,
   }
   const settings = createSettings(deps)
   // The first batch waits for them, the start does not.
@@ -218,6 +214,7 @@ export async function createIndexer(deps: IndexerDeps) {
   async function lookAround(): Promise<void> {
     try {
       await store.queueExpired(db, clock())
+      await store.queueFailed(db)
       wake()
     } catch (error) {
       log.warn({ err: error }, 'the index queue cannot be looked at')
@@ -247,6 +244,7 @@ export async function createIndexer(deps: IndexerDeps) {
     /** Resolves when the queue is empty: for tests. */
     async idle(): Promise<void> {
       await store.queueExpired(db, clock())
+      await store.queueFailed(db)
       for (;;) {
         wake()
         await running

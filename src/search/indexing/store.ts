@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
-import type { Queryable } from '../../platform/db.ts'
+import { onConnection, type Queryable } from '../../platform/db.ts'
 import { documentColumns, type EncodedDocument, nestedColumns, withCopyStream } from './encode.ts'
 import type { IndexSource } from './source.ts'
 
@@ -115,22 +115,16 @@ export async function writeDocuments(
   removed: readonly number[],
   documents: readonly EncodedDocument[],
 ): Promise<void> {
-  if (removed.length > 0) {
-    await client.query({
-      name: 'search-documents-remove',
-      text: 'delete from search_document where id = any($1::bigint[])',
-      values: [removed],
-    })
-    await client.query({
-      name: 'search-nested-remove',
-      text: 'delete from search_nested where id = any($1::bigint[])',
-      values: [removed],
-    })
-  }
+  if (removed.length > 0) await removeDocuments(onConnection(client), removed)
   const rows = documents.map((document) => document.row)
   if (rows.length > 0) await copy(client, `search_document (${documentColumns})`, rows)
   const nested = documents.flatMap((document) => document.nested)
   if (nested.length > 0) await copy(client, `search_nested (${nestedColumns})`, nested)
+}
+
+export async function removeDocuments(db: Queryable, ids: readonly number[]): Promise<void> {
+  await db.query('delete from search_document where id = any($1::bigint[])', [ids], 'search-documents-remove')
+  await db.query('delete from search_nested where id = any($1::bigint[])', [ids], 'search-nested-remove')
 }
 
 async function copy(client: pg.PoolClient, target: string, rows: readonly Buffer[]): Promise<void> {
@@ -176,11 +170,30 @@ export async function clearFailures(db: Queryable, ids: readonly number[]): Prom
   await db.query('delete from search_failure where id = any($1::bigint[])', [ids], 'search-failures-clear')
 }
 
-export async function recordFailure(db: Queryable, id: number, error: string): Promise<void> {
+/** Seconds after which an object that could not be indexed is tried again; each time twice as long, up to the longest. */
+const firstRetry = 5
+const longestRetry = 600
+
+/** Notes that an object cannot be indexed; gives how often it has failed since it last could. */
+export async function recordFailure(db: Queryable, id: number, error: string): Promise<number> {
+  const { rows } = await db.query<{ attempts: number }>(
+    `insert into search_failure as f (id, error, retry_at) values ($1, $2, now() + make_interval(secs => $3))
+     on conflict (id) do update set error = excluded.error, at = now(), attempts = f.attempts + 1,
+       retry_at = now() + make_interval(secs => least($4, $3 * 2 ^ least(f.attempts, 20)))
+     returning attempts`,
+    [id, error, firstRetry, longestRetry],
+  )
+  return rows[0]?.attempts ?? 1
+}
+
+/** Queues objects that could not be indexed and whose pause is over. */
+export async function queueFailed(db: Queryable): Promise<void> {
   await db.query(
-    `insert into search_failure (id, error) values ($1, $2)
-     on conflict (id) do update set error = excluded.error, at = now()`,
-    [id, error],
+    `insert into index_queue (system_object_id, priority)
+     select id, 1 from search_failure f
+     where retry_at <= now() and not exists (select from index_queue where system_object_id = f.id) order by id`,
+    [],
+    'search-queue-failed',
   )
 }
 

@@ -24,7 +24,7 @@ export function registerPoolRoutes(http: HttpApp, { pools }: { pools: PoolServic
         querystring: Type.Object(
           {
             limit: Type.Optional(
-              Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'Most pools; all where it is absent.' }),
+              Type.Integer({ minimum: 1, maximum: 1_000_000, default: 1000, description: 'Most pools.' }),
             ),
             offset: Type.Optional(
               Type.Integer({

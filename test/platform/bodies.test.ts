@@ -141,6 +141,28 @@ suite('bodies', () => {
     }
   })
 
+  test('LIM-012 a body has at most as many bytes as is documented', async () => {
+    const page = await readFile(join(import.meta.dirname, '..', '..', 'docs', 'operations.md'), 'utf8')
+    const MiB = 1024 * 1024
+    for (const [row, path, most] of [
+      ['| endpoints that read no body, and those of OAuth2 | 64 KiB |', '/api/oauth2/token', 65_536],
+      ['| one thing: an event, a search, a password | 1 MiB |', '/api/v1/search', MiB],
+      ['| lists and documents of administration: users, groups, pools', '/api/v1/user', 8 * MiB],
+      ['| the datamodel and its masks | 16 MiB |', '/api/v1/schema/user/HEAD', 16 * MiB],
+      ['| objects to save or delete | `SVC_BODY_LIMIT` |', '/api/v1/db/work', 32 * MiB],
+    ] as const) {
+      assert.ok(page.includes(row), row)
+      const type = path.includes('oauth2') ? 'application/x-www-form-urlencoded' : 'application/json'
+      const headers = { authorization: root, 'content-type': type }
+      const tooLarge = await early('POST', path, { ...headers, 'content-length': most + 1 })
+      assert.equal(tooLarge.status, 413, path)
+      const payload = Buffer.alloc(most, ' ')
+      const fits = await svc.inject({ method: 'POST', url: path, headers, payload })
+      assert.equal(fits.statusCode, 400, `${path}: it is read, and it is nothing`)
+    }
+    assert.match(page, /\| lists and documents of administration: [^|]* \| 8 MiB \|/)
+  })
+
   test('the limits stand in docs/operations.md', async () => {
     const page = await readFile(join(import.meta.dirname, '..', '..', 'docs', 'operations.md'), 'utf8')
     assert.ok(page.includes(bodyLimitTable()), 'run: node scripts/docs.ts')

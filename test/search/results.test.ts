@@ -142,6 +142,47 @@ describe('pages', () => {
     assert.deepEqual(await page(0, 0), [])
   })
 
+  test('LIM-014 pages have at most as many entries as is documented', async () => {
+    const root = scene.svc.as('root')
+    const page = await readFile(join(import.meta.dirname, '..', '..', 'docs', 'operations.md'), 'utf8')
+    const aggregation = (limit?: number) =>
+      root.post('/search', { aggregations: { it: { type: 'term', field: 'work.inventory', limit } } })
+    const lists: [row: string, most: number, ask: (limit: number) => Promise<{ status: number; body: Json }>][] = [
+      ['| `GET /user` | 100 | 1,000 |', 1000, (limit) => root.get('/user', { limit })],
+      ['| `GET /group` | 1,000 | 1,000 |', 1000, (limit) => root.get('/group', { limit })],
+      ['| `GET /pool` | 1,000 | 1,000,000 |', 1_000_000, (limit) => root.get('/pool', { limit })],
+      [
+        '| `GET /db/{objecttype}/{mask}/list` | 1,000 | 10,000 |',
+        10_000,
+        (limit) => root.get('/db/work/_all_fields/list', { limit }),
+      ],
+      ['| `POST /search`, `GET /search` | 100 | 1,000 |', 1000, (limit) => root.post('/search', { limit })],
+      [
+        '| `POST /search`, `GET /search` | 100 | 1,000 |',
+        1000,
+        (limit) => root.get('/search', { BODY: `{"limit":${limit}}` }),
+      ],
+      ['| an aggregation of a search | 10 | 10,000 |', 10_000, aggregation],
+    ]
+    for (const [row, most, ask] of lists) {
+      assert.ok(page.includes(row), row)
+      assert.equal((await ask(most)).status, 200, row)
+      const refused = await ask(most + 1)
+      assert.deepEqual([refused.status, refused.body.code], [400, 'ServerGeneric'], row)
+    }
+    const pools = Array.from({ length: 1001 }, () => ({ pool: { _id_parent: 1 } }))
+    assert.equal((await root.post('/pool', pools)).status, 200)
+    assert.equal((await root.get('/pool')).body.length, 1000)
+    assert.ok((await root.get('/pool', { limit: 1_000_000 })).body.length > 1001)
+    const users = Array.from({ length: 101 }, (_, n) => ({ user: { login: `listed-${n}` } }))
+    assert.equal((await root.post('/user', users)).status, 200)
+    assert.equal((await root.get('/user')).body.length, 100)
+    const people = Array.from({ length: 1001 }, (_, n) => payload('person', { name: `Listed ${n}` }))
+    assert.equal((await root.post('/db/person', people, { skip_index: 1, format: 'short' })).status, 200)
+    assert.equal((await root.get('/db/person/_all_fields/list', { format: 'short' })).body.length, 1000)
+    assert.equal((await scene.search({})).body.limit, 100)
+  })
+
   test('SR-018 search_after continues behind the last hit, whatever the order', async () => {
     for (const sort of [
       [{ field: 'work.width' }],

@@ -207,6 +207,13 @@ test('OAUTH-021 ERR-003 wrong requests get RFC 6749 bodies', async () => {
     assert.deepEqual([answer.status, answer.body.error], [400, error], JSON.stringify(form).slice(0, 100))
     assert.equal(typeof answer.body.error_description, 'string')
   }
+  for (const [form, error] of [
+    [{}, 'invalid_request'],
+    [{ token: 'x', client_id: 'nobody' }, 'invalid_client'],
+  ] as [Record<string, string>, string][]) {
+    const { status, body } = await requestToken(svc, form, {}, '/api/oauth2/revoke')
+    assert.deepEqual([status, body.error, typeof body.error_description], [400, error, 'string'])
+  }
   assert.equal((await requestToken(svc, { ...good, unknown: 'x' })).status, 200, 'unknown parameters are ignored')
   const json = await svc.inject({ method: 'POST', url: '/api/oauth2/token', payload: good })
   assert.deepEqual([json.statusCode, json.json().error], [400, 'invalid_request'])

@@ -41,6 +41,8 @@ describe('text elements', () => {
   })
 
   test('SR-023 match is another name of text', async () => {
+    assert.deepEqual(await scene.works({ type: 'match', string: 'dawn' }), ['bridge', 'dawn'])
+    assert.deepEqual(await scene.works({ type: 'match', string: 'dawn', fields: ['work.title'] }), ['dawn'])
     for (const request of [
       {},
       { mode: 'token' },

@@ -101,7 +101,8 @@ const tables = [
       }),
       column(7, 'shown', 'daterange', { check_range_not_empty: true }),
       column(8, 'place', 'link'),
-      column(9, 'twin', 'link', { bidirectional_reverse: true }),
+      column(9, 'copy_of', 'link'),
+      column(17, 'copied_by', 'link', { bidirectional_reverse: true }),
       column(10, 'term', 'custom:base.custom-data-type-gnd.gnd', { custom_settings: { add: 'all', size: '3' } }),
       entry('link', 11, { other_table_id: 4, other_table_name_hint: 'thing__part' }),
       entry('reverse_link', 12, {
@@ -113,13 +114,21 @@ const tables = [
     ],
     foreign_keys: [
       foreignKey('stands_in', [8, 'place'], [1, 'place'], { on_delete: 'setnull', on_update: 'restrict' }),
-      foreignKey('twins', [9, 'twin'], [3, 'thing']),
+      foreignKey('copies', [9, 'copy_of'], [3, 'thing']),
+      foreignKey('copied', [17, 'copied_by'], [3, 'thing']),
     ],
     unique_keys: [
       { name: 'number_key', group: 'inventory', columns: [{ column_id: 5, column_name_hint: 'number' }] },
       { name: 'weight_key', group: 'inventory', columns: [{ column_id: 6, column_name_hint: 'weight' }] },
     ],
-    bidirectional: [{ columns: [{ column_id: 9, column_name_hint: 'twin' }] }],
+    bidirectional: [
+      {
+        columns: [
+          { column_id: 9, column_name_hint: 'copy_of' },
+          { column_id: 17, column_name_hint: 'copied_by' },
+        ],
+      },
+    ],
   }),
   table(4, 'thing__part', {
     owned_by: { other_table_id: 3, other_table_name_hint: 'thing' },
@@ -195,16 +204,16 @@ test('DM-005 max_table_id and max_column_id are the highest ids used; what is ne
   const { version } = await get('HEAD')
   const name = (text: string) => ({ name: text, type: 'text' })
   const more = await post({ version, tables: [...tables, { name: 'new', columns: [name('a'), name('b')] }] })
-  assert.deepEqual([more.max_table_id, more.max_column_id], [6, 18])
+  assert.deepEqual([more.max_table_id, more.max_column_id], [6, 19])
   const added = more.tables[5]
-  assert.deepEqual([added.table_id, added.columns.map((each: Json) => each.column_id)], [6, [17, 18]])
+  assert.deepEqual([added.table_id, added.columns.map((each: Json) => each.column_id)], [6, [18, 19]])
   // Ids that went are not given again.
   const less = await post({ version, tables })
-  assert.deepEqual([less.max_table_id, less.max_column_id], [6, 18])
+  assert.deepEqual([less.max_table_id, less.max_column_id], [6, 19])
   const again = await post({ version, tables: [...tables, { name: 'other', columns: [name('c')] }] })
-  assert.deepEqual([again.tables[5].table_id, again.tables[5].columns[0].column_id], [7, 19])
-  assert.deepEqual([again.max_table_id, again.max_column_id], [7, 19])
+  assert.deepEqual([again.tables[5].table_id, again.tables[5].columns[0].column_id], [7, 20])
+  assert.deepEqual([again.max_table_id, again.max_column_id], [7, 20])
   assert.equal((await root.post('/schema/commit')).status, 200)
   const { max_table_id, max_column_id } = await get('CURRENT')
-  assert.deepEqual([max_table_id, max_column_id], [7, 19])
+  assert.deepEqual([max_table_id, max_column_id], [7, 20])
 })

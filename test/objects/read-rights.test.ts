@@ -125,7 +125,7 @@ describe('one object', () => {
 })
 
 describe('around an object', () => {
-  test('OBJ-018 a linked object that may not be read is a link that can be sent back, and says nothing', async () => {
+  test('a linked object that may not be read is a link that can be sent back, and says nothing', async () => {
     const material = await scene.add('material', { name: 'secret' })
     const id = await scene.add('work', {
       inventory: 'B1',

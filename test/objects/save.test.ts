@@ -459,10 +459,12 @@ test('DB-019 DB-020 DB-021 reverse-nested objects missing from the payload go to
 
   const shown = { _objecttype: 'work', _mask: 'work__loans_shown', work: { _id: created.work._id, _version: 2 } }
   await save('work', [shown])
-  assert.equal((await read('work', created.work._id)).work['_reverse_nested:loan:work'].length, 2)
+  const emptied = { ...shown, work: { ...shown.work, _version: 3, '_reverse_nested:loan:work': [] } }
+  await save('work', [emptied])
+  assert.equal((await read('work', created.work._id)).work['_reverse_nested:loan:work'].length, 2, 'read-only field')
 
   const kept = payload('loan', { _id: louvre.loan._id, _version: 1, borrower: 'Louvre' })
-  await save('work', [work({ _id: created.work._id, _version: 3, '_reverse_nested:loan:work': [kept] })])
+  await save('work', [work({ _id: created.work._id, _version: 4, '_reverse_nested:loan:work': [kept] })])
   const left = (await read('work', created.work._id)).work['_reverse_nested:loan:work']
   assert.deepEqual(
     left.map((loan: Json) => [loan.loan._id, loan.loan._version]),
@@ -474,7 +476,7 @@ test('DB-019 DB-020 DB-021 reverse-nested objects missing from the payload go to
   const stale = payload('loan', { _id: louvre.loan._id, _version: 9, borrower: 'x' })
   await refused(
     'work',
-    [work({ _id: created.work._id, _version: 4, '_reverse_nested:loan:work': [stale] })],
+    [work({ _id: created.work._id, _version: 5, '_reverse_nested:loan:work': [stale] })],
     400,
     'VersionMismatch',
   )

@@ -365,6 +365,8 @@ describe('answers', () => {
     assert.equal(answer.headers['cache-control'], 'no-store, no-cache')
     const cached = await root.get('/search', { BODY: '{}', cache_seconds: 60 })
     assert.equal(cached.headers['cache-control'], 'max-age=60, public')
+    const uncached = await root.get('/search', { BODY: '{}', cache_seconds: 0 })
+    assert.equal(uncached.headers['cache-control'], 'no-store, no-cache')
     for (const BODY of ['', '{', '[]', '1', '{"limit":"x"}', '{"search":{}}']) {
       assert.equal((await root.get('/search', { BODY })).status, 400, BODY)
     }

@@ -170,6 +170,19 @@ suite('description of the interface', () => {
       ['get /api/v1/schema/user/{version}', [], ['application/json', 'image/svg+xml', 'image/png']],
     ])
     const authorization = `Bearer ${await svc.as('root').token()}`
+    const html = ['/', '/api/v1/system/openapi/']
+    const seen: string[] = []
+    for (const { method, url } of svc.app.http.declaredRoutes) {
+      if (method !== 'GET' || html.includes(url)) continue
+      const path = url.replaceAll(/:(version|mask)/g, 'CURRENT').replaceAll(/:\w+|\*/g, '1')
+      const answer = await svc.inject({ method: 'GET', url: path, headers: { authorization } })
+      assert.match(String(answer.headers['content-type']), /^application\/json/, path)
+      JSON.parse(answer.body)
+      if (answer.statusCode === 200) seen.push(path)
+    }
+    for (const name of ['user', 'group', 'pool', 'event/list', 'schema/user/CURRENT']) {
+      assert.ok(seen.includes(`/api/v1/${name}`), name)
+    }
     for (const type of ['text/plain', 'application/xml', 'text/json']) {
       const headers = { authorization, 'content-type': type }
       const answer = await svc.inject({ method: 'POST', url: '/api/v1/search', headers, payload: '{}' })

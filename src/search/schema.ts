@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { DbObject } from '../objects/schema.ts'
-import { flag } from '../platform/query.ts'
+import { flag, refused } from '../platform/query.ts'
 
 const additional = { additionalProperties: true } as const
 
@@ -27,10 +27,10 @@ export const SearchRequest = Type.Object(
             field: Type.String(),
             order: Type.Optional(Type.String()),
             language: Type.Optional(Type.String()),
-            with_path: Type.Optional(Type.Boolean()),
+            with_path: Type.Optional(Type.Boolean(refused('hits are not sorted by path'))),
             mode: Type.Optional(Type.String()),
             numeric: Type.Optional(Type.Boolean()),
-            number_groups: Type.Optional(Type.Array(Type.Integer())),
+            number_groups: Type.Optional(Type.Array(Type.Integer(), refused('numbers are not sorted in groups'))),
             width: Type.Optional(Type.String()),
           },
           additional,
@@ -43,7 +43,7 @@ export const SearchRequest = Type.Object(
     field: Type.Optional(Type.String()),
     include_fields: Type.Optional(Type.Array(Type.String(), { maxItems: 1000 })),
     exclude_fields: Type.Optional(Type.Array(Type.String(), { maxItems: 1000 })),
-    point_in_time: Type.Optional(Type.Object({}, additional)),
+    point_in_time: Type.Optional(Type.Object({}, { ...additional, ...refused('the index keeps no earlier state') })),
     search_after: Type.Optional(Type.Array(Type.Unknown())),
     file_url_expire: Type.Optional(Type.Integer()),
     timezone: Type.Optional(Type.String()),

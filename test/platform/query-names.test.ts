@@ -64,6 +64,24 @@ suite('query parameters that nobody knows', () => {
     }
   })
 
+  test('pretty indents the JSON of every endpoint, refusals too; cache_seconds lets caches keep the answer of every GET', async () => {
+    for (const operation of operations) {
+      const plain = await send(operation, 'no_such_parameter=1')
+      const pretty = await send(operation, 'no_such_parameter=1&pretty=1')
+      // Events are indented unless it is said otherwise.
+      const compact = operation.url.startsWith('/api/v1/event/list') ? '&pretty=0' : ''
+      const other = compact === '' ? plain : await send(operation, `no_such_parameter=1${compact}`)
+      if (String(pretty.headers['content-type']).includes('json') && pretty.body.length > 2) {
+        assert.equal(pretty.body, JSON.stringify(pretty.json(), null, 2), operation.name)
+        if (other.statusCode === 200 || compact === '') assert.doesNotMatch(other.body, /\n {2}/, operation.name)
+      }
+      if (operation.method !== 'GET' || plain.statusCode !== 200) continue
+      const kept = await send(operation, 'cache_seconds=7')
+      assert.equal(kept.headers['cache-control'], 'max-age=7, public', operation.name)
+      assert.notEqual(plain.headers['cache-control'], 'max-age=7, public', operation.name)
+    }
+  })
+
   test('a misspelled parameter is answered with the one that was meant', async () => {
     for (const operation of operations.filter(refuses)) {
       for (const known of operation.query) {

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { after, before, suite, test } from 'node:test'
+import type { Json } from '../support/client.ts'
+import { startService, type TestService } from '../support/service.ts'
+
+/** Fields of users and groups that are kept for people and front ends: answered as they were sent, changed, taken away. */
+suite('profiles', () => {
+  let svc: TestService
+  before(async () => {
+    svc = await startService()
+  })
+  after(() => svc[Symbol.asyncDispose]())
+
+  const user = {
+    first_name: 'Ada',
+    last_name: 'King',
+    displayname: 'Ada',
+    company: 'Museum',
+    department: 'Prints',
+    phone: '123',
+    remarks: 'r',
+    address_supplement: 'backyard',
+    street: 'Long street',
+    house_number: '7b',
+    postal_code: '10115',
+    town: 'Berlin',
+    state: 'BE',
+    country: 'DE',
+    frontend_language: 'de-DE',
+    frontend_prefs: { theme: 'dark' },
+    custom_data: { any: [1] },
+    mail_schedule: { weekdays: ['mon'], days_of_month: [1, 31], hours: [7], minutes: [30], timezone: 'Europe/Berlin' },
+  }
+  const group = {
+    comment: 'c',
+    category_a: 'a',
+    category_b: 'b',
+    category_c: 'c',
+    frontend_prefs: { columns: ['x'] },
+  }
+  for (const [type, fields, other] of [
+    ['user', user, { login: 'ada' }],
+    ['group', group, { name: 'editors' }],
+  ] as const) {
+    test(`every field of a ${type} is answered as it was sent, stays when it is not said, and goes with null`, async () => {
+      const root = svc.as('root')
+      const write = async (block: object): Promise<Json> => {
+        const answer = await root.post(`/${type}`, [{ [type]: block }])
+        assert.equal(answer.status, 200, JSON.stringify(answer.body))
+        return (await root.get(`/${type}/${answer.body[0][type]._id}`)).body[0][type]
+      }
+      const made = await write({ ...other, ...fields })
+      const shown = (record: Json) => Object.fromEntries(Object.keys(fields).map((name) => [name, record[name]]))
+      assert.deepEqual(shown(made), fields)
+      const changed = Object.fromEntries(
+        Object.entries(fields).map(([name, value]) => [name, typeof value === 'string' ? `${value}!` : value]),
+      )
+      const { _id } = made
+      delete changed.frontend_language
+      const second = await write({ _id, _version: 1, ...changed })
+      const expected = { ...fields, ...changed }
+      assert.deepEqual(shown(second), expected)
+      assert.deepEqual(shown(await write({ _id, _version: 2 })), expected)
+      const nulls = Object.fromEntries(Object.keys(fields).map((name) => [name, null]))
+      assert.deepEqual(
+        Object.values(shown(await write({ _id, _version: 3, ...nulls }))).filter((value) => value !== undefined),
+        [],
+      )
+    })
+  }
+
+  test('mails to users are refused by name until there are any', async () => {
+    for (const name of ['confirm_email', 'welcome_email']) {
+      const send = (value: boolean) => svc.as('root').post('/user', [{ user: { login: name, [name]: value } }])
+      const refused = await send(true)
+      assert.deepEqual(
+        [refused.status, refused.body.code, refused.body.parameters.column],
+        [400, 'ColumnCanNotBeUpdated', `user.${name}`],
+      )
+      assert.equal((await send(false)).status, 200)
+    }
+  })
+})

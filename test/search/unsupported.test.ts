@@ -1,0 +1,19 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startService } from '../support/service.ts'
+
+test('what the engine cannot do is refused by name, and what asks for nothing is not', async () => {
+  await using svc = await startService()
+  const search = (request: object) => svc.as('root').post('/search', request)
+  const sort = (more: object) => ({ sort: [{ field: '_created', ...more }] })
+  for (const [name, request] of [
+    ['point_in_time', { point_in_time: { keep_alive: '1m' } }],
+    ['sort[0].with_path', sort({ with_path: true })],
+    ['sort[0].number_groups', sort({ number_groups: [3] })],
+  ] as const) {
+    const answer = await search(request)
+    assert.equal(answer.status, 400, name)
+    assert.equal(answer.body.parameters.name, name)
+  }
+  assert.equal((await search(sort({ with_path: false, number_groups: [] }))).status, 200)
+})

@@ -15,6 +15,8 @@ export interface TwinRequest {
   readonly body?: unknown
   /** What goes ahead of it cannot be kept secret: something hidden may link to what is to be deleted. */
   readonly mayBeBlocked?: boolean
+  /** What it comes to depends on links that the caller does not know: not done, and not compared. */
+  readonly isEntangled?: boolean
   /** Of writes: what they do. Some of each kind must be carried out. */
   readonly kind?: string
 }
@@ -34,6 +36,7 @@ export interface Draw {
   readonly scene: Scene
   readonly knowledge: Knowledge
   readonly names: TwinWorld
+  isEntangled(index: number): boolean
 }
 
 export const nobody = 800_000_001

@@ -37,6 +37,8 @@ type Block = (world: TwinWorld) => Record<string, unknown>
 /** @param dry changes nothing. */
 export function twinWrites(draw: Draw, dry: boolean): Generators {
   const { scene, knowledge, names } = draw
+  // What changes who sees the object would show what is not the same there.
+  const mayMove = (index: number): boolean => dry || knowledge.mayKnowAll(index) || !knowledge.mayRead(index)
   const { things } = scene
   const dryRun = dry ? { dry_run: 1 } : {}
   const typed = fc.constantFrom(...typeNames)
@@ -151,18 +153,19 @@ export function twinWrites(draw: Draw, dry: boolean): Generators {
             lookup: { 'lookup:_id': { [key]: value }, _version: stored(it.index) },
             group: { _id: [...new Set([world.objectIds[it.index], world.objectIds[second.index]])] },
           }[how]
+          const moves = how === 'create' || (how === 'update' && mayMove(it.index))
           const poolId = made.pool === null && how === 'create' ? names.pools[homePool] : names.pools[made.pool ?? -1]
           const body = {
             _objecttype: type,
             _mask: mask,
-            ...(type === 'work' && tags ? { _tags: tags.map((_id) => ({ _id })) } : {}),
-            ...(owner ? { _owner: { _basetype: 'user', user: { _id: owner } } } : {}),
+            ...(type === 'work' && tags && moves ? { _tags: tags.map((_id) => ({ _id })) } : {}),
+            ...(owner && moves ? { _owner: { _basetype: 'user', user: { _id: owner } } } : {}),
             ...(made.acl && how === 'create' && hasGrants(type)
               ? { _acl: [{ who: { user: { _id: names.users[1] } }, rights: { read: {} } }] }
               : {}),
             [type]: {
               ...identity,
-              ...(hasPool(type) && poolId ? { _pool: { pool: { _id: poolId } } } : {}),
+              ...(hasPool(type) && poolId && moves ? { _pool: { pool: { _id: poolId } } } : {}),
               ...values(world),
               ...(nestedOf[type] ? { [`_nested:${type}__${nestedOf[type]}`]: rows.map((row) => row(world)) } : {}),
               ...(made.above ? parents(type, world, made.above, wild ? things.length : it.index) : {}),
@@ -229,6 +232,7 @@ export function twinWrites(draw: Draw, dry: boolean): Generators {
           query: { delete_policy: policy, ...dryRun },
           body: [[known.id, stored ? world.versionOf(known.systemObjectId) : version, null]],
           mayBeBlocked: policy !== undefined,
+          isEntangled: !own && draw.isEntangled(index),
           kind: `DELETE ${policy ?? 'asked'}`,
         }
       }
@@ -237,8 +241,8 @@ export function twinWrites(draw: Draw, dry: boolean): Generators {
   const run = fc
     .record({
       index: mostly(
-        things.flatMap((_, index) => (knowledge.mayRead(index) && knowledge.mayWrite(index) ? [index] : [])),
-        things.map((_, index) => index),
+        things.flatMap((_, index) => (knowledge.mayKnowAll(index) && knowledge.mayWrite(index) ? [index] : [])),
+        things.flatMap((_, index) => (mayMove(index) ? [index] : [])),
         3,
       ),
       transition: mostly(names.transitions, [nobody]),

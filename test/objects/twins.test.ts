@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Answer, Json } from '../support/client.ts'
-import { knowledgeOf } from '../support/hidden/knowledge.ts'
+import { isEntangled, knowledgeOf } from '../support/hidden/knowledge.ts'
 import type { TypeName } from '../support/hidden/model.ts'
 import { draws, otherScene, richScene } from '../support/hidden/others.ts'
 import { callers, type Scene, type Thing } from '../support/hidden/scene.ts'
@@ -92,12 +92,13 @@ function twins(login: string): void {
   const caller = callers.indexOf(login as (typeof callers)[number])
   const scene = richScene(caller)
   const knowledge = knowledgeOf(scene, caller)
+  const other = otherScene(scene, caller)
+  const entangled = scene.things.map((_, index) => isEntangled([scene, other], knowledge, index))
   let one: World
   let two: World
   const hiddenIds = new Set<number>()
   const open = new AsyncDisposableStack()
   before(async () => {
-    const other = otherScene(scene, caller)
     for (const index of scene.things.keys()) {
       assert.equal(knowledgeOf(other, caller).mayRead(index), knowledge.mayRead(index))
     }
@@ -119,7 +120,7 @@ function twins(login: string): void {
   })
   after(() => open.disposeAsync())
 
-  const draw = (): Draw => ({ scene, knowledge, names: one })
+  const draw = (): Draw => ({ scene, knowledge, names: one, isEntangled: (index) => entangled[index] === true })
   /** Writes by what they do, and how many of them were carried out. */
   const carriedOut = new Map<string, { of: number; done: number }>()
   /** Reads of objects, and how many of them had something to show. */
@@ -132,6 +133,7 @@ function twins(login: string): void {
     const what = JSON.stringify(sent)
     const isWrite = sent.kind !== undefined
     if (isWrite) await Promise.all([one.look(), two.look()])
+    if (sent.isEntangled) return
     if (sent.mayBeBlocked && !sent.query?.dry_run) {
       // What is blocked here and not there would leave two worlds behind that differ.
       const tried = await send((request) => ({ ...request, query: { ...request.query, dry_run: 1 } }))

@@ -11,6 +11,8 @@ export interface Knowledge {
   mayUse(index: number, mask: string): boolean
   /** A column of an object, `<nested table>.<column>` in rows. */
   mayKnow(index: number, column: string): boolean
+  /** Whether nothing of the object is hidden. */
+  mayKnowAll(index: number): boolean
   /** Whether the object may be saved with the mask, or deleted with any. */
   mayWrite(index: number, mask?: string): boolean
   /** Whether a mask shows the title; `_standard` does so anyway. */
@@ -94,16 +96,19 @@ export function knowledgeOf({ pools, types, things }: Scene, caller: number): Kn
     return 'standard'
   }
 
+  function mayKnow(index: number, column: string): boolean {
+    const { type } = things[index] as Thing
+    const usable = masksOf[index]
+    if (!usable) return false
+    if (column === titles[type]) return true
+    return [...usable].some((mask) => mask === 'standard' || masks[type][mask]?.includes(column))
+  }
+
   return {
     mayRead: (index) => masksOf[index] !== null,
+    mayKnow,
+    mayKnowAll: (index) => Object.keys(columns[things[index]?.type as TypeName]).every((name) => mayKnow(index, name)),
     mayUse: (index, mask) => masksOf[index]?.has(mask) === true,
-    mayKnow(index, column) {
-      const { type } = things[index] as Thing
-      const usable = masksOf[index]
-      if (!usable) return false
-      if (column === titles[type]) return true
-      return [...usable].some((mask) => mask === 'standard' || masks[type][mask]?.includes(column))
-    },
     mayWrite: (index, mask) => (mask === undefined ? Boolean(writable[index]) : writable[index]?.has(mask) === true),
     isTitleMasked: (index) => masksOf[index]?.size === 0,
     mayKnowPlace: (index) => placed.has(index),
@@ -149,4 +154,37 @@ export function withOthers(
       parents: knowledge.mayKnowPlace(index) ? thing.parents : [],
     }
   })
+}
+
+/**
+ * Whether something links to the object, or to what goes with it, in a way that the caller does not know: such a link
+ * decides what a deletion comes to, and cannot be kept secret.
+ */
+export function isEntangled(scenes: readonly Scene[], knowledge: Knowledge, index: number): boolean {
+  const seen = new Set<number>()
+  const look = (at: number): boolean => {
+    if (seen.has(at)) return false
+    seen.add(at)
+    return scenes.some(({ things }) =>
+      things.some((thing, from) => {
+        const by = linksOf(thing).filter(({ to }) => to === at)
+        if (by.length === 0) return false
+        const known = knowledge.mayRead(from) && by.every(({ column }) => !column || knowledge.mayKnow(from, column))
+        return !known || look(from)
+      }),
+    )
+  }
+  return look(index)
+}
+
+/** Where a thing links to, by column; parents by none. */
+function linksOf({ type, values, rows, parents }: Thing): { readonly to: unknown; readonly column: string | null }[] {
+  const found = Object.entries<string>(columns[type]).filter(([, kind]) => kind.startsWith('link:'))
+  const inRows = (key: string) => rows.map((row) => ({ to: row[key], column: `${nestedOf[type]}.${key}` }))
+  return [
+    ...parents.map((to) => ({ to, column: null })),
+    ...found.flatMap(([name]) =>
+      name.includes('.') ? inRows(name.slice(name.indexOf('.') + 1)) : [{ to: values[name], column: name }],
+    ),
+  ]
 }

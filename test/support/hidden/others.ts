@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { concerns, type Knowledge, knowledgeOf, withOthers } from './knowledge.ts'
-import { someValue, targets, typeNames, unchanging } from './model.ts'
+import { someValue, type TypeName, targets, typeNames, unchanging } from './model.ts'
 import { callers, type Grant, hasPool, type Scene, someScene, type Thing } from './scene.ts'
 
 /** The same world with other things in it wherever a caller knows none. */
@@ -10,22 +10,41 @@ const { seed = 20261121 } = fc.readConfigureGlobal()
 export const draws = <T>(of: fc.Arbitrary<T>, count: number, more: number): T[] =>
   fc.sample(of, { numRuns: count, seed: seed + more })
 
-/** A scene that has, of each type, things that the caller may read, some that may be written too, and hidden ones. */
-export function richScene(caller: number, more = 0): Scene {
-  const found = draws(someScene, 500, more + caller).find((scene) => {
-    const { mayRead, mayWrite } = knowledgeOf(scene, caller)
-    const isRich = typeNames.every((type) => {
-      const indexes = [...scene.things.keys()].filter((index) => scene.things[index]?.type === type)
-      return indexes.some((index) => mayRead(index) && mayWrite(index)) && indexes.some((index) => !mayRead(index))
-    })
-    // And a link in both directions between what the caller may write and what is hidden.
-    const half = ({ type, rows }: Thing, index: number) =>
-      type === 'person' && mayWrite(index) && rows.some(({ person }) => !mayRead(person as number))
-    return isRich && scene.things.some(half)
+/** Of each type things that the caller may read, some that may be written too, and hidden ones. */
+function hasAll(scene: Scene, caller: number): boolean {
+  const { mayRead, mayWrite } = knowledgeOf(scene, caller)
+  const each = typeNames.every((type) => {
+    const indexes = [...scene.things.keys()].filter((index) => scene.things[index]?.type === type)
+    return indexes.some((index) => mayRead(index) && mayWrite(index)) && indexes.some((index) => !mayRead(index))
   })
-  if (!found) throw new Error('no scene has something of everything')
-  return found
+  // And a link in both directions between what the caller may write and what is hidden.
+  const half = ({ type, rows }: Thing, index: number) =>
+    type === 'person' && mayWrite(index) && rows.some(({ person }) => !mayRead(person as number))
+  return each && scene.things.some(half)
 }
+
+/** Things of which the caller sees a part, with values in the other part. */
+function hasMasked(scene: Scene, caller: number): boolean {
+  const { mayRead, mayKnow } = knowledgeOf(scene, caller)
+  const masked = scene.things.filter((thing, index) => {
+    return mayRead(index) && Object.keys(thing.values).some((column) => !mayKnow(index, column))
+  })
+  const of = (type: TypeName) => masked.filter((thing) => thing.type === type).length
+  return of('work') > 2 && of('work') + of('person') + of('place') > 4
+}
+
+function firstScene(of: (scene: Scene) => boolean, more: number): Scene {
+  for (let round = 0; round < 200; round++) {
+    const found = draws(someScene, 10, more + 7000 * round).find(of)
+    if (found) return found
+  }
+  throw new Error('no scene has something of everything')
+}
+
+/** A scene with something of everything for one caller, or with masked things for all of them. */
+export const richScene = (caller: number): Scene =>
+  firstScene((scene) => hasAll(scene, caller) && hasMasked(scene, caller), caller)
+export const maskedScene = (): Scene => firstScene((scene) => callers.every((_, caller) => hasMasked(scene, caller)), 0)
 
 /** Other values in the fields that the caller does not know, and other places of objects that the caller may not read. */
 export function otherThings(scene: Scene, knowledge: Knowledge, caller: number): Thing[] {

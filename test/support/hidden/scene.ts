@@ -82,8 +82,9 @@ export const withoutPool = ['person', 'topic', 'loan'] as const
 export const hasPool = (type: TypeName): boolean => !withoutPool.some((each) => each === type)
 /** Objects of hierarchies have none of their own. */
 export const hasGrants = (type: TypeName): boolean => type !== 'place' && type !== 'topic'
-/** The pool of each caller's own works and places, and the one above the others. */
+/** The pool of each caller's own works and places, and the one where each sees a part of everything. */
 export const homePool = poolCount - 1
+const gallery = poolCount - 2
 const parents = [null, 0, 1, null, null]
 
 const tagList = fc.uniqueArray(fc.nat(tagCount - 1), { maxLength: 1 })
@@ -106,6 +107,19 @@ const grant: fc.Arbitrary<Grant> = fc
   .map(({ masks: limits, ...rest }) => ({
     ...rest,
     masks: Object.fromEntries(Object.entries(limits).filter(([, list]) => list !== undefined)),
+  }))
+/** A way to read with some masks only. */
+const narrow: fc.Arbitrary<Grant> = fc
+  .record({
+    who: fc.nat(callers.length),
+    reach: fc.constantFrom<Reach>('read', 'read', 'all'),
+    person: fc.constantFrom('name_only', 'circle'),
+    place: fc.constantFrom('name_only', 'noted'),
+    work: fc.subarray(['public', 'sizes', 'notes'], { minLength: 1, maxLength: 2 }),
+  })
+  .map(({ who, reach, person, place, work }) => ({
+    ...whole(reach, who),
+    masks: { person: [person], place: [place], topic: ['name_only'], work },
   }))
 const whole = (reach: Reach, who: number): Grant => ({
   who,
@@ -135,6 +149,7 @@ export const someScene: fc.Arbitrary<Scene> = fc
         }),
       ),
     ),
+    views: fc.tuple(...callers.map(() => narrow)),
     person: fc.array(grant, { maxLength: 2 }),
     topic: fc.array(grant, { maxLength: 2 }),
     loan: fc.array(grant, { maxLength: 2 }),
@@ -146,11 +161,14 @@ export const someScene: fc.Arbitrary<Scene> = fc
     }),
     note: fc.constantFrom(...words),
   })
-  .map(({ pools, person, topic, loan, things, pairs, note }) => ({
+  .map(({ pools, views, person, topic, loan, things, pairs, note }) => ({
     pools: pools.map((pool, index) => ({
       ...pool,
       parent: parents[index] ?? null,
-      grants: index === homePool ? [...pool.grants, ...atHome] : pool.grants,
+      grants: [
+        ...pool.grants,
+        ...(index === homePool ? atHome : index === gallery ? views.map((view, who) => ({ ...view, who })) : []),
+      ],
     })),
     types: { person: onType(person), topic: onType(topic), loan: onType(loan) },
     things: things.map((thing, index) => settled(thing, index, pairs, note)),
@@ -189,7 +207,7 @@ function someThing(type: TypeName): fc.Arbitrary<Thing> {
     tags: type === 'work' ? fc.uniqueArray(fc.nat(tagCount - 1), { maxLength: 2 }) : fc.constant([]),
     owner: fc.option(fc.nat(callers.length), { freq: 2 }),
     grants: hasGrants(type)
-      ? fc.oneof({ weight: 2, arbitrary: fc.constant([]) }, fc.array(grant, { maxLength: 2 }))
+      ? fc.array(fc.oneof({ weight: 2, arbitrary: narrow }, { weight: 1, arbitrary: grant }), { maxLength: 2 })
       : fc.constant([]),
     values: someRow(type, false),
     rows: type === 'work' && nestedOf.work ? fc.array(someRow(type, true), { maxLength: 2 }) : fc.constant([]),

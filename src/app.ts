@@ -36,7 +36,7 @@ import { registerPoolRoutes } from './pools/routes.ts'
 import { createPoolService } from './pools/service.ts'
 import { createRightsService } from './rights/service.ts'
 import { registerSearchRoutes } from './search/routes.ts'
-import { createIndexer, createSearchService, reindexTypes } from './search/service.ts'
+import { createIndexer, createSearchService, reindexTypes, visionBytes } from './search/service.ts'
 import { systemMeasures } from './system/measures.ts'
 import { collectOpenApi } from './system/openapi/document.ts'
 import { registerSystemRoutes } from './system/routes.ts'
@@ -125,6 +125,7 @@ async function composeApp(config: Config, given: Given, opened: AsyncDisposableS
     findPeople: principals.find,
     existingTags: (from, ids) => tags.existing(from, ids),
     existingPresets: async () => new Set(),
+    derivedBytes: (count) => visionBytes(datamodel.current().objecttypes.size, count),
   })
   const datamodel = await createDatamodelService({
     db,

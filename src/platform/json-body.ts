@@ -86,5 +86,22 @@ export function sendJson(reply: FastifyReply, { body, short }: JsonAnswer): Fast
   reply.type('application/json; charset=utf-8')
   if (short > 0) reply.header('X-Svc-Truncated', `linked_objects=${short}`)
   const [first] = body
-  return reply.send(body.length === 1 ? first : Readable.from(body, { objectMode: false }))
+  return reply.send(body.length === 1 ? first : new PiecesStream(body))
+}
+
+/** A finished answer in pieces, which stay in memory until the last one is taken. */
+export class PiecesStream extends Readable {
+  readonly bytes: number
+  readonly #pieces: Iterator<Buffer>
+
+  constructor(pieces: JsonBody) {
+    super()
+    this.bytes = pieces.reduce((sum, piece) => sum + piece.length, 0)
+    this.#pieces = pieces.values()
+  }
+
+  override _read(): void {
+    const { done, value } = this.#pieces.next()
+    this.push(done ? null : value)
+  }
 }

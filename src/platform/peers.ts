@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Pace } from './body-reader.ts'
 import { AppError } from './errors.ts'
+import { PiecesStream } from './json-body.ts'
 
 export interface PeerOptions {
   /** Connections at a time. */
@@ -26,6 +27,8 @@ interface Watched {
   /** When the client last took something. */
   movedAt: number
   takenLast: number
+  /** Bytes of finished answers that it has not taken to their end. */
+  held: number
 }
 
 /**
@@ -38,7 +41,7 @@ export function guardPeers(server: Server, { most, pace, mostUntaken }: PeerOpti
 
   server.maxConnections = most
   server.on('connection', (socket: Socket) => {
-    connections.set(socket, { open: 0, since: null, takenThen: 0, movedAt: 0, takenLast: 0 })
+    connections.set(socket, { open: 0, since: null, takenThen: 0, movedAt: 0, takenLast: 0, held: 0 })
     socket.once('close', () => connections.delete(socket))
     // Those that only wait for a next request make room.
     if (connections.size > most * 0.9) server.closeIdleConnections()
@@ -80,12 +83,12 @@ export function guardPeers(server: Server, { most, pace, mostUntaken }: PeerOpti
     look()
     const now = performance.now()
     const idle = [...connections]
-      .filter(([socket, { movedAt }]) => unsent(socket) > 0 && now - movedAt > stalled)
+      .filter(([socket, { movedAt, held }]) => held > 0 && unsent(socket) > 0 && now - movedAt > stalled)
       .sort(([, a], [, b]) => a.movedAt - b.movedAt)
     let left = untaken
-    for (const [socket] of idle) {
+    for (const [socket, { held }] of idle) {
       if (left <= mostUntaken) return
-      left -= unsent(socket)
+      left -= held
       socket.destroy()
     }
   }
@@ -119,16 +122,25 @@ export function guardPeers(server: Server, { most, pace, mostUntaken }: PeerOpti
       payload: unknown,
       done: (error: Error | null, payload?: unknown) => void,
     ): void {
-      const bytes = typeof payload === 'string' || Buffer.isBuffer(payload) ? payload.length : 0
-      if (bytes > 0 && connections.has(request.raw.socket)) {
+      const bytes = bytesOf(payload)
+      const watched = connections.get(request.raw.socket)
+      if (bytes > 0 && watched) {
         untaken += bytes
+        watched.held += bytes
         reply.raw.once('close', () => {
           untaken -= bytes
+          watched.held -= bytes
         })
       }
       done(null, payload)
     },
   }
+}
+
+/** Bytes of an answer that is finished; one that is made while it is taken holds hardly any. */
+function bytesOf(payload: unknown): number {
+  if (typeof payload === 'string' || Buffer.isBuffer(payload)) return payload.length
+  return payload instanceof PiecesStream ? payload.bytes : 0
 }
 
 /** Bytes that the client has not taken; of one that is just being written, what the system has not accepted. */

@@ -50,6 +50,8 @@ export interface RightsOptions {
   existingTags: (from: Queryable, ids: readonly number[]) => Promise<ReadonlySet<number>>
   /** Which of the right presets exist. */
   existingPresets: (from: Queryable, ids: readonly number[]) => Promise<ReadonlySet<number>>
+  /** Bytes that others keep beside the rights of one caller for as long as these are kept, by the number of pools. */
+  derivedBytes?: (pools: number) => number
   /** Milliseconds since 1970. */
   now?: () => number
 }
@@ -69,6 +71,7 @@ export function createRightsService({
   findPeople,
   existingTags,
   existingPresets,
+  derivedBytes = () => 0,
   now = Date.now,
 }: RightsOptions) {
   const callers = createByteCache<string, { rights: CallerRights; validUntil: number; bytes: number }>({
@@ -96,7 +99,8 @@ export function createRightsService({
     const compiled = compile(grants, callerOf(actor), at)
     const rights = callerRights(compiled, now)
     const next = grants.boundaries.find((moment) => moment > at)
-    callers.set(key, { rights, validUntil: next ?? Number.POSITIVE_INFINITY, bytes: compiledBytes(compiled) })
+    const bytes = compiledBytes(compiled) + derivedBytes(compiled.pools.size)
+    callers.set(key, { rights, validUntil: next ?? Number.POSITIVE_INFINITY, bytes })
     return rights
   }
 

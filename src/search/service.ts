@@ -36,6 +36,7 @@ import type { SearchRequest, SearchResponse } from './schema.ts'
 import { createVision, type Vision } from './vision.ts'
 
 export { createIndexer, type Indexer } from './indexing/indexer.ts'
+export { visionBytes } from './vision.ts'
 
 /** How hits are shown; the keys of a request that say so, checked. */
 export interface HitOptions {

@@ -59,6 +59,14 @@ export interface VisionOptions {
   readonly poolPath: (id: number) => readonly number[]
 }
 
+/**
+ * About the bytes that a vision comes to, with what is made of the same rights for `_has_children`: lists of pools by
+ * object type, and above each pool. It is kept for as long as the rights that it is made of, and counted with them.
+ */
+export function visionBytes(objecttypes: number, pools: number): number {
+  return 4000 + 2000 * objecttypes + pools * (100 + 30 * objecttypes)
+}
+
 export function createVision({ caller, maskAccess, poolPath }: VisionOptions): Vision {
   if (caller.root) return wholeVision
   const byTable = new Map<Table, MaskAccess>()

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { cacheSizes, createByteCache, heapBytes, observeCache, stringBytes } from '../../src/platform/byte-cache.ts'
 
@@ -65,4 +67,26 @@ test('caches of one name are told together, for as long as they are there', () =
   })
   assert.deepEqual(cacheSizes().get('test_two'), { bytes: 30, entries: 3 })
   assert.equal(two.length, 2)
+})
+
+test('what the heap holds stays within the budget, with keys and texts as long as those of statements', () => {
+  setFlagsFromString('--expose-gc')
+  const gc = runInNewContext('gc') as () => void
+  const maxBytes = 8_000_000
+  const cache = createByteCache<string, { readonly text: string }>({
+    name: 'statements of a test',
+    maxBytes,
+    sizeOf: ({ text }) => stringBytes(text),
+  })
+  const long = (number: number, letter: string) => Buffer.from(`${number} ${letter.repeat(1500)}`, 'utf16le')
+  gc()
+  const before = process.memoryUsage().heapUsed
+  for (let number = 0; number < 20_000; number++) {
+    const key = long(number, 'ä').toString('utf16le')
+    cache.set(key, { text: long(number, 'ö').toString('utf16le') })
+  }
+  gc()
+  const taken = process.memoryUsage().heapUsed - before
+  assert.ok(taken < maxBytes * 1.1, `${taken} bytes`)
+  assert.ok(cache.size > 1000, `${cache.size} entries are kept`)
 })

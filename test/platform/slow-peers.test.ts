@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { after, before, suite, test } from 'node:test'
 import { firstAnswer, type RawRequest, sendRaw, statusOf } from '../support/raw.ts'
+import { inPool, payload, startMuseum } from '../support/seed/museum.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
@@ -125,4 +126,69 @@ test('a head that does not come to its end is answered 408', async () => {
     assert.equal(statusOf(String(answer)), 408)
     socket.destroy()
   }
+})
+
+test('finished answers that nobody takes are given up when they are too many bytes, however slow a client may be', async () => {
+  await using museum = await startMuseum({ answerLimit: 4_000_000, slowGrace: 600 })
+  const { svc, pool } = museum
+  const port = Number(new URL(await svc.listen()).port)
+  const works = Array.from({ length: 800 }, (_, index) =>
+    payload('work', { ...inPool(pool), title: { 'en-US': `Work ${index}` }, note: 'x'.repeat(2000) }),
+  )
+  const saved = await svc.as('root').post('/db/work', works, { format: 'short' })
+  assert.equal(saved.status, 200)
+  const token = await svc.as('root').token()
+  const connections = (): Promise<number> =>
+    new Promise((resolve, reject) => {
+      svc.app.http.server.getConnections((error, count) => (error ? reject(error) : resolve(count)))
+    })
+  const whole = await svc.as('root').get('/db/work/_all_fields/list', { format: 'full', limit: 800 })
+  assert.equal(whole.body.objects?.length ?? whole.body.length, 800)
+  const request = `GET /api/v1/db/work/_all_fields/list?format=full&limit=800 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`
+  const takers = Array.from({ length: 2 }, () =>
+    connect(port, '127.0.0.1')
+      .pause()
+      .on('error', () => {}),
+  )
+  for (const taker of takers) taker.write(request.repeat(8))
+  await until(async () => (await connections()) === 2)
+  const small = async (): Promise<number> => {
+    const { answer } = sendRaw({ port, method: 'GET', path: '/api/v1/settings', headers: { connection: 'close' } })
+    return statusOf(await answer)
+  }
+  const statuses = new Set<number>()
+  await until(async () => {
+    statuses.add(await small())
+    return (await connections()) === 0
+  })
+  assert.deepEqual(
+    [...statuses].filter((status) => status !== 200 && status !== 503),
+    [],
+  )
+  assert.equal(await small(), 200)
+  for (const taker of takers) taker.destroy()
+})
+
+test('an answer that is taken slower than it must be is cut off', async () => {
+  await using svc = await startService({ slowGrace: 1, leastRate: 100_000 })
+  const port = Number(new URL(await svc.listen()).port)
+  const event = { type: 'SEARCH', info: { text: 'x'.repeat(900_000) } }
+  for (let n = 0; n < 12; n++) assert.equal((await svc.as('root').post('/event', { event })).status, 200)
+  const token = await svc.as('root').token()
+  const slow = connect(port, '127.0.0.1').pause()
+  slow.write(`GET /api/v1/event/list HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`.repeat(4))
+  let taken = 0
+  slow.on('error', () => {})
+  const timer = setInterval(() => {
+    taken += slow.read(1000)?.length ?? slow.read()?.length ?? 0
+  }, 100)
+  const connections = (): Promise<number> =>
+    new Promise((resolve, reject) => {
+      svc.app.http.server.getConnections((error, count) => (error ? reject(error) : resolve(count)))
+    })
+  await until(async () => (await connections()) === 1)
+  await until(async () => (await connections()) === 0)
+  clearInterval(timer)
+  assert.ok(taken < 40_000_000)
+  slow.destroy()
 })

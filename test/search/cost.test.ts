@@ -99,22 +99,26 @@ async function blocked(table: string, work: () => Promise<void>): Promise<void> 
 }
 
 /** A search over a socket of its own; `leave` closes it. */
-async function send(request: object): Promise<{ status: Promise<number>; leave: () => void }> {
+async function send(
+  request: object,
+): Promise<{ status: Promise<number>; retryAfter: () => string | undefined; leave: () => void }> {
   const body = JSON.stringify(request)
   const sent = httpRequest(`${address}/api/v1/search`, {
     method: 'POST',
     agent: false,
     headers: { authorization: `Bearer ${await scene.svc.as('root').token()}`, 'content-type': 'application/json' },
   })
+  let retryAfter: string | undefined
   const status = new Promise<number>((resolve, reject) => {
     sent.on('response', (response) => {
       response.resume()
+      retryAfter = response.headers['retry-after']
       resolve(response.statusCode ?? 0)
     })
     sent.on('error', reject)
   })
   sent.end(body)
-  return { status, leave: () => sent.destroy() }
+  return { status, retryAfter: () => retryAfter, leave: () => sent.destroy() }
 }
 
 /** Statements about this table that run or wait for a lock now. */
@@ -172,4 +176,53 @@ test('who shares the result of a search whose client goes away gets it all the s
     await assert.rejects(status)
   })
   assert.equal(await shared, 200)
+})
+
+/** When the only statement about this table began, in seconds; null: there is none. */
+async function startedAt(table: string): Promise<number | null> {
+  const { rows } = await scene.svc.db.query<{ at: number | null }>(
+    `select extract(epoch from max(query_start))::float8 as at from pg_stat_activity
+     where datname = current_database() and pid <> pg_backend_pid() and state = 'active' and query ~ ('(from|join) ' || $1 || ' ')`,
+    [table],
+  )
+  return rows[0]?.at ?? null
+}
+
+test('a search that takes longer than it seemed goes on in a place, and leaves it with its client', async () => {
+  await blocked('search_document', async () => {
+    const long = await send({ search: [{ type: 'text', string: 'harbour' }] })
+    await until(async () => (await running('search_document')) === 1)
+    const first = (await startedAt('search_document')) ?? 0
+    // After two seconds it is cancelled, and sent again from the place.
+    await until(async () => ((await startedAt('search_document')) ?? 0) > first)
+    const again = (await startedAt('search_document')) ?? 0
+    const next = await send(heavy(77))
+    assert.equal((await scene.svc.as('root').get('/settings')).status, 200)
+    assert.equal(await running('search_document'), 1, 'there is one place')
+    long.leave()
+    await assert.rejects(long.status)
+    await until(async () => ((await startedAt('search_document')) ?? 0) > again)
+    next.leave()
+    await assert.rejects(next.status)
+    await until(async () => (await running('search_document')) === 0)
+  })
+})
+
+test('who finds places and queue full is answered 429 with Retry-After, and small requests pass', async () => {
+  await blocked('search_document', async () => {
+    const first = await send(heavy(100))
+    await until(async () => (await running('search_document')) === 1)
+    const others = await Promise.all(Array.from({ length: 101 }, (_, index) => send(heavy(200 + index))))
+    const refused = await Promise.race(others.map(async (other) => ({ status: await other.status, other })))
+    assert.equal(refused.status, 429)
+    assert.equal(refused.other.retryAfter(), '5')
+    const work = `/db/work/_all_fields/system_object_id/${scene.ids.bridge}`
+    assert.equal((await scene.svc.as('root').get(work, { format: 'short' })).status, 200)
+    for (const { status, leave } of [first, ...others]) {
+      status.catch(() => {})
+      leave()
+    }
+    await until(async () => (await running('search_document')) === 0)
+  })
+  assert.equal((await scene.search(heavy(300))).status, 200)
 })

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { compileModel } from '../../src/datamodel/compile.ts'
+import { currentVersion, readVersion } from '../../src/datamodel/store.ts'
+import { maskAccess } from '../../src/objects/mask-access.ts'
+import type { MaskDeps } from '../../src/objects/render-parts.ts'
+import type { Actor } from '../../src/platform/actor.ts'
+import { cacheSizes } from '../../src/platform/byte-cache.ts'
+import type { CallerRights } from '../../src/rights/model.ts'
+import { createRightsService } from '../../src/rights/service.ts'
+import { fieldsOf } from '../../src/search/fields.ts'
+import { createVision, type Vision, visionBytes } from '../../src/search/vision.ts'
+import { startMuseum } from '../support/seed/museum.ts'
+import { grant, pool } from './support.ts'
+
+/** What the rights of callers take in memory, with what searches keep beside them. */
+
+const pools = 500
+const groups = 200
+
+setFlagsFromString('--expose-gc')
+const gc = runInNewContext('gc') as () => void
+
+function heap(): number {
+  gc()
+  gc()
+  return process.memoryUsage().heapUsed
+}
+
+/** Every pool grants several groups something, some of it by tags and masks: no two callers have the same. */
+function manyPools() {
+  const readers = (number: number) => [
+    grant(`g${1 + (number % groups)}`, 'bag_read read write'),
+    grant(`g${1 + ((number * 7) % groups)}`, { read: { mask_ids: { 1: ['standard'] } } }),
+    grant(`g${1 + ((number * 13) % groups)}`, 'read', { tagfilter: { all: [1 + (number % 5)], any: [], not: [] } }),
+  ]
+  const list = Array.from({ length: pools }, (_, number) =>
+    pool(2 + number, number < 50 ? 1 : 2 + Math.floor(number / 20), readers(number)),
+  )
+  return [pool(1, null), ...list]
+}
+
+const actor = (userId: number): Actor => ({
+  userId,
+  login: `u${userId}`,
+  displayname: '',
+  reference: null,
+  groupIds: Array.from({ length: 8 }, (_, index) => 1 + ((userId * 31 + index * 17) % groups)),
+  isRoot: false,
+  systemRights: new Map(),
+  remoteAddr: '',
+  languages: [],
+})
+
+test('rights of 1,000 callers in 500 pools, with all that searches keep of them, stay within the budget', async () => {
+  await using museum = await startMuseum()
+  const { db } = museum.svc
+  const snapshot = await readVersion(db, await currentVersion(db))
+  assert.ok(snapshot)
+  const model = compileModel(snapshot)
+  const containers = { pools: manyPools(), objecttypes: new Map() }
+  const rights = createRightsService({
+    containers: () => containers,
+    findPeople: async () => ({ users: [], groups: [] }),
+    existingTags: async () => new Set(),
+    existingPresets: async () => new Set(),
+    derivedBytes: (count) => visionBytes(model.objecttypes.size, count),
+  })
+  const deps = {
+    pools: { byId: () => undefined },
+    objecttypeMasks: () => null,
+    maskFilters: () => ({}),
+  } as unknown as MaskDeps
+  const visions = new WeakMap<CallerRights, Vision>()
+
+  /** What a search asks of every field. */
+  async function search(userId: number): Promise<void> {
+    const caller = await rights.forActor(actor(userId))
+    const vision = createVision({
+      caller,
+      maskAccess: (table) => maskAccess(deps, caller, table),
+      poolPath: (id) => [1, id],
+    })
+    visions.set(caller, vision)
+    for (const field of fieldsOf(model).byName.values()) vision.column(field)
+    for (const table of model.objecttypes.values()) {
+      vision.any(table)
+      vision.titles(table)
+    }
+    vision.poolsWithin(1)
+  }
+
+  const size = () => cacheSizes().get('caller_rights') ?? { bytes: 0, entries: 0 }
+  await search(100_000)
+  const [before, counted] = [heap(), size().bytes]
+  for (let user = 1; user <= 20; user++) await search(user)
+  const [taken, said] = [heap() - before, size().bytes - counted]
+  assert.ok(taken < said * 1.1, `20 callers take ${taken} bytes, which count as ${said}`)
+  for (let user = 21; user <= 1000; user++) await search(user)
+  const all = heap() - before
+  assert.ok(all < 64_000_000 * 1.1, `${all} bytes`)
+  assert.ok(size().bytes <= 64_000_000)
+  assert.ok(size().entries >= 50, `${size().entries} callers are kept`)
+})

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import type { Json } from '../support/client.ts'
 import { startService, type TestService } from '../support/service.ts'
+import { createUsers } from './support.ts'
 
 /** Fields of users and groups that are kept for people and front ends: answered as they were sent, changed, taken away. */
 suite('profiles', () => {
@@ -68,6 +69,24 @@ suite('profiles', () => {
       )
     })
   }
+
+  test('a weak password is a question; confirm answers it, and skip_constraints of root asks none', async () => {
+    await createUsers(svc, { user: { login: 'manager' }, _system_rights: { 'system.user': { create: true } } })
+    const rules = await svc.as('root').post('/config/system/config/password/check', [{ regexp: '.{8}' }])
+    assert.equal(rules.status, 200, JSON.stringify(rules.body))
+    let made = 0
+    const send = (login: string, method: 'post' | 'put', query: Record<string, string>) =>
+      svc.as(login)[method]('/user', [{ user: { login: `weak${made++}` }, _password: 'x' }], query)
+    for (const method of ['post', 'put'] as const) {
+      assert.equal((await send('root', method, {})).status, 202)
+      for (const query of ['confirm=ignore_password_requirements', 'skip_constraints=true']) {
+        const answered = await send('root', method, Object.fromEntries(new URLSearchParams(query)))
+        assert.equal(answered.status, 200, query)
+      }
+      assert.equal((await send('manager', method, { confirm: 'ignore_password_requirements' })).status, 200)
+      assert.ok((await send('manager', method, { skip_constraints: 'true' })).status >= 400)
+    }
+  })
 
   test('mails to users are refused by name until there are any', async () => {
     for (const name of ['confirm_email', 'welcome_email']) {

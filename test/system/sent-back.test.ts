@@ -169,7 +169,10 @@ suite('what is kept for front ends', () => {
     hide_in_detail: true,
     hide_in_editor: true,
     hide_in_print_dialog: true,
-    system_fields: { collections: { output: { mode: 'show' }, edit: { mode: 'off' } } },
+    system_fields: {
+      collections: { output: { mode: 'show' }, edit: { mode: 'off' } },
+      publish: { output: { mode: 'off' } },
+    },
     fields: [field],
   }
 
@@ -195,6 +198,7 @@ suite('what is kept for front ends', () => {
     await svc.drain()
     const [read] = (await root.get(`/db/work/work__full/${saved.body[0].work._id}`)).body
     assert.equal(read.work.title, 'needle')
+    assert.ok('_collections' in read && !('_published' in read), 'only publish is switched off')
     const search = [{ type: 'text', fields: ['work.title'], string: 'needle', mode: 'fulltext' }]
     assert.equal((await root.post('/search', { search })).body.count, 1)
 

@@ -69,12 +69,13 @@ suite('what was answered may be sent back', () => {
       ['/user', [{ user: { login: 'ada', first_name: 'Ada', street: 'S', mail_schedule: { hours: [7] } } }]],
       ['/group', [{ group: { name: 'g', displayname: texts }, _ip_subnet_filter: ['10.0.0.0/8'] }]],
       ['/pool', [{ pool: { name: texts, _id_parent: 1, watermark: { gravity: 'c' } }, _private_tags: true }]],
-      ['/tags', [{ taggroup: { displayname: texts }, _tags: [{ displayname: texts }] }]],
+      ['/tags', [{ taggroup: { displayname: texts }, _tags: [{ displayname: texts, description: texts }] }]],
     ]
     for (const [path, body] of made) {
       const created = await root().post(path, body)
       assert.equal(created.status, 200, `${path}: ${JSON.stringify(created.body)}`)
     }
+    assert.deepEqual((await get('/tags'))[0]._tags[0].description, texts)
     // The one who asks cannot take rights from itself, so it is not among those that are sent back.
     const own = (records: Json[]) => records.filter(({ user }) => user?._id !== 1)
     for (const path of ['/user', '/group', '/pool', '/tags']) {

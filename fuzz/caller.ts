@@ -25,7 +25,7 @@ export async function signIn(base: URL, login: string, password: string): Promis
 }
 
 export function caller(base: URL, name: string, token: string | null): Caller {
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const agent = new Agent({ keepAlive: true, maxSockets: 8 })
   const sendNow = (wire: WireRequest, timeout = 60_000) => send(base, agent, wire, timeout)
   return {
     name,

@@ -2,8 +2,9 @@ import type { Example } from '../src/system/openapi/examples.ts'
 import type { Caller } from './caller.ts'
 import type { DescribedOperation, Description } from './description.ts'
 import { recordExamples } from './examples.ts'
-import { type Judgement, judge, type Limits } from './judge.ts'
+import { type Judgement, judge, judgeTogether, type Limits } from './judge.ts'
 import { type Dictionary, mutate } from './mutate.ts'
+import { narrowed } from './narrow.ts'
 import { createRandom, type Random } from './random.ts'
 import { wireOf } from './request.ts'
 import { assembled, type Origin, type Stage, seedsOf, startOrigin } from './stage.ts'
@@ -46,6 +47,9 @@ export interface Report {
   growth: number
   slowest: { milliseconds: number; operationId: string }
 }
+
+/** So many requests are sent at once, each tenth time. */
+const together = 5
 
 /** Sends changed requests and judges every answer. @throws {Error} when the tool itself has nothing valid to begin with. */
 export async function fuzz(options: Options): Promise<Report> {
@@ -125,6 +129,47 @@ function dictionaryOf(world: World, { keys, values }: Description): Dictionary {
   }
 }
 
+interface Drawn {
+  readonly operation: DescribedOperation
+  readonly use: number
+  readonly by: Caller
+  readonly changes: readonly number[]
+  build(kept: readonly number[]): WireRequest
+}
+
+/** The request of a number; null when something that was carried out has taken away what the seeds need. */
+async function drawn(
+  { world, description: { operations } }: Origin,
+  stage: Stage,
+  words: Dictionary,
+  seedNumber: number,
+  number: number,
+): Promise<Drawn | null> {
+  const random = createRandom(seedNumber, number)
+  const operation = pickOperation(operations, random)
+  const use = random.below(seedsOf(operation.operationId).length)
+  const seed = await stage.seedOf(operation, use).catch(() => null)
+  if (!seed) return null
+  const by = pickCaller(stage, seed.own, random)
+  const request = by === stage.callers.masked && random.chance(0.8) ? narrowed(seed.request, world) : seed.request
+  const parameters = (operation.parameters ?? []).filter((one) => one.in === 'query').map((one) => one.name)
+  const dictionary = { ...words, parameters }
+  const most = random.below(random.pick([1, 1, 2, 4]))
+  // What is limited by masks shows itself in what is carried out, so some of it is sent as it is.
+  const count = by === stage.callers.masked && random.chance(0.4) ? 0 : 1 + most
+  return {
+    operation,
+    use,
+    by,
+    changes: Array.from({ length: count }, (_, change) => change),
+    build(kept) {
+      const made = assembled(operation, request, by)
+      for (const change of kept) mutate(made, createRandom(seedNumber, number, change + 1), dictionary)
+      return wireOf(made)
+    },
+  }
+}
+
 async function runEpoch(
   origin: Origin,
   words: Dictionary,
@@ -135,35 +180,23 @@ async function runEpoch(
   end: number,
 ): Promise<number> {
   await using stage = await origin.stage()
-  const { operations } = origin.description
   let settled = 0
   for (let index = 0; index < count; index++) {
     if (performance.now() > end) return index
     const number = first + index
-    const random = createRandom(options.seed, number)
-    const operation = pickOperation(operations, random)
-    const use = random.below(seedsOf(operation.operationId).length)
-    const seed = await stage.seedOf(operation, use).catch(() => null)
-    // Something that was carried out has taken away what the seeds need.
-    if (!seed) return index + 1
-    const by = pickCaller(stage, seed.own, random)
-    const parameters = (operation.parameters ?? []).filter((one) => one.in === 'query').map((one) => one.name)
-    const dictionary = { ...words, parameters }
-    const changes = Array.from({ length: 1 + random.below(random.pick([1, 1, 2, 4])) }, (_, change) => change)
-    const build = (kept: readonly number[]): WireRequest => {
-      const request = assembled(operation, seed.request, by)
-      for (const change of kept) mutate(request, createRandom(options.seed, number, change + 1), dictionary)
-      return wireOf(request)
-    }
+    const one = await drawn(origin, stage, words, options.seed, number)
+    if (!one) return index + 1
+    const { operation, by, changes } = one
     const look = (wire: WireRequest) => judge(stage.service, by, operation, wire, origin.description, options)
-    const found = await look(build(changes))
+    const found = await look(one.build(changes))
     tally(report, found, operation)
-    if (found.carriedOut && operation.method !== 'GET') stage.forget(operation.operationId, use)
+    if (found.carriedOut && operation.method !== 'GET') stage.forget(operation.operationId, one.use)
     if (found.failure) {
-      const wire = await shrunk(changes, build, look, found)
+      const wire = await shrunk(changes, one.build, look, found)
       await note(origin, stage, report, options, { found, operation, by, wire, number })
     }
     if (stage.service.ended() || found.lost) return index + 1
+    if (index % 10 === 9 && (await burst(origin, stage, words, options, report, number))) return index + 1
     if (index === Math.floor(count / 4)) settled = (await stage.service.memory()).rss
   }
   const grown = (await stage.service.memory()).rss - settled
@@ -180,6 +213,54 @@ async function runEpoch(
     })
   }
   return count
+}
+
+/**
+ * Sends some requests at once, half of them twice, so that they get into each other's way, and looks at what is stored
+ * then. Says whether the epoch ends.
+ */
+async function burst(
+  origin: Origin,
+  stage: Stage,
+  words: Dictionary,
+  options: Options,
+  report: Report,
+  number: number,
+): Promise<boolean> {
+  const sent: (Drawn & { readonly wire: WireRequest })[] = []
+  for (let index = 0; sent.length < together; index++) {
+    const one = await drawn(origin, stage, words, options.seed, 1e9 + number * together + index)
+    if (!one) return true
+    const wire = one.build(one.changes)
+    sent.push({ ...one, wire })
+    if (sent.length < together && index % 2 === 0) sent.push({ ...one, wire })
+  }
+  const answers = await Promise.all(
+    sent.map(({ by, operation, wire }) =>
+      judgeTogether(stage.service, by, operation, wire, origin.description, options),
+    ),
+  )
+  for (const [index, found] of answers.entries()) {
+    const { operation, by, wire, use } = sent[index] as (typeof sent)[number]
+    tally(report, found, operation)
+    if (found.carriedOut && operation.method !== 'GET') stage.forget(operation.operationId, use)
+    if (found.failure) await note(origin, stage, report, options, { found, operation, by, wire, number })
+  }
+  const broken = stage.service.ended() ? [] : await stage.service.broken()
+  for (const detail of broken) {
+    const requests = sent.map(({ wire }) => curlLine(stage.service.url, wire)).join('\n  ')
+    report.findings.push({
+      kind: 'invariant',
+      operationId: sent.map(({ operation }) => operation.operationId).join(),
+      caller: sent.map(({ by }) => by.name).join(),
+      detail: `after requests at once: ${detail}`,
+      curl: requests,
+      request: number,
+      alone: false,
+    })
+    options.say(`invariant: ${detail}\n  ${requests.slice(0, 3000)}`)
+  }
+  return stage.service.ended() || broken.length > 0 || answers.some(({ lost }) => lost)
 }
 
 function pickOperation(operations: readonly DescribedOperation[], random: Random): DescribedOperation {
@@ -199,7 +280,8 @@ const costly = ['createToken', 'revokeToken', 'changePassword', 'deleteUser', 's
 function pickCaller({ callers }: Stage, own: Caller, random: Random): Caller {
   const place = random.next()
   if (own !== callers.root) return place < 0.7 ? own : callers.limited
-  if (place < 0.5) return callers.root
+  if (place < 0.45) return callers.root
+  if (place < 0.65) return callers.masked
   return place < 0.94 ? callers.limited : callers.nobody
 }
 
@@ -275,7 +357,8 @@ async function happensAlone(
   kind: string,
 ): Promise<boolean> {
   await using stage = await origin.stage()
-  const again = [stage.callers.limited, stage.callers.root].find((one) => one.name === by.name) ?? stage.callers.nobody
+  const { limited, masked, root } = stage.callers
+  const again = [limited, masked, root].find((one) => one.name === by.name) ?? stage.callers.nobody
   const renewed = (text: string): string => (by.token && again.token ? text.replaceAll(by.token, again.token) : text)
   const headers = Object.fromEntries(Object.entries(wire.headers).map(([name, value]) => [name, renewed(value)]))
   const bytes = wire.bytes ? { bytes: Buffer.from(renewed(wire.bytes.toString('latin1')), 'latin1') } : {}

@@ -3,7 +3,7 @@ import type { Caller } from './caller.ts'
 import type { DescribedOperation, Description } from './description.ts'
 import type { FuzzedService } from './service.ts'
 import type { WireAnswer, WireRequest } from './wire.ts'
-import { secret } from './world.ts'
+import { marks } from './world.ts'
 
 export interface Limits {
   /** Milliseconds that an answer may take. */
@@ -28,6 +28,32 @@ export async function judge(
   limits: Limits,
 ): Promise<Judgement> {
   const before = await service.lastChange()
+  return judged(service, by, operation, wire, description, limits, (answer) =>
+    changeOf(service, before.id, answer, by, wire),
+  )
+}
+
+/** The same among others that are sent at the same time: whose change it is that is seen then, nobody can say. */
+export function judgeTogether(
+  service: FuzzedService,
+  by: Caller,
+  operation: DescribedOperation,
+  wire: WireRequest,
+  description: Description,
+  limits: Limits,
+): Promise<Judgement> {
+  return judged(service, by, operation, wire, description, { slow: 5 * limits.slow }, async () => null)
+}
+
+async function judged(
+  service: FuzzedService,
+  by: Caller,
+  operation: DescribedOperation,
+  wire: WireRequest,
+  description: Description,
+  limits: Limits,
+  change: (answer: WireAnswer) => Promise<Judgement['failure']>,
+): Promise<Judgement> {
   let answer: WireAnswer
   try {
     answer = await by.send(wire, 10 * limits.slow)
@@ -43,7 +69,7 @@ export async function judge(
     failureOf(answer, wire) ??
     leakOf(answer, by) ??
     (await slowness(answer, by, wire, limits)) ??
-    (await changeOf(service, before.id, answer, by, wire)) ??
+    (await change(answer)) ??
     descriptionOf(answer, operation, wire, description)
   return {
     carriedOut: answer.status > 0 && answer.status < 400,
@@ -69,7 +95,7 @@ function codeOf(body: Buffer): string {
 function leakOf({ body, headers }: WireAnswer, by: Caller): Judgement['failure'] {
   if (by.name === 'root') return null
   const text = `${JSON.stringify(headers)}${body.toString('utf8')}`
-  const place = text.indexOf(secret)
+  const place = Math.max(...marks.map((mark) => text.indexOf(mark)))
   if (place < 0) return null
   return { kind: 'leak', detail: `it tells ${JSON.stringify(text.slice(Math.max(0, place - 60), place + 20))}` }
 }

@@ -94,6 +94,32 @@ export const moreSeeds: Record<string, readonly Seed[]> = {
       sort: [{ field: '_standard', language: 'de-DE' }],
       limit: 0,
     })),
+    {
+      make: ({ masked }) => {
+        const fields = ['note', 'width', 'price', 'inventory', '_nested:work__material.name']
+        const counted = fields.map((field) => [field, { type: 'term', field: `work.${field}`, limit: 5 }])
+        return {
+          body: {
+            objecttypes: ['work'],
+            search: [{ type: 'text', string: 'half', bool: 'should' }],
+            aggregations: Object.fromEntries(counted),
+            sort: [{ field: 'work.note' }, { field: 'work.made' }],
+            format: 'full',
+            generate_rights: true,
+          },
+          by: masked,
+        }
+      },
+    },
+  ],
+  searchCacheable: [
+    {
+      make: ({ masked }) => {
+        const fields = ['note', 'width', 'price', 'made', 'seen', 'inventory', '_nested:work__material.name']
+        const sort = fields.map((field) => ({ field: `work.${field}` }))
+        return { query: { BODY: JSON.stringify({ objecttypes: ['work'], sort, format: 'full' }) }, by: masked }
+      },
+    },
   ],
   savePools: [
     {

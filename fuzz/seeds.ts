@@ -16,6 +16,8 @@ export interface SeedRequest {
 export interface Scene {
   readonly world: World
   readonly root: Caller
+  /** Limited by masks. */
+  readonly masked: Caller
   /** A number that was not there before: for names that must be new. */
   fresh(): number
   /** Signs in as somebody whose session may end. */

@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
+import { invariants } from '../test/support/invariants.ts'
 import { createTestDatabase, type TestDatabase } from '../test/support/postgres.ts'
 
 export const rootPassword = 'fuzz-root-password'
@@ -15,6 +16,8 @@ export interface FuzzedService extends AsyncDisposable {
   /** The last committed change of what clients have stored: grows with every changed row. */
   lastChange(): Promise<Change>
   memory(): Promise<NodeJS.MemoryUsage>
+  /** What does not hold of the stored objects. */
+  broken(): Promise<string[]>
   /** What it wrote to its log. */
   readonly output: () => string
   readonly ended: () => boolean
@@ -60,6 +63,14 @@ export async function startFuzzedService(template?: TestDatabase): Promise<Fuzze
         text: 'select id::int, name as table from fuzz_change order by id desc limit 1',
       })
       return rows[0] ?? { id: 0, table: '' }
+    },
+    async broken() {
+      const found: string[] = []
+      for (const [what, text] of Object.entries(invariants)) {
+        const { rows } = await watch.query({ name: what, text })
+        if (rows.length > 0) found.push(`${what}: ${JSON.stringify(rows[0])}`)
+      }
+      return found
     },
     async memory() {
       child.send('memory')

@@ -10,7 +10,7 @@ import { buildWorld, password, type World } from './world.ts'
 /** The callers of an epoch and what seeds need. */
 export interface Stage extends AsyncDisposable {
   service: FuzzedService
-  callers: Record<'root' | 'limited' | 'nobody', Caller>
+  callers: Record<'root' | 'limited' | 'masked' | 'nobody', Caller>
   scene: Scene
   /** A valid request: the first one, or that of another use of the operation. */
   seedOf(operation: DescribedOperation, use?: number): Promise<{ request: SeedRequest; own: Caller }>
@@ -51,12 +51,14 @@ async function setStage(service: FuzzedService, world: World): Promise<Stage> {
   const callers = {
     root: await signIn(url, 'root', rootPassword),
     limited: await signIn(url, 'limited', password),
+    masked: await signIn(url, 'masked', password),
     nobody: caller(url, 'nobody', null),
   }
   let last = 0
   const scene: Scene = {
     world,
     root: callers.root,
+    masked: callers.masked,
     fresh: () => ++last,
     signIn: (login, word) => signIn(url, login, word),
   }

@@ -5,9 +5,9 @@ import type { Caller } from './caller.ts'
 /** What the seeds speak of: ids by name. Made through the front door, once for a run. */
 export interface World {
   objecttypes: Record<string, number>
-  pools: { root: number; open: number; closed: number }
+  pools: { root: number; open: number; closed: number; half: number }
   groups: { staff: number; hidden: number }
-  users: { limited: number; hidden: number; changer: number }
+  users: { limited: number; hidden: number; changer: number; masked: number }
   tags: { group: number; draft: number; done: number }
   transition: number
   /** System object ids. */
@@ -18,8 +18,14 @@ export interface World {
 
 export const password = 'Fuzz-password-1'
 
-/** Stands in everything that the caller with few rights may not see; in no request of theirs. */
+/** Stands in everything that the callers with few rights may not see; in no request of theirs. */
 export const secret = 'zq7secret'
+const secretNumber = 7310917
+const secretDate = '1371-07-13'
+/** How any of it shows in an answer. */
+export const marks: readonly string[] = [secret, `${secretNumber}`, secretDate]
+/** All that the caller who is limited by masks sees of a work. */
+export const narrowMask = 'work__title_only'
 
 const en = (text: string) => ({ 'en-US': text })
 const toGroup = (id: number) => ({ who: { _basetype: 'group', group: { _id: id } } })
@@ -37,7 +43,57 @@ export async function buildWorld(root: Caller): Promise<World> {
   await grantTypes(root, objecttypes, people.groups.staff)
   const transition = await addTransition(root, people.groups.staff, tags.done)
   const { objects, ids } = await addObjects(root, pools, tags.draft)
-  return { objecttypes, pools, ...people, tags, transition, objects, ids }
+  const half = await addHalf(root, pools.root, objecttypes.work ?? 0)
+  objects.half = half.object
+  ids.half = half.id
+  return {
+    objecttypes,
+    pools: { ...pools, half: half.pool },
+    groups: people.groups,
+    users: { ...people.users, masked: half.user },
+    tags,
+    transition,
+    objects,
+    ids,
+  }
+}
+
+/** A work of which one caller sees the title, by the only mask that they may use. */
+async function addHalf(root: Caller, above: number, workType: number) {
+  const [made] = await root.call('POST', '/user', [{ user: { login: 'masked' }, _password: password }])
+  const user: number = made.user._id
+  const { masks } = await root.call('GET', '/mask/CURRENT')
+  const mask = masks.find((one: Json) => one.name === narrowMask).mask_id
+  const limits = { mask_ids: { [workType]: [mask] } }
+  const [{ pool }] = await root.call('POST', '/pool', [
+    {
+      pool: { _id_parent: above, name: en('Half') },
+      _private_acl: true,
+      _acl: [
+        {
+          who: { _basetype: 'user', user: { _id: user } },
+          rights: { read: limits, write: limits, create: limits, delete: {}, link: {}, unlink: {}, bag_read: {} },
+        },
+      ],
+    },
+  ])
+  const block = {
+    _pool: { pool: { _id: pool._id } },
+    title: en('Half seen'),
+    inventory: `QZ${secretNumber}`,
+    note: `${secret} note`,
+    width: secretNumber,
+    price: secretNumber,
+    weight: secretNumber,
+    signed: true,
+    made: { value: secretDate },
+    seen: { value: `${secretDate}T10:00:00Z` },
+    period: { from: secretDate, to: '1372' },
+    location: { type: 'Point', coordinates: [-0.7310917, 51] },
+    '_nested:work__material': [{ name: secret, amount: secretNumber }],
+  }
+  const [object] = await root.call('POST', '/db/work?await_index=30', [payload('work', block)])
+  return { user, pool: pool._id, object: object._system_object_id, id: object.work._id }
 }
 
 async function commitMuseum(root: Caller): Promise<void> {
@@ -49,7 +105,7 @@ async function commitMuseum(root: Caller): Promise<void> {
   await root.call('POST', '/schema/commit?confirm=yes&reindex=reindex')
 }
 
-async function addPeople(root: Caller): Promise<Pick<World, 'groups' | 'users'>> {
+async function addPeople(root: Caller): Promise<Pick<World, 'groups'> & { users: Omit<World['users'], 'masked'> }> {
   const [staff, hidden] = await root.call('POST', '/group', [
     { group: { name: 'staff', displayname: en('Staff') } },
     { group: { name: `g ${secret}`, displayname: en(`Group ${secret}`), comment: secret } },
@@ -78,7 +134,7 @@ async function addPeople(root: Caller): Promise<Pick<World, 'groups' | 'users'>>
   }
 }
 
-async function addPools(root: Caller, staff: number): Promise<World['pools']> {
+async function addPools(root: Caller, staff: number): Promise<Omit<World['pools'], 'half'>> {
   const all = await root.call('GET', '/pool')
   const rootPool = all.find(({ pool }: Json) => !pool._id_parent).pool._id
   const [open] = await root.call('POST', '/pool', [
@@ -134,7 +190,11 @@ async function addTransition(root: Caller, staff: number, tag: number): Promise<
   return first._id
 }
 
-async function addObjects(root: Caller, pools: World['pools'], tag: number): Promise<Pick<World, 'objects' | 'ids'>> {
+async function addObjects(
+  root: Caller,
+  pools: Omit<World['pools'], 'half'>,
+  tag: number,
+): Promise<Pick<World, 'objects' | 'ids'>> {
   const objects: Record<string, number> = {}
   const ids: Record<string, number> = {}
   const add = async (type: string, blocks: Record<string, object>, rest: object = {}): Promise<void> => {

@@ -57,6 +57,7 @@ suite('lifetimes of requests', () => {
     scene = {
       world: await buildWorld(root),
       root,
+      masked: root,
       fresh: () => ++last,
       signIn: (login, word) => signIn(url, login, word),
     }

@@ -1,0 +1,30 @@
+import type { SeedRequest } from './seeds.ts'
+import { narrowMask, type World } from './world.ts'
+
+/**
+ * A request turned to the work of which the caller who is limited by masks sees the title, in the mask that they may use:
+ * sent as it is, most would be refused before anything could show.
+ */
+export function narrowed(seed: SeedRequest, { objects, ids, pools }: World): SeedRequest {
+  const numbers = new Map([
+    [objects.bridge, objects.half],
+    [objects.dawn, objects.half],
+    [ids.bridge, ids.half],
+    [ids.dawn, ids.half],
+    [pools.open, pools.half],
+  ])
+  const turn = (value: unknown, key: string): unknown => {
+    if (Array.isArray(value)) return value.map((one) => turn(one, key))
+    if (typeof value === 'object' && value !== null) {
+      return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, turn(one, name)]))
+    }
+    if (value === '_all_fields' || value === 'work__standard') return narrowMask
+    const isId = typeof value === 'number' ? /id$|^in$/.test(key) : /^id$/i.test(key)
+    if (!isId) return value
+    const [, number = '', rest = ''] = /^(\d+)(@.*)?$/.exec(String(value)) ?? []
+    const other = numbers.get(Number(number))
+    if (other === undefined) return value
+    return typeof value === 'number' ? other : `${other}${rest}`
+  }
+  return { ...seed, ...(turn({ path: seed.path, query: seed.query, body: seed.body }, '') as SeedRequest) }
+}

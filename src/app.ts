@@ -237,7 +237,7 @@ async function composeApp(config: Config, given: Given, opened: AsyncDisposableS
         return narrowed ? effectiveTags(tags.snapshot(), layers) : null
       },
     },
-    findOwners: (tx, refs) => findOwners(principals, tx, refs),
+    findOwners: (tx, actor, refs) => findOwners(principals, tx, actor, refs),
     runTransitions: (_, actor, items, given) => transitions.runOnItems(actor, items, given),
     afterRefusal: transitions.afterFailure,
     events,

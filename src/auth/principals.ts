@@ -1,8 +1,11 @@
+import type { Actor } from '../platform/actor.ts'
 import type { Bus } from '../platform/bus.ts'
 import type { Queryable, Tx } from '../platform/db.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
 import { storedReference } from '../platform/system-references.ts'
+import { hasSystemRight } from '../platform/system-right.ts'
 import type { Owner, PrincipalName } from './model.ts'
+import { groupReadable, principalsOf, readsAllGroups, userReadable } from './readable.ts'
 import type { Who, WhoInput } from './schema.ts'
 
 /** Users and groups to find, by id or reference. */
@@ -11,6 +14,15 @@ export interface WantedPrincipals {
   readonly userReferences: readonly string[]
   readonly groupIds: readonly number[]
   readonly groupReferences: readonly string[]
+  /** Who names them; absent: the service itself. */
+  readonly namedBy?: NamedBy
+}
+
+/** Somebody who names users and groups: those that they may not read are not found, but for these. */
+export interface NamedBy {
+  readonly actor: Actor
+  readonly userIds: readonly number[]
+  readonly groupIds: readonly number[]
 }
 
 export interface FoundPrincipals {
@@ -163,10 +175,14 @@ export function ownerReference(who: WhoInput, path: string): Reference {
   return only
 }
 
-/** Ids of all references, with at most two statements. @throws {AppError} `LookupNotFound` with the path. */
+/**
+ * Ids of all references, with at most two statements.
+ * @throws {AppError} `LookupNotFound` with the path, also for those that the actor may not read.
+ */
 export async function resolveReferences(
   tx: Queryable,
   references: readonly Reference[],
+  namedBy: NamedBy,
 ): Promise<ReadonlyMap<Reference, number>> {
   const ids = (kind: string) => references.filter((r) => r.kind === kind && typeof r.by === 'number').map((r) => r.by)
   const texts = (kind: string) => references.filter((r) => r.kind === kind && typeof r.by === 'string').map((r) => r.by)
@@ -175,6 +191,7 @@ export async function resolveReferences(
     userReferences: texts('user') as string[],
     groupIds: ids('group') as number[],
     groupReferences: texts('group') as string[],
+    namedBy,
   })
   const known = { user: keys(found.users), group: keys(found.groups) }
   return new Map(
@@ -195,14 +212,23 @@ async function findRows(
   from: Queryable,
   wanted: WantedPrincipals,
 ): Promise<{ users: PrincipalName[]; groups: GroupRow[] }> {
+  const { namedBy } = wanted
   const users =
     wanted.userIds.length + wanted.userReferences.length === 0
       ? []
       : (
           await from.query<PrincipalName>(
-            `select id, reference, generated_displayname as displayname from "user"
-             where id = any($1) or reference = any($2)`,
-            [wanted.userIds, wanted.userReferences],
+            `select t.id, t.reference, t.generated_displayname as displayname from "user" t
+             where (t.id = any($1) or t.reference = any($2))
+               and ($3 or t.id = any($4) or ${userReadable('$5', '$6')})`,
+            [
+              wanted.userIds,
+              wanted.userReferences,
+              !namedBy || hasSystemRight(namedBy.actor, 'system.user'),
+              namedBy?.userIds ?? [],
+              namedBy ? principalsOf(namedBy.actor) : [],
+              namedBy?.actor.userId ?? 0,
+            ],
             'principals_users',
           )
         ).rows
@@ -211,8 +237,18 @@ async function findRows(
       ? []
       : (
           await from.query<GroupRow>(
-            'select id, reference, name, displayname from "group" where id = any($1) or reference = any($2)',
-            [wanted.groupIds, wanted.groupReferences],
+            `select t.id, t.reference, t.name, t.displayname from "group" t
+             where (t.id = any($1) or t.reference = any($2))
+               and ($3 or t.id = any($4) or ${groupReadable('$5', '$6', '$7')})`,
+            [
+              wanted.groupIds,
+              wanted.groupReferences,
+              !namedBy || readsAllGroups(namedBy.actor),
+              namedBy?.groupIds ?? [],
+              namedBy ? principalsOf(namedBy.actor) : [],
+              namedBy?.actor.userId ?? 0,
+              namedBy?.actor.groupIds ?? [],
+            ],
             'principals_groups',
           )
         ).rows

@@ -1,8 +1,9 @@
 import type { Actor } from '../platform/actor.ts'
 import type { Queryable, Tx } from '../platform/db.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
+import { hasSystemRight } from '../platform/system-right.ts'
 import type { Owner, SystemRights } from './model.ts'
-import { ownerReference, type Reference, referenceOf } from './principals.ts'
+import { type NamedBy, ownerReference, type Reference, referenceOf } from './principals.ts'
 import type { WhoInput } from './schema.ts'
 
 interface Identified {
@@ -46,6 +47,19 @@ export function ownersOf<Item extends OwnedItem>(items: readonly Item[]): Map<It
   return new Map(named.map((item) => [item, ownerReference(item.input._owner ?? {}, `${item.path}._owner`)]))
 }
 
+/** Who names the owners and groups of records: what a record shows can be sent back. */
+export function namedBy(
+  actor: Actor,
+  items: readonly { readonly stored: { readonly owner: Owner; readonly groupIds?: readonly number[] } | null }[],
+): NamedBy {
+  const stored = items.flatMap((item) => item.stored ?? [])
+  return {
+    actor,
+    userIds: stored.flatMap(({ owner }) => owner.userId ?? []),
+    groupIds: stored.flatMap(({ owner, groupIds = [] }) => [...groupIds, ...(owner.groupId ? [owner.groupId] : [])]),
+  }
+}
+
 /** Who creates a record owns it. */
 export function ownerOf(
   { stored }: OwnedItem,
@@ -69,6 +83,7 @@ export async function aclsOf(
   const changes = items.map(({ input, stored, path }) => ({
     wire: input._acl ?? [],
     previous: stored?.acl ?? null,
+    shown: hasSystemRight(actor, `system.${context}`),
     place: `${path}._acl`,
   }))
   const checked = await rights.validateAcls(tx, actor, context, changes)
@@ -89,7 +104,7 @@ export interface RightsHooks {
     tx: Queryable,
     actor: Actor,
     context: 'user' | 'group',
-    changes: readonly { wire: unknown; previous: Acl | null; place: string }[],
+    changes: readonly { wire: unknown; previous: Acl | null; shown: boolean; place: string }[],
   ): Promise<readonly Acl[]>
   /** Whether the actor has, or could give itself, all that grants on pools and object types give to these. */
   coversGrants(actor: Actor, people: ReadonlySet<string>): Promise<boolean>
@@ -104,27 +119,6 @@ export interface RemovalHooks {
   /** Whatever `from` owns or wrote belongs to `to` now. */
   replaceUser(tx: Tx, from: number, to: number): Promise<void>
   replaceGroup(tx: Tx, from: number, to: number): Promise<void>
-}
-
-/**
- * A condition on users or groups (alias `t`): those that the actor owns or has a grant `bag_read` on now. `principals`
- * is the parameter with the actor's principals (`principalsOf`), `userId` the one with the actor's id.
- */
-export function readableCondition(principals: string, userId: string): string {
-  return `(t.owner_user = ${userId} or 'g' || t.owner_group = any(${principals}) or ${grantCondition('t.acl', principals)})`
-}
-
-/** Whether a list of grants gives `bag_read` to one of the principals now. */
-export function grantCondition(acl: string, principals: string): string {
-  return `exists (select from jsonb_array_elements(${acl}) as a
-    where a->'rights' ? 'bag_read' and a->>'who' = any(${principals}) and coalesce(a->>'active', 'true') = 'true'
-      and (a->>'from' is null or (a->>'from')::timestamptz <= now())
-      and (a->>'to' is null or (a->>'to')::timestamptz > now()))`
-}
-
-/** The actor as grants name it. */
-export function principalsOf(actor: Actor): string[] {
-  return [`u${actor.userId}`, ...actor.groupIds.map((id) => `g${id}`)]
 }
 
 /** Another unique value is in the way: says which, in place of the name of the constraint. */

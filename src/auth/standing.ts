@@ -1,7 +1,8 @@
 import type { Actor } from '../platform/actor.ts'
 import type { Queryable } from '../platform/db.ts'
 import type { SystemRights } from './model.ts'
-import { principalsOf, type RightsHooks } from './records.ts'
+import { principalsOf } from './readable.ts'
+import type { RightsHooks } from './records.ts'
 import { covers } from './system-rights.ts'
 
 /**

@@ -124,17 +124,23 @@ async function readAcls(
     tx,
     actor,
     'objecttype-without-pool',
-    changed.map(({ input, stored, place }) => ({ wire: input._acl, previous: stored.acl, place: `${place}._acl` })),
+    changed.map(({ input, stored, place }) => ({
+      wire: input._acl,
+      previous: stored.acl,
+      shown: true,
+      place: `${place}._acl`,
+    })),
   )
   const byWork = new Map(changed.map((work, index) => [work, lists[index] ?? []]))
   return works.map((work) => byWork.get(work) ?? work.stored.acl)
 }
 
-async function readContacts({ tx, rights }: SaveContext, works: readonly Work[]): Promise<(Person | null)[]> {
+async function readContacts({ tx, actor, rights }: SaveContext, works: readonly Work[]): Promise<(Person | null)[]> {
   const named = works.filter((work) => work.input.objecttype.contact)
   const found = await rights.resolveWho(
     tx,
     named.map(({ input, place }) => parseWho(input.objecttype.contact, `${place}.objecttype.contact`)),
+    { actor, shown: named.map(({ stored }) => stored.contact) },
   )
   const byWork = new Map(named.map((work, index) => [work, found[index] as Person]))
   return works.map((work) => byWork.get(work) ?? (work.input.objecttype.contact === null ? null : work.stored.contact))

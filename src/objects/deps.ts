@@ -36,13 +36,13 @@ export interface Tags {
 }
 
 /** Finds users and groups named as owners; absent from the result: there is none. One statement for all. */
-export type FindOwners = (tx: Tx, refs: readonly OwnerRef[]) => Promise<ReadonlyMap<OwnerRef, number>>
+export type FindOwners = (tx: Tx, actor: Actor, refs: readonly OwnerRef[]) => Promise<ReadonlyMap<OwnerRef, number>>
 
 /** Checks grants of objects and brings them to stored form, for all objects at once; one result per entry. */
 export type ValidateAcls = (
   tx: Tx,
   actor: Actor,
-  entries: readonly { wire: unknown; previous: readonly StoredGrant[] | null; place: string }[],
+  entries: readonly { wire: unknown; previous: readonly StoredGrant[] | null; shown: boolean; place: string }[],
 ) => Promise<readonly (readonly StoredGrant[] | null)[]>
 
 /** What the transitions of a save ask for (transitions engine): tags and owners are changed in the items already. */

@@ -1,12 +1,17 @@
+import type { Actor } from '../platform/actor.ts'
 import type { Queryable } from '../platform/db.ts'
 import { storedReference } from '../platform/system-references.ts'
 import type { FindPeople } from '../rights/service.ts'
 import type { OwnerRef } from './payload.ts'
 
-/** Users and groups named as owners, by reference object; absent: there is none. A constant number of statements. */
+/**
+ * Users and groups named as owners, by reference object; absent: there is none that the actor may read. A constant
+ * number of statements.
+ */
 export async function findOwners(
   principals: { find: FindPeople },
   from: Queryable,
+  actor: Actor,
   refs: readonly OwnerRef[],
 ): Promise<ReadonlyMap<OwnerRef, number>> {
   const ids = (kind: OwnerRef['kind']) =>
@@ -22,6 +27,7 @@ export async function findOwners(
       userReferences: references('user'),
       groupIds: ids('group'),
       groupReferences: references('group'),
+      namedBy: { actor, userIds: [], groupIds: [] },
     },
     [],
   )

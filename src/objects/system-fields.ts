@@ -5,7 +5,8 @@ import { storedReference } from '../platform/system-references.ts'
 import type { StoredGrant } from '../rights/service.ts'
 import { checkTags } from '../tags/service.ts'
 import type { SaveContext } from './deps.ts'
-import type { Item } from './item.ts'
+import { guardBefore, type Item } from './item.ts'
+import { guarded } from './known.ts'
 import type { NamedRef, OwnerRef } from './payload.ts'
 import { sameContent } from './writer.ts'
 
@@ -71,7 +72,7 @@ async function applyOwners({ deps, tx, actor }: SaveContext, items: readonly Ite
       ...(creator && actor.isRoot ? [creator] : []),
     ]
   })
-  const found = wanted.length > 0 ? await deps.findOwners(tx, wanted) : new Map<OwnerRef, number>()
+  const found = wanted.length > 0 ? await deps.findOwners(tx, actor, wanted) : new Map<OwnerRef, number>()
   for (const item of items) {
     const creator = newCreator(item)
     if (creator && actor.isRoot) {
@@ -127,7 +128,7 @@ function applyTags({ deps }: SaveContext, item: Item, skipConstraints: boolean):
   })
 }
 
-async function applyGrants({ deps, tx, actor }: SaveContext, items: readonly Item[]): Promise<void> {
+async function applyGrants({ deps, tx, actor, rights }: SaveContext, items: readonly Item[]): Promise<void> {
   const said = items.filter((item) => item.table.aclTable && item.draft?.acl !== undefined)
   if (said.length > 0) {
     const lists = await deps.validateAcls(
@@ -136,6 +137,7 @@ async function applyGrants({ deps, tx, actor }: SaveContext, items: readonly Ite
       said.map((item) => ({
         wire: item.draft?.acl,
         previous: (item.current?.acl ?? null) as readonly StoredGrant[] | null,
+        shown: !item.current || rights.root || rights.may('acl', guarded(guardBefore(item))),
         place: `${item.place}._acl`,
       })),
     )

@@ -1,6 +1,6 @@
 import { AppError, badRequest } from '../platform/errors.ts'
 import { assertVersion, type VersionConvention } from '../platform/versions.ts'
-import type { Pool, PoolSnapshot } from './model.ts'
+import type { Pool } from './model.ts'
 import type { PoolInput } from './schema.ts'
 
 /** One pool of a request; `current` is null for one that is created. */
@@ -15,15 +15,21 @@ export interface Batch {
   readonly items: readonly Item[]
 }
 
+/** Pools that the caller may know to be there: others are not found by whatever they are named. */
+export interface KnownPools {
+  get(id: number): Pool | undefined
+  readonly byReference: { get(reference: string): Pool | undefined }
+}
+
 /**
  * Tells what each pool of the request is: a new one or a change of a stored one.
  * @throws {AppError} `VersionMismatch`, `PoolNotFound`, `LookupNotFound`, `UnableToSetIsSystemPool`
  */
-export function identify(inputs: readonly PoolInput[], stored: PoolSnapshot, convention: VersionConvention): Batch {
+export function identify(inputs: readonly PoolInput[], known: KnownPools, convention: VersionConvention): Batch {
   const seen = new Set<number>()
   const items = inputs.map((input, index) => {
     const place = `pool[${index}]`
-    const current = currentOf(input, stored, place, convention)
+    const current = currentOf(input, known, place, convention)
     if (current && seen.has(current.id))
       throw badRequest(`${place}: the pool is in the request twice`, { path: place, _id: current.id })
     if (current) seen.add(current.id)
@@ -36,8 +42,8 @@ export function identify(inputs: readonly PoolInput[], stored: PoolSnapshot, con
   return { items }
 }
 
-function currentOf(input: PoolInput, stored: PoolSnapshot, place: string, convention: VersionConvention): Pool | null {
-  const named = namedPool(input, stored, place)
+function currentOf(input: PoolInput, known: KnownPools, place: string, convention: VersionConvention): Pool | null {
+  const named = namedPool(input, known, place)
   const got = input.pool._version ?? null
   if (!named) {
     if (got === null || got === 1) return null
@@ -52,15 +58,15 @@ function currentOf(input: PoolInput, stored: PoolSnapshot, place: string, conven
   return named
 }
 
-function namedPool({ pool }: PoolInput, stored: PoolSnapshot, place: string): Pool | null {
+function namedPool({ pool }: PoolInput, known: KnownPools, place: string): Pool | null {
   if (pool._id) {
-    const found = stored.get(pool._id)
+    const found = known.get(pool._id)
     if (found) return found
     throw new AppError('PoolNotFound', { path: `${place}.pool._id`, _id: pool._id })
   }
   const lookup = pool['lookup:_id']
   if (!lookup) return null
-  const found = stored.byReference.get(lookup.reference)
+  const found = known.byReference.get(lookup.reference)
   if (found) return found
   throw new AppError('LookupNotFound', { path: `${place}.pool.lookup:_id`, basetype: 'pool', ...lookup })
 }

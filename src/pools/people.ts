@@ -1,3 +1,4 @@
+import type { Actor } from '../platform/actor.ts'
 import type { Tx } from '../platform/db.ts'
 import { type Person, parseWho, type RightsService, type WhoDraft } from '../rights/service.ts'
 import type { Item } from './identify.ts'
@@ -10,7 +11,7 @@ export interface People {
 }
 
 export async function resolvePeople(
-  { tx, grants }: { tx: Tx; grants: Pick<RightsService, 'resolveWho'> },
+  { tx, actor, grants }: { tx: Tx; actor: Actor; grants: Pick<RightsService, 'resolveWho'> },
   items: readonly Item[],
 ): Promise<People> {
   const drafts: WhoDraft[] = []
@@ -22,7 +23,9 @@ export async function resolvePeople(
     if (input.pool.contact) slot.contact = drafts.push(parseWho(input.pool.contact, `${place}.pool.contact`)) - 1
     slots.set(item, slot)
   }
-  const found = await grants.resolveWho(tx, drafts)
+  // Whoever sees a pool is shown both.
+  const shown = items.flatMap(({ current }) => (current ? [current.owner, current.contact] : []))
+  const found = await grants.resolveWho(tx, drafts, { actor, shown })
   const at = (index: number | undefined) => (index === undefined ? null : (found[index] as Person))
   return {
     owner: (item) => at(slots.get(item)?.owner),

@@ -12,8 +12,8 @@ import { requireSystemRight } from '../platform/system-right.ts'
 import type { VersionConvention } from '../platform/versions.ts'
 import type { CallerRights, Person, RightsService } from '../rights/service.ts'
 import { type PoolEvent, parentUpdates } from './events.ts'
-import { type Batch, type Item, identify } from './identify.ts'
-import type { PoolSnapshot, PoolTag, PoolTransition, StandardMasks, StoredPool } from './model.ts'
+import { type Batch, type Item, identify, type KnownPools } from './identify.ts'
+import type { Pool, PoolSnapshot, PoolTag, PoolTransition, StandardMasks, StoredPool } from './model.ts'
 import { resolvePeople } from './people.ts'
 import type { PoolInput } from './schema.ts'
 import { applySettings } from './settings.ts'
@@ -59,7 +59,7 @@ interface Work extends Item {
 }
 
 export async function savePools(context: SaveContext, inputs: readonly PoolInput[]): Promise<Saved> {
-  const batch = identify(inputs, context.stored, context.convention)
+  const batch = identify(inputs, knownPools(context), context.convention)
   const works = await place(context, batch)
   requirePlaceRights(context, works)
   const next = await fill(context, works)
@@ -79,27 +79,43 @@ export async function savePools(context: SaveContext, inputs: readonly PoolInput
 }
 
 /** Gives new pools their ids and every pool its parent; parents may be pools of the same batch. */
-async function place({ tx, stored }: SaveContext, batch: Batch): Promise<Work[]> {
+async function place(context: SaveContext, batch: Batch): Promise<Work[]> {
+  const { tx, stored } = context
   const ids = (await newPoolIds(tx, batch.items.filter((item) => !item.current).length)).values()
   const works = batch.items.map((item) => ({
     ...item,
     id: item.current?.id ?? (ids.next().value as number),
     parentId: null as number | null,
   }))
-  const byReference = new Map([...stored.byReference].map(([reference, pool]) => [reference, pool.id]))
-  for (const { input, id } of works) if (input.pool.reference) byReference.set(input.pool.reference, id)
-  for (const work of works) work.parentId = parentOf(work, stored, byReference)
+  const added = new Map(works.flatMap(({ input, id }) => (input.pool.reference ? [[input.pool.reference, id]] : [])))
+  const known = knownPools(context)
+  for (const work of works) work.parentId = parentOf(work, { known, added, root: stored.root.id })
   const parents = new Map([...stored.values()].map((pool) => [pool.id, pool.parentId]))
   for (const { id, parentId } of works) parents.set(id, parentId)
   assertTree(parents, works)
   return works
 }
 
-function parentOf({ input, current, place }: Item, stored: PoolSnapshot, byReference: ReadonlyMap<string, number>) {
+function knownPools({ actor, rights, stored }: SaveContext): KnownPools {
+  const known = (pool: Pool | undefined) => (pool && (actor.isRoot || rights.knowsPool(pool.id)) ? pool : undefined)
+  return {
+    get: (id) => known(stored.get(id)),
+    byReference: { get: (reference) => known(stored.byReference.get(reference)) },
+  }
+}
+
+interface Parents {
+  readonly known: KnownPools
+  /** Ids of pools of the batch by their references. */
+  readonly added: ReadonlyMap<string, number>
+  readonly root: number
+}
+
+function parentOf({ input, current, place }: Item, { known, added, root }: Parents): number | null {
   const { _id_parent: id, 'lookup:_id_parent': lookup } = input.pool
-  const isRoot = current?.id === stored.root.id
+  const isRoot = current?.id === root
   if ((id === undefined || id === null) && lookup) {
-    const found = byReference.get(lookup.reference)
+    const found = added.get(lookup.reference) ?? known.byReference.get(lookup.reference)?.id
     if (found !== undefined) return refuseRoot(found)
     throw new AppError('LookupNotFound', { path: `${place}.pool.lookup:_id_parent`, ...lookup })
   }
@@ -108,7 +124,9 @@ function parentOf({ input, current, place }: Item, stored: PoolSnapshot, byRefer
     if (isRoot) return null
     throw new AppError('PoolNeedsParent', { path: `${place}.pool._id_parent`, pool: current?.id ?? null })
   }
-  if (!stored.has(id)) throw new AppError('PoolNotFound', { path: `${place}.pool._id_parent`, _id: id })
+  // Where a pool stands is shown to all who see it, and can be sent back.
+  if (id !== current?.parentId && !known.get(id))
+    throw new AppError('PoolNotFound', { path: `${place}.pool._id_parent`, _id: id })
   return refuseRoot(id)
 
   function refuseRoot(parent: number): number {
@@ -177,7 +195,7 @@ async function fill(context: SaveContext, works: readonly Work[]): Promise<Store
   })
 }
 
-async function readAcls({ tx, actor, grants }: SaveContext, works: readonly Work[]) {
+async function readAcls({ tx, actor, rights, grants }: SaveContext, works: readonly Work[]) {
   const said = works.flatMap((work, index) => (work.input._acl === undefined ? [] : [{ work, index }]))
   const lists = await grants.validateAcls(
     tx,
@@ -186,6 +204,7 @@ async function readAcls({ tx, actor, grants }: SaveContext, works: readonly Work
     said.map(({ work }) => ({
       wire: work.input._acl,
       previous: work.current?.acl ?? null,
+      shown: rights.mayPool('bag_acl', work.id),
       place: `${work.place}._acl`,
     })),
   )

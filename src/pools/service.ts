@@ -151,8 +151,8 @@ export async function createPoolService(options: PoolOptions) {
 
     /** @throws {AppError} `ResourceNotFound`, `RightRequired` */
     async read(actor: Actor, id: number): Promise<PoolOutput> {
-      const pool = snapshot().get(id) ?? notFound(id)
       const callerRights = await rights.forActor(actor)
+      const pool = (callerRights.knowsPool(id) ? snapshot().get(id) : undefined) ?? notFound(id)
       requirePool(callerRights, 'bag_read', id)
       const [wire] = await render(actor, [pool], callerRights)
       return wire as PoolOutput
@@ -203,8 +203,11 @@ export async function createPoolService(options: PoolOptions) {
       await db.transaction(async (tx) => {
         await store.lockTree(tx)
         const stored = buildSnapshot(await store.loadPools(tx))
-        const pools = subtree(stored, (stored.get(id) ?? notFound(id)).id)
-        for (const pool of pools) requirePool(callerRights, 'bag_delete', pool.id)
+        const known = actor.isRoot || callerRights.knowsPool(id) ? stored.get(id) : undefined
+        const pools = subtree(stored, (known ?? notFound(id)).id)
+        // Of what is below it the answer tells nothing but that it is in the way.
+        if (!pools.every((pool) => callerRights.mayPool('bag_delete', pool.id)))
+          throw new AppError('RightRequired', { right: 'bag_delete', pool: id })
         for (const pool of pools)
           if (pool.isSystem) throw badRequest('A system pool cannot be deleted.', { pool: pool.id })
         const ids = pools.map((pool) => pool.id)

@@ -16,7 +16,7 @@ import type { CallerRights, ContainerGrants, Person, Principal, StoredGrant } fr
 import type { RightApi } from './schema.ts'
 import { keepSticky } from './sticky.ts'
 import { newGrantIds } from './store.ts'
-import { type FindPeople, resolveWho, type WhoDraft, whoNames } from './who.ts'
+import { type FindPeople, type NamedBy, resolveWho, type WhoDraft, whoNames } from './who.ts'
 
 export type { ContainerRight, ObjectRight, RightContext } from './catalogue.ts'
 export { isCaller } from './compile.ts'
@@ -62,6 +62,8 @@ export type RightsService = ReturnType<typeof createRightsService>
 export interface AclChange {
   readonly wire: unknown
   readonly previous: readonly StoredGrant[] | null
+  /** Whether the actor may see the list as stored, and so may name again whom it names. */
+  readonly shown: boolean
   /** Where it stands in the request, for errors; `_acl` when not said. */
   readonly place?: string
 }
@@ -119,6 +121,10 @@ export function createRightsService({
       tx,
       findPeople,
       drafts.map((draft) => draft.who),
+      {
+        actor,
+        shown: changes.flatMap(({ previous, shown }) => (shown ? (previous ?? []).map((grant) => grant.who) : [])),
+      },
     )
     await requireExisting(tx, drafts)
     const known = changes.map(({ previous }) => new Set((previous ?? []).map((grant) => grant.id)))
@@ -165,7 +171,7 @@ export function createRightsService({
       wire: unknown,
       previous: readonly StoredGrant[] | null,
     ): Promise<StoredGrant[]> {
-      const [list = []] = await validateAcls(tx, actor, context, [{ wire, previous }])
+      const [list = []] = await validateAcls(tx, actor, context, [{ wire, previous, shown: true }])
       return list
     },
     validateAcls,
@@ -194,7 +200,8 @@ export function createRightsService({
       return lists.map((list) => renderAcl(list, names))
     },
     /** Finds the users and groups that the drafts name. @throws `LookupNotFound` */
-    resolveWho: (tx: Queryable, drafts: readonly WhoDraft[]) => resolveWho(tx, findPeople, drafts),
+    resolveWho: (tx: Queryable, drafts: readonly WhoDraft[], namedBy: NamedBy) =>
+      resolveWho(tx, findPeople, drafts, namedBy),
     /** Names for `renderWho`. */
     whoNames: (from: Queryable, who: Iterable<Principal>, languages: readonly string[]) =>
       whoNames(from, findPeople, who, languages),

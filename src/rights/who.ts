@@ -1,5 +1,6 @@
 /** Principals on the wire (`WhoApi`): reading them, finding the users and groups they name, showing them. */
 
+import type { Actor } from '../platform/actor.ts'
 import type { Queryable } from '../platform/db.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
 import { storedReference } from '../platform/system-references.ts'
@@ -18,6 +19,18 @@ export interface WantedPeople {
   readonly userReferences: readonly string[]
   readonly groupIds: readonly number[]
   readonly groupReferences: readonly string[]
+  /** Who names them: those that the actor may not read are not found, but for these. Absent: the service itself. */
+  readonly namedBy?: {
+    readonly actor: Actor
+    readonly userIds: readonly number[]
+    readonly groupIds: readonly number[]
+  }
+}
+
+/** Who names users and groups, and the principals that they have been shown where they name them. */
+export interface NamedBy {
+  readonly actor: Actor
+  readonly shown: Iterable<Principal | null>
 }
 
 /** Users and groups that exist; given by the capability that keeps them. One call costs a constant number of statements. */
@@ -100,8 +113,16 @@ export function recordAt(wire: unknown, path: string): Record<string, unknown> {
   return wire as Record<string, unknown>
 }
 
-/** Finds what the drafts name, with one call; the results are in the same order. @throws `LookupNotFound` */
-export async function resolveWho(from: Queryable, find: FindPeople, drafts: readonly WhoDraft[]): Promise<Principal[]> {
+/**
+ * Finds what the drafts name, with one call; the results are in the same order.
+ * @throws {AppError} `LookupNotFound`, also for those that the actor may not read
+ */
+export async function resolveWho(
+  from: Queryable,
+  find: FindPeople,
+  drafts: readonly WhoDraft[],
+  { actor, shown }: NamedBy,
+): Promise<Principal[]> {
   const named = drafts.filter(isNamed)
   const wanted = (kind: 'user' | 'group') => [
     ...new Set(named.filter((draft) => draft.kind === kind).map(({ by }) => by)),
@@ -117,6 +138,7 @@ export async function resolveWho(from: Queryable, find: FindPeople, drafts: read
             userReferences: users.filter((by) => typeof by === 'string'),
             groupIds: groups.filter((by) => typeof by === 'number'),
             groupReferences: groups.filter((by) => typeof by === 'string'),
+            namedBy: { actor, userIds: idsOf(shown, 'u'), groupIds: idsOf(shown, 'g') },
           },
           [],
         )
@@ -147,6 +169,12 @@ function idsByKey(people: readonly PersonName[]): Map<number | string, number> {
   return ids
 }
 
+function idsOf(principals: Iterable<Principal | null>, letter: 'u' | 'g'): number[] {
+  return [...principals].flatMap((who) =>
+    who && /^[ug]\d/.test(who) && who[0] === letter ? [Number(who.slice(1))] : [],
+  )
+}
+
 /** Displaynames of users and groups by principal. */
 export type WhoNames = ReadonlyMap<Principal, PersonName>
 
@@ -159,8 +187,12 @@ export async function whoNames(
 ): Promise<WhoNames> {
   const persons = [...new Set(principals)].filter((who): who is Person => who !== 'owner' && who !== 'contact')
   if (persons.length === 0) return new Map()
-  const ids = (letter: string) => persons.filter((who) => who.startsWith(letter)).map((who) => Number(who.slice(1)))
-  const wanted = { userIds: ids('u'), groupIds: ids('g'), userReferences: [], groupReferences: [] }
+  const wanted = {
+    userIds: idsOf(persons, 'u'),
+    groupIds: idsOf(persons, 'g'),
+    userReferences: [],
+    groupReferences: [],
+  }
   const found = await find(from, wanted, languages)
   return new Map<Principal, PersonName>([
     ...found.users.map((user) => [`u${user.id}`, user] as const),

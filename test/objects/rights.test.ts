@@ -21,6 +21,12 @@ before(async () => {
   )
   assert.equal(answer.status, 200, JSON.stringify(answer.body))
   for (const { user } of answer.body) users.set(user.login, user._id)
+  // The users know each other, so that they can be named in grants and as owners.
+  const everybody = answer.body.map(({ user }: Json) => ({ who: who(user.login), rights: { bag_read: {} } }))
+  await saved(
+    '/user',
+    answer.body.map(({ user }: Json) => ({ user: { _id: user._id, _version: user._version }, _acl: everybody })),
+  )
   const pools = await root().get('/pool')
   const standard = pools.body.find((entry: Json) => entry.pool._id === museum.pool)
   const rootPool = pools.body.find((entry: Json) => entry.pool.reference === 'system:root')

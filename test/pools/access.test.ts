@@ -40,8 +40,16 @@ describe('seeing pools', () => {
     assert.deepEqual(ids(await it.reader.get('/pool')), [it.open._id])
     assert.deepEqual(ids(await it.editor.get('/pool')), [it.open._id])
     assert.deepEqual(ids(await it.stranger.get('/pool')), [])
-    assert.deepEqual(missing(await it.stranger.get(`/pool/${it.open._id}`)), ['RightRequired', 'bag_read'])
-    assert.deepEqual(missing(await it.reader.get(`/pool/${it.closed._id}`)), ['RightRequired', 'bag_read'])
+    for (const [client, pool] of [
+      [it.stranger, it.open],
+      [it.reader, it.closed],
+    ]) {
+      const { status, body } = await client.get(`/pool/${pool._id}`)
+      assert.deepEqual([status, body.code], [404, 'ResourceNotFound'])
+    }
+    await createPool(it.root, {}, { _acl: [wireGrant(toUser(it.ids.stranger), 'read')] })
+    const [, known] = (await it.root.get('/pool')).body.slice(-2)
+    assert.deepEqual(missing(await it.stranger.get(`/pool/${known.pool._id}`)), ['RightRequired', 'bag_read'])
   })
 
   test('the list is paged over what the caller sees', async () => {
@@ -102,7 +110,8 @@ describe('changing pools', () => {
 
   test('needs bag_create on the parent; the creator owns the pool and may do everything with it', async () => {
     await using it = await scene()
-    assert.deepEqual(missing(await it.editor.post('/pool', [{ pool: { _id_parent: 1 } }])), [
+    const known = await createPool(it.root, {}, { _acl: [wireGrant(toUser(it.ids.editor), 'bag_read')] })
+    assert.deepEqual(missing(await it.editor.post('/pool', [{ pool: { _id_parent: known._id } }])), [
       'RightRequired',
       'bag_create',
     ])
@@ -131,8 +140,15 @@ describe('changing pools', () => {
     }
     assert.equal((await change({ _private_tags: true })).status, 200)
     const foreign = await it.editor.post('/pool', [{ pool: { _id: it.closed._id, _version: 1 } }])
-    assert.deepEqual(missing(foreign), ['RightRequired', 'bag_write'])
-    const owner = await change({ _owner: toUser(it.ids.reader) }, 2)
+    assert.equal(codeOf(foreign), 'PoolNotFound')
+    const known = await createPool(it.root, {}, { _acl: [wireGrant(toUser(it.ids.editor), 'bag_read')] })
+    assert.deepEqual(missing(await it.editor.post('/pool', [{ pool: { _id: known._id, _version: 1 } }])), [
+      'RightRequired',
+      'bag_write',
+    ])
+    const hidden = await change({ _owner: toUser(it.ids.reader) }, 2)
+    assert.equal(codeOf(hidden), 'LookupNotFound')
+    const owner = await change({ _owner: toGroup(it.ids.staff) }, 2)
     assert.deepEqual(missing(owner), ['SystemRightRequired', 'system.root'])
   })
 
@@ -140,7 +156,7 @@ describe('changing pools', () => {
     await using it = await scene()
     const own = await createPool(it.editor, { _id_parent: it.open._id })
     const move = (to: number) => it.editor.post('/pool', [{ pool: { _id: own._id, _version: 1, _id_parent: to } }])
-    assert.deepEqual(missing(await move(2)), ['RightRequired', 'bag_create'])
+    assert.equal(codeOf(await move(2)), 'PoolNotFound')
     await it.root.post('/pool', [
       { pool: { _id: 2, _version: 1 }, _acl: [wireGrant(toUser(it.ids.editor), 'bag_create')] },
     ])

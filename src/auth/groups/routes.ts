@@ -71,7 +71,7 @@ export function registerGroupRoutes(app: HttpApp, { groups }: { groups: GroupSer
         params: IdParams,
         response: { 200: Groups },
       },
-      config: { access: 'user', writes: false, errors: ['ResourceNotFound', 'RightRequired'] },
+      config: { access: 'user', writes: false, errors: ['ResourceNotFound'] },
     },
     async (request) => groups.read(actorOf(request), request.params.id),
   )

@@ -7,7 +7,7 @@ import { assertStorable } from '../../platform/text.ts'
 import { assertVersion } from '../../platform/versions.ts'
 import type { StoredGroup, SystemRights } from '../model.ts'
 import { notFound, type Reference, resolveReferences } from '../principals.ts'
-import { aclsOf, assertDistinct, duplicateValue, identityOf, ownerOf, ownersOf } from '../records.ts'
+import { aclsOf, assertDistinct, duplicateValue, identityOf, namedBy, ownerOf, ownersOf } from '../records.ts'
 import type { GroupInput } from '../schema.ts'
 import { type Reaches, reachOf } from '../standing.ts'
 import { covers } from '../system-rights.ts'
@@ -51,7 +51,7 @@ async function write(deps: GroupDependencies, actor: Actor, items: readonly Item
   const rights = items.map((item) => systemRightsOf(deps, item))
   for (const [index, item] of items.entries()) assertMayChange(actor, item, rights[index] ?? {})
   const owners = ownersOf(items)
-  const found = await resolveReferences(tx, [...owners.values()])
+  const found = await resolveReferences(tx, [...owners.values()], namedBy(actor, items))
   const acls = await aclsOf(deps.rights, tx, actor, 'group', items)
   const fresh = (await store.newGroupIds(tx, items.filter((item) => !item.stored).length)).values()
   const rows = drafts.map((draft, index): store.GroupRow => {

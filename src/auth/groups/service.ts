@@ -4,7 +4,7 @@ import type { Queryable } from '../../platform/db.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
 import { hasRight, type NeededRight, requireRight } from '../../platform/system-right.ts'
 import { fallbackGroupId, type StoredGroup } from '../model.ts'
-import { principalsOf } from '../records.ts'
+import { principalsOf, readsAllGroups } from '../readable.ts'
 import type { GroupInput, GroupOutput, GroupQuery } from '../schema.ts'
 import { reachOf } from '../standing.ts'
 import { covers } from '../system-rights.ts'
@@ -32,9 +32,7 @@ export function createGroupService(deps: GroupDependencies) {
   }
 
   const readerOf = (actor: Actor): store.Reader | null =>
-    hasRight(actor, manageGroups)
-      ? null
-      : { userId: actor.userId, groupIds: actor.groupIds, principals: principalsOf(actor) }
+    readsAllGroups(actor) ? null : { userId: actor.userId, groupIds: actor.groupIds, principals: principalsOf(actor) }
 
   return {
     /** A page of the groups that the actor may read, by id; none for a caller without user (AUTH-014). */
@@ -44,14 +42,12 @@ export function createGroupService(deps: GroupDependencies) {
       return render(db, actor, groups)
     },
 
-    /** @throws {AppError} `ServerGeneric` when it does not exist; `RightRequired` when the actor may not read it. */
+    /** @throws {AppError} `ServerGeneric` when it does not exist, or the actor may not read it. */
     async read(actor: Actor, id: number): Promise<GroupOutput[]> {
       const [group] = await store.findGroups(db, [id])
-      if (!group) throw unknownGroup(id)
       const reader = readerOf(actor)
-      if (reader && !(await store.readableGroups(db, [id], reader)).has(id)) {
-        throw new AppError('RightRequired', { right: 'bag_read', _id: id })
-      }
+      const readable = reader === null || (await store.readableGroups(db, [id], reader)).has(id)
+      if (!group || !readable) throw unknownGroup(id)
       return render(db, actor, [group])
     },
 

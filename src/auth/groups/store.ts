@@ -1,7 +1,7 @@
 import type { Queryable, Tx } from '../../platform/db.ts'
 import type { StoredGroup, SystemRights } from '../model.ts'
+import { groupReadable } from '../readable.ts'
 import { recordStore } from '../record-store.ts'
-import { readableCondition } from '../records.ts'
 
 /** A group to write, in the spelling of the table. */
 export interface GroupRow {
@@ -57,15 +57,11 @@ export interface GroupFilter {
   reader: Reader | null
 }
 
-function readable(principals: string, userId: string, groupIds: string): string {
-  return `(t.id = any(${groupIds}) or ${readableCondition(principals, userId)})`
-}
-
 /** A page of groups by id. */
 export async function listGroups(db: Queryable, { limit, offset, type, reader }: GroupFilter): Promise<StoredGroup[]> {
   const { rows } = await db.query<StoredGroup>(
     `select ${columns} from "group" t
-     where ($1::text is null or t.type = $1) and ($2 or ${readable('$3', '$4', '$5')})
+     where ($1::text is null or t.type = $1) and ($2 or ${groupReadable('$3', '$4', '$5')})
      order by t.id limit $6 offset $7`,
     [type, reader === null, reader?.principals ?? [], reader?.userId ?? 0, reader?.groupIds ?? [], limit, offset],
   )
@@ -75,7 +71,7 @@ export async function listGroups(db: Queryable, { limit, offset, type, reader }:
 /** Those of the groups that the reader may read. */
 export async function readableGroups(db: Queryable, ids: readonly number[], reader: Reader): Promise<Set<number>> {
   const { rows } = await db.query<{ id: number }>(
-    `select t.id from "group" t where t.id = any($1) and ${readable('$2', '$3', '$4')}`,
+    `select t.id from "group" t where t.id = any($1) and ${groupReadable('$2', '$3', '$4')}`,
     [ids, reader.principals, reader.userId, reader.groupIds],
   )
   return new Set(rows.map((row) => row.id))

@@ -1,6 +1,7 @@
 import type { BaseConfig } from '../../config/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
+import { requireSystemRight } from '../../platform/system-right.ts'
 import { cancelButton, type Task } from '../../platform/tasks.ts'
 import { deletedUserId, type StoredUser } from '../model.ts'
 import { principalsOfUser, reachOf } from '../standing.ts'
@@ -24,6 +25,7 @@ export function removeUser(
   id: number,
   given: DeletePolicy | undefined,
 ): Promise<RemoveResult> {
+  requireSystemRight(actor, 'system.user')
   return deps.db.transaction(async (tx) => {
     const [user] = await store.lockUsers(tx, [id], [])
     if (!user) throw new AppError('UserNotFound', { _id: id })

@@ -143,7 +143,7 @@ export function registerUserRoutes(app: HttpApp, { users }: { users: UserService
         querystring: OnlyOne,
         response: { 200: Users },
       },
-      config: { access: 'user', writes: false, errors: ['UserNotFound', 'RightRequired'] },
+      config: { access: 'user', writes: false, errors: ['UserNotFound'] },
     },
     async (request) => users.read(actorOf(request), request.params.id, request.query),
   )

@@ -8,7 +8,7 @@ import { assertStorable } from '../../platform/text.ts'
 import { assertVersion } from '../../platform/versions.ts'
 import { passwordUserTypes, rootUserId, type SystemRights, type UserType } from '../model.ts'
 import { notFound, type Reference, resolveReferences } from '../principals.ts'
-import { aclsOf, assertDistinct, duplicateValue, identityOf, ownerOf, ownersOf } from '../records.ts'
+import { aclsOf, assertDistinct, duplicateValue, identityOf, namedBy, ownerOf, ownersOf } from '../records.ts'
 import type { UserInput } from '../schema.ts'
 import { type LockOut, signInObstacle } from '../sessions/access.ts'
 import type { Ended } from '../sessions/service.ts'
@@ -51,6 +51,7 @@ export async function saveUsers(
     const passwordHash = input._password ? await deps.passwords.hash(input._password) : null
     items.push({ input, path, passwordHash, stored: null, reference: identityOf('user', input.user, `${path}.user`) })
   }
+  if (!hasSystemRight(actor, 'system.user')) assertSelf(actor, items)
   try {
     return await deps.db.transaction((tx) => write(deps, actor, items, tx))
   } catch (error) {
@@ -86,7 +87,8 @@ async function write(deps: UserDependencies, actor: Actor, items: readonly Item[
   for (const [index, item] of items.entries()) assertPasswordFits(item, drafts[index]?.type)
   const owners = ownersOf(items)
   const groups = groupsNamed(items)
-  const found = await resolveReferences(tx, [...owners.values(), ...[...groups.values()].flat()])
+  const named = [...owners.values(), ...[...groups.values()].flat()]
+  const found = await resolveReferences(tx, named, namedBy(actor, items))
   const assigned = await assignedGroups(items, drafts, groups, found, tx)
   const acls = await aclsOf(deps.rights, tx, actor, 'user', items)
   const ids = await store.newUserIds(tx, items.filter((item) => !item.stored).length)
@@ -110,6 +112,14 @@ async function write(deps: UserDependencies, actor: Actor, items: readonly Item[
   await writeRows(items, rows, assigned, tx)
   await tell(deps, actor, items, rows, tx)
   return { kind: 'done', ids: rows.map((row) => row.id) }
+}
+
+/** Whoever does not manage users saves themself; whether there is somebody else they are not told. */
+function assertSelf(actor: Actor, items: readonly Item[]): void {
+  for (const { reference } of items) {
+    const self = reference?.by === actor.userId || (reference !== null && reference.by === actor.reference)
+    if (!self) throw new AppError('SystemRightRequired', { right: 'system.user' })
+  }
 }
 
 /** Finds and locks what is to be updated, and checks versions. */

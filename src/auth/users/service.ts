@@ -5,8 +5,9 @@ import { AppError, badRequest } from '../../platform/errors.ts'
 import { hasSystemRight, type NeededRight } from '../../platform/system-right.ts'
 import type { Task } from '../../platform/tasks.ts'
 import { assertStorable } from '../../platform/text.ts'
+import { readableGroups } from '../groups/store.ts'
 import { passwordUserTypes, type StoredUser, userTypes } from '../model.ts'
-import { principalsOf } from '../records.ts'
+import { principalsOf } from '../readable.ts'
 import type { UserInput, UserOutput, UserQuery } from '../schema.ts'
 import type { OpenAttempt } from '../throttle.ts'
 import type { UserDependencies } from './deps.ts'
@@ -50,6 +51,12 @@ export function createUserService(deps: UserDependencies) {
   const readerOf = (actor: Actor) =>
     hasSystemRight(actor, 'system.user') ? null : { userId: actor.userId, principals: principalsOf(actor) }
 
+  /** Who is in a group is for those who may read the group. */
+  async function groupsKnownTo(actor: Actor, ids: readonly number[]): Promise<readonly number[]> {
+    const reader = readerOf(actor)
+    return reader ? [...(await readableGroups(db, ids, { ...reader, groupIds: actor.groupIds }))] : ids
+  }
+
   async function byIds(actor: Actor, ids: readonly number[]): Promise<UserOutput[]> {
     const users = new Map((await store.findUsers(db, ids)).map((user) => [user.id, user]))
     const ordered = ids.map((id) => users.get(id)).filter((user) => user !== undefined)
@@ -68,7 +75,8 @@ export function createUserService(deps: UserDependencies) {
         offset: query.offset,
         types,
         hiddenTypes: ['anonymous', 'collection'],
-        groupIds: query.group_ids === undefined ? null : idsOf(query.group_ids, 'group_ids'),
+        groupIds:
+          query.group_ids === undefined ? null : await groupsKnownTo(actor, idsOf(query.group_ids, 'group_ids')),
         changedSince: dateOf(query.changed_since, 'changed_since'),
         archivedSince: dateOf(query.archived_since, 'archived_since'),
         reader: readerOf(actor),
@@ -76,15 +84,13 @@ export function createUserService(deps: UserDependencies) {
       return render(db, actor, users)
     },
 
-    /** @throws {AppError} `UserNotFound`; `RightRequired` when the actor may not read it. */
+    /** @throws {AppError} `UserNotFound`, also when the actor may not read it. */
     async read(actor: Actor, id: number, query: { include_password?: boolean } = {}): Promise<UserOutput[]> {
       assertNoHash(query)
       const [user] = await store.findUsers(db, [id])
-      if (!user) throw new AppError('UserNotFound', { _id: id })
       const reader = readerOf(actor)
-      if (reader && !(await store.readableUsers(db, [id], reader)).has(id)) {
-        throw new AppError('RightRequired', { right: 'bag_read', _id: id })
-      }
+      const readable = reader === null || (await store.readableUsers(db, [id], reader)).has(id)
+      if (!user || !readable) throw new AppError('UserNotFound', { _id: id })
       return render(db, actor, [user])
     },
 

@@ -1,7 +1,7 @@
 import type { Queryable, Tx } from '../../platform/db.ts'
 import type { StoredUser, SystemRights, UserType } from '../model.ts'
+import { userReadable } from '../readable.ts'
 import { recordStore } from '../record-store.ts'
-import { grantCondition, readableCondition } from '../records.ts'
 
 /** A user to write, in the spelling of the table. */
 export interface UserRow {
@@ -64,14 +64,6 @@ export interface UserFilter {
   reader: { userId: number; principals: readonly string[] } | null
 }
 
-/** Own record, owned ones, those granted, and members of groups that are granted. */
-function readable(principals: string, userId: string): string {
-  return `(t.id = ${userId} or ${readableCondition(principals, userId)} or exists (
-    select from "group" g where ${grantCondition('g.acl', principals)}
-      and (t.type = any(g.member_types)
-        or exists (select from user_group ug where ug.group_id = g.id and ug.user_id = t.id))))`
-}
-
 /** A page of users by id. Archived ones are listed only where the filter asks for changes or for them. */
 export async function listUsers(db: Queryable, filter: UserFilter): Promise<StoredUser[]> {
   const { rows } = await db.query<StoredUser>(
@@ -83,7 +75,7 @@ export async function listUsers(db: Queryable, filter: UserFilter): Promise<Stor
        and ($4::timestamptz is null or t.updated_at >= $4)
        and case when $5::timestamptz is not null then t.archived_at >= $5
              else t.archived_at is null or $4::timestamptz is not null end
-       and ($6 or ${readable('$7', '$8')})
+       and ($6 or ${userReadable('$7', '$8')})
      order by t.id limit $9 offset $10`,
     [
       filter.types,
@@ -108,7 +100,7 @@ export async function readableUsers(
   reader: { userId: number; principals: readonly string[] },
 ): Promise<Set<number>> {
   const { rows } = await db.query<{ id: number }>(
-    `select t.id from "user" t where t.id = any($1) and ${readable('$2', '$3')}`,
+    `select t.id from "user" t where t.id = any($1) and ${userReadable('$2', '$3')}`,
     [ids, reader.principals, reader.userId],
   )
   return new Set(rows.map((row) => row.id))

@@ -1,0 +1,45 @@
+/**
+ * Which users and groups an actor may read, as SQL. Whoever names one that they may not read is answered as if there
+ * were none.
+ */
+import type { Actor } from '../platform/actor.ts'
+import { hasSystemRight } from '../platform/system-right.ts'
+
+/**
+ * A condition on users or groups (alias `t`): those that the actor owns or has a grant `bag_read` on now. `principals`
+ * is the parameter with the actor's principals (`principalsOf`), `userId` the one with the actor's id.
+ */
+function readableCondition(principals: string, userId: string): string {
+  return `(t.owner_user = ${userId} or 'g' || t.owner_group = any(${principals}) or ${grantCondition('t.acl', principals)})`
+}
+
+/** Whether a list of grants gives `bag_read` to one of the principals now. */
+function grantCondition(acl: string, principals: string): string {
+  return `exists (select from jsonb_array_elements(${acl}) as a
+    where a->'rights' ? 'bag_read' and a->>'who' = any(${principals}) and coalesce(a->>'active', 'true') = 'true'
+      and (a->>'from' is null or (a->>'from')::timestamptz <= now())
+      and (a->>'to' is null or (a->>'to')::timestamptz > now()))`
+}
+
+/** The actor as grants name it. */
+export function principalsOf(actor: Actor): string[] {
+  return [`u${actor.userId}`, ...actor.groupIds.map((id) => `g${id}`)]
+}
+
+/** Own record, owned ones, those granted, and members of groups that are granted. */
+export function userReadable(principals: string, userId: string): string {
+  return `(t.id = ${userId} or ${readableCondition(principals, userId)} or exists (
+    select from "group" g where ${grantCondition('g.acl', principals)}
+      and (t.type = any(g.member_types)
+        or exists (select from user_group ug where ug.group_id = g.id and ug.user_id = t.id))))`
+}
+
+/** Whether the actor may read all groups: who manages users puts them into groups. */
+export function readsAllGroups(actor: Actor): boolean {
+  return hasSystemRight(actor, 'system.group') || hasSystemRight(actor, 'system.user')
+}
+
+/** The groups that one is in, owned ones, those granted. */
+export function groupReadable(principals: string, userId: string, groupIds: string): string {
+  return `(t.id = any(${groupIds}) or ${readableCondition(principals, userId)})`
+}

@@ -118,3 +118,29 @@ test('patterns of any characters are answered', async () => {
     }
   }
 })
+
+test('words of a search in a search are those of the objects that it looks for', async () => {
+  const { root, reader, ids } = people
+  const types = (await root.get('/objecttype')).body.map((each: Json) => each.objecttype)
+  const { _id, _version } = types.find((each: Json) => each.name === 'place')
+  const opened = await root.post('/objecttype', [
+    { objecttype: { _id, _version: _version + 1 }, _acl: [wireGrant(toUser(ids.reader), 'read')] },
+  ])
+  assert.equal(opened.status, 200, JSON.stringify(opened.body))
+  const place = await save('place', { name: en('Quaytown'), code: 'Q1' })
+  const work = await save('work', { ...inPool(wide._id), place: link('place', place) })
+  await museum.svc.drain()
+  for (const client of [root, reader]) {
+    for (const text of [{ string: 'quaytown' }, { string: '*aytow*', mode: 'wildcard' }]) {
+      const subsearch = { search: [{ type: 'text', ...text }] }
+      const { body } = await client.post('/search', {
+        objecttypes: ['work'],
+        search: [{ type: 'in', fields: ['work.place'], subsearch }],
+      })
+      assert.deepEqual(
+        body.objects.map((each: Json) => each._system_object_id),
+        [work],
+      )
+    }
+  }
+})

@@ -42,16 +42,18 @@ export interface ConditionContext {
   readonly expansions: Expansions
   readonly linked: LinkedObjects
   readonly parameters: Parameters
+  /** Ids of the object types of the search, or of the search in it, that is compiled; absent: those of the plan. */
+  readonly searched?: readonly number[]
 }
 
 /** The `where` of a scope for search_document under the alias; null: nothing matches. */
 export function scopeSql(scope: SearchScope, alias: string, context: ConditionContext): string | null {
   const place = ofDocuments(alias)
-  const condition = conjunction([compile(scope.where, place, context), rightsCondition(scope.rights)])
-  if (condition.never) return null
-  const parts: string[] = []
   const { types } = context.plan.fields
   const searched = scope.objecttypes ?? [...types.keys()]
+  const condition = conjunction([compile(scope.where, place, { ...context, searched }), rightsCondition(scope.rights)])
+  if (condition.never) return null
+  const parts: string[] = []
   const ofTypes = anyOf(searched.map((id) => lexeme(ofObjecttype(id))))
   let { node } = condition
   // The index finds nothing by what is absent, so the object types go first.
@@ -211,8 +213,12 @@ function ofTypes({ plan }: ConditionContext, sightOf: (type: TypeFields) => Sigh
   return node ? ofNode(node) : always
 }
 
-function textContext({ plan, expansions, linked }: ConditionContext) {
-  const searched = plan.scope.objecttypes ?? [...plan.fields.types.keys()]
+function textContext({
+  plan,
+  expansions,
+  linked,
+  searched = plan.scope.objecttypes ?? [...plan.fields.types.keys()],
+}: ConditionContext) {
   const types = searched.flatMap((id) => plan.fields.types.get(id) ?? [])
   return { types, languages: plan.languages, expansions, vision: plan.vision, linked }
 }

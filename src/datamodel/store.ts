@@ -120,8 +120,12 @@ export async function lockModelExclusive(tx: Tx): Promise<void> {
 
 /** Keeps commits out until the transaction ends; gives the version that is current until then. */
 export async function lockModelShared(tx: Tx): Promise<number> {
-  await tx.query('select pg_advisory_xact_lock_shared($1)', [modelLock], 'datamodel-lock-shared')
-  return currentVersion(tx)
+  const { rows } = await tx.query<{ version: number }>(
+    'select datamodel_lock_shared($1) as version',
+    [modelLock],
+    'datamodel-lock-shared',
+  )
+  return rows[0]?.version ?? 0
 }
 
 /** Rows and id counters of the object types of a new version. Counters outlive their type: ids are never reused. */

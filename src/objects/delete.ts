@@ -9,6 +9,7 @@ import { type DeletePlan, fateOf, findLinkers, knownLinkers, planDelete } from '
 import type { ObjectDeps, SaveContext } from './deps.ts'
 import { guardBefore, type Item, itemOf } from './item.ts'
 import { exists, guarded } from './known.ts'
+import { onCurrentModel } from './on-current-model.ts'
 import { purgeObjects } from './purge.ts'
 import { createResolver } from './resolve.ts'
 import { assertMay, assertMayOther } from './save-rights.ts'
@@ -57,11 +58,13 @@ export async function deleteObjects(
   options: DeleteOptions,
 ): Promise<DeleteResult> {
   const model = deps.datamodel.current()
-  await deps.datamodel.assertCurrent(tx, model)
   const triples = body.map((entry, index) => parseTriple(entry, index))
-  const rights = await deps.rights.forActor(actor)
-  const context: SaveContext = { deps, tx, model, actor, rights, at: deps.clock(), pauses: createPauses() }
-  const objects = await lockNamed(context, objecttype, triples, options.policy)
+  const { context, objects } = await onCurrentModel(deps, tx, model, async (current) => {
+    const rights = await deps.rights.forActor(actor)
+    const pauses = createPauses()
+    const context: SaveContext = { deps, tx, model, current, actor, rights, at: deps.clock(), pauses }
+    return { context, objects: await lockNamed(context, objecttype, triples, options.policy) }
+  })
   const comments = new Map(objects.map((object, index) => [object.systemObjectId, triples[index]?.comment ?? null]))
   switch (options.policy) {
     case undefined:

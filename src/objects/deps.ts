@@ -92,6 +92,8 @@ export interface ObjectDeps {
 
 /** One save or delete on its way through its phases. */
 export interface SaveContext {
+  /** Resolves when PostgreSQL has made sure that `model` is the current one; nothing is written before. */
+  readonly current: Promise<void>
   readonly deps: ObjectDeps
   readonly tx: Tx
   readonly model: Model

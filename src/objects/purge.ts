@@ -1,7 +1,7 @@
 import { mapInTurns } from '../platform/pauses.ts'
 import { linkTriples } from './content-links.ts'
 import type { SaveContext } from './deps.ts'
-import { writeLinks } from './save-store.ts'
+import { removeLinks } from './save-store.ts'
 import { standardText } from './standard.ts'
 import type { StoredObject } from './stored.ts'
 
@@ -30,7 +30,7 @@ export async function purgeObjects(context: SaveContext, objects: readonly Store
   )
   // object_link is found by target; the contents tell which targets these objects pointed to.
   const linksOf = (object: StoredObject) => linkTriples(object.table, object.content, object.systemObjectId)
-  await writeLinks(tx, (await mapInTurns(objects, linksOf, pauses)).flat(), [])
+  await removeLinks(tx, (await mapInTurns(objects, linksOf, pauses)).flat())
   const languages = deps.languages()
   await deps.events.append(
     tx,

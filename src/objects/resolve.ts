@@ -76,21 +76,16 @@ export async function createResolver(
     }
     const result = new Map<string, Found>()
     if (systemIds.size + uuids.length + ids.length === 0) return result
-    if (uuids.length + ids.length > 0) {
-      const { rows } = await q.query<{ id: number }>(
-        `select system_object_id as id from object where uuid = any($1::text[])
-         union
-         select o.system_object_id from unnest($2::int[], $3::bigint[]) as x(objecttype, id)
-         join object o on o.objecttype = x.objecttype and o.id = x.id`,
-        [uuids, tables, ids],
-        'resolve-names',
-      )
-      for (const row of rows) systemIds.add(row.id)
-    }
     const { rows } = await q.query<Found>(
       `select ${guardColumns}, o.version, o.uuid, o.parents
-       from object o where o.system_object_id = any($1::bigint[]) order by o.system_object_id for key share`,
-      [[...systemIds]],
+       from object o
+       where o.system_object_id = any($1::bigint[] || array(
+         select system_object_id from object where uuid = any($2::text[])
+         union
+         select n.system_object_id from unnest($3::int[], $4::bigint[]) as x(objecttype, id)
+         join object n on n.objecttype = x.objecttype and n.id = x.id))
+       order by o.system_object_id for key share`,
+      [[...systemIds], uuids, tables, ids],
       'resolve-objects',
     )
     for (const row of rows) {

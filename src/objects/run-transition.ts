@@ -6,6 +6,7 @@ import type { ItemsOutcome, RunRequest, RunResult, TransitionService } from '../
 import type { ObjectDeps, SaveContext } from './deps.ts'
 import { guardBefore, guardOf, type Item, itemOf } from './item.ts'
 import { exists, guarded } from './known.ts'
+import { onCurrentModel } from './on-current-model.ts'
 import { assertMay } from './save-rights.ts'
 import { lockObjects } from './save-store.ts'
 import { writeAll } from './write.ts'
@@ -19,7 +20,7 @@ export type TransitionRunDeps = ObjectDeps & Pick<TransitionService, 'runOnItems
  */
 export async function runTransition(deps: TransitionRunDeps, actor: Actor, run: RunRequest): Promise<RunResult> {
   try {
-    return await deps.db.transaction((tx) => runInTransaction(deps, tx, actor, run))
+    return await deps.db.transaction((tx) => runInTransaction(deps, tx, actor, run), { eager: true })
   } catch (error) {
     await deps.afterRefusal(error)
     throw error
@@ -28,10 +29,12 @@ export async function runTransition(deps: TransitionRunDeps, actor: Actor, run: 
 
 async function runInTransaction(deps: TransitionRunDeps, tx: Tx, actor: Actor, run: RunRequest): Promise<RunResult> {
   const model = deps.datamodel.current()
-  await deps.datamodel.assertCurrent(tx, model)
-  const rights = await deps.rights.forActor(actor)
-  const context: SaveContext = { deps, tx, model, actor, rights, at: deps.clock(), pauses: createPauses() }
-  const items = await lockedItems(context, run)
+  const { context, items } = await onCurrentModel(deps, tx, model, async (current) => {
+    const rights = await deps.rights.forActor(actor)
+    const pauses = createPauses()
+    const context: SaveContext = { deps, tx, model, current, actor, rights, at: deps.clock(), pauses }
+    return { context, items: await lockedItems(context, run) }
+  })
   const check = (item: Item): void => assertMay(context, 'write', item, guarded(guardBefore(item)))
   await eachInTurns(items, check, context.pauses)
   const outcome: ItemsOutcome = await deps.runOnItems(actor, items, run.confirmTransition, run.trigger)

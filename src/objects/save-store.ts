@@ -19,8 +19,8 @@ type VersionRow = Pick<StoredObject, 'operation' | 'at' | 'byUser' | 'comment' |
  * `forDelete` also keeps others from linking to them. Objects whose object type is gone from the datamodel are left
  * out: nothing can be done with them.
  *
- * Two statements on purpose: a writer that had to wait must see the version that the other one wrote, and a
- * statement sees only what was committed when it began.
+ * Two statements on purpose, sent together: a writer that had to wait must see the version that the other one wrote, and
+ * a statement sees only what was committed when it began.
  */
 export async function lockObjects(
   tx: Tx,
@@ -29,7 +29,7 @@ export async function lockObjects(
   { forDelete = false }: { forDelete?: boolean } = {},
 ): Promise<Map<number, StoredObject>> {
   if (systemObjectIds.length === 0) return new Map()
-  const { rows: heads } = await tx.query<HeadRow>(
+  const locking = tx.query<HeadRow>(
     `select system_object_id as "systemObjectId", objecttype, id, version, uuid, pool_id as "poolId",
        owner_user as "ownerUser", owner_group as "ownerGroup", tags, acl, parents, child_idx as "childIdx", standard,
        created_at as "createdAt", created_by as "createdBy", modified_at as "modifiedAt", deleted_at as "deletedAt"
@@ -38,13 +38,14 @@ export async function lockObjects(
     [systemObjectIds],
     forDelete ? 'lock-objects-delete' : 'lock-objects-save',
   )
-  const { rows: versions } = await tx.query<VersionRow>(
+  const reading = tx.query<VersionRow>(
     `select v.system_object_id as "systemObjectId", v.operation, v.at, v.by_user as "byUser", v.comment, v.content
-     from unnest($1::bigint[], $2::int[]) as x(id, version)
-     join object_version v on v.system_object_id = x.id and v.version = x.version`,
-    [heads.map((head) => head.systemObjectId), heads.map((head) => head.version)],
+     from object o join object_version v on v.system_object_id = o.system_object_id and v.version = o.version
+     where o.system_object_id = any($1::bigint[])`,
+    [systemObjectIds],
     'locked-versions',
   )
+  const [{ rows: heads }, { rows: versions }] = await Promise.all([locking, reading])
   const versionOf = new Map(versions.map((version) => [version.systemObjectId, version]))
   const result = new Map<number, StoredObject>()
   for (const { objecttype, ...head } of heads) {
@@ -220,24 +221,24 @@ function sentValues({ draft, mask }: Item, { key, columns }: UniqueEntry): { val
   return draft !== null && key.columns.every((column) => hasColumn(mask.fields, column)) ? { values: columns } : {}
 }
 
-/** Brings the link rows from what they were to what they are. */
-export async function writeLinks(tx: Tx, removed: readonly LinkTriple[], added: readonly LinkTriple[]): Promise<void> {
-  if (removed.length > 0) {
-    await tx.query(
-      `delete from object_link l using unnest($1::bigint[], $2::int[], $3::bigint[]) as x(to_id, column_id, from_id)
-       where l.to_id = x.to_id and l.column_id = x.column_id and l.from_id = x.from_id`,
-      [removed.map((link) => link.to), removed.map((link) => link.column), removed.map((link) => link.from)],
-      'delete-links',
-    )
-  }
-  if (added.length > 0) {
-    await tx.query(
-      `insert into object_link (to_id, column_id, from_id)
-       select * from unnest($1::bigint[], $2::int[], $3::bigint[]) on conflict do nothing`,
-      [added.map((link) => link.to), added.map((link) => link.column), added.map((link) => link.from)],
-      'insert-links',
-    )
-  }
+export async function removeLinks(tx: Tx, links: readonly LinkTriple[]): Promise<void> {
+  if (links.length === 0) return
+  await tx.query(
+    `delete from object_link l using unnest($1::bigint[], $2::int[], $3::bigint[]) as x(to_id, column_id, from_id)
+     where l.to_id = x.to_id and l.column_id = x.column_id and l.from_id = x.from_id`,
+    [links.map((link) => link.to), links.map((link) => link.column), links.map((link) => link.from)],
+    'delete-links',
+  )
+}
+
+export async function addLinks(tx: Tx, links: readonly LinkTriple[]): Promise<void> {
+  if (links.length === 0) return
+  await tx.query(
+    `insert into object_link (to_id, column_id, from_id)
+     select * from unnest($1::bigint[], $2::int[], $3::bigint[]) on conflict do nothing`,
+    [links.map((link) => link.to), links.map((link) => link.column), links.map((link) => link.from)],
+    'insert-links',
+  )
 }
 
 export interface UniqueChange {
@@ -245,24 +246,22 @@ export interface UniqueChange {
   readonly entry: UniqueEntry
 }
 
-/** Gives up and takes unique values; the database decides. @throws {AppError} `DatabaseUniqueKeyViolation`. */
-export async function writeUnique(
-  tx: Tx,
-  removed: readonly UniqueChange[],
-  added: readonly UniqueChange[],
-): Promise<void> {
-  if (removed.length > 0) {
-    await tx.query(
-      `delete from object_unique u using unnest($1::text[], $2::text[], $3::bigint[]) as x(key, value, id)
-       where u.key = x.key and u.value = x.value and u.system_object_id = x.id`,
-      [
-        removed.map((change) => change.entry.key.key),
-        removed.map((change) => change.entry.value),
-        removed.map((change) => change.item.systemObjectId),
-      ],
-      'delete-unique',
-    )
-  }
+export async function giveUpUnique(tx: Tx, removed: readonly UniqueChange[]): Promise<void> {
+  if (removed.length === 0) return
+  await tx.query(
+    `delete from object_unique u using unnest($1::text[], $2::text[], $3::bigint[]) as x(key, value, id)
+     where u.key = x.key and u.value = x.value and u.system_object_id = x.id`,
+    [
+      removed.map((change) => change.entry.key.key),
+      removed.map((change) => change.entry.value),
+      removed.map((change) => change.item.systemObjectId),
+    ],
+    'delete-unique',
+  )
+}
+
+/** Takes unique values; the database decides. @throws {AppError} `DatabaseUniqueKeyViolation`. */
+export async function takeUnique(tx: Tx, added: readonly UniqueChange[]): Promise<void> {
   if (added.length === 0) return
   const { rows } = await tx.query<{ key: string; value: string }>(
     `insert into object_unique (key, value, system_object_id)

@@ -10,6 +10,7 @@ import type { ObjectDeps, SaveContext } from './deps.ts'
 import { assertNoCycles } from './hierarchy.ts'
 import { type Ignored, ignoredParts } from './ignored.ts'
 import type { Item } from './item.ts'
+import { onCurrentModel } from './on-current-model.ts'
 import { maxBatch, parsePayload } from './payload.ts'
 import { prepareItems } from './prepare.ts'
 import { markUnchanged, movePools, type PoolMove, poolMoves, reconcileReverse } from './reverse.ts'
@@ -58,15 +59,24 @@ export async function saveObjects(
 ): Promise<SaveResult> {
   assertOptions(actor, options)
   const model = deps.datamodel.current()
-  await deps.datamodel.assertCurrent(tx, model)
-  const pauses = createPauses()
-  const { databaseName } = deps.config
-  const payload = { model, databaseName, partial: options.partial }
+  return onCurrentModel(deps, tx, model, async (current) => {
+    const pauses = createPauses()
+    const rights = await deps.rights.forActor(actor)
+    const context: SaveContext = { deps, tx, model, current, actor, rights, at: deps.clock(), pauses }
+    return save(context, objecttype, body, options)
+  })
+}
+
+async function save(
+  context: SaveContext,
+  objecttype: Table,
+  body: readonly unknown[],
+  options: SaveOptions,
+): Promise<SaveResult> {
+  const { deps, tx, model, actor, pauses } = context
+  const payload = { model, databaseName: deps.config.databaseName, partial: options.partial }
   const drafts = await parsePayload(payload, objecttype, body, pauses)
   if (drafts.length > maxBatch) throw invalidValue('body', drafts.length, `at most ${maxBatch} objects`)
-  const rights = await deps.rights.forActor(actor)
-  const context: SaveContext = { deps, tx, model, actor, rights, at: deps.clock(), pauses }
-
   const { items, found } = await prepareItems(context, drafts)
   const sent = items.slice(0, drafts.length)
   await applySystemFields(context, items, options)

@@ -127,13 +127,13 @@ async function inTransaction<T>(
   { dryRun, objects, lifetime }: { dryRun: boolean; objects: number; lifetime: Lifetime },
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> {
-  const whole = (): Promise<T> => deps.db.transaction(work, { lifetime })
+  const whole = (): Promise<T> => deps.db.transaction(work, { lifetime, eager: true })
   const undone = (): Promise<T> =>
     deps.db.transaction(
       async (tx) => {
         throw new DryRun(await work(tx))
       },
-      { lifetime },
+      { lifetime, eager: true },
     )
   const run = dryRun ? undone : whole
   try {

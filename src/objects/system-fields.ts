@@ -21,7 +21,6 @@ export async function applySystemFields(
 ): Promise<void> {
   const { pauses } = context
   await eachInTurns(items, (item) => applyPool(context, item, skipConstraints), pauses)
-  await lockPools(context, items)
   await applyOwners(context, items)
   await eachInTurns(items, (item) => applyTags(context, item, skipConstraints), pauses)
   await letPass(pauses)
@@ -50,13 +49,6 @@ function poolOf({ deps, rights }: SaveContext, item: Item, ref: NamedRef): numbe
   const same = id !== undefined && id === item.current?.poolId
   if (found?.holdsObjects && (same || rights.knowsPool(found.id))) return found.id
   throw new AppError('PoolNotFound', { name: ref.place, ...named(ref) })
-}
-
-async function lockPools({ deps, tx }: SaveContext, items: readonly Item[]): Promise<void> {
-  const entered = items.flatMap((item) =>
-    item.poolId !== null && item.poolId !== item.current?.poolId ? [item.poolId] : [],
-  )
-  if (entered.length > 0) await deps.pools.lockForUse(tx, [...new Set(entered)])
 }
 
 function named(ref: NamedRef): Record<string, unknown> {

@@ -6,7 +6,15 @@ import type { SaveContext } from './deps.ts'
 import { type Item, nextVersion } from './item.ts'
 import { giveIds } from './new-ids.ts'
 import { applyStandards } from './save-standard.ts'
-import { type LinkTriple, type UniqueChange, writeItems, writeLinks, writeUnique } from './save-store.ts'
+import {
+  addLinks,
+  giveUpUnique,
+  type LinkTriple,
+  removeLinks,
+  takeUnique,
+  type UniqueChange,
+  writeItems,
+} from './save-store.ts'
 import { standardText } from './standard.ts'
 import { uniqueEntries } from './unique.ts'
 
@@ -28,26 +36,51 @@ export async function writeAll(
 ): Promise<void> {
   const { tx, deps, model, actor, at, pauses } = context
   const written = items.filter((item) => item.changed)
-  if (written.length === 0) return
-  await lockTags(context, written)
+  if (written.length === 0) return context.current
   const before = await uniqueChanges(written, pauses)
-  await writeUnique(tx, before.removed, [])
-  const given = !options.dryRun && (await giveIds(context, written, before.added))
+  // What has to stay until the save is written, and the ids, in one round trip.
+  const [given] = await Promise.all([
+    drawn(context, written, before, options.dryRun),
+    lockPools(context, written),
+    lockTags(context, written),
+    context.current,
+  ])
   // Keys can hold ids: of the parent, of the object that a row is in, of a linked one.
   const unique = given ? await uniqueChanges(written, pauses) : before
   const links = await linkChanges(written, pauses)
   await applyStandards(context, items)
-  await writeItems(tx, written, {
-    at,
-    pauses,
-    userId: actor.userId,
-    datamodelVersion: model.version,
-    index: !options.skipIndex,
-  })
-  await writeLinks(tx, links.removed, links.added)
-  await writeUnique(tx, [], unique.added)
-  if (!options.skipEvents && !options.dryRun) await appendEvents(context, written)
+  const version = { at, pauses, userId: actor.userId, datamodelVersion: model.version, index: !options.skipIndex }
+  // Links are removed before others are added; none of the rest looks at what another writes.
+  await Promise.all([
+    takeUnique(tx, unique.added),
+    removeLinks(tx, links.removed),
+    addLinks(tx, links.added),
+    writeItems(tx, written, version),
+    options.skipEvents || options.dryRun ? null : appendEvents(context, written),
+  ])
   if (!options.skipIndex) tx.afterCommit(deps.wakeIndex)
+}
+
+/** Values are given up before ids are drawn, which looks at those that are taken. */
+async function drawn(
+  context: SaveContext,
+  items: readonly Item[],
+  unique: { readonly removed: readonly UniqueChange[]; readonly added: readonly UniqueChange[] },
+  dryRun: boolean,
+): Promise<boolean> {
+  const [, given] = await Promise.all([
+    giveUpUnique(context.tx, unique.removed),
+    dryRun ? false : giveIds(context, items, unique.added),
+  ])
+  return given
+}
+
+/** Pools that objects come into must be there when the transaction ends. */
+async function lockPools({ deps, tx }: SaveContext, items: readonly Item[]): Promise<void> {
+  const entered = items.flatMap((item) =>
+    item.poolId !== null && item.poolId !== item.current?.poolId ? [item.poolId] : [],
+  )
+  if (entered.length > 0) await deps.pools.lockForUse(tx, [...new Set(entered)])
 }
 
 /**

@@ -37,6 +37,7 @@ export interface Queryable {
   ): Promise<QueryResult<T>>
 }
 
+/** Statements that are sent at once leave together: they are carried out in the order in which they were sent. */
 export interface Tx extends Queryable {
   /** Registers work for after the commit (wake workers, drop caches); not run when the transaction fails. */
   afterCommit(action: () => void): void
@@ -68,6 +69,11 @@ export interface TransactionOptions {
   readonly readOnly?: boolean
   /** The statements end with it, and with them the transaction; that of the request when not said. */
   readonly lifetime?: Lifetime
+  /**
+   * The first statements leave together with the beginning, which saves a round trip. They must be harmless outside of a
+   * transaction (locks, reads, ids drawn): the beginning can fail without them.
+   */
+  readonly eager?: boolean
 }
 
 export interface DbOptions {
@@ -219,6 +225,7 @@ async function runWithin<T extends object>(
   text: string,
   values?: readonly unknown[],
   name?: string,
+  cancellable: Promise<unknown> = Promise.resolve(),
 ): Promise<QueryResult<T>> {
   if (lifetime === endless) return runInTurns(client, text, values, name)
   lifetime.check()
@@ -228,7 +235,8 @@ async function runWithin<T extends object>(
   let cancelling: Promise<void> | null = null
   let again: NodeJS.Timeout | undefined
   const cancel = (): void => {
-    cancelling = cancelStatement(client)
+    // Never the beginning of a transaction: what follows it is on its way already.
+    cancelling = cancellable.then(() => cancelStatement(client))
     // The statement may not have arrived when it was to be cancelled.
     again = setTimeout(cancel, 1000)
   }
@@ -261,28 +269,43 @@ async function transaction<T>(
   pool: pg.Pool,
   onError: (error: Error) => void,
   work: (tx: Tx) => Promise<T>,
-  { isolation, readOnly, lifetime = currentLifetime() }: TransactionOptions = {},
+  { isolation, readOnly, lifetime = currentLifetime(), eager = false }: TransactionOptions = {},
 ): Promise<T> {
   lifetime.check()
   const client = await connect(pool, 'begin')
   const actions: (() => void)[] = []
   let failure: unknown
+  let notBegun: unknown
+  let ended = false
+  const fail = (error: unknown): void => {
+    failure ??= error
+  }
+  setPipelining(client, true)
+  const mode = `${isolation ? ` isolation level ${isolation}` : ''}${readOnly ? ' read only' : ''}`
+  const beginning = run(client, `begin${mode}`)
+  const begun = beginning.then(
+    () => {},
+    (error: unknown) => {
+      notBegun = error
+    },
+  )
   const tx: Tx = {
     async query<T extends object>(text: string, values?: readonly unknown[], name?: string) {
-      try {
-        return await runWithin<T>(lifetime, client, text, values, name)
-      } catch (error) {
-        failure ??= error
-        throw error
-      }
+      // Outside of the transaction it would be carried out by itself.
+      if (notBegun !== undefined) throw notBegun
+      if (ended) throw failure ?? new Error('the transaction is over')
+      const result = runWithin<T>(lifetime, client, text, values, name, begun)
+      result.catch(fail)
+      return result
     },
     afterCommit: (action) => actions.push(action),
   }
   let broken = false
   try {
-    const mode = `${isolation ? ` isolation level ${isolation}` : ''}${readOnly ? ' read only' : ''}`
-    await tx.query(`begin${mode}`)
+    if (!eager) await beginning
     const result = await work(tx)
+    ended = true
+    await beginning
     // PostgreSQL answers the commit of a transaction in which a statement failed with a rollback, not with an error:
     // whoever kept the failure to itself would take for stored what is not.
     const { command } = await run(client, 'commit')
@@ -295,13 +318,24 @@ async function transaction<T>(
     outsideLifetimes(() => runAll(actions, onError))
     return result
   } catch (error) {
+    // Of statements that were to leave together some may not have left yet.
+    ended = true
     await client.query('rollback').catch(() => {
       broken = true
     })
     throw error
   } finally {
+    setPipelining(client, false)
     client.release(broken)
   }
+}
+
+/**
+ * Whether statements leave without waiting for the answers to earlier ones. Only while a transaction has the connection: COPY
+ * and notifications need one that does not.
+ */
+function setPipelining(client: pg.PoolClient, on: boolean): void {
+  ;(client as { pipeline: boolean }).pipeline = on
 }
 
 /** Runs the work of a transaction so that `assertNoTransaction` knows of it. */

@@ -19,6 +19,7 @@ import { type BatchSettings, type IndexConnection, indexBatch, type RefreshStand
 import { isBulkOpen, openBulk } from './bulk.ts'
 import { createChanges } from './changes.ts'
 import { createFacetSets } from './facet-sets.ts'
+import { createRest } from './rest.ts'
 import * as store from './store.ts'
 import { createTargets } from './targets.ts'
 import { createTerms } from './terms.ts'
@@ -64,7 +65,10 @@ export async function createIndexer(deps: IndexerDeps) {
   const now = (): number => clock().getTime()
   const targets = createTargets()
   const changes = createChanges(now)
-  const waiters = createWaiters(db)
+  const rest = createRest()
+  const waiters = createWaiters(db, rest.cut)
+  /** Those who wait until the queue is empty. */
+  let hurrying = 0
   const batchDeps = {
     log,
     targets,
@@ -185,6 +189,7 @@ export async function createIndexer(deps: IndexerDeps) {
         break
       }
       await bulk.before(entries.length, batchSize)
+      const began = performance.now()
       const used = await settings.current()
       await prepareCollations(used.languages)
       const batch = await indexBatch(batchDeps, { client, db: connection.db }, used, entries)
@@ -192,6 +197,8 @@ export async function createIndexer(deps: IndexerDeps) {
       unsettled += batch.done.length
       waiters.indexed(batch.done)
       if (batch.done.length === 0) await sleep(busyPause)
+      else if (entries.length < batchSize && !waiters.any() && hurrying === 0)
+        await rest.take(performance.now() - began)
     }
     // A stop can come while indexes are put aside.
     if (closed || unsettled < worthSettling) return
@@ -243,13 +250,19 @@ export async function createIndexer(deps: IndexerDeps) {
 
     /** Resolves when the queue is empty: for tests. */
     async idle(): Promise<void> {
-      await store.queueExpired(db, clock())
-      await store.queueFailed(db)
-      for (;;) {
-        wake()
-        await running
-        if (!(await hasEntries(db))) return
-        await sleep(10)
+      hurrying += 1
+      rest.cut()
+      try {
+        await store.queueExpired(db, clock())
+        await store.queueFailed(db)
+        for (;;) {
+          wake()
+          await running
+          if (!(await hasEntries(db))) return
+          await sleep(10)
+        }
+      } finally {
+        hurrying -= 1
       }
     },
 
@@ -259,6 +272,7 @@ export async function createIndexer(deps: IndexerDeps) {
       clearTimeout(retry)
       unsubscribe()
       waiters.close()
+      rest.cut()
       // Nothing is lost: a batch is rolled back, and who comes next goes on with it and with the indexes.
       if (running) await cutShort(db, () => busy, running)
     },

@@ -11,7 +11,8 @@ interface Waiter {
   readonly finish: (done: boolean) => void
 }
 
-export function createWaiters(db: Queryable) {
+/** `onWait` is called whenever somebody begins to wait. */
+export function createWaiters(db: Queryable, onWait: () => void) {
   const waiting = new Set<Waiter>()
 
   async function look(waiter: Waiter): Promise<void> {
@@ -47,8 +48,12 @@ export function createWaiters(db: Queryable) {
         const deadline = setTimeout(() => finish(false), Math.min(seconds * 1000, 2 ** 31 - 1))
         const looks = setInterval(() => void look(waiter).catch(() => {}), lookPause)
         waiting.add(waiter)
+        onWait()
       })
     },
+
+    /** Somebody waits. */
+    any: (): boolean => waiting.size > 0,
 
     /** A batch of this process is committed. */
     indexed(entries: readonly QueueEntry[]): void {

@@ -1,22 +1,89 @@
 /**
- * What reading an object is measured beside: a bare node:http server that answers one prepared select of a jsonb row
- * by primary key.
+ * What the service is measured beside: plain `node:http` and `pg`, doing the least work that could give the same answer.
+ * It has the service's database, and tables of its own for what it writes.
  */
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage } from 'node:http'
 import pg from 'pg'
 
-const pool = new pg.Pool({ connectionString: process.env.BENCH_DSN, max: 10 })
+const pool = new pg.Pool({ connectionString: process.env.BENCH_DSN, max: 10, pipeline: true } as pg.PoolConfig)
 
-const server = createServer(async (request, response) => {
+const tables = `
+  create table if not exists bare_object (id bigint primary key, version int not null, standard jsonb not null);
+  create table if not exists bare_version (id bigint, version int, at timestamptz, content jsonb, primary key (id, version));
+  create table if not exists bare_event (id bigserial primary key, type text, object bigint, at timestamptz, info jsonb);
+  create table if not exists bare_queue (object bigint, seq bigserial);
+  create sequence if not exists bare_id`
+
+/** One row by primary key. */
+async function one(id: number): Promise<unknown> {
   const { rows } = await pool.query<{ content: unknown }>({
     name: 'row',
-    text: 'select content from object_version where system_object_id = $1 and version = $2',
-    values: [Number(request.url?.slice(1)), 1],
+    text: 'select content from object_version where system_object_id = $1 and version = 1',
+    values: [id],
   })
-  response.setHeader('content-type', 'application/json; charset=utf-8')
-  response.end(JSON.stringify(rows))
-})
+  return rows
+}
 
+/** Versions by their ids, and so many bytes. */
+async function page({ ids, bytes }: { ids: number[]; bytes: number }): Promise<string> {
+  const { rows } = await pool.query<{ content: unknown }>({
+    name: 'page',
+    text: `select v.content from object o join object_version v using (system_object_id, version)
+      where o.system_object_id = any($1::bigint[])`,
+    values: [ids],
+  })
+  return JSON.stringify(rows).padEnd(bytes)
+}
+
+/** Objects: head, version, event and queue entry of each, in one transaction and two round trips. */
+async function save(objects: unknown[]): Promise<unknown> {
+  const client = await pool.connect()
+  try {
+    const [, ids] = await Promise.all([
+      client.query('begin'),
+      client.query<{ id: string }>({
+        name: 'ids',
+        text: `select nextval('bare_id') as id from generate_series(1, $1)`,
+        values: [objects.length],
+      }),
+    ])
+    const values = [ids.rows.map((row) => row.id), objects.map((object) => JSON.stringify(object))]
+    const insert = (name: string, text: string) => client.query({ name, text, values })
+    await Promise.all([
+      insert('head', 'insert into bare_object select i, 1, d from unnest($1::bigint[], $2::jsonb[]) x(i, d)'),
+      insert(
+        'version',
+        'insert into bare_version select i, 1, now(), d from unnest($1::bigint[], $2::jsonb[]) x(i, d)',
+      ),
+      insert(
+        'event',
+        `insert into bare_event (type, object, at, info)
+         select 'OBJECT_INSERT', i, now(), d from unnest($1::bigint[], $2::jsonb[]) x(i, d)`,
+      ),
+      insert('queue', 'insert into bare_queue (object) select i from unnest($1::bigint[], $2::jsonb[]) x(i, d)'),
+      client.query('commit'),
+    ])
+    return ids.rows
+  } finally {
+    client.release()
+  }
+}
+
+async function answer(request: IncomingMessage): Promise<unknown> {
+  const [, what, id] = request.url?.split('/') ?? []
+  if (what === 'one') return one(Number(id))
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  const body = JSON.parse(Buffer.concat(chunks).toString())
+  return what === 'page' ? page(body) : save(body)
+}
+
+await pool.query(tables)
+const server = createServer(async (request, response) => {
+  const body = await answer(request)
+  response.setHeader('content-type', 'application/json; charset=utf-8')
+  response.end(typeof body === 'string' ? body : JSON.stringify(body))
+})
 server.listen(0, '127.0.0.1', () => {
   const address = server.address()
   process.stdout.write(`ready at http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}\n`)

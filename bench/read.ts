@@ -26,7 +26,7 @@ export async function measureRead({ client, service, dsn, headers }: Context): P
       }),
     })
   const ofBare = (seconds: number) =>
-    load({ origin: bare.url, connections, seconds, request: () => ({ path: `/${anyId()}` }) })
+    load({ origin: bare.url, connections, seconds, request: () => ({ path: `/one/${anyId()}` }) })
   try {
     await ofBare(2)
     await ofService(2)

@@ -1,13 +1,14 @@
 import type { Context } from './context.ts'
 import { median } from './load.ts'
 import { atLeast, type Row } from './report.ts'
+import { commitTypes, field, value } from './types.ts'
 
 const batch = 1000
 
 /** Objects with five links, three nested rows, tags and two reverse-nested objects each, a thousand in one request. */
 export async function measureRichSave(context: Context): Promise<Row[]> {
   const { client } = context
-  await commitTypes(context)
+  await commitTypes(context, tables, masksOfTypes)
   const tags = await createTags(context)
   const targets = await client.post<{ _system_object_id: number }[]>(
     '/db/bench_target',
@@ -55,18 +56,6 @@ function richObject(key: string, index: number, targets: readonly number[], tags
   }
 }
 
-interface Snapshot {
-  tables: object[]
-}
-
-async function commitTypes({ client }: Context): Promise<void> {
-  const head = await client.get<Snapshot>('/schema/user/HEAD')
-  await client.post('/schema/user/HEAD', { ...head, tables: [...head.tables, ...tables] })
-  const masks = await client.get<{ masks: object[] }>('/mask/HEAD')
-  await client.post('/mask/HEAD', { ...masks, masks: [...masks.masks, ...masksOfTypes] })
-  await client.post('/schema/commit', undefined, { confirm: 'yes', reindex: 'skip' })
-}
-
 async function createTags({ client }: Context): Promise<number[]> {
   const groups = await client.get<object[]>('/tags')
   const group = {
@@ -81,7 +70,6 @@ async function createTags({ client }: Context): Promise<number[]> {
   return (created?._tags ?? []).map((tag) => tag._id ?? tag.tag?._id ?? 0)
 }
 
-const value = (name: string, type: string) => ({ kind: 'column', name, type })
 const link = (name: string, target: string, more: object = {}) => ({
   kind: 'column',
   name,
@@ -115,13 +103,6 @@ const tables = [
   },
 ]
 
-const field = (column_name_hint: string, standard = false) => ({
-  kind: 'field',
-  column_name_hint,
-  edit: { mode: 'edit' },
-  output: { detail: true, text: true, table: true, ...(standard ? { standard: { order: 1, format: 'comma' } } : {}) },
-  search: { expert: true, fulltext: true, facet: false, nested: false },
-})
 const linkField = (name: string) => ({ ...field(name), kind: 'link', mask_id: 'PREFERRED' })
 
 const masksOfTypes = [

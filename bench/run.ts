@@ -4,13 +4,14 @@
  *     --tate <folder>   the Tate collection (default ../shared/data/tate; else the sample of the package, multiplied)
  *     --large           also a million objects; takes a quarter of an hour and some 10 GB in the temporary folder
  *     --copies <n>      how often the large run has the collection (default 15)
- *     --only <names>    comma-separated: start, import, read, render, search, latency, save, large
+ *     --only <names>    comma-separated: start, import, read, render, search, latency, save, cold, large
  *     --strict          the exit code is 1 when a figure is over its limit
  */
 import { access } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { sampleFolder } from '../src/import/demo.ts'
+import { measureCold } from './cold.ts'
 import { type Context, openContext, temporaryFolder } from './context.ts'
 import { measureImport } from './import.ts'
 import { measureLarge } from './large.ts'
@@ -34,7 +35,7 @@ const { values } = parseArgs({
   },
 })
 
-const names = ['start', 'import', 'read', 'render', 'search', 'latency', 'save', 'large']
+const names = ['start', 'import', 'read', 'render', 'search', 'latency', 'save', 'cold', 'large']
 const unknown = values.only?.split(',').filter((name) => !names.includes(name)) ?? []
 if (unknown.length > 0) throw new Error(`--only knows ${names.join(', ')}, not ${unknown.join(', ')}`)
 const wanted = values.only === undefined ? null : new Set(values.only.split(','))
@@ -45,7 +46,7 @@ const rows: Row[] = []
 const source = await sourceFolder()
 try {
   if (wants('start')) rows.push(...(await step('start', measureStart)))
-  if (['import', 'read', 'render', 'search', 'latency', 'save'].some(wants))
+  if (['import', 'read', 'render', 'search', 'latency', 'save', 'cold'].some(wants))
     rows.push(...(await onTheCollection(source.path)))
   if (values.large && wants('large'))
     rows.push(...(await step('a million objects', () => measureLarge(source.path, Number(values.copies), say))))
@@ -65,6 +66,7 @@ async function onTheCollection(folder: string): Promise<Row[]> {
     ['search', measureSearch],
     ['latency', measureLatency],
     ['save', measureRichSave],
+    ['cold', measureCold],
   ]
   const found: Row[] = []
   try {

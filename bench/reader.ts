@@ -1,0 +1,88 @@
+import pg from 'pg'
+import { createServiceClient } from '../src/import/client.ts'
+import type { Context } from './context.ts'
+
+const pools = 20
+const password = 'bench-reader-password'
+
+interface Named {
+  readonly name: string
+}
+
+/**
+ * A caller as institutions have them: artworks lie in 20 pools, which it reads by grants with a mask, in half of the pools
+ * those with a tag alone. Returns the headers of its requests.
+ */
+export async function signInReader(context: Context): Promise<Record<string, string>> {
+  const { client, service } = context
+  const { tables } = await client.get<{ tables: (Named & { table_id: number })[] }>('/schema/user/CURRENT')
+  const { masks } = await client.get<{ masks: (Named & { mask_id: number })[] }>('/mask/CURRENT')
+  const artwork = tables.find(({ name }) => name === 'artwork')?.table_id
+  const mask = masks.find(({ name }) => name === 'artwork')?.mask_id
+  const groups = await client.get<object[]>('/tags')
+  const stored = await client.post<{ taggroup: { reference: string }; _tags: { _id: number }[] }[]>('/tags', [
+    ...groups,
+    { taggroup: { reference: 'bench-state' }, _tags: [{ reference: 'bench-cleared' }] },
+  ])
+  const tag = stored.find(({ taggroup }) => taggroup.reference === 'bench-state')?._tags[0]?._id
+  const [group] = await client.post<{ group: { _id: number } }[]>('/group', [{ group: { name: 'bench readers' } }])
+  const who = { group: { _id: group?.group._id } }
+  await client.post('/user', [
+    { user: { login: 'bench-reader' }, _password: password, _groups: [{ group: { _id: group?.group._id } }] },
+  ])
+  const read = { read: { objecttype_ids: [artwork], mask_ids: { [String(artwork)]: [mask] } } }
+  const created = await client.post<{ pool: { _id: number } }[]>(
+    '/pool',
+    Array.from({ length: pools }, (_, index) => ({
+      pool: { name: { 'en-US': `Bench ${index}` }, 'lookup:_id_parent': { reference: 'system:root' } },
+      _acl: [
+        { who, rights: { bag_read: {} } },
+        { who, rights: read, ...(index % 2 === 0 ? {} : { tagfilter: { all: [tag] } }) },
+      ],
+    })),
+  )
+  const types = await client.get<{ objecttype: { _id: number; _version: number } }[]>('/objecttype')
+  await client.post(
+    '/objecttype',
+    types
+      .filter(({ objecttype }) => objecttype._id !== artwork)
+      .map(({ objecttype: { _id, _version } }) => ({
+        _basetype: 'objecttype',
+        objecttype: { _id, _version: _version + 1 },
+        _acl: [{ who, rights: { read: {} } }],
+      })),
+  )
+  await spread(
+    context,
+    created.map(({ pool }) => pool._id),
+    tag ?? 0,
+    artwork ?? 0,
+  )
+  const reader = createServiceClient({ url: service.url, login: 'bench-reader', password })
+  return { authorization: `Bearer ${await reader.token()}`, 'content-type': 'application/json' }
+}
+
+/** Puts the artworks into the pools and gives half of them the tag, past the service: its saves are measured elsewhere. */
+async function spread({ dsn, client, say }: Context, poolIds: number[], tag: number, artwork: number): Promise<void> {
+  const db = new pg.Client({ connectionString: dsn })
+  await db.connect()
+  try {
+    await db.query(
+      `update object set pool_id = ($1::bigint[])[1 + id % $2],
+         tags = case when hashint8(id) % 2 = 0 then array[$3::int] else '{}' end
+       where objecttype = $4`,
+      [poolIds, poolIds.length, tag, artwork],
+    )
+    await client.post('/system/reindex', undefined)
+    const begun = performance.now()
+    for (;;) {
+      const { rowCount } = await db.query('select from index_queue limit 1')
+      if (rowCount === 0) break
+      await new Promise((resolve) => setTimeout(resolve, 500))
+    }
+    await db.query('vacuum analyze object')
+    say(`  artworks in ${poolIds.length} pools, indexed again in ${Math.round((performance.now() - begun) / 1000)} s`)
+  } finally {
+    await db.end()
+  }
+}

@@ -355,12 +355,16 @@ export function createReadService(deps: ReadDeps) {
       actor: Actor,
       saved: readonly Pick<Item, 'systemObjectId' | 'mask'>[],
       format: FormatName,
-      { skipReverseNested = false, shape, lifetime = endless }: SavedContext = {},
+      { skipReverseNested = false, shape, lifetime = endless, empty }: SavedContext = {},
     ): Promise<JsonAnswer> {
       const caller = await deps.rights.forActor(actor)
       const ids = saved.map((item) => item.systemObjectId)
       const pages = latestOf(tx, ids, formats[format].fields, (_, index) => saved[index]?.mask ?? null)
-      return render(tx, actor, caller, pages, renderOptions({ format, skipReverseNested }), { shape, lifetime })
+      return render(tx, actor, caller, pages, renderOptions({ format, skipReverseNested }), {
+        shape,
+        lifetime,
+        ...(empty ? { known: { heads: [], empty } } : {}),
+      })
     },
   }
 
@@ -405,6 +409,8 @@ interface SavedContext {
   readonly skipReverseNested?: boolean
   readonly shape?: Shape | undefined
   readonly lifetime?: Lifetime
+  /** Reverse fields (`reverseKey`) that are known to be empty. */
+  readonly empty?: ReadonlySet<string>
 }
 
 /** Linked objects bring linked objects. */

@@ -10,6 +10,7 @@ import type { ObjectDeps, SaveContext } from './deps.ts'
 import { assertNoCycles } from './hierarchy.ts'
 import { type Ignored, ignoredParts } from './ignored.ts'
 import type { Item } from './item.ts'
+import { emptyReverses } from './new-reverse.ts'
 import { onCurrentModel } from './on-current-model.ts'
 import { maxBatch, parsePayload } from './payload.ts'
 import { prepareItems } from './prepare.ts'
@@ -42,7 +43,13 @@ export interface SaveOptions {
 export type SaveResult = { /** What of the payload has no effect. */ readonly ignored: Ignored } & (
   | { readonly kind: 'confirm'; readonly tasks: readonly Task[] }
   /** `items` are those that the client sent at the top level, in order; `written` all that got a new version. */
-  | { readonly kind: 'done'; readonly items: readonly Item[]; readonly written: readonly number[] }
+  | {
+      readonly kind: 'done'
+      readonly items: readonly Item[]
+      readonly written: readonly number[]
+      /** Reverse fields of the items that are known to be empty (`reverseKey`). */
+      readonly empty: ReadonlySet<string>
+    }
 )
 
 /**
@@ -103,7 +110,8 @@ async function save(
   await writeAll(context, items, options)
   await transitions.enqueue(tx)
   const written = items.filter((item) => item.changed).map((item) => item.systemObjectId)
-  return { kind: 'done', items: sent, written, ignored }
+  const empty = options.skipReverseNested ? new Set<string>() : await emptyReverses(sent, items, pauses)
+  return { kind: 'done', items: sent, written, ignored, empty }
 }
 
 function assertNothingIgnored({ paths, more, nearest }: Ignored): void {

@@ -33,7 +33,13 @@ export type RenderSaved = (
   actor: Actor,
   items: readonly Item[],
   format: FormatName,
-  options: { skipReverseNested: boolean; shape?: Shape | undefined; lifetime: Lifetime },
+  options: {
+    skipReverseNested: boolean
+    shape?: Shape | undefined
+    lifetime: Lifetime
+    /** Reverse fields that are known to be empty. */
+    empty: ReadonlySet<string>
+  },
 ) => Promise<JsonAnswer>
 
 export type Saved = { /** What of the payload has no effect. */ readonly ignored: Ignored } & (
@@ -77,7 +83,12 @@ export function createObjectService(deps: ObjectDeps, renderSaved: RenderSaved) 
         const saved = await saveObjects(deps, tx, actor, table, body, options)
         if (saved.kind === 'done') {
           const shape = options.dryRun ? withoutNewIds(saved.items) : undefined
-          answer = await renderSaved(tx, actor, saved.items, options.format, { ...options, shape, lifetime })
+          answer = await renderSaved(tx, actor, saved.items, options.format, {
+            ...options,
+            shape,
+            lifetime,
+            empty: saved.empty,
+          })
         }
         return saved
       })

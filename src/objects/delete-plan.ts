@@ -1,12 +1,12 @@
-import type { Model } from '../datamodel/model.ts'
+import type { Column, Model } from '../datamodel/model.ts'
 import type { Queryable } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
-import { mapInTurns } from '../platform/pauses.ts'
+import { eachInTurns, mapInTurns } from '../platform/pauses.ts'
 import { withoutLinks } from './content-links.ts'
 import type { SaveContext } from './deps.ts'
-import { type Item, itemOf } from './item.ts'
+import { guardOf, type Item, itemOf } from './item.ts'
+import { showsLink } from './known.ts'
 import { loadHeads } from './load.ts'
-import { maySee } from './render-run.ts'
 import { lockObjects } from './save-store.ts'
 import type { StoredObject } from './stored.ts'
 
@@ -70,6 +70,7 @@ export async function planDelete(
   const { tx, model, pauses } = context
   const deleted = new Map(roots.map((object) => [object.systemObjectId, object]))
   const dropped: Linker[] = []
+  const followed: Linker[] = []
   let level = [...deleted.keys()]
   while (level.length > 0) {
     const next = new Set<number>()
@@ -79,8 +80,10 @@ export async function planDelete(
       const fate = fateOf(model, linker)
       const decided = fate === 'open' ? policy : fate
       if (decided === 'refuse') throw await stillLinked(context, linker, deleted.get(linker.to))
-      if (decided === 'remove') next.add(linker.from)
-      else dropped.push(linker)
+      if (decided === 'remove') {
+        next.add(linker.from)
+        followed.push(linker)
+      } else dropped.push(linker)
     }
     const locked = await lockObjects(tx, model, [...next], { forDelete: true })
     level = []
@@ -93,11 +96,22 @@ export async function planDelete(
   const toClear = dropped.filter((linker) => !deleted.has(linker.from))
   const lost = Map.groupBy(toClear, (linker) => linker.from)
   const stored = await lockObjects(tx, model, [...lost.keys()])
+  const known = new Set(roots.map((object) => object.systemObjectId))
+  const learn = (linker: Linker): void => {
+    const object = deleted.get(linker.from) ?? stored.get(linker.from)
+    if (object && showsLink(context, object.table, guardOf(object), columnOf(model, linker))) known.add(linker.from)
+  }
+  await eachInTurns([...followed, ...toClear], learn, pauses)
+  const untold = (object: StoredObject): boolean => !known.has(object.systemObjectId)
   return {
-    deleted: await mapInTurns([...deleted.values()], (object) => deleteItem(object), pauses),
+    deleted: await mapInTurns(
+      [...deleted.values()],
+      (object) => ({ ...itemOf(object, 'delete'), untold: untold(object) }),
+      pauses,
+    ),
     cleared: await mapInTurns(
       [...stored.values()],
-      (object) => clearItem(object, lost.get(object.systemObjectId) ?? []),
+      (object) => ({ ...clearItem(object, lost.get(object.systemObjectId) ?? []), untold: untold(object) }),
       pauses,
     ),
   }
@@ -120,19 +134,20 @@ async function stillLinked(context: SaveContext, linker: Linker, target: StoredO
   )
 }
 
-/** Those that the caller may know of. */
-export async function knownLinkers(
-  { tx, model, rights }: SaveContext,
-  linkers: readonly Linker[],
-): Promise<readonly Linker[]> {
+/** Those that the caller may know of: of the object, and of the link. */
+export async function knownLinkers(context: SaveContext, linkers: readonly Linker[]): Promise<readonly Linker[]> {
+  const { tx, model, rights } = context
   if (rights.root || linkers.length === 0) return linkers
   const heads = await loadHeads(tx, model, [...new Set(linkers.map((linker) => linker.from))])
-  const known = new Set(heads.filter((head) => maySee(rights, head)).map((head) => head.systemObjectId))
-  return linkers.filter((linker) => known.has(linker.from))
+  const byId = new Map(heads.map((head) => [head.systemObjectId, head]))
+  return linkers.filter((linker) => {
+    const head = byId.get(linker.from)
+    return head !== undefined && showsLink(context, head.table, head.guard, columnOf(model, linker))
+  })
 }
 
-function deleteItem(object: StoredObject): Item {
-  return itemOf(object, 'delete')
+function columnOf(model: Model, { column }: Linker): Column | null | undefined {
+  return column === null ? null : model.columnsById.get(column)
 }
 
 function clearItem(object: StoredObject, dropped: readonly Linker[]): Item {

@@ -25,6 +25,8 @@ export interface Item {
   ownerGroup: number | null
   /** Who created it; absent: who saves it now. Of new objects only. */
   createdBy?: number
+  /** It changes because of a link that the caller may not know of: no refusal names it. */
+  readonly untold?: boolean
   /** The owner was set by a transition: the caller needs no right for that. */
   ownerByWorkflow?: boolean
   tags: number[]

@@ -1,5 +1,6 @@
 import type { Column, Table } from '../datamodel/model.ts'
 import type { CallerRights, Guarded, ObjectRight, StoredGrant } from '../rights/service.ts'
+import { hasColumn } from './constraints.ts'
 import type { SaveContext } from './deps.ts'
 import { mayUseMask } from './render-parts.ts'
 
@@ -40,8 +41,19 @@ export function showsColumn(
   if (rights.root) return true
   const head = { table, poolId: object.poolId, guard: guarded(object) }
   for (const mask of table.masks.values()) {
-    const field = mask.fieldByColumn.get(column.name)
-    if (field && field.mode !== 'off' && mayUseMask({ deps, caller: rights }, mask, head)) return true
+    if (hasColumn(mask.fields, column) && mayUseMask({ deps, caller: rights }, mask, head)) return true
   }
   return false
+}
+
+/** Whether the caller may know that the object links through the column; null: that it has a parent. */
+export function showsLink(
+  context: Pick<SaveContext, 'deps' | 'rights'>,
+  table: Table,
+  object: Loose,
+  column: Column | null | undefined,
+): boolean {
+  if (context.rights.root) return true
+  if (column === undefined || !exists(context.rights, { ...object, deleted: false })) return false
+  return column === null || showsColumn(context, table, object, column)
 }

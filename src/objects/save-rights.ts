@@ -122,7 +122,7 @@ export function assertMayOther(context: SaveContext, right: ObjectRight, item: I
   const { rights } = context
   const guard = guardBefore(item)
   if (rights.root || rights.may(right, guarded(guard))) return
-  if (exists(rights, { ...guard, deleted: false })) throw insufficient(item, right)
+  if (!item.untold && exists(rights, { ...guard, deleted: false })) throw insufficient(item, right)
   throw new AppError(
     'ObjectInsufficientRights',
     { right },

@@ -421,6 +421,29 @@ describe('objects that were not sent change only by those who may change them', 
     })
   }
 
+  test('an object that links through a field outside the masks of the caller is not known to link', async () => {
+    const linkedFrom = async (poolId: number) => {
+      const [mine] = await save(curator, 'person', [object('person', { name: 'Linked' })])
+      const linker = work({ ...inPool(poolId), creator: link('person', mine._system_object_id) })
+      const [{ _system_object_id }] = await save(root, 'work', [linker])
+      return { triple: [[mine.person._id, mine.person._version, null]], linker: _system_object_id }
+    }
+    const unseen = await linkedFrom(vault._id)
+    const masked = await linkedFrom(gallery._id)
+    const choices = await Promise.all([unseen, masked].map(({ triple }) => curator.delete('db/person', triple)))
+    assert.deepEqual(choices[1]?.body.tasks, choices[0]?.body.tasks)
+    assert.match(choices[1]?.body.tasks[0].message, /; 0 other objects link to them/)
+    const refused = await Promise.all(
+      [unseen, masked].map(({ triple }) => curator.delete('db/person', triple, { delete_policy: 'remove' })),
+    )
+    for (const { status, body } of refused) {
+      assert.deepEqual([status, body.code, body.parameters], [403, 'ObjectInsufficientRights', { right: 'delete' }])
+    }
+    assert.equal(refused[1]?.body.message, refused[0]?.body.message)
+    // The title is in the mask, so the object itself is known.
+    assert.equal((await curator.get(`db/work/work__title_only/system_object_id/${masked.linker}`)).body.length, 1)
+  })
+
   test('reverse-nested objects that go take nothing along that the caller may not change', async () => {
     const [mine] = await save(curator, 'work', [
       work({ ...inPool(museum.pool), '_reverse_nested:loan:work': [object('loan', { borrower: 'x' })] }),

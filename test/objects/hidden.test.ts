@@ -259,6 +259,57 @@ describe('names of what is hidden are names of nothing', () => {
     )
   })
 
+  test('a path has the ids of what stands above, and of what may not be read nothing else', async () => {
+    const [mine] = await save(curator, 'place', [object('place', { name: { 'en-US': 'Below' }, code: 'below' })])
+    const { _id } = mine.place
+    await save(root, 'place', [
+      object('place', {
+        _id,
+        _version: 1,
+        name: { 'en-US': 'Below' },
+        code: 'below',
+        _id_parent: hidden.place.place._id,
+      }),
+    ])
+    const { body } = await curator.get(`db/place/place__standard/${_id}`, { format: 'long' })
+    const [above, itself] = body[0]._path
+    assert.deepEqual(above, {
+      _objecttype: 'place',
+      _system_object_id: hidden.place._system_object_id,
+      _global_object_id: hidden.place._global_object_id,
+      _not_allowed: true,
+    })
+    assert.equal(itself._system_object_id, mine._system_object_id)
+    assert.equal(JSON.stringify(body).includes('Place H'), false)
+  })
+
+  test('the history of an object is searched by those only who may use a mask on it', async () => {
+    const types = (await root.get('objecttype')).body
+    const workType = types.find((entry: Json) => entry.objecttype.name === 'work').objecttype._id
+    const curatorId = (await root.get('user')).body.find((entry: Json) => entry.user.login === 'curator').user._id
+    const [{ pool: cellar }] = await ok(
+      root.post('pool', [
+        {
+          pool: { _id_parent: 1, name: { 'en-US': 'Cellar' } },
+          _acl: [{ who: toUser(curatorId), rights: { read: { mask_ids: { [workType]: [] } } } }],
+        },
+      ]),
+    )
+    const [stored] = await save(root, 'work', [
+      object('work', { ...inPool(cellar._id), inventory: 'C1' }, { _comment: 'from the flood' }),
+    ])
+    await museum.svc.drain()
+    const found = async (client: Client) => {
+      const search = [{ type: 'changelog_range', operation: 'INSERT', comment: 'flood' }]
+      const { body } = await client.post('search', { objecttypes: ['work'], search })
+      return body.objects.map((hit: Json) => hit._system_object_id)
+    }
+    const all = await curator.post('search', { objecttypes: ['work'], search: [] })
+    assert.ok(all.body.objects.some((hit: Json) => hit._system_object_id === stored._system_object_id))
+    assert.deepEqual(await found(root), [stored._system_object_id])
+    assert.deepEqual(await found(curator), [])
+  })
+
   test('for pools', async () => {
     const ways: readonly Name[] = [
       [{ pool: { _id: vault._id } }, { pool: { _id: 90 } }],

@@ -329,6 +329,10 @@ create table search_failure (
   id bigint not null,
   error text not null,
   at timestamp with time zone not null default now(),
+  -- How often indexing has failed since it last succeeded.
+  attempts integer not null default 1,
+  -- When it is tried again, unless the object changes before.
+  retry_at timestamp with time zone not null default now(),
   constraint search_failure_pkey PRIMARY KEY (id)
 );
 

@@ -49,10 +49,13 @@ suite('ids of new objects', () => {
       of('place', { code: 'b', 'lookup:_id_parent': { code: 'a' } }),
     ]
     await takesNone('a circle', 400, () => post('place', ...loop))
-    const own = { _acl: [], _owner: { user: { 'lookup:_id': { reference: 'system:deleted_user' } } } }
     await createUsers(museum.svc, { user: { login: 'editor' } })
     await takesNone('a user without rights', 403, () =>
-      museum.svc.as('editor').post('/db/person', [of('person', { name: 'x' }, own)]),
+      museum.svc.as('editor').post('/db/person', [of('person', { name: 'x' })]),
+    )
+    const owner = { user: { 'lookup:_id': { reference: 'nobody' } } }
+    await takesNone('an owner that there is not', 400, () =>
+      museum.svc.as('editor').post('/db/person', [of('person', { name: 'x' }, { _owner: owner })]),
     )
   })
 

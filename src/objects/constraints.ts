@@ -2,6 +2,7 @@ import type { Column, MaskField, Table } from '../datamodel/model.ts'
 import { parseDate } from '../platform/dates.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Item } from './item.ts'
+import { showingMasks } from './mask-access.ts'
 import { type Content, rowsOf } from './stored.ts'
 import { isRecord, printable } from './values.ts'
 
@@ -57,7 +58,7 @@ export function assertConstraints({ table, mask, content, place, draft }: Item):
   if (!violation) return
   const { column, rule, expected, value } = violation
   const name = `${place}.${table.name}.${violation.place}`
-  const known = draft !== null && hasColumn(mask.fields, column)
+  const known = draft !== null && showingMasks(table).column(column).has(mask)
   throw new AppError(
     'ConstraintViolation',
     {
@@ -70,13 +71,6 @@ export function assertConstraints({ table, mask, content, place, draft }: Item):
     },
     { message: `${name}: ${rule} is violated, expected ${expected}` },
   )
-}
-
-export function hasColumn(fields: readonly MaskField[], column: Column): boolean {
-  return fields.some((field) => {
-    if (field.mode === 'off' || field.kind === 'reverse') return false
-    return field.kind === 'nested' ? hasColumn(field.fields, column) : field.column === column
-  })
 }
 
 /** The first of `rules` that a row breaks in `column`, or null: for rules that are new to stored objects. */

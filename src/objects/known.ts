@@ -1,7 +1,7 @@
 import type { Column, Table } from '../datamodel/model.ts'
 import type { CallerRights, Guarded, ObjectRight, StoredGrant } from '../rights/service.ts'
-import { hasColumn } from './constraints.ts'
 import type { SaveContext } from './deps.ts'
+import { showingMasks } from './mask-access.ts'
 import { mayUseMask } from './render-parts.ts'
 
 /**
@@ -40,10 +40,10 @@ export function showsColumn(
 ): boolean {
   if (rights.root) return true
   const head = { table, poolId: object.poolId, guard: guarded(object) }
-  for (const mask of table.masks.values()) {
-    if (hasColumn(mask.fields, column) && mayUseMask({ deps, caller: rights }, mask, head)) return true
-  }
-  return false
+  return showingMasks(table)
+    .column(column)
+    .values()
+    .some((mask) => mayUseMask({ deps, caller: rights }, mask, head))
 }
 
 /** Whether the caller may know that the object links through the column; null: that it has a parent. */

@@ -2,9 +2,9 @@ import type { Model } from '../datamodel/model.ts'
 import type { Queryable, Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import { jsonInTurns, type Pauses } from '../platform/pauses.ts'
-import { hasColumn } from './constraints.ts'
 import type { Item } from './item.ts'
 import { nextVersion } from './item.ts'
+import { showingMasks } from './mask-access.ts'
 import type { StoredObject } from './stored.ts'
 import type { UniqueEntry } from './unique.ts'
 
@@ -217,8 +217,10 @@ export interface LinkTriple {
 }
 
 /** The values of a key that is violated, where the object was sent with a mask that has them: others may be secret. */
-function sentValues({ draft, mask }: Item, { key, columns }: UniqueEntry): { values?: UniqueEntry['columns'] } {
-  return draft !== null && key.columns.every((column) => hasColumn(mask.fields, column)) ? { values: columns } : {}
+function sentValues({ draft, mask, table }: Item, { key, columns }: UniqueEntry): { values?: UniqueEntry['columns'] } {
+  return draft !== null && key.columns.every((column) => showingMasks(table).column(column).has(mask))
+    ? { values: columns }
+    : {}
 }
 
 export async function removeLinks(tx: Tx, links: readonly LinkTriple[]): Promise<void> {

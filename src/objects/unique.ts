@@ -26,6 +26,21 @@ export function uniqueEntries(
   return entries
 }
 
+const withIds = new WeakMap<Table, boolean>()
+
+/** Whether keys of the object type or its nested tables hold ids of objects, which new ones get at the end of a save. */
+export function keysHoldIds(table: Table): boolean {
+  let found = withIds.get(table)
+  if (found === undefined) {
+    const own = table.uniqueKeys.some(
+      (key) => key.withParent || key.withUplink || key.columns.some(({ type }) => type === 'link'),
+    )
+    found = own || table.nested.some(keysHoldIds)
+    withIds.set(table, found)
+  }
+  return found
+}
+
 function collect(
   table: Table,
   content: Content,

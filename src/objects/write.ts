@@ -16,7 +16,7 @@ import {
   writeItems,
 } from './save-store.ts'
 import { standardText } from './standard.ts'
-import { uniqueEntries } from './unique.ts'
+import { keysHoldIds, uniqueEntries } from './unique.ts'
 
 const eventOf: Record<Item['mode'], EventType> = {
   create: 'OBJECT_INSERT',
@@ -45,8 +45,8 @@ export async function writeAll(
     lockTags(context, written),
     context.current,
   ])
-  // Keys can hold ids: of the parent, of the object that a row is in, of a linked one.
-  const unique = given ? await uniqueChanges(written, pauses) : before
+  const unique =
+    given && written.some(({ table }) => keysHoldIds(table)) ? await uniqueChanges(written, pauses) : before
   const links = await linkChanges(written, pauses)
   await applyStandards(context, items)
   const version = { at, pauses, userId: actor.userId, datamodelVersion: model.version, index: !options.skipIndex }

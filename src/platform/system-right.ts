@@ -45,15 +45,3 @@ export function requireRight(actor: Actor | null, needed: NeededRight): void {
   if (hasRight(actor, needed)) return
   throw new AppError('SystemRightRequired', { right: rightName(needed) })
 }
-
-/** @throws {AppError} `SystemRightRequired` (403) naming the right, in the form `system.datamodel[level=commit]`. */
-export function requireSystemRight(actor: Actor | null, name: string, parameter?: string, value?: string): void {
-  if (hasSystemRight(actor, name, parameter, value)) return
-  throw new AppError('SystemRightRequired', {
-    right: rightName({
-      name,
-      ...(parameter === undefined ? {} : { parameter }),
-      ...(value === undefined ? {} : { value }),
-    }),
-  })
-}

@@ -8,7 +8,7 @@ import type { Model } from '../datamodel/model.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Tx } from '../platform/db.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
-import { requireSystemRight } from '../platform/system-right.ts'
+import { requireRight } from '../platform/system-right.ts'
 import type { VersionConvention } from '../platform/versions.ts'
 import type { CallerRights, Person, RightsService } from '../rights/service.ts'
 import { type PoolEvent, parentUpdates } from './events.ts'
@@ -288,7 +288,7 @@ function requireContentRights(
     if (current && (!isDeepStrictEqual(pool.acl, current.acl) || pool.privateAcl !== current.privateAcl)) {
       requirePool(rights, 'bag_acl', pool.id, `${place}._acl`)
     }
-    if (pool.owner !== (current ? current.owner : `u${actor.userId}`)) requireSystemRight(actor, 'system.root')
+    if (pool.owner !== (current ? current.owner : `u${actor.userId}`)) requireRight(actor, { name: 'system.root' })
   }
 }
 

@@ -21,7 +21,7 @@ import { type JsonAnswer, type JsonBody, JsonWriter, writeJson } from '../platfo
 import { type Lifetime, shorter } from '../platform/lifetime.ts'
 import { createPauses, type Pauses } from '../platform/pauses.ts'
 import type { Places } from '../platform/places.ts'
-import { type NeededRight, requireRight, requireSystemRight } from '../platform/system-right.ts'
+import { type NeededRight, requireRight } from '../platform/system-right.ts'
 import type { CallerRights } from '../rights/service.ts'
 import { type AggregationDeps, answerAggregations } from './aggregations.ts'
 import type { Indexer } from './indexing/indexer.ts'
@@ -268,7 +268,7 @@ export async function reindexTypes(
 /** Indexed objects only; of the other domains the one for events says first who may ask at all (SEARCH-003). */
 function assertObjects(actor: Actor, type: string | undefined): void {
   if (type === undefined || type === '') return
-  if (type === 'event') requireSystemRight(actor, 'system.api.event', 'get')
+  if (type === 'event') requireRight(actor, { name: 'system.api.event', parameter: 'get' })
   const expected = domains.includes(type)
     ? 'is not searched by this service yet'
     : `is no search domain (${domains.join(', ')})`

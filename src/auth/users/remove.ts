@@ -1,7 +1,7 @@
 import type { BaseConfig } from '../../config/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
-import { requireSystemRight } from '../../platform/system-right.ts'
+import { requireRight } from '../../platform/system-right.ts'
 import { cancelButton, type Task } from '../../platform/tasks.ts'
 import { deletedUserId, type StoredUser } from '../model.ts'
 import { principalsOfUser, reachOf } from '../standing.ts'
@@ -25,7 +25,7 @@ export function removeUser(
   id: number,
   given: DeletePolicy | undefined,
 ): Promise<RemoveResult> {
-  requireSystemRight(actor, 'system.user')
+  requireRight(actor, { name: 'system.user' })
   return deps.db.transaction(async (tx) => {
     const [user] = await store.lockUsers(tx, [id], [])
     if (!user) throw new AppError('UserNotFound', { _id: id })

@@ -44,14 +44,17 @@ export function unasked(reason: string): { readonly description: string; readonl
 const noFiles = 'there are no files to render again'
 const noCollections = 'there are no collections, whose grants could become invalid'
 
-/** What saves of whatever holds grants, watermarks or captions are to do about files and collections. */
+/**
+ * What saves of whatever holds grants, watermarks or captions are to do about files and collections. Answers to what is not
+ * asked are accepted (OTAPI-014, OTAPI-015); a way of working that there is not is refused.
+ */
 export const dependentsQuery = {
   confirm: Type.Optional(Type.Enum(['resync', 'skip'], unasked(noFiles))),
   allow_invalid_acl: Type.Optional(Type.Boolean(unasked(noCollections))),
-  background_invalid_acl: Type.Optional(Type.Boolean(unasked(noCollections))),
+  background_invalid_acl: Type.Optional(Type.Boolean(refused(noCollections))),
   background_invalid_acl_timelimit: Type.Optional(
     // Sums of amounts with a unit, as in 1h30m or 2.5s.
-    Type.String({ pattern: '^(\\d+(\\.\\d+)?(ns|us|µs|ms|s|m|h))+$', maxLength: 100, ...unasked(noCollections) }),
+    Type.String({ pattern: '^(\\d+(\\.\\d+)?(ns|us|µs|ms|s|m|h))+$', maxLength: 100, ...refused(noCollections) }),
   ),
 }
 

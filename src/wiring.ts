@@ -1,8 +1,8 @@
 /** Adapters between capabilities that cannot import each other: what an earlier one asks of later ones. */
 import type { RemovalHooks, RightsHooks } from './auth/service.ts'
 import type { DatamodelService, ObjecttypeParts, ObjecttypeService } from './datamodel/service.ts'
-import type { ReadService } from './objects/read.ts'
-import { countInPools, groupsOfObjects, replaceOwner, requeuePools } from './objects/uses.ts'
+import type { ReadService } from './objects/read/read.ts'
+import { countInPools, groupsOfObjects, replaceOwner, requeuePools } from './objects/upkeep/uses.ts'
 import type { Actor } from './platform/actor.ts'
 import type { JsonAnswer } from './platform/json-body.ts'
 import type { PoolOptions, PoolService, PoolTagLayer } from './pools/service.ts'

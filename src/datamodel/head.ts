@@ -1,13 +1,13 @@
 import type { Db } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
-import { cleanMasks } from './clean-masks.ts'
 import { extractLocalizedNames } from './l10n.ts'
-import { normalizeSchema } from './normalize.ts'
-import { normalizeMasks, pruneMasks } from './normalize-masks.ts'
+import { cleanMasks } from './normalize/clean-masks.ts'
+import { normalizeMasks, pruneMasks } from './normalize/masks.ts'
+import { normalizeSchema } from './normalize/schema.ts'
 import type { LocaApi, MaskSchemaApi, SchemaApi } from './schema.ts'
 import * as store from './store.ts'
-import { validateMasks } from './validate-masks.ts'
-import { checkSchemaSize, validateSchema } from './validate-schema.ts'
+import { validateMasks } from './validate/masks.ts'
+import { checkSchemaSize, validateSchema } from './validate/schema.ts'
 
 /** The working copy as its readers see it: numbered after the current version. */
 export interface HeadView {

@@ -1,4 +1,4 @@
-import type { Snapshot } from './compile.ts'
+import type { Snapshot } from './compile/model.ts'
 import { columnKey, localized, maskLocalized, tableLocalized } from './l10n.ts'
 import type { FieldApi, MaskApi, MaskSchemaApi, SchemaTableApi } from './schema.ts'
 

@@ -33,7 +33,7 @@ export interface Constraints {
   readonly notNull: boolean
   /** Compiled `check_regexp`; linear-time engine or bounded, never a catastrophic one. */
   readonly regexp: { readonly source: string; readonly flags: string; readonly test: (text: string) => boolean } | null
-  /** `check`: the expression text (`value > 0 and value < 10`, see check.ts). */
+  /** `check`: the expression text (`value > 0 and value < 10`, see check/compile.ts). */
   readonly check: string | null
   /** `check` compiled: whether a stored value (null: no value) satisfies it. Null when there is no `check`. */
   readonly checkTest: ((value: unknown) => boolean) | null

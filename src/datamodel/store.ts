@@ -1,5 +1,5 @@
 import type { Queryable, Tx } from '../platform/db.ts'
-import type { Snapshot } from './compile.ts'
+import type { Snapshot } from './compile/model.ts'
 import type { LocaApi, MaskSchemaApi, SchemaApi } from './schema.ts'
 
 /** Key of the advisory lock between commits (exclusive) and saves of objects (shared). */

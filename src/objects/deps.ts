@@ -7,9 +7,9 @@ import type { Pauses } from '../platform/pauses.ts'
 import type { Places } from '../platform/places.ts'
 import type { CallerRights, StoredGrant } from '../rights/service.ts'
 import type { EffectiveTag, TagSnapshot } from '../tags/service.ts'
-import type { Item } from './item.ts'
-import type { MaskFilters } from './mask-filter.ts'
-import type { OwnerRef } from './payload.ts'
+import type { MaskFilters } from './masks/filter.ts'
+import type { Item } from './save/item.ts'
+import type { OwnerRef } from './save/request/payload.ts'
 
 export interface PoolInfo {
   readonly id: number

@@ -1,9 +1,9 @@
 import { Type } from 'typebox'
 import { Flag, flag, refused } from '../platform/query.ts'
 import { RightApi, WhoApi } from '../rights/schema.ts'
-import { deletePolicies } from './delete.ts'
-import { formatNames } from './formats.ts'
-import { maxBatch } from './payload.ts'
+import { deletePolicies } from './delete/delete.ts'
+import { formatNames } from './read/formats.ts'
+import { maxBatch } from './save/request/payload.ts'
 
 export const ObjecttypePath = Type.Object({
   objecttype: Type.String({ minLength: 1, maxLength: 200, description: 'Name of the object type.' }),

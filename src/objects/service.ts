@@ -12,20 +12,27 @@ import { AppError } from '../platform/errors.ts'
 import type { JsonAnswer } from '../platform/json-body.ts'
 import { endless, type Lifetime } from '../platform/lifetime.ts'
 import type { Task } from '../platform/tasks.ts'
-import { type DeleteAnswer, type DeleteOptions, type DeleteResult, deleteObjects } from './delete.ts'
+import { type DeleteAnswer, type DeleteOptions, type DeleteResult, deleteObjects } from './delete/delete.ts'
 import type { ObjectDeps } from './deps.ts'
-import type { FormatName } from './formats.ts'
-import type { Ignored } from './ignored.ts'
-import type { Item } from './item.ts'
-import type { Shape } from './render.ts'
-import { type SaveOptions, type SaveResult, saveObjects } from './save.ts'
+import type { FormatName } from './read/formats.ts'
+import type { Shape } from './render/render.ts'
+import type { Item } from './save/item.ts'
+import type { Ignored } from './save/request/ignored.ts'
+import { type SaveOptions, type SaveResult, saveObjects } from './save/save.ts'
 
 export type { ObjectDeps } from './deps.ts'
-export { appliedMergeDepth, type FormatName, formatNames, type MergeMode, mergeModes } from './formats.ts'
-export { type Access, type MaskAccess, maskAccess, type Place, type ShowingMasks, showingMasks } from './mask-access.ts'
-export { refreshStandards } from './refresh-standards.ts'
-export type { MaskDeps } from './render-parts.ts'
-export type { SaveOptions } from './save.ts'
+export {
+  type Access,
+  type MaskAccess,
+  maskAccess,
+  type Place,
+  type ShowingMasks,
+  showingMasks,
+} from './masks/access.ts'
+export { appliedMergeDepth, type FormatName, formatNames, type MergeMode, mergeModes } from './read/formats.ts'
+export type { MaskDeps } from './render/shown-mask.ts'
+export type { SaveOptions } from './save/save.ts'
+export { refreshStandards } from './standard/refresh.ts'
 
 /** Renders saved objects in the transaction that saved them, each with its own mask, in order. */
 export type RenderSaved = (

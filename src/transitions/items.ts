@@ -3,7 +3,7 @@ import type { WrittenObject } from './effects.ts'
 import type { Plan, PlanObject } from './engine.ts'
 import type { Operation } from './model.ts'
 
-/** An object on its way through a save, as far as transitions look at it and change it (objects/item.ts). */
+/** An object on its way through a save, as far as transitions look at it and change it (objects/save/item.ts). */
 export interface ChangingItem {
   readonly mode: 'create' | 'update' | 'delete' | 'undelete'
   readonly table: { readonly id: number }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { compileCheck } from '../../src/datamodel/check.ts'
+import { compileCheck } from '../../src/datamodel/check/compile.ts'
 import { compilePattern } from '../../src/datamodel/regexp.ts'
 
 const satisfied: [string, unknown, boolean][] = [

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { columnTypes } from '../../src/datamodel/columns.ts'
-import { conversionOf } from '../../src/datamodel/convert.ts'
+import { conversionOf } from '../../src/datamodel/commit/convert.ts'
 
 test('which type changes lose nothing', () => {
   const types = [...columnTypes, 'custom:a.b']

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import sharp from 'sharp'
-import { graphDot } from '../../src/datamodel/graph-dot.ts'
+import { graphDot } from '../../src/datamodel/graph/dot.ts'
 import { startService } from '../support/service.ts'
 import { commitModel, everyType, modelOf } from './support.ts'
 

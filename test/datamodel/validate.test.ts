@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { limits } from '../../src/datamodel/limits.ts'
 import type { FieldApi, MaskApi, SchemaTableApi } from '../../src/datamodel/schema.ts'
-import { validateMasks } from '../../src/datamodel/validate-masks.ts'
-import { checkSchemaSize, validateSchema } from '../../src/datamodel/validate-schema.ts'
+import { validateMasks } from '../../src/datamodel/validate/masks.ts'
+import { checkSchemaSize, validateSchema } from '../../src/datamodel/validate/schema.ts'
 import { everyType, normal, normalMasks, refusal } from './support.ts'
 
 const text = (name: string, more: object = {}) => ({ name, type: 'text', ...more })

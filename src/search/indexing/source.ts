@@ -19,7 +19,7 @@ export interface IndexSource {
   readonly content: Readonly<Record<string, unknown>>
 }
 
-/** `_standard` as it is stored (objects/standard.ts): slot to text per language. */
+/** `_standard` as it is stored (objects/standard/compute.ts): slot to text per language. */
 export type StandardTexts = Readonly<Record<string, { readonly text?: Localized } | undefined>>
 
 /** An object that others link to, as they show it. */

@@ -1,0 +1,61 @@
+import type { Tx } from '../../platform/db.ts'
+import type { Column, Model, Table, UniqueKey } from '../model.ts'
+
+/** Rules of a column that a commit can add or tighten. */
+export type ColumnRule = 'not_null' | 'check' | 'check_regexp' | 'check_range' | 'check_range_not_empty' | 'length'
+
+/** A rule that stored objects may break, although they were fine when they were saved. All of the new model. */
+export type ConstraintChange =
+  | { readonly kind: 'column'; readonly column: Column; readonly rules: readonly ColumnRule[] }
+  | { readonly kind: 'unique'; readonly key: UniqueKey }
+  /** Objects of the type now need a pool. */
+  | { readonly kind: 'pool'; readonly table: Table }
+  /** A polyhierarchy became a hierarchy: no more than one parent. */
+  | { readonly kind: 'single_parent'; readonly table: Table }
+
+/** A change of a column's type. `convert` is pure and gives `undefined` for a value that has no equal in the new type. */
+export interface Conversion {
+  /** The column in the new model. */
+  readonly column: Column
+  readonly from: string
+  readonly to: string
+  readonly convert: (value: unknown) => unknown
+}
+
+/**
+ * What a commit needs from the capabilities that keep objects. Everything runs in the transaction of the commit, which
+ * holds the exclusive datamodel lock: no object is saved meanwhile (see `DatamodelService.assertCurrent`).
+ */
+export interface CommitHooks {
+  /** Number of objects by object type, the trash included; types without objects may be absent. */
+  countObjects(tx: Tx, tableIds: readonly number[]): Promise<ReadonlyMap<number, number>>
+  /**
+   * Number of objects (latest versions, without the trash) that break each of the rules, in the same order. Contents
+   * are still those of the old types: `convertValues` runs later.
+   */
+  countViolations(tx: Tx, changes: readonly ConstraintChange[]): Promise<readonly number[]>
+  /**
+   * Converts the values of these columns in all versions of all objects.
+   * @returns for each conversion the number of objects with a value that has no equal in the new type. When any is not
+   * 0 the commit fails and everything is rolled back.
+   */
+  convertValues(tx: Tx, conversions: readonly Conversion[]): Promise<readonly number[]>
+  /**
+   * Forgets the stored values of `removedKeys` (`UniqueKey.key`) and computes those of `keys` anew. Where several
+   * objects have the same value the lowest `_system_object_id` keeps it: the user has confirmed that.
+   */
+  rebuildUniqueKeys(tx: Tx, keys: readonly UniqueKey[], removedKeys: readonly string[]): Promise<void>
+  /** Queues the objects of these types for the index, under the new model. `block`: front ends wait meanwhile. */
+  reindex(tx: Tx, tableIds: readonly number[], options: { block: boolean }): Promise<void>
+  /** Links and stored `_standard` under the new model, for types whose masks or columns changed. Called last. */
+  afterModelChange?(tx: Tx, model: Model, tableIds: readonly number[]): Promise<void>
+}
+
+/** For a service that keeps no objects: there is nothing to count, convert or index. */
+export const hooksWithoutObjects: CommitHooks = {
+  countObjects: async () => new Map(),
+  countViolations: async (_tx, changes) => changes.map(() => 0),
+  convertValues: async (_tx, conversions) => conversions.map(() => 0),
+  rebuildUniqueKeys: async () => {},
+  reindex: async () => {},
+}

@@ -1,0 +1,29 @@
+import type { Model } from '../model.ts'
+import type { LocaApi, MaskSchemaApi, SchemaApi } from '../schema.ts'
+import { compileMasks } from './masks.ts'
+import { compileTables } from './tables.ts'
+
+/** One version of the datamodel as stored: normalised and valid. */
+export interface Snapshot {
+  readonly version: number
+  readonly committedAt: Date | null
+  readonly schema: SchemaApi
+  readonly masks: MaskSchemaApi
+  readonly l10n: LocaApi
+}
+
+/** The model of a version. Takes what `validate.ts` has accepted; throws a plain `Error` on anything else. */
+export function compileModel(snapshot: Snapshot, cacheId = `v${snapshot.version}`): Model {
+  const tables = compileTables(snapshot.schema, snapshot.l10n)
+  const masksById = compileMasks(tables, snapshot.masks, snapshot.l10n)
+  const objecttypes = [...tables.tablesById.values()].filter((table) => table.kind === 'object')
+  return {
+    version: snapshot.version,
+    cacheId,
+    committedAt: snapshot.committedAt,
+    objecttypes: new Map(objecttypes.map((table) => [table.name, table])),
+    tablesById: tables.tablesById,
+    columnsById: tables.columnsById,
+    masksById,
+  }
+}

@@ -1,0 +1,31 @@
+import { Compile } from 'typebox/compile'
+import { badRequest } from '../../platform/errors.ts'
+import { limits } from '../limits.ts'
+import { MaskApi, type MaskSchemaApi } from '../schema.ts'
+
+const maskChecker = Compile(MaskApi)
+
+/**
+ * Checks the JSON types of inline masks, which the schema of the route cannot say: a mask holds fields that hold
+ * masks. Returns its argument.
+ */
+export function cleanMasks(input: MaskSchemaApi): MaskSchemaApi {
+  for (const [at, mask] of input.masks.entries()) checkInline(mask.fields ?? [], `masks[${at}]`, 0)
+  return input
+}
+
+function checkInline(fields: NonNullable<MaskApi['fields']>, path: string, depth: number): void {
+  if (depth > limits.maskDepth)
+    throw badRequest(`${path}: masks are nested deeper than ${limits.maskDepth} levels`, { path })
+  for (const [at, field] of fields.entries()) {
+    if (field.mask === undefined) continue
+    const place = `${path}.fields[${at}].mask`
+    const [error] = maskChecker.Check(field.mask) ? [] : maskChecker.Errors(field.mask)
+    if (error) {
+      throw badRequest(`${place}${error.instancePath.replaceAll('/', '.')} ${error.message}`, {
+        path: `${place}${error.instancePath.replaceAll('/', '.')}`,
+      })
+    }
+    checkInline(field.mask.fields ?? [], place, depth + 1)
+  }
+}

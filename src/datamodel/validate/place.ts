@@ -1,0 +1,39 @@
+import type { ErrorCode } from '../../platform/catalogue.ts'
+import { AppError } from '../../platform/errors.ts'
+
+/** Where in the posted document something is wrong: the path, and the names that belong to it. */
+export interface Place {
+  readonly path: string
+  readonly table?: string
+  readonly column?: string
+  readonly mask?: string
+}
+
+/** The error of a wrong place: `parameters.path` is its place in the document (`tables[3].columns[2].type`). */
+export function wrongPlace(
+  code: ErrorCode,
+  place: Place,
+  message: string,
+  parameters: Record<string, unknown> = {},
+): AppError {
+  const names = [place.mask, place.table, place.column].filter((name) => name !== undefined && name !== '')
+  const where = names.length > 0 ? `${place.path} (${names.join('.')})` : place.path
+  return new AppError(code, { ...place, ...parameters }, { message: `${where}: ${message}` })
+}
+
+export function inconsistent(place: Place, message: string, parameters: Record<string, unknown> = {}): AppError {
+  return wrongPlace('SchemaInconsistent', place, message, parameters)
+}
+
+/** Names of object types, columns and masks; a leading underscore is the system's. */
+const identifier = /^[a-z][a-z0-9_]*$/
+
+export function checkIdentifier(name: string | undefined, place: Place, maxLength: number): void {
+  if (name !== undefined && name.length <= maxLength && identifier.test(name)) return
+  throw wrongPlace(
+    'InvalidIdentifier',
+    place,
+    `"${name ?? ''}" is no valid name: lower case letters, digits and underscores, a letter first, at most ${maxLength} characters`,
+    { name: name ?? null },
+  )
+}

@@ -1,0 +1,294 @@
+import type { Table } from '../../datamodel/model.ts'
+import type { Actor } from '../../platform/actor.ts'
+import type { Tx } from '../../platform/db.ts'
+import { AppError } from '../../platform/errors.ts'
+import { createPauses, mapInTurns } from '../../platform/pauses.ts'
+import { confirmTasks, type Task } from '../../platform/tasks.ts'
+import type { StoredObject } from '../content/stored.ts'
+import { invalidValue } from '../content/values.ts'
+import type { ObjectDeps, SaveContext } from '../deps.ts'
+import { guardBefore, type Item, itemOf } from '../save/item.ts'
+import { exists, guarded } from '../save/known.ts'
+import { onCurrentModel } from '../save/on-current-model.ts'
+import { createResolver } from '../save/resolve.ts'
+import { assertConstraints } from '../save/rules/constraints.ts'
+import { assertMay, assertMayOther } from '../save/rules/rights.ts'
+import { writeAll } from '../save/write/all.ts'
+import { lockObjects } from '../save/write/store.ts'
+import { type DeletePlan, fateOf, findLinkers, knownLinkers, planDelete } from './plan.ts'
+import { purgeObjects } from './purge.ts'
+
+export const deletePolicies = ['remove', 'setnull', 'create_collection', 'undelete', 'purge'] as const
+export type DeletePolicy = (typeof deletePolicies)[number]
+
+export interface DeleteOptions {
+  readonly policy: DeletePolicy | undefined
+  readonly confirmTransition: string | undefined
+}
+
+/** Answer of a delete (DB-039); ids are `_id` of objects of any type, system object ids where types differ. */
+export interface DeleteAnswer {
+  readonly policy: DeletePolicy
+  readonly removed: readonly number[]
+  readonly setnull: readonly number[]
+  readonly create_collection: number
+}
+
+export type DeleteResult =
+  | { readonly kind: 'confirm'; readonly tasks: readonly Task[] }
+  | { readonly kind: 'done'; readonly answer: DeleteAnswer; readonly written: readonly number[] }
+
+interface Triple {
+  readonly place: string
+  readonly id: number
+  readonly version: number
+  readonly comment: string | null
+}
+
+/**
+ * Moves objects to the trash, takes them out of it, or purges them: all or nothing. Without a policy nothing is
+ * done and the answer is the choice (decisions.md, 7).
+ */
+export async function deleteObjects(
+  deps: ObjectDeps,
+  tx: Tx,
+  actor: Actor,
+  objecttype: Table,
+  body: readonly unknown[],
+  options: DeleteOptions,
+): Promise<DeleteResult> {
+  const model = deps.datamodel.current()
+  const triples = body.map((entry, index) => parseTriple(entry, index))
+  const { context, objects } = await onCurrentModel(deps, tx, model, async (current) => {
+    const rights = await deps.rights.forActor(actor)
+    const pauses = createPauses()
+    const context: SaveContext = { deps, tx, model, current, actor, rights, at: deps.clock(), pauses }
+    return { context, objects: await lockNamed(context, objecttype, triples, options.policy) }
+  })
+  const comments = new Map(objects.map((object, index) => [object.systemObjectId, triples[index]?.comment ?? null]))
+  switch (options.policy) {
+    case undefined:
+      await assertMayDelete(
+        context,
+        objects.map((object) => itemOf(object, 'delete')),
+      )
+      return { kind: 'confirm', tasks: [await policyTask(context, objects)] }
+    case 'create_collection':
+      throw new AppError(
+        'UrlParameterNotSupported',
+        { param: 'delete_policy', value: 'create_collection' },
+        { message: 'delete_policy=create_collection needs collections, which this instance does not have.' },
+      )
+    case 'undelete':
+      return undelete(context, objects, comments, options)
+    case 'purge':
+      return purge(context, objects, options.policy)
+    default:
+      return toTrash(context, objects, comments, { ...options, policy: options.policy })
+  }
+}
+
+function parseTriple(entry: unknown, index: number): Triple {
+  const place = String(index)
+  if (!Array.isArray(entry) || entry.length < 2 || entry.length > 3) {
+    throw invalidValue(place, entry, '[id, version, comment]')
+  }
+  const [id, version, comment] = entry as unknown[]
+  if (!Number.isSafeInteger(id) || (id as number) < 1) throw invalidValue(`${place}.0`, id, 'a positive integer')
+  if (!Number.isSafeInteger(version) || (version as number) < 1) {
+    throw invalidValue(`${place}.1`, version, 'a positive integer')
+  }
+  const storable =
+    typeof comment === 'string' && comment.length <= 10_000 && comment.isWellFormed() && !comment.includes('\0')
+  if (comment !== null && comment !== undefined && !storable) {
+    throw invalidValue(`${place}.2`, comment, 'text of at most 10000 characters, or null')
+  }
+  return { place, id: id as number, version: version as number, comment: (comment as string | undefined) || null }
+}
+
+/** The named objects in order, locked, each once, in the version given and in the state that the policy needs. */
+async function lockNamed(
+  context: SaveContext,
+  table: Table,
+  triples: readonly Triple[],
+  policy: DeletePolicy | undefined,
+): Promise<StoredObject[]> {
+  const { tx, model } = context
+  const refs = triples.map(({ id, place }) => ({ by: 'id' as const, table, id, place }))
+  const resolver = await createResolver(context, refs, [])
+  const seen = new Set<number>()
+  for (const ref of refs) {
+    if (context.pauses.due()) await context.pauses.take()
+    // Before anything is locked or said of it: one that the caller may not know of is not there.
+    const found = resolver.stored(ref)
+    if (!found || !exists(context.rights, found, 'delete')) throw missing(table, ref)
+    if (seen.has(ref.id)) throw invalidValue(`${ref.place}.0`, ref.id, 'each object once')
+    seen.add(ref.id)
+  }
+  const ids = refs.map((ref) => resolver.stored(ref)?.systemObjectId as number)
+  const locked = await lockObjects(tx, model, ids, { forDelete: true })
+  const trashed = policy === 'undelete' || policy === 'purge'
+  return triples.map((triple, index) => {
+    const object = locked.get(ids[index] as number)
+    if (!object) throw missing(table, triple)
+    if (trashed && !object.deletedAt) throw new AppError('NotInTrash', { name: triple.place, _id: triple.id })
+    if (!trashed && object.deletedAt) throw missing(table, triple)
+    // The stored one under both conventions (decisions.md, 30): a client that sends the next version on saves means
+    // the version that it makes, and a triple names the version that goes.
+    if (triple.version !== object.version) {
+      const expected = object.version
+      throw new AppError('VersionMismatch', { name: `${triple.place}.1`, got: triple.version, expected })
+    }
+    return object
+  })
+}
+
+function missing(table: Table, { id, place }: { id: number; place: string }): AppError {
+  return new AppError(
+    'ObjectNotFound',
+    { name: place, objecttype: table.name, _id: id },
+    { message: `${place}: there is no ${table.name} ${id}` },
+  )
+}
+
+async function assertMayDelete(context: SaveContext, items: readonly Item[]): Promise<void> {
+  await mapInTurns(items, (item) => assertMay(context, 'delete', item, guarded(guardBefore(item))), context.pauses)
+}
+
+/** The choice of a policy, with how many objects each one concerns, as far as the caller may know of them. */
+async function policyTask(context: SaveContext, objects: readonly StoredObject[]): Promise<Task> {
+  const { tx, model } = context
+  const roots = new Set(objects.map((object) => object.systemObjectId))
+  const linkers = await knownLinkers(context, await findLinkers(tx, [...roots]))
+  const open = new Set<number>()
+  const follow = new Set<number>()
+  for (const linker of linkers) {
+    if (roots.has(linker.from)) continue
+    const fate = fateOf(model, linker)
+    if (fate === 'open') open.add(linker.from)
+    else if (fate === 'remove') follow.add(linker.from)
+  }
+  const dependent = follow.size > 0 ? ` ${follow.size} dependent objects go with them.` : ''
+  return {
+    title: 'Delete objects',
+    message: `${objects.length} objects will be moved to the trash; ${open.size} other objects link to them.${dependent}`,
+    form: [
+      {
+        label: 'Objects that link to them',
+        type: 'select',
+        name: 'delete_policy',
+        horizontal: false,
+        options: [
+          { text: `clear their links (${open.size})`, value: 'setnull', disabled: false },
+          { text: `move them to the trash as well (${open.size})`, value: 'remove', disabled: false },
+          { text: `collect them in a new collection (${open.size})`, value: 'create_collection', disabled: true },
+        ],
+      },
+    ],
+    buttons: [{ text: 'Delete' }, { text: 'Cancel' }],
+  }
+}
+
+async function toTrash(
+  context: SaveContext,
+  objects: readonly StoredObject[],
+  comments: ReadonlyMap<number, string | null>,
+  options: DeleteOptions & { readonly policy: 'remove' | 'setnull' },
+): Promise<DeleteResult> {
+  const plan = await planDelete(context, objects, options.policy)
+  const { pauses } = context
+  for (const item of plan.deleted) item.comment = comments.get(item.systemObjectId) ?? null
+  await mapInTurns(plan.deleted, (item) => assertMayOther(context, 'delete', item), pauses)
+  await mapInTurns(plan.cleared, (item) => assertMayOther(context, 'write', item), pauses)
+  assertComments(plan, comments)
+  const items = [...plan.deleted, ...plan.cleared]
+  const transitions = await context.deps.runTransitions(context.tx, context.actor, items, options.confirmTransition)
+  if (transitions.confirmation) {
+    return { kind: 'confirm', tasks: transitionTasks(transitions.confirmation, options.policy) }
+  }
+  await mapInTurns(plan.cleared, (item) => assertConstraints(item), pauses)
+  await writeAll(context, items, { dryRun: false, skipIndex: false, skipEvents: false })
+  await transitions.enqueue(context.tx)
+  return done(options.policy, plan.deleted, plan.cleared)
+}
+
+function assertComments(plan: DeletePlan, comments: ReadonlyMap<number, string | null>): void {
+  for (const item of plan.deleted) {
+    if (!comments.has(item.systemObjectId) || item.comment !== null) continue
+    const { requireComment, name } = item.table.preferredMask
+    if (requireComment !== 'always' && requireComment !== 'delete') continue
+    throw new AppError('CommentRequired', { name: item.place, objecttype: item.table.name, mask: name })
+  }
+}
+
+/** A policy that was chosen before is carried over (DB-037). */
+function transitionTasks(confirmation: { token: string; texts: readonly string[] }, policy: DeletePolicy): Task[] {
+  const tasks = confirmTasks({
+    title: 'Workflow',
+    messages: confirmation.texts,
+    name: 'confirmTransition',
+    value: confirmation.token,
+  })
+  const carried = { text: policy, hidden: true, name: 'delete_policy', value: policy }
+  return tasks.map((task, index) =>
+    index === tasks.length - 1 ? { ...task, buttons: [...task.buttons, carried] } : task,
+  )
+}
+
+async function undelete(
+  context: SaveContext,
+  objects: readonly StoredObject[],
+  comments: ReadonlyMap<number, string | null>,
+  options: DeleteOptions,
+): Promise<DeleteResult> {
+  const items = objects.map((object) => itemOf(object, 'undelete'))
+  for (const item of items) item.comment = comments.get(item.systemObjectId) ?? null
+  await assertMayDelete(context, items)
+  await dropLostParents(context, items)
+  const transitions = await context.deps.runTransitions(context.tx, context.actor, items, options.confirmTransition)
+  if (transitions.confirmation) {
+    return { kind: 'confirm', tasks: transitionTasks(transitions.confirmation, 'undelete') }
+  }
+  await writeAll(context, items, { dryRun: false, skipIndex: false, skipEvents: false })
+  await transitions.enqueue(context.tx)
+  return done('undelete', items, [])
+}
+
+/** A parent that is in the trash or purged holds nothing: what is restored without it comes to the top level. */
+async function dropLostParents({ tx }: SaveContext, items: readonly Item[]): Promise<void> {
+  const parents = [...new Set(items.flatMap((item) => item.parents))]
+  if (parents.length === 0) return
+  const { rows } = await tx.query<{ id: number }>(
+    `select system_object_id as id from object
+     where system_object_id = any($1::bigint[]) and deleted_at is null order by system_object_id for key share`,
+    [parents],
+    'live-parents',
+  )
+  const live = new Set([...rows.map((row) => row.id), ...items.map((item) => item.systemObjectId)])
+  for (const item of items) item.parents = item.parents.filter((id) => live.has(id))
+}
+
+async function purge(
+  context: SaveContext,
+  objects: readonly StoredObject[],
+  policy: DeletePolicy,
+): Promise<DeleteResult> {
+  if (!context.deps.config.allowPurge) throw new AppError('PurgeNotAllowed')
+  const items = objects.map((object) => itemOf(object, 'delete'))
+  await assertMayDelete(context, items)
+  await purgeObjects(context, objects)
+  return done(policy, items, [])
+}
+
+function done(policy: DeletePolicy, removed: readonly Item[], cleared: readonly Item[]): DeleteResult {
+  return {
+    kind: 'done',
+    answer: {
+      policy,
+      removed: removed.map((item) => item.id),
+      setnull: cleared.map((item) => item.id),
+      create_collection: 0,
+    },
+    written: [...removed, ...cleared].map((item) => item.systemObjectId),
+  }
+}

@@ -1,0 +1,159 @@
+import type { Column, Model } from '../../datamodel/model.ts'
+import type { Queryable } from '../../platform/db.ts'
+import { AppError } from '../../platform/errors.ts'
+import { eachInTurns, mapInTurns } from '../../platform/pauses.ts'
+import { withoutLinks } from '../content/links.ts'
+import type { StoredObject } from '../content/stored.ts'
+import type { SaveContext } from '../deps.ts'
+import { loadHeads } from '../read/load.ts'
+import { guardOf, type Item, itemOf } from '../save/item.ts'
+import { showsLink } from '../save/known.ts'
+import { lockObjects } from '../save/write/store.ts'
+
+/** What becomes of objects that link to a deleted one through a column that does not say so itself. */
+export type LinkPolicy = 'remove' | 'setnull' | 'refuse'
+
+export interface DeletePlan {
+  /** Objects that go to the trash, those asked for and those that go with them. */
+  readonly deleted: Item[]
+  /** Objects that lose a link, or a parent. */
+  readonly cleared: Item[]
+}
+
+/** A live object that points to another one. */
+export interface Linker {
+  readonly from: number
+  readonly to: number
+  /** Null: it is a child in the hierarchy. */
+  readonly column: number | null
+}
+
+/** Live objects that link to any of the given ones, and their children in hierarchies. */
+export async function findLinkers(q: Queryable, systemObjectIds: readonly number[]): Promise<Linker[]> {
+  const { rows } = await q.query<Linker>(
+    `select l.from_id as "from", l.to_id as "to", l.column_id as "column"
+     from object_link l join object o on o.system_object_id = l.from_id and o.deleted_at is null
+     where l.to_id = any($1::bigint[])
+     union all
+     select o.system_object_id, p.id, null
+     from object o cross join lateral unnest(o.parents) as p(id)
+     where o.parents && $1::bigint[] and o.parents <> '{}' and o.deleted_at is null and p.id = any($1::bigint[])`,
+    [systemObjectIds],
+    'find-linkers',
+  )
+  return rows
+}
+
+/** What a column says of the objects that link through it when their target is deleted. */
+export function fateOf(model: Model, linker: Linker): 'remove' | 'setnull' | 'open' {
+  if (linker.column === null) return 'open'
+  const column = model.columnsById.get(linker.column)
+  // A column that was removed from the datamodel holds nothing any more that could be cleared or would be missed.
+  if (!column) return 'setnull'
+  if (column.reverseEdit || column.onDelete === 'cascade') return 'remove'
+  const linksBack = column.table.bidirectional.some((pair) => pair.column === column || pair.opposite === column)
+  return column.onDelete === 'setnull' || linksBack ? 'setnull' : 'open'
+}
+
+/**
+ * Works out what goes to the trash and what is cleared when `roots` are deleted, and locks all of it. Reverse-nested
+ * objects go with their master, links with `on_delete` follow it, all others follow `policy`.
+ * One round of statements per level of links, however many objects.
+ * @throws {AppError} `ConstraintViolation` (rule `on_delete`) when `policy` is `refuse` and something links to a root.
+ */
+export async function planDelete(
+  context: SaveContext,
+  roots: readonly StoredObject[],
+  policy: LinkPolicy,
+  exempt: ReadonlySet<number> = new Set(),
+): Promise<DeletePlan> {
+  const { tx, model, pauses } = context
+  const deleted = new Map(roots.map((object) => [object.systemObjectId, object]))
+  const dropped: Linker[] = []
+  const followed: Linker[] = []
+  let level = [...deleted.keys()]
+  while (level.length > 0) {
+    const next = new Set<number>()
+    for (const linker of await findLinkers(tx, level)) {
+      if (pauses.due()) await pauses.take()
+      if (deleted.has(linker.from) || exempt.has(linker.from)) continue
+      const fate = fateOf(model, linker)
+      const decided = fate === 'open' ? policy : fate
+      if (decided === 'refuse') throw await stillLinked(context, linker, deleted.get(linker.to))
+      if (decided === 'remove') {
+        next.add(linker.from)
+        followed.push(linker)
+      } else dropped.push(linker)
+    }
+    const locked = await lockObjects(tx, model, [...next], { forDelete: true })
+    level = []
+    for (const object of locked.values()) {
+      if (object.deletedAt) continue
+      deleted.set(object.systemObjectId, object)
+      level.push(object.systemObjectId)
+    }
+  }
+  const toClear = dropped.filter((linker) => !deleted.has(linker.from))
+  const lost = Map.groupBy(toClear, (linker) => linker.from)
+  const stored = await lockObjects(tx, model, [...lost.keys()])
+  const known = new Set(roots.map((object) => object.systemObjectId))
+  const learn = (linker: Linker): void => {
+    const object = deleted.get(linker.from) ?? stored.get(linker.from)
+    if (object && showsLink(context, object.table, guardOf(object), columnOf(model, linker))) known.add(linker.from)
+  }
+  await eachInTurns([...followed, ...toClear], learn, pauses)
+  const untold = (object: StoredObject): boolean => !known.has(object.systemObjectId)
+  return {
+    deleted: await mapInTurns(
+      [...deleted.values()],
+      (object) => ({ ...itemOf(object, 'delete'), untold: untold(object) }),
+      pauses,
+    ),
+    cleared: await mapInTurns(
+      [...stored.values()],
+      (object) => ({ ...clearItem(object, lost.get(object.systemObjectId) ?? []), untold: untold(object) }),
+      pauses,
+    ),
+  }
+}
+
+async function stillLinked(context: SaveContext, linker: Linker, target: StoredObject | undefined): Promise<AppError> {
+  const column = linker.column === null ? null : context.model.columnsById.get(linker.column)
+  const known = (await knownLinkers(context, [linker])).length > 0
+  return new AppError(
+    'ConstraintViolation',
+    {
+      rule: 'on_delete',
+      objecttype: target?.table.name,
+      _system_object_id: linker.to,
+      ...(known ? { field: column?.fullName ?? '_id_parent', linked_by: linker.from } : {}),
+    },
+    {
+      message: `object ${linker.to} cannot be deleted: ${known ? `object ${linker.from}` : 'another object'} links to it`,
+    },
+  )
+}
+
+/** Those that the caller may know of: of the object, and of the link. */
+export async function knownLinkers(context: SaveContext, linkers: readonly Linker[]): Promise<readonly Linker[]> {
+  const { tx, model, rights } = context
+  if (rights.root || linkers.length === 0) return linkers
+  const heads = await loadHeads(tx, model, [...new Set(linkers.map((linker) => linker.from))])
+  const byId = new Map(heads.map((head) => [head.systemObjectId, head]))
+  return linkers.filter((linker) => {
+    const head = byId.get(linker.from)
+    return head !== undefined && showsLink(context, head.table, head.guard, columnOf(model, linker))
+  })
+}
+
+function columnOf(model: Model, { column }: Linker): Column | null | undefined {
+  return column === null ? null : model.columnsById.get(column)
+}
+
+function clearItem(object: StoredObject, dropped: readonly Linker[]): Item {
+  const item = itemOf(object, 'update')
+  const links = new Set(dropped.map((linker) => `${linker.column}:${linker.to}`))
+  item.content = withoutLinks(object.table, object.content, (column, to) => links.has(`${column.id}:${to}`))
+  item.parents = object.parents.filter((id) => !links.has(`null:${id}`))
+  return item
+}

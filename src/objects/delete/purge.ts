@@ -1,0 +1,50 @@
+import { mapInTurns } from '../../platform/pauses.ts'
+import { linkTriples } from '../content/links.ts'
+import type { StoredObject } from '../content/stored.ts'
+import type { SaveContext } from '../deps.ts'
+import { removeLinks } from '../save/write/store.ts'
+import { standardText } from '../standard/compute.ts'
+
+/**
+ * Removes objects in the trash for good: head, all versions, links in both directions, unique values. What stays is
+ * the tombstone, so that their ids are never used again, and the event log. Objects whose old versions link here show
+ * `_purged_or_deferred` in the place of the link.
+ */
+export async function purgeObjects(context: SaveContext, objects: readonly StoredObject[]): Promise<void> {
+  const { tx, deps, actor, at, pauses } = context
+  const ids = objects.map((object) => object.systemObjectId)
+  await tx.query(
+    `with gone as (
+       delete from object where system_object_id = any($1::bigint[]) returning system_object_id, objecttype, id, uuid
+     ), versions as (
+       delete from object_version where system_object_id = any($1::bigint[])
+     ), links as (
+       delete from object_link where to_id = any($1::bigint[])
+     ), queued as (
+       insert into index_queue (system_object_id) select unnest($1::bigint[])
+     )
+     insert into object_tombstone (system_object_id, objecttype, id, uuid, purged_at, purged_by)
+     select system_object_id, objecttype, id, uuid, $2, $3 from gone`,
+    [ids, at, actor.userId],
+    'purge-objects',
+  )
+  // object_link is found by target; the contents tell which targets these objects pointed to.
+  const linksOf = (object: StoredObject) => linkTriples(object.table, object.content, object.systemObjectId)
+  await removeLinks(tx, (await mapInTurns(objects, linksOf, pauses)).flat())
+  const languages = deps.languages()
+  await deps.events.append(
+    tx,
+    objects.map((object) => ({
+      type: 'OBJECT_PURGE' as const,
+      actor,
+      schema: 'user',
+      basetype: 'object',
+      objecttype: object.table.name,
+      objectId: object.id,
+      objectVersion: object.version,
+      systemObjectId: object.systemObjectId,
+      info: { standard: standardText(object.standard, languages) },
+    })),
+  )
+  tx.afterCommit(deps.wakeIndex)
+}

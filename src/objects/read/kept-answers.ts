@@ -1,0 +1,69 @@
+import { createByteCache } from '../../platform/byte-cache.ts'
+import type { Queryable } from '../../platform/db.ts'
+import type { Head } from './stored-rows.ts'
+
+/** Bytes of all answers in memory, and of the longest one that is kept. */
+const maxBytes = 32_000_000
+const longest = 200_000
+/** What an object that an answer was made from takes at most usually; it may be kept by nobody else any more. */
+const premiseBytes = 600
+
+/**
+ * What an answer was made from: objects, snapshots and settings, each of which is replaced, never changed. As long as
+ * all of them are the same, so is the answer.
+ */
+export type Premises = readonly unknown[]
+
+interface Kept {
+  readonly premises: Premises
+  readonly body: Buffer
+}
+
+/**
+ * Answers to reads of one object, as bytes. Rendering an object and writing it as JSON is most of the work of a read
+ * (bench/read.ts), and the same few objects are read again and again.
+ */
+export function createAnswers() {
+  const kept = createByteCache<string, Kept>({
+    name: 'answers',
+    maxBytes,
+    maxEntryBytes: longest,
+    sizeOf: ({ body, premises }) => 200 + body.length + premiseBytes * premises.length,
+  })
+  return {
+    /** The answer to this question, if it was given from the same premises. */
+    find(question: string, premises: Premises): Buffer | undefined {
+      const known = kept.get(question)
+      return known && areSame(known.premises, premises) ? known.body : undefined
+    },
+
+    keep(question: string, premises: Premises, body: Buffer): void {
+      kept.set(question, { premises, body })
+    },
+  }
+}
+
+export function areSame(some: Premises, others: Premises): boolean {
+  if (some.length !== others.length) return false
+  for (let index = 0; index < some.length; index++) if (some[index] !== others[index]) return false
+  return true
+}
+
+/** Whether what a caller may do with the object depends on the time of day. */
+export function hasDatedGrants({ guard }: Pick<Head, 'guard'>): boolean {
+  return guard.acl?.some(({ from, to }) => from !== undefined || to !== undefined) ?? false
+}
+
+/** Tells whether anything was asked of the database: such an answer has premises that nobody sees. */
+export function watched(q: Queryable): Queryable & { readonly asked: boolean } {
+  let asked = false
+  return {
+    get asked() {
+      return asked
+    },
+    query(text, values, name) {
+      asked = true
+      return q.query(text, values, name)
+    },
+  }
+}

@@ -1,0 +1,166 @@
+import type { Model, Table } from '../../datamodel/model.ts'
+import { createByteCache, heapBytes } from '../../platform/byte-cache.ts'
+import type { Queryable } from '../../platform/db.ts'
+import type { Reader } from '../masks/reader.ts'
+import { contentBytes } from '../render/parts.ts'
+import { type Address, loadStampedHeads } from './load.ts'
+import { loadOne } from './load-one.ts'
+import { createStampReader, type Stamps } from './stamps.ts'
+import type { Head, Loaded } from './stored-rows.ts'
+
+/** Bytes of the objects that were read by id, of the largest one, of the heads that stand around them, of their ids. */
+const maxObjectBytes = 32_000_000
+const largestObject = 1_000_000
+const maxHeadBytes = 24_000_000
+const maxAddressBytes = 1_000_000
+
+/** Which of what stands around the object is wanted. */
+export interface Needs {
+  readonly links: boolean
+  readonly reverses: boolean
+}
+
+export interface Found {
+  readonly object: Loaded
+  /** Of its parents and, when wanted, of what it links to. */
+  readonly heads: readonly Head[]
+  /** Reverse columns through which nothing links to it, when wanted. */
+  readonly absent: readonly number[]
+}
+
+interface Entry<T> {
+  readonly stamp: string
+  readonly value: T
+}
+
+/**
+ * Objects in memory. The same artists and terms stand behind most links, and some objects are read again and again;
+ * bringing and parsing them is most of the work of a read. Nothing is ever out of date: each read asks the database
+ * for the stamps of the rows, and what is in memory is only taken when its row still has the stamp that it came with.
+ *
+ * What is handed out is shared: it must not be changed. Reads must come from `db` itself, not from a transaction,
+ * within which a row can change again without a new stamp.
+ */
+export function createObjectCache(db: Queryable) {
+  const current = createStampReader(db)
+  let ofModel: Model | null = null
+  const objects = createByteCache<number, Entry<Loaded>>({
+    name: 'objects',
+    maxBytes: maxObjectBytes,
+    maxEntryBytes: largestObject,
+    // Letters may take two bytes; the links are remembered besides.
+    sizeOf: ({ value }) => headBytes(value) + 2 * contentBytes(value.content),
+  })
+  const heads = createByteCache<number, Entry<Head>>({
+    name: 'object_heads',
+    maxBytes: maxHeadBytes,
+    sizeOf: ({ value }) => headBytes(value),
+  })
+  const linked = new WeakMap<Loaded, { readonly reader: Reader; readonly ids: readonly number[] }>()
+  /** `_id` of a type to system object id: neither ever changes. */
+  const addresses = createByteCache<string, { readonly id: number }>({
+    name: 'object_ids',
+    maxBytes: maxAddressBytes,
+    sizeOf: () => 32,
+  })
+
+  // What is in memory refers to the tables of the datamodel that it was read with.
+  function begin(model: Model): void {
+    if (ofModel === model) return
+    ofModel = model
+    objects.clear()
+    heads.clear()
+    addresses.clear()
+  }
+
+  return {
+    /** One object in its latest version with what stands around it; null when there is none of this type. */
+    async one(
+      model: Model,
+      table: Table,
+      address: { readonly by: Address['by']; readonly id: number },
+      reader: Reader,
+      needs: Needs,
+    ): Promise<Found | null> {
+      begin(model)
+      const reverseColumns = needs.reverses ? reader.reverseColumns : []
+      const remembered = await check(table, address, reader, needs, reverseColumns)
+      const surroundings = { linkPaths: needs.links ? reader.linkPaths : [], reverseColumns }
+      const one = remembered ?? (await loadOne(db, model, table, address, surroundings))
+      if (!one) return null
+      const { object } = one
+      if (!remembered && ofModel === model) {
+        objects.set(object.systemObjectId, { stamp: one.stamp, value: object })
+        addresses.set(`${table.id}:${object.id}`, { id: object.systemObjectId })
+      }
+      const absent = reverseColumns.filter((column) => !one.reverses.has(column))
+      return { object, heads: await headsOf(model, one.around), absent }
+    },
+  }
+
+  /** The object from memory, when its row is still the one that it came from. */
+  async function check(
+    table: Table,
+    { by, id }: { readonly by: Address['by']; readonly id: number },
+    reader: Reader,
+    needs: Needs,
+    reverseColumns: readonly number[],
+  ) {
+    const known = by === 'id' ? addresses.get(`${table.id}:${id}`)?.id : id
+    const entry = known === undefined ? undefined : objects.get(known)
+    if (!entry || entry.value.table !== table) return null
+    const object = entry.value
+    const around = needs.links ? linkedFrom(object, reader) : object.parents
+    const { stamps, reverses } = await current.read([object.systemObjectId, ...around], reverseColumns)
+    return stamps.get(object.systemObjectId) === entry.stamp
+      ? { object, stamp: entry.stamp, around: only(stamps, around), reverses }
+      : null
+  }
+
+  /** What the object links to as far as the mask shows it, and its parents. */
+  function linkedFrom(object: Loaded, reader: Reader): readonly number[] {
+    const known = linked.get(object)
+    if (known?.reader === reader) return known.ids
+    const ids = [...new Set([...reader.links(object.content), ...object.parents])]
+    linked.set(object, { reader, ids })
+    return ids
+  }
+
+  /** The heads of these rows; those that are not in memory with this stamp are loaded with one statement. */
+  async function headsOf(model: Model, stamps: Stamps): Promise<Head[]> {
+    const found: Head[] = []
+    const missing: number[] = []
+    for (const [id, stamp] of stamps) {
+      const entry = heads.get(id)
+      if (entry?.stamp === stamp) found.push(entry.value)
+      else missing.push(id)
+    }
+    if (missing.length === 0) return found
+    for (const { head, stamp } of await loadStampedHeads(db, model, missing)) {
+      found.push(head)
+      if (ofModel === model) heads.set(head.systemObjectId, { stamp, value: head })
+    }
+    return found
+  }
+}
+
+const sizes = new WeakMap<Head, number>()
+
+/** Bytes of what an object shows of itself where it is linked. */
+export function headBytes(head: Head): number {
+  let bytes = sizes.get(head)
+  if (bytes === undefined) {
+    bytes = 600 + heapBytes([head.standard, head.acl, head.tags, head.parents])
+    sizes.set(head, bytes)
+  }
+  return bytes
+}
+
+function only(stamps: Stamps, ids: readonly number[]): Stamps {
+  const result = new Map<number, string>()
+  for (const id of ids) {
+    const stamp = stamps.get(id)
+    if (stamp !== undefined) result.set(id, stamp)
+  }
+  return result
+}

@@ -1,0 +1,143 @@
+import type { Operation } from '../content/stored.ts'
+import type { Wire } from '../masks/reader.ts'
+import { loadAncestors, loadHeads, loadHistory } from '../read/load.ts'
+import { withReadableChildren } from '../read/readable-children.ts'
+import type { Head } from '../read/stored-rows.ts'
+import { computeStandard, linkedForStandard } from '../standard/compute.ts'
+import { shortBytes } from './parts.ts'
+import type { Run } from './run.ts'
+import { linkedShort, setPerson } from './system-fields.ts'
+
+/** Paths of one object at most: a polyhierarchy can have exponentially many. */
+const maxPaths = 100
+/** Ancestors on one path at most. */
+const maxLevel = 100
+
+/** Fills in what is asked once for the whole response: hierarchy, history, people, grants, other capabilities. */
+export async function finish(run: Run): Promise<void> {
+  await Promise.all([fillHierarchy(run), fillHistory(run), fillDetails(run), fillOldStandards(run), fillAcls(run)])
+  // The history names people, so they come last.
+  await fillPeople(run)
+  for (const action of run.last) action()
+  for (const list of [run.hierarchy, run.history, run.details, run.oldStandards, run.acls, run.people, run.last]) {
+    list.length = 0
+  }
+}
+
+async function fillHierarchy(run: Run): Promise<void> {
+  if (run.hierarchy.length === 0) return
+  const parents = new Set(run.hierarchy.flatMap(({ object }) => object.parents))
+  const [ancestors, withChildren] = await Promise.all([
+    loadAncestors(run.q, run.model, [...parents]),
+    withReadableChildren(run.q, run.model, run.caller, [
+      ...new Set(run.hierarchy.map(({ object }) => object.systemObjectId)),
+    ]),
+  ])
+  const byId = new Map(ancestors.map((ancestor) => [ancestor.systemObjectId, ancestor]))
+  for (const { object, holder } of run.hierarchy) {
+    const paths = pathsOf(object, byId)
+    const [first = []] = paths
+    run.parts.spend(paths.reduce((sum, path) => sum + path.length, 0) * shortBytes)
+    if (run.pauses.due()) await run.pauses.take()
+    const wirePath = (path: readonly Head[]) =>
+      path.map((entry) => linkedShort(run, entry, entry.systemObjectId, entry.table))
+    holder._level = first.length - 1
+    holder._has_children = withChildren.has(object.systemObjectId)
+    holder._path = wirePath(first)
+    if (object.table.polyhierarchical) holder._paths = paths.map(wirePath)
+  }
+}
+
+/** The ways from the top down to the object, itself included, in the order of its parents. */
+function pathsOf(object: Head, ancestors: ReadonlyMap<number, Head>): Head[][] {
+  const paths: Head[][] = []
+  const climb = (at: Head, tail: readonly Head[]): void => {
+    if (paths.length >= maxPaths) return
+    const path = [at, ...tail]
+    const parents = at.parents
+      .map((id) => ancestors.get(id))
+      .filter((parent): parent is Head => parent !== undefined && !path.includes(parent))
+    if (parents.length === 0 || path.length >= maxLevel) paths.push(path)
+    else for (const parent of parents) climb(parent, path)
+  }
+  climb(object, [])
+  return paths
+}
+
+/** Bytes that are expected of an entry of `_changelog`. */
+const historyBytes = 250
+
+const operations: Readonly<Record<Operation, string>> = { i: 'INSERT', u: 'UPDATE', d: 'DELETE', r: 'UNDELETE' }
+
+/** `_changelog`: the versions up to the one that is shown, newest first. */
+async function fillHistory(run: Run): Promise<void> {
+  if (run.history.length === 0) return
+  const ids = new Set(run.history.map(({ object }) => object.systemObjectId))
+  const entries = Map.groupBy(await loadHistory(run.q, [...ids]), (entry) => entry.systemObjectId)
+  for (const { object, holder } of run.history) {
+    const known = (entries.get(object.systemObjectId) ?? []).filter((entry) => entry.version <= object.version)
+    run.parts.spend(known.length * historyBytes)
+    if (run.pauses.due()) await run.pauses.take()
+    holder._changelog = known.map((entry) => {
+      const wire: Wire = {
+        version: entry.version,
+        current_version: entry.version === object.version,
+        latest_version: entry.version === object.latestVersion,
+        operation: operations[entry.operation],
+        time: entry.at.toISOString(),
+        comment: entry.comment,
+      }
+      if (entry.byUser !== null) setPerson(run, wire, 'user', `u${entry.byUser}`)
+      return wire
+    })
+  }
+}
+
+async function fillDetails(run: Run): Promise<void> {
+  if (run.details.length === 0) return
+  const ids = [...new Set(run.details.map(({ object }) => object.systemObjectId))]
+  const [collections, published] = await Promise.all([
+    run.deps.collectionsOf?.(run.q, run.actor, ids),
+    run.deps.publishedOf?.(run.q, ids),
+  ])
+  for (const { object, holder } of run.details) {
+    holder._collections = collections?.get(object.systemObjectId) ?? []
+    if (holder._published === undefined) continue
+    const records = published?.get(object.systemObjectId) ?? []
+    holder._published = records
+    holder._published_count = records.length
+  }
+}
+
+/** What an old version is called comes from its own content; what it links to is called as it is today. */
+async function fillOldStandards(run: Run): Promise<void> {
+  if (run.oldStandards.length === 0) return
+  const missing = new Set<number>()
+  for (const { object } of run.oldStandards) {
+    for (const id of linkedForStandard(object.table.preferredMask, object.content)) {
+      if (!run.heads.has(id) && !run.loaded.has(id)) missing.add(id)
+    }
+  }
+  for (const head of await loadHeads(run.q, run.model, [...missing])) run.heads.set(head.systemObjectId, head)
+  const linked = (id: number) => (run.heads.get(id) ?? run.loaded.get(id))?.standard
+  for (const { object, done } of run.oldStandards) {
+    done(computeStandard(object.table.preferredMask, object.content, linked, run.deps.languages()))
+  }
+}
+
+async function fillAcls(run: Run): Promise<void> {
+  if (run.acls.length === 0) return
+  const wire = await run.deps.people.renderAcls(
+    run.q,
+    run.acls.map(({ grants }) => grants),
+    run.actor.languages,
+  )
+  for (const [index, { done }] of run.acls.entries()) done(wire[index])
+}
+
+async function fillPeople(run: Run): Promise<void> {
+  if (run.people.length === 0) return
+  const who = new Set(run.people.map((person) => person.who))
+  const names = await run.deps.people.whoNames(run.q, who, run.actor.languages)
+  for (const { done } of run.people) done(names)
+}

@@ -1,0 +1,199 @@
+import { AppError } from '../../platform/errors.ts'
+import { type JsonBody, JsonWriter } from '../../platform/json-body.ts'
+import type { Pauses } from '../../platform/pauses.ts'
+import type { Content } from '../content/stored.ts'
+import type { Wire } from '../masks/reader.ts'
+
+/**
+ * An answer in parts. What is shown whole (an object that was asked for, one that is embedded or stands below) is a
+ * part of its own: a wire object that has, where other parts stand in it, their tokens. So each part is written once,
+ * however often it stands in the answer, and the answer's size is known before it is put together.
+ */
+export interface Part {
+  /** Null once it is written. */
+  wire: Wire | null
+  /** Text around parts by their numbers; null until it is written. */
+  pieces: readonly (string | number)[] | null
+  /** Bytes with all that stands in it; -1 until known. */
+  bytes: number
+  /** How often it stands in the answer, as far as is known while it is rendered. */
+  times: number
+  /** Expected bytes of its own, its links in short form included. */
+  readonly expected: number
+}
+
+/** Largest share of an answer that embedded objects may fill: the rest is for what was asked for itself. */
+const embeddedShare = 1 / 4
+
+/** Bytes that are expected of an object in its short form, and of what surrounds the fields of a whole one. */
+export const shortBytes = 300
+export const frameBytes = 700
+
+export interface AnswerLimits {
+  /** Most bytes. */
+  readonly bytes: number
+  /** Most places of linked objects that are filled with whole ones. */
+  readonly embedded: number
+}
+
+export class AnswerParts {
+  readonly #limits: AnswerLimits
+  readonly #parts: Part[] = []
+  /** Stands in no text of anybody, since nobody knows it before the answer is there. */
+  readonly #mark = crypto.randomUUID()
+  readonly #writer = new JsonWriter()
+  /** Parts before this one are written. */
+  #written = 0
+  /** Bytes of what is rendered and not written yet, as expected. */
+  #expected = 0
+  #embedded = 0
+  #short = 0
+  #first = true
+
+  constructor(limits: AnswerLimits) {
+    this.#limits = limits
+  }
+
+  /** Linked objects that are answered short because there was no room for them. */
+  get short(): number {
+    return this.#short
+  }
+
+  /** Objects below others that are loaded at most. */
+  get mostObjects(): number {
+    return this.#limits.embedded
+  }
+
+  get hasRoom(): boolean {
+    return this.#embedded < this.#limits.embedded && this.#used() < this.#limits.bytes * embeddedShare
+  }
+
+  /** Takes room for what is answered anyway. @throws {AppError} when the answer has become too large. */
+  spend(bytes: number): void {
+    this.#expected += bytes
+    if (this.#writer.bytes + this.#expected > this.#limits.bytes) throw this.tooLarge()
+  }
+
+  /** Whether linked objects are still embedded at all; else those of `times` places are short. */
+  mayEmbed(times: number): boolean {
+    if (this.hasRoom) return true
+    this.noteShort(times)
+    return false
+  }
+
+  noteShort(times: number): void {
+    this.#short += times
+  }
+
+  /**
+   * Takes room for a whole object in `times` places, of this size and with links of this size, for which each of them
+   * takes its room itself. False: it has to be short.
+   */
+  takePlaces(times: number, bytes: number, linkBytes: number): boolean {
+    const most = this.#limits.bytes * embeddedShare
+    if (this.#embedded + times > this.#limits.embedded || this.#used() + times * (bytes + linkBytes) > most) {
+      this.noteShort(times)
+      return false
+    }
+    this.#embedded += times
+    this.#expected += times * bytes
+    return true
+  }
+
+  /** A new part, whose wire object is set when it is rendered. */
+  add(times: number, expected: number): number {
+    return this.#parts.push({ wire: null, pieces: null, bytes: -1, times, expected }) - 1
+  }
+
+  part(number: number): Part {
+    return this.#parts[number] as Part
+  }
+
+  /** What stands in a wire object for a part. */
+  token(number: number): string {
+    return `${this.#mark}:${number}`
+  }
+
+  /**
+   * Writes these parts as the next elements of the answer, and with them all that they are made of.
+   * @throws {AppError} when the answer would be too large.
+   */
+  async write(tops: readonly number[], pauses: Pauses): Promise<void> {
+    const token = new RegExp(`"${this.#mark}:(\\d+)"`)
+    for (; this.#written < this.#parts.length; this.#written++) {
+      const part = this.#parts[this.#written] as Part
+      const text = JSON.stringify(part.wire)
+      part.pieces = text.includes(this.#mark) ? piecesOf(text, token) : [text]
+      part.wire = null
+      if (pauses.due()) await pauses.take()
+    }
+    let bytes = this.#writer.bytes
+    for (const top of tops) bytes += this.#sizeOf(top)
+    if (bytes > this.#limits.bytes) throw this.tooLarge()
+    for (const top of tops) {
+      this.#writer.add(this.#first ? '[' : ',')
+      this.#first = false
+      await this.#put(top, pauses)
+    }
+    this.#expected = 0
+  }
+
+  end(): JsonBody {
+    this.#writer.add(this.#first ? '[]' : ']')
+    return this.#writer.end()
+  }
+
+  #used(): number {
+    return this.#writer.bytes + this.#expected
+  }
+
+  #sizeOf(number: number): number {
+    const part = this.part(number)
+    if (part.bytes === -1) {
+      part.bytes = (part.pieces ?? []).reduce<number>(
+        (sum, piece) => sum + (typeof piece === 'number' ? this.#sizeOf(piece) : Buffer.byteLength(piece)),
+        0,
+      )
+    }
+    return part.bytes
+  }
+
+  async #put(number: number, pauses: Pauses): Promise<void> {
+    for (const piece of this.part(number).pieces ?? []) {
+      if (typeof piece === 'number') await this.#put(piece, pauses)
+      else this.#writer.add(piece)
+    }
+    if (pauses.due()) await pauses.take()
+  }
+
+  tooLarge(): AppError {
+    return new AppError('AnswerTooLarge', { most: this.#limits.bytes })
+  }
+}
+
+/** Texts and numbers of parts in turn, as `split` gives them. */
+function piecesOf(text: string, token: RegExp): (string | number)[] {
+  return text.split(token).map((piece, index) => (index % 2 === 0 ? piece : Number(piece)))
+}
+
+/** About the bytes of a content as JSON: all that grows with what people store counts. */
+export function expectedBytes(value: unknown): number {
+  if (typeof value === 'string') return value.length + 3
+  if (typeof value !== 'object' || value === null) return 8
+  let bytes = 2
+  if (Array.isArray(value)) for (const entry of value) bytes += expectedBytes(entry)
+  else for (const key in value) bytes += 20 + expectedBytes((value as Record<string, unknown>)[key])
+  return bytes
+}
+
+const sizes = new WeakMap<Content, number>()
+
+/** The same, remembered: contents are never changed. */
+export function contentBytes(content: Content): number {
+  let bytes = sizes.get(content)
+  if (bytes === undefined) {
+    bytes = expectedBytes(content)
+    sizes.set(content, bytes)
+  }
+  return bytes
+}

@@ -1,0 +1,168 @@
+import type { Mask, Model } from '../../datamodel/model.ts'
+import type { Actor } from '../../platform/actor.ts'
+import type { Queryable } from '../../platform/db.ts'
+import type { Pauses } from '../../platform/pauses.ts'
+import type { Pool } from '../../pools/model.ts'
+import type { CallerRights, Principal, StoredGrant, WhoNames } from '../../rights/service.ts'
+import type { Tag } from '../../tags/model.ts'
+import type { MaskFilters } from '../masks/filter.ts'
+import type { FieldFilter, Wire } from '../masks/reader.ts'
+import type { Format, MergeMode } from '../read/formats.ts'
+import type { Head, Loaded } from '../read/stored-rows.ts'
+import { type AnswerLimits, AnswerParts } from './parts.ts'
+
+/** What rendering asks of other capabilities. Everything is asked once per response, for all objects together. */
+export interface RenderDeps {
+  readonly databaseName: string
+  /** Database languages, first one first. */
+  readonly languages: () => readonly string[]
+  readonly pools: { byId(id: number): ShownPool | undefined }
+  readonly tags: { snapshot(): ReadonlyMap<number, ShownTag> }
+  /** Standard masks from the settings of an object type, best first; null: no preference. */
+  readonly objecttypeMasks: (tableId: number) => readonly number[] | null
+  /** Tag filters of the masks of an object type. */
+  readonly maskFilters: (tableId: number) => MaskFilters
+  readonly people: {
+    whoNames(q: Queryable, who: Iterable<Principal>, languages: readonly string[]): Promise<WhoNames>
+    renderAcls(
+      q: Queryable,
+      lists: readonly (readonly StoredGrant[])[],
+      languages: readonly string[],
+    ): Promise<readonly unknown[]>
+  }
+  /** Collections that each of the objects is in, as far as the actor may see them; absent: in none. */
+  readonly collectionsOf?: (
+    q: Queryable,
+    actor: Actor,
+    ids: readonly number[],
+  ) => Promise<ReadonlyMap<number, readonly unknown[]>>
+  /** Publish records of the objects; absent: none. */
+  readonly publishedOf?: (q: Queryable, ids: readonly number[]) => Promise<ReadonlyMap<number, readonly unknown[]>>
+}
+
+/** What objects show of their pool. */
+export type ShownPool = Pick<Pool, 'id' | 'reference' | 'name' | 'shortname' | 'contact' | 'effectiveMasks'>
+
+export type ShownTag = Pick<Tag, 'id' | 'displayname' | 'reference' | 'shortname' | 'displaytype'>
+
+export interface RenderOptions {
+  readonly format: Format
+  readonly mergeLinkedObjects: MergeMode
+  readonly mergeMaxDepth: number
+  readonly skipReverseNested: boolean
+  /** Show linked objects of an old version as they are now, not as they were then. */
+  readonly latestLinked: boolean
+  readonly generateRights: boolean
+  /** Only texts in these languages; null: all. */
+  readonly languages: readonly string[] | null
+  /** Which fields of the objects themselves are answered; null: all. */
+  readonly keep: FieldFilter | null
+}
+
+export const defaultOptions: Omit<RenderOptions, 'format'> = {
+  mergeLinkedObjects: 'none',
+  mergeMaxDepth: 1,
+  skipReverseNested: false,
+  latestLinked: false,
+  generateRights: false,
+  languages: null,
+  keep: null,
+}
+
+/**
+ * An object that a place in the response waits for. `done` gets it when it is there: with its content when `content`
+ * was asked for, `undefined` when it does not exist (any more).
+ */
+export interface Want {
+  readonly id: number
+  /** Milliseconds since 1970: the object as it was then; null: as it is. */
+  readonly asOf: number | null
+  readonly content: boolean
+  done(found: Head | Loaded | undefined): void
+}
+
+/**
+ * One response on its way. Rendering an object fills these lists with what its places wait for; render.ts loads each
+ * list with one statement and calls back, in rounds, until nothing is waited for.
+ */
+export interface Run {
+  readonly deps: RenderDeps
+  readonly q: Queryable
+  readonly model: Model
+  readonly actor: Actor
+  readonly caller: CallerRights
+  readonly options: RenderOptions
+  readonly heads: Map<number, Head>
+  readonly loaded: Map<number, Loaded>
+  /** Objects as they were: key from `asOfKey`. */
+  readonly past: Map<string, Loaded>
+  /** Reverse wants (`reverseKey`) that are known to find nothing. */
+  readonly empty: ReadonlySet<string>
+  wants: Want[]
+  reverses: ReverseWant[]
+  /** Asked once, after all rounds. */
+  readonly people: { readonly who: Principal; done(names: WhoNames): void }[]
+  readonly hierarchy: { readonly object: Loaded; readonly holder: Wire }[]
+  readonly history: { readonly object: Loaded; readonly holder: Wire }[]
+  readonly acls: { readonly grants: readonly StoredGrant[]; done(wire: unknown): void }[]
+  /** Old versions whose `_standard` is computed from their own content. */
+  readonly oldStandards: { readonly object: Loaded; done(standard: Wire): void }[]
+  readonly details: { readonly object: Loaded; readonly holder: Wire }[]
+  /** What is done when everything else stands. */
+  readonly last: (() => void)[]
+  /** What is rendered so far, and how much room there is for more. */
+  readonly parts: AnswerParts
+  /** Parts of linked objects by all that decides how they are shown (`sharedKey` in render.ts). */
+  readonly shared: Map<string, number>
+  readonly shorts: WeakMap<Head, { readonly mask: Mask; readonly wire: Wire }>
+  readonly pauses: Pauses
+}
+
+/** The objects under one object, announced by a reverse field. */
+export interface ReverseWant {
+  readonly to: number
+  /** Column id of the link; null: children in the hierarchy. */
+  readonly column: number | null
+  readonly asOf: number | null
+  done(found: readonly Loaded[]): void
+}
+
+export function reverseKey(column: number | null, to: number): string {
+  return `${column}:${to}`
+}
+
+export function asOfKey(id: number, asOf: number): string {
+  return `${id}@${asOf}`
+}
+
+export function startRun(
+  base: Pick<Run, 'deps' | 'q' | 'model' | 'actor' | 'caller' | 'options' | 'pauses'>,
+  limits: AnswerLimits,
+  empty: ReadonlySet<string>,
+): Run {
+  return {
+    ...base,
+    parts: new AnswerParts(limits),
+    shared: new Map(),
+    shorts: new WeakMap(),
+    empty,
+    heads: new Map(),
+    loaded: new Map(),
+    past: new Map(),
+    wants: [],
+    reverses: [],
+    people: [],
+    hierarchy: [],
+    history: [],
+    acls: [],
+    oldStandards: [],
+    details: [],
+    last: [],
+  }
+}
+
+/** Objects in the trash are for those who may delete (and so restore) them. */
+export function maySee(caller: CallerRights, object: Head): boolean {
+  if (caller.root) return true
+  return caller.may('read', object.guard) && (object.deletedAt === null || caller.may('delete', object.guard))
+}

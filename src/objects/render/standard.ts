@@ -1,0 +1,62 @@
+import type { Standard } from '../content/stored.ts'
+import { inLanguages, type Wire } from '../masks/reader.ts'
+import { numberName } from '../standard/compute.ts'
+
+/** How `_standard` is answered. */
+export interface StandardView {
+  /** With html, files and geometries. */
+  readonly extended: boolean
+  /** Only texts in these languages; null: all. */
+  readonly languages: readonly string[] | null
+  readonly databaseLanguages: readonly string[]
+}
+
+interface Slot {
+  readonly text: Readonly<Record<string, string>>
+}
+
+const slots = ['1', '2', '3'] as const
+
+/** `_standard` as clients see it: slot 1 is always there, `#<system object id>` when the object has no title. */
+export function wireStandard(standard: Standard, systemObjectId: number, view: StandardView): Wire {
+  // The common case costs nothing: the stored standard is the answer.
+  const bare = standard.eas === undefined && standard.geo === undefined
+  if (bare && !view.extended && !view.languages && standard['1'] !== undefined) return standard
+  const result: Wire = {}
+  for (const slot of slots) {
+    const stored = standard[slot] as Slot | undefined
+    if (stored) result[slot] = wireSlot(stored.text, view)
+    else if (slot === '1') result[slot] = wireSlot(fallbackTitle(systemObjectId, view.databaseLanguages), view)
+  }
+  if (view.extended && standard.eas !== undefined) result.eas = standard.eas
+  if (view.extended && standard.geo !== undefined) result.geo = standard.geo
+  return result
+}
+
+function fallbackTitle(systemObjectId: number, languages: readonly string[]): Record<string, string> {
+  return Object.fromEntries(languages.map((language) => [language, numberName(systemObjectId)]))
+}
+
+function wireSlot(texts: Readonly<Record<string, string>>, { extended, languages }: StandardView): Wire {
+  const text = languages ? inLanguages(texts, languages) : texts
+  return extended ? { text, html: htmlOf(text) } : { text }
+}
+
+function htmlOf(texts: Readonly<Record<string, string>>): Record<string, string> {
+  const result: Record<string, string> = {}
+  for (const language in texts) result[language] = escapeHtml(texts[language] ?? '')
+  return result
+}
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+  '\n': '<br>',
+}
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"'\n]/g, (character) => entities[character] ?? character)
+}

@@ -1,0 +1,235 @@
+import type { Mask, SystemFieldName } from '../../datamodel/model.ts'
+import { type Principal, renderWho, type StoredGrant } from '../../rights/service.ts'
+import type { Wire } from '../masks/reader.ts'
+import type { Format } from '../read/formats.ts'
+import type { Head, Loaded } from '../read/stored-rows.ts'
+import { isProvisional } from '../save/write/provisional-ids.ts'
+import { shortBytes } from './parts.ts'
+import type { Run } from './run.ts'
+import { standardMask, wirePool, wireTags } from './shown-mask.ts'
+import { wireStandard } from './standard.ts'
+
+/** What every form of an object carries: which it is, and what it is called. */
+export function identity(run: Run, object: Head, mask: Mask): Wire {
+  return unnumbered(object, {
+    _objecttype: object.table.name,
+    _mask: mask.name,
+    _system_object_id: object.systemObjectId,
+    _global_object_id: `${object.systemObjectId}@${run.deps.databaseName}`,
+    _uuid: object.uuid,
+  })
+}
+
+/** A new object has no ids in a dry run (DB-004). */
+function unnumbered({ systemObjectId, id }: Head, wire: Wire): Wire {
+  if (isProvisional(systemObjectId)) {
+    delete wire._system_object_id
+    delete wire._global_object_id
+  }
+  if (isProvisional(id)) delete wire._id
+  return wire
+}
+
+/** The short form: identity, `_standard` and the block with `_id` and `_version`. */
+export function shortObject(run: Run, object: Head | Loaded, mask: Mask): Wire {
+  const wire = identity(run, object, mask)
+  setStandard(run, wire, object, false)
+  if (object.deletedAt) wire._latest_version_deleted_at = object.deletedAt.toISOString()
+  wire[object.table.name] = unnumbered(object, { _id: object.id, _version: object.version })
+  return wire
+}
+
+/** The short form of an object that is linked: one for all places, so it must not be changed. */
+export function sharedShort(run: Run, object: Head | Loaded, mask: Mask): Wire {
+  const known = run.shorts.get(object)
+  if (known?.mask === mask) return known.wire
+  const wire = shortObject(run, object, mask)
+  run.shorts.set(object, { mask, wire })
+  return wire
+}
+
+/** Identity and system fields of the longer formats, as the mask lets them be seen. */
+export function systemFields(run: Run, object: Loaded, mask: Mask, format: Format, top: boolean): Wire {
+  const { table } = object
+  const wire: Wire = {
+    _objecttype: table.name,
+    _objecttype_display_name: table.nameLocalized,
+    _mask: mask.name,
+    _mask_display_name: mask.nameLocalized,
+    _format: format.name,
+    _system_object_id: object.systemObjectId,
+    _global_object_id: `${object.systemObjectId}@${run.deps.databaseName}`,
+    _uuid: object.uuid,
+  }
+  unnumbered(object, wire)
+  setStandard(run, wire, object, format.extended)
+  const isLatest = object.version === object.latestVersion
+  if (shows(mask, 'owner')) {
+    setOwner(run, wire, object)
+    if (format.long && object.createdBy !== null) setPerson(run, wire, '_create_user', `u${object.createdBy}`)
+  }
+  wire._created = object.createdAt.toISOString()
+  wire._last_modified = object.at.toISOString()
+  wire._latest_version = isLatest
+  if (object.deletedAt) wire._latest_version_deleted_at = object.deletedAt.toISOString()
+  if (table.hasTags && shows(mask, 'tags')) wire._tags = wireTags(run, object)
+  if (table.poolLink && shows(mask, 'pool')) setPool(run, wire, object, format)
+  if (object.comment !== null) wire._comment = object.comment
+  else if (format.full) wire._comment = null
+  if (format.extended && isHierarchical(object) && shows(mask, 'parent')) run.hierarchy.push({ object, holder: wire })
+  if (format.long) setGrants(run, wire, object, mask)
+  if (top) setDetails(run, wire, object, mask, format)
+  return wire
+}
+
+/** The system fields that stand inside the block. */
+export function blockFields(run: Run, object: Loaded, mask: Mask, wire: Wire): Wire {
+  const block = unnumbered(object, { _id: object.id, _version: object.version })
+  if (wire._pool !== undefined) block._pool = wire._pool
+  if (isHierarchical(object) && shows(mask, 'parent')) setParents(run, block, object)
+  return block
+}
+
+export function shows(mask: Mask, field: SystemFieldName): boolean {
+  return mask.system[field].output !== 'off'
+}
+
+export function isHierarchical({ table }: Head): boolean {
+  return table.hierarchical || table.polyhierarchical
+}
+
+/** The stored standard belongs to the latest version; that of an older one is computed when all else is there. */
+export function setStandard(run: Run, wire: Wire, object: Head | Loaded, extended: boolean): void {
+  const view = { extended, languages: run.options.languages, databaseLanguages: run.deps.languages() }
+  wire._standard = wireStandard(object.standard, object.systemObjectId, view)
+  if ('latestVersion' in object && object.version !== object.latestVersion) {
+    run.oldStandards.push({
+      object,
+      done: (standard) => {
+        wire._standard = wireStandard(standard, object.systemObjectId, view)
+      },
+    })
+  }
+}
+
+function ownerOf(object: Head): Principal | null {
+  if (object.ownerUser !== null) return `u${object.ownerUser}`
+  return object.ownerGroup === null ? null : `g${object.ownerGroup}`
+}
+
+function setOwner(run: Run, wire: Wire, object: Loaded): void {
+  const who = ownerOf(object)
+  if (who === null) return
+  wire._owner = null
+  const contact = object.poolId !== null && run.deps.pools.byId(object.poolId)?.contact === who
+  run.people.push({
+    who,
+    done: (names) => {
+      wire._owner = { ...renderWho(who, names), _owner: true, _pool_contact: contact }
+    },
+  })
+}
+
+export function setPerson(run: Run, wire: Wire, key: string, who: Principal): void {
+  wire[key] = null
+  run.people.push({
+    who,
+    done: (names) => {
+      wire[key] = renderWho(who, names)
+    },
+  })
+}
+
+function setPool(run: Run, wire: Wire, { poolId }: Loaded, { full }: Format): void {
+  if (poolId !== null) wire._pool = wirePool(run, poolId)
+  else if (full) wire._pool = null
+}
+
+/** Grants are shown to those who may change them. */
+function setGrants(run: Run, wire: Wire, object: Loaded, mask: Mask): void {
+  if (!object.table.aclTable || !shows(mask, 'acl') || !run.caller.may('acl', object.guard)) return
+  wire._acl = []
+  const grants = (object.acl ?? []) as readonly StoredGrant[]
+  if (grants.length === 0) return
+  run.acls.push({
+    grants,
+    done: (acl) => {
+      wire._acl = acl
+    },
+  })
+}
+
+/** `_id_parent` is the `_id` of the parent, `_parents` are the parents themselves; the place was said by ids of rows. */
+function setParents(run: Run, block: Wire, object: Loaded): void {
+  if (object.table.polyhierarchical) {
+    const parents: unknown[] = object.parents.map(() => null)
+    block._parents = parents
+    run.parts.spend(parents.length * shortBytes)
+    for (const [index, id] of object.parents.entries()) {
+      const done = (found: Head | undefined) => {
+        parents[index] = linkedShort(run, found, id, object.table)
+      }
+      run.wants.push({ id, asOf: null, content: false, done })
+    }
+    return
+  }
+  block._id_parent = null
+  const [id] = object.parents
+  if (id === undefined) return
+  const done = (found: Head | undefined) => {
+    if (found && isProvisional(found.id)) delete block._id_parent
+    else block._id_parent = found?.id ?? null
+  }
+  run.wants.push({ id, asOf: null, content: false, done })
+}
+
+/** An object that is shown short wherever it stands: a parent, an ancestor, a link. */
+export function linkedShort(run: Run, found: Head | undefined, id: number, table: Head['table']): Wire {
+  if (!found) return goneObject(run, id, table)
+  if (!run.caller.root && !run.caller.may('read', found.guard)) return hiddenObject(run, found)
+  const mask = standardMask(run, found)
+  return found.deletedAt ? trashedObject(run, found, mask) : sharedShort(run, found, mask)
+}
+
+/** Purged, or promised and not there yet. It can be sent back as it is. */
+export function goneObject(run: Run, id: number, table: Head['table']): Wire {
+  return {
+    _objecttype: table.name,
+    _system_object_id: id,
+    _global_object_id: `${id}@${run.deps.databaseName}`,
+    _purged_or_deferred: true,
+  }
+}
+
+/** An object that the caller may not read: enough to send the link back (OBJ-018), nothing of what it says. */
+export function hiddenObject(run: Run, object: Head): Wire {
+  return unnumbered(object, {
+    _objecttype: object.table.name,
+    _system_object_id: object.systemObjectId,
+    _global_object_id: `${object.systemObjectId}@${run.deps.databaseName}`,
+    _not_allowed: true,
+  })
+}
+
+/** A linked object in the trash: a thin wrapper that says since when. */
+export function trashedObject(run: Run, object: Head | Loaded, mask: Mask): Wire {
+  const wire = identity(run, object, mask)
+  setStandard(run, wire, object, false)
+  const since = object.deletedAt ?? ('at' in object ? object.at : null)
+  wire._latest_version_deleted_at = since?.toISOString()
+  return wire
+}
+
+/** What only objects that were asked for themselves carry. */
+function setDetails(run: Run, wire: Wire, object: Loaded, mask: Mask, format: Format): void {
+  if (format.full || run.options.generateRights) wire._generated_rights = run.caller.rightsOn(object.guard)
+  if (!format.full) return
+  wire._changelog = []
+  run.history.push({ object, holder: wire })
+  wire._collections = []
+  if (shows(mask, 'publish')) {
+    wire._published = []
+    wire._published_count = 0
+  }
+  run.details.push({ object, holder: wire })
+}

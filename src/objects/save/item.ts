@@ -1,0 +1,105 @@
+import type { Mask, ReverseField, Table } from '../../datamodel/model.ts'
+import type { Content, Standard, StoredObject } from '../content/stored.ts'
+import type { Draft } from './request/payload.ts'
+
+/**
+ * One object on its way through a save: from the draft (or from another object's change, when `draft` is null) to
+ * the version that is written. The phases of the save fill it in, in order.
+ */
+export interface Item {
+  readonly draft: Draft | null
+  readonly place: string
+  readonly table: Table
+  readonly mask: Mask
+  readonly mode: 'create' | 'update' | 'delete' | 'undelete'
+  /** Those of a new object are provisional (`write/provisional-ids.ts`) until the save is written. */
+  systemObjectId: number
+  id: number
+  readonly uuid: string
+  /** The stored version, locked; null for a new object. */
+  readonly current: StoredObject | null
+  /** The object that this one is reverse-nested under, and through which field. */
+  readonly up: { readonly item: Item; readonly field: ReverseField } | null
+  poolId: number | null
+  ownerUser: number | null
+  ownerGroup: number | null
+  /** Who created it; absent: who saves it now. Of new objects only. */
+  createdBy?: number
+  /** It changes because of a link that the caller may not know of: no refusal names it. */
+  readonly untold?: boolean
+  /** The owner was set by a transition: the caller needs no right for that. */
+  ownerByWorkflow?: boolean
+  tags: number[]
+  acl: unknown
+  parents: number[]
+  content: Content
+  comment: string | null
+  standard: Standard
+  /** Whether a new version is written: always for what the client sent at the top level, else only on a difference. */
+  changed: boolean
+}
+
+/** Version that the save writes. */
+export function nextVersion(item: Item): number {
+  return item.current ? item.current.version + 1 : 1
+}
+
+/** The object as rights see it before the save; for a new object, as it will be. */
+export function guardBefore(item: Item) {
+  const { current } = item
+  return current ? guardOf(current) : guardAfter(item)
+}
+
+export function guardAfter(item: Item) {
+  return {
+    systemObjectId: item.systemObjectId,
+    objecttypeId: item.table.id,
+    poolId: item.poolId,
+    ownerUserId: item.ownerUser,
+    ownerGroupId: item.ownerGroup,
+    tags: item.tags,
+    acl: item.acl,
+  }
+}
+
+export function guardOf(object: StoredObject) {
+  return {
+    systemObjectId: object.systemObjectId,
+    objecttypeId: object.table.id,
+    poolId: object.poolId,
+    ownerUserId: object.ownerUser,
+    ownerGroupId: object.ownerGroup,
+    tags: object.tags,
+    acl: object.acl,
+  }
+}
+
+/** An item that takes a stored object through the write phase as it is, but for its `mode`. */
+export function itemOf(object: StoredObject, mode: Item['mode'], place = placeOf(object)): Item {
+  return {
+    draft: null,
+    place,
+    table: object.table,
+    mask: object.table.preferredMask,
+    mode,
+    systemObjectId: object.systemObjectId,
+    id: object.id,
+    uuid: object.uuid,
+    current: object,
+    up: null,
+    poolId: object.poolId,
+    ownerUser: object.ownerUser,
+    ownerGroup: object.ownerGroup,
+    tags: [...object.tags],
+    acl: object.acl,
+    parents: [...object.parents],
+    content: object.content,
+    comment: null,
+    standard: object.standard,
+    changed: true,
+  }
+}
+
+function placeOf(object: StoredObject): string {
+  return `_system_object_id ${object.systemObjectId}`
+}

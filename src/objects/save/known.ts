@@ -1,0 +1,59 @@
+import type { Column, Table } from '../../datamodel/model.ts'
+import type { CallerRights, Guarded, ObjectRight, StoredGrant } from '../../rights/service.ts'
+import type { SaveContext } from '../deps.ts'
+import { showingMasks } from '../masks/access.ts'
+import { mayUseMask } from '../render/shown-mask.ts'
+
+/**
+ * What a caller may know of. An object that it may not read is answered like one that does not exist, wherever a request
+ * names it: the rest of a save relies on these functions for that.
+ */
+
+type Loose = Omit<Guarded, 'acl'> & { acl: unknown }
+
+/** Grants come from jsonb as they were stored: validated when they were written. */
+export function guarded(object: Loose): Guarded {
+  return { ...object, acl: (object.acl ?? null) as readonly StoredGrant[] | null }
+}
+
+/**
+ * Whether the object is there for the caller: it may read it, or do with it what `right` says. The trash is there for
+ * those who may delete.
+ */
+export function exists(
+  rights: CallerRights,
+  object: Loose & { readonly deleted: boolean },
+  right: ObjectRight = 'read',
+): boolean {
+  if (rights.root) return true
+  const guard = guarded(object)
+  if (object.deleted && !rights.may('delete', guard)) return false
+  return rights.may('read', guard) || rights.may(right, guard)
+}
+
+/** Whether one of the masks that the caller may use on the object shows the column, so that it may be asked for by it. */
+export function showsColumn(
+  { deps, rights }: Pick<SaveContext, 'deps' | 'rights'>,
+  table: Table,
+  object: Loose,
+  column: Column,
+): boolean {
+  if (rights.root) return true
+  const head = { table, poolId: object.poolId, guard: guarded(object) }
+  return showingMasks(table)
+    .column(column)
+    .values()
+    .some((mask) => mayUseMask({ deps, caller: rights }, mask, head))
+}
+
+/** Whether the caller may know that the object links through the column; null: that it has a parent. */
+export function showsLink(
+  context: Pick<SaveContext, 'deps' | 'rights'>,
+  table: Table,
+  object: Loose,
+  column: Column | null | undefined,
+): boolean {
+  if (context.rights.root) return true
+  if (column === undefined || !exists(context.rights, { ...object, deleted: false })) return false
+  return column === null || showsColumn(context, table, object, column)
+}

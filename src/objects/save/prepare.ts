@@ -1,0 +1,368 @@
+import type { Tx } from '../../platform/db.ts'
+import { AppError } from '../../platform/errors.ts'
+import { eachInTurns, letPass, mapInTurns } from '../../platform/pauses.ts'
+import { expectedVersion, type VersionConvention } from '../../platform/versions.ts'
+import type { LinkRef } from '../content/link-ref.ts'
+import type { StoredObject } from '../content/stored.ts'
+import type { SaveContext } from '../deps.ts'
+import { writerOf } from '../masks/writer.ts'
+import type { Found } from './found.ts'
+import type { Item } from './item.ts'
+import { exists } from './known.ts'
+import type { Draft } from './request/payload.ts'
+import { createResolver, type Resolver } from './resolve.ts'
+import { provisionalIds } from './write/provisional-ids.ts'
+import { claimIds, findTombstones, lockObjects } from './write/store.ts'
+
+export interface Prepared {
+  readonly items: Item[]
+  /** Stored objects that the request names, by system object id. */
+  readonly found: ReadonlyMap<number, Found>
+}
+
+interface Classified {
+  readonly draft: Draft
+  readonly found: Found | undefined
+}
+
+/**
+ * From drafts to items: finds the objects and links that the drafts name, decides what is created and what is
+ * updated, gives provisional ids, locks the stored versions and puts the written values over them. A constant number of
+ * statements for any number of drafts.
+ */
+export async function prepareItems(context: SaveContext, tops: readonly Draft[]): Promise<Prepared> {
+  const { tx, model, pauses } = context
+  const { versionConvention } = context.deps.config
+  const drafts = flatten(tops)
+  const refs = (await mapInTurns(drafts, refsOf, pauses)).flat()
+  const resolver = await createResolver(context, refs, drafts)
+  const classified = await mapInTurns(drafts, (draft) => classify(context, draft, resolver), pauses)
+  assertDistinct(classified)
+  await letPass(pauses)
+  const created = classified.filter((entry) => !entry.found).map((entry) => entry.draft)
+  const ids = await chooseIds(context, created)
+  const current = await lockObjects(
+    tx,
+    model,
+    classified.flatMap((entry) => (entry.found ? [entry.found.systemObjectId] : [])),
+  )
+  const byDraft = new Map<Draft, Item>()
+  const prepare = ({ draft, found }: Classified): Item => {
+    const stored = found ? current.get(found.systemObjectId) : undefined
+    if (found && !stored) throw notFound(draft)
+    if (stored && found && stored.version !== found.version && draft.version !== undefined)
+      assertVersion(draft, stored.version, versionConvention)
+    const item = toItem(draft, stored ?? null, ids.get(draft), byDraft)
+    byDraft.set(draft, item)
+    return item
+  }
+  const items = await mapInTurns(classified, prepare, pauses)
+  const found = new Map<number, Found>()
+  for (const item of items) {
+    if (pauses.due()) await pauses.take()
+    fillLinks(context, item, resolver, byDraft, found)
+  }
+  for (const item of items) {
+    if (pauses.due()) await pauses.take()
+    if (!item.draft) continue
+    item.content = writerOf(item.mask).merge(
+      item.draft.written,
+      item.current?.content ?? null,
+      item.place,
+      item.draft.partial,
+    )
+    if (item.up?.field.column) item.content[item.up.field.column.key] = item.up.item.systemObjectId
+  }
+  return { items, found }
+}
+
+/** Top-level drafts first, then those nested under them, level by level. */
+function flatten(tops: readonly Draft[]): Draft[] {
+  const all = [...tops]
+  for (let index = 0; index < all.length; index++) {
+    for (const list of all[index]?.reverse.values() ?? []) all.push(...list)
+  }
+  return all
+}
+
+function identityRefs(draft: Draft): LinkRef[] {
+  const { table, place } = draft
+  const refs: LinkRef[] = []
+  if (draft.systemObjectId !== undefined) refs.push({ by: 'system', table, id: draft.systemObjectId, place })
+  if (draft.id !== undefined) refs.push({ by: 'id', table, id: draft.id, place })
+  if (draft.uuid !== undefined) refs.push({ by: 'uuid', table, uuid: draft.uuid, place })
+  if (draft.lookup) refs.push(draft.lookup)
+  return refs
+}
+
+function refsOf(draft: Draft): LinkRef[] {
+  const back = draft.back ? [draft.back] : []
+  return [...identityRefs(draft), ...draft.links.map((holder) => holder.target), ...(draft.parents ?? []), ...back]
+}
+
+/**
+ * Create or update (decisions.md, 1): without version, or with version 1 and nothing stored of it, a create. An object
+ * that the caller may not know of is not there; that its ids are taken is all that a create can find out.
+ */
+function classify({ deps, rights }: SaveContext, draft: Draft, resolver: Resolver): Classified {
+  const { versionConvention: convention } = deps.config
+  const refs = identityRefs(draft)
+  // What is looked up is not claimed as the id of a new object.
+  const taken = refs.some((ref) => ref !== draft.lookup && resolver.stored(ref) !== undefined)
+  const matches = refs.map((ref) => {
+    const match = resolver.stored(ref)
+    return match && exists(rights, match, 'write') ? match : undefined
+  })
+  const found = matches.find((match) => match !== undefined)
+  // What changes in part exists; the version is checked when it is sent. Rows below it come and go as in any save.
+  const changes = draft.partial && !draft.up
+  const creates =
+    !changes && (draft.version === undefined || (draft.version === 1 && (convention === 'next' || !found)))
+  if (creates) {
+    if (found && isNamedByLookup(draft)) throw versionMismatch(draft, found.version, convention)
+    if (found || taken) throw idTaken(draft)
+    const lookup = draft.lookup
+    if (lookup) throw lookupNotFound(lookup)
+    return { draft, found: undefined }
+  }
+  if (!found) throw notFound(draft)
+  for (const [index, match] of matches.entries()) {
+    if (match?.systemObjectId !== found.systemObjectId) throw immutable(draft, refs[index] as LinkRef)
+  }
+  if (found.objecttypeId !== draft.table.id || found.deleted) throw notFound(draft)
+  if (!changes || draft.version !== undefined) assertVersion(draft, found.version, convention)
+  return { draft, found }
+}
+
+function assertVersion(draft: Draft, stored: number, convention: VersionConvention): void {
+  if (draft.version !== expectedVersion(stored, convention)) throw versionMismatch(draft, stored, convention)
+}
+
+function versionMismatch(draft: Draft, stored: number, convention: VersionConvention): AppError {
+  const expected = expectedVersion(stored, convention)
+  return new AppError(
+    'VersionMismatch',
+    { name: `${draft.place}.${draft.table.name}._version`, got: draft.version ?? null, expected },
+    { message: `${draft.place}: version ${expected} is required` },
+  )
+}
+
+function isNamedByLookup({ lookup, systemObjectId, id, uuid }: Draft): boolean {
+  return lookup !== undefined && systemObjectId === undefined && id === undefined && uuid === undefined
+}
+
+/** The same whether the ids are those of an object, of one that the caller may not know of, or of a purged one. */
+function idTaken(draft: Draft): AppError {
+  return new AppError(
+    'DatabaseUniqueKeyViolation',
+    { name: draft.place, objecttype: draft.table.name, ...idsOf(draft) },
+    { message: `${draft.place}: an id is taken; ids are never used a second time, not even those of purged objects` },
+  )
+}
+
+function idsOf(draft: Draft): Record<string, unknown> {
+  return {
+    ...(draft.systemObjectId === undefined ? {} : { _system_object_id: draft.systemObjectId }),
+    ...(draft.id === undefined ? {} : { _id: draft.id }),
+    ...(draft.uuid === undefined ? {} : { _uuid: draft.uuid }),
+  }
+}
+
+function notFound(draft: Draft): AppError {
+  return new AppError(
+    'ObjectNotFound',
+    { name: draft.place, objecttype: draft.table.name, ...idsOf(draft) },
+    { message: `${draft.place}: there is no such object to update` },
+  )
+}
+
+function immutable(draft: Draft, ref: LinkRef): AppError {
+  return new AppError(
+    'InvalidValue',
+    { name: draft.place, identity: ref.by, expected: 'the identity that the object has' },
+    { message: `${draft.place}: the ids of an object cannot be changed` },
+  )
+}
+
+function lookupNotFound(ref: LinkRef): AppError {
+  const named =
+    ref.by === 'lookup'
+      ? { column: ref.column.fullName, value: ref.value }
+      : ref.by === 'uuid'
+        ? { _uuid: ref.uuid }
+        : ref.by === 'id'
+          ? { _id: ref.id }
+          : { _system_object_id: ref.id }
+  return new AppError(
+    'LookupNotFound',
+    { name: ref.place, objecttype: ref.table.name, ...named },
+    { message: `${ref.place}: there is no such ${ref.table.name}` },
+  )
+}
+
+/** No object twice in one request, by any of its names. */
+function assertDistinct(entries: readonly Classified[]): void {
+  const seen = new Map<string, string>()
+  const claim = (name: string, draft: Draft) => {
+    const other = seen.get(name)
+    if (other !== undefined) {
+      throw new AppError(
+        'InvalidValue',
+        { name: draft.place, other, value: name, expected: 'each object once in a request' },
+        { message: `${draft.place}: the same object stands at ${other}` },
+      )
+    }
+    seen.set(name, draft.place)
+  }
+  for (const { draft, found } of entries) {
+    if (found) claim(`_system_object_id ${found.systemObjectId}`, draft)
+    else {
+      if (draft.systemObjectId !== undefined) claim(`_system_object_id ${draft.systemObjectId}`, draft)
+      if (draft.id !== undefined) claim(`${draft.table.name}._id ${draft.id}`, draft)
+      if (draft.uuid !== undefined) claim(`_uuid ${draft.uuid}`, draft)
+    }
+  }
+}
+
+interface ChosenIds {
+  readonly systemObjectId: number
+  readonly id: number
+  readonly uuid: string
+}
+
+/** Ids of new objects: those that the client chose while they are free for ever, provisional ones otherwise. */
+async function chooseIds({ tx, pauses }: SaveContext, drafts: readonly Draft[]): Promise<Map<Draft, ChosenIds>> {
+  const chosen = drafts.filter((draft) => draft.systemObjectId !== undefined || draft.id !== undefined || draft.uuid)
+  if (chosen.length > 0) await assertNeverUsed(tx, chosen)
+  const highest = new Map<string, number>()
+  for (const draft of chosen) {
+    if (draft.systemObjectId !== undefined) raise(highest, 'system_object_id_seq', draft.systemObjectId)
+    if (draft.id !== undefined) raise(highest, `object_id_${draft.table.id}`, draft.id)
+  }
+  if (highest.size > 0) await claimIds(tx, highest)
+  const provisional = provisionalIds()
+  const ids = new Map<Draft, ChosenIds>()
+  const choose = (draft: Draft): void => {
+    const { systemObjectId = provisional(), id = provisional(), uuid = crypto.randomUUID() } = draft
+    ids.set(draft, { systemObjectId, id, uuid })
+  }
+  await eachInTurns(drafts, choose, pauses)
+  return ids
+}
+
+function raise(highest: Map<string, number>, name: string, value: number): void {
+  highest.set(name, Math.max(highest.get(name) ?? 0, value))
+}
+
+async function assertNeverUsed(tx: Tx, drafts: readonly Draft[]): Promise<void> {
+  const withId = drafts.filter((draft) => draft.id !== undefined)
+  const gone = await findTombstones(tx, {
+    systemObjectIds: drafts.flatMap((draft) => draft.systemObjectId ?? []),
+    objecttypes: withId.map((draft) => draft.table.id),
+    ids: withId.map((draft) => draft.id as number),
+    uuids: drafts.flatMap((draft) => draft.uuid ?? []),
+  })
+  for (const row of gone) {
+    const draft = drafts.find(
+      (candidate) =>
+        candidate.systemObjectId === row.systemObjectId ||
+        candidate.uuid === row.uuid ||
+        (candidate.table.id === row.objecttype && candidate.id === row.id),
+    )
+    if (draft) throw idTaken(draft)
+  }
+}
+
+function toItem(
+  draft: Draft,
+  current: StoredObject | null,
+  ids: ChosenIds | undefined,
+  byDraft: ReadonlyMap<Draft, Item>,
+): Item {
+  const upItem = draft.up ? byDraft.get(draft.up.draft) : undefined
+  const identity = current ?? ids
+  if (!identity) throw new Error(`no ids for ${draft.place}`)
+  return {
+    draft,
+    place: draft.place,
+    table: draft.table,
+    mask: draft.mask,
+    mode: current ? 'update' : 'create',
+    systemObjectId: identity.systemObjectId,
+    id: identity.id,
+    uuid: identity.uuid,
+    current,
+    up: draft.up && upItem ? { item: upItem, field: draft.up.field } : null,
+    poolId: current?.poolId ?? null,
+    ownerUser: current?.ownerUser ?? null,
+    ownerGroup: current?.ownerGroup ?? null,
+    tags: [...(current?.tags ?? [])],
+    acl: current?.acl ?? null,
+    parents: [...(current?.parents ?? [])],
+    content: {},
+    comment: draft.comment ?? null,
+    standard: current?.standard ?? {},
+    changed: true,
+  }
+}
+
+/**
+ * Stands for a target that is not there, in a save by somebody who is not told whether a target is there:
+ * `assertIntroducedLinks` answers it like one that may not be read.
+ */
+export const unknownTarget = -1
+
+/** Puts the resolved targets into the written content and the parents. */
+function fillLinks(
+  { rights, deps }: SaveContext,
+  item: Item,
+  resolver: Resolver,
+  byDraft: ReadonlyMap<Draft, Item>,
+  found: Map<number, Found>,
+): void {
+  const { draft } = item
+  if (!draft) return
+  const resolve = (ref: LinkRef): number => {
+    const drafted = resolver.drafted(ref)
+    const target = drafted && byDraft.get(drafted)
+    if (target && target.table === ref.table) return target.systemObjectId
+    const stored = resolver.stored(ref)
+    if (!stored || stored.objecttypeId !== ref.table.id) {
+      const foreign = ref.by === 'system' && (ref.database ?? deps.config.databaseName) !== deps.config.databaseName
+      if (rights.root || ref.by === 'lookup' || foreign) throw lookupNotFound(ref)
+      return unknownTarget
+    }
+    found.set(stored.systemObjectId, stored)
+    return stored.systemObjectId
+  }
+  for (const { target, holder, key } of draft.links) holder[key] = resolve(target)
+  if (draft.parents) item.parents = [...new Set(draft.parents.map(resolve))]
+  assertUplink(item, resolver, byDraft)
+  if (item.up && !item.up.field.column && !item.parents.includes(item.up.item.systemObjectId)) {
+    item.parents = item.table.polyhierarchical
+      ? [...item.parents, item.up.item.systemObjectId]
+      : [item.up.item.systemObjectId]
+  }
+}
+
+/**
+ * A reverse-nested object links to the one that it stands under. A payload that names another one means something that
+ * this save does not do.
+ */
+function assertUplink(item: Item, resolver: Resolver, byDraft: ReadonlyMap<Draft, Item>): void {
+  const { draft, up } = item
+  if (!draft || !up) return
+  const master = up.item.systemObjectId
+  const names = (ref: LinkRef): boolean => {
+    const drafted = resolver.drafted(ref)
+    return (drafted ? byDraft.get(drafted)?.systemObjectId : resolver.stored(ref)?.systemObjectId) === master
+  }
+  const parents = up.field.column || item.table.polyhierarchical ? [] : (draft.parents ?? [])
+  const other = [...(draft.back ? [draft.back] : []), ...parents].find((ref) => !names(ref))
+  if (!other) return
+  throw new AppError(
+    'InvalidValue',
+    { name: other.place, expected: `the object that it stands under, ${up.item.place}, or nothing` },
+    { message: `${other.place}: a reverse-nested object links to the object that it stands under` },
+  )
+}

@@ -1,0 +1,214 @@
+import type { ColumnField, Mask, MaskField, NestedField, ReverseField, Table } from '../../../datamodel/model.ts'
+import { nearestName } from '../../../platform/nearest.ts'
+import { eachInTurns, type Pauses } from '../../../platform/pauses.ts'
+import { type Content, type ContentRow, rowsOf } from '../../content/stored.ts'
+import { isRecord } from '../../content/values.ts'
+import type { Item } from '../item.ts'
+import { sameAsStored } from '../write/same-as-stored.ts'
+import { blockKeys, linkKeys, objectKeys, systemKeys, valueKeys } from './known-keys.ts'
+
+/** What of a payload had no effect: the first places, and how many there are besides. */
+export interface Ignored {
+  readonly paths: readonly string[]
+  readonly more: number
+  /** The name that was probably meant at the first place. */
+  readonly nearest: string | null
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+const mostPaths = 20
+
+/** Gathers places; a payload that is all wrong must not fill the memory with them. */
+class Places {
+  readonly paths: string[] = []
+  more = 0
+  nearest: string | null = null
+
+  #seen = new Set<string>()
+
+  add(place: string, key: string, known: () => Iterable<string> = () => []): void {
+    // Objects that are edited together have one payload.
+    if (this.#seen.has(`${place}.${key}`)) return
+    if (this.paths.length === 0) this.nearest = nearestName(key, known())
+    if (this.paths.length < mostPaths) {
+      this.paths.push(`${place}.${key}`)
+      this.#seen.add(`${place}.${key}`)
+    } else this.more++
+  }
+}
+
+/**
+ * The parts of a save's payload that have no effect (decision 26): keys that nobody knows, fields that the mask does not
+ * have, and those that it only shows, unless they are sent back as they are stored. What is computed for an answer is
+ * known. Whether a field outside the mask is sent as it is stored is never asked: that would tell its value.
+ */
+export async function ignoredParts(items: readonly Item[], pauses: Pauses): Promise<Ignored> {
+  const places = new Places()
+  await eachInTurns(items, (item) => readItem(item, places), pauses)
+  return places
+}
+
+function readItem(item: Item, places: Places): void {
+  const { draft } = item
+  if (!draft) return
+  const { wire, block, at, place } = draft.sent
+  const fields = fieldsOf(item.mask)
+  const up = item.up?.field.column?.name
+  const known = (key: string): boolean => blockKeys.has(key) || key === up
+  if (wire === block) {
+    readFields(block, item.current?.content ?? null, at, fields, (key) => known(key) || objectKeys.has(key), places)
+  } else {
+    for (const key in wire) {
+      if (!objectKeys.has(key) && key !== item.table.name) {
+        places.add(place, key, () => [...objectKeys, item.table.name])
+      }
+    }
+    readFields(block, item.current?.content ?? null, at, fields, known, places)
+  }
+  readSystem(item, places)
+}
+
+type FieldMap = ReadonlyMap<string, MaskField>
+
+const maps = new WeakMap<readonly MaskField[], FieldMap>()
+
+/** Fields that a mask has, by their key on the wire. */
+function fieldsOf({ fields }: Pick<Mask | NestedField, 'fields'>): FieldMap {
+  let map = maps.get(fields)
+  if (!map) {
+    map = new Map(fields.filter((field) => field.mode !== 'off').map((field) => [wireKeyOf(field), field]))
+    maps.set(fields, map)
+  }
+  return map
+}
+
+function wireKeyOf(field: MaskField): string {
+  if (field.kind === 'column') return field.column.name
+  return field.kind === 'nested' ? field.table.wireKey : field.wireKey
+}
+
+function readFields(
+  sent: Fields,
+  stored: Content | null,
+  place: string,
+  fields: FieldMap,
+  known: (key: string) => boolean,
+  places: Places,
+): void {
+  const inherited = isRecord(sent._inherited) ? sent._inherited : {}
+  for (const key in sent) {
+    const field = fields.get(key)
+    const value = sent[key]
+    if (!field) {
+      if (!known(key)) places.add(place, key, () => fields.keys())
+    } else if (field.mode === 'edit') readWritable(field, value, stored, `${place}.${key}`, places)
+    else if (!(key in inherited) && !unchanged(field, value, stored)) places.add(place, key)
+  }
+}
+
+/** What stands inside a field that is written. Reverse-nested objects are drafts of their own. */
+function readWritable(field: MaskField, value: unknown, stored: Content | null, place: string, places: Places): void {
+  if (field.kind === 'reverse') return
+  if (field.kind === 'column') {
+    if (isRecord(value)) readValue(field, value, place, places)
+    return
+  }
+  if (!Array.isArray(value)) return
+  const byUuid = new Map(rowsOf(stored ?? {}, field.table).map((row) => [row._u, row]))
+  const fields = fieldsOf(field)
+  for (const [index, row] of value.entries()) {
+    if (!isRecord(row)) continue
+    const before = typeof row._uuid === 'string' ? (byUuid.get(row._uuid) ?? null) : null
+    readFields(row, before, `${place}.${index}`, fields, (key) => key === '_uuid', places)
+  }
+}
+
+function readValue({ column }: ColumnField, value: Fields, place: string, places: Places): void {
+  if (column.type === 'link' && column.target) {
+    readLink(column.target, value, place, places)
+    return
+  }
+  const known = valueKeys[column.type]
+  if (known) for (const key in value) if (!known.has(key)) places.add(place, key, () => known)
+}
+
+/** Objects are linked as they are answered, with fields of theirs; only keys that no such answer has are reported. */
+function readLink(target: Table, value: Fields, place: string, places: Places): void {
+  for (const key in value) {
+    if (!objectKeys.has(key) && !linkKeys.has(key) && key !== target.name) {
+      places.add(place, key, () => [...objectKeys, target.name])
+    }
+  }
+  const block = value[target.name]
+  if (!isRecord(block)) return
+  const reverse = new Set(target.linkedFrom.map((column) => `_reverse_nested:${column.table.name}:${column.name}`))
+  for (const key in block) {
+    const known =
+      blockKeys.has(key) ||
+      target.columnByName.has(key) ||
+      target.nested.some((nested) => nested.wireKey === key) ||
+      reverse.has(key) ||
+      key === `_reverse_nested:${target.name}:_id_parent`
+    if (!known) places.add(`${place}.${target.name}`, key, () => [...blockKeys, ...target.columnByName.keys()])
+  }
+}
+
+/** Whether a field that the mask only shows was sent as it is stored. */
+function unchanged(field: MaskField, value: unknown, stored: Content | null): boolean {
+  if (value === undefined) return true
+  if (field.kind === 'column') return sameAsStored(field.column, value, stored?.[field.column.key])
+  if (field.kind === 'reverse') return sameReverse(field, value)
+  const before = rowsOf(stored ?? {}, field.table)
+  if (value === null) return before.length === 0
+  return Array.isArray(value) && value.length === before.length && value.every((row) => sameRow(field, row, before))
+}
+
+function sameRow(field: NestedField, row: unknown, stored: readonly ContentRow[]): boolean {
+  if (!isRecord(row)) return false
+  const before = stored.find((candidate) => candidate._u === row._uuid)
+  if (!before) return false
+  const fields = fieldsOf(field)
+  return Object.keys(row).every((key) => {
+    const inner = fields.get(key)
+    return key === '_uuid' || (inner !== undefined && unchanged(inner, row[key], before))
+  })
+}
+
+/** The objects of a reverse field that is only shown are not loaded: new ones are told by having no identity. */
+function sameReverse(field: ReverseField, value: unknown): boolean {
+  if (value === null) return true
+  return (
+    Array.isArray(value) &&
+    value.every((row) => {
+      if (!isRecord(row)) return false
+      const block = isRecord(row[field.table.name]) ? (row[field.table.name] as Fields) : row
+      return row._system_object_id !== undefined || block._id !== undefined
+    })
+  )
+}
+
+/** Tags, pool, owner, grants and parents that the type does not have or the mask does not let be written. */
+function readSystem(item: Item, places: Places): void {
+  const { draft, table, mask } = item
+  if (!draft) return
+  for (const { name, keys, has, same } of systemKeys) {
+    if (has(table) && mask.system[name].edit === 'edit') continue
+    for (const { key, inBlock } of keys) {
+      const from = inBlock ? draft.sent.block : draft.sent.wire
+      const value = from[key]
+      if (value === undefined || value === null || (Array.isArray(value) && value.length === 0)) continue
+      const shown = has(table) && mask.system[name].output !== 'off'
+      if (!shown || !item.current || !same(value, item.current))
+        places.add(inBlock ? draft.sent.at : draft.sent.place, key)
+    }
+  }
+  const { wire, place } = draft.sent
+  const creator = wire._create_user
+  if (isRecord(creator) && !(item.current ? isCreator(item, creator) : draft.creator)) places.add(place, '_create_user')
+}
+
+/** Whether it was sent back as it is shown: who created an object stays. */
+function isCreator({ current, mask }: Item, { user }: Fields): boolean {
+  return mask.system.owner.output !== 'off' && isRecord(user) && user._id === current?.createdBy
+}

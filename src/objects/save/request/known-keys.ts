@@ -1,0 +1,121 @@
+/** Keys of payloads that are known wherever they stand: written, or computed for an answer that is sent back. */
+import type { ColumnType, SystemFieldName, Table } from '../../../datamodel/model.ts'
+import type { StoredObject } from '../../content/stored.ts'
+import { isRecord } from '../../content/values.ts'
+
+/** Beside the block: what names an object, what is written there, and what answers carry. */
+export const objectKeys: ReadonlySet<string> = new Set([
+  '_objecttype',
+  '_mask',
+  '_system_object_id',
+  '_global_object_id',
+  '_uuid',
+  '_comment',
+  '_tags',
+  '_pool',
+  '_owner',
+  '_acl',
+  '_basetype',
+  '_objecttype_display_name',
+  '_mask_display_name',
+  '_format',
+  '_standard',
+  '_create_user',
+  '_created',
+  '_last_modified',
+  '_latest_version',
+  '_latest_version_deleted_at',
+  '_level',
+  '_has_children',
+  '_path',
+  '_paths',
+  '_child_idx',
+  '_generated_rights',
+  '_changelog',
+  '_collections',
+  '_published',
+  '_published_count',
+  '_sort',
+  '_score',
+  '_callback_context',
+  '_current',
+])
+
+/** Beside the block of a linked object, besides. */
+export const linkKeys: ReadonlySet<string> = new Set(['_not_allowed', '_purged_or_deferred'])
+
+/** In the block of an object type, beside its fields. */
+export const blockKeys: ReadonlySet<string> = new Set([
+  '_id',
+  'lookup:_id',
+  '_version',
+  '_pool',
+  '_id_parent',
+  'lookup:_id_parent',
+  '_parents',
+  '_inherited',
+])
+
+/** Members of values that are objects; types without an entry are free in theirs. */
+export const valueKeys: Partial<Record<ColumnType, ReadonlySet<string>>> = {
+  date: new Set(['value']),
+  datetime: new Set(['value']),
+  daterange: new Set(['from', 'to', 'text']),
+}
+
+interface SystemKeys {
+  readonly name: SystemFieldName
+  readonly keys: readonly { readonly key: string; readonly inBlock: boolean }[]
+  /** Whether objects of the type have such a thing at all. */
+  readonly has: (table: Table) => boolean
+  /** Whether it was sent as it is stored. */
+  readonly same: (value: unknown, stored: StoredObject) => boolean
+}
+
+/** What the mask's system fields let be written. */
+export const systemKeys: readonly SystemKeys[] = [
+  {
+    name: 'tags',
+    keys: [{ key: '_tags', inBlock: false }],
+    has: (table) => table.hasTags,
+    same: (value, { tags }) =>
+      Array.isArray(value) &&
+      value.length === tags.length &&
+      value.every((tag) => isRecord(tag) && tags.includes(tag._id as number)),
+  },
+  {
+    name: 'pool',
+    keys: [
+      { key: '_pool', inBlock: false },
+      { key: '_pool', inBlock: true },
+    ],
+    has: (table) => table.poolLink,
+    same: (value, { poolId }) => isRecord(value) && isRecord(value.pool) && value.pool._id === poolId,
+  },
+  {
+    name: 'owner',
+    keys: [{ key: '_owner', inBlock: false }],
+    has: () => true,
+    same: (value, { ownerUser, ownerGroup }) =>
+      isRecord(value) &&
+      (isRecord(value.user) ? value.user._id === ownerUser : isRecord(value.group) && value.group._id === ownerGroup),
+  },
+  {
+    // Grants as stored and as shown differ in form; how many there are tells apart what was only sent back.
+    name: 'acl',
+    keys: [{ key: '_acl', inBlock: false }],
+    has: (table) => table.aclTable,
+    same: (value, { acl }) => Array.isArray(value) && value.length === (Array.isArray(acl) ? acl.length : 0),
+  },
+  {
+    // The parent's own `_id` is not loaded: what can be told is whether there is one.
+    name: 'parent',
+    keys: [
+      { key: '_id_parent', inBlock: true },
+      { key: 'lookup:_id_parent', inBlock: true },
+      { key: '_parents', inBlock: true },
+    ],
+    has: (table) => table.hierarchical || table.polyhierarchical,
+    same: (value, { parents }) => (Array.isArray(value) ? value.length === parents.length : parents.length === 1),
+  },
+]

@@ -1,0 +1,326 @@
+import type { Mask, Model, ReverseField, Table } from '../../../datamodel/model.ts'
+import { AppError } from '../../../platform/errors.ts'
+import type { Pauses } from '../../../platform/pauses.ts'
+import { type LinkRef, parseGlobalId, parseLink, parseLookup } from '../../content/link-ref.ts'
+import type { Content } from '../../content/stored.ts'
+import { invalidValue, isRecord, isUuid, printable } from '../../content/values.ts'
+import { type Holder, writerOf } from '../../masks/writer.ts'
+import { groupOf } from './group-edit.ts'
+import { assertListsKnown, assertWrapped, assertWritten, type RowParts, readRow } from './reverse-row.ts'
+
+/** The pool, owner and tags as a payload names them: by id or by `lookup:_id` with a reference. */
+export interface NamedRef {
+  readonly id?: number
+  readonly reference?: string
+  readonly place: string
+}
+
+export interface OwnerRef extends NamedRef {
+  readonly kind: 'user' | 'group'
+}
+
+/** What a draft was read from; a flat row is its own block. */
+export interface Sent {
+  readonly wire: Readonly<Record<string, unknown>>
+  readonly block: Readonly<Record<string, unknown>>
+  /** Place of the block. */
+  readonly at: string
+  /** Place of what it stands in; objects that are edited together share it. */
+  readonly place: string
+}
+
+/** One object of a save as written by the client: checked in shape, nothing resolved yet. */
+export interface Draft {
+  readonly sent: Sent
+  /** Only what is sent changes (PATCH, group editing): what is not stays. */
+  readonly partial: boolean
+  /** Where the object stands in the request body, for errors: `0.artwork._reverse_nested:loan:artwork.1`. */
+  readonly place: string
+  readonly mask: Mask
+  readonly table: Table
+  readonly id: number | undefined
+  readonly systemObjectId: number | undefined
+  readonly uuid: string | undefined
+  readonly lookup: LinkRef | undefined
+  readonly version: number | undefined
+  /** `undefined`: not said. */
+  readonly comment: string | undefined
+  readonly tags: readonly NamedRef[] | undefined
+  readonly pool: NamedRef | null | undefined
+  readonly owner: OwnerRef | undefined
+  /** Who is said to have created the object: counts for a new one. */
+  readonly creator: OwnerRef | undefined
+  readonly acl: unknown
+  readonly parents: readonly LinkRef[] | undefined
+  /** Values of the fields that the mask lets be written and the payload has; links are filled in when resolved. */
+  readonly written: Content
+  readonly links: readonly Holder[]
+  /** Reverse-nested objects by field: only fields that the payload has. */
+  readonly reverse: ReadonlyMap<ReverseField, readonly Draft[]>
+  /** The object that this one is reverse-nested under. */
+  readonly up: { readonly draft: Draft; readonly field: ReverseField } | null
+  /** The link to that object, when the payload repeats it: it must name that one. */
+  readonly back: LinkRef | undefined
+}
+
+/** Most objects in one request. */
+export const maxBatch = 10_000
+
+const maxReverseDepth = 20
+
+export interface PayloadContext {
+  readonly model: Model
+  /** Part of every `_global_object_id`. */
+  readonly databaseName: string
+  /** PATCH: only what is sent changes. */
+  readonly partial: boolean
+}
+
+/**
+ * Checks the shape of a save's body and turns it into drafts, reverse-nested objects included (inside their parent's
+ * `reverse`). Unlisted properties and fields that the mask does not let be written are ignored (OBJ-019).
+ * @throws {AppError} naming the place of what is wrong.
+ */
+export async function parsePayload(
+  context: PayloadContext,
+  objecttype: Table,
+  body: readonly unknown[],
+  pauses: Pauses,
+): Promise<Draft[]> {
+  const drafts: Draft[] = []
+  for (const [index, value] of body.entries()) {
+    if (pauses.due()) await pauses.take()
+    const place = String(index)
+    if (!isRecord(value)) throw invalidValue(place, value, 'an object')
+    if (value._objecttype !== objecttype.name)
+      throw invalidValue(`${place}._objecttype`, value._objecttype, objecttype.name)
+    const mask = maskOf(objecttype, value._mask, `${place}._mask`)
+    assertWrapped(objecttype, value, place)
+    const block = value[objecttype.name] ?? {}
+    const at = `${place}.${objecttype.name}`
+    if (!isRecord(block)) throw invalidValue(at, block, 'an object')
+    const parts = { wire: value, block, at, place }
+    if (!Array.isArray(block._id)) {
+      drafts.push(parseDraft(context, objecttype, mask, parts, place, null, 0))
+      continue
+    }
+    for (const one of groupOf(block._id, parts, maxBatch - drafts.length)) {
+      if (pauses.due()) await pauses.take()
+      drafts.push(parseDraft({ ...context, partial: true }, objecttype, mask, one, one.name, null, 0))
+    }
+  }
+  return drafts
+}
+
+function maskOf(table: Table, name: unknown, place: string): Mask {
+  const mask = typeof name === 'string' ? table.masks.get(name) : undefined
+  if (mask) return mask
+  // Whoever has forgotten the key is told its name, not that `undefined` is no mask.
+  const message =
+    name === undefined || name === null
+      ? `${place}: _mask is missing, the name of a mask of ${table.name}, such as _all_fields`
+      : `${place}: ${table.name} has no mask ${printable(name)}`
+  throw new AppError(
+    'MaskNotFound',
+    { name: place, mask: printable(name ?? null), objecttype: table.name },
+    { message },
+  )
+}
+
+function parseDraft(
+  context: PayloadContext,
+  table: Table,
+  mask: Mask,
+  { wire, block, at, place: whole }: RowParts,
+  place: string,
+  up: Draft['up'],
+  depth: number,
+): Draft {
+  if (depth > maxReverseDepth) throw invalidValue(place, '…', `reverse-nested objects at most ${maxReverseDepth} deep`)
+  assertListsKnown(table, block, at)
+  // An importer's word for "whatever version is stored"; without it the object would be created.
+  if (block['_version:auto_increment']) throw invalidValue(`${at}._version:auto_increment`, true, 'the _version itself')
+  const links: Holder[] = []
+  const written = writerOf(mask).read(block, { place: at, links })
+  const systemObjectId = systemIdOf(wire, place, context.databaseName)
+  const reverse = new Map<ReverseField, Draft[]>()
+  const draft: Draft = {
+    sent: { wire, block, at, place: whole ?? place },
+    partial: context.partial,
+    place,
+    mask,
+    table,
+    id: positive(block._id, `${at}._id`),
+    systemObjectId,
+    uuid: uuidOf(wire._uuid, `${place}._uuid`),
+    lookup: isSaid(block['lookup:_id']) ? parseLookup(table, block['lookup:_id'], `${at}.lookup:_id`) : undefined,
+    version: positive(block._version, `${at}._version`),
+    comment: commentOf(wire._comment, `${place}._comment`),
+    tags: writable(mask, 'tags') ? tagsOf(wire._tags, `${place}._tags`) : undefined,
+    pool: writable(mask, 'pool') ? poolOf(wire, block, place, at) : undefined,
+    owner: writable(mask, 'owner') ? ownerOf(wire._owner, `${place}._owner`) : undefined,
+    creator: writable(mask, 'owner') ? creatorOf(wire._create_user, `${place}._create_user`) : undefined,
+    acl: writable(mask, 'acl') ? wire._acl : undefined,
+    parents: writable(mask, 'parent') ? parentsOf(table, block, at) : undefined,
+    written,
+    links,
+    reverse,
+    up,
+    back: up ? backOf(up, block, at) : undefined,
+  }
+  for (const field of mask.fields) {
+    if (field.kind !== 'reverse' || field.mode !== 'edit' || !isSaid(block[field.wireKey])) continue
+    reverse.set(field, parseReverse(context, field, block[field.wireKey], `${at}.${field.wireKey}`, draft, depth))
+  }
+  return draft
+}
+
+function parseReverse(
+  context: PayloadContext,
+  field: ReverseField,
+  value: unknown,
+  place: string,
+  draft: Draft,
+  depth: number,
+): Draft[] {
+  if (!Array.isArray(value)) throw invalidValue(place, value, 'a list of objects')
+  return value.map((entry, index) => {
+    const at = `${place}.${index}`
+    if (!isRecord(entry)) throw invalidValue(at, entry, 'an object')
+    if (entry._objecttype !== undefined && entry._objecttype !== field.table.name) {
+      throw invalidValue(`${at}._objecttype`, entry._objecttype, field.table.name)
+    }
+    const parts = readRow(field, entry, at)
+    const row = parseDraft(context, field.table, field.mask, parts, at, { draft, field }, depth + 1)
+    assertWritten(field, row, parts)
+    return row
+  })
+}
+
+/** Where a reverse-nested row stands says what it links to; a payload may repeat it, but not say otherwise. */
+function backOf(up: NonNullable<Draft['up']>, block: Record<string, unknown>, at: string): LinkRef | undefined {
+  const { column } = up.field
+  if (!column?.target || !isSaid(block[column.name])) return undefined
+  return parseLink(column.target, block[column.name], `${at}.${column.name}`)
+}
+
+/** System fields are written unless the mask switches them off or shows them only. */
+function writable(mask: Mask, field: 'tags' | 'pool' | 'owner' | 'acl' | 'parent'): boolean {
+  return mask.system[field].edit === 'edit'
+}
+
+function isSaid(value: unknown): boolean {
+  return value !== undefined && value !== null
+}
+
+/** A positive integer or absent. */
+function positive(value: unknown, place: string): number | undefined {
+  if (value === undefined || value === null) return undefined
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 1) {
+    throw invalidValue(place, value, 'a positive integer below 2^53')
+  }
+  return value
+}
+
+function systemIdOf(wire: Record<string, unknown>, place: string, databaseName: string): number | undefined {
+  const id = positive(wire._system_object_id, `${place}._system_object_id`)
+  if (!isSaid(wire._global_object_id)) return id
+  const at = `${place}._global_object_id`
+  const global = parseGlobalId(wire._global_object_id, at)
+  if (global.database !== databaseName || (id !== undefined && id !== global.id)) {
+    throw invalidValue(at, wire._global_object_id, `${id ?? global.id}@${databaseName}`)
+  }
+  return global.id
+}
+
+function uuidOf(value: unknown, place: string): string | undefined {
+  if (value === undefined || value === null) return undefined
+  if (!isUuid(value)) {
+    throw invalidValue(place, value, 'a unique identifier of 1 to 255 printable ASCII characters')
+  }
+  return value
+}
+
+function commentOf(value: unknown, place: string): string | undefined {
+  if (value === undefined || value === null || value === '') return undefined
+  if (typeof value !== 'string' || value.length > 10_000 || !value.isWellFormed() || value.includes('\0')) {
+    throw invalidValue(place, value, 'text of at most 10000 characters')
+  }
+  return value
+}
+
+function tagsOf(value: unknown, place: string): NamedRef[] | undefined {
+  if (value === undefined) return undefined
+  if (value === null) return []
+  if (!Array.isArray(value)) throw invalidValue(place, value, 'a list of tags')
+  return value.map((entry, index) => namedRef(entry, `${place}.${index}`))
+}
+
+/** `{_id}`, or `lookup:_id` with a `reference`. */
+function namedRef(value: unknown, place: string): NamedRef {
+  if (!isRecord(value)) throw invalidValue(place, value, 'an object with _id or lookup:_id')
+  const id = positive(value._id, `${place}._id`)
+  if (id !== undefined) return { id, place }
+  const lookup = value['lookup:_id']
+  const reference = isRecord(lookup) ? lookup.reference : undefined
+  if (typeof reference !== 'string' || reference === '')
+    throw invalidValue(place, value, 'an object with _id or lookup:_id')
+  return { reference, place }
+}
+
+/** The specification lists `_pool` beside the block, stored objects show it inside; both are read, inside first. */
+function poolOf(
+  wire: Record<string, unknown>,
+  block: Record<string, unknown>,
+  place: string,
+  at: string,
+): NamedRef | null | undefined {
+  const inside = block._pool !== undefined
+  const value = inside ? block._pool : wire._pool
+  if (value === undefined || value === null) return value
+  const where = inside ? `${at}._pool` : `${place}._pool`
+  if (!isRecord(value) || !isRecord(value.pool)) throw invalidValue(where, value, 'an object {"pool": {"_id"}}')
+  return namedRef(value.pool, `${where}.pool`)
+}
+
+function ownerOf(value: unknown, place: string): OwnerRef | undefined {
+  if (value === undefined || value === null) return undefined
+  if (!isRecord(value)) throw invalidValue(place, value, 'an owner')
+  if (isRecord(value.user)) return { kind: 'user', ...namedRef(value.user, `${place}.user`) }
+  if (isRecord(value.group)) return { kind: 'group', ...namedRef(value.group, `${place}.group`) }
+  throw invalidValue(place, value, 'an owner with user or group')
+}
+
+function creatorOf(value: unknown, place: string): OwnerRef | undefined {
+  const creator = ownerOf(value, place)
+  if (creator?.kind === 'group') throw invalidValue(place, value, 'a user')
+  return creator
+}
+
+/**
+ * Parents as written: `_id_parent` (the `_id` of the parent), `lookup:_id_parent`, and for polyhierarchies `_parents`.
+ * Null takes the object to the top level.
+ */
+function parentsOf(table: Table, block: Record<string, unknown>, at: string): LinkRef[] | undefined {
+  if (!table.hierarchical && !table.polyhierarchical) return undefined
+  if (table.polyhierarchical && block._parents !== undefined) return parentList(table, block._parents, `${at}._parents`)
+  const lookup = block['lookup:_id_parent']
+  if (isSaid(lookup)) return [parseLookup(table, lookup, `${at}.lookup:_id_parent`)]
+  const id = block._id_parent
+  if (id === undefined) return undefined
+  if (id === null) return []
+  return [{ by: 'id', table, id: positive(id, `${at}._id_parent`) as number, place: `${at}._id_parent` }]
+}
+
+function parentList(table: Table, value: unknown, place: string): LinkRef[] {
+  if (value === null) return []
+  if (!Array.isArray(value)) throw invalidValue(place, value, 'a list of parents')
+  const result: LinkRef[] = []
+  for (const [index, entry] of value.entries()) {
+    if (entry === null) continue
+    const at = `${place}.${index}`
+    if (typeof entry === 'number') result.push({ by: 'id', table, id: positive(entry, at) as number, place: at })
+    else result.push(parseLink(table, entry, at))
+  }
+  return result
+}

@@ -1,0 +1,117 @@
+import type { Table } from '../../datamodel/model.ts'
+import type { Tx } from '../../platform/db.ts'
+import type { LinkRef } from '../content/link-ref.ts'
+import type { SaveContext } from '../deps.ts'
+import { type Found, guardColumns } from './found.ts'
+import { isLookup, lookupName, mayFind, resolveLookups } from './lookups.ts'
+import type { Draft } from './request/payload.ts'
+
+/** Finds what references name: objects of the same request first, then stored ones. */
+export interface Resolver {
+  /**
+   * The stored object that a reference names, trash included; `undefined` when there is none. One that is named by an id
+   * is found also when the caller may not read it; a look-up by a value finds only what the caller may find by it.
+   */
+  stored(ref: LinkRef): Found | undefined
+  /** The object of this request that a reference names. */
+  drafted(ref: LinkRef): Draft | undefined
+}
+
+/** Key of a reference: equal keys name the same object. An object of another database has a key that nothing has here. */
+function keyOf(ref: LinkRef, databaseName: string): string {
+  switch (ref.by) {
+    case 'system':
+      return (ref.database ?? databaseName) === databaseName ? `s${ref.id}` : `g${ref.id}@${ref.database}`
+    case 'uuid':
+      return `u${ref.uuid}`
+    case 'id':
+      return `i${ref.table.id}:${ref.id}`
+    case 'lookup':
+      return lookupName(ref)
+  }
+}
+
+/**
+ * Resolves all references of a request with a constant number of statements, and locks the objects found against
+ * deletion (`for key share`) until the transaction ends.
+ * @throws {AppError} `LookupFoundTooMany` when a lookup is ambiguous.
+ */
+export async function createResolver(
+  context: Pick<SaveContext, 'deps' | 'tx' | 'rights' | 'pauses'>,
+  refs: readonly LinkRef[],
+  drafts: readonly Draft[],
+): Promise<Resolver> {
+  const { tx, deps, pauses } = context
+  const nameOf = (ref: LinkRef) => keyOf(ref, deps.config.databaseName)
+  const distinct = new Map<string, LinkRef>()
+  for (const ref of refs) {
+    if (pauses.due()) await pauses.take()
+    distinct.set(nameOf(ref), ref)
+  }
+  const lookups = await resolveLookups(context, [...distinct.values()].filter(isLookup))
+  const found = await findObjects(tx, [...distinct.values()], [...lookups.values()])
+  const byDraft = indexDrafts(drafts, [...distinct.values()])
+  return {
+    stored(ref) {
+      if (!isLookup(ref)) return found.get(nameOf(ref))
+      const systemObjectId = lookups.get(lookupName(ref))
+      const object = systemObjectId === undefined ? undefined : found.get(`s${systemObjectId}`)
+      return object && mayFind(context, ref, object) ? object : undefined
+    },
+    drafted: (ref) => byDraft.get(nameOf(ref)),
+  }
+
+  async function findObjects(q: Tx, all: readonly LinkRef[], lookedUp: readonly number[]): Promise<Map<string, Found>> {
+    const systemIds = new Set(lookedUp)
+    const uuids: string[] = []
+    const tables: number[] = []
+    const ids: number[] = []
+    for (const ref of all) {
+      if (ref.by === 'system') systemIds.add(ref.id)
+      else if (ref.by === 'uuid') uuids.push(ref.uuid)
+      else if (ref.by === 'id') {
+        tables.push(ref.table.id)
+        ids.push(ref.id)
+      }
+    }
+    const result = new Map<string, Found>()
+    if (systemIds.size + uuids.length + ids.length === 0) return result
+    const { rows } = await q.query<Found>(
+      `select ${guardColumns}, o.version, o.uuid, o.parents
+       from object o
+       where o.system_object_id = any($1::bigint[] || array(
+         select system_object_id from object where uuid = any($2::text[])
+         union
+         select n.system_object_id from unnest($3::int[], $4::bigint[]) as x(objecttype, id)
+         join object n on n.objecttype = x.objecttype and n.id = x.id))
+       order by o.system_object_id for key share`,
+      [[...systemIds], uuids, tables, ids],
+      'resolve-objects',
+    )
+    for (const row of rows) {
+      result.set(`s${row.systemObjectId}`, row)
+      result.set(`u${row.uuid}`, row)
+      result.set(`i${row.objecttypeId}:${row.id}`, row)
+    }
+    return result
+  }
+
+  /** Objects of the request by every name that a reference of the request uses. */
+  function indexDrafts(all: readonly Draft[], wanted: readonly LinkRef[]): Map<string, Draft> {
+    const index = new Map<string, Draft>()
+    const columns = new Map<Table, Set<string>>()
+    for (const ref of wanted) {
+      if (ref.by === 'lookup') columns.set(ref.table, (columns.get(ref.table) ?? new Set()).add(ref.column.key))
+    }
+    for (const draft of all) {
+      if (draft.systemObjectId !== undefined) index.set(`s${draft.systemObjectId}`, draft)
+      if (draft.uuid !== undefined) index.set(`u${draft.uuid}`, draft)
+      if (draft.id !== undefined) index.set(`i${draft.table.id}:${draft.id}`, draft)
+      for (const key of columns.get(draft.table) ?? []) {
+        const value = draft.written[key]
+        if (value !== undefined && value !== null) index.set(`l${key}:${JSON.stringify(value)}`, draft)
+      }
+    }
+    return index
+  }
+}

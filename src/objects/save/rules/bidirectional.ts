@@ -1,0 +1,167 @@
+import type { Bidirectional, Column, Table } from '../../../datamodel/model.ts'
+import { AppError } from '../../../platform/errors.ts'
+import { type Content, type ContentRow, rowsOf } from '../../content/stored.ts'
+import type { SaveContext } from '../../deps.ts'
+import { sameContent } from '../../masks/writer.ts'
+import { guardBefore, type Item, itemOf } from '../item.ts'
+import { exists, guarded } from '../known.ts'
+import { lockObjects } from '../write/store.ts'
+
+/** A side of a pair sees the objects that its column links to; the opposite column of those must link back. */
+interface Side {
+  readonly column: Column
+  readonly opposite: Column
+}
+
+/** Rounds of consequences: a link back can replace another one, whose own opposite must then go as well. */
+const maxRounds = 4
+
+/**
+ * Keeps links that the datamodel calls bidirectional in step: when A gets a link to B, B gets one to A, and loses it
+ * when A does. A side is a link column of the object type or of a table nested directly in it. Where both sides are
+ * one nested table, the opposite row also gets the further values of the row. Adds items for objects that change only
+ * because of this; one statement a round.
+ * @throws {AppError} `ObjectInsufficientRights` when the caller may not write such an object.
+ */
+export async function syncBidirectional(context: SaveContext, items: Item[]): Promise<void> {
+  const byId = new Map(items.map((item) => [item.systemObjectId, item]))
+  let changed = items.filter((item) => sidesOf(item.table).length > 0)
+  for (let round = 0; changed.length > 0 && round < maxRounds; round++) {
+    await loadOpposites(context, items, byId, changed)
+    const next = new Set<Item>()
+    for (const item of changed) {
+      if (context.pauses.due()) await context.pauses.take()
+      for (const side of sidesOf(item.table)) {
+        for (const id of changedTargets(item, side)) {
+          const other = byId.get(id)
+          if (!other || other.mode === 'delete' || other.table !== side.opposite.table.root) continue
+          assertKnown(context, item, other, side)
+          if (!mirror(item, other, side)) continue
+          assertOpposite(context, item, other, side)
+          next.add(other)
+        }
+      }
+    }
+    changed = [...next]
+  }
+}
+
+/**
+ * The opposite object is saved as well: that takes the right to write it, for taking a link away as for a new one. Of one
+ * that the caller may not read nothing may change, and nothing is looked at before this is refused.
+ */
+function assertKnown(context: SaveContext, item: Item, other: Item, side: Side): void {
+  if (other.draft || exists(context.rights, { ...guardBefore(other), deleted: false })) return
+  throw new AppError(
+    'ObjectInsufficientRights',
+    { name: item.place, right: 'write', field: side.column.fullName, objecttype: item.table.name },
+    { message: `${item.place}: ${side.column.fullName} would change an object that may not be changed` },
+  )
+}
+
+function assertOpposite({ rights }: SaveContext, item: Item, other: Item, side: Side): void {
+  if (other.draft || rights.root || rights.may('write', guarded(guardBefore(other)))) return
+  const { systemObjectId } = other
+  throw new AppError(
+    'ObjectInsufficientRights',
+    {
+      name: item.place,
+      right: 'write',
+      field: side.column.fullName,
+      objecttype: item.table.name,
+      _system_object_id: systemObjectId,
+    },
+    { message: `${item.place}: ${side.column.fullName} changes object ${systemObjectId}, which may not be changed` },
+  )
+}
+
+const sides = new WeakMap<Table, readonly Side[]>()
+
+function sidesOf(table: Table): readonly Side[] {
+  let found = sides.get(table)
+  if (!found) {
+    found = [table, ...table.nested].flatMap((owner) =>
+      owner.bidirectional.flatMap((pair: Bidirectional) => {
+        const here = pair.column.table === owner ? pair : { column: pair.opposite, opposite: pair.column }
+        return isReachable(here.opposite) ? [{ column: here.column, opposite: here.opposite }] : []
+      }),
+    )
+    sides.set(table, found)
+  }
+  return found
+}
+
+/** Deeper rows have no place of their own that a link back could be put into. */
+function isReachable({ table }: Column): boolean {
+  return table.kind === 'object' || table.owner?.kind === 'object'
+}
+
+async function loadOpposites(
+  { tx, model }: SaveContext,
+  items: Item[],
+  byId: Map<number, Item>,
+  changed: readonly Item[],
+): Promise<void> {
+  const missing = new Set<number>()
+  for (const item of changed) {
+    for (const side of sidesOf(item.table)) {
+      for (const id of changedTargets(item, side)) if (!byId.has(id)) missing.add(id)
+    }
+  }
+  for (const object of (await lockObjects(tx, model, [...missing])).values()) {
+    if (object.deletedAt) continue
+    const item = itemOf(object, 'update')
+    byId.set(object.systemObjectId, item)
+    items.push(item)
+  }
+}
+
+/** Rows by target; a link of the object type itself is a row without anything else. */
+function rowsByTarget(content: Content, { table, key }: Column): Map<number, Content[]> {
+  const result = new Map<number, Content[]>()
+  const rows = table.kind === 'object' ? [{ [key]: content[key] }] : rowsOf(content, table)
+  for (const row of rows) {
+    const target = row[key]
+    if (typeof target === 'number') result.set(target, [...(result.get(target) ?? []), row])
+  }
+  return result
+}
+
+/** Objects whose opposite side may have to change: linked now or before, and not in the same way. */
+function changedTargets(item: Item, side: Side): number[] {
+  if (item.mode === 'delete') return []
+  const before = rowsByTarget(item.current?.content ?? {}, side.column)
+  const after = rowsByTarget(item.content, side.column)
+  const ids = new Set([...before.keys(), ...after.keys()])
+  ids.delete(item.systemObjectId)
+  const values = (rows: readonly Content[] | undefined) => (rows ?? []).map(({ _u, ...rest }) => rest)
+  return [...ids].filter((id) => !sameContent(values(before.get(id)), values(after.get(id))))
+}
+
+/** Makes the opposite side of `other` agree with `item`; says whether anything changed. */
+function mirror(item: Item, other: Item, side: Side): boolean {
+  const wanted = rowsByTarget(item.content, side.column).get(other.systemObjectId) ?? []
+  const { table, key } = side.opposite
+  const content = { ...other.content }
+  if (table.kind === 'object') {
+    if (wanted.length > 0) content[key] = item.systemObjectId
+    else if (content[key] === item.systemObjectId) delete content[key]
+  } else {
+    const rows = rowsOf(content, table)
+    const existing = rows.filter((row) => row[key] === item.systemObjectId)
+    const mirrored = wanted.map(
+      (row, index): ContentRow => ({
+        ...(side.column.table === table ? row : (existing[index] ?? {})),
+        [key]: item.systemObjectId,
+        _u: existing[index]?._u ?? crypto.randomUUID(),
+      }),
+    )
+    const next = [...rows.filter((row) => row[key] !== item.systemObjectId), ...mirrored]
+    if (next.length > 0) content[table.key] = next
+    else delete content[table.key]
+  }
+  if (sameContent(content, other.content)) return false
+  other.content = content
+  other.changed = true
+  return true
+}

@@ -1,0 +1,160 @@
+import type { ReverseField } from '../../../datamodel/model.ts'
+import { eachInTurns, type Pauses } from '../../../platform/pauses.ts'
+import type { StoredObject } from '../../content/stored.ts'
+import { findLinkers, type Linker, planDelete } from '../../delete/plan.ts'
+import type { SaveContext } from '../../deps.ts'
+import { sameContent } from '../../masks/writer.ts'
+import { guardOf, type Item, itemOf } from '../item.ts'
+import { guarded } from '../known.ts'
+import { lockObjects } from '../write/store.ts'
+
+/**
+ * Reconciles reverse-nested objects: those attached to an updated object through a field that its mask lets be written,
+ * but missing from the payload, go to the trash; those reached through a read-only field stay (DB-019). Sent ones
+ * that did not change get no new version.
+ * @returns the objects attached now, per item: for a pool change that they follow.
+ */
+export async function reconcileReverse(
+  context: SaveContext,
+  items: Item[],
+): Promise<ReadonlyMap<Item, readonly StoredObject[]>> {
+  const attachedTo = await attachedObjects(context, items)
+  const sent = new Set(items.map((item) => item.systemObjectId))
+  const doomed: StoredObject[] = []
+  const kept = new Map<Item, StoredObject[]>()
+  for (const [item, attached] of attachedTo) {
+    for (const { object, field } of attached) {
+      if (sent.has(object.systemObjectId)) continue
+      if (field?.mode === 'edit' && saysAll(item, field)) doomed.push(object)
+      else kept.set(item, [...(kept.get(item) ?? []), object])
+    }
+  }
+  if (doomed.length > 0) {
+    const plan = await planDelete(context, doomed, 'refuse', sent)
+    items.push(...plan.deleted, ...plan.cleared.filter((item) => !sent.has(item.systemObjectId)))
+  }
+  return kept
+}
+
+/** A change of some fields says something of a list only when it has it. */
+function saysAll({ draft }: Item, field: ReverseField): boolean {
+  return !draft?.partial || draft.sent.block[field.wireKey] !== undefined
+}
+
+interface Attached {
+  readonly object: StoredObject
+  /** The field of the item's mask that shows it; undefined when the mask has none. */
+  readonly field: ReverseField | undefined
+}
+
+/** Stored objects that are reverse-nested under updated items. */
+async function attachedObjects(context: SaveContext, items: readonly Item[]): Promise<Map<Item, Attached[]>> {
+  const masters = items.filter((item) => item.mode === 'update' && item.draft && hasReverse(item))
+  const result = new Map<Item, Attached[]>()
+  if (masters.length === 0) return result
+  const linkers = await findLinkers(
+    context.tx,
+    masters.map((item) => item.systemObjectId),
+  )
+  const relevant = linkers.filter((linker) => isReverse(context, linker))
+  const stored = await lockObjects(context.tx, context.model, [...new Set(relevant.map((linker) => linker.from))], {
+    forDelete: true,
+  })
+  const byId = new Map(masters.map((item) => [item.systemObjectId, item]))
+  const attach = (linker: Linker): void => {
+    const item = byId.get(linker.to)
+    const object = stored.get(linker.from)
+    if (!item || !object || object.deletedAt || !isVisible(context, object)) return
+    const field = item.mask.fields.find((candidate): candidate is ReverseField =>
+      shows(candidate as ReverseField, linker),
+    )
+    result.set(item, [...(result.get(item) ?? []), { object, field }])
+  }
+  await eachInTurns(relevant, attach, context.pauses)
+  return result
+}
+
+/** What the caller cannot read was not shown to it either: that it is not sent back says nothing. */
+function isVisible({ rights }: SaveContext, object: StoredObject): boolean {
+  return rights.root || rights.may('read', guarded(guardOf(object)))
+}
+
+function hasReverse(item: Item): boolean {
+  return item.table.reverses.length > 0 || item.mask.fields.some((field) => field.kind === 'reverse')
+}
+
+function shows(field: ReverseField, linker: Linker): boolean {
+  return field.kind === 'reverse' && (field.column?.id ?? null) === linker.column
+}
+
+function isReverse({ model }: SaveContext, linker: Linker): boolean {
+  if (linker.column === null) return true
+  return model.columnsById.get(linker.column)?.reverseEdit === true
+}
+
+/**
+ * Objects sent as reverse-nested whose content and system fields are as stored were only sent to be kept: no new
+ * version.
+ */
+export async function markUnchanged(items: readonly Item[], pauses: Pauses): Promise<void> {
+  const mark = (item: Item): void => {
+    const { current } = item
+    if (!item.up || !current || item.mode !== 'update') return
+    item.changed =
+      item.comment !== null ||
+      item.poolId !== current.poolId ||
+      item.ownerUser !== current.ownerUser ||
+      item.ownerGroup !== current.ownerGroup ||
+      !sameContent(item.tags, current.tags) ||
+      !sameContent(item.acl ?? null, current.acl ?? null) ||
+      !sameContent(item.parents, current.parents) ||
+      !sameContent(item.content, current.content)
+  }
+  await eachInTurns(items, mark, pauses)
+}
+
+/** What a pool change asks for: how many reverse objects could follow, and by which mode. */
+export interface PoolMove {
+  readonly item: Item
+  readonly followers: readonly StoredObject[]
+}
+
+/** Reverse objects of pooled types whose master gets another pool. */
+export async function poolMoves(
+  items: readonly Item[],
+  kept: ReadonlyMap<Item, readonly StoredObject[]>,
+  pauses: Pauses,
+): Promise<PoolMove[]> {
+  const moves: PoolMove[] = []
+  const sentUnder = Map.groupBy(
+    items.filter((item) => item.up && item.current && item.mode === 'update'),
+    (item) => item.up?.item,
+  )
+  const look = (item: Item): void => {
+    if (!item.current || item.mode !== 'update' || item.poolId === item.current.poolId || item.poolId === null) return
+    const sent = sentUnder.get(item) ?? []
+    const followers = [...sent.flatMap((other) => other.current ?? []), ...(kept.get(item) ?? [])].filter(
+      (object) => object.table.poolLink && object.poolId !== item.poolId,
+    )
+    if (followers.length > 0) moves.push({ item, followers })
+  }
+  await eachInTurns(items, look, pauses)
+  return moves
+}
+
+/** Moves the followers into the pool of their master; followers that the payload does not have become items. */
+export function movePools(items: Item[], moves: readonly PoolMove[]): void {
+  const byId = new Map(items.map((item) => [item.systemObjectId, item]))
+  for (const { item, followers } of moves) {
+    for (const object of followers) {
+      let follower = byId.get(object.systemObjectId)
+      if (!follower) {
+        follower = itemOf(object, 'update')
+        byId.set(object.systemObjectId, follower)
+        items.push(follower)
+      }
+      follower.poolId = item.poolId
+      follower.changed = true
+    }
+  }
+}

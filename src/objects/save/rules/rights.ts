@@ -1,0 +1,164 @@
+import { AppError } from '../../../platform/errors.ts'
+import { eachInTurns } from '../../../platform/pauses.ts'
+import type { Guarded, ObjectRight } from '../../../rights/service.ts'
+import { forEachLink } from '../../content/links.ts'
+import type { SaveContext } from '../../deps.ts'
+import { maskFits } from '../../masks/filter.ts'
+import type { Found } from '../found.ts'
+import { guardAfter, guardBefore, type Item } from '../item.ts'
+import { exists, guarded } from '../known.ts'
+import { unknownTarget } from '../prepare.ts'
+import { grantsChanged } from '../system-fields.ts'
+
+/** First check of a save: may the caller create or change these objects at all, and with these masks? */
+export async function assertAccess(context: SaveContext, items: readonly Item[]): Promise<void> {
+  if (context.rights.root) return
+  const check = (item: Item): void => {
+    if (!item.draft) return
+    if (item.mode === 'create') assertCreate(context, item)
+    else assertMay(context, 'write', item, guarded(guardBefore(item)))
+    assertMask(context, item)
+  }
+  await eachInTurns(items, check, context.pauses)
+}
+
+function assertCreate({ rights }: SaveContext, item: Item): void {
+  if (!rights.mayCreate(item.table.id, item.poolId, item.tags)) throw insufficient(item, 'create')
+}
+
+function assertMask({ rights, deps }: SaveContext, item: Item): void {
+  // Reverse-nested objects are shaped by the mask of the object above them, which was checked.
+  if (item.up) return
+  const { mask, table } = item
+  const use = { id: mask.id, isAllFields: mask.isAllFields, isStandard: mask === table.preferredMask }
+  // What is saved is answered in the mask, so it must be one for this object.
+  const fits = !item.current || maskFits(deps, mask, item.current.tags)
+  if (!fits || !rights.mayUseMask(use, guarded(guardBefore(item)), item.mode === 'create' ? 'create' : 'write')) {
+    throw new AppError(
+      'ObjectInsufficientRights',
+      { name: item.place, right: 'mask', mask: mask.name, objecttype: table.name },
+      { message: `${item.place}: the mask ${mask.name} may not be used` },
+    )
+  }
+}
+
+/**
+ * Targets that are linked where they were not before need the read right (OBJ-016 to OBJ-018). Asked before anything looks
+ * at the targets, and the answer is the same for one that may not be read and for one that does not exist: whoever is not
+ * root cannot find out which ids are in use.
+ */
+export async function assertIntroducedLinks(
+  { rights, pauses }: SaveContext,
+  items: readonly Item[],
+  found: ReadonlyMap<number, Found>,
+): Promise<void> {
+  const inRequest = new Set(items.map((item) => item.systemObjectId))
+  const checkItem = (item: Item): void => {
+    const before = new Set<string>()
+    if (item.current) {
+      forEachLink(item.table, item.current.content, (_, to, location) => before.add(`${location}=${to}`))
+      for (const parent of item.current.parents) before.add(`parent=${parent}`)
+    }
+    const check = (to: number, location: string, field: string) => {
+      if (to === unknownTarget) throw noTarget(item, field)
+      const target = found.get(to)
+      if (!target || inRequest.has(to) || before.has(`${location}=${to}`)) return
+      if (!exists(rights, target)) throw noTarget(item, field)
+      if (target.deleted) throw trashedTarget(item, field, to)
+    }
+    forEachLink(item.table, item.content, (column, to, location) => check(to, location, column.fullName))
+    for (const parent of item.parents) check(parent, 'parent', '_id_parent')
+  }
+  await eachInTurns(items, checkItem, pauses)
+}
+
+function noTarget(item: Item, field: string): AppError {
+  return new AppError(
+    'ObjectInsufficientRights',
+    { name: item.place, right: 'read', field, objecttype: item.table.name },
+    { message: `${item.place}: the target of ${field} does not exist, or the right to read it is missing` },
+  )
+}
+
+function trashedTarget(item: Item, field: string, to: number): AppError {
+  return new AppError(
+    'LookupNotFound',
+    { name: item.place, field, _system_object_id: to, deleted: true },
+    { message: `${item.place}: object ${to} is in the trash and cannot be linked` },
+  )
+}
+
+/**
+ * Last check before the write, on what the save comes to: new pools, grants, owners, tags, deletions of reverse-nested
+ * objects, and changes of objects that were not sent.
+ */
+export async function assertSaveRights(context: SaveContext, items: readonly Item[]): Promise<void> {
+  if (context.rights.root) return
+  const check = (item: Item): void => {
+    if (!item.changed) return
+    if (!item.current) {
+      assertCreate(context, item)
+      return
+    }
+    if (!item.draft) assertMayOther(context, item.mode === 'delete' ? 'delete' : 'write', item)
+    if (item.mode === 'delete') return
+    const before = guarded(guardBefore(item))
+    if (item.poolId !== item.current.poolId) {
+      if (item.current.poolId !== null) assertMay(context, 'unlink', item, before)
+      assertCreate(context, item)
+    }
+    if (grantsChanged(item)) assertMay(context, 'acl', item, before)
+    const newOwner = item.ownerUser !== item.current.ownerUser || item.ownerGroup !== item.current.ownerGroup
+    if (newOwner && !item.ownerByWorkflow) assertMay(context, 'change_owner', item, before)
+  }
+  await eachInTurns(items, check, context.pauses)
+}
+
+/**
+ * The right on an object that changes or goes because of others. Of one that the caller may not know of the answer says
+ * only that there is such a one.
+ */
+export function assertMayOther(context: SaveContext, right: ObjectRight, item: Item): void {
+  const { rights } = context
+  const guard = guardBefore(item)
+  if (rights.root || rights.may(right, guarded(guard))) return
+  if (!item.untold && exists(rights, { ...guard, deleted: false })) throw insufficient(item, right)
+  throw new AppError(
+    'ObjectInsufficientRights',
+    { right },
+    { message: `An object that these are linked with would change too, and the right ${right} on it is missing.` },
+  )
+}
+
+/** Whether the caller would shut itself out by the grants or the owner that it sets (DB-008). */
+export async function losesAccess({ rights, pauses }: SaveContext, items: readonly Item[]): Promise<Item[]> {
+  if (rights.root) return []
+  const loses = (item: Item): boolean => {
+    if (!item.current || !item.draft || item.mode !== 'update') return false
+    const owner = item.ownerUser !== item.current.ownerUser || item.ownerGroup !== item.current.ownerGroup
+    if (!owner && !grantsChanged(item)) return false
+    const before = guarded(guardBefore(item))
+    const after = guarded(guardAfter(item))
+    return (['read', 'write'] as const).some((right) => rights.may(right, before) && !rights.may(right, after))
+  }
+  const lost: Item[] = []
+  await eachInTurns(items, (item) => void (loses(item) && lost.push(item)), pauses)
+  return lost
+}
+
+export function assertMay({ rights }: SaveContext, right: ObjectRight, item: Item, object: Guarded): void {
+  if (!rights.root && !rights.may(right, object)) throw insufficient(item, right)
+}
+
+function insufficient(item: Item, right: string): AppError {
+  return new AppError(
+    'ObjectInsufficientRights',
+    {
+      name: item.place,
+      right,
+      objecttype: item.table.name,
+      ...(item.current ? { _id: item.id, _system_object_id: item.systemObjectId } : {}),
+    },
+    { message: `${item.place}: the right ${right} is missing` },
+  )
+}

@@ -1,0 +1,78 @@
+import type { Actor } from '../../platform/actor.ts'
+import type { Tx } from '../../platform/db.ts'
+import { AppError } from '../../platform/errors.ts'
+import { createPauses, eachInTurns } from '../../platform/pauses.ts'
+import type { ItemsOutcome, RunRequest, RunResult, TransitionService } from '../../transitions/service.ts'
+import type { ObjectDeps, SaveContext } from '../deps.ts'
+import { guardBefore, guardOf, type Item, itemOf } from './item.ts'
+import { exists, guarded } from './known.ts'
+import { onCurrentModel } from './on-current-model.ts'
+import { assertMay } from './rules/rights.ts'
+import { writeAll } from './write/all.ts'
+import { lockObjects } from './write/store.ts'
+
+export type TransitionRunDeps = ObjectDeps & Pick<TransitionService, 'runOnItems'>
+
+/**
+ * Runs one transition for stored objects, all or nothing. It is a save that sends no content: what is written are the
+ * tags and owners that the transition (and the automatic ones after it) change; an object that it leaves as it is
+ * gets no new version.
+ */
+export async function runTransition(deps: TransitionRunDeps, actor: Actor, run: RunRequest): Promise<RunResult> {
+  try {
+    return await deps.db.transaction((tx) => runInTransaction(deps, tx, actor, run), { eager: true })
+  } catch (error) {
+    await deps.afterRefusal(error)
+    throw error
+  }
+}
+
+async function runInTransaction(deps: TransitionRunDeps, tx: Tx, actor: Actor, run: RunRequest): Promise<RunResult> {
+  const model = deps.datamodel.current()
+  const { context, items } = await onCurrentModel(deps, tx, model, async (current) => {
+    const rights = await deps.rights.forActor(actor)
+    const pauses = createPauses()
+    const context: SaveContext = { deps, tx, model, current, actor, rights, at: deps.clock(), pauses }
+    return { context, items: await lockedItems(context, run) }
+  })
+  const check = (item: Item): void => assertMay(context, 'write', item, guarded(guardBefore(item)))
+  await eachInTurns(items, check, context.pauses)
+  const outcome: ItemsOutcome = await deps.runOnItems(actor, items, run.confirmTransition, run.trigger)
+  if (outcome.confirmation) return { kind: 'confirm', tasks: outcome.confirmation.tasks }
+  await writeAll(context, items, { dryRun: false, skipIndex: false, skipEvents: false })
+  await outcome.enqueue(tx, run.events)
+  const objects = items.map((item) => ({
+    systemObjectId: item.systemObjectId,
+    version: (item.current?.version ?? 0) + (item.changed ? 1 : 0),
+    changed: item.changed,
+  }))
+  await run.alongside?.(tx, objects)
+  return { kind: 'done', objects }
+}
+
+/** The objects in order, locked, each once, in the version that the caller has seen. What is in the trash, or not to be known, counts as gone. */
+async function lockedItems({ tx, model, rights }: SaveContext, run: RunRequest): Promise<Item[]> {
+  const ids = new Set(run.objects.map((object) => object.systemObjectId))
+  const stored = await lockObjects(tx, model, [...ids])
+  const named = new Set<number>()
+  return run.objects.flatMap(({ systemObjectId, version }, index) => {
+    const name = String(index)
+    if (named.has(systemObjectId)) {
+      throw new AppError(
+        'ServerGeneric',
+        { name, _system_object_id: systemObjectId },
+        { message: 'An object is named twice.' },
+      )
+    }
+    named.add(systemObjectId)
+    const object = stored.get(systemObjectId)
+    if (!object || object.deletedAt || !exists(rights, { ...guardOf(object), deleted: false }, 'write')) {
+      if (run.skipMissing) return []
+      throw new AppError('ObjectNotFound', { name, _system_object_id: systemObjectId })
+    }
+    if (version !== undefined && version !== object.version) {
+      throw new AppError('VersionMismatch', { name, got: version, expected: object.version })
+    }
+    return itemOf(object, 'update', name)
+  })
+}

@@ -1,0 +1,239 @@
+import type { Table } from '../../datamodel/model.ts'
+import type { Actor } from '../../platform/actor.ts'
+import type { Tx } from '../../platform/db.ts'
+import { AppError, badRequest } from '../../platform/errors.ts'
+import { createPauses, type Pauses } from '../../platform/pauses.ts'
+import { confirmTask, confirmTasks, type Task } from '../../platform/tasks.ts'
+import { rowsOf } from '../content/stored.ts'
+import { invalidValue } from '../content/values.ts'
+import type { ObjectDeps, SaveContext } from '../deps.ts'
+import type { Item } from './item.ts'
+import { onCurrentModel } from './on-current-model.ts'
+import { prepareItems } from './prepare.ts'
+import { type Ignored, ignoredParts } from './request/ignored.ts'
+import { maxBatch, parsePayload } from './request/payload.ts'
+import { syncBidirectional } from './rules/bidirectional.ts'
+import { assertConstraints } from './rules/constraints.ts'
+import { assertNoCycles } from './rules/hierarchy.ts'
+import { emptyReverses } from './rules/new-reverse.ts'
+import { markUnchanged, movePools, type PoolMove, poolMoves, reconcileReverse } from './rules/reverse.ts'
+import { assertAccess, assertIntroducedLinks, assertSaveRights, losesAccess } from './rules/rights.ts'
+import { applySystemFields } from './system-fields.ts'
+import { writeAll } from './write/all.ts'
+
+/** Query parameters of a save, resolved. */
+export interface SaveOptions {
+  readonly dryRun: boolean
+  /** PATCH: what is not sent stays. */
+  readonly partial: boolean
+  /** Refuses what of the payload would have no effect. */
+  readonly strict: boolean
+  readonly skipReverseNested: boolean
+  readonly skipBidirectionalUpdate: boolean
+  readonly skipIndex: boolean
+  readonly skipConstraints: boolean
+  readonly skipPlugins: boolean
+  readonly skipEvents: boolean
+  /** `revoke=yes`: the caller knows that it loses access. */
+  readonly revoke: boolean
+  readonly confirmTransition: string | undefined
+  readonly reversePoolChangedMode: 'reverse_pool_changed_always' | 'reverse_pool_changed_never' | undefined
+}
+
+export type SaveResult = { /** What of the payload has no effect. */ readonly ignored: Ignored } & (
+  | { readonly kind: 'confirm'; readonly tasks: readonly Task[] }
+  /** `items` are those that the client sent at the top level, in order; `written` all that got a new version. */
+  | {
+      readonly kind: 'done'
+      readonly items: readonly Item[]
+      readonly written: readonly number[]
+      /** Reverse fields of the items that are known to be empty (`reverseKey`). */
+      readonly empty: ReadonlySet<string>
+    }
+)
+
+/**
+ * Saves a batch of objects of one type, all or nothing. The phases and their order are the specification's
+ * ("Plugin callback `db_pre_save`"): access rights, plugins, transitions, constraints, save rights, write.
+ */
+export async function saveObjects(
+  deps: ObjectDeps,
+  tx: Tx,
+  actor: Actor,
+  objecttype: Table,
+  body: readonly unknown[],
+  options: SaveOptions,
+): Promise<SaveResult> {
+  assertOptions(actor, options)
+  const model = deps.datamodel.current()
+  return onCurrentModel(deps, tx, model, async (current) => {
+    const pauses = createPauses()
+    const rights = await deps.rights.forActor(actor)
+    const context: SaveContext = { deps, tx, model, current, actor, rights, at: deps.clock(), pauses }
+    return save(context, objecttype, body, options)
+  })
+}
+
+async function save(
+  context: SaveContext,
+  objecttype: Table,
+  body: readonly unknown[],
+  options: SaveOptions,
+): Promise<SaveResult> {
+  const { deps, tx, model, actor, pauses } = context
+  const payload = { model, databaseName: deps.config.databaseName, partial: options.partial }
+  const drafts = await parsePayload(payload, objecttype, body, pauses)
+  if (drafts.length > maxBatch) throw invalidValue('body', drafts.length, `at most ${maxBatch} objects`)
+  const { items, found } = await prepareItems(context, drafts)
+  const sent = items.slice(0, drafts.length)
+  await applySystemFields(context, items, options)
+  await assertAccess(context, items)
+  // It compares with what is stored, so it comes after the rights.
+  const ignored = await ignoredParts(items, pauses)
+  if (options.strict) assertNothingIgnored(ignored)
+  await assertIntroducedLinks(context, items, found)
+  const kept = options.skipReverseNested ? new Map() : await reconcileReverse(context, items)
+  await markUnchanged(items, pauses)
+  const transitions = await deps.runTransitions(tx, actor, items, options.confirmTransition)
+  const moves = await poolMoves(items, kept, pauses)
+  const follow = followers(moves, options)
+  if (!options.skipBidirectionalUpdate) await syncBidirectional(context, items)
+  assertComments(items)
+  if (!options.skipConstraints) await checkConstraints(items, pauses)
+  await assertNoCycles(context, items)
+  movePools(items, follow.move)
+  await assertSaveRights(context, items)
+
+  const tasks = await confirmations(context, items, options, transitions.confirmation, follow.ask)
+  if (tasks.length > 0) return { kind: 'confirm', tasks, ignored }
+
+  await writeAll(context, items, options)
+  await transitions.enqueue(tx)
+  const written = items.filter((item) => item.changed).map((item) => item.systemObjectId)
+  const empty = options.skipReverseNested ? new Set<string>() : await emptyReverses(sent, items, pauses)
+  return { kind: 'done', items: sent, written, ignored, empty }
+}
+
+function assertNothingIgnored({ paths, more, nearest }: Ignored): void {
+  const [first] = paths
+  if (first === undefined) return
+  throw badRequest(`${first} would have no effect${nearest === null ? '' : `; did you mean ${nearest}?`}`, {
+    name: first,
+    ignored: paths,
+    ...(more > 0 ? { more } : {}),
+    ...(nearest === null ? {} : { nearest }),
+  })
+}
+
+/** Parameters that only root may use. */
+function assertOptions(actor: Actor, options: SaveOptions): void {
+  if (actor.isRoot) return
+  if (options.skipConstraints) throw badRequest('skip_constraints needs system.root.', { param: 'skip_constraints' })
+  if (options.skipPlugins) throw new AppError('SystemRightRequired', { right: 'system.root', param: 'skip_plugins' })
+  if (options.skipEvents) throw new AppError('SystemRightRequired', { right: 'system.root', param: 'skip_events' })
+}
+
+function assertComments(items: readonly Item[]): void {
+  for (const item of items) {
+    const { requireComment } = item.mask
+    const needed = requireComment === 'always' || requireComment === (item.mode === 'create' ? 'insert' : 'update')
+    if (!item.draft || !item.changed || item.mode === 'delete' || !needed || item.comment !== null) continue
+    throw new AppError(
+      'CommentRequired',
+      { name: `${item.place}._comment`, objecttype: item.table.name, mask: item.mask.name },
+      { message: `${item.place}: the mask ${item.mask.name} requires a comment` },
+    )
+  }
+}
+
+async function checkConstraints(items: readonly Item[], pauses: Pauses): Promise<void> {
+  for (const item of items) {
+    if (pauses.due()) await pauses.take()
+    if (!item.changed || item.mode === 'delete') continue
+    assertConstraints(item)
+    assertRowUuids(item.table, item, item.content)
+  }
+}
+
+/** A row's uuid names it within its object, so it may stand there once (DB-006 lets it be skipped). */
+function assertRowUuids(table: Table, item: Item, content: Item['content'], seen = new Set<string>()): void {
+  for (const nested of table.nested) {
+    for (const [index, row] of rowsOf(content, nested).entries()) {
+      if (seen.has(row._u)) {
+        const name = `${item.place}.${item.table.name}.${nested.wireKey}.${index}._uuid`
+        throw new AppError(
+          'ConstraintViolation',
+          { name, objecttype: item.table.name, field: '_uuid', rule: 'unique_row', value: row._u },
+          { message: `${name}: another row of the object has this _uuid` },
+        )
+      }
+      seen.add(row._u)
+      assertRowUuids(nested, item, row, seen)
+    }
+  }
+}
+
+/** Which reverse objects follow their master into its new pool, by the parameter or by the mode of the mask. */
+function followers(moves: readonly PoolMove[], options: SaveOptions): { move: PoolMove[]; ask: PoolMove[] } {
+  const mode = (move: PoolMove) =>
+    options.reversePoolChangedMode ?? `reverse_pool_changed_${move.item.mask.reversePoolChanged}`
+  return {
+    move: moves.filter((move) => mode(move) === 'reverse_pool_changed_always'),
+    ask: moves.filter((move) => mode(move) === 'reverse_pool_changed_ask'),
+  }
+}
+
+async function confirmations(
+  context: SaveContext,
+  items: readonly Item[],
+  options: SaveOptions,
+  transition: { readonly token: string; readonly texts: readonly string[] } | null,
+  ask: readonly PoolMove[],
+): Promise<Task[]> {
+  const tasks: Task[] = []
+  const lost = options.revoke ? [] : await losesAccess(context, items)
+  const revokes = lost.length > 0
+  if (revokes) {
+    tasks.push(
+      confirmTask({
+        title: 'Own access is lost',
+        message: `After this save you can no longer read or change ${lost.length} of the objects.`,
+        name: 'revoke',
+        value: transition ? `yes:${transition.token}` : 'yes',
+      }),
+    )
+  }
+  if (transition) {
+    tasks.push(
+      ...confirmTasks({
+        title: 'Workflow',
+        messages: transition.texts,
+        name: revokes ? 'revoke' : 'confirmTransition',
+        value: revokes ? `yes:${transition.token}` : transition.token,
+      }),
+    )
+  }
+  if (ask.length > 0) tasks.push(poolTask(ask))
+  return tasks
+}
+
+function poolTask(moves: readonly PoolMove[]): Task {
+  const count = moves.reduce((sum, move) => sum + move.followers.length, 0)
+  return {
+    title: 'Pool of dependent objects',
+    message: `${count} dependent objects lie in another pool than their object will. Shall they follow?`,
+    form: [
+      {
+        label: 'Dependent objects',
+        type: 'select',
+        name: 'reverse_pool_changed_mode',
+        horizontal: false,
+        options: [
+          { text: 'move into the new pool', value: 'reverse_pool_changed_always', disabled: false },
+          { text: 'leave where they are', value: 'reverse_pool_changed_never', disabled: false },
+        ],
+      },
+    ],
+    buttons: [{ text: 'Continue' }, { text: 'Cancel' }],
+  }
+}

@@ -1,0 +1,144 @@
+import type { Actor } from '../../platform/actor.ts'
+import { AppError } from '../../platform/errors.ts'
+import { eachInTurns, letPass } from '../../platform/pauses.ts'
+import { storedReference } from '../../platform/system-references.ts'
+import type { StoredGrant } from '../../rights/service.ts'
+import { checkTags } from '../../tags/service.ts'
+import type { SaveContext } from '../deps.ts'
+import { sameContent } from '../masks/writer.ts'
+import { guardBefore, type Item } from './item.ts'
+import { guarded } from './known.ts'
+import type { NamedRef, OwnerRef } from './request/payload.ts'
+
+/**
+ * Pool, owner, tags and grants of the items from what their drafts say; what a draft does not say stays as stored. A
+ * new object belongs to the caller and, when it is reverse-nested, lies in the pool of the object above it.
+ */
+export async function applySystemFields(
+  context: SaveContext,
+  items: readonly Item[],
+  { skipConstraints }: { skipConstraints: boolean },
+): Promise<void> {
+  const { pauses } = context
+  await eachInTurns(items, (item) => applyPool(context, item, skipConstraints), pauses)
+  await applyOwners(context, items)
+  await eachInTurns(items, (item) => applyTags(context, item, skipConstraints), pauses)
+  await letPass(pauses)
+  await applyGrants(context, items)
+}
+
+function applyPool(context: SaveContext, item: Item, skipConstraints: boolean): void {
+  const pool = item.draft?.pool
+  if (!item.table.poolLink) item.poolId = null
+  else if (pool) item.poolId = poolOf(context, item, pool)
+  else if (pool === null) item.poolId = null
+  else if (!item.current && item.up) item.poolId = item.up.item.poolId
+  if (item.table.poolLink && item.poolId === null && !skipConstraints) {
+    throw new AppError(
+      'PoolRequired',
+      { name: `${item.place}._pool`, objecttype: item.table.name },
+      { message: `${item.place}: objects of type ${item.table.name} need a pool` },
+    )
+  }
+}
+
+/** The pool that is named. The one in which the object lies can be sent back by its id, also when the caller may not see it. */
+function poolOf({ deps, rights }: SaveContext, item: Item, ref: NamedRef): number {
+  const { id, reference } = ref
+  const found = id === undefined ? deps.pools.byReference(reference ?? '') : deps.pools.byId(id)
+  const same = id !== undefined && id === item.current?.poolId
+  if (found?.holdsObjects && (same || rights.knowsPool(found.id))) return found.id
+  throw new AppError('PoolNotFound', { name: ref.place, ...named(ref) })
+}
+
+function named(ref: NamedRef): Record<string, unknown> {
+  return ref.id === undefined ? { reference: ref.reference } : { _id: ref.id }
+}
+
+async function applyOwners({ deps, tx, actor }: SaveContext, items: readonly Item[]): Promise<void> {
+  const wanted = items.flatMap((item) => {
+    const creator = newCreator(item)
+    if (creator && !actor.isRoot) assertSelf(actor, creator)
+    return [
+      ...(item.draft?.owner && !isOwner(item, item.draft.owner) ? [item.draft.owner] : []),
+      ...(creator && actor.isRoot ? [creator] : []),
+    ]
+  })
+  const found = wanted.length > 0 ? await deps.findOwners(tx, actor, wanted) : new Map<OwnerRef, number>()
+  for (const item of items) {
+    const creator = newCreator(item)
+    if (creator && actor.isRoot) {
+      const id = found.get(creator)
+      if (id === undefined) throw new AppError('LookupNotFound', { name: creator.place, ...named(creator) })
+      item.createdBy = id
+    }
+    const owner = item.draft?.owner
+    if (owner && !isOwner(item, owner)) {
+      const id = found.get(owner)
+      if (id === undefined) throw new AppError('LookupNotFound', { name: owner.place, ...named(owner) })
+      item.ownerUser = owner.kind === 'user' ? id : null
+      item.ownerGroup = owner.kind === 'group' ? id : null
+    } else if (!item.current) item.ownerUser = actor.userId
+  }
+}
+
+/** Of a stored object it is what was answered, sent back. */
+function newCreator(item: Item): OwnerRef | undefined {
+  return item.current ? undefined : item.draft?.creator
+}
+
+/** Others than root create in their own name; whether there is the user that they name, they are not told. */
+function assertSelf(actor: Actor, creator: OwnerRef): void {
+  const reference = storedReference('user', creator.reference ?? '')
+  if (creator.id === undefined ? reference === actor.reference : creator.id === actor.userId) return
+  throw new AppError('SystemRightRequired', { right: 'system.root', name: creator.place })
+}
+
+/** An owner sent back as it was read needs no look-up. */
+function isOwner(item: Item, owner: OwnerRef): boolean {
+  if (!item.current || owner.id === undefined) return false
+  return owner.kind === 'user' ? item.ownerUser === owner.id : item.ownerGroup === owner.id
+}
+
+function applyTags({ deps }: SaveContext, item: Item, skipConstraints: boolean): void {
+  if (!item.table.hasTags) {
+    item.tags = []
+    return
+  }
+  const snapshot = deps.tags.snapshot()
+  const tags = item.draft?.tags?.map((ref) => {
+    const id = ref.id ?? snapshot.byReference.get(ref.reference ?? '')?.id
+    if (id === undefined) throw new AppError('TagNotFound', { name: ref.place, ...named(ref) })
+    return id
+  })
+  if (tags === undefined && item.current) return
+  item.tags = checkTags(snapshot, {
+    tags,
+    previous: item.current ? item.current.tags : null,
+    available: deps.tags.available(item.table.id, item.poolId),
+    skipConstraints,
+  })
+}
+
+async function applyGrants({ deps, tx, actor, rights }: SaveContext, items: readonly Item[]): Promise<void> {
+  const said = items.filter((item) => item.table.aclTable && item.draft?.acl !== undefined)
+  if (said.length > 0) {
+    const lists = await deps.validateAcls(
+      tx,
+      actor,
+      said.map((item) => ({
+        wire: item.draft?.acl,
+        previous: (item.current?.acl ?? null) as readonly StoredGrant[] | null,
+        shown: !item.current || rights.root || rights.may('acl', guarded(guardBefore(item))),
+        place: `${item.place}._acl`,
+      })),
+    )
+    for (const [index, item] of said.entries()) item.acl = lists[index] ?? null
+  }
+  for (const item of items) if (!item.table.aclTable) item.acl = null
+}
+
+/** Whether the grants of an item differ from the stored ones. */
+export function grantsChanged(item: Item): boolean {
+  return !sameContent(item.acl ?? null, item.current?.acl ?? null)
+}

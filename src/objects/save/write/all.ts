@@ -1,0 +1,169 @@
+import type { EventType } from '../../../events/service.ts'
+import { AppError } from '../../../platform/errors.ts'
+import { mapInTurns, type Pauses } from '../../../platform/pauses.ts'
+import { linkTriples } from '../../content/links.ts'
+import type { SaveContext } from '../../deps.ts'
+import { applyStandards } from '../../standard/apply.ts'
+import { standardText } from '../../standard/compute.ts'
+import { type Item, nextVersion } from '../item.ts'
+import { keysHoldIds, uniqueEntries } from '../rules/unique.ts'
+import { giveIds } from './new-ids.ts'
+import {
+  addLinks,
+  giveUpUnique,
+  type LinkTriple,
+  removeLinks,
+  takeUnique,
+  type UniqueChange,
+  writeItems,
+} from './store.ts'
+
+const eventOf: Record<Item['mode'], EventType> = {
+  create: 'OBJECT_INSERT',
+  update: 'OBJECT_UPDATE',
+  delete: 'OBJECT_DELETE',
+  undelete: 'OBJECT_UNDELETE',
+}
+
+/**
+ * Writes what the items have come to: ids and standards of new objects, heads and versions, links, unique values, index
+ * queue and events, each with a constant number of statements. A dry run takes no ids and logs nothing.
+ */
+export async function writeAll(
+  context: SaveContext,
+  items: readonly Item[],
+  options: { dryRun: boolean; skipIndex: boolean; skipEvents: boolean },
+): Promise<void> {
+  const { tx, deps, model, actor, at, pauses } = context
+  const written = items.filter((item) => item.changed)
+  if (written.length === 0) return context.current
+  const before = await uniqueChanges(written, pauses)
+  // What has to stay until the save is written, and the ids, in one round trip.
+  const [given] = await Promise.all([
+    drawn(context, written, before, options.dryRun),
+    lockPools(context, written),
+    lockTags(context, written),
+    context.current,
+  ])
+  const unique =
+    given && written.some(({ table }) => keysHoldIds(table)) ? await uniqueChanges(written, pauses) : before
+  const links = await linkChanges(written, pauses)
+  await applyStandards(context, items)
+  const version = { at, pauses, userId: actor.userId, datamodelVersion: model.version, index: !options.skipIndex }
+  // Links are removed before others are added; none of the rest looks at what another writes.
+  await Promise.all([
+    takeUnique(tx, unique.added),
+    removeLinks(tx, links.removed),
+    addLinks(tx, links.added),
+    writeItems(tx, written, version),
+    options.skipEvents || options.dryRun ? null : appendEvents(context, written),
+  ])
+  if (!options.skipIndex) tx.afterCommit(deps.wakeIndex)
+}
+
+/** Values are given up before ids are drawn, which looks at those that are taken. */
+async function drawn(
+  context: SaveContext,
+  items: readonly Item[],
+  unique: { readonly removed: readonly UniqueChange[]; readonly added: readonly UniqueChange[] },
+  dryRun: boolean,
+): Promise<boolean> {
+  const [, given] = await Promise.all([
+    giveUpUnique(context.tx, unique.removed),
+    dryRun ? false : giveIds(context, items, unique.added),
+  ])
+  return given
+}
+
+/** Pools that objects come into must be there when the transaction ends. */
+async function lockPools({ deps, tx }: SaveContext, items: readonly Item[]): Promise<void> {
+  const entered = items.flatMap((item) =>
+    item.poolId !== null && item.poolId !== item.current?.poolId ? [item.poolId] : [],
+  )
+  if (entered.length > 0) await deps.pools.lockForUse(tx, [...new Set(entered)])
+}
+
+/**
+ * Tags that objects get anew, whoever gives them, must be there when the transaction ends. Those that they have are taken
+ * from them by the deletion of the tag, which waits for this transaction.
+ */
+async function lockTags({ tx, deps }: SaveContext, items: readonly Item[]): Promise<void> {
+  const introduced = (item: Item) => item.tags.filter((id) => !item.current?.tags.includes(id))
+  const ids = new Set(items.flatMap(introduced))
+  if (ids.size === 0) return
+  const found = await deps.tags.lockForUse(tx, [...ids])
+  for (const item of items) {
+    const gone = introduced(item).find((id) => !found.has(id))
+    if (gone !== undefined) throw new AppError('TagNotFound', { name: `${item.place}._tags`, _id: gone })
+  }
+}
+
+/** Objects in the trash hold no unique values, so that others can take them. */
+async function uniqueChanges(
+  items: readonly Item[],
+  pauses: Pauses,
+): Promise<{ removed: UniqueChange[]; added: UniqueChange[] }> {
+  const removed: UniqueChange[] = []
+  const added: UniqueChange[] = []
+  for (const item of items) {
+    if (pauses.due()) await pauses.take()
+    const before =
+      item.current && item.mode !== 'undelete' ? uniqueEntries(item.table, item.current.content, item.current) : []
+    const after = item.mode === 'delete' ? [] : uniqueEntries(item.table, item.content, item)
+    const name = ({ key, value }: { key: { key: string }; value: string }) => `${key.key}\0${value}`
+    const had = new Set(before.map(name))
+    const has = new Set(after.map(name))
+    for (const entry of before) if (!has.has(name(entry))) removed.push({ item, entry })
+    const taken = new Set<string>()
+    for (const entry of after) {
+      // The same value twice in one object (two rows of a nested table) must be refused as well.
+      if (!had.has(name(entry)) || taken.has(name(entry))) added.push({ item, entry })
+      taken.add(name(entry))
+    }
+  }
+  return { removed, added }
+}
+
+async function linkChanges(
+  items: readonly Item[],
+  pauses: Pauses,
+): Promise<{ removed: LinkTriple[]; added: LinkTriple[] }> {
+  const removed: LinkTriple[] = []
+  const added: LinkTriple[] = []
+  const name = (link: LinkTriple) => `${link.column}:${link.to}`
+  for (const item of items) {
+    if (pauses.due()) await pauses.take()
+    if (item.mode === 'delete' || item.mode === 'undelete') continue
+    const after = linkTriples(item.table, item.content, item.systemObjectId)
+    if (!item.current) {
+      added.push(...after)
+      continue
+    }
+    const before = linkTriples(item.table, item.current.content, item.systemObjectId)
+    const had = new Set(before.map(name))
+    const has = new Set(after.map(name))
+    removed.push(...before.filter((link) => !has.has(name(link))))
+    added.push(...after.filter((link) => !had.has(name(link))))
+  }
+  return { removed, added }
+}
+
+async function appendEvents({ tx, deps, actor, pauses }: SaveContext, items: readonly Item[]): Promise<void> {
+  const languages = deps.languages()
+  const events = await mapInTurns(
+    items,
+    (item) => ({
+      type: eventOf[item.mode],
+      actor,
+      schema: 'user',
+      basetype: 'object',
+      objecttype: item.table.name,
+      objectId: item.id,
+      objectVersion: nextVersion(item),
+      systemObjectId: item.systemObjectId,
+      info: { standard: standardText(item.standard, languages) },
+    }),
+    pauses,
+  )
+  await deps.events.append(tx, events)
+}

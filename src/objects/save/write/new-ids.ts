@@ -1,0 +1,47 @@
+import { eachInTurns, letPass } from '../../../platform/pauses.ts'
+import { forEachLink } from '../../content/links.ts'
+import type { SaveContext } from '../../deps.ts'
+import type { Item } from '../item.ts'
+import { isProvisional } from './provisional-ids.ts'
+import { drawIds, type UniqueChange } from './store.ts'
+
+/**
+ * Draws the ids of the new objects and puts them where the provisional ones stand; says whether there are any. None are
+ * drawn when a unique value that the save wants is taken.
+ */
+export async function giveIds(
+  { tx, pauses }: SaveContext,
+  items: readonly Item[],
+  wanted: readonly UniqueChange[],
+): Promise<boolean> {
+  const fresh = items.filter(({ systemObjectId, id }) => isProvisional(systemObjectId) || isProvisional(id))
+  if (fresh.length === 0) return false
+  const drawn = await drawIds(
+    tx,
+    fresh.map((item) => ({
+      objecttype: item.table.id,
+      system: isProvisional(item.systemObjectId),
+      own: isProvisional(item.id),
+    })),
+    wanted,
+  )
+  await letPass(pauses)
+  const given = new Map<number, number>()
+  for (const [index, item] of fresh.entries()) {
+    const { systemObjectId, id } = drawn[index] as { systemObjectId: number | null; id: number | null }
+    if (systemObjectId !== null) {
+      given.set(item.systemObjectId, systemObjectId)
+      item.systemObjectId = systemObjectId
+    }
+    if (id !== null) item.id = id
+  }
+  await eachInTurns(items, (item) => relink(item, given), pauses)
+  return true
+}
+
+function relink(item: Item, given: ReadonlyMap<number, number>): void {
+  forEachLink(item.table, item.content, ({ key }, to, _location, holder) => {
+    if (isProvisional(to)) holder[key] = given.get(to)
+  })
+  if (item.parents.some(isProvisional)) item.parents = item.parents.map((id) => given.get(id) ?? id)
+}

@@ -1,0 +1,297 @@
+import type { Model } from '../../../datamodel/model.ts'
+import type { Queryable, Tx } from '../../../platform/db.ts'
+import { AppError } from '../../../platform/errors.ts'
+import { jsonInTurns, type Pauses } from '../../../platform/pauses.ts'
+import type { StoredObject } from '../../content/stored.ts'
+import { showingMasks } from '../../masks/access.ts'
+import type { Item } from '../item.ts'
+import { nextVersion } from '../item.ts'
+import type { UniqueEntry } from '../rules/unique.ts'
+
+type HeadRow = Omit<StoredObject, 'table' | 'operation' | 'at' | 'byUser' | 'comment' | 'content' | 'latestVersion'> & {
+  objecttype: number
+}
+
+type VersionRow = Pick<StoredObject, 'operation' | 'at' | 'byUser' | 'comment' | 'content'> & { systemObjectId: number }
+
+/**
+ * Latest versions of objects, locked against other writers until the transaction ends, lowest id first.
+ * `forDelete` also keeps others from linking to them. Objects whose object type is gone from the datamodel are left
+ * out: nothing can be done with them.
+ *
+ * Two statements on purpose, sent together: a writer that had to wait must see the version that the other one wrote, and
+ * a statement sees only what was committed when it began.
+ */
+export async function lockObjects(
+  tx: Tx,
+  model: Model,
+  systemObjectIds: readonly number[],
+  { forDelete = false }: { forDelete?: boolean } = {},
+): Promise<Map<number, StoredObject>> {
+  if (systemObjectIds.length === 0) return new Map()
+  const locking = tx.query<HeadRow>(
+    `select system_object_id as "systemObjectId", objecttype, id, version, uuid, pool_id as "poolId",
+       owner_user as "ownerUser", owner_group as "ownerGroup", tags, acl, parents, child_idx as "childIdx", standard,
+       created_at as "createdAt", created_by as "createdBy", modified_at as "modifiedAt", deleted_at as "deletedAt"
+     from object where system_object_id = any($1::bigint[]) order by system_object_id
+     for ${forDelete ? '' : 'no key '}update`,
+    [systemObjectIds],
+    forDelete ? 'lock-objects-delete' : 'lock-objects-save',
+  )
+  const reading = tx.query<VersionRow>(
+    `select v.system_object_id as "systemObjectId", v.operation, v.at, v.by_user as "byUser", v.comment, v.content
+     from object o join object_version v on v.system_object_id = o.system_object_id and v.version = o.version
+     where o.system_object_id = any($1::bigint[])`,
+    [systemObjectIds],
+    'locked-versions',
+  )
+  const [{ rows: heads }, { rows: versions }] = await Promise.all([locking, reading])
+  const versionOf = new Map(versions.map((version) => [version.systemObjectId, version]))
+  const result = new Map<number, StoredObject>()
+  for (const { objecttype, ...head } of heads) {
+    const table = model.tablesById.get(objecttype)
+    const version = versionOf.get(head.systemObjectId)
+    if (table && version) result.set(head.systemObjectId, { ...head, ...version, table, latestVersion: head.version })
+  }
+  return result
+}
+
+/** What an object needs: an id in the instance, one in its object type, or both. */
+interface IdsWanted {
+  readonly objecttype: number
+  readonly system: boolean
+  readonly own: boolean
+}
+
+/**
+ * Draws ids, in order; null where none is wanted. They are not given back when the transaction ends otherwise, so none is
+ * drawn when one of the unique values is taken already.
+ * @throws {AppError} `DatabaseUniqueKeyViolation`.
+ */
+export async function drawIds(
+  tx: Queryable,
+  wanted: readonly IdsWanted[],
+  unique: readonly UniqueChange[],
+): Promise<{ systemObjectId: number | null; id: number | null }[]> {
+  const keys = [unique.map(({ entry }) => entry.key.key), unique.map(({ entry }) => entry.value)]
+  const { rows } = await tx.query<{ systemObjectId: number | null; id: number | null }>(
+    `select case when t.system then nextval('system_object_id_seq') end as "systemObjectId",
+       case when t.own then nextval(('object_id_' || t.objecttype)::regclass) end as id
+     from unnest($1::int[], $2::bool[], $3::bool[]) as t(objecttype, system, own)
+     where not exists (select from unnest($4::text[], $5::text[]) as x(key, value) join object_unique u using (key, value))`,
+    [
+      wanted.map(({ objecttype }) => objecttype),
+      wanted.map(({ system }) => system),
+      wanted.map(({ own }) => own),
+      ...keys,
+    ],
+    'draw-ids',
+  )
+  if (rows.length === wanted.length) return rows
+  const { rows: taken } = await tx.query<{ index: number }>(
+    `select min(x.index)::int as index from unnest($1::text[], $2::text[]) with ordinality as x(key, value, index)
+     join object_unique u using (key, value)`,
+    keys,
+  )
+  const change = unique[(taken[0]?.index ?? 1) - 1]
+  if (!change) throw new Error('no ids were drawn')
+  throw uniqueViolation(change)
+}
+
+/**
+ * Moves the counters past ids that clients chose. The sequence is locked before it is read, so that no number is
+ * drawn twice; only taken when a chosen id is ahead of the counter.
+ * @throws {AppError} when an id is so large that the counter would leave the safe integers.
+ */
+export async function claimIds(tx: Tx, wanted: ReadonlyMap<string, number>): Promise<void> {
+  for (const [sequence, highest] of wanted) {
+    if (highest > Number.MAX_SAFE_INTEGER - 1_000_000_000) {
+      throw new AppError('InvalidValue', {
+        name: sequence,
+        value: highest,
+        expected: 'an id that leaves room for others',
+      })
+    }
+  }
+  const names = [...wanted.keys()]
+  const { rows } = await tx.query<{ name: string; last: number }>(
+    `select n as name, coalesce(pg_sequence_last_value(n::regclass), 0) as last from unnest($1::text[]) as t(n)`,
+    [names],
+    'claim-ids-last',
+  )
+  const behind = rows.filter((row) => row.last < (wanted.get(row.name) ?? 0)).map((row) => row.name)
+  if (behind.length === 0) return
+  // alter sequence takes the lock that nextval waits for; the loop runs over object types of one batch, not objects.
+  for (const name of behind.sort()) {
+    const next = (wanted.get(name) ?? 0) + 1
+    await tx.query(`alter sequence ${quoteSequence(name)} increment by 1`)
+    const { rows: now } = await tx.query<{ last: number }>(
+      `select coalesce(pg_sequence_last_value($1::regclass), 0) as last`,
+      [name],
+    )
+    if ((now[0]?.last ?? 0) < next) await tx.query(`alter sequence ${quoteSequence(name)} restart with ${next}`)
+  }
+}
+
+function quoteSequence(name: string): string {
+  if (!/^(system_object_id_seq|object_id_\d+)$/.test(name)) throw new Error(`not a sequence of ids: ${name}`)
+  return name
+}
+
+/** Which of the given ids belonged to purged objects. */
+export async function findTombstones(
+  tx: Queryable,
+  ids: {
+    systemObjectIds: readonly number[]
+    objecttypes: readonly number[]
+    ids: readonly number[]
+    uuids: readonly string[]
+  },
+): Promise<{ systemObjectId: number; objecttype: number; id: number; uuid: string }[]> {
+  const { rows } = await tx.query<{ systemObjectId: number; objecttype: number; id: number; uuid: string }>(
+    `select system_object_id as "systemObjectId", objecttype, id, uuid from object_tombstone
+     where system_object_id = any($1::bigint[]) or uuid = any($4::text[])
+        or (objecttype, id) in (select * from unnest($2::int[], $3::bigint[]))`,
+    [ids.systemObjectIds, ids.objecttypes, ids.ids, ids.uuids],
+    'find-tombstones',
+  )
+  return rows
+}
+
+const operationOf = { create: 'i', update: 'u', delete: 'd', undelete: 'r' } as const
+
+/** Writes all items of a save: head rows, versions and index queue in one statement. */
+export async function writeItems(
+  tx: Tx,
+  items: readonly Item[],
+  context: { at: Date; userId: number; datamodelVersion: number; index: boolean; pauses: Pauses },
+): Promise<void> {
+  if (items.length === 0) return
+  const row = (item: Item) => ({
+    s: item.systemObjectId,
+    t: item.table.id,
+    i: item.id,
+    v: nextVersion(item),
+    u: item.uuid,
+    cb: item.createdBy,
+    p: item.poolId,
+    ou: item.ownerUser,
+    og: item.ownerGroup,
+    g: item.tags,
+    a: item.acl ?? null,
+    r: item.parents,
+    o: operationOf[item.mode],
+    m: item.comment,
+    d: item.standard,
+    c: item.content,
+  })
+  const rows = await jsonInTurns(items, row, context.pauses)
+  await tx.query(
+    `with input as materialized (
+       select * from json_to_recordset($1::json) as x(s bigint, t int, i bigint, v int, u text, cb bigint, p bigint, ou bigint, og bigint,
+         g int[], a jsonb, r bigint[], o "char", m text, d jsonb, c jsonb)
+     ), created as (
+       insert into object (system_object_id, objecttype, id, version, uuid, pool_id, owner_user, owner_group, tags, acl,
+         parents, standard, created_at, created_by, modified_at)
+       select s, t, i, v, u, p, ou, og, g, a, r, d, $2, coalesce(cb, $3), $2 from input where o = 'i'
+     ), updated as (
+       update object set version = v, pool_id = p, owner_user = ou, owner_group = og, tags = g, acl = a, parents = r,
+         standard = d, modified_at = $2, deleted_at = case when o = 'd' then $2::timestamptz end
+       from input where o <> 'i' and system_object_id = s
+     ), queued as (
+       insert into index_queue (system_object_id) select s from input where $5
+     )
+     insert into object_version (system_object_id, version, operation, at, by_user, comment, datamodel_version, pool_id,
+       owner_user, owner_group, tags, acl, parents, content)
+     select s, v, o, $2, $3, m, $4, p, ou, og, g, a, r, c from input`,
+    [rows, context.at, context.userId, context.datamodelVersion, context.index],
+    'write-items',
+  )
+}
+
+/** A link of a content: through which column to which object. */
+export interface LinkTriple {
+  readonly from: number
+  readonly column: number
+  readonly to: number
+}
+
+/** The values of a key that is violated, where the object was sent with a mask that has them: others may be secret. */
+function sentValues({ draft, mask, table }: Item, { key, columns }: UniqueEntry): { values?: UniqueEntry['columns'] } {
+  return draft !== null && key.columns.every((column) => showingMasks(table).column(column).has(mask))
+    ? { values: columns }
+    : {}
+}
+
+export async function removeLinks(tx: Tx, links: readonly LinkTriple[]): Promise<void> {
+  if (links.length === 0) return
+  await tx.query(
+    `delete from object_link l using unnest($1::bigint[], $2::int[], $3::bigint[]) as x(to_id, column_id, from_id)
+     where l.to_id = x.to_id and l.column_id = x.column_id and l.from_id = x.from_id`,
+    [links.map((link) => link.to), links.map((link) => link.column), links.map((link) => link.from)],
+    'delete-links',
+  )
+}
+
+export async function addLinks(tx: Tx, links: readonly LinkTriple[]): Promise<void> {
+  if (links.length === 0) return
+  await tx.query(
+    `insert into object_link (to_id, column_id, from_id)
+     select * from unnest($1::bigint[], $2::int[], $3::bigint[]) on conflict do nothing`,
+    [links.map((link) => link.to), links.map((link) => link.column), links.map((link) => link.from)],
+    'insert-links',
+  )
+}
+
+export interface UniqueChange {
+  readonly item: Item
+  readonly entry: UniqueEntry
+}
+
+export async function giveUpUnique(tx: Tx, removed: readonly UniqueChange[]): Promise<void> {
+  if (removed.length === 0) return
+  await tx.query(
+    `delete from object_unique u using unnest($1::text[], $2::text[], $3::bigint[]) as x(key, value, id)
+     where u.key = x.key and u.value = x.value and u.system_object_id = x.id`,
+    [
+      removed.map((change) => change.entry.key.key),
+      removed.map((change) => change.entry.value),
+      removed.map((change) => change.item.systemObjectId),
+    ],
+    'delete-unique',
+  )
+}
+
+/** Takes unique values; the database decides. @throws {AppError} `DatabaseUniqueKeyViolation`. */
+export async function takeUnique(tx: Tx, added: readonly UniqueChange[]): Promise<void> {
+  if (added.length === 0) return
+  const { rows } = await tx.query<{ key: string; value: string }>(
+    `insert into object_unique (key, value, system_object_id)
+     select * from unnest($1::text[], $2::text[], $3::bigint[]) on conflict do nothing returning key, value`,
+    [
+      added.map((change) => change.entry.key.key),
+      added.map((change) => change.entry.value),
+      added.map((change) => change.item.systemObjectId),
+    ],
+    'insert-unique',
+  )
+  if (rows.length === added.length) return
+  const taken = new Set(rows.map((row) => `${row.key}\0${row.value}`))
+  const seen = new Set<string>()
+  for (const { item, entry } of added) {
+    const name = `${entry.key.key}\0${entry.value}`
+    if (taken.has(name) && !seen.has(name)) {
+      seen.add(name)
+      continue
+    }
+    throw uniqueViolation({ item, entry })
+  }
+}
+
+function uniqueViolation({ item, entry }: UniqueChange): AppError {
+  return new AppError(
+    'DatabaseUniqueKeyViolation',
+    { name: item.place, objecttype: item.table.name, key: entry.key.name, ...sentValues(item, entry) },
+    { message: `${item.place}: the unique key ${entry.key.name} is violated` },
+  )
+}

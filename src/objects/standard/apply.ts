@@ -1,0 +1,42 @@
+import type { Standard } from '../content/stored.ts'
+import type { SaveContext } from '../deps.ts'
+import type { Item } from '../save/item.ts'
+import { computeStandard, linkedForStandard } from './compute.ts'
+
+/**
+ * Computes `_standard` of all items that are written, each after the items it links to. Standards of other linked
+ * objects come from the database in one statement.
+ */
+export async function applyStandards({ deps, tx, pauses }: SaveContext, items: readonly Item[]): Promise<void> {
+  const pending = new Map(items.filter((item) => item.changed).map((item) => [item.systemObjectId, item]))
+  const wanted = new Set<number>()
+  for (const item of pending.values()) {
+    if (pauses.due()) await pauses.take()
+    for (const id of linkedForStandard(item.table.preferredMask, item.content)) if (!pending.has(id)) wanted.add(id)
+  }
+  const stored = new Map<number, Standard>()
+  if (wanted.size > 0) {
+    const { rows } = await tx.query<{ id: number; standard: Standard }>(
+      'select system_object_id as id, standard from object where system_object_id = any($1::bigint[])',
+      [[...wanted]],
+      'linked-standards',
+    )
+    for (const row of rows) stored.set(row.id, row.standard)
+  }
+  const languages = deps.languages()
+  const done = new Set<number>()
+  const standardOf = (id: number): Standard | undefined => {
+    const item = pending.get(id)
+    if (!item) return stored.get(id)
+    // Objects that link to each other in a circle: one of them is shown by its former standard.
+    if (!done.has(id)) {
+      done.add(id)
+      item.standard = computeStandard(item.table.preferredMask, item.content, standardOf, languages)
+    }
+    return item.standard
+  }
+  for (const id of pending.keys()) {
+    if (pauses.due()) await pauses.take()
+    standardOf(id)
+  }
+}

@@ -1,0 +1,93 @@
+import type { Queryable, Tx } from '../../platform/db.ts'
+
+/**
+ * What other capabilities ask of the stored objects: where tags and pools are used, who points to a user. Set-based;
+ * contents are not read.
+ */
+
+/** Number of objects, the trash included, that lie in the pools. */
+export async function countInPools(tx: Queryable, poolIds: readonly number[]): Promise<number> {
+  const { rows } = await tx.query<{ count: number }>(
+    'select count(*)::int as count from object where pool_id = any($1::bigint[])',
+    [poolIds],
+  )
+  return rows[0]?.count ?? 0
+}
+
+/** Queues the objects of pools for the index: their path has changed. */
+export async function requeuePools(tx: Tx, poolIds: readonly number[], wakeIndex: () => void): Promise<void> {
+  await tx.query(
+    `insert into index_queue (system_object_id, priority)
+     select system_object_id, 1 from object where pool_id = any($1::bigint[])`,
+    [poolIds],
+  )
+  tx.afterCommit(wakeIndex)
+}
+
+/** How many objects have each of the tags; grants on objects that ask for a tag count as well. */
+async function countTags(tx: Queryable, tagIds: readonly number[]): Promise<Map<number, number>> {
+  const { rows } = await tx.query<{ id: number; count: number }>(
+    `select t.id, count(*)::int as count from object o cross join lateral unnest(o.tags) as t(id)
+     where o.tags && $1::int[] and t.id = any($1::int[]) group by t.id`,
+    [tagIds],
+  )
+  return new Map(rows.map((row) => [row.id, row.count]))
+}
+
+/** Takes tags off all objects. The version stays: the tag is gone everywhere, nobody edited the objects. */
+async function removeTags(tx: Tx, tagIds: readonly number[], wakeIndex: () => void): Promise<void> {
+  await tx.query(
+    `with changed as (
+       update object set tags = array(select t from unnest(tags) as t where t <> all($1::int[]))
+       where tags && $1::int[] returning system_object_id
+     ), versions as (
+       update object_version v set tags = array(select t from unnest(v.tags) as t where t <> all($1::int[]))
+       from changed c where v.system_object_id = c.system_object_id and v.tags && $1::int[]
+     )
+     insert into index_queue (system_object_id, priority) select system_object_id, 1 from changed`,
+    [tagIds],
+  )
+  tx.afterCommit(wakeIndex)
+}
+
+/** Objects as a place where tags are used (tags/service.ts, `TagUse`). */
+export function objectTagUse(wakeIndex: () => void) {
+  return {
+    context: 'object',
+    count: countTags,
+    remove: (tx: Tx, tagIds: readonly number[]) => removeTags(tx, tagIds, wakeIndex),
+  }
+}
+
+/**
+ * Objects of a user that goes belong to the user `to`, those of a group to the group `to`; they are indexed again, since
+ * their owners are found by search. There is no index by owner: this is rare, and a scan of the heads.
+ */
+export async function replaceOwner(
+  tx: Tx,
+  kind: 'user' | 'group',
+  from: number,
+  to: number,
+  wakeIndex: () => void,
+): Promise<void> {
+  const column = kind === 'user' ? 'owner_user' : 'owner_group'
+  await tx.query(
+    `with changed as (update object set ${column} = $2 where ${column} = $1 returning system_object_id)
+     insert into index_queue (system_object_id, priority) select system_object_id, 1 from changed`,
+    [from, to],
+  )
+  tx.afterCommit(wakeIndex)
+}
+
+/** Those of the groups that own objects or that grants on single objects name. A scan of the heads: this is rare. */
+export async function groupsOfObjects(from: Queryable, groupIds: readonly number[]): Promise<ReadonlySet<number>> {
+  if (groupIds.length === 0) return new Set()
+  const { rows } = await from.query<{ id: number }>(
+    `select g.id from unnest($1::bigint[]) as g(id)
+     where exists (select from object o where o.owner_group = g.id)
+        or exists (select from object o where o.acl @> jsonb_build_array(jsonb_build_object('who', 'g' || g.id)))`,
+    [groupIds],
+    'groups-of-objects',
+  )
+  return new Set(rows.map((row) => row.id))
+}

@@ -5,7 +5,7 @@ import type { Db, Queryable } from '../platform/db.ts'
 import type { Lifetime } from '../platform/lifetime.ts'
 import { type Pauses, sortInTurns } from '../platform/pauses.ts'
 import type { CallerRights } from '../rights/service.ts'
-import { type FacetCounts, noCounts, type SearchOutcome } from './plan.ts'
+import { type FacetCounts, noCounts, type SearchOutcome } from './plan/plan.ts'
 import type { AggregationRequest } from './request/aggregations.ts'
 
 export interface AggregationDeps {

@@ -1,6 +1,6 @@
 /**
- * Search: a request becomes a plan (request/), an engine finds and counts (postgres/), the objects are rendered by
- * whoever keeps them. The index that engines read is kept up to date by indexing/.
+ * Search: a request becomes a plan (request/, plan/), an engine finds and counts (postgres/query), the objects are rendered
+ * by whoever keeps them. queue/ makes documents of what was saved (document/) and keeps the index up to date (postgres/index).
  */
 import type { Logger } from 'pino'
 import type { Model, Table } from '../datamodel/model.ts'
@@ -24,19 +24,19 @@ import type { Places } from '../platform/places.ts'
 import { type NeededRight, requireRight } from '../platform/system-right.ts'
 import type { CallerRights } from '../rights/service.ts'
 import { type AggregationDeps, answerAggregations } from './aggregations.ts'
-import type { Indexer } from './indexing/indexer.ts'
-import type { Hit, SearchOutcome, SearchPlan } from './plan.ts'
-import { createPostgresEngine } from './postgres/engine.ts'
-import { createSortIndexes } from './postgres/sort-indexes.ts'
-import { block, blockTopic, isBlocked, queueObjects } from './reindex.ts'
+import type { Hit, SearchOutcome, SearchPlan } from './plan/plan.ts'
+import { createVision, type Vision } from './plan/vision.ts'
+import { createPostgresEngine } from './postgres/query/engine.ts'
+import { createSortIndexes } from './postgres/query/sort-indexes.ts'
+import type { Indexer } from './queue/indexer.ts'
+import { block, blockTopic, isBlocked, queueObjects } from './queue/reindex.ts'
 import { type CompiledSearch, compileSearch } from './request/compile.ts'
 import { costOf, isHeavy } from './request/cost.ts'
 import { choice, type Fields } from './request/read.ts'
 import type { SearchRequest, SearchResponse } from './schema.ts'
-import { createVision, type Vision } from './vision.ts'
 
-export { createIndexer, type Indexer } from './indexing/indexer.ts'
-export { visionBytes } from './vision.ts'
+export { visionBytes } from './plan/vision.ts'
+export { createIndexer, type Indexer } from './queue/indexer.ts'
 
 /** How hits are shown; the keys of a request that say so, checked. */
 export interface HitOptions {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { fold, longestWord, patterns, token, words } from '../../src/search/analyze.ts'
+import { fold, longestWord, patterns, token, words } from '../../src/search/document/analyze.ts'
 
 test('words are runs of letters, digits and some symbols, folded', () => {
   const cases: [string, string[]][] = [

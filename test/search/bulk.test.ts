@@ -12,7 +12,7 @@ import { attachService, type TestService, testConfig } from '../support/service.
 import { until } from '../support/until.ts'
 import { hold, holdIndexer, text } from './support.ts'
 
-/** More than src/search/indexing/bulk.ts needs, which is 3000. */
+/** More than src/search/postgres/index/bulk.ts needs, which is 3000. */
 const count = 3200
 
 let database: TestDatabase

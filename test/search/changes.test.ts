@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createChanges } from '../../src/search/indexing/changes.ts'
+import { createChanges } from '../../src/search/queue/changes.ts'
 
 const minute = 60_000
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { collation, prepareCollations } from '../../src/search/collation.ts'
+import { collation, prepareCollations } from '../../src/search/document/collation.ts'
 
 const letters = [
   ...'aAbBcCdDeEhHlLmnsSzZyY',

@@ -11,7 +11,7 @@ import {
   orderedNumber,
   type Pieces,
   rangePieces,
-} from '../../src/search/ordered.ts'
+} from '../../src/search/document/ordered.ts'
 
 const numbers = fc.oneof(
   fc.integer({ min: -3000, max: 3000 }),

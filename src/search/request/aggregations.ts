@@ -1,7 +1,7 @@
 /** `aggregations` of a request: what is counted, and how the counts are answered. */
 import { RE2JS } from 're2js'
 import { AppError } from '../../platform/errors.ts'
-import type { AggregationPlan, Clause, FacetField } from '../plan.ts'
+import type { AggregationPlan, Clause, FacetField } from '../plan/plan.ts'
 import type { ElementContext } from './clauses.ts'
 import { notAllowed, resolveName } from './names.ts'
 import { rangeClause } from './ranges.ts'

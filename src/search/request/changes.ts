@@ -1,5 +1,5 @@
 /** `changelog_range` elements: objects by the history of their changes. */
-import type { ChangeClause } from '../plan.ts'
+import type { ChangeClause } from '../plan/plan.ts'
 import type { ElementContext } from './clauses.ts'
 import { boundsOf, momentRange } from './moments.ts'
 import { choice, type Fields, optional, unsupported, wrong } from './read.ts'

@@ -1,7 +1,7 @@
 /** What all kinds of elements share. */
 import type { Table } from '../../datamodel/model.ts'
-import type { FieldCatalogue, NestedFields, SearchField } from '../fields.ts'
-import type { Clause, SearchScope } from '../plan.ts'
+import type { FieldCatalogue, NestedFields, SearchField } from '../plan/fields.ts'
+import type { Clause, SearchScope } from '../plan/plan.ts'
 import type { TimeZone } from './moments.ts'
 import type { Fields } from './read.ts'
 

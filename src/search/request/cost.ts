@@ -1,6 +1,6 @@
 /** What a search may cost: counted in the request as it was sent, before anything of it is looked at more closely. */
 import { AppError } from '../../platform/errors.ts'
-import { words } from '../analyze.ts'
+import { words } from '../document/analyze.ts'
 import type { Fields } from './read.ts'
 
 /** What is counted, with the most that one request may have of it. */

@@ -1,8 +1,8 @@
 /** Elements of a search request to clauses of a plan. */
 import { AppError } from '../../platform/errors.ts'
-import { patterns } from '../analyze.ts'
-import type { NestedFields, SearchField } from '../fields.ts'
-import type { Clause, ScoreTerm, SearchScope, TextTarget } from '../plan.ts'
+import { patterns } from '../document/analyze.ts'
+import type { NestedFields, SearchField } from '../plan/fields.ts'
+import type { Clause, ScoreTerm, SearchScope, TextTarget } from '../plan/plan.ts'
 import { changeClause } from './changes.ts'
 import { and, type ElementContext, inRows, or } from './clauses.ts'
 import { notAllowed, resolveName } from './names.ts'

@@ -1,6 +1,6 @@
 /** Field names of requests to what they mean. */
 import { AppError } from '../../platform/errors.ts'
-import type { FieldCatalogue, SearchField } from '../fields.ts'
+import type { FieldCatalogue, SearchField } from '../plan/fields.ts'
 
 export type SystemName =
   | '_fulltext'

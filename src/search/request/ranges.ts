@@ -1,5 +1,5 @@
 /** `range` elements: numbers and dates between two bounds. */
-import type { Clause, NumberBound } from '../plan.ts'
+import type { Clause, NumberBound } from '../plan/plan.ts'
 import { and, type ElementContext, inRows } from './clauses.ts'
 import { boundsOf, momentRange } from './moments.ts'
 import { notAllowed, resolveName } from './names.ts'

@@ -1,7 +1,7 @@
 /** `sort` and `search_after` of a request. */
 import { AppError } from '../../platform/errors.ts'
-import type { FieldCatalogue } from '../fields.ts'
-import type { SortField, SortKey } from '../plan.ts'
+import type { FieldCatalogue } from '../plan/fields.ts'
+import type { SortField, SortKey } from '../plan/plan.ts'
 import { notAllowed, resolveName } from './names.ts'
 import { choice, type Fields, fieldsAt, languageAt, listAt, optional, unsupported, wrong } from './read.ts'
 

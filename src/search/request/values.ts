@@ -1,7 +1,7 @@
 /** `in` elements: a field and the values that it may have. */
 import { AppError } from '../../platform/errors.ts'
-import type { FieldCatalogue, SearchField } from '../fields.ts'
-import type { Clause } from '../plan.ts'
+import type { FieldCatalogue, SearchField } from '../plan/fields.ts'
+import type { Clause } from '../plan/plan.ts'
 import { or } from './clauses.ts'
 import { exactRange, type TimeZone } from './moments.ts'
 import { type Named, notAllowed, type SystemName } from './names.ts'

@@ -1,0 +1,184 @@
+/** The lexemes of one value of a column. */
+import type { Localized } from '../../datamodel/model.ts'
+import type { SearchField } from '../plan/fields.ts'
+import { token } from './analyze.ts'
+import type { Draft } from './draft.ts'
+import { labelOf } from './facets.ts'
+import {
+  columnWord,
+  dateEnd,
+  dateStart,
+  exactValue,
+  fulltextWord,
+  groupWord,
+  hasValue,
+  type LexemeSet,
+  languageCode,
+  linkAncestor,
+  linkedWord,
+  numberValue,
+  titleWord,
+} from './lexemes.ts'
+import { orderedNumber } from './ordered.ts'
+import { customTexts, orderedInterval, wordsOf } from './values.ts'
+
+/** Between the words of two values of a column, so that no phrase reaches from one into the other. */
+const gap = 10
+/** Places of a word in title and subtitle: more do not make an object more relevant. */
+const namePlaces = 3
+/** Longer tokens are not offered to wildcards that begin with a star. */
+const longestTerm = 100
+
+/** Texts whose whole values are lexemes; for others the stored value is compared. */
+export function exactByLexeme(field: SearchField): boolean {
+  if (field.kind === 'custom') return field.facet
+  return (field.kind === 'text' || field.kind === 'string') && (field.facet || field.path.length > 0)
+}
+
+export function fieldLexemes(draft: Draft, field: SearchField, value: unknown, row: LexemeSet | null): void {
+  const { lexemes, context } = draft
+  const add = (lexeme: string): void => {
+    lexemes.add(lexeme)
+    row?.add(lexeme)
+  }
+  const { code } = field
+  switch (field.kind) {
+    case 'text':
+      addText(draft, field, code, value as string, row)
+      break
+    case 'l10n':
+      for (const [language, text] of Object.entries(value as Localized)) {
+        addText(draft, field, languageCode(code, language, context.languages), text, row)
+      }
+      break
+    case 'string':
+      addToken(draft, field, value as string, row)
+      break
+    case 'number':
+      add(numberValue(code, orderedNumber(value as number)))
+      if (field.fulltext) addNumberWords(draft, field, value as number)
+      break
+    case 'boolean':
+      if (value === true) add(exactValue(code, 'true'))
+      break
+    case 'date':
+      addDate(draft, field, value, row)
+      break
+    case 'link':
+      addLink(draft, field, value as number, row)
+      break
+    case 'custom':
+      for (const text of customTexts(value)) addText(draft, field, code, text, row)
+      add(hasValue(code))
+      break
+    case 'files':
+      for (const { _id } of value as { _id: number }[]) add(exactValue(code, _id))
+      add(hasValue(code))
+      break
+    case 'geo':
+      add(hasValue(code))
+  }
+  if (exactByLexeme(field)) {
+    const label = labelOf(field, value, context.languages)
+    if (label !== null) add(exactValue(code, label))
+  }
+}
+
+function addText(draft: Draft, field: SearchField, code: string, text: string, row: LexemeSet | null): void {
+  const { lexemes, context, positions } = draft
+  const found = wordsOf(text)
+  let position = positions.get(code) ?? 1
+  for (const word of found) {
+    const lexeme = columnWord(code, word)
+    lexemes.addAt(lexeme, position)
+    row?.addAt(lexeme, position)
+    context.terms.word(word)
+    position++
+  }
+  positions.set(code, position + gap)
+  if (field.fulltext) addFulltext(draft, field, found)
+  // Nothing but punctuation: only the whole value can be asked for.
+  if (found.length === 0) {
+    lexemes.add(exactValue(code, text))
+    row?.add(exactValue(code, text))
+  }
+}
+
+function addFulltext(draft: Draft, field: SearchField, found: readonly string[]): void {
+  for (const word of found) {
+    if (field.kind === 'link') {
+      draft.lexemes.add(linkedWord(word))
+      continue
+    }
+    draft.lexemes.add(fulltextWord(word))
+    if (field.group !== null) draft.lexemes.add(groupWord(field.group, word))
+    if (field.weight === 'A' || field.weight === 'B')
+      draft.names.addAt(word, draft.namePosition++, field.weight, namePlaces)
+  }
+}
+
+function addNumberWords(draft: Draft, field: SearchField, value: number): void {
+  const found = wordsOf(String(value))
+  addFulltext(draft, field, found)
+  for (const word of found) draft.context.terms.word(word)
+}
+
+function addToken(draft: Draft, field: SearchField, value: string, row: LexemeSet | null): void {
+  const whole = token(value)
+  const lexeme = columnWord(field.code, whole)
+  draft.lexemes.addAt(lexeme, 1)
+  row?.addAt(lexeme, 1)
+  if (whole.length <= longestTerm) draft.context.terms.token(field.column.id, whole)
+  if (!field.fulltext) return
+  const found = wordsOf(value)
+  addFulltext(draft, field, found)
+  for (const word of found) draft.context.terms.word(word)
+}
+
+/** Rows keep beginning and end of their dates together; in the object itself they only stand for its own columns. */
+function addDate(draft: Draft, field: SearchField, value: unknown, row: LexemeSet | null): void {
+  const texts = orderedInterval(value)
+  const target = row ?? draft.lexemes
+  if (texts) {
+    target.add(dateStart(field.code, texts.start))
+    target.add(dateEnd(field.code, texts.end))
+  }
+  const { value: single, from, to, text } = value as { value?: string; from?: string; to?: string; text?: Localized }
+  for (const [language, each] of Object.entries(text ?? {})) {
+    addText(draft, field, languageCode(field.code, language, draft.context.languages), each, row)
+  }
+  if (!field.fulltext) return
+  // A year is a word: `1851` finds what is dated 1851-06.
+  const years = [single, from, to].flatMap((date) => (date === undefined ? [] : wordsOf(date).slice(0, 1)))
+  addFulltext(draft, field, years)
+  for (const word of years) draft.context.terms.word(word)
+}
+
+/** The words that the object is shown by where it is linked, in the places in which those who link to it have them. */
+export function addTitle(lexemes: LexemeSet, texts: Localized): void {
+  let position = 1
+  for (const text of new Set(Object.values(texts))) {
+    for (const word of wordsOf(text)) lexemes.addAt(titleWord(word), position++)
+    position += gap
+  }
+}
+
+function addLink(draft: Draft, field: SearchField, id: number, row: LexemeSet | null): void {
+  const { lexemes, context } = draft
+  const exact = exactValue(field.code, id)
+  lexemes.add(exact)
+  row?.add(exact)
+  for (const ancestor of context.ancestors(id)) {
+    const lexeme = linkAncestor(field.code, ancestor)
+    lexemes.add(lexeme)
+    row?.add(lexeme)
+  }
+  const texts = context.target(id)?.texts
+  if (!texts) return
+  const seen = new Set<string>()
+  for (const text of Object.values(texts)) {
+    if (seen.has(text)) continue
+    seen.add(text)
+    addText(draft, field, field.code, text, row)
+  }
+}

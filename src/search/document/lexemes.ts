@@ -1,0 +1,189 @@
+/**
+ * The lexemes of search documents: everything that can be asked of an object as short texts in one `tsvector`, so
+ * that a request and the rights of its caller become one `tsquery` that one index answers. Indexing writes them,
+ * searching asks for them; this file is the only one that knows how they look.
+ *
+ * `code` is a column (its id in base 36), for localized text with the language: `c.en-us`.
+ */
+import type { Weight } from '../plan/fields.ts'
+import { hash53 } from './hash.ts'
+
+/** A word of the object's own texts that the masks put into `_fulltext`. */
+export const fulltextWord = (word: string): string => `~${word}`
+/** The same for a group of columns that the same masks show, where an object type has several such groups. */
+export const groupWord = (group: string, word: string): string => `~${group}:${word}`
+/** A word of the titles of linked objects that belong to `_fulltext`. */
+export const linkedWord = (word: string): string => `@${word}`
+/** Which columns the words of the last three come from: they say nothing of what is shown to whom under another mask. */
+export const fulltextFrom = (set: string): string => `_f${set}`
+/** A word of the title that others show the object by. */
+export const titleWord = (word: string): string => `_s:${word}`
+/** The object stands below another one in a hierarchy. */
+export const standsBelow = (id: number): string => `_u${id}`
+/** A word of a column, or the whole token of a `string` column; with positions, for phrases. */
+export const columnWord = (code: string, word: string): string => `${code}:${word}`
+/** A value as it is: link targets, `true`, values of columns that are prepared for facets. */
+export const exactValue = (code: string, value: string | number): string => `${code}=${shortValue(String(value))}`
+/** An ancestor of a link target. */
+export const linkAncestor = (code: string, id: number): string => `${code}^${id}`
+/** The column has a value. */
+export const hasValue = (code: string): string => `${code}!`
+/** A number (`orderedNumber`), the first and the last moment of a date (`orderedMoment`). */
+export const numberValue = (code: string, text: string): string => `${code}#${text}`
+export const dateStart = (code: string, text: string): string => `${code}<${text}`
+export const dateEnd = (code: string, text: string): string => `${code}>${text}`
+
+export const ofObjecttype = (id: number): string => `_t${id}`
+export const inPool = (id: number): string => `_p${id}`
+/** In the pool or in one below it. */
+export const belowPool = (id: number): string => `_P${id}`
+export const withoutPool = '_p-'
+export const withTag = (id: number): string => `_g${id}`
+/** `u5`, `g3` */
+export const ownedBy = (principal: string): string => `_o${principal}`
+/** Somebody who may read the object by its own grants. */
+export const readableBy = (principal: string): string => `_r${principal}`
+/** Somebody whom a grant on the object limits to some masks. */
+export const limitedFor = (principal: string): string => `_l${principal}`
+/** A mask that such a grant gives; `*` for all. */
+export const maskFor = (principal: string, mask: number | string): string => `_m${principal}=${mask}`
+/** A row of a nested table. */
+export const rowOf = (tableId: number): string => `_n${tableId}`
+
+/** Localized text: configured languages have a code each, all others share one. */
+export function languageCode(code: string, language: string, configured: readonly string[]): string {
+  return configured.includes(language) ? `${code}.${language.toLowerCase()}` : otherLanguages(code)
+}
+
+export const otherLanguages = (code: string): string => `${code}.*`
+
+/** Long values are told apart by what they begin with and a hash. */
+export function shortValue(value: string): string {
+  if (value.length <= 60) return value
+  return `${value.slice(0, 30).toWellFormed()}\u2026${hash(value)}`
+}
+
+/** 53 bits (cyrb53) in base 36: enough to tell the long values of one column apart. */
+function hash(text: string): string {
+  return hash53(text).toString(36)
+}
+
+const weights: Record<Weight, number> = { A: 3 << 14, B: 2 << 14, C: 1 << 14, D: 0 }
+/** PostgreSQL counts positions no further. */
+const lastPosition = 16_383
+const mostPositions = 255
+/** What one vector can hold, with room to spare (1 MiB in PostgreSQL); the words behind it cannot be found. */
+const mostBytes = 900_000
+/** Bytes of a UTF-16 unit in UTF-8, at most. */
+const unitBytes = 3
+
+/**
+ * The lexemes of one document or row while it is built. Made to be used again: indexing builds thousands, and what
+ * would be garbage after each is most of the work.
+ */
+export class LexemeSet {
+  /** Lexeme to its number. */
+  readonly #numbers = new Map<string, number>()
+  /** By number: how many positions, the first and the last one. */
+  #counts = new Uint16Array(256)
+  #first = new Int32Array(256)
+  #last = new Int32Array(256)
+  /** Positions of all lexemes; each points to the next one of its lexeme. */
+  #positions = new Uint16Array(1024)
+  #next = new Int32Array(1024)
+  #used = 0
+  #bytes = 0
+
+  clear(): void {
+    this.#numbers.clear()
+    this.#used = 0
+    this.#bytes = 0
+  }
+
+  add(lexeme: string): void {
+    if (!this.#numbers.has(lexeme) && this.#bytes < mostBytes) this.#create(lexeme)
+  }
+
+  /** Adds a lexeme at a place of its text; at most `limit` places of one lexeme are kept. Places must ascend. */
+  addAt(lexeme: string, position: number, weight: Weight = 'D', limit = mostPositions): void {
+    let number = this.#numbers.get(lexeme)
+    if (number === undefined) {
+      if (this.#bytes >= mostBytes) return
+      number = this.#create(lexeme)
+    }
+    const place = Math.min(position, lastPosition)
+    const count = this.#counts[number] as number
+    if (count >= limit) return
+    const last = this.#last[number] as number
+    if (count > 0 && ((this.#positions[last] as number) & lastPosition) >= place) return
+    if (this.#used === this.#positions.length) this.#grow()
+    const at = this.#used++
+    this.#positions[at] = place | weights[weight]
+    if (count === 0) this.#first[number] = at
+    else this.#next[last] = at
+    this.#last[number] = at
+    this.#counts[number] = count + 1
+    this.#bytes += 2
+  }
+
+  #create(lexeme: string): number {
+    const number = this.#numbers.size
+    if (number === this.#counts.length) {
+      this.#counts = enlarged(this.#counts)
+      this.#first = enlarged(this.#first)
+      this.#last = enlarged(this.#last)
+    }
+    this.#numbers.set(lexeme, number)
+    this.#counts[number] = 0
+    this.#bytes += lexeme.length + 8
+    return number
+  }
+
+  #grow(): void {
+    this.#positions = enlarged(this.#positions)
+    this.#next = enlarged(this.#next)
+  }
+
+  /** The binary form of a `tsvector`, as PostgreSQL receives it. Overwritten by the next call on any set. */
+  encode(): Buffer {
+    const needed = this.#bytes * unitBytes + 16
+    if (scratch.length < needed) scratch = Buffer.allocUnsafe(needed * 2)
+    let at = scratch.writeInt32BE(this.#numbers.size, 0)
+    for (const [lexeme, number] of this.#numbers) {
+      at = writeText(lexeme, at)
+      scratch[at++] = 0
+      const count = this.#counts[number] as number
+      at = writeShort(count, at)
+      for (let i = 0, node = this.#first[number] as number; i < count; i++, node = this.#next[node] as number) {
+        at = writeShort(this.#positions[node] as number, at)
+      }
+    }
+    return scratch.subarray(0, at)
+  }
+}
+
+let scratch = Buffer.allocUnsafe(1 << 16)
+
+function writeShort(value: number, at: number): number {
+  scratch[at] = value >> 8
+  scratch[at + 1] = value & 255
+  return at + 2
+}
+
+/** Most lexemes are short and plain: then a loop is faster than the call. */
+function writeText(text: string, start: number): number {
+  const { length } = text
+  if (length > 40) return start + scratch.write(text, start)
+  for (let i = 0; i < length; i++) {
+    const unit = text.charCodeAt(i)
+    if (unit > 127) return start + scratch.write(text, start)
+    scratch[start + i] = unit
+  }
+  return start + length
+}
+
+function enlarged<T extends Uint16Array<ArrayBuffer> | Int32Array<ArrayBuffer>>(array: T): T {
+  const larger = new (array.constructor as new (length: number) => T)(array.length * 2)
+  larger.set(array)
+  return larger
+}

@@ -1,0 +1,98 @@
+/** Binary sort keys of values: bytes in the order of the values. */
+import type { Localized } from '../../datamodel/model.ts'
+import type { SearchField } from '../plan/fields.ts'
+import type { KeyPlace } from '../plan/slots.ts'
+import { collation } from './collation.ts'
+import type { Draft } from './draft.ts'
+import { intervalOf } from './values.ts'
+
+/** Bytes of a key. Long texts are told apart by their first letters; of texts with lines fewer do. */
+const lineLength = 60
+const textLength = 32
+
+/** Sets the key of a column; of nested tables the first row with a value counts. */
+export function setSortKey(draft: Draft, field: SearchField, value: unknown): void {
+  const { context } = draft
+  if (field.kind === 'l10n') setTexts(draft, field, value as Localized)
+  else if (field.kind === 'link') {
+    const place = freePlace(draft, context.slots.linked(field))
+    if (place) place.keys[place.at] = idKey(value as number)
+    const target = context.target(value as number)
+    if (target) setTexts(draft, field, target.texts)
+  } else {
+    const place = freePlace(draft, context.slots.sortKey(field))
+    if (place) place.keys[place.at] = keyOf(field, value, context.languages[0] ?? 'und')
+  }
+}
+
+function idKey(id: number): Buffer {
+  const key = Buffer.alloc(8)
+  key.writeBigInt64BE(BigInt(id))
+  return key
+}
+
+/** One key per language in which there is a text. Where it is the same as in the first one, that one's will do. */
+function setTexts(draft: Draft, field: SearchField, texts: Localized): void {
+  const { context } = draft
+  let first: string | undefined
+  for (const language of context.languages) {
+    const text = texts[language]
+    if (text === undefined || text === first) continue
+    first ??= text
+    const place = freePlace(draft, context.slots.sortKey(field, language))
+    if (place) place.keys[place.at] = collation(language).key(text, { numeric: true, maxLength: lengthOf(field) })
+  }
+}
+
+/** Where the key goes; null when there is one already, or no place. */
+function freePlace(
+  { sortKeys, farKeys }: Draft,
+  place: KeyPlace | undefined,
+): { keys: (Buffer | undefined)[]; at: number } | null {
+  if (place === undefined) return null
+  const keys = place > 0 ? sortKeys : farKeys
+  const at = Math.abs(place)
+  return keys[at] ? null : { keys, at }
+}
+
+function lengthOf(field: SearchField): number {
+  return field.column.type === 'text' || field.column.type === 'text_l10n' ? textLength : lineLength
+}
+
+function keyOf(field: SearchField, value: unknown, language: string): Buffer | undefined {
+  switch (field.kind) {
+    case 'text':
+    case 'string':
+      return collation(language).key(value as string, { numeric: true, maxLength: lengthOf(field) })
+    case 'number':
+      return numberKey(value as number)
+    case 'boolean':
+      return Buffer.of(value ? 1 : 0)
+    case 'date':
+      return dateKey(value)
+    default:
+      return undefined
+  }
+}
+
+/** The bits of a double, turned so that their order is that of the numbers. */
+export function numberKey(value: number): Buffer {
+  const key = Buffer.alloc(8)
+  key.writeDoubleBE(value === 0 ? 0 : value)
+  if ((key[0] as number) & 0x80) for (let i = 0; i < 8; i++) key[i] = ~(key[i] as number)
+  else key[0] = (key[0] as number) | 0x80
+  return key
+}
+
+const lowest = -(2n ** 63n)
+const highest = 2n ** 63n - 1n
+
+/** First moment, then last one: of two dates that begin together the shorter one comes first. */
+function dateKey(value: unknown): Buffer | undefined {
+  const interval = intervalOf(value)
+  if (!interval) return undefined
+  const key = Buffer.alloc(16)
+  key.writeBigUInt64BE((interval.from ?? lowest) - lowest, 0)
+  key.writeBigUInt64BE((interval.to ?? highest) - lowest, 8)
+  return key
+}

@@ -1,0 +1,236 @@
+/**
+ * What can be searched: the columns of the datamodel as search knows them, compiled once per model.
+ *
+ * Every column can be searched by its name. The masks say more: what is part of `_fulltext`, what is prepared for
+ * facets, and whose rows of a nested table are matched as rows. A setting counts when any mask of the object type
+ * has it; the system mask counts where there is no other.
+ */
+import type { Column, ColumnType, Mask, MaskField, Model, Table } from '../../datamodel/model.ts'
+import { showingMasks } from '../../objects/service.ts'
+import { hash53 } from '../document/hash.ts'
+
+export type FieldKind = 'text' | 'string' | 'l10n' | 'number' | 'boolean' | 'date' | 'link' | 'custom' | 'files' | 'geo'
+
+const kinds: Record<ColumnType, FieldKind> = {
+  text: 'text',
+  text_oneline: 'text',
+  string: 'string',
+  text_l10n: 'l10n',
+  text_l10n_oneline: 'l10n',
+  number: 'number',
+  'integer.2': 'number',
+  double: 'number',
+  boolean: 'boolean',
+  date: 'date',
+  datetime: 'date',
+  daterange: 'date',
+  geo_json: 'geo',
+  eas: 'files',
+  link: 'link',
+  custom: 'custom',
+}
+
+/** Weight of a word for the score: A title, B subtitle; C anything else of the object, D what it links to. */
+export type Weight = 'A' | 'B' | 'C' | 'D'
+
+export interface SearchField {
+  readonly column: Column
+  readonly name: string
+  readonly kind: FieldKind
+  /** Names the column in lexemes. */
+  readonly code: string
+  /** Nested tables on the way to the column, outermost first; empty for a column of the object type itself. */
+  readonly path: readonly Table[]
+  /** The words are part of `_fulltext`. */
+  readonly fulltext: boolean
+  /** Name of the group of its words in `_fulltext`; null: the object type has no groups. */
+  readonly group: string | null
+  /** Values are counted for facets while indexing. */
+  readonly facet: boolean
+  /** Shown in tables of results, so that people sort by it: the sort key is kept at hand. */
+  readonly listed: boolean
+  readonly weight: Weight
+}
+
+/** A nested table of an object type. */
+export interface NestedFields {
+  readonly table: Table
+  /** `artwork._nested:artwork__contributor` */
+  readonly name: string
+  /** Rows are indexed on their own, so that several conditions can be asked of one row. */
+  readonly rows: boolean
+  readonly fields: readonly SearchField[]
+  readonly nested: readonly NestedFields[]
+}
+
+export interface TypeFields {
+  readonly table: Table
+  /** Columns of the object type itself. */
+  readonly fields: readonly SearchField[]
+  readonly nested: readonly NestedFields[]
+  /** All columns, nested ones too. */
+  readonly all: readonly SearchField[]
+  readonly fulltext: Fulltext
+}
+
+/** What `_fulltext` of objects of a type is made of. */
+export interface Fulltext {
+  /** Other columns, other name. */
+  readonly name: string
+  /** Columns of their own that the same masks show; there is at least one, and only with several they have names. */
+  readonly groups: readonly (readonly SearchField[])[]
+  readonly links: readonly SearchField[]
+}
+
+export interface FieldCatalogue {
+  readonly types: ReadonlyMap<number, TypeFields>
+  readonly byName: ReadonlyMap<string, SearchField>
+  readonly byColumn: ReadonlyMap<number, SearchField>
+  readonly nestedByName: ReadonlyMap<string, NestedFields>
+  readonly nestedByTable: ReadonlyMap<number, NestedFields>
+}
+
+const compiled = new WeakMap<Model, FieldCatalogue>()
+
+export function fieldsOf(model: Model): FieldCatalogue {
+  const known = compiled.get(model)
+  if (known) return known
+  const catalogue = compile(model)
+  compiled.set(model, catalogue)
+  return catalogue
+}
+
+function compile(model: Model): FieldCatalogue {
+  const types = new Map<number, TypeFields>()
+  const byName = new Map<string, SearchField>()
+  const byColumn = new Map<number, SearchField>()
+  const nestedByName = new Map<string, NestedFields>()
+  const nestedByTable = new Map<number, NestedFields>()
+  for (const table of model.objecttypes.values()) {
+    const settings = maskSettings(table)
+    const all: SearchField[] = []
+    const fields = tableFields(table, [], settings, all)
+    const nested = table.nested.map((each) => nestedFields(each, [], settings, all))
+    types.set(table.id, { table, fields, nested, all, fulltext: fulltextOf(table, all) })
+    for (const field of all) {
+      byName.set(field.name, field)
+      byColumn.set(field.column.id, field)
+    }
+    const register = (each: NestedFields): void => {
+      nestedByName.set(each.name, each)
+      nestedByTable.set(each.table.id, each)
+      each.nested.forEach(register)
+    }
+    nested.forEach(register)
+  }
+  return { types, byName, byColumn, nestedByName, nestedByTable }
+}
+
+function fulltextOf(table: Table, all: readonly SearchField[]): Fulltext {
+  const own = all.filter((field) => field.fulltext && field.kind !== 'link')
+  const links = all.filter((field) => field.fulltext && field.kind === 'link')
+  const name = nameOf([table.id, ...codesOf(own), '|', ...codesOf(links)])
+  return { name, groups: [...Map.groupBy(own, (field) => field.group).values()], links }
+}
+
+const codesOf = (fields: readonly SearchField[]): string[] => fields.map((field) => field.code).sort()
+
+function nameOf(parts: readonly (string | number)[]): string {
+  return hash53(parts.join()).toString(36)
+}
+
+/** Groups of the columns that belong to `_fulltext`, by the masks that show them. */
+function groupsOf(table: Table, fulltext: ReadonlySet<Column>): Map<Column, string> {
+  const own = [...fulltext].filter((column) => column.type !== 'link')
+  const groups = Map.groupBy(own, (column) => [...showingMasks(table).column(column)].map((mask) => mask.id).join())
+  if (groups.size < 2) return new Map()
+  return new Map(
+    [...groups.values()].flatMap((columns) => {
+      const name = nameOf(columns.map((column) => column.id).sort((a, b) => a - b))
+      return columns.map((column) => [column, name] as const)
+    }),
+  )
+}
+
+/** Columns of an object type whose sort keys are kept at hand, at most. */
+const mostListed = 12
+
+interface Settings {
+  fulltext: Set<Column>
+  groups: ReadonlyMap<Column, string>
+  listed: Set<Column>
+  facet: Set<Column>
+  /** Slot of `_standard` in the preferred mask. */
+  standard: Map<Column, number>
+  nested: Set<Table>
+}
+
+function maskSettings(table: Table): Settings {
+  const settings: Settings = {
+    fulltext: new Set(),
+    groups: new Map(),
+    listed: new Set(),
+    facet: new Set(),
+    standard: new Map(),
+    nested: new Set(),
+  }
+  const masks = [...table.masks.values()].sort((a, b) => Number(b.isPreferred) - Number(a.isPreferred))
+  const own = masks.filter((mask) => !mask.isAllFields)
+  for (const mask of own.length > 0 ? own : masks) readMask(settings, mask)
+  settings.groups = groupsOf(table, settings.fulltext)
+  return settings
+}
+
+function readMask(settings: Settings, mask: Mask): void {
+  const read = (fields: readonly MaskField[], within: { fulltext: boolean; table: boolean }): void => {
+    for (const field of fields) {
+      if (field.kind === 'column') {
+        if (field.search.fulltext && within.fulltext) settings.fulltext.add(field.column)
+        if (field.inTable && within.table && settings.listed.size < mostListed) settings.listed.add(field.column)
+        if (field.search.facet) settings.facet.add(field.column)
+        if (field.standard && mask === mask.table.preferredMask)
+          settings.standard.set(field.column, field.standard.order)
+      } else if (field.kind === 'nested') {
+        if (field.search.nested) settings.nested.add(field.table)
+        read(field.fields, {
+          fulltext: within.fulltext && field.search.fulltext,
+          table: within.table && field.inTable,
+        })
+      }
+    }
+  }
+  read(mask.fields, { fulltext: true, table: true })
+}
+
+function tableFields(table: Table, path: readonly Table[], settings: Settings, all: SearchField[]): SearchField[] {
+  const fields = table.columns.map((column) => {
+    const kind = kinds[column.type]
+    const slot = settings.standard.get(column)
+    return {
+      column,
+      name: column.fullName,
+      kind,
+      code: column.id.toString(36),
+      path,
+      fulltext: settings.fulltext.has(column),
+      group: settings.groups.get(column) ?? null,
+      // Links always are: their cost is small, and every hierarchy wants its tree.
+      facet: kind === 'link' || settings.facet.has(column),
+      listed: settings.listed.has(column),
+      weight:
+        kind === 'link' ? ('D' as const) : slot === 1 ? ('A' as const) : slot === 2 ? ('B' as const) : ('C' as const),
+    }
+  })
+  all.push(...fields)
+  return fields
+}
+
+function nestedFields(table: Table, path: readonly Table[], settings: Settings, all: SearchField[]): NestedFields {
+  const inner = [...path, table]
+  const fields = tableFields(table, inner, settings, all)
+  const nested = table.nested.map((each) => nestedFields(each, inner, settings, all))
+  // With one column there is nothing to pair, but a row of dates must keep its beginning and its end together.
+  const rows = settings.nested.has(table) || fields.length > 1 || fields.some((field) => field.kind === 'date')
+  const name = `${table.root.name}.${inner.map((each) => each.wireKey).join('.')}`
+  return { table, name, rows, fields, nested }
+}

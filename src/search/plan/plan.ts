@@ -1,0 +1,191 @@
+/**
+ * A search as engines see it: names are resolved, shapes checked, rights included. A request is compiled into a plan
+ * once (src/search/request); an engine turns the plan into its own language (src/search/postgres).
+ */
+import type { Model } from '../../datamodel/model.ts'
+import type { Lifetime } from '../../platform/lifetime.ts'
+import type { SearchFilter } from '../../rights/service.ts'
+import type { FieldCatalogue, NestedFields, SearchField } from './fields.ts'
+import type { Slots } from './slots.ts'
+import type { Vision } from './vision.ts'
+
+/** How the string of a text element is read. */
+export type TextMode = 'fulltext' | 'token' | 'wildcard'
+
+export interface TextTarget {
+  /** null: `_fulltext`, all texts that the masks put there. */
+  readonly field: SearchField | null
+  /** Only localized texts in these languages (others have none and always count); null: all. */
+  readonly languages: readonly string[] | null
+}
+
+export interface TextClause {
+  readonly is: 'text'
+  readonly targets: readonly TextTarget[]
+  readonly text: string
+  readonly mode: TextMode
+  /** The words stand next to each other, in this order. */
+  readonly phrase: boolean
+}
+
+/** Closed interval of moments in seconds since 1970; null is open. Matches every date that shares a moment with it. */
+export interface MomentRange {
+  readonly from: bigint | null
+  readonly to: bigint | null
+}
+
+export interface NumberBound {
+  readonly value: number
+  readonly inclusive: boolean
+}
+
+/** Changes of objects; all conditions hold for one change. */
+export interface ChangeClause {
+  readonly is: 'changed'
+  readonly range: MomentRange
+  readonly operations: readonly ('i' | 'u' | 'd' | 'r')[] | null
+  readonly comment: string | null
+  readonly userId: number | null
+}
+
+export type Clause =
+  | { readonly is: 'all' }
+  | { readonly is: 'none' }
+  | { readonly is: 'and' | 'or'; readonly of: readonly Clause[] }
+  | { readonly is: 'not'; readonly of: Clause }
+  | TextClause
+  /** The column has one of these values, exactly as they are stored; links: system object ids. */
+  | {
+      readonly is: 'value'
+      readonly field: SearchField
+      readonly languages: readonly string[] | null
+      readonly values: readonly (string | number | boolean)[]
+      /** Links: objects below these count too. */
+      readonly below: boolean
+    }
+  | { readonly is: 'empty'; readonly field: SearchField }
+  | {
+      readonly is: 'numbers'
+      readonly field: SearchField
+      readonly from: NumberBound | null
+      readonly to: NumberBound | null
+    }
+  | { readonly is: 'dates'; readonly field: SearchField; readonly range: MomentRange }
+  /** The date spans exactly these moments. */
+  | { readonly is: 'sameDate'; readonly field: SearchField; readonly range: MomentRange }
+  | { readonly is: 'created' | 'modified'; readonly range: MomentRange }
+  | { readonly is: 'objecttype' | 'id'; readonly ids: readonly number[] }
+  | { readonly is: 'pool'; readonly ids: readonly number[]; readonly below: boolean; readonly none: boolean }
+  | { readonly is: 'tag'; readonly ids: readonly number[] }
+  /** `u5`, `g3` */
+  | { readonly is: 'owner'; readonly principals: readonly string[] }
+  | { readonly is: 'uuid'; readonly values: readonly string[] }
+  /** `_id` of objects of a type. */
+  | { readonly is: 'ownId'; readonly objecttype: number; readonly ids: readonly number[] }
+  /** Objects of a type whose parent, or one of the parents, has such an `_id`; `none`: also those without parent. */
+  | { readonly is: 'childOf'; readonly objecttype: number; readonly ids: readonly number[]; readonly none: boolean }
+  /** Conditions that hold in one row of a nested table. */
+  | { readonly is: 'row'; readonly nested: NestedFields; readonly of: Clause }
+  /** Links to an object that another search finds. */
+  | { readonly is: 'linked'; readonly field: SearchField; readonly of: SearchScope }
+  | ChangeClause
+
+/** Which objects are searched: what they match, and which of them the caller may read. */
+export interface SearchScope {
+  /** Ids of object types; null: all. */
+  readonly objecttypes: readonly number[] | null
+  readonly where: Clause
+  readonly rights: SearchFilter
+  /** Trash: none of it, all of it, or these objects. */
+  readonly deleted: false | true | readonly number[]
+}
+
+/** What raises the score of an object that matches. */
+export interface ScoreTerm {
+  readonly clause: Clause
+  readonly boost: number
+  /** Every hit matches the clause. */
+  readonly certain: boolean
+}
+
+export type SortField =
+  | { readonly by: 'score' | 'id' | 'created' | 'modified' | 'objecttype' }
+  | { readonly by: 'standard'; readonly languages: readonly string[] }
+  | { readonly by: 'field'; readonly field: SearchField; readonly languages: readonly string[]; readonly end: boolean }
+
+export interface SortKey {
+  readonly field: SortField
+  readonly descending: boolean
+}
+
+export type FacetField =
+  | { readonly kind: 'field'; readonly field: SearchField }
+  | { readonly kind: 'objecttype' | 'pool' | 'tags' | 'owner' }
+
+export interface FacetPlan {
+  readonly kind: 'facet'
+  readonly name: string
+  readonly field: FacetField
+}
+
+/** Objects within each of several ranges. */
+export interface RangesPlan {
+  readonly kind: 'ranges'
+  readonly name: string
+  readonly clauses: readonly Clause[]
+}
+
+export type AggregationPlan = FacetPlan | RangesPlan
+
+export interface SearchPlan {
+  readonly model: Model
+  readonly fields: FieldCatalogue
+  readonly slots: Slots
+  /** Database languages, first one first. */
+  readonly languages: readonly string[]
+  readonly scope: SearchScope
+  /** What the caller sees of the objects that they may read. */
+  readonly vision: Vision
+  readonly score: readonly ScoreTerm[]
+  /** Always ends with the id, so that the order is total. */
+  readonly sort: readonly SortKey[]
+  /** Sort values of the hit after which the page begins. */
+  readonly after: readonly unknown[] | null
+  readonly offset: number
+  readonly limit: number
+  readonly aggregations: readonly AggregationPlan[]
+}
+
+export interface Hit {
+  readonly id: number
+  readonly score: number | null
+  /** Values of the sort keys, as `after` of a later plan takes them. */
+  readonly sort: readonly unknown[]
+}
+
+/**
+ * Values of a facet (system object ids, ids of pools, tags or object types, labels), each with its number of matches.
+ * There may be tens of thousands, of which an answer shows ten.
+ */
+export interface FacetCounts {
+  readonly counts: Int32Array
+  /** What it takes in memory. */
+  readonly bytes: number
+  value(index: number): number | string
+}
+
+export const noCounts: FacetCounts = { counts: new Int32Array(0), bytes: 0, value: () => '' }
+
+export interface SearchOutcome {
+  /** Exact number of matches. */
+  readonly count: number
+  readonly hits: readonly Hit[]
+  /** By name of the aggregation. */
+  readonly facets: ReadonlyMap<string, FacetCounts>
+  readonly ranges: ReadonlyMap<string, readonly number[]>
+}
+
+export interface SearchEngine {
+  /** @throws {AppError} when the lifetime is over. */
+  search(plan: SearchPlan, lifetime: Lifetime): Promise<SearchOutcome>
+}

@@ -1,0 +1,151 @@
+/**
+ * Places of facets and sort keys in the arrays of a search document. A place is given once and stays: documents
+ * written under an older datamodel keep their meaning until they are indexed again.
+ */
+import type { Model, Table } from '../../datamodel/model.ts'
+import type { Db, Queryable } from '../../platform/db.ts'
+import { fieldsOf, type SearchField } from './fields.ts'
+
+/** Places that all object types share come first. */
+export const systemFacets = { _tags: 1, _pool: 2, _owner: 3 } as const
+const firstOwnFacet = 9
+const firstOwnKey = 17
+
+export interface Slots {
+  /** Place of the facet of a column; places count from 1. */
+  facet(field: SearchField): number | undefined
+  /** Place of the sort key of a column, for localized ones in a language. */
+  sortKey(field: SearchField, language?: string): KeyPlace | undefined
+  /** Place of the first object that a link column points to, among the sort keys. */
+  linked(field: SearchField): KeyPlace | undefined
+  /** Place of the sort key of `_standard`. */
+  standardKey(language: string): KeyPlace | undefined
+}
+
+/** Positive: in `sort_keys`, which is at hand with the document; negative: in `far_keys`, which may be out of line. */
+export type KeyPlace = number
+
+/** A sort key as SQL. */
+export function keySql(place: KeyPlace, alias: string): string {
+  return place > 0 ? `${alias}.sort_keys[${place}]` : `${alias}.far_keys[${-place}]`
+}
+
+/** Taken while places are given. */
+const slotLock = 7_310_040
+
+/** `f`acet, `s`ort key, or sort key that is `l`ess often used. */
+type SlotKind = 'f' | 's' | 'l'
+
+interface SlotRow {
+  /** 0 for places that all object types share. */
+  objecttype: number
+  kind: SlotKind
+  field: string
+  slot: number
+}
+
+const standardName = (language: string): string => `_standard@${language}`
+
+/** Name of a sort key: links and localized texts have one per language. */
+function keyName(field: SearchField, language?: string): string {
+  return language === undefined ? field.code : `${field.code}@${language}`
+}
+
+const linkedName = (field: SearchField): string => `${field.code}>`
+
+export const isLocalized = (field: SearchField): boolean => field.kind === 'l10n' || field.kind === 'link'
+
+/** Reads the places and gives new ones to what has none yet. */
+export async function loadSlots(db: Db, model: Model, languages: readonly string[]): Promise<Slots> {
+  const all = wanted(model, languages)
+  let known = await readSlots(db)
+  if (all.some((row) => !known.has(idOf(row)))) {
+    await db.transaction(async (tx) => {
+      await tx.query('select pg_advisory_xact_lock($1)', [slotLock])
+      known = await readSlots(tx)
+      await addSlots(
+        tx,
+        all.filter((row) => !known.has(idOf(row))),
+      )
+      known = await readSlots(tx)
+    })
+  }
+  return compileSlots(model, languages, (objecttype, kind, field) => known.get(idOf({ objecttype, kind, field })))
+}
+
+type FindSlot = (objecttype: number, kind: SlotKind, field: string) => number | undefined
+
+/** Resolves all places once: indexing asks for them for every value. */
+function compileSlots(model: Model, languages: readonly string[], find: FindSlot): Slots {
+  const facets = new Map<SearchField, number | undefined>()
+  const keys = new Map<SearchField, KeyPlace | undefined>()
+  const linked = new Map<SearchField, KeyPlace | undefined>()
+  const localizedKeys = new Map<SearchField, ReadonlyMap<string, KeyPlace | undefined>>()
+  const findKey = (table: Table, field: SearchField, language?: string): KeyPlace | undefined => {
+    const slot = find(table.id, field.listed ? 's' : 'l', keyName(field, language))
+    return slot === undefined || field.listed ? slot : -slot
+  }
+  for (const { table, all } of fieldsOf(model).types.values()) {
+    for (const field of all) {
+      facets.set(field, find(table.id, 'f', field.code))
+      keys.set(field, findKey(table, field))
+      const first = field.kind === 'link' ? find(table.id, 'l', linkedName(field)) : undefined
+      if (first !== undefined) linked.set(field, -first)
+      if (!isLocalized(field)) continue
+      const places = languages.map((language) => [language, findKey(table, field, language)] as const)
+      localizedKeys.set(field, new Map(places))
+    }
+  }
+  return {
+    facet: (field) => facets.get(field),
+    sortKey: (field, language) => (language === undefined ? keys.get(field) : localizedKeys.get(field)?.get(language)),
+    linked: (field) => linked.get(field),
+    standardKey: (language) => find(0, 's', standardName(language)),
+  }
+}
+
+const idOf = ({ objecttype, kind, field }: Omit<SlotRow, 'slot'>): string => `${objecttype} ${kind} ${field}`
+
+/** Each new one behind the last one of its object type and kind; the caller holds the lock. */
+async function addSlots(tx: Queryable, rows: readonly Omit<SlotRow, 'slot'>[]): Promise<void> {
+  if (rows.length === 0) return
+  await tx.query(
+    `insert into search_slot (objecttype, kind, field, slot)
+     select w.objecttype, w.kind, w.field,
+       greatest(w.first - 1, (select max(slot) from search_slot s where s.objecttype = w.objecttype and s.kind = w.kind))
+         + row_number() over (partition by w.objecttype, w.kind order by w.place)
+     from unnest($1::int[], $2::"char"[], $3::text[], $4::int[]) with ordinality as w(objecttype, kind, field, first, place)`,
+    [
+      rows.map((row) => row.objecttype),
+      rows.map((row) => row.kind),
+      rows.map((row) => row.field),
+      rows.map((row) =>
+        row.objecttype === 0 || row.kind === 'l' ? 1 : row.kind === 'f' ? firstOwnFacet : firstOwnKey,
+      ),
+    ],
+  )
+}
+
+async function readSlots(db: Queryable): Promise<Map<string, number>> {
+  const { rows } = await db.query<SlotRow>('select objecttype, kind, field, slot from search_slot', [], 'search-slots')
+  return new Map(rows.map((row) => [idOf(row), row.slot]))
+}
+
+function wanted(model: Model, languages: readonly string[]): Omit<SlotRow, 'slot'>[] {
+  const rows: Omit<SlotRow, 'slot'>[] = []
+  // The places before `firstOwnKey` are all that is there for languages.
+  for (const language of languages.slice(0, firstOwnKey - 1)) {
+    rows.push({ objecttype: 0, kind: 's', field: standardName(language) })
+  }
+  for (const { table, all } of fieldsOf(model).types.values()) {
+    for (const field of all) {
+      if (field.facet) rows.push({ objecttype: table.id, kind: 'f', field: field.code })
+      if (['custom', 'geo', 'files'].includes(field.kind)) continue
+      if (field.kind === 'link') rows.push({ objecttype: table.id, kind: 'l', field: linkedName(field) })
+      for (const language of isLocalized(field) ? languages : [undefined]) {
+        rows.push({ objecttype: table.id, kind: field.listed ? 's' : 'l', field: keyName(field, language) })
+      }
+    }
+  }
+  return rows
+}

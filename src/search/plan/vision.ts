@@ -1,0 +1,155 @@
+/**
+ * What one caller sees of the objects that they may read: which columns, system fields and rows of nested tables where,
+ * and the titles of which objects. Everything that a search does with a value asks here first. A value that is not seen
+ * is treated as if the object had none.
+ */
+import type { Mask, SystemFieldName, Table } from '../../datamodel/model.ts'
+import { type Access, type MaskAccess, type Place, showingMasks } from '../../objects/service.ts'
+import type { CallerRights, SearchFilter } from '../../rights/service.ts'
+import type { NestedFields, SearchField } from './fields.ts'
+
+/** Among the objects that the caller may read: all, none, or those in a place. */
+export type Sight =
+  | 'always'
+  | 'never'
+  | { readonly place: Place; readonly unless: { readonly table: Table; readonly place: Place } | null }
+
+/** Whose titles of an object type the caller may know: those of the objects that they may read. */
+export type Titles =
+  | 'all'
+  /** All but those of objects without pool, of which there may be none. */
+  | 'all in pools'
+  | { readonly rights: SearchFilter }
+
+export interface Vision {
+  /** No two visions share it: what is kept of one caller's results is never given to somebody who sees less. */
+  readonly key: string
+  /** Nothing is hidden. */
+  readonly whole: boolean
+  column(field: SearchField): Sight
+  rows(nested: NestedFields): Sight
+  system(table: Table, field: SystemFieldName): Sight
+  /** What every mask shows, such as the times of changes. */
+  any(table: Table): Sight
+  titles(table: Table): Titles
+  /** The pools, this one and those below it, that the caller may know to be there; `all`: none of them is hidden. */
+  poolsWithin(id: number): 'all' | readonly number[]
+  readonly rights: SearchFilter
+}
+
+export const wholeVision: Vision = {
+  key: 'whole',
+  whole: true,
+  column: () => 'always',
+  rows: () => 'always',
+  system: () => 'always',
+  any: () => 'always',
+  titles: () => 'all',
+  poolsWithin: () => 'all',
+  rights: { all: true },
+}
+
+let made = 0
+
+export interface VisionOptions {
+  readonly caller: CallerRights
+  /** Where the caller may use which masks of an object type. */
+  readonly maskAccess: (table: Table) => MaskAccess
+  /** Ids from the root pool down to the pool. */
+  readonly poolPath: (id: number) => readonly number[]
+}
+
+/**
+ * About the bytes that a vision comes to, with what is made of the same rights for `_has_children`: lists of pools by
+ * object type, and above each pool. It is kept for as long as the rights that it is made of, and counted with them.
+ */
+export function visionBytes(objecttypes: number, pools: number): number {
+  return 4000 + 2000 * objecttypes + pools * (100 + 30 * objecttypes)
+}
+
+export function createVision({ caller, maskAccess, poolPath }: VisionOptions): Vision {
+  if (caller.root) return wholeVision
+  const byTable = new Map<Table, MaskAccess>()
+  const seen = new Map<unknown, Sight>()
+  const accessTo = (table: Table): MaskAccess => {
+    const access = byTable.get(table) ?? maskAccess(table)
+    byTable.set(table, access)
+    return access
+  }
+  /** Columns that the same masks show share one sight. */
+  const sights = new Map<Table, Map<string, Sight>>()
+  function sight(table: Table, masks: ReadonlySet<Mask>): Sight {
+    const known = sights.get(table) ?? new Map<string, Sight>()
+    sights.set(table, known)
+    const name = [...masks].map((mask) => mask.id).join()
+    const found = known.get(name) ?? toSight(table, accessTo(table).where(masks))
+    known.set(name, found)
+    return found
+  }
+  function once(what: unknown, make: () => Sight): Sight {
+    const found = seen.get(what) ?? make()
+    seen.set(what, found)
+    return found
+  }
+  const rights = caller.searchFilter()
+  const titles = new Map<Table, Titles>()
+  let within: ReadonlyMap<number, PoolsWithin> | null = null
+  return {
+    key: `${caller.userId}.${++made}`,
+    whole: false,
+    column({ column }) {
+      const { root } = column.table
+      return once(column, () => sight(root, showingMasks(root).column(column)))
+    },
+    rows({ table }) {
+      return once(table, () => sight(table.root, showingMasks(table.root).rows(table)))
+    },
+    system: (table, field) => sight(table, showingMasks(table).system(field)),
+    any: (table) => sight(table, showingMasks(table).any),
+    titles(table) {
+      const found = titles.get(table) ?? titlesOf(table, caller, rights)
+      titles.set(table, found)
+      return found
+    },
+    poolsWithin(id) {
+      within ??= poolsByAncestor(caller, poolPath)
+      const pools = within.get(id)
+      return pools?.hidden ? [...pools.known] : 'all'
+    },
+    rights,
+  }
+}
+
+function toSight(table: Table, access: Access): Sight {
+  if (typeof access === 'string') return access
+  return { place: access.place, unless: access.unless && { table, place: access.unless } }
+}
+
+interface PoolsWithin {
+  readonly known: Set<number>
+  hidden: boolean
+}
+
+/** What stands above a pool is shown to those who may see the pool; of others they know at most the id. */
+function poolsByAncestor(caller: CallerRights, poolPath: VisionOptions['poolPath']): Map<number, PoolsWithin> {
+  const within = new Map<number, PoolsWithin>()
+  for (const id of caller.poolIds()) {
+    const known = caller.mayPool('bag_read', id)
+    for (const above of poolPath(id)) {
+      const pools = within.get(above) ?? { known: new Set([above]), hidden: false }
+      within.set(above, pools)
+      if (known) pools.known.add(id)
+      else if (above !== id) pools.hidden = true
+    }
+  }
+  return within
+}
+
+function titlesOf(table: Table, caller: CallerRights, rights: SearchFilter): Titles {
+  const unconditional = caller.maskGrants(table.id).filter((grant) => grant.tags === null)
+  const withoutPool = unconditional.some((grant) => grant.poolIds === 'none')
+  if (!table.poolLink) return withoutPool ? 'all' : { rights }
+  const pools = new Set(unconditional.flatMap((grant) => (grant.poolIds === 'none' ? [] : grant.poolIds)))
+  if (!caller.poolIds().every((id) => pools.has(id))) return { rights }
+  return withoutPool ? 'all' : 'all in pools'
+}

@@ -1,0 +1,70 @@
+/**
+ * How documents are built depends on our code, on the version of ICU (sort keys) and on the data languages. When one of
+ * them has changed, all objects are indexed anew. Processes of two releases may share a database while one is replaced by
+ * the other: then the newer one indexes, alone, for as long as it lives. Were both to, each would build anew what the
+ * other has built.
+ */
+import { isPresent } from '../../../platform/bus.ts'
+import type { Queryable } from '../../../platform/db.ts'
+
+/** To be counted up when documents are built differently, so that existing ones are built anew. */
+const analysisVersion = 2
+/** Milliseconds for which a newer process may be unseen, since its connection is being replaced. */
+const longestAbsence = 6000
+
+/** What builds documents: the version of our code and that of ICU. */
+export const builderOf = (icu: string): string => `${analysisVersion} ${icu}`
+/** Under which a process shows itself to the others. */
+export const presenceOf = (builder: string): string => `index ${builder}`
+
+export type Claim =
+  /** Documents are built as before, or from now on as this process does; then all were queued. */
+  | { readonly kind: 'ours'; readonly queued: boolean }
+  /** A newer process indexes; or it has just gone, which is certain after `again` milliseconds. */
+  | { readonly kind: 'theirs'; readonly again: number | null }
+
+export function createAnalysis(builder: string, now: () => number) {
+  let absentSince: number | null = null
+
+  return {
+    /** To be asked by whoever has become the indexer, before it indexes. */
+    async claim(db: Queryable, languages: readonly string[]): Promise<Claim> {
+      const { rows } = await db.query<{ analysis: string | null }>(
+        'select analysis from search_state',
+        [],
+        'search-analysis',
+      )
+      const before = rows[0]?.analysis ?? null
+      const ours = `${builder} ${languages}`
+      if (before === ours) return { kind: 'ours', queued: false }
+      const other = before?.split(' ', 2).join(' ')
+      if (other !== undefined && isNewer(other, builder)) {
+        if (await isPresent(db, presenceOf(other))) {
+          absentSince = null
+          return { kind: 'theirs', again: null }
+        }
+        absentSince ??= now()
+        const left = absentSince + longestAbsence - now()
+        if (left > 0) return { kind: 'theirs', again: left }
+      }
+      absentSince = null
+      await db.query(
+        `with noted as (update search_state set analysis = $1)
+         insert into index_queue (system_object_id, priority)
+         select id, 2 from search_document where $2 order by id`,
+        [ours, before !== null],
+      )
+      return { kind: 'ours', queued: before !== null }
+    },
+  }
+}
+
+/** Compares number by number: `1 78.2` is newer than `1 77.10`. */
+function isNewer(one: string, other: string): boolean {
+  const [a, b] = [one, other].map((text) => text.split(/[ .]/).map(Number))
+  for (let place = 0; place < Math.max(a?.length ?? 0, b?.length ?? 0); place++) {
+    const difference = (a?.[place] || 0) - (b?.[place] || 0)
+    if (difference !== 0) return difference > 0
+  }
+  return false
+}

@@ -1,0 +1,43 @@
+/** The dictionary of words for wildcards: collects what a batch brings. Words are added for good, outside any transaction. */
+import type { Queryable } from '../../../platform/db.ts'
+import type { TermSink } from '../../document/draft.ts'
+
+const mostKnown = 60_000
+
+export interface Terms extends TermSink {
+  /** Writes what was collected. */
+  flush(db: Queryable): Promise<void>
+}
+
+export function createTerms(): Terms {
+  /** Words that are in the dictionary already; tokens, which are rarely seen twice, are not kept. */
+  const known = new Set<string>()
+  let words = new Set<string>()
+  let tokens = new Map<number, Set<string>>()
+  return {
+    word(word) {
+      if (!known.has(word)) words.add(word)
+    },
+    token(columnId, token) {
+      const ofColumn = tokens.get(columnId)
+      if (ofColumn) ofColumn.add(token)
+      else tokens.set(columnId, new Set([token]))
+    },
+    async flush(db) {
+      const collected = [[0, words] as const, ...tokens]
+      const fields = collected.flatMap(([field, terms]) => Array<number>(terms.size).fill(field))
+      const terms = collected.flatMap(([, ofField]) => [...ofField])
+      const fresh = words
+      words = new Set()
+      tokens = new Map()
+      if (terms.length === 0) return
+      await db.query(
+        'insert into search_term (field, term) select * from unnest($1::int[], $2::text[]) on conflict do nothing',
+        [fields, terms],
+        'search-terms-add',
+      )
+      if (known.size > mostKnown) known.clear()
+      for (const word of fresh) known.add(word)
+    },
+  }
+}

@@ -1,0 +1,425 @@
+/**
+ * Clauses of a plan as conditions on search_document. What lexemes can say goes into one `tsquery`, which the index
+ * answers; what they cannot is checked on what the index finds.
+ */
+import type { SystemFieldName } from '../../../datamodel/model.ts'
+import { labelOf } from '../../document/facets.ts'
+import { exactByLexeme } from '../../document/field-lexemes.ts'
+import {
+  belowPool,
+  dateEnd,
+  dateStart,
+  exactValue,
+  hasValue,
+  inPool,
+  linkAncestor,
+  numberValue,
+  ofObjecttype,
+  ownedBy,
+  rowOf,
+  standsBelow,
+  withoutPool,
+  withTag,
+} from '../../document/lexemes.ts'
+import { openEnd, openStart, orderedMoment, orderedNumber, rangePieces } from '../../document/ordered.ts'
+import type { SearchField, TypeFields } from '../../plan/fields.ts'
+import type { ChangeClause, Clause, MomentRange, SearchPlan, SearchScope } from '../../plan/plan.ts'
+import { keySql } from '../../plan/slots.ts'
+import type { Sight } from '../../plan/vision.ts'
+import { always, anyLexeme, type Condition, conjunction, never, ofNode, ofSql } from './conditions.ts'
+import { type LinkedObjects, readableNode } from './linked.ts'
+import { ofDocuments, type Place, predicateSql } from './predicate.ts'
+import { rightsCondition } from './rights.ts'
+import { accessSql, sightNode, sightOfTypes, whereSeen } from './sight.ts'
+import { linkNode } from './sources.ts'
+import type { Parameters } from './sql.ts'
+import { storedValueSql } from './stored-values.ts'
+import { datesNode, type Expansions, piecesNode, textNode } from './text.ts'
+import { allOf, anyOf, isPositive, lexeme, type Node } from './tsquery.ts'
+
+export interface ConditionContext {
+  readonly plan: SearchPlan
+  readonly expansions: Expansions
+  readonly linked: LinkedObjects
+  readonly parameters: Parameters
+  /** Ids of the object types of the search, or of the search in it, that is compiled; absent: those of the plan. */
+  readonly searched?: readonly number[]
+}
+
+/** The `where` of a scope for search_document under the alias; null: nothing matches. */
+export function scopeSql(scope: SearchScope, alias: string, context: ConditionContext): string | null {
+  const place = ofDocuments(alias)
+  const { types } = context.plan.fields
+  const searched = scope.objecttypes ?? [...types.keys()]
+  const condition = conjunction([compile(scope.where, place, { ...context, searched }), rightsCondition(scope.rights)])
+  if (condition.never) return null
+  const parts: string[] = []
+  const ofTypes = anyOf(searched.map((id) => lexeme(ofObjecttype(id))))
+  let { node } = condition
+  // The index finds nothing by what is absent, so the object types go first.
+  if (node && (scope.objecttypes || !isPositive(node))) node = allOf([ofTypes, node])
+  if (node) parts.push(predicateSql(node, place, context.parameters))
+  // Written out: indexes for sorting are made for one object type.
+  if (scope.objecttypes?.length === 1) parts.push(`${alias}.objecttype = ${Number(scope.objecttypes[0])}`)
+  else if (scope.objecttypes && !node)
+    parts.push(`${alias}.objecttype = any(${context.parameters.add(scope.objecttypes, 'int[]')})`)
+  if (condition.sql) parts.push(condition.sql)
+  if (scope.deleted === false) parts.push(`not ${alias}.deleted`)
+  else if (scope.deleted !== true) {
+    parts.push(`(not ${alias}.deleted or ${alias}.id = any(${context.parameters.add(scope.deleted, 'bigint[]')}))`)
+  }
+  return parts.length === 0 ? 'true' : parts.join(' and ')
+}
+
+/** A clause by itself, as a boolean expression; null: it cannot match. */
+export function clauseSql(clause: Clause, alias: string, context: ConditionContext): string | null {
+  const place = ofDocuments(alias)
+  return expression(compile(clause, place, context), place, context)
+}
+
+/** The lexemes by which a text clause finds objects: what the score is made of. */
+export function scoreNode(clause: Clause, context: ConditionContext): Node | null {
+  return clause.is === 'text' ? textNode(clause, textContext(context)) : null
+}
+
+function expression(condition: Condition, place: Place, { parameters }: ConditionContext): string | null {
+  if (condition.never) return null
+  const parts = [
+    ...(condition.node ? [predicateSql(condition.node, place, parameters)] : []),
+    ...(condition.sql ? [condition.sql] : []),
+  ]
+  return parts.length === 0 ? 'true' : `(${parts.join(' and ')})`
+}
+
+function disjunction(conditions: readonly Condition[], place: Place, context: ConditionContext): Condition {
+  const possible = conditions.filter((condition) => !condition.never)
+  if (possible.length === 0) return never
+  const nodes = possible.map((condition) => condition.node)
+  const known = nodes.filter((node) => node !== null)
+  const node = known.length === nodes.length ? anyOf(known) : null
+  if (possible.every((condition) => condition.sql === null)) return node ? ofNode(node) : always
+  const sql = possible.map((condition) => expression(condition, place, context)).join(' or ')
+  return { never: false, node, sql: `(${sql})` }
+}
+
+function negation(condition: Condition, place: Place, context: ConditionContext): Condition {
+  if (condition.never) return always
+  if (condition.sql === null) return condition.node ? ofNode({ op: 'not', of: condition.node }) : never
+  return ofSql(`not coalesce(${expression(condition, place, context)}, false)`)
+}
+
+function compile(clause: Clause, place: Place, context: ConditionContext): Condition {
+  const { parameters } = context
+  const { alias } = place
+  switch (clause.is) {
+    case 'all':
+      return always
+    case 'none':
+      return never
+    case 'and':
+      return conjunction(clause.of.map((each) => compile(each, place, context)))
+    case 'or':
+      return disjunction(
+        clause.of.map((each) => compile(each, place, context)),
+        place,
+        context,
+      )
+    case 'not':
+      if (clause.of.is === 'empty') return present(clause.of.field, place, context)
+      return negation(compile(clause.of, place, context), place, context)
+    case 'text': {
+      const node = textNode(clause, textContext(context))
+      return node ? ofNode(node) : never
+    }
+    case 'value':
+      return valueCondition(clause, place, context)
+    case 'empty':
+      return absent(clause.field, place, context)
+    case 'numbers': {
+      const bound = (each: typeof clause.from) => each && { text: orderedNumber(each.value), inclusive: each.inclusive }
+      const pieces = rangePieces('number', bound(clause.from), bound(clause.to))
+      if (pieces.exact.length + pieces.prefixes.length === 0) return never
+      return seen(
+        clause.field,
+        piecesNode(pieces, (text) => numberValue(clause.field.code, text)),
+        context,
+      )
+    }
+    case 'dates':
+      return seen(clause.field, datesNode(clause.field.code, clause.range.from, clause.range.to), context)
+    case 'sameDate':
+      return seen(clause.field, sameDate(clause.field.code, clause.range), context)
+    case 'created':
+      return conjunction([ofSql(momentSql(`${alias}.created_at`, clause.range, parameters)), anyMask(context)])
+    case 'modified':
+      return conjunction([ofSql(momentSql(`${alias}.modified_at`, clause.range, parameters)), anyMask(context)])
+    case 'objecttype':
+      return anyLexeme(clause.ids.map(ofObjecttype))
+    case 'id':
+      return clause.ids.length === 0 ? never : ofSql(`${alias}.id = any(${parameters.add(clause.ids, 'bigint[]')})`)
+    case 'pool': {
+      const pools = clause.ids.flatMap((id) => (clause.below ? withinPool(id, context) : inPool(id)))
+      return conjunction([anyLexeme(clause.none ? [...pools, withoutPool] : pools), systemField('pool', context)])
+    }
+    case 'tag':
+      return conjunction([anyLexeme(clause.ids.map(withTag)), systemField('tags', context)])
+    case 'owner':
+      return conjunction([anyLexeme(clause.principals.map(ownedBy)), systemField('owner', context)])
+    case 'uuid':
+      return ofSql(
+        `${alias}.id in (select system_object_id from object where uuid = any(${parameters.add(clause.values, 'text[]')}))`,
+      )
+    case 'ownId':
+      return ofSql(
+        `${alias}.id in (select system_object_id from object where objecttype = ${parameters.add(clause.objecttype, 'int')}
+           and id = any(${parameters.add(clause.ids, 'bigint[]')}))`,
+      )
+    case 'childOf':
+      return childOfCondition(clause, alias, context)
+    case 'row':
+      return rowCondition(clause, place, context)
+    case 'linked':
+      return linkedCondition(clause, place, context)
+    case 'changed':
+      return conjunction([ofSql(changedSql(clause, alias, parameters)), anyMask(context)])
+  }
+}
+
+/** A condition on a column, where the caller sees the column. */
+function seen(field: SearchField, of: Node, { plan }: ConditionContext): Condition {
+  const node = whereSeen(plan.vision.column(field), of)
+  return node ? ofNode(node) : never
+}
+
+function withinPool(id: number, { plan }: ConditionContext): string | string[] {
+  const pools = plan.vision.poolsWithin(id)
+  return pools === 'all' ? belowPool(id) : pools.map(inPool)
+}
+
+function systemField(name: SystemFieldName, context: ConditionContext): Condition {
+  return ofTypes(context, (type) => context.plan.vision.system(type.table, name))
+}
+
+/** Where any mask at all may be used: the others are known by their ids and titles only. */
+function anyMask(context: ConditionContext): Condition {
+  return ofTypes(context, (type) => context.plan.vision.any(type.table))
+}
+
+function ofTypes({ plan }: ConditionContext, sightOf: (type: TypeFields) => Sight): Condition {
+  if (plan.vision.whole) return always
+  const node = sightOfTypes(
+    [...plan.fields.types.values()].map((type) => ({ id: type.table.id, sight: sightOf(type) })),
+  )
+  return node ? ofNode(node) : always
+}
+
+function textContext({
+  plan,
+  expansions,
+  linked,
+  searched = plan.scope.objecttypes ?? [...plan.fields.types.keys()],
+}: ConditionContext) {
+  const types = searched.flatMap((id) => plan.fields.types.get(id) ?? [])
+  return { types, languages: plan.languages, expansions, vision: plan.vision, linked }
+}
+
+function valueCondition(
+  { field, values, below, languages }: Extract<Clause, { is: 'value' }>,
+  place: Place,
+  context: ConditionContext,
+): Condition {
+  if (values.length === 0) return never
+  if (field.kind === 'boolean') {
+    const isTrue = lexeme(exactValue(field.code, 'true'))
+    if (values.includes(true) && values.includes(false)) return seen(field, ofType(field, place), context)
+    return seen(
+      field,
+      values.includes(true) ? isTrue : allOf([ofType(field, place), { op: 'not', of: isTrue }]),
+      context,
+    )
+  }
+  if (field.kind === 'link' || field.kind === 'files') {
+    const ids = values as readonly number[]
+    const under = below ? belowNode(field, ids, context) : null
+    const nodes = ids.map((id) => lexeme(exactValue(field.code, id)))
+    return seen(field, anyOf(under ? [...nodes, under] : nodes), context)
+  }
+  if (exactByLexeme(field)) {
+    // A label may be cut; then the stored value decides.
+    const labels = (values as readonly string[]).map((value) =>
+      labelOf(field, field.kind === 'custom' ? { conceptName: value } : value, []),
+    )
+    const known = labels.filter((label) => label !== null)
+    const exact =
+      known.length === 0
+        ? never
+        : seen(field, anyOf(known.map((label) => lexeme(exactValue(field.code, label)))), context)
+    if (place.rows || labels.every((label, index) => label === values[index])) return exact
+  }
+  return storedValueCondition(field, values as readonly string[], languages, place, context)
+}
+
+/** Links to objects below these; where an object stands is known to those who may read it. */
+function belowNode(field: SearchField, ids: readonly number[], { linked }: ConditionContext): Node | null {
+  const table = field.column.target
+  const own = anyOf(ids.map((id) => lexeme(linkAncestor(field.code, id))))
+  if (!table || linked.knowsAll(table)) return own
+  return linkNode(field, table, anyOf(ids.map((id) => lexeme(standsBelow(id)))), own, linked)
+}
+
+/** The words find candidates, the stored value decides. */
+function storedValueCondition(
+  field: SearchField,
+  values: readonly string[],
+  languages: readonly string[] | null,
+  place: Place,
+  context: ConditionContext,
+): Condition {
+  const nodes = values.map((text) =>
+    textNode(
+      { is: 'text', targets: [{ field, languages }], text, mode: 'fulltext', phrase: false },
+      textContext(context),
+    ),
+  )
+  const known = nodes.filter((node) => node !== null)
+  const candidates = known.length === nodes.length ? anyOf(known) : ofType(field, place)
+  const node = whereSeen(context.plan.vision.column(field), candidates)
+  if (!node) return never
+  return {
+    never: false,
+    node,
+    sql: storedValueSql(field, values, languages, place.alias, context.parameters),
+  }
+}
+
+/** Whatever could have the field: objects of its type, or rows of its table. */
+function ofType(field: SearchField, { rows }: Place): Node {
+  return lexeme(rows ? rowOf(field.column.table.id) : ofObjecttype(field.column.table.root.id))
+}
+
+/** Whether a lexeme says that there is a value; otherwise the sort key does. */
+function saysSo(field: SearchField): boolean {
+  return field.path.length > 0 || ['link', 'l10n', 'custom', 'files', 'geo'].includes(field.kind)
+}
+
+function absent(field: SearchField, place: Place, context: ConditionContext): Condition {
+  // A boolean without value is false.
+  if (field.kind === 'boolean') return never
+  const type = ofType(field, place)
+  const sight = context.plan.vision.column(field)
+  if (saysSo(field)) {
+    const value = whereSeen(sight, lexeme(hasValue(field.code)))
+    return ofNode(value ? allOf([type, { op: 'not', of: value }]) : type)
+  }
+  const where = sightNode(sight)
+  const missing = `${keyOf(field, place, context)} is null`
+  const sql = where ? `(not ${accessSql(where, place.root)} or ${missing})` : missing
+  return { never: false, node: type, sql }
+}
+
+function present(field: SearchField, place: Place, context: ConditionContext): Condition {
+  if (field.kind === 'boolean') return seen(field, ofType(field, place), context)
+  if (saysSo(field)) return seen(field, lexeme(hasValue(field.code)), context)
+  const node = whereSeen(context.plan.vision.column(field), ofType(field, place))
+  return node ? { never: false, node, sql: `${keyOf(field, place, context)} is not null` } : never
+}
+
+function keyOf(field: SearchField, place: Place, { plan }: ConditionContext): string {
+  return keySql(plan.slots.sortKey(field) ?? 0, place.alias)
+}
+
+function sameDate(code: string, { from, to }: MomentRange): Node {
+  return allOf([
+    lexeme(dateStart(code, from === null ? openStart : orderedMoment(from))),
+    lexeme(dateEnd(code, to === null ? openEnd : orderedMoment(to))),
+  ])
+}
+
+/** What timestamps of PostgreSQL can hold, in seconds. */
+const earliest = -200_000_000_000n
+const latest = 9_000_000_000_000n
+
+function momentSql(column: string, { from, to }: MomentRange, parameters: Parameters): string {
+  const clamp = (value: bigint): string => String(value < earliest ? earliest : value > latest ? latest : value)
+  const parts: string[] = []
+  if (from !== null) parts.push(`${column} >= to_timestamp(${parameters.add(clamp(from), 'float8')})`)
+  if (to !== null) parts.push(`${column} < to_timestamp(${parameters.add(clamp(to + 1n), 'float8')})`)
+  return parts.length === 0 ? 'true' : parts.join(' and ')
+}
+
+function rowCondition(
+  { nested, of }: Extract<Clause, { is: 'row' }>,
+  place: Place,
+  context: ConditionContext,
+): Condition {
+  const alias = `${place.alias}n`
+  const rows: Place = { alias, rows: true, root: place.root }
+  const inner = conjunction([ofNode(lexeme(rowOf(nested.table.id))), compile(of, rows, context)])
+  const sql = expression(inner, rows, context)
+  if (sql === null) return never
+  const within = place.rows ? ` and ${alias}.parent = ${place.alias}.row` : ''
+  const found = `exists (select from search_nested ${alias} where ${alias}.id = ${place.alias}.id${within} and ${sql})`
+  const sight = context.plan.vision.rows(nested)
+  if (sight === 'never') return never
+  const node = sightNode(sight)
+  // Rows do not know where their object is.
+  if (node && place.rows) return ofSql(`(${accessSql(node, place.root)} and ${found})`)
+  return { never: false, node, sql: found }
+}
+
+function linkedCondition(
+  { field, of }: Extract<Clause, { is: 'linked' }>,
+  { alias }: Place,
+  context: ConditionContext,
+): Condition {
+  const target = `${alias}l`
+  const inner = scopeSql(of, target, context)
+  const node = whereSeen(context.plan.vision.column(field), lexeme(hasValue(field.code)))
+  if (inner === null || node === null) return never
+  const column = context.parameters.add(field.column.id, 'int')
+  return {
+    never: false,
+    node,
+    sql: `${alias}.id in (select link.from_id from search_document ${target}
+      join object_link link on link.to_id = ${target}.id and link.column_id = ${column} where ${inner})`,
+  }
+}
+
+function changedSql(
+  { range, operations, comment, userId }: ChangeClause,
+  alias: string,
+  parameters: Parameters,
+): string {
+  const parts = [`v.system_object_id = ${alias}.id`, momentSql('v.at', range, parameters)]
+  if (operations) parts.push(`v.operation = any(${parameters.add(operations, '"char"[]')})`)
+  if (userId !== null) parts.push(`v.by_user = ${parameters.add(userId, 'bigint')}`)
+  if (comment !== null) {
+    parts.push(`v.comment ilike ${parameters.add(`%${comment.replace(/[\\%_]/g, '\\$&')}%`, 'text')}`)
+  }
+  return `exists (select from object_version v where ${parts.join(' and ')})`
+}
+
+function childOfCondition(
+  { objecttype, ids, none }: Extract<Clause, { is: 'childOf' }>,
+  alias: string,
+  { plan, parameters }: ConditionContext,
+): Condition {
+  const table = plan.fields.types.get(objecttype)?.table
+  if (!table) return never
+  const type = parameters.add(objecttype, 'int')
+  // In a polyhierarchy parents that the caller may not read are shown without their `_id`.
+  const rights = table.polyhierarchical ? readableNode(plan.vision) : null
+  const readable = rights
+    ? ` and exists (select from search_document t where t.id = p.system_object_id and ${accessSql(rights, 't')})`
+    : ''
+  const parents = `array(select p.system_object_id from object p where p.objecttype = ${type}
+    and p.id = any(${parameters.add(ids, 'bigint[]')})${readable})`
+  // The first part of each branch is what the index on parents knows.
+  const children = `select c.system_object_id from object c
+    where c.parents && ${parents} and c.parents <> '{}' and c.objecttype = ${type}`
+  const tops = `select c.system_object_id from object c where c.objecttype = ${type} and c.parents = '{}'`
+  const sight = plan.vision.system(table, 'parent')
+  if (sight === 'never') return never
+  const sql = `${alias}.id in (${none ? `${children} union all ${tops}` : children})`
+  return { never: false, node: sightNode(sight), sql }
+}

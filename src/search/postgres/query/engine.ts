@@ -1,0 +1,226 @@
+/**
+ * The engine that searches in PostgreSQL. Most searches are one statement that walks through the matches once and
+ * gives their number, the page and the facets. For a large result it stops early; then number and facets are counted
+ * on their own, and the page comes from an index in the order of the page.
+ */
+import { heapBytes } from '../../../platform/byte-cache.ts'
+import type { Db, Queryable } from '../../../platform/db.ts'
+import type { Lifetime } from '../../../platform/lifetime.ts'
+import {
+  type FacetCounts,
+  type Hit,
+  noCounts,
+  type SearchEngine,
+  type SearchOutcome,
+  type SearchPlan,
+} from '../../plan/plan.ts'
+import { readGeneration } from '../index/store.ts'
+import { createFacetSetCache } from './facet-sets.ts'
+import { type FacetColumn, facetColumn, facetCounts } from './facets.ts'
+import { findLinked, type LinkedObjects, visionWith } from './linked.ts'
+import { countsKey, pageKey } from './plan-key.ts'
+import { createResultCache, type Kept } from './result-cache.ts'
+import type { createSortIndexes } from './sort-indexes.ts'
+import * as statements from './statements.ts'
+import { expandWildcards } from './wildcards.ts'
+
+export interface PostgresEngineDeps {
+  readonly db: Db
+  readonly sortIndexes: Pick<ReturnType<typeof createSortIndexes>, 'wanted'>
+  /** Connections of this engine. */
+  readonly maxConnections: number
+  /** Matches up to which one statement does everything. */
+  readonly largeResult?: number
+}
+
+/** Milliseconds. */
+const longestStatement = 60_000
+/** Hits behind which a page is found by sorting the matches, not by walking along an index. */
+const farOffset = 1000
+const everything = 2_000_000_000
+
+/** Number of matches, facets and ranges: what all pages of a search share. */
+type Counts = Omit<SearchOutcome, 'hits'>
+
+interface Part<T> {
+  readonly value: T
+  readonly generation: number
+}
+
+export type PostgresEngine = SearchEngine & { close(): Promise<void> }
+
+export function createPostgresEngine({
+  db,
+  sortIndexes,
+  maxConnections,
+  largeResult = 30_000,
+}: PostgresEngineDeps): PostgresEngine {
+  // Reading all documents to compare their lexemes is never better than the index; PostgreSQL, which does not know
+  // what reading a lexeme vector costs, would think so.
+  const lexical = db.sibling({
+    maxConnections,
+    settings: { enable_seqscan: 'off', work_mem: '64MB', statement_timeout: `${longestStatement}` },
+  })
+  const cache = createResultCache()
+  const sets = createFacetSetCache({ onForget: cache.clear })
+  const running = new Map<string, Promise<Part<SearchOutcome>>>()
+
+  async function search(asked: SearchPlan, lifetime: Lifetime): Promise<Part<SearchOutcome>> {
+    const databases = { db: db.within(lifetime), lexical: lexical.within(lifetime) }
+    const expansions = await expandWildcards(databases, asked)
+    const planWith = (known: LinkedObjects): SearchPlan => ({ ...asked, vision: visionWith(asked.vision, known) })
+    const linked = await findLinked(databases.lexical, asked.vision, (known) =>
+      statements.compileAll(planWith(known), expansions, known),
+    )
+    const plan = planWith(linked)
+    const start = (): statements.Statement => statements.startStatement(plan, expansions, linked)
+    const first = start()
+    if (first.where === null) return { value: nothing(plan), generation: Number.MAX_SAFE_INTEGER }
+    const target = (first.lexical ? lexical : db).within(lifetime)
+    const known = await currentCounts(plan)
+    if (known) {
+      const page = await pageAlone(target, plan, start, known.value)
+      return { value: { ...known.value, hits: page.value }, generation: Math.min(known.generation, page.generation) }
+    }
+    const columns = columnsOf(plan, linked)
+    const whole = wasLarge(plan) ? null : await statements.runWhole(target, first, columns, largeResult)
+    if (whole) {
+      const counts = await finishCounts(target, plan, start, columns, whole)
+      keep(plan, { value: counts, generation: whole.generation }, whole)
+      return { value: { ...counts, hits: whole.hits }, generation: whole.generation }
+    }
+    const [counted, page] = await Promise.all([
+      statements.runCounts(target, start, columns),
+      plan.limit === 0 ? { hits: [], generation: Number.MAX_SAFE_INTEGER } : pageOfLarge(target, plan, start),
+    ])
+    const counts = await finishCounts(target, plan, start, columns, counted)
+    keep(plan, { value: counts, generation: counted.generation }, page)
+    return { value: { ...counts, hits: page.hits }, generation: Math.min(counted.generation, page.generation) }
+  }
+
+  /** The page of a search whose matches are counted already. */
+  async function pageAlone(
+    target: Queryable,
+    plan: SearchPlan,
+    start: () => statements.Statement,
+    counts: Counts,
+  ): Promise<Part<readonly Hit[]>> {
+    if (plan.limit === 0) return { value: [], generation: Number.MAX_SAFE_INTEGER }
+    const whole = counts.count > largeResult ? null : await statements.runWhole(target, start(), [], largeResult)
+    const page = whole ?? (await pageOfLarge(target, plan, start))
+    cache.set(pageKey(plan), { value: page.hits, generation: page.generation, bytes: heapBytes(page.hits) })
+    return { value: page.hits, generation: page.generation }
+  }
+
+  async function pageOfLarge(
+    target: Queryable,
+    plan: SearchPlan,
+    start: () => statements.Statement,
+  ): Promise<statements.Paged> {
+    const statement = start()
+    if (statement.lexical && plan.offset > farOffset) {
+      // Along an index all that is skipped would be read to compare its lexemes.
+      const whole = await statements.runWhole(target, statement, [], everything)
+      if (whole) return whole
+    }
+    sortIndexes.wanted(plan)
+    return statements.runPage(target, start())
+  }
+
+  /** The index has changed since, but what was a large result hardly became a small one. */
+  function wasLarge(plan: SearchPlan): boolean {
+    return (cache.get<Counts>(countsKey(plan))?.value.count ?? 0) > 2 * largeResult
+  }
+
+  /** Facets as values, and what is counted by statements of its own: ranges, columns that are not prepared. */
+  async function finishCounts(
+    target: Queryable,
+    plan: SearchPlan,
+    start: () => statements.Statement,
+    columns: readonly FacetColumn[],
+    counted: statements.Counted,
+  ): Promise<Counts> {
+    const facets = new Map<string, FacetCounts>()
+    const ranges = new Map<string, readonly number[]>()
+    for (const [index, column] of columns.entries()) {
+      const text = counted.facets[index] as statements.Counted['facets'][number]
+      facets.set(column.facet.name, await facetCounts(db, sets, column, text))
+    }
+    for (const aggregation of plan.aggregations) {
+      if (aggregation.kind === 'ranges') {
+        ranges.set(aggregation.name, await statements.runRanges(target, start(), aggregation))
+      } else if (!facets.has(aggregation.name)) {
+        facets.set(aggregation.name, await statements.runStoredFacet(target, start(), aggregation))
+      }
+    }
+    return { count: counted.count, facets, ranges }
+  }
+
+  function keep(plan: SearchPlan, counts: Part<Counts>, page: statements.Paged): void {
+    cache.set(countsKey(plan), { ...counts, bytes: bytesOf(counts.value) })
+    if (page.generation === Number.MAX_SAFE_INTEGER) return
+    cache.set(pageKey(plan), { value: page.hits, generation: page.generation, bytes: heapBytes(page.hits) })
+  }
+
+  async function currentCounts(plan: SearchPlan): Promise<Kept<Counts> | null> {
+    const kept = cache.get<Counts>(countsKey(plan))
+    if (!kept) return null
+    return kept.generation >= (await readGeneration(db)) ? kept : null
+  }
+
+  /** A kept result, when the index has not changed since. */
+  async function current(plan: SearchPlan): Promise<SearchOutcome | null> {
+    const counts = cache.get<Counts>(countsKey(plan))
+    const page = counts && cache.get<readonly Hit[]>(pageKey(plan))
+    if (!counts || !page) return null
+    const now = await readGeneration(db)
+    return counts.generation >= now && page.generation >= now ? { ...counts.value, hits: page.value } : null
+  }
+
+  return {
+    async search(plan, lifetime) {
+      const kept = await current(plan)
+      if (kept) return kept
+      const key = `${countsKey(plan)}\n${pageKey(plan)}`
+      // Many may ask the same at once. Whoever comes later takes the result if it shows what they may expect to see.
+      const other = running.get(key)
+      if (other) {
+        const now = await readGeneration(db)
+        // It ended with somebody else's patience, not with ours.
+        const found = await other.catch(() => null)
+        if (found && found.generation >= now) return found.value
+      }
+      const own = search(plan, lifetime).finally(() => {
+        if (running.get(key) === own) running.delete(key)
+      })
+      running.set(key, own)
+      return (await own).value
+    },
+    close: () => lexical.close(),
+  }
+}
+
+/** Of the names and ranges all, of the facets what they say themselves. */
+function bytesOf({ facets, ranges }: Counts): number {
+  let bytes = heapBytes(ranges)
+  for (const [name, facet] of facets) bytes += 200 + heapBytes(name) + facet.bytes
+  return bytes
+}
+
+function columnsOf(plan: SearchPlan, linked: LinkedObjects): FacetColumn[] {
+  return plan.aggregations.flatMap((each) => (each.kind === 'facet' ? (facetColumn(each, plan, linked) ?? []) : []))
+}
+
+function nothing(plan: SearchPlan): SearchOutcome {
+  const facets = new Map<string, FacetCounts>()
+  const ranges = new Map<string, readonly number[]>()
+  for (const aggregation of plan.aggregations) {
+    if (aggregation.kind === 'facet') facets.set(aggregation.name, noCounts)
+    else
+      ranges.set(
+        aggregation.name,
+        aggregation.clauses.map(() => 0),
+      )
+  }
+  return { count: 0, hits: [], facets, ranges }
+}

@@ -1,0 +1,145 @@
+/**
+ * Facet sets in memory: the engine counts how often each set occurs among the matches, and the members are added up
+ * here. Sets never change, so nothing has to be asked again; what is not known yet is read with one statement.
+ */
+import { observeCache, stringBytes } from '../../../platform/byte-cache.ts'
+import type { Queryable } from '../../../platform/db.ts'
+import { createPauses } from '../../../platform/pauses.ts'
+import type { FacetCounts } from '../../plan/plan.ts'
+
+/** Bytes of all kept sets together; above that everything is forgotten and read again as needed. */
+const mostBytes = 48_000_000
+
+export interface CountedSets {
+  readonly sets: Int32Array
+  readonly counts: Int32Array
+}
+
+/** What is known. It is replaced as a whole, so that whoever works with it keeps what belongs together. */
+interface Arena {
+  /** Values of all facets, each with a number. */
+  readonly numbers: Map<string | number, number>
+  readonly values: (string | number)[]
+  /** By set: where its members stand in `members`; 0 for unknown ones. */
+  starts: Int32Array<ArrayBuffer>
+  members: Int32Array<ArrayBuffer>
+  used: number
+  /** Bytes of the values. */
+  valueBytes: number
+}
+
+const newArena = (): Arena => ({
+  numbers: new Map(),
+  values: [],
+  starts: new Int32Array(1024),
+  members: new Int32Array(16_384),
+  used: 1,
+  valueBytes: 0,
+})
+
+const bytesOf = ({ starts, members, valueBytes }: Arena): number => starts.byteLength + members.byteLength + valueBytes
+
+/** `onForget`: results that are kept elsewhere hold on to what is forgotten here. */
+export function createFacetSetCache({ onForget }: { onForget: () => void }) {
+  const current = { arena: newArena() }
+  observeCache('facet_sets', current, ({ arena }) => ({ bytes: bytesOf(arena), entries: arena.values.length }))
+
+  /** Stores a set as its length and the numbers of its members. */
+  function keep(arena: Arena, set: number, list: readonly (string | number)[]): void {
+    if (arena.starts[set]) return
+    while (set >= arena.starts.length) arena.starts = grown(arena.starts)
+    while (arena.used + list.length + 1 > arena.members.length) arena.members = grown(arena.members)
+    arena.starts[set] = arena.used
+    arena.members[arena.used++] = list.length
+    for (const value of list) {
+      let number = arena.numbers.get(value)
+      if (number === undefined) {
+        number = arena.values.length
+        arena.numbers.set(value, number)
+        arena.values.push(value)
+        arena.valueBytes += 60 + stringBytes(value)
+      }
+      arena.members[arena.used++] = number
+    }
+  }
+
+  async function load(db: Queryable, arena: Arena, missing: readonly number[]): Promise<void> {
+    const pauses = createPauses()
+    for (let start = 0; start < missing.length; start += loadedAtOnce) {
+      const { rows } = await db.query<{ id: number; ids: string | null; labels: string[] | null }>(
+        `select id, array_to_string(ids, ',') as ids, labels from search_facet_set where id = any($1::int[])`,
+        [missing.slice(start, start + loadedAtOnce)],
+        'search-facet-sets',
+      )
+      for (const { id, ids, labels } of rows) {
+        keep(arena, id, ids === null ? (labels ?? []) : ids.split(',').map(Number))
+        if (pauses.due()) await pauses.take()
+      }
+    }
+  }
+
+  return {
+    /** How many matches each value has. */
+    async add(db: Queryable, { sets, counts }: CountedSets): Promise<FacetCounts> {
+      if (bytesOf(current.arena) > mostBytes) {
+        current.arena = newArena()
+        onForget()
+      }
+      const { arena } = current
+      const missing: number[] = []
+      for (const set of sets) if (!arena.starts[set]) missing.push(set)
+      if (missing.length > 0) await load(db, arena, missing)
+      const { starts, members } = arena
+      const totals = new Int32Array(arena.values.length)
+      const seen: number[] = []
+      for (let i = 0; i < sets.length; i++) {
+        const start = starts[sets[i] as number] as number
+        if (!start) continue
+        const end = start + 1 + (members[start] as number)
+        const count = counts[i] as number
+        for (let j = start + 1; j < end; j++) {
+          const member = members[j] as number
+          if (totals[member] === 0) seen.push(member)
+          totals[member]! += count
+        }
+      }
+      // `values` is never changed but by adding to it.
+      const [known, shown] = [arena.values, Int32Array.from(seen)]
+      const found = new Int32Array(seen.length)
+      for (let i = 0; i < seen.length; i++) found[i] = totals[seen[i] as number] as number
+      return {
+        counts: found,
+        bytes: found.byteLength + shown.byteLength,
+        value: (index) => known[shown[index] as number] as number | string,
+      }
+    },
+  }
+}
+
+/** Sets that one statement reads. */
+const loadedAtOnce = 20_000
+
+function grown(array: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
+  const larger = new Int32Array(array.length * 2)
+  larger.set(array)
+  return larger
+}
+
+/** Numbers of a text like `12,5,7`. */
+export function parseIntegers(text: string | null): Int32Array {
+  if (text === null || text === '') return new Int32Array(0)
+  let length = 1
+  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) === 44) length++
+  const numbers = new Int32Array(length)
+  let at = 0
+  let number = 0
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i)
+    if (unit === 44) {
+      numbers[at++] = number
+      number = 0
+    } else number = number * 10 + unit - 48
+  }
+  numbers[at] = number
+  return numbers
+}

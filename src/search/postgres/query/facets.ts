@@ -1,0 +1,108 @@
+/** Facets as SQL: how often each set of values occurs among the matches. */
+import type { Queryable } from '../../../platform/db.ts'
+import type { SearchField } from '../../plan/fields.ts'
+import type { FacetCounts, FacetPlan, SearchPlan } from '../../plan/plan.ts'
+import { systemFacets } from '../../plan/slots.ts'
+import type { Vision } from '../../plan/vision.ts'
+import { type CountedSets, type createFacetSetCache, parseIntegers } from './facet-sets.ts'
+import { type LinkedObjects, readableNode } from './linked.ts'
+import { accessSql, seenSql, sightOfTypes } from './sight.ts'
+import { valuePath } from './stored-values.ts'
+
+/** Facets that count by a number in the document; others are counted from stored values. */
+export interface FacetColumn {
+  readonly facet: FacetPlan
+  /** Over search_document under the alias `d`. */
+  readonly sql: string
+  /** The number is the value itself, no set. */
+  readonly direct: boolean
+}
+
+/** null: the column is not prepared for facets, or not for what this caller may know of the linked objects. */
+export function facetColumn(facet: FacetPlan, plan: SearchPlan, linked: LinkedObjects): FacetColumn | null {
+  const { field } = facet
+  if (field.kind === 'objecttype') return { facet, sql: 'd.objecttype', direct: true }
+  if (field.kind !== 'field') {
+    const sql = `d.facets[${systemFacets[`_${field.kind}`]}]`
+    return { facet, sql: systemSql(sql, field.kind, plan), direct: false }
+  }
+  const hiddenPlaces = hasHiddenPlaces(field.field, linked)
+  const sight = plan.vision.column(field.field)
+  if (!field.field.facet || hiddenPlaces) return null
+  const slot = plan.slots.facet(field.field)
+  const type = field.field.column.table.root.id
+  const sql = seenSql(sight, `d.facets[${slot ?? 0}]`, 'd')
+  const only = plan.scope.objecttypes?.length === 1 && plan.scope.objecttypes[0] === type
+  return { facet, sql: only ? sql : `case when d.objecttype = ${type} then ${sql} end`, direct: false }
+}
+
+function systemSql(sql: string, field: 'pool' | 'tags' | 'owner', { fields, vision }: SearchPlan): string {
+  if (vision.whole) return sql
+  const types = [...fields.types.values()].map(({ table }) => ({ id: table.id, sight: vision.system(table, field) }))
+  const where = sightOfTypes(types)
+  return where ? `case when ${accessSql(where, 'd')} then ${sql} end` : sql
+}
+
+/** An object counts for all that stands above what it links to: where that stands is not for everybody to know. */
+function hasHiddenPlaces({ column: { target } }: SearchField, linked: LinkedObjects): boolean {
+  return target !== null && (target.hierarchical || target.polyhierarchical) && !linked.knowsAll(target)
+}
+
+/** Counted numbers of one column, as the statements write them. */
+export interface CountedText {
+  readonly values: string | null
+  readonly counts: string | null
+}
+
+/** A subselect that counts the column `name` of `source`, as two texts: values and counts. */
+export function countSql(name: string, source: string): string {
+  return `(select array_to_string(array_agg(value), ',') as values, array_to_string(array_agg(count), ',') as counts
+    from (select ${name} as value, count(*)::int as count from ${source} where ${name} is not null group by ${name}) counted)`
+}
+
+export async function facetCounts(
+  db: Queryable,
+  cache: ReturnType<typeof createFacetSetCache>,
+  column: FacetColumn,
+  counted: CountedText,
+): Promise<FacetCounts> {
+  const sets: CountedSets = { sets: parseIntegers(counted.values), counts: parseIntegers(counted.counts) }
+  if (column.direct) {
+    const bytes = sets.counts.byteLength + sets.sets.byteLength
+    return { counts: sets.counts, bytes, value: (index) => sets.sets[index] as number }
+  }
+  return cache.add(db, sets)
+}
+
+/** Counts stored values of the matches: slower by far, but it works for every column. `matches` gives `id`. */
+export function storedFacetSql({ field }: FacetPlan, matches: string, vision: Vision): string {
+  if (field.kind !== 'field') throw new Error('system facets are always prepared')
+  if (field.field.kind === 'link') return linkFacetSql(field.field, matches, vision)
+  const path = valuePath(field.field, null).replaceAll("'", "''")
+  return `(select array_agg(value) as labels, array_agg(count) as counts from (
+    select value #>> '{}' as value, count(distinct id)::int as count from (
+      select m.id, jsonb_path_query(v.content, '${path}') as value
+      from (${matches}) m join object o on o.system_object_id = m.id
+      join object_version v on v.system_object_id = o.system_object_id and v.version = o.version
+      where o.objecttype = ${field.field.column.table.root.id}
+    ) stored group by 1) counted)`
+}
+
+/** Counts links, and what stands above those linked objects that the caller may read. */
+function linkFacetSql({ column }: SearchField, matches: string, vision: Vision): string {
+  const rights = readableNode(vision)
+  const readable = rights ? accessSql(rights, 't') : 'true'
+  return `(with recursive link as materialized (
+      select l.from_id, l.to_id from (${matches}) m
+      join object_link l on l.from_id = m.id and l.column_id = ${Number(column.id)}
+    ), counted_for(to_id, id) as (
+      select distinct to_id, to_id from link
+      union
+      select c.to_id, parent from counted_for c
+      join search_document t on t.id = c.to_id and ${readable}
+      join object o on o.system_object_id = c.id, unnest(o.parents) parent
+    )
+    select array_agg(id) as labels, array_agg(count) as counts from (
+      select c.id, count(distinct l.from_id)::int as count from link l join counted_for c on c.to_id = l.to_id group by c.id
+    ) counted)`
+}

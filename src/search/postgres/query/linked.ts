@@ -1,0 +1,116 @@
+/**
+ * Linked objects by what the caller may know of them. Documents hold the titles of what they link to, for those who may
+ * read all of it. For others a search asks the linked objects themselves: which of those that the caller may read have
+ * the words? A link to one of these is a lexeme like any other.
+ */
+import type { Table } from '../../../datamodel/model.ts'
+import type { Queryable } from '../../../platform/db.ts'
+import { ofObjecttype, withoutPool } from '../../document/lexemes.ts'
+import type { Sight, Vision } from '../../plan/vision.ts'
+import { rightsCondition } from './rights.ts'
+import { placeNode } from './sight.ts'
+import { allOf, lexeme, type Node, tsquery } from './tsquery.ts'
+
+/** Linked objects that become lexemes; more of them are found by a join. */
+const mostLinked = 1000
+
+export interface LinkedObjects {
+  /** Objects of the type that match and that the caller may read; null: too many. */
+  find(table: Table, node: Node): readonly number[] | null
+  /** Whether no object of the type fulfils the condition, whoever may read it. */
+  isEmpty(table: Table, node: Node): boolean
+  /** The condition together with the right to read the object. */
+  readable(node: Node): Node
+  /** Whether the caller may know the titles of all objects of the type. */
+  knowsAll(table: Table): boolean
+}
+
+/** What an object must have besides, so that the caller may read it; null: nothing. */
+export function readableNode(vision: Vision): Node | null {
+  const condition = rightsCondition(vision.rights)
+  return condition.never ? lexeme('_-') : condition.node
+}
+
+/**
+ * Runs `use` to learn what it asks for, answers all of that with one statement, and gives what `use` is to be run with.
+ */
+export async function findLinked(
+  db: Queryable,
+  vision: Vision,
+  use: (linked: LinkedObjects) => void,
+): Promise<LinkedObjects> {
+  const answers = new Map<string, readonly number[] | null>()
+  const linked = lookUp(vision, answers, null)
+  if (vision.whole) return linked
+  const wanted = new Map<string, { type: number; query: string }>()
+  use(lookUp(vision, answers, wanted))
+  // What is known now can lead to more, but only once: whether a type is known as a whole comes first.
+  for (let round = 0; round < 2 && wanted.size > 0; round++) {
+    await ask(db, wanted, answers)
+    wanted.clear()
+    use(lookUp(vision, answers, wanted))
+  }
+  return linked
+}
+
+async function ask(
+  db: Queryable,
+  wanted: ReadonlyMap<string, { type: number; query: string }>,
+  answers: Map<string, readonly number[] | null>,
+): Promise<void> {
+  const asked = [...wanted]
+  const { rows } = await db.query<{ n: number; ids: string }>(
+    `select q.n, array_to_string(array(
+       select t.id from search_document t where t.objecttype = q.type and t.lexemes @@ q.query limit ${mostLinked + 1}
+     ), ',') as ids from unnest($1::int[], $2::tsquery[]) with ordinality as q(type, query, n)`,
+    [asked.map(([, { type }]) => type), asked.map(([, { query }]) => query)],
+    'search-linked',
+  )
+  for (const { n, ids } of rows) {
+    const found = ids === '' ? [] : ids.split(',').map(Number)
+    answers.set((asked[n - 1] as (typeof asked)[number])[0], found.length > mostLinked ? null : found)
+  }
+}
+
+/** A vision for one search: what hides something of a few objects at most is nothing where there are no such objects. */
+export function visionWith(vision: Vision, linked: LinkedObjects): Vision {
+  if (vision.whole) return vision
+  const settled = (sight: Sight): Sight =>
+    typeof sight !== 'string' && sight.unless && linked.isEmpty(sight.unless.table, placeNode(sight.unless.place))
+      ? 'always'
+      : sight
+  return {
+    ...vision,
+    column: (field) => settled(vision.column(field)),
+    rows: (nested) => settled(vision.rows(nested)),
+    system: (table, field) => settled(vision.system(table, field)),
+    any: (table) => settled(vision.any(table)),
+    titles: (table) => (linked.knowsAll(table) ? 'all' : vision.titles(table)),
+  }
+}
+
+function lookUp(
+  vision: Vision,
+  answers: ReadonlyMap<string, readonly number[] | null>,
+  wanted: Map<string, { type: number; query: string }> | null,
+): LinkedObjects {
+  function answer(table: Table, node: Node): readonly number[] | null {
+    const query = tsquery(allOf([lexeme(ofObjecttype(table.id)), node]))
+    const known = answers.get(query)
+    if (known !== undefined) return known
+    wanted?.set(query, { type: table.id, query })
+    return []
+  }
+  const rights = readableNode(vision)
+  const readable = (node: Node): Node => (rights ? allOf([node, rights]) : node)
+  return {
+    find: (table, node) => answer(table, readable(node)),
+    isEmpty: (table, node) => answer(table, node)?.length === 0,
+    readable,
+    knowsAll(table) {
+      const titles = vision.titles(table)
+      if (titles === 'all') return true
+      return titles === 'all in pools' && answer(table, lexeme(withoutPool))?.length === 0
+    },
+  }
+}

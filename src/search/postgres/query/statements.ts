@@ -1,0 +1,248 @@
+/** The statements of a search: built from a plan, run, and read back. */
+import { heapBytes } from '../../../platform/byte-cache.ts'
+import type { Queryable } from '../../../platform/db.ts'
+import type { FacetCounts, FacetPlan, Hit, RangesPlan, SearchPlan } from '../../plan/plan.ts'
+import { type ConditionContext, clauseSql, scopeSql } from './condition.ts'
+import { type CountedText, countSql, type FacetColumn, facetColumn, storedFacetSql } from './facets.ts'
+import type { LinkedObjects } from './linked.ts'
+import { afterSql, type OrderColumn, orderBy, orderColumns } from './order.ts'
+import { accessSql, sightNode } from './sight.ts'
+import { Parameters } from './sql.ts'
+import type { Expansions } from './text.ts'
+
+/** One statement on its way; each has parameters of its own. */
+export interface Statement {
+  readonly plan: SearchPlan
+  readonly context: ConditionContext
+  readonly parameters: Parameters
+  /** Condition on search_document under the alias `d`; null: nothing can match. */
+  readonly where: string | null
+  /** The condition asks for lexemes, so that an index finds the matches. */
+  readonly lexical: boolean
+}
+
+export function startStatement(plan: SearchPlan, expansions: Expansions, linked: LinkedObjects): Statement {
+  const parameters = new Parameters()
+  const context = { plan, expansions, linked, parameters }
+  const where = scopeSql(plan.scope, 'd', context)
+  return { plan, context, parameters, where, lexical: where?.includes('d.lexemes @@') ?? false }
+}
+
+/** Counted facets in the order of the columns. */
+export interface Counted {
+  readonly count: number
+  readonly facets: readonly CountedText[]
+  /** State of the index that was counted. */
+  readonly generation: number
+}
+
+export interface Paged {
+  readonly hits: readonly Hit[]
+  readonly generation: number
+}
+
+/** Sort values of one hit, after its id. */
+type HitRow = readonly unknown[]
+
+const generation = '(select generation from search_state)'
+
+/**
+ * Number, page and facets in one walk through the matches.
+ * @returns null when there are more matches than one statement should walk through.
+ */
+export async function runWhole(
+  db: Queryable,
+  { plan, context, parameters, where }: Statement,
+  columns: readonly FacetColumn[],
+  mostMatches: number,
+): Promise<(Counted & Paged) | null> {
+  const order = orderColumns(context)
+  const names = order.map((_, index) => `s${index}`)
+  const matched = [
+    ...order.map((column, index) => `${column.sql} as s${index}`),
+    ...columns.map((column, index) => `${column.sql} as f${index}`),
+  ]
+  const { rows } = await db.query<{ count: number; generation: number; page: HitRow[] | null }>(
+    ...parameters.statement(`with m as materialized (
+       select d.id, ${matched.join(', ')} from search_document d where ${where} limit ${mostMatches + 1}
+     )
+     select ${generation} as generation, (select count(*)::int from m) as count,
+       (${pageSql(plan, order, names, parameters)}) as page
+       ${columns.map((_, index) => `, t${index}.values as v${index}, t${index}.counts as c${index}`).join('')}
+     from (values (1)) one ${columns.map((_, index) => `cross join ${countSql(`f${index}`, 'm')} t${index}`).join(' ')}`),
+  )
+  const row = rows[0] as (typeof rows)[number]
+  if (row.count > mostMatches) return null
+  return {
+    count: row.count,
+    generation: row.generation,
+    hits: hitsOf(plan, row.page ?? []),
+    facets: columns.map((_, index) => countedOf(row, index)),
+  }
+}
+
+function countedOf(row: object, index: number): CountedText {
+  const columns = row as Record<string, string | null>
+  return { values: columns[`v${index}`] ?? null, counts: columns[`c${index}`] ?? null }
+}
+
+/** The page as one JSON list. */
+function pageSql(
+  plan: SearchPlan,
+  order: readonly OrderColumn[],
+  names: readonly string[],
+  parameters: Parameters,
+): string {
+  if (plan.limit === 0) return 'select null::json'
+  const after = plan.after ? ` where ${afterSql(order, names, plan.after, parameters)}` : ''
+  return `select json_agg(${hitSql(order, names)}) from (
+    select id, ${names.join(', ')} from m${after} order by ${orderBy(order, names)}
+    limit ${parameters.add(plan.limit, 'int')} offset ${parameters.add(plan.offset, 'bigint')}) page`
+}
+
+function hitSql(order: readonly OrderColumn[], names: readonly string[]): string {
+  const shown = order.map((column, index) => column.shown(names[index] as string))
+  return `json_build_array(id, ${shown.join(', ')})`
+}
+
+function hitsOf(plan: SearchPlan, rows: readonly HitRow[]): Hit[] {
+  const score = plan.sort.findIndex((key) => key.field.by === 'score')
+  return rows.map(([id, ...sort]) => ({
+    id: id as number,
+    score: score === -1 ? null : (sort[score] as number),
+    sort,
+  }))
+}
+
+/** `grouping` takes no more columns than an integer has bits. */
+const mostGroupings = 30
+
+/** Number and facets of a large result, without keeping the matches. */
+export async function runCounts(
+  db: Queryable,
+  start: () => Statement,
+  columns: readonly FacetColumn[],
+): Promise<Counted> {
+  if (columns.length > mostGroupings) {
+    const first = await runCounts(db, start, columns.slice(0, mostGroupings))
+    const rest = await runCounts(db, start, columns.slice(mostGroupings))
+    return { ...rest, facets: [...first.facets, ...rest.facets] }
+  }
+  const { parameters, where } = start()
+  if (columns.length === 0) {
+    const { rows } = await db.query<{ count: number; generation: number }>(
+      ...parameters.statement(
+        `select ${generation} as generation, count(*) as count from search_document d where ${where}`,
+      ),
+    )
+    return { ...(rows[0] as (typeof rows)[number]), facets: [] }
+  }
+  const names = columns.map((_, index) => `f${index}`)
+  const everything = 2 ** names.length - 1
+  // One walk for all facets; `which` has a 0 for the column that was grouped by, the first column being the highest bit.
+  const { rows } = await db.query<CountRow>(
+    ...parameters.statement(`select ${generation} as generation, which, array_to_string(array_agg(value), ',') as values,
+       array_to_string(array_agg(count), ',') as counts, sum(count)::bigint as total
+     from (
+       select grouping(${names.join(', ')}) as which, coalesce(${names.join(', ')}) as value, count(*) as count
+       from (select ${columns.map((column, index) => `${column.sql} as f${index}`).join(', ')}
+             from search_document d where ${where}) m
+       group by grouping sets (${[...names.map((name) => `(${name})`), '()'].join(', ')})
+     ) counted where value is not null or which = ${everything} group by which`),
+  )
+  const byColumn = new Map(rows.map((row) => [row.which, row]))
+  const whole = byColumn.get(everything)
+  return {
+    count: whole?.total ?? 0,
+    generation: whole?.generation ?? 0,
+    facets: names.map((_, index) => {
+      const row = byColumn.get(everything ^ (1 << (names.length - 1 - index)))
+      return { values: row?.values ?? null, counts: row?.counts ?? null }
+    }),
+  }
+}
+
+interface CountRow {
+  generation: number
+  which: number
+  values: string | null
+  counts: string
+  total: number
+}
+
+/** The page of a large result by itself: PostgreSQL may walk along an index in the order of the page. */
+export async function runPage(db: Queryable, { plan, context, parameters, where }: Statement): Promise<Paged> {
+  const order = orderColumns(context)
+  const sorted = order.map((column) => column.sql)
+  const names = order.map((_, index) => `s${index}`)
+  const selected = sorted.map((sql, index) => `${sql} as s${index}`).join(', ')
+  const limit = parameters.add(plan.limit, 'int')
+  const part = (condition: string, offset: string): string =>
+    `(select d.id, ${selected} from search_document d where ${where}${condition}
+      order by ${orderBy(order, sorted)} limit ${limit}${offset})`
+  const parts = plan.after
+    ? behind(order, sorted, plan.after, parameters).map((condition) => part(` and ${condition}`, ''))
+    : [part('', ` offset ${parameters.add(plan.offset, 'bigint')}`)]
+  const { rows } = await db.query<{ page: HitRow[] | null; generation: number }>(
+    ...parameters.statement(`select ${generation} as generation, (select json_agg(${hitSql(order, names)}) from (
+       select * from (${parts.join(' union all ')}) parts order by ${orderBy(order, names)}, id limit ${limit}) page) as page`),
+  )
+  return { hits: hitsOf(plan, rows[0]?.page ?? []), generation: rows[0]?.generation ?? 0 }
+}
+
+/** What stands behind a hit, in parts that each are one stretch of an index: first the values, then those without. */
+function behind(
+  order: readonly OrderColumn[],
+  sorted: readonly string[],
+  after: readonly unknown[],
+  parameters: Parameters,
+): string[] {
+  const first = order[0] as OrderColumn
+  const condition = afterSql(order, sorted, after, parameters)
+  if (after[0] === null) return [condition]
+  const bound = `${sorted[0]} ${first.key.descending ? '<=' : '>='} ${first.parameter(after[0], parameters)}`
+  return first.nullable ? [`${bound} and ${condition}`, `${sorted[0]} is null`] : [`${bound} and ${condition}`]
+}
+
+export async function runRanges(
+  db: Queryable,
+  { context, parameters, where }: Statement,
+  { clauses }: RangesPlan,
+): Promise<readonly number[]> {
+  if (clauses.length === 0) return []
+  const counts = clauses.map((clause) => {
+    const sql = clauseSql(clause, 'd', context)
+    return sql === null ? '0' : `(select count(*) from search_document d where ${where} and ${sql})`
+  })
+  const { rows } = await db.query<{ counts: number[] }>(
+    ...parameters.statement(`select json_build_array(${counts.join(', ')}) as counts`),
+  )
+  return rows[0]?.counts ?? []
+}
+
+/** Compiles all parts of a search, to learn what is to be known for it beforehand. */
+export function compileAll(plan: SearchPlan, expansions: Expansions, linked: LinkedObjects): void {
+  const { context } = startStatement(plan, expansions, linked)
+  orderColumns(context)
+  for (const each of plan.aggregations) {
+    if (each.kind === 'ranges') for (const clause of each.clauses) clauseSql(clause, 'd', context)
+    else facetColumn(each, plan, linked)
+  }
+}
+
+/** A facet of a column that is not prepared: counted from stored values. */
+export async function runStoredFacet(
+  db: Queryable,
+  { plan, parameters, where }: Statement,
+  facet: FacetPlan,
+): Promise<FacetCounts> {
+  const sight = facet.field.kind === 'field' ? plan.vision.column(facet.field.field) : 'always'
+  const seen = sightNode(sight)
+  const matches = `select d.id from search_document d where ${where}${seen ? ` and ${accessSql(seen, 'd')}` : ''}`
+  const { rows } = await db.query<{ labels: (string | number)[] | null; counts: number[] | null }>(
+    ...parameters.statement(`select labels, counts from ${storedFacetSql(facet, matches, plan.vision)} stored`),
+  )
+  const labels = rows[0]?.labels ?? []
+  const counts = Int32Array.from(rows[0]?.counts ?? [])
+  return { counts, bytes: counts.byteLength + heapBytes(labels), value: (index) => labels[index] as string | number }
+}

@@ -1,0 +1,127 @@
+/** Text clauses as conditions on lexemes. Wildcards are expanded beforehand (wildcards.ts). */
+
+import { parseDate } from '../../../platform/dates.ts'
+import { type Pattern, patterns, token, words } from '../../document/analyze.ts'
+import { columnWord, dateEnd, dateStart, numberValue } from '../../document/lexemes.ts'
+import { momentFrom, momentTo, orderedNumber, rangePieces } from '../../document/ordered.ts'
+import type { SearchField } from '../../plan/fields.ts'
+import type { TextClause, TextTarget } from '../../plan/plan.ts'
+import { whereSeen } from './sight.ts'
+import { type Asked, fulltextColumns, type SourceContext, sourcesOf, type Writer, wholeFulltext } from './sources.ts'
+import { allOf, anyOf, lexeme, type Node, prefix } from './tsquery.ts'
+
+/** Terms of a dictionary (0: words, else the id of a `string` column) that patterns stand for. */
+export interface Expansions {
+  terms(dictionary: number, pattern: Pattern): readonly string[]
+}
+
+export interface TextContext extends SourceContext {
+  readonly expansions: Expansions
+}
+
+/** null: nothing can match. */
+export function textNode(clause: TextClause, context: TextContext): Node | null {
+  const nodes = [...wordNodes(clause, context), ...wholeNodes(clause, context)]
+  return nodes.length === 0 ? null : anyOf(nodes)
+}
+
+/** Every word in one of the targets; as a phrase, all of them side by side in one. */
+function wordNodes(clause: TextClause, context: TextContext): Node[] {
+  const adjacent = clause.phrase || clause.mode === 'token'
+  const units = clause.mode === 'wildcard' ? usable(patterns(clause.text, 'words')) : words(clause.text)
+  if (units.length === 0) return []
+  const asked = units.map(
+    (unit): Asked =>
+      (write) =>
+        unitNode(unit, 0, write, context),
+  )
+  if (adjacent && units.length > 1) return clause.targets.flatMap((target) => phraseNodes(target, asked, context))
+  const sources = clause.targets.flatMap((target) => sourcesOf(target, context))
+  const perWord = asked.map((word) => sources.map((source) => source(word)).filter((node) => node !== null))
+  // A word that is found nowhere keeps everything from matching.
+  if (perWord.some((nodes) => nodes.length === 0)) return []
+  return [allOf(perWord.map(anyOf))]
+}
+
+/** Positions are kept per column, so a phrase in `_fulltext` is one in any of its columns. */
+function phraseNodes(target: TextTarget, words: readonly Asked[], context: TextContext): Node[] {
+  const phrase: Asked = (write) => {
+    const nodes = words.map((word) => word(write))
+    return nodes.every((node) => node !== null) ? { op: 'phrase', of: nodes } : null
+  }
+  const sources = target.field ? sourcesOf(target, context) : fulltextColumns(target, context)
+  const phrases = sources.map((source) => source(phrase)).filter((node) => node !== null)
+  if (phrases.length === 0) return []
+  if (target.field || !context.vision.whole) return [anyOf(phrases)]
+  // Fewer documents are looked at when all words must be there at all.
+  const present = words.map((word) => wholeFulltext(word))
+  return present.every((node) => node !== null) ? [allOf([...present, anyOf(phrases)])] : []
+}
+
+/** Whole values: tokens of `string` columns, numbers, dates. */
+function wholeNodes(clause: TextClause, context: TextContext): Node[] {
+  return clause.targets.flatMap(({ field }): Node[] => {
+    const nodes = field ? wholeNodesOf(clause, field, context) : []
+    return nodes
+      .map((node) => whereSeen(context.vision.column(field as SearchField), node))
+      .filter((node) => node !== null)
+  })
+}
+
+function wholeNodesOf(clause: TextClause, field: SearchField, context: TextContext): Node[] {
+  if (field.kind === 'string') return tokenNodes(clause, field, context)
+  if (field.kind === 'number') return numberNodes(field, clause.text)
+  return field.kind === 'date' ? dateNodes(field, clause.text) : []
+}
+
+function tokenNodes(clause: TextClause, field: SearchField, context: TextContext): Node[] {
+  const write: Writer = (word) => columnWord(field.code, word)
+  const [pattern] = clause.mode === 'wildcard' ? usable(patterns(clause.text, 'token')) : []
+  const node = pattern ? unitNode(pattern, field.column.id, write, context) : lexeme(write(token(clause.text)))
+  return node ? [node] : []
+}
+
+function numberNodes(field: SearchField, text: string): Node[] {
+  const value = text.trim() === '' ? Number.NaN : Number(text)
+  return Number.isFinite(value) ? [lexeme(numberValue(field.code, orderedNumber(value)))] : []
+}
+
+function dateNodes(field: SearchField, text: string): Node[] {
+  const date = parseDate(text.trim())
+  return date ? [datesNode(field.code, date.from, date.to)] : []
+}
+
+/** Dates that share a moment with the interval. */
+export function datesNode(code: string, from: bigint | null, to: bigint | null): Node {
+  const nodes: Node[] = []
+  if (from !== null)
+    nodes.push(piecesNode(rangePieces('moment', momentFrom(from), null), (text) => dateEnd(code, text)))
+  if (to !== null) nodes.push(piecesNode(rangePieces('moment', null, momentTo(to)), (text) => dateStart(code, text)))
+  return allOf(nodes)
+}
+
+export function piecesNode(pieces: { exact: readonly string[]; prefixes: readonly string[] }, write: Writer): Node {
+  return anyOf([
+    ...pieces.exact.map((text) => lexeme(write(text))),
+    ...pieces.prefixes.map((text) => prefix(write(text))),
+  ])
+}
+
+/** Wildcards alone say nothing. */
+function usable(found: readonly Pattern[]): readonly Pattern[] {
+  return found.filter((pattern) => pattern.parts.some((part) => 'literal' in part))
+}
+
+/** One word or pattern; null when nothing in the dictionary fits the pattern. */
+function unitNode(unit: string | Pattern, dictionary: number, write: Writer, context: TextContext): Node | null {
+  if (typeof unit === 'string') return lexeme(write(unit))
+  const [first, second] = unit.parts
+  if (first && 'literal' in first) {
+    if (unit.parts.length === 1) return lexeme(write(first.literal))
+    if (unit.parts.length === 2 && second && 'wildcard' in second && second.wildcard === '*') {
+      return prefix(write(first.literal))
+    }
+  }
+  const terms = context.expansions.terms(dictionary, unit)
+  return terms.length === 0 ? null : anyOf(terms.map((term) => lexeme(write(term))))
+}

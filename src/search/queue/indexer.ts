@@ -1,0 +1,321 @@
+/**
+ * Keeps the search index up to date from the queue that saves fill. All processes on one database may try; one at a
+ * time is the indexer, for as long as there is work. A killed indexer loses nothing: its lock is gone with its
+ * connection, its last batch is rolled back, and the queue still has the entries.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { PoolClient } from 'pg'
+import type { Logger } from 'pino'
+import type { Model } from '../../datamodel/model.ts'
+import type { Bus } from '../../platform/bus.ts'
+import { cutShort, type Db, isDiskFull, onConnection, type Queryable, type Tx } from '../../platform/db.ts'
+import { AppError } from '../../platform/errors.ts'
+import { outsideLifetimes } from '../../platform/lifetime.ts'
+import { Arena } from '../document/arena.ts'
+import { prepareCollations } from '../document/collation.ts'
+import { loadSlots, type Slots } from '../plan/slots.ts'
+import { builderOf, createAnalysis, presenceOf } from '../postgres/index/analysis.ts'
+import { isBulkOpen, openBulk } from '../postgres/index/bulk.ts'
+import { createFacetSets } from '../postgres/index/facet-sets.ts'
+import * as store from '../postgres/index/store.ts'
+import { createTerms } from '../postgres/index/terms.ts'
+import { type BatchSettings, type IndexConnection, indexBatch, type RefreshStandards } from './batch.ts'
+import { createChanges } from './changes.ts'
+import { createTargets } from './link-targets.ts'
+import { createRest } from './rest.ts'
+import { createWaiters } from './waiters.ts'
+
+const batchSize = 500
+/** Milliseconds between looks at the queue that nobody asked for: entries of a killed process, grants that end. */
+const patrol = 5000
+/** Milliseconds after which an indexer that found the lock taken tries again. */
+const retryPause = 200
+/** Milliseconds after which objects that were just being saved are tried again. */
+const busyPause = 20
+/** Milliseconds after which the walk through the queue starts at its beginning again. */
+const longestWalk = 2000
+/** Documents after which waiting index entries are sorted in, once the queue is empty. */
+const worthSettling = 50
+
+export interface IndexerDeps {
+  readonly db: Db
+  readonly bus: Bus
+  readonly log: Logger
+  readonly datamodel: { current(): Model; assertCurrent(tx: Tx, used: Model): Promise<void> }
+  /** Database languages, first one first. */
+  readonly languages: () => readonly string[]
+  readonly refreshStandards: RefreshStandards
+  /** Ids from the root pool down to the pool. */
+  readonly poolPath: (id: number) => readonly number[]
+  /** Reports an object that cannot be indexed. */
+  readonly onFailure: (id: number, error: string) => Promise<void>
+  /** Version of ICU. */
+  readonly icu: string
+  readonly clock?: () => Date
+}
+
+export type Indexer = Awaited<ReturnType<typeof createIndexer>>
+
+/** Bus topic for saves in other processes. */
+export const indexTopic = 'index'
+
+export async function createIndexer(deps: IndexerDeps) {
+  const { db, bus, log } = deps
+  const clock = deps.clock ?? (() => new Date())
+  const now = (): number => clock().getTime()
+  const targets = createTargets()
+  const changes = createChanges(now)
+  const rest = createRest()
+  const waiters = createWaiters(db, rest.cut)
+  /** Those who wait until the queue is empty. */
+  let hurrying = 0
+  const batchDeps = {
+    log,
+    targets,
+    changes,
+    facetSets: createFacetSets(),
+    terms: createTerms(),
+    arena: new Arena(),
+    poolPath: deps.poolPath,
+    refreshStandards: deps.refreshStandards,
+    now,
+    assertCurrent: (tx: Tx, model: Model) => deps.datamodel.assertCurrent(tx, model),
+    onFailure: deps.onFailure,
+  }
+  const settings = createSettings(deps)
+  // The first batch waits for them, the start does not.
+  void prepareCollations(deps.languages())
+  const builder = builderOf(deps.icu)
+  const analysis = createAnalysis(builder, now)
+  await bus.present(presenceOf(builder))
+  /** Generation of the index when we last had it: when it is still that, nobody else has indexed. */
+  let generation = -1
+  let unsettled = 0
+  let wanted = false
+  /** The last attempt has failed, and the log says so. */
+  let failing = false
+  let closed = false
+  let running: Promise<void> | null = null
+  /** The connection on which we index. */
+  let busy: PoolClient | null = null
+  let retry: NodeJS.Timeout | undefined
+  const timer = setInterval(() => void lookAround(), patrol).unref()
+
+  /** While we ask others to index, which this process hears too. */
+  let asking = false
+  const unsubscribe = bus.subscribe(indexTopic, () => {
+    if (!asking) wake()
+  })
+
+  /** Starts indexing, unless it is running already; then it looks at the queue once more. */
+  function wake(): void {
+    wanted = true
+    if (closed || running) return
+    running = outsideLifetimes(run).finally(() => {
+      running = null
+      if (wanted && !closed && !retry) wake()
+    })
+  }
+
+  function wakeLater(pause: number): void {
+    if (closed || retry) return
+    retry = setTimeout(() => {
+      retry = undefined
+      wake()
+    }, pause).unref()
+  }
+
+  async function run(): Promise<void> {
+    while (wanted && !closed) {
+      wanted = false
+      try {
+        if (await emptyQueue()) {
+          failing = false
+          continue
+        }
+        // Another process indexes. It may just have seen the last entry, so look again.
+        wakeLater(retryPause)
+      } catch (error) {
+        const expected = closed || (error instanceof AppError && (error.status === 423 || error.status === 503))
+        const worthSaying = !expected || isDiskFull(error)
+        // Once is enough: it is tried again every second.
+        if (worthSaying && !failing) log.error({ err: error }, 'indexing failed; it is tried again')
+        failing ||= worthSaying
+        wakeLater(worthSaying ? 1000 : retryPause)
+      }
+    }
+  }
+
+  /** Works until the queue is empty; false when another process is the indexer. */
+  async function emptyQueue(): Promise<boolean> {
+    const client = await db.connect()
+    let broken = true
+    busy = client
+    try {
+      const connection = { client, db: onConnection(client) }
+      if (!(await store.lockIndexer(connection.db))) {
+        broken = false
+        return false
+      }
+      await indexAll(client, connection)
+      await store.unlockIndexer(connection.db)
+      broken = false
+      return true
+    } finally {
+      busy = null
+      // A broken connection is closed, which gives the lock back; so is one that a stop may still try to cut short.
+      client.release(broken || closed)
+    }
+  }
+
+  async function indexAll(client: PoolClient, connection: IndexConnection): Promise<void> {
+    const current = await store.readGeneration(connection.db)
+    if (current !== generation) {
+      targets.clear()
+      changes.forget()
+    }
+    generation = current
+    const { languages } = await settings.current()
+    const claim = await analysis.claim(connection.db, languages)
+    if (claim.kind === 'theirs') return leaveToOthers(connection.db, claim.again)
+    if (claim.queued) log.info({ languages }, 'documents are built differently now: all objects are indexed anew')
+    const reader = queueReader()
+    const bulk = await openBulk(connection.db, log)
+    while (!closed) {
+      const entries = await reader.next(connection.db)
+      if (entries.length === 0) {
+        if (!closed && (await bulk.awaits(() => hasEntries(connection.db)))) continue
+        await bulk.end()
+        break
+      }
+      await bulk.before(entries.length, batchSize)
+      const began = performance.now()
+      const used = await settings.current()
+      await prepareCollations(used.languages)
+      const batch = await indexBatch(batchDeps, { client, db: connection.db }, used, entries)
+      generation = batch.generation
+      unsettled += batch.done.length
+      waiters.indexed(batch.done)
+      if (batch.done.length === 0) await sleep(busyPause)
+      else if (entries.length < batchSize && !waiters.any() && hurrying === 0)
+        await rest.take(performance.now() - began)
+    }
+    // A stop can come while indexes are put aside.
+    if (closed || unsettled < worthSettling) return
+    unsettled = 0
+    await store.settle(connection.db)
+  }
+
+  /** A process of a newer release indexes: it hears of its own saves only. */
+  async function leaveToOthers(on: Queryable, again: number | null): Promise<void> {
+    if (again !== null) wakeLater(again)
+    if (!(await hasEntries(on))) return
+    asking = true
+    try {
+      await bus.publish({ query: on.query, afterCommit: (action) => action() }, indexTopic)
+    } finally {
+      asking = false
+    }
+  }
+
+  async function lookAround(): Promise<void> {
+    try {
+      await store.queueExpired(db, clock())
+      await store.queueFailed(db)
+      wake()
+    } catch (error) {
+      log.warn({ err: error }, 'the index queue cannot be looked at')
+    }
+  }
+
+  return {
+    /** To be called after the commit of whatever filled the queue. */
+    wake,
+
+    /**
+     * Waits until these objects are indexed as they are now; false when that takes longer. Objects that are not in
+     * the queue are indexed.
+     */
+    async awaitIndexed(systemObjectIds: readonly number[], seconds: number): Promise<boolean> {
+      const done = waiters.wait(systemObjectIds, seconds)
+      wake()
+      return done
+    },
+
+    /** Whether searches for words are slow for a while, since a large backlog is being indexed. */
+    rebuilding: (): Promise<boolean> => isBulkOpen(db),
+
+    /** Places of facets and sort keys under the current model. */
+    slots: async (): Promise<Slots> => (await settings.current()).slots,
+
+    /** Resolves when the queue is empty: for tests. */
+    async idle(): Promise<void> {
+      hurrying += 1
+      rest.cut()
+      try {
+        await store.queueExpired(db, clock())
+        await store.queueFailed(db)
+        for (;;) {
+          wake()
+          await running
+          if (!(await hasEntries(db))) return
+          await sleep(10)
+        }
+      } finally {
+        hurrying -= 1
+      }
+    },
+
+    async close(): Promise<void> {
+      closed = true
+      clearInterval(timer)
+      clearTimeout(retry)
+      unsubscribe()
+      waiters.close()
+      rest.cut()
+      // Nothing is lost: a batch is rolled back, and who comes next goes on with it and with the indexes.
+      if (running) await cutShort(db, () => busy, running)
+    },
+  }
+}
+
+async function hasEntries(db: Queryable): Promise<boolean> {
+  return (await db.query('select from index_queue limit 1', [], 'search-queue-any')).rowCount > 0
+}
+
+/** Walks through the queue; what was committed late, with a lower number, is found when it starts again. */
+function queueReader() {
+  let after: [number, number, number] = [0, 0, 0]
+  let started = performance.now()
+  const restart = (): void => {
+    after = [0, 0, 0]
+    started = performance.now()
+  }
+  return {
+    async next(db: Queryable): Promise<store.QueueEntry[]> {
+      if (performance.now() - started > longestWalk) restart()
+      const atStart = after.every((seq) => seq === 0)
+      const entries = await store.readQueue(db, batchSize, after)
+      for (const entry of entries) after[entry.priority] = entry.seq
+      if (entries.length > 0 || atStart) return entries
+      restart()
+      return this.next(db)
+    },
+  }
+}
+
+/** Model, languages and places, renewed when one of them changes. */
+function createSettings({ db, datamodel, languages }: IndexerDeps) {
+  let known: (BatchSettings & { readonly key: string }) | null = null
+  return {
+    async current(): Promise<BatchSettings> {
+      const model = datamodel.current()
+      const key = languages().join()
+      if (known?.model === model && known.key === key) return known
+      const configured = [...languages()]
+      const slots = await loadSlots(db, model, configured)
+      known = { model, languages: configured, key, slots }
+      return known
+    },
+  }
+}

@@ -13,6 +13,7 @@ const order = [
   'mail',
   'webhooks',
   'auth',
+  'messages',
   'rights',
   'datamodel',
   'tags',

@@ -120,6 +120,25 @@ const saveGroup = async ({ fresh }: Scene) => ({
   ],
 })
 
+const saveMessage = ({ world, fresh }: Scene) => ({
+  body: [
+    {
+      message: {
+        title: en('Reading room'),
+        message: en('Closed on Monday.'),
+        confirmation: en('I have read this'),
+        reference: `room${fresh()}`,
+        webfrontend_type: 'banner',
+        webfrontend_props: { icon: 'clock' },
+        show_always: true,
+        start_time: { value: '2020-01-01T00:00:00Z' },
+        end_time: { value: '2999-01-01T00:00:00Z' },
+      },
+      _groups: [{ group: { _id: world.groups.staff } }],
+    },
+  ],
+})
+
 const savePool = async ({ world, fresh }: Scene) => ({
   body: [
     {
@@ -204,6 +223,35 @@ export const seeds: Record<string, Seed> = {
     make: async (scene) => {
       const [made] = await scene.root.call('POST', '/group', (await saveGroup(scene)).body)
       return { path: { id: made.group._id } }
+    },
+  },
+
+  listMessages: { make: () => ({ query: { limit: 10, offset: 0 } }) },
+  saveMessages: { make: saveMessage },
+  putMessages: {
+    make: async (scene) => {
+      const [made] = await scene.root.call('POST', '/message', saveMessage(scene).body)
+      return { body: [{ message: { _id: made.message._id, _version: 1, show_always: false } }] }
+    },
+  },
+  listOwnMessages: nothing,
+  getMessage: {
+    make: async (scene) => {
+      const [made] = await scene.root.call('POST', '/message', saveMessage(scene).body)
+      return { path: { id: made.message._id } }
+    },
+  },
+  deleteMessage: {
+    make: async (scene) => {
+      const [made] = await scene.root.call('POST', '/message', saveMessage(scene).body)
+      return { path: { id: made.message._id } }
+    },
+  },
+  confirmMessage: {
+    make: async (scene) => {
+      const [message] = saveMessage(scene).body
+      const [made] = await scene.root.call('POST', '/message', [{ ...message, _groups: [{ group: { _id: 1 } }] }])
+      return { path: { id: made.message._id }, body: { version: 1 } }
     },
   },
 

@@ -13,6 +13,8 @@ import { registerEventRoutes } from './events/routes.ts'
 import { createEventLog, createEventService, followEvents } from './events/service.ts'
 import { createJobs } from './jobs/service.ts'
 import { createMailService } from './mail/service.ts'
+import { registerMessageRoutes } from './messages/routes.ts'
+import { createMessageService } from './messages/service.ts'
 import { rememberedPeople } from './objects/read/people.ts'
 import { createReadService } from './objects/read/read.ts'
 import { registerReadRoutes } from './objects/read/routes.ts'
@@ -115,11 +117,13 @@ async function composeApp(config: Config, given: Given, opened: AsyncDisposableS
     rights: principalRights(() => rights),
     removal: ownerRemoval(
       () => pools,
+      () => messages,
       () => indexer.wake(),
     ),
     instance: () => ({ name: baseConfig.instanceTitle(), external_url: config.externalUrl }),
   })
   opened.defer(() => auth.close())
+  const messages = createMessageService({ db, events, principals, versionConvention: config.versionConvention })
   const rights = createRightsService({
     containers: () => ({ pools: pools.grants(), objecttypes: objecttypes.grants() }),
     findPeople: principals.find,
@@ -283,6 +287,7 @@ async function composeApp(config: Config, given: Given, opened: AsyncDisposableS
       },
       users: auth.users.readable,
       groups: auth.groups.readable,
+      messages: messages.readable,
     },
   })
   const search = createSearchService({
@@ -342,6 +347,7 @@ async function composeApp(config: Config, given: Given, opened: AsyncDisposableS
   registerEventRoutes(http, eventService)
   registerBaseConfigRoutes(http, { baseConfig })
   await registerAuthRoutes(http, { auth })
+  registerMessageRoutes(http, { messages, clientOf: auth.clientOf })
   registerDatamodelRoutes(http, datamodel)
   registerObjecttypeRoutes(http, { objecttypes, datamodel })
   registerPoolRoutes(http, { pools })

@@ -1,6 +1,7 @@
 /** Adapters between capabilities that cannot import each other: what an earlier one asks of later ones. */
 import type { RemovalHooks, RightsHooks } from './auth/service.ts'
 import type { DatamodelService, ObjecttypeParts, ObjecttypeService } from './datamodel/service.ts'
+import type { MessageService } from './messages/service.ts'
 import type { ReadService } from './objects/read/read.ts'
 import { countInPools, groupsOfObjects, replaceOwner, requeuePools } from './objects/upkeep/uses.ts'
 import type { Actor } from './platform/actor.ts'
@@ -133,7 +134,11 @@ export function principalRights(rights: () => RightsService): RightsHooks {
 }
 
 /** What a user or group that goes leaves behind: objects, which go to a system user also from a group, and pools. */
-export function ownerRemoval(pools: () => PoolService, wakeIndex: () => void): RemovalHooks {
+export function ownerRemoval(
+  pools: () => PoolService,
+  messages: () => MessageService,
+  wakeIndex: () => void,
+): RemovalHooks {
   return {
     async replaceUser(tx, from, to) {
       await replaceOwner(tx, 'user', from, to, wakeIndex)
@@ -141,6 +146,7 @@ export function ownerRemoval(pools: () => PoolService, wakeIndex: () => void): R
     },
     async replaceGroup(tx, from, to) {
       await replaceOwner(tx, 'group', from, to, wakeIndex)
+      await messages().replaceGroup(tx, from, to)
       await pools().replacePerson(tx, 'group', from, to)
     },
   }

@@ -24,6 +24,9 @@ export const rootUserId = 1
 /** Takes the place of a deleted user as owner and author. */
 export const deletedUserId = 4
 
+/** Groups that count for callers without a user: all users, and guests. */
+export const anybodyGroupIds: readonly number[] = [1, 8]
+
 /** Takes the place of a deleted group as owner. */
 export const fallbackGroupId = 10
 

@@ -29,7 +29,16 @@ import { createThrottle } from './throttle.ts'
 import { createUserService } from './users/service.ts'
 
 export { initialPassword } from './initial-password.ts'
-export type { FoundPrincipals, PrincipalNames, Principals, WantedPrincipals } from './principals.ts'
+export {
+  type FoundPrincipals,
+  type NamedBy,
+  type PrincipalNames,
+  type Principals,
+  type Reference,
+  referenceOf,
+  resolveReferences,
+  type WantedPrincipals,
+} from './principals.ts'
 export type { RemovalHooks, RightsHooks } from './records.ts'
 export { createRecovery } from './recovery.ts'
 export { makePassword } from './root.ts'
@@ -105,6 +114,12 @@ export function createAuth(dependencies: AuthDependencies) {
         throw new AppError('PasswordChangedRequired')
       }
       return sessions.actorOf(session, request.ip)
+    },
+
+    /** The client with which the caller of a request has signed in; `null` without a valid token. */
+    async clientOf(request: FastifyRequest): Promise<string | null> {
+      const token = tokenOf(request, aliases)
+      return token === null ? null : ((await sessions.find(token))?.clientId ?? null)
     },
 
     /** Gives root its password; returns one to print when it was made up and nobody has signed in with it yet. */

@@ -8,6 +8,7 @@ export interface Seen {
   pools(actor: Actor, ids: readonly number[]): Promise<ReadonlySet<number>>
   users(actor: Actor, ids: readonly number[]): Promise<ReadonlySet<number>>
   groups(actor: Actor, ids: readonly number[]): Promise<ReadonlySet<number>>
+  messages(actor: Actor, ids: readonly number[]): Promise<ReadonlySet<number>>
 }
 
 /** How much of an event may be told: nothing, that it was, or all that it says of its subject. */
@@ -15,7 +16,7 @@ export type Sight = 'none' | 'subject' | 'all'
 
 /**
  * What the caller may know of the subject of each event. Objects, pools, users and groups are told to those who may see
- * them, all else (the datamodel, tags, the configuration, the index) to everybody. Purged objects and deleted pools can
+ * them, messages to those whom they are for, all else (the datamodel, tags, the configuration, the index) to everybody. Purged objects and deleted pools can
  * be seen by nobody but root.
  */
 export async function sightOf(
@@ -28,20 +29,26 @@ export async function sightOf(
     ...new Set(events.flatMap((event) => (event.basetype === basetype ? (event.object_id ?? []) : []))),
   ]
   const objectIds = [...new Set(events.flatMap((event) => event.system_object_id ?? []))]
-  const [objects, pools, users, groups] = await Promise.all([
+  const [objects, pools, users, groups, messages] = await Promise.all([
     objectIds.length > 0 ? seen.objects(actor, objectIds) : new Map<number, boolean>(),
     seen.pools(actor, ids('pool')),
     seen.users(actor, ids('user')),
     seen.groups(actor, ids('group')),
+    seen.messages(actor, ids('message')),
   ])
-  const people: Readonly<Record<string, ReadonlySet<number>>> = { pool: pools, user: users, group: groups }
+  const told: Readonly<Record<string, ReadonlySet<number>>> = {
+    pool: pools,
+    user: users,
+    group: groups,
+    message: messages,
+  }
   return ({ system_object_id: object, basetype, object_id: id }) => {
     if (object !== null) {
       const titled = objects.get(object)
       if (titled === undefined) return 'none'
       return titled ? 'all' : 'subject'
     }
-    const kind = people[basetype ?? '']
+    const kind = told[basetype ?? '']
     return !kind || (id !== null && kind.has(id)) ? 'all' : 'none'
   }
 }

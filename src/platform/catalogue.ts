@@ -134,7 +134,7 @@ export const catalogue = {
   LookupFoundTooMany: { package: 'ferrors', status: 400, text: 'The lookup found more than one.' },
   LookupNotFound: { package: 'ferrors', status: 400, text: 'The lookup found nothing.' },
   MaskNotFound: { package: 'objects', status: 400, text: 'The object type has no such mask.' },
-  MessageNotFound: { package: 'message', status: 404, text: 'There is no such message.', coming: 'messages' },
+  MessageNotFound: { package: 'message', status: 404, text: 'There is no such message.' },
   ModuleUnknown: { package: 'task', status: 400, text: 'There is no such kind of task.', coming: 'tasks of plugins' },
   NestedQueryIn: {
     package: 'search',
@@ -292,7 +292,6 @@ export const catalogue = {
     package: 'message',
     status: 400,
     text: 'The end lies before the start.',
-    coming: 'messages',
   },
   SystemRightRequired: { package: 'acl', status: 403, text: 'A system right is missing.' },
   TagNotEnabled: { package: 'dbinfo', status: 400, text: 'The tag cannot be used here.' },

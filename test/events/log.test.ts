@@ -41,6 +41,7 @@ async function openLog(options: EventLogOptions = {}) {
       pools: async () => new Set(),
       users: async () => new Set(),
       groups: async () => new Set(),
+      messages: async () => new Set(),
     },
   })
   return {

@@ -188,6 +188,18 @@ test('EVENT-031 changes of groups', async () => {
   for (const { event } of events) assert.deepEqual(event.info, info)
 })
 
+test('EVENT-035 changes of messages', async () => {
+  const texts = { title: { 'en-US': 'Terms' }, message: { 'en-US': 'Read this.' }, reference: 'm:1' }
+  const events = await logged(async () => {
+    const [{ message }] = await save('/message', [{ message: texts }])
+    await save('/message', [{ message: { _id: message._id, _version: 1, show_always: true } }])
+    await remove(`/message/${message._id}`)
+  })
+  assert.deepEqual(typesOf(events), ['MESSAGE_INSERT', 'MESSAGE_UPDATE', 'MESSAGE_DELETE'])
+  assertTold(events, 'title message reference')
+  for (const { event } of events) assert.deepEqual(event.info, texts)
+})
+
 test('EVENT-032 EVENT-033 changes of pools, of which those above hear, and what goes with them', async () => {
   const names = { shortname: { 'en-US': 'P' }, reference: 'p:1' }
   const pool = { _id_parent: 1, name: { 'en-US': 'Prints' }, ...names }

@@ -106,6 +106,9 @@ export function createSessions({ db, bus, events, baseConfig, clock = () => new 
   }
 
   return {
+    /** The session of a token, whether its user may sign in or not; `null` when there is none. */
+    find: async (token: string): Promise<Session | null> => cache.get(tokenKey(token)),
+
     /** @throws {AppError} `InvalidToken` when it is unknown, expired, revoked, or its user may not sign in now. */
     async resolve(token: string): Promise<Session> {
       const session = await cache.get(tokenKey(token))

@@ -1,0 +1,107 @@
+/**
+ * Messages of administrators to the members of groups: what people agree to or read at sign-in, and what front ends show.
+ * A *reader* is somebody with groups and a client; a *confirmation* notes which version somebody has agreed to.
+ */
+import { anybodyGroupIds } from '../auth/model.ts'
+import type { Actor } from '../platform/actor.ts'
+import type { Tx } from '../platform/db.ts'
+import { AppError } from '../platform/errors.ts'
+import { hasRight, type NeededRight, requireRight } from '../platform/system-right.ts'
+import { assertVersion } from '../platform/versions.ts'
+import { isOpen, type Message, type OwnMessage, type Reader } from './model.ts'
+import { renderMessage, renderOwnMessage } from './render.ts'
+import { type MessageDependencies, messageEvent, saveMessages } from './save.ts'
+import type { MessageInput, MessageOutput, MessageQuery, OwnMessageOutput } from './schema.ts'
+import * as store from './store.ts'
+
+export type { Message, OwnMessage, Reader } from './model.ts'
+
+export const manageMessages: NeededRight = { name: 'system.message' }
+
+export type MessageService = ReturnType<typeof createMessageService>
+
+export function createMessageService(deps: MessageDependencies) {
+  const { db, events, principals } = deps
+
+  async function render(actor: Actor, messages: readonly Message[]): Promise<MessageOutput[]> {
+    const groupIds = messages.flatMap((message) => message.groupIds ?? [])
+    const names = await principals.names(db, { userIds: [], groupIds }, actor.languages)
+    return messages.map((message) => renderMessage(message, names))
+  }
+
+  return {
+    /** A page of all messages, by id (READ-040). */
+    async list(actor: Actor, page: MessageQuery): Promise<MessageOutput[]> {
+      requireRight(actor, manageMessages)
+      return render(actor, await store.listMessages(db, page))
+    },
+
+    /** @throws {AppError} `MessageNotFound` */
+    async read(actor: Actor, id: number): Promise<MessageOutput[]> {
+      requireRight(actor, manageMessages)
+      const messages = await store.findMessages(db, [id])
+      if (messages.length === 0) throw new AppError('MessageNotFound', { _id: id })
+      return render(actor, messages)
+    },
+
+    /** Creates and updates messages, all or none. */
+    async save(actor: Actor, inputs: readonly MessageInput[]): Promise<MessageOutput[]> {
+      requireRight(actor, manageMessages)
+      const ids = await saveMessages(deps, actor, inputs)
+      const saved = new Map((await store.findMessages(db, ids)).map((message) => [message.id, message]))
+      return render(
+        actor,
+        ids.map((id) => saved.get(id)).filter((message) => message !== undefined),
+      )
+    },
+
+    /** @throws {AppError} `MessageNotFound` */
+    remove(actor: Actor, id: number): Promise<void> {
+      requireRight(actor, manageMessages)
+      return db.transaction(async (tx) => {
+        const [message] = await store.lockMessages(tx, [id], [])
+        if (!message) throw new AppError('MessageNotFound', { _id: id })
+        await store.deleteMessage(tx, id)
+        await events.append(tx, [messageEvent('MESSAGE_DELETE', actor, message)])
+      })
+    },
+
+    /** What is for the caller now; nobody counts as a guest. */
+    async own(actor: Actor | null, clientId: string | null): Promise<OwnMessageOutput[]> {
+      return (await store.messagesFor(db, readerOf(actor, clientId))).map(renderOwnMessage)
+    },
+
+    /**
+     * Notes that the caller has agreed to a message, or has seen it, in the version that was read.
+     * @throws {AppError} `MessageNotFound` when it is not for the caller, `VersionMismatch` when it is another one now.
+     */
+    async confirm(actor: Actor, clientId: string | null, id: number, version: number): Promise<void> {
+      const [message] = await store.messagesFor(db, readerOf(actor, clientId), { id })
+      if (!message) throw new AppError('MessageNotFound', { _id: id })
+      assertVersion(version, message.version, 'stored', { path: 'version' })
+      await store.confirmMessages(db, actor.userId, [{ id, version }])
+    },
+
+    /** What somebody who signs in has to read first, by id. */
+    async pending(reader: Reader): Promise<OwnMessage[]> {
+      return (await store.messagesFor(db, reader, { atSignIn: true })).filter(isOpen)
+    },
+
+    /** Notes what somebody has agreed to or seen at sign-in, in the versions that were shown. */
+    confirmed: (userId: number, messages: readonly { id: number; version: number }[]): Promise<number> =>
+      store.confirmMessages(db, userId, messages),
+
+    /** Those of the messages whose text the actor may know: addressed to it, or to be managed by it. */
+    async readable(actor: Actor, ids: readonly number[]): Promise<ReadonlySet<number>> {
+      if (ids.length === 0 || hasRight(actor, manageMessages)) return new Set(ids)
+      return store.addressedTo(db, ids, actor.groupIds)
+    },
+
+    /** A group is going: what was for its members alone must not become one for everybody. */
+    replaceGroup: (tx: Tx, from: number, to: number): Promise<void> => store.readdress(tx, from, to),
+  }
+}
+
+function readerOf(actor: Actor | null, clientId: string | null): Reader {
+  return { userId: actor?.userId ?? null, groupIds: actor?.groupIds ?? anybodyGroupIds, clientId }
+}

@@ -150,10 +150,24 @@ const AuthRules = Type.Array(Type.Object({ method: Type.String(), value: Type.St
 
 /** Settings of groups that nothing acts on yet, and why. */
 export const waitingGroupSettings = {
-  _pseudonymization: 'nothing is pseudonymized yet',
   _auth_method_group_maps: 'users sign in with their password only, which puts nobody into groups',
   _two_fa_required: 'there is no second factor yet',
 } as const
+
+const Strategy = nullable(Type.Enum(['keep', 'randomize', 'clear']))
+
+const PseudonymizedUser = Type.Object(
+  {
+    login: Strategy,
+    first_name: Strategy,
+    last_name: Strategy,
+    displayname: Strategy,
+    additional_info: Strategy,
+    _emails: nullable(Type.Enum(['keep', 'clear'])),
+  },
+  { ...open, title: 'Pseudonymization', description: 'Company, phone, address and notes are `additional_info`.' },
+)
+export type PseudonymizationField = keyof Static<typeof PseudonymizedUser>
 
 export const GroupInput = Type.Object(
   {
@@ -174,8 +188,8 @@ export const GroupInput = Type.Object(
     _system_rights: SystemRightsInput,
     _pseudonymization: nullable(
       Type.Object(
-        { user: Type.Optional(Type.Record(Type.String(), Type.String({ maxLength: 20 }))) },
-        { ...open, ...refusedChange(waitingGroupSettings._pseudonymization) },
+        { user: nullable(PseudonymizedUser) },
+        { ...open, description: 'What becomes of a user of this group who is archived.' },
       ),
     ),
     _auth_method_group_maps: nullable(

@@ -62,7 +62,6 @@ test('settings of a group that would have no effect are refused by name, and the
   const send = (rest: object) => root().post('/group', [{ group: { name: 'refused' }, ...rest }])
   for (const [name, value] of [
     ['_two_fa_required', true],
-    ['_pseudonymization', { user: { login: 'random' } }],
     ['_auth_method_group_maps', { ldap: [{ method: 'eq', value: 'cn=editors' }] }],
   ] as const) {
     const answer = await send({ [name]: value })

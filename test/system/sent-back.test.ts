@@ -29,13 +29,12 @@ suite('what was answered may be sent back', () => {
     const [made] = (await root().post('/group', [{ group: { name: 'old' } }])).body
     const stored = {
       _two_fa_required: true,
-      _pseudonymization: { user: { login: 'random' } },
       _auth_method_group_maps: { ldap: [{ method: 'eq', value: 'cn=editors' }] },
     }
-    await svc.db.query(
-      'update "group" set two_fa_required = $2, pseudonymization = $3, auth_method_group_maps = $4 where id = $1',
-      [made.group._id, ...Object.values(stored)],
-    )
+    await svc.db.query('update "group" set two_fa_required = $2, auth_method_group_maps = $3 where id = $1', [
+      made.group._id,
+      ...Object.values(stored),
+    ])
     const read = async (): Promise<Json> => (await get(`/group/${made.group._id}`))[0]
     const shown = await read()
     for (const [name, value] of Object.entries(stored)) assert.deepEqual(shown[name], value)
@@ -45,19 +44,18 @@ suite('what was answered may be sent back', () => {
       for (const [name, value] of Object.entries(stored)) assert.deepEqual(back.body[0][name], value)
     }
     const others = {
-      _pseudonymization: { user: { login: 'none' } },
       _auth_method_group_maps: { ldap: [{ method: 'eq', value: 'cn=others' }] },
     }
     for (const [name, value] of Object.entries(others)) {
       const answer = await root().post('/group', [{ ...(await read()), [name]: value }])
       assert.deepEqual([answer.status, answer.body.parameters.name], [400, `[0].${name}`])
     }
-    const gone = { _two_fa_required: false, _pseudonymization: {}, _auth_method_group_maps: null }
+    const gone = { _two_fa_required: false, _auth_method_group_maps: null }
     assert.equal((await root().post('/group', [{ ...(await read()), ...gone }])).status, 200)
     const after = await read()
     assert.deepEqual(
       Object.keys(stored).map((name) => after[name]),
-      [false, {}, {}],
+      [false, {}],
     )
     const again = await root().post('/group', [{ ...after, _two_fa_required: true }])
     assert.deepEqual([again.status, again.body.parameters.name], [400, '[0]._two_fa_required'])

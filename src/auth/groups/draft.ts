@@ -29,7 +29,7 @@ export function draftGroup(input: GroupInput, stored: StoredGroup | null, path: 
     reference,
     displayname: displaynameOf(group.displayname, stored),
     profile: profileOf(groupProfileFields, group, stored?.profile),
-    pseudonymization: { ...waiting('_pseudonymization', input, stored?.pseudonymization ?? {}, path) },
+    pseudonymization: pseudonymizationOf(input, stored),
     auth_method_group_maps: {
       ...waiting('_auth_method_group_maps', input, stored?.authMethodGroupMaps ?? {}, path),
     },
@@ -53,6 +53,13 @@ function waiting<Name extends keyof typeof waitingGroupSettings>(
   if (sent === undefined) return stored
   if (!saysSomething(sent) || isDeepStrictEqual(sent, stored)) return sent
   throw badRequest(`${path}.${name}: ${waitingGroupSettings[name]}`, { name: `${path}.${name}` })
+}
+
+/** Only what is said, so that what is not said is kept as by other groups. */
+function pseudonymizationOf({ _pseudonymization: given }: GroupInput, stored: StoredGroup | null) {
+  if (given === undefined) return { ...stored?.pseudonymization }
+  const said = Object.entries(given?.user ?? {}).filter(([, strategy]) => typeof strategy === 'string')
+  return said.length === 0 ? {} : { user: Object.fromEntries(said) }
 }
 
 function typeOf(given: string | null | undefined, stored: StoredGroup | null, path: string): string {

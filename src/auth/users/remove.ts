@@ -7,6 +7,7 @@ import { deletedUserId, type StoredUser } from '../model.ts'
 import { principalsOfUser, reachOf } from '../standing.ts'
 import type { UserDependencies } from './deps.ts'
 import { assertMayRemove } from './policy.ts'
+import { pseudonymize } from './pseudonymize.ts'
 import { groupsOf } from './render.ts'
 import * as store from './store.ts'
 
@@ -15,7 +16,7 @@ export type DeletePolicy = 'delete' | 'archive' | 'unarchive'
 export type RemoveResult = { kind: 'confirm'; tasks: Task[] } | { kind: 'done'; policy: DeletePolicy; user: StoredUser }
 
 /**
- * Deletes a user, archives it (it cannot sign in, everything stays), or takes it back from the archive. Without a
+ * Deletes a user, archives it (it cannot sign in; everything stays but what its groups say), or takes it back from the archive. Without a
  * policy the base configuration decides; `ask` answers with the choices and changes nothing. What the user owned or
  * wrote belongs to the system user `deleted_user` after a deletion.
  */
@@ -49,11 +50,18 @@ export function removeUser(
       await store.deleteUser(tx, id, deletedUserId)
     } else {
       await store.setArchived(tx, id, policy === 'archive')
-      if (policy === 'archive')
+      if (policy === 'archive') {
         await deps.sessions.endOfUsers(tx, [{ userId: id, reason: 'archived' }], actor.remoteAddr)
+        await pseudonymize(
+          tx,
+          user,
+          groups.map((group) => group.id),
+        )
+      }
     }
     const after = policy === 'delete' ? user : ((await store.findUsers(tx, [id]))[0] ?? user)
-    const info = { login: user.login, displayname: user.generatedDisplayname, reference: user.reference }
+    // As it is called now: what was taken out is not to be found in the log of its going.
+    const info = { login: after.login, displayname: after.generatedDisplayname, reference: after.reference }
     const type = policy === 'delete' ? 'USER_DELETE' : 'USER_UPDATE'
     await deps.events.append(tx, [{ type, actor, basetype: 'user', objectId: id, objectVersion: after.version, info }])
     await deps.principals.changed(tx)

@@ -162,6 +162,25 @@ export async function setArchived(tx: Tx, id: number, archived: boolean): Promis
   )
 }
 
+/** What a user is called and reached by, all at once. */
+export interface Identity {
+  login: string | null
+  loginKey: string | null
+  email: string | null
+  emailKey: string | null
+  profile: Readonly<Record<string, unknown>>
+  displayname: string
+}
+
+export async function setIdentity(tx: Tx, id: number, identity: Identity): Promise<void> {
+  const { login, loginKey, email, emailKey, profile, displayname } = identity
+  await tx.query(
+    `update "user" set login = $2, login_key = $3, email = $4, email_key = $5, profile = $6,
+       generated_displayname = $7 where id = $1`,
+    [id, login, loginKey, email, emailKey, profile, displayname],
+  )
+}
+
 /** The user whose login or, else, email this is, in the form of `identityKey`; null when there is none. */
 export async function findByLoginOrEmail(db: Queryable, key: string): Promise<number | null> {
   const { rows } = await db.query<{ id: number }>(

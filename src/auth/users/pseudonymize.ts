@@ -1,0 +1,74 @@
+import { randomBytes } from 'node:crypto'
+import type { Queryable, Tx } from '../../platform/db.ts'
+import { displaynameOf, identityKey, type StoredUser } from '../model.ts'
+import type { PseudonymizationField } from '../schema.ts'
+import * as store from './store.ts'
+
+/** What becomes of a field when its user is archived, mildest first. */
+const strategies = ['keep', 'randomize', 'clear'] as const
+type Strategy = (typeof strategies)[number]
+type Plan = ReadonlyMap<PseudonymizationField, Strategy>
+
+/** What the field `additional_info` of a group's settings stands for. */
+const additionalInfo = [
+  'company',
+  'department',
+  'phone',
+  'remarks',
+  'address_supplement',
+  'street',
+  'house_number',
+  'postal_code',
+  'town',
+  'state',
+  'country',
+] as const
+
+/** What the groups want done with the fields of a user who is archived; of two that differ the stricter one counts. */
+async function planOf(from: Queryable, groupIds: readonly number[]): Promise<Plan> {
+  const { rows } = await from.query<{ fields: Readonly<Partial<Record<PseudonymizationField, Strategy>>> }>(
+    `select pseudonymization->'user' as fields from "group"
+     where id = any($1) and jsonb_typeof(pseudonymization->'user') = 'object'`,
+    [groupIds],
+  )
+  const plan = new Map<PseudonymizationField, Strategy>()
+  for (const { fields } of rows) {
+    for (const [name, wanted] of Object.entries(fields) as [PseudonymizationField, Strategy][]) {
+      const before = plan.get(name) ?? 'keep'
+      plan.set(name, strategies.indexOf(wanted) > strategies.indexOf(before) ? wanted : before)
+    }
+  }
+  return plan
+}
+
+/** Takes out of a user who is being archived, or replaces by chance texts, what the groups say. */
+export async function pseudonymize(tx: Tx, user: StoredUser, groupIds: readonly number[]): Promise<void> {
+  const plan = await planOf(tx, groupIds)
+  if ([...plan.values()].every((strategy) => strategy === 'keep')) return
+  const treat = (field: PseudonymizationField, value: unknown): unknown => {
+    const strategy = plan.get(field) ?? 'keep'
+    if (value === null || value === undefined || strategy === 'keep') return value ?? null
+    return strategy === 'clear' ? null : chanceText()
+  }
+  const profile: Record<string, unknown> = { ...user.profile }
+  const treatProfile = (name: string, field: PseudonymizationField): void => {
+    const value = treat(field, profile[name])
+    if (value === null) delete profile[name]
+    else profile[name] = value
+  }
+  for (const name of ['first_name', 'last_name', 'displayname'] as const) treatProfile(name, name)
+  for (const name of additionalInfo) treatProfile(name, 'additional_info')
+  const login = treat('login', user.login) as string | null
+  const email = treat('_emails', user.email) as string | null
+  await store.setIdentity(tx, user.id, {
+    login,
+    loginKey: login === null ? null : identityKey(login),
+    email,
+    emailKey: email === null ? null : identityKey(email),
+    profile,
+    displayname: displaynameOf({ ...profile, login, email }),
+  })
+}
+
+/** Says nothing of what it stands for, and is not there twice. */
+const chanceText = (): string => randomBytes(12).toString('hex')

@@ -19,6 +19,7 @@ const order = [
   'tags',
   'transitions',
   'pools',
+  'files',
   'objects',
   'search',
   'system',

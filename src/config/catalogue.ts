@@ -195,6 +195,13 @@ export const sections = {
     ),
   }),
 
+  location_defaults: section('files', 'system.config', {
+    /** Name of the location where uploaded files are stored. */
+    originals: text('file', { required: true, maxLength: 100 }),
+    versions: waiting(text('file', { maxLength: 100 }), 'there are no renditions yet'),
+    backups: waiting(text('', { maxLength: 100 }), 'backups are files of whoever makes them'),
+  }),
+
   file_url_expire: section(
     'files',
     'user',

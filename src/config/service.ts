@@ -7,7 +7,7 @@ import type { Logger } from 'pino'
 import type { EventLog } from '../events/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Bus } from '../platform/bus.ts'
-import type { Db } from '../platform/db.ts'
+import type { Db, Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import { outsideLifetimes } from '../platform/lifetime.ts'
 import type { Snapshots } from '../platform/snapshot.ts'
@@ -41,6 +41,8 @@ export interface BaseConfigDependencies {
   events: EventLog
   snapshots: Pick<Snapshots, 'open'>
   log: Logger
+  /** What a change must fit to besides its own rules; in its transaction. @throws {AppError} */
+  check?: (tx: Tx, config: BaseConfig, changed: ReadonlySet<SectionName>) => Promise<void>
 }
 
 const topic = 'base_config'
@@ -58,7 +60,7 @@ interface Compiled {
   readonly config: BaseConfig
 }
 
-export async function createBaseConfigService({ db, bus, events, snapshots, log }: BaseConfigDependencies) {
+export async function createBaseConfigService({ db, bus, events, snapshots, log, check }: BaseConfigDependencies) {
   const listeners = new Set<(config: BaseConfig) => void>()
   const onInvalid = (path: string, error: unknown): void =>
     log.warn({ err: error, path }, 'the stored base configuration is invalid here: the default holds')
@@ -86,6 +88,8 @@ export async function createBaseConfigService({ db, bus, events, snapshots, log 
       const before = accepted(await lockSections(tx), () => {})
       const changed = new Map([...changes].map(([name, change]) => [name, change(before.get(name) ?? {})]))
       if (changed.size === 0) return
+      const after = new Map([...before, ...changed])
+      await check?.(tx, compile(after), new Set(changed.keys()))
       await writeSections(tx, changed, actor.userId)
       const info = {
         ScopedNames: [...changed.keys()].map((name) => `system.${name}`),
@@ -93,7 +97,6 @@ export async function createBaseConfigService({ db, bus, events, snapshots, log 
         Path: `/${save.path.join('/')}`,
       }
       await events.append(tx, [{ type: 'BASE_CONFIG_UPDATE', actor, basetype: 'base_config', info }])
-      const after = new Map([...before, ...changed])
       tx.afterCommit(() => snapshot.take(after))
       await bus.publish(tx, topic)
     })

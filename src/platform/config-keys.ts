@@ -206,6 +206,13 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     'stored',
     'Which `_version` an update sends: the stored one, or `next`: the stored one plus one.',
   ),
+  fileFolders: key(
+    'svc.files.folders',
+    'SVC_FILE_FOLDERS',
+    list(/^\//),
+    [],
+    'Absolute folders, besides the data folder, in which locations of files may lie.',
+  ),
   allowPrivateWebhooks: key(
     'svc.webhooks.allowPrivate',
     'SVC_ALLOW_PRIVATE_WEBHOOKS',

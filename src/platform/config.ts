@@ -60,6 +60,8 @@ export interface Config {
   readonly identifierAliases: readonly string[]
   /** Milliseconds that a write waits for a lock before 423. */
   readonly lockTimeout: number
+  /** Absolute folders, besides the data folder, in which locations of files may lie. */
+  readonly fileFolders: readonly string[]
   /** Processes webhooks to private addresses too (tests, closed networks). */
   readonly allowPrivateWebhooks: boolean
   readonly oauthClients: readonly OAuthClientConfig[]

@@ -63,6 +63,7 @@ export function testConfig(dsn: string, options: Partial<Config> = {}): Config {
     identifierAliases: [],
     lockTimeout: 2000,
     allowPrivateWebhooks: true,
+    fileFolders: [],
     oauthClients: [],
     ...options,
   }

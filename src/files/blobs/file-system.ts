@@ -1,0 +1,139 @@
+import { type FileHandle, mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises'
+import { dirname, join, relative } from 'node:path'
+import type { Readable } from 'node:stream'
+import {
+  BlobMissing,
+  type BlobStore,
+  type ByteRange,
+  hashIn,
+  pathOf,
+  type Received,
+  type Sha256,
+  temporary,
+} from './blob-store.ts'
+
+/** Contents in a folder. It is made when something is stored, not before: a mount that is not there stays visible. */
+export function createFileSystemStore(folder: string): BlobStore {
+  const temporaryFolder = join(folder, temporary)
+  const place = (sha256: Sha256): string => join(folder, pathOf(sha256))
+
+  async function receive(source: AsyncIterable<Buffer>): Promise<Received> {
+    await makeFolder(temporaryFolder)
+    const path = join(temporaryFolder, crypto.randomUUID())
+    const discard = (): Promise<void> => rm(path, { force: true })
+    let size = 0
+    try {
+      const file = await open(path, 'wx', 0o640)
+      try {
+        for await (const chunk of source) {
+          await writeAll(file, chunk)
+          size += chunk.length
+        }
+        await file.sync()
+      } finally {
+        await file.close()
+      }
+    } catch (error) {
+      await discard().catch(() => {})
+      throw error
+    }
+    return { size, discard, keep: (sha256) => keep(path, place(sha256)) }
+  }
+
+  async function read(sha256: Sha256, range?: ByteRange): Promise<Readable> {
+    const file = await open(place(sha256), 'r').catch((cause: NodeJS.ErrnoException) => {
+      throw cause.code === 'ENOENT' ? new BlobMissing(sha256, { cause }) : cause
+    })
+    return file.createReadStream({ highWaterMark: 256 * 1024, ...range })
+  }
+
+  return {
+    receive,
+    read,
+    async size(sha256) {
+      return (await statOf(place(sha256)))?.size ?? null
+    },
+    remove: (sha256) => rm(place(sha256), { force: true }),
+    async sweep(before) {
+      let removed = 0
+      for await (const { path } of filesBelow(temporaryFolder, false)) {
+        const found = await statOf(path)
+        if (!found || found.mtime >= before) continue
+        await rm(path, { force: true })
+        removed++
+      }
+      return removed
+    },
+    async *list() {
+      for await (const { path } of filesBelow(folder)) {
+        const sha256 = hashIn(relative(folder, path))
+        const found = sha256 === null ? null : await statOf(path)
+        if (sha256 !== null && found) yield { sha256, size: found.size }
+      }
+    },
+    async probe({ readOnly }) {
+      if (readOnly) {
+        if (!(await stat(folder)).isDirectory()) throw new Error(`${folder} is no folder`)
+        return
+      }
+      const content = Buffer.from(crypto.randomUUID())
+      const received = await receive(once(content))
+      try {
+        const written = await statOf(join(temporaryFolder))
+        if (!written || received.size !== content.length) throw new Error('what was written is not there')
+      } finally {
+        await received.discard()
+      }
+    },
+    close() {},
+  }
+}
+
+/** A folder that survives a power cut: the entry in the folder above it is on disk, too. */
+async function makeFolder(path: string): Promise<void> {
+  const made = await mkdir(path, { recursive: true, mode: 0o750 })
+  if (made === undefined) return
+  for (let at = path; at.length >= made.length; at = dirname(at)) await syncFolder(dirname(at))
+}
+
+async function keep(from: string, to: string): Promise<void> {
+  await makeFolder(dirname(to))
+  await rename(from, to)
+  await syncFolder(dirname(to))
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r')
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}
+
+async function writeAll(file: FileHandle, chunk: Buffer): Promise<void> {
+  for (let at = 0; at < chunk.length; ) {
+    const { bytesWritten } = await file.write(chunk, at)
+    at += bytesWritten
+  }
+}
+
+async function statOf(path: string) {
+  return stat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null
+    throw error
+  })
+}
+
+async function* filesBelow(folder: string, recursive = true): AsyncIterable<{ path: string }> {
+  const entries = await opendir(folder, { recursive }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null
+    throw error
+  })
+  if (!entries) return
+  for await (const entry of entries) if (entry.isFile()) yield { path: join(entry.parentPath, entry.name) }
+}
+
+async function* once(chunk: Buffer): AsyncIterable<Buffer> {
+  yield chunk
+}

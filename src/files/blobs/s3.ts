@@ -1,0 +1,200 @@
+import { Readable } from 'node:stream'
+import {
+  AbortMultipartUploadCommand,
+  type CompletedPart,
+  CompleteMultipartUploadCommand,
+  CopyObjectCommand,
+  CreateMultipartUploadCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  HeadObjectCommand,
+  ListObjectsV2Command,
+  S3Client,
+  S3ServiceException,
+  UploadPartCopyCommand,
+} from '@aws-sdk/client-s3'
+import { Upload } from '@aws-sdk/lib-storage'
+import {
+  BlobMissing,
+  type BlobStore,
+  type ByteRange,
+  hashIn,
+  pathOf,
+  type Received,
+  type Sha256,
+  temporary,
+} from './blob-store.ts'
+
+export interface S3Config {
+  readonly bucket: string
+  /** `host`, `host:port` or a whole address; empty: that of AWS for the region. */
+  readonly endpoint: string
+  readonly accesskey: string
+  readonly secretkey: string
+  readonly region: string
+  readonly ssl: boolean
+}
+
+const MiB = 1024 * 1024
+/** Bytes of a part: 10,000 of them are the most that S3 takes, so this is good for 150 GiB. */
+const partSize = 16 * MiB
+/** Most that S3 copies with one request, and what is copied at a time of more than that. */
+const mostCopied = 5 * 1024 * MiB
+const copiedPart = 1024 * MiB
+
+/**
+ * Contents in a bucket. What arrives goes to a temporary key in parts, which S3 puts together or forgets, and is then
+ * copied inside the bucket to the key of its hash, which it is known by only at its end.
+ */
+export function createS3Store(config: S3Config, prefix: string): BlobStore {
+  const { bucket: Bucket } = config
+  const s3 = new S3Client({
+    region: config.region || 'us-east-1',
+    credentials: { accessKeyId: config.accesskey, secretAccessKey: config.secretkey },
+    ...(config.endpoint === '' ? {} : { endpoint: addressOf(config), forcePathStyle: true }),
+    // Other stores than AWS do not all know the newer checksums.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    maxAttempts: 3,
+    requestHandler: { connectionTimeout: 5000, requestTimeout: 60_000, throwOnRequestTimeout: true },
+  })
+  const keyOf = (sha256: Sha256): string => prefix + pathOf(sha256)
+
+  async function receive(source: AsyncIterable<Buffer>): Promise<Received> {
+    const Key = `${prefix}${temporary}/${crypto.randomUUID()}`
+    let size = 0
+    async function* counted(): AsyncIterable<Buffer> {
+      for await (const chunk of source) {
+        size += chunk.length
+        yield chunk
+      }
+    }
+    const Body = Readable.from(counted(), { objectMode: false })
+    const upload = new Upload({ client: s3, params: { Bucket, Key, Body }, partSize, queueSize: 1 })
+    try {
+      await upload.done()
+    } catch (error) {
+      Body.destroy()
+      await upload.abort().catch(() => {})
+      await remove(Key).catch(() => {})
+      throw error
+    }
+    return {
+      size,
+      discard: () => remove(Key),
+      async keep(sha256) {
+        const CopySource = copySource(Bucket, Key)
+        if (size <= mostCopied) await s3.send(new CopyObjectCommand({ Bucket, Key: keyOf(sha256), CopySource }))
+        else await copyParts(keyOf(sha256), CopySource, size)
+        const kept = await sizeOf(keyOf(sha256))
+        if (kept !== size) throw new Error(`S3 kept ${kept} of ${size} bytes`)
+        await remove(Key)
+      },
+    }
+  }
+
+  async function copyParts(Key: string, CopySource: string, size: number): Promise<void> {
+    const { UploadId } = await s3.send(new CreateMultipartUploadCommand({ Bucket, Key }))
+    try {
+      const Parts: CompletedPart[] = []
+      for (let start = 0; start < size; start += copiedPart) {
+        const PartNumber = Parts.length + 1
+        const CopySourceRange = `bytes=${start}-${Math.min(size, start + copiedPart) - 1}`
+        const part = { Bucket, Key, UploadId, PartNumber, CopySource, CopySourceRange }
+        const { CopyPartResult } = await s3.send(new UploadPartCopyCommand(part))
+        Parts.push({ PartNumber, ETag: CopyPartResult?.ETag })
+      }
+      await s3.send(new CompleteMultipartUploadCommand({ Bucket, Key, UploadId, MultipartUpload: { Parts } }))
+    } catch (error) {
+      await s3.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId })).catch(() => {})
+      throw error
+    }
+  }
+
+  async function remove(Key: string): Promise<void> {
+    await s3.send(new DeleteObjectCommand({ Bucket, Key }))
+  }
+
+  async function sizeOf(Key: string): Promise<number | null> {
+    try {
+      const { ContentLength } = await s3.send(new HeadObjectCommand({ Bucket, Key }))
+      return ContentLength ?? 0
+    } catch (error) {
+      if (isMissing(error)) return null
+      throw error
+    }
+  }
+
+  async function* keysBelow(Prefix: string) {
+    let ContinuationToken: string | undefined
+    do {
+      const page = await s3.send(new ListObjectsV2Command({ Bucket, Prefix, ContinuationToken }))
+      for (const { Key = '', Size = 0, LastModified = new Date() } of page.Contents ?? []) {
+        yield { key: Key, size: Size, at: LastModified }
+      }
+      ContinuationToken = page.NextContinuationToken
+    } while (ContinuationToken !== undefined)
+  }
+
+  return {
+    receive,
+    async read(sha256, range) {
+      try {
+        const command = new GetObjectCommand({ Bucket, Key: keyOf(sha256), Range: rangeHeader(range) })
+        const { Body, ContentLength } = await s3.send(command)
+        const stream = Body as Readable
+        // Some servers do not know ranges: other bytes than asked for would be delivered as these.
+        if (range && ContentLength !== range.end - range.start + 1) {
+          stream.destroy()
+          throw new Error('S3 answered with other bytes than it was asked for')
+        }
+        return stream
+      } catch (error) {
+        throw isMissing(error) ? new BlobMissing(sha256, { cause: error }) : error
+      }
+    },
+    size: (sha256) => sizeOf(keyOf(sha256)),
+    remove: (sha256) => remove(keyOf(sha256)),
+    async sweep(before) {
+      let removed = 0
+      for await (const { key, at } of keysBelow(`${prefix}${temporary}/`)) {
+        if (at >= before) continue
+        await remove(key)
+        removed++
+      }
+      return removed
+    },
+    async *list() {
+      for await (const { key, size } of keysBelow(prefix)) {
+        const sha256 = hashIn(key.slice(prefix.length))
+        if (sha256 !== null) yield { sha256, size }
+      }
+    },
+    async probe({ readOnly }) {
+      if (readOnly) {
+        await s3.send(new ListObjectsV2Command({ Bucket, Prefix: prefix }))
+        return
+      }
+      const content = Buffer.from(crypto.randomUUID())
+      const received = await receive(Readable.from([content]))
+      await received.discard()
+    },
+    close: () => s3.destroy(),
+  }
+}
+
+function addressOf({ endpoint, ssl }: S3Config): string {
+  return /^https?:\/\//.test(endpoint) ? endpoint : `${ssl ? 'https' : 'http'}://${endpoint}`
+}
+
+function copySource(bucket: string, key: string): string {
+  return `${bucket}/${key.split('/').map(encodeURIComponent).join('/')}`
+}
+
+function rangeHeader(range: ByteRange | undefined): string | undefined {
+  return range && `bytes=${range.start}-${range.end}`
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof S3ServiceException && (error.name === 'NoSuchKey' || error.$metadata.httpStatusCode === 404)
+}

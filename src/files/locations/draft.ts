@@ -1,0 +1,94 @@
+import { isAbsolute, normalize, relative, resolve } from 'node:path'
+import { type AppError, badRequest } from '../../platform/errors.ts'
+import type { Location, LocationDraft, LocationPlace } from './model.ts'
+import type { LocationInput } from './schema.ts'
+
+/** Sent in place of a secret it keeps the stored one. */
+const masked = '***'
+
+/** Where folders of locations may lie. */
+export interface FolderRules {
+  readonly dataDir: string
+  /** Absolute folders outside of it. */
+  readonly folders: readonly string[]
+}
+
+/** A location as sent, over the stored one when there is one. @throws {AppError} naming what is wrong. */
+export function readLocation(input: LocationInput, stored: Location | null, rules: FolderRules): LocationDraft {
+  if (input.allow_redirect) {
+    throw badRequest('allow_redirect: the service itself delivers all files', { name: 'allow_redirect' })
+  }
+  const other = Object.keys(input.config).find((kind) => kind !== input.kind)
+  if (other !== undefined) {
+    throw badRequest(`config.${other} does not belong to a location of the kind ${input.kind}`, {
+      name: `config.${other}`,
+    })
+  }
+  return {
+    name: input.name,
+    prefix: input.prefix ?? stored?.prefix ?? '',
+    allowPurge: input.allow_purge ?? stored?.allowPurge ?? false,
+    readOnly: input.read_only ?? stored?.readOnly ?? false,
+    ...placeOf(input, stored, rules),
+  }
+}
+
+function placeOf({ kind, config }: LocationInput, stored: Location | null, rules: FolderRules): LocationPlace {
+  if (kind === 'file') {
+    if (!config.file) throw missing('config.file')
+    folderOf(config.file.dir, rules)
+    return { kind, config: { dir: config.file.dir } }
+  }
+  const sent = config.s3
+  if (!sent) throw missing('config.s3')
+  const before = stored?.kind === 's3' ? stored.config : null
+  const keeps = sent.secretkey === undefined || sent.secretkey === masked
+  if (sent.secretkey === masked && !before) {
+    throw badRequest('config.s3.secretkey must be the secret itself: none is stored that could be kept', {
+      name: 'config.s3.secretkey',
+    })
+  }
+  return {
+    kind,
+    config: {
+      bucket: sent.bucket,
+      endpoint: sent.endpoint ?? '',
+      accesskey: sent.accesskey ?? '',
+      secretkey: keeps ? (before?.secretkey ?? '') : (sent.secretkey ?? ''),
+      region: sent.region ?? '',
+      ssl: sent.ssl ?? true,
+    },
+  }
+}
+
+/**
+ * The folder that `dir` stands for. Whoever may call the interface as root is not therefore the owner of the machine: only
+ * folders that its configuration names can be reached. @throws {AppError}
+ */
+export function folderOf(dir: string, { dataDir, folders }: FolderRules): string {
+  const within = (folder: string, path: string): boolean => {
+    const way = relative(folder, path)
+    return way === '' || (!way.startsWith('..') && !isAbsolute(way))
+  }
+  const path = isAbsolute(dir) ? normalize(dir) : resolve(dataDir, dir)
+  // The data folder holds other things, too: the embedded PostgreSQL.
+  const allowed = isAbsolute(dir)
+    ? folders.some((folder) => within(resolve(folder), path))
+    : within(resolve(dataDir, 'files'), path)
+  if (allowed && !dir.includes('\0')) return path
+  throw badRequest(
+    'config.file.dir must be files or a folder in it, or an absolute path in one of svc.files.folders',
+    { name: 'config.file.dir' },
+  )
+}
+
+/** The same for two locations that would keep the same contents. */
+export function addressOf(place: LocationPlace & { prefix: string }, rules: FolderRules): string {
+  if (place.kind === 'file') return `file ${resolve(folderOf(place.config.dir, rules), place.prefix)}`
+  const { endpoint, bucket } = place.config
+  return `s3 ${endpoint.replace(/^https?:\/\//, '')} ${bucket} ${place.prefix}`
+}
+
+function missing(name: string): AppError {
+  return badRequest(`${name} must be there`, { name })
+}

@@ -1,0 +1,19 @@
+import type { S3Config } from '../blobs/s3.ts'
+
+/** A place for contents of files, as administrators set it up. */
+export type Location = {
+  readonly id: number
+  readonly createdAt: Date
+  readonly name: string
+  /** Stands before the name of each content. */
+  readonly prefix: string
+  readonly allowPurge: boolean
+  /** Nothing is stored there any more, and nothing removed. */
+  readonly readOnly: boolean
+} & LocationPlace
+
+export type LocationPlace =
+  | { readonly kind: 'file'; readonly config: { readonly dir: string } }
+  | { readonly kind: 's3'; readonly config: S3Config }
+
+export type LocationDraft = Omit<Location, 'id' | 'createdAt'> & LocationPlace

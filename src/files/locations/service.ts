@@ -1,0 +1,221 @@
+import type { Actor } from '../../platform/actor.ts'
+import type { Bus } from '../../platform/bus.ts'
+import type { Db, Tx } from '../../platform/db.ts'
+import { AppError, badRequest } from '../../platform/errors.ts'
+import type { Snapshots } from '../../platform/snapshot.ts'
+import { type NeededRight, requireRight } from '../../platform/system-right.ts'
+import type { BlobStore } from '../blobs/blob-store.ts'
+import { createFileSystemStore } from '../blobs/file-system.ts'
+import { createS3Store } from '../blobs/s3.ts'
+import { addressOf, type FolderRules, folderOf, readLocation } from './draft.ts'
+import type { Location, LocationDraft } from './model.ts'
+import type { LocationInput, LocationOutput } from './schema.ts'
+import * as store from './store.ts'
+
+/** A location decides where on the machine or in the world contents lie. */
+export const manageLocations: NeededRight = { name: 'system.root' }
+
+export interface LocationOptions {
+  readonly db: Db
+  readonly bus: Bus
+  readonly snapshots: Pick<Snapshots, 'open'>
+  readonly folders: FolderRules
+  /** Name of the location where originals are stored. */
+  readonly defaultName: () => string
+}
+
+export type Locations = Awaited<ReturnType<typeof createLocations>>
+
+const topic = 'file_location'
+/** Milliseconds that a location gets to answer when it is tried. */
+const patience = 5000
+/** Contents that must be there when a location gets another address. */
+const samples = 3
+
+export async function createLocations({ db, bus, snapshots, folders, defaultName }: LocationOptions) {
+  const snapshot = await snapshots.open<Location[], ReadonlyMap<number, Location>>({
+    name: 'the locations of files',
+    topics: [topic],
+    read: store.readLocations,
+    build: (locations) => new Map(locations.map((location) => [location.id, location])),
+  })
+  const opened = new Map<number, { of: string; store: BlobStore }>()
+
+  function open(place: Location | LocationDraft): BlobStore {
+    if (place.kind === 's3') return createS3Store(place.config, place.prefix)
+    return createFileSystemStore(`${folderOf(place.config.dir, folders)}/${place.prefix}`)
+  }
+
+  function storeOf(id: number): BlobStore {
+    const location = snapshot.get().get(id)
+    if (!location) throw new Error(`there is no location ${id}`)
+    const { kind, config, prefix } = location
+    const of = JSON.stringify([kind, config, prefix])
+    const known = opened.get(id)
+    if (known?.of === of) return known.store
+    // What still reads from the old one ends by itself.
+    const fresh = open(location)
+    opened.set(id, { of, store: fresh })
+    return fresh
+  }
+
+  async function write(work: (tx: Tx) => Promise<number>): Promise<number> {
+    const id = await db.transaction(async (tx) => {
+      const result = await work(tx)
+      await bus.publish(tx, topic)
+      return result
+    })
+    await snapshot.renewed()
+    return id
+  }
+
+  async function assertDistinct(tx: Tx, id: number | null, draft: LocationDraft): Promise<void> {
+    const address = addressOf(draft, folders)
+    const other = (await store.readLocations(tx)).find(
+      (location) => location.id !== id && addressOf(location, folders) === address,
+    )
+    if (other) throw badRequest(`The location ${other.name} keeps its contents there.`, { name: 'config' })
+  }
+
+  function assertDefault(id: number, before: Location, after: LocationDraft | null): void {
+    if (before.name !== defaultName()) return
+    if (after && !after.readOnly && after.name === before.name) return
+    const message = `${before.name} is the default location: it keeps its name and can be written to.`
+    throw badRequest(message, { name: 'location_defaults', id })
+  }
+
+  /** Contents do not move with the settings: where the new address can be asked, it must have them. */
+  async function assertSameContents(tx: Tx, before: Location, after: LocationDraft): Promise<void> {
+    if (addressOf(before, folders) === addressOf(after, folders)) return
+    const blobs = await store.someBlobs(tx, before.id, samples)
+    if (blobs.length === 0) return
+    const there = open(after)
+    try {
+      if (await problemOf(there, true)) return
+      const sizes = await Promise.all(blobs.map((sha256) => there.size(sha256)))
+      if (!sizes.includes(null)) return
+    } finally {
+      there.close()
+    }
+    throw badRequest('The location has contents, and they are not at the new address: copy them first.', {
+      name: 'config',
+    })
+  }
+
+  async function render(location: Location): Promise<LocationOutput> {
+    const there = open(location)
+    const problem = await problemOf(there, location.readOnly).finally(() => there.close())
+    return {
+      id: location.id,
+      created_at: location.createdAt.toISOString(),
+      name: location.name,
+      kind: location.kind,
+      prefix: location.prefix,
+      config: { [location.kind]: shown(location) },
+      allow_purge: location.allowPurge,
+      allow_redirect: false,
+      read_only: location.readOnly,
+      status: problem === null ? 'connected' : 'not accessible',
+      status_msg: problem ?? '',
+    }
+  }
+
+  function find(id: number): Location {
+    const location = snapshot.get().get(id)
+    if (!location) throw new AppError('ResourceNotFound', { id })
+    return location
+  }
+
+  return {
+    /** All of them, each tried. */
+    list: (): Promise<LocationOutput[]> => Promise.all([...snapshot.get().values()].map(render)),
+
+    /** @throws {AppError} `ResourceNotFound`. */
+    read: (id: number): Promise<LocationOutput> => render(find(id)),
+
+    /** One that cannot be reached is stored all the same: its status says so. */
+    async create(actor: Actor, input: LocationInput): Promise<LocationOutput> {
+      requireRight(actor, manageLocations)
+      if (input.id) throw badRequest('id must be 0 or left out: the service gives it', { name: 'id' })
+      const draft = readLocation(input, null, folders)
+      const id = await write(async (tx) => {
+        await assertDistinct(tx, null, draft)
+        return store.insertLocation(tx, draft)
+      })
+      return render(find(id))
+    },
+
+    async change(actor: Actor, id: number, input: LocationInput): Promise<LocationOutput> {
+      requireRight(actor, manageLocations)
+      if (input.id && input.id !== id) throw badRequest('id must be that of the address', { name: 'id' })
+      await write(async (tx) => {
+        const before = await store.lockLocation(tx, id)
+        if (!before) throw new AppError('ResourceNotFound', { id })
+        const after = readLocation(input, before, folders)
+        assertDefault(id, before, after)
+        await assertDistinct(tx, id, after)
+        await assertSameContents(tx, before, after)
+        await store.updateLocation(tx, id, after)
+        return id
+      })
+      return render(find(id))
+    },
+
+    /** Only one without contents, and not the default. */
+    async remove(actor: Actor, id: number): Promise<void> {
+      requireRight(actor, manageLocations)
+      await write(async (tx) => {
+        const before = await store.lockLocation(tx, id)
+        if (!before) throw new AppError('ResourceNotFound', { id })
+        assertDefault(id, before, null)
+        if ((await store.someBlobs(tx, id, 1)).length > 0) {
+          throw badRequest('The location has contents of files.', { name: 'id', id })
+        }
+        await store.deleteLocation(tx, id)
+        return id
+      })
+      opened.get(id)?.store.close()
+      opened.delete(id)
+    },
+
+    /** For the base configuration, in its transaction. @throws {AppError} when nothing can be stored there. */
+    async assertUsable(tx: Tx, name: string): Promise<void> {
+      if (await store.isWritable(tx, name)) return
+      const path = '/location_defaults/originals'
+      throw badRequest(`There is no location ${name} that can be written to.`, { path })
+    },
+
+    storeOf,
+
+    /** Where originals are stored now. @throws {AppError} `UploadError`. */
+    forOriginals(): { id: number; store: BlobStore } {
+      const location = [...snapshot.get().values()].find(({ name }) => name === defaultName())
+      if (location && !location.readOnly) return { id: location.id, store: storeOf(location.id) }
+      throw new AppError('UploadError', {}, { message: 'There is no location where files could be stored.' })
+    },
+
+    all: (): readonly Location[] => [...snapshot.get().values()],
+
+    close(): void {
+      for (const { store: there } of opened.values()) there.close()
+      opened.clear()
+    },
+  }
+}
+
+/** What is wrong with a location; null when nothing is. */
+async function problemOf(there: BlobStore, readOnly: boolean): Promise<string | null> {
+  const { promise: late, resolve } = Promise.withResolvers<string>()
+  const timer = setTimeout(() => resolve(`no answer within ${patience / 1000} s`), patience)
+  const tried = there.probe({ readOnly }).then(
+    () => null,
+    (error: Error) => (error.message || error.name).slice(0, 500),
+  )
+  return Promise.race([tried, late]).finally(() => clearTimeout(timer))
+}
+
+function shown(location: Location): Record<string, unknown> {
+  if (location.kind === 'file') return { dir: location.config.dir }
+  const { secretkey: _, ...rest } = location.config
+  return rest
+}

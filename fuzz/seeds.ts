@@ -226,6 +226,27 @@ export const seeds: Record<string, Seed> = {
     },
   },
 
+  listLocations: nothing,
+  readLocation: { make: () => ({ path: { id: 1 } }) },
+  createLocation: {
+    make: ({ fresh }) => {
+      const name = `folder${fresh()}`
+      return { body: { name, kind: 'file', prefix: 'p/', config: { file: { dir: `files/${name}` } } } }
+    },
+  },
+  changeLocation: {
+    make: ({ fresh }) => ({
+      path: { id: 1 },
+      body: { id: 1, name: 'file', kind: 'file', config: { file: { dir: `files/f${fresh()}` } }, allow_purge: true },
+    }),
+  },
+  deleteLocation: {
+    make: async ({ root, fresh }) => {
+      const config = { file: { dir: `files/d${fresh()}` } }
+      const made = await root.call('POST', '/system/location/new', { name: `gone${fresh()}`, kind: 'file', config })
+      return { path: { id: made.id } }
+    },
+  },
   listMessages: { make: () => ({ query: { limit: 10, offset: 0 } }) },
   saveMessages: { make: saveMessage },
   putMessages: {

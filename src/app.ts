@@ -11,6 +11,8 @@ import { registerDatamodelRoutes } from './datamodel/routes.ts'
 import { createDatamodelService, createObjecttypeService } from './datamodel/service.ts'
 import { registerEventRoutes } from './events/routes.ts'
 import { createEventLog, createEventService, followEvents } from './events/service.ts'
+import { registerFileRoutes } from './files/routes.ts'
+import { createFileService } from './files/service.ts'
 import { createJobs } from './jobs/service.ts'
 import { createMailService } from './mail/service.ts'
 import { registerMessageRoutes } from './messages/routes.ts'
@@ -103,7 +105,14 @@ async function composeApp(config: Config, given: Given, opened: AsyncDisposableS
     userInEventGroup: () => baseConfig.get().user.user_in_event_group,
     copyToEvent: () => baseConfig.get().user.copy_to_event,
   })
-  const baseConfig = await createBaseConfigService({ db, bus, events, snapshots, log })
+  const baseConfig = await createBaseConfigService({
+    db,
+    bus,
+    events,
+    snapshots,
+    log,
+    check: (tx, settings, changed) => files.checkSettings(tx, settings, changed),
+  })
   const languages = () => baseConfig.get().languages.database.map(({ value }) => value)
   const principals = createPrincipals({ bus })
   opened.defer(() => principals.close())
@@ -181,6 +190,8 @@ async function composeApp(config: Config, given: Given, opened: AsyncDisposableS
     uses: tagUses,
     versionConvention: config.versionConvention,
   })
+  const files = await createFileService({ db, bus, snapshots, config, settings: baseConfig.get })
+  opened.defer(async () => files.close())
   const mail = createMailService({ db, jobs, events, baseConfig, externalUrl: config.externalUrl })
   const webhooks = createWebhookService({
     db,
@@ -353,6 +364,7 @@ async function composeApp(config: Config, given: Given, opened: AsyncDisposableS
   registerPoolRoutes(http, { pools })
   registerTagRoutes(http, { tags })
   registerTransitionRoutes(http, { transitions, runOnObjects })
+  registerFileRoutes(http, { files })
   registerReadRoutes(http, { read })
   registerObjectRoutes(http, { objects })
   registerSearchRoutes(http, { search })

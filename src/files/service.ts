@@ -2,9 +2,10 @@
  * Files: their contents in locations, each content once under its hash, and the records that name them. A *blob* is a
  * content in a location, a *file* what somebody uploaded, a *version* what the file can be had as.
  */
+import type { BaseConfig } from '../config/service.ts'
 import type { Bus } from '../platform/bus.ts'
 import type { Config } from '../platform/config.ts'
-import type { Db } from '../platform/db.ts'
+import type { Db, Tx } from '../platform/db.ts'
 import type { Snapshots } from '../platform/snapshot.ts'
 import { createLocations } from './locations/service.ts'
 
@@ -13,8 +14,11 @@ export interface FileOptions {
   readonly bus: Bus
   readonly snapshots: Pick<Snapshots, 'open'>
   readonly config: Pick<Config, 'dataDir' | 'fileFolders'>
-  readonly settings: () => { readonly location_defaults: { readonly originals: string } }
+  readonly settings: () => Settings
 }
+
+/** What of the base configuration files need. */
+export type Settings = Pick<BaseConfig, 'location_defaults'>
 
 export type FileService = Awaited<ReturnType<typeof createFileService>>
 
@@ -28,6 +32,10 @@ export async function createFileService({ db, bus, snapshots, config, settings }
   })
   return {
     locations,
+    /** What the base configuration says of files must be possible. */
+    async checkSettings(tx: Tx, { location_defaults }: Settings, changed: ReadonlySet<string>): Promise<void> {
+      if (changed.has('location_defaults')) await locations.assertUsable(tx, location_defaults.originals)
+    },
     close: () => locations.close(),
   }
 }

@@ -1,3 +1,6 @@
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { InjectOptions } from 'fastify'
 import { pino } from 'pino'
 import { type App, buildApp } from '../../src/app.ts'
@@ -34,7 +37,8 @@ export interface TestService extends AsyncDisposable {
 /** The configuration of test services; no test depends on the machine's own configuration. */
 export function testConfig(dsn: string, options: Partial<Config> = {}): Config {
   return {
-    dataDir: '/nonexistent',
+    // Made by what stores something there.
+    dataDir: join(tmpdir(), `strongroom-test-${crypto.randomUUID()}`),
     host: '127.0.0.1',
     port: 0,
     backendHost: '127.0.0.1',
@@ -125,6 +129,7 @@ export async function attachService(dsn: string, { icu, ...options }: TestServic
       await app.http.close()
       await app.close()
       await db.close()
+      if (options.dataDir === undefined) await rm(config.dataDir, { recursive: true, force: true })
     },
   }
 }

@@ -58,9 +58,6 @@ export const LocationInput = Type.Object(
     allow_purge: Type.Optional(Type.Boolean(kept('a purge of the whole instance'))),
     allow_redirect: Type.Optional(Type.Boolean(refusedChange('the service itself delivers all files'))),
     read_only: Type.Optional(Type.Boolean({ description: 'Nothing is stored there any more, and nothing removed.' })),
-    created_at: Type.Optional(Type.String(refusedChange('it says when the location was made'))),
-    status: Type.Optional(Type.String(refusedChange('the service finds it out'))),
-    status_msg: Type.Optional(Type.String(refusedChange('the service finds it out'))),
   },
   { additionalProperties: true, title: 'LocationInput' },
 )

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
-import { startService, type TestService } from '../support/service.ts'
 import { temporaryFolder } from '../support/process.ts'
+import { startService, type TestService } from '../support/service.ts'
 import { startS3 } from './s3-server.ts'
 
 suite('locations of files', () => {
@@ -16,9 +16,7 @@ suite('locations of files', () => {
     s3 = resources.use(await startS3())
     await mkdir(join(folder, 'data'))
     await mkdir(join(folder, 'mount'))
-    svc = resources.use(
-      await startService({ dataDir: join(folder, 'data'), fileFolders: [join(folder, 'mount')] }),
-    )
+    svc = resources.use(await startService({ dataDir: join(folder, 'data'), fileFolders: [join(folder, 'mount')] }))
   })
   after(() => resources.disposeAsync())
 
@@ -71,7 +69,9 @@ suite('locations of files', () => {
     assert.equal(made.status, 200)
     assert.equal(made.body.status, 'not accessible')
     assert.notEqual(made.body.status_msg, '')
-    const mended = await svc.as('root').put(`/system/location/${made.body.id}`, { ...made.body, config: { s3: s3.config } })
+    const mended = await svc
+      .as('root')
+      .put(`/system/location/${made.body.id}`, { ...made.body, config: { s3: s3.config } })
     assert.equal(mended.body.status, 'connected', mended.body.status_msg)
   })
 
@@ -120,7 +120,10 @@ suite('locations of files', () => {
       assert.equal(refused.status, 400, JSON.stringify(body))
       assert.match(JSON.stringify(refused.body), named)
     }
-    assert.equal((await svc.as('root').put('/system/location/999', { name: 'x', kind: 'file', config: file })).status, 404)
+    assert.equal(
+      (await svc.as('root').put('/system/location/999', { name: 'x', kind: 'file', config: file })).status,
+      404,
+    )
     assert.equal((await svc.as('root').delete('/system/location/999')).status, 404)
   })
 
@@ -140,7 +143,8 @@ suite('locations of files', () => {
     })
     assert.equal(second.read_only, true)
     assert.equal(second.allow_purge, true)
-    const saved = (originals: string) => root.post('/config', { system: { config: { location_defaults: { originals } } } })
+    const saved = (originals: string) =>
+      root.post('/config', { system: { config: { location_defaults: { originals } } } })
     assert.equal((await saved('second')).status, 400, 'read-only')
     assert.equal((await saved('third')).status, 400, 'not there')
     assert.equal((await root.put(`/system/location/${second.id}`, { ...second, read_only: false })).status, 200)
@@ -163,6 +167,7 @@ suite('locations of files', () => {
       paul.put('/system/location/1', body),
       paul.delete('/system/location/1'),
     ])
-    for (const { status, body: refusal } of answers) assert.deepEqual([status, refusal.code], [403, 'SystemRightRequired'])
+    for (const { status, body: refusal } of answers)
+      assert.deepEqual([status, refusal.code], [403, 'SystemRightRequired'])
   })
 })

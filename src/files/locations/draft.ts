@@ -76,10 +76,9 @@ export function folderOf(dir: string, { dataDir, folders }: FolderRules): string
     ? folders.some((folder) => within(resolve(folder), path))
     : within(resolve(dataDir, 'files'), path)
   if (allowed && !dir.includes('\0')) return path
-  throw badRequest(
-    'config.file.dir must be files or a folder in it, or an absolute path in one of svc.files.folders',
-    { name: 'config.file.dir' },
-  )
+  throw badRequest('config.file.dir must be files or a folder in it, or an absolute path in one of svc.files.folders', {
+    name: 'config.file.dir',
+  })
 }
 
 /** The same for two locations that would keep the same contents. */

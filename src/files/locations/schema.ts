@@ -14,7 +14,8 @@ const LocationConfig = Type.Object(
           dir: Type.String({
             minLength: 1,
             maxLength: 1000,
-            description: '`files` in the data folder, or a folder in it; or an absolute path in one of `svc.files.folders`.',
+            description:
+              '`files` in the data folder, or a folder in it; or an absolute path in one of `svc.files.folders`.',
           }),
         },
         { additionalProperties: false },

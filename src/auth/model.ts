@@ -1,4 +1,5 @@
 /** Vocabulary of users, groups and sessions inside the service; wire spelling stands in schema.ts. */
+import type { StoredGrant } from '../rights/service.ts'
 
 /** `native`: an account of this instance; `native_self_register`: one that its user made; the rest by their source. */
 export const userTypes = [
@@ -56,7 +57,7 @@ export interface StoredUser {
   readonly loginValidTo: string | null
   readonly requirePasswordChange: boolean
   readonly systemRights: SystemRights
-  readonly acl: readonly unknown[]
+  readonly acl: readonly StoredGrant[]
   readonly owner: Owner
   readonly createdAt: Date
   readonly updatedAt: Date
@@ -76,7 +77,7 @@ export interface StoredGroup {
   readonly profile: Readonly<Record<string, unknown>>
   readonly memberTypes: readonly string[]
   readonly systemRights: SystemRights
-  readonly acl: readonly unknown[]
+  readonly acl: readonly StoredGrant[]
   readonly pseudonymization: Readonly<Record<string, unknown>>
   readonly authMethodGroupMaps: Readonly<Record<string, unknown>>
   readonly ipSubnetFilter: readonly string[]

@@ -2,7 +2,8 @@ import type { Actor } from '../platform/actor.ts'
 import type { Queryable, Tx } from '../platform/db.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
 import { hasSystemRight } from '../platform/system-right.ts'
-import type { Owner, SystemRights } from './model.ts'
+import type { RightsService, StoredGrant } from '../rights/service.ts'
+import type { Owner } from './model.ts'
 import { type NamedBy, ownerReference, type Reference, referenceOf } from './principals.ts'
 import type { WhoInput } from './schema.ts'
 
@@ -92,26 +93,12 @@ export async function aclsOf(
   )
 }
 
-/** Grants as src/rights stores them; here only kept, and looked at for who may read. */
-export type Acl = readonly unknown[]
+export type Acl = readonly StoredGrant[]
 
-/** What src/rights does for users and groups, given by app.ts: rights are built after this capability. */
-export interface RightsHooks {
-  /** Checks `_system_rights`. @throws {AppError} naming the path */
-  parseSystemRights(wire: unknown, path: string): SystemRights
-  /** Checks lists of grants as sent and gives them in stored form. @throws {AppError} naming the path */
-  validateAcls(
-    tx: Queryable,
-    actor: Actor,
-    context: 'user' | 'group',
-    changes: readonly { wire: unknown; previous: Acl | null; shown: boolean; place: string }[],
-  ): Promise<readonly Acl[]>
-  /** Whether the actor has, or could give itself, all that grants on pools and object types give to these. */
-  coversGrants(actor: Actor, people: ReadonlySet<string>): Promise<boolean>
+/** What users and groups ask of rights, and of objects, which come later. */
+export interface RightsHooks extends Pick<RightsService, 'validateAcls' | 'coversGrants' | 'renderAcls'> {
   /** Those of the groups that own objects or that grants on single objects name. */
   groupsOfObjects(from: Queryable, groupIds: readonly number[]): Promise<ReadonlySet<number>>
-  /** Lists of grants as clients see them. */
-  renderAcls(from: Queryable, lists: readonly Acl[], languages: readonly string[]): Promise<readonly unknown[][]>
 }
 
 /** What other capabilities do when a user or group goes; runs in the transaction of the removal. */

@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { AppError } from '../platform/errors.ts'
 import { actorOf, type HttpApp } from '../platform/http.ts'
-import { type BaseConfigService, manageConfig } from './service.ts'
+import { type BaseConfigAdministration, manageConfig } from './administration.ts'
 
 const anything = Type.Unknown({ description: 'The value at the path: shape and kinds are those of GET /config/list.' })
 
@@ -62,7 +62,7 @@ function sendJson(reply: FastifyReply, value: unknown): FastifyReply {
   return reply.type('application/json; charset=utf-8').send(JSON.stringify(value))
 }
 
-export function registerBaseConfigRoutes(app: HttpApp, { baseConfig }: { baseConfig: BaseConfigService }): void {
+export function registerBaseConfigRoutes(app: HttpApp, { baseConfig }: { baseConfig: BaseConfigAdministration }): void {
   const tags = ['config']
 
   app.get(

@@ -229,8 +229,6 @@ export interface Mask {
 
 export interface Model {
   readonly version: number
-  /** Changes with every commit and every change of object type settings (`X-Svc-Cache-ID`). */
-  readonly cacheId: string
   readonly committedAt: Date | null
   /** Object types by name and by table id. */
   readonly objecttypes: ReadonlyMap<string, Table>

@@ -1,8 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { kept } from '../platform/query.ts'
 
-export { ShownTag, TransitionNames } from './transition-names.ts'
-
 /**
  * Wire shapes of the datamodel (specification, "Datamodel snapshot"; fields of masks as in names/schemas.txt). The
  * same shapes are stored: `datamodel_version.schema` holds a normalised `SchemaApi`.

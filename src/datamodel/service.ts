@@ -15,18 +15,11 @@ import type { CommitHooks } from './commit/hooks.ts'
 import { compileModel, type Snapshot } from './compile/model.ts'
 import { type HeadView, headView, type IfMatch, saveL10nHead, saveMasksHead, saveSchemaHead } from './head.ts'
 import type { Model } from './model.ts'
-import { defaultSettings, type ObjecttypeSettings, type StoredObjecttype } from './objecttype-model.ts'
-import { readObjecttypes } from './objecttype-store.ts'
 import type { LocaApi, MaskSchemaApi, SchemaApi } from './schema.ts'
 import * as store from './store.ts'
 
 export { type CommitHooks, type ConstraintChange, type Conversion, hooksWithoutObjects } from './commit/hooks.ts'
 export type { Snapshot } from './compile/model.ts'
-export { readCaption, readJanitorPolicy, readWatermark, record } from './media-settings.ts'
-export type { ObjecttypeSettings, ObjecttypeTag } from './objecttype-model.ts'
-export type { ObjecttypeParts, ObjecttypeTagLayer } from './objecttype-parts.ts'
-export type { ObjecttypeStats } from './objecttype-schema.ts'
-export { createObjecttypeService, type ObjecttypeService } from './objecttype-service.ts'
 
 /** `HEAD`, `CURRENT` or a version number. */
 export type VersionName = 'HEAD' | 'CURRENT' | number
@@ -36,8 +29,8 @@ export interface DatamodelDeps {
   bus: Bus
   snapshots: Pick<Snapshots, 'open'>
   events: EventLog
-  /** What the keepers of objects do at a commit; asked for at each commit, since they are built later. */
-  hooks: () => CommitHooks
+  /** What the keepers of objects do at a commit. */
+  hooks: CommitHooks
   /** First data language of the instance: where text goes when a column becomes localised. */
   dataLanguage: () => string
   clock?: () => Date
@@ -45,7 +38,8 @@ export interface DatamodelDeps {
 
 export type DatamodelService = Awaited<ReturnType<typeof createDatamodelService>>
 
-const topic = 'datamodel'
+/** Messages of this topic mean: there is a new version. */
+export const modelTopic = 'datamodel'
 /** What the routes of the datamodel need. */
 export const commitDatamodel: NeededRight = { name: 'system.datamodel', parameter: 'level', value: 'commit' }
 export const editDatamodel: NeededRight = {
@@ -57,16 +51,10 @@ export const editDatamodel: NeededRight = {
 /** Compiled former versions kept for readers of history; one is small beside the current one. */
 const keptVersions = 8
 
-/** The current version and the settings of its object types; `model` is null where the version is the known one. */
+/** The current version; `model` is null where that is the known one. */
 interface Stored {
   readonly version: number
-  readonly settings: ReadonlyMap<number, StoredObjecttype>
   readonly model: Model | null
-}
-
-interface Current {
-  readonly model: Model
-  readonly settings: ReadonlyMap<number, StoredObjecttype>
 }
 
 export async function createDatamodelService(deps: DatamodelDeps) {
@@ -74,17 +62,15 @@ export async function createDatamodelService(deps: DatamodelDeps) {
   const clock = deps.clock ?? (() => new Date())
   const listeners = new Set<(model: Model) => void>()
   const former = new Map<number, Promise<Model>>()
-  const snapshot = await deps.snapshots.open<Stored, Current>({
+  const snapshot = await deps.snapshots.open<Stored, Model>({
     name: 'the datamodel',
-    topics: [topic],
+    topics: [modelTopic],
     async read(from, before) {
       const version = await store.currentVersion(from)
-      const settings = await readObjecttypes(from)
-      const known = before?.model.version === version
-      return { version, settings, model: known ? null : compileModel(await committed(version, from)) }
+      return { version, model: before?.version === version ? null : compileModel(await committed(version, from)) }
     },
     build: renew,
-    onChange({ model }) {
+    onChange(model) {
       for (const listener of listeners) listener(model)
     },
   })
@@ -105,31 +91,14 @@ export async function createDatamodelService(deps: DatamodelDeps) {
 
   return {
     /** The current model. Keep it for the whole of a request; it is replaced, never changed. */
-    current: (): Model => snapshot.get().model,
-
-    /** Settings of an object type as last committed. */
-    settings: (tableId: number): ObjecttypeSettings =>
-      snapshot.get().settings.get(tableId)?.settings ?? defaultSettings,
-
-    objecttype: (tableId: number): StoredObjecttype =>
-      snapshot.get().settings.get(tableId) ?? { id: tableId, version: 1, settings: defaultSettings },
-
-    /** Tells this process and the others, at the commit, that settings have changed; `saved` are the new ones. */
-    async publishSettings(tx: Tx, saved: readonly StoredObjecttype[]): Promise<void> {
-      tx.afterCommit(() => {
-        const { model, settings } = snapshot.get()
-        const changed = saved.map((one) => [one.id, one] as const)
-        snapshot.take({ version: model.version, settings: new Map([...settings, ...changed]), model: null })
-      })
-      await bus.publish(tx, topic)
-    },
+    current: (): Model => snapshot.get(),
 
     /**
      * The model of a former version, to read history with.
      * @throws {AppError} `DatamodelVersionNotFound`.
      */
     version(number: number): Promise<Model> {
-      const { model } = snapshot.get()
+      const model = snapshot.get()
       if (number === model.version) return Promise.resolve(model)
       const known = former.get(number)
       if (known) return known
@@ -188,43 +157,27 @@ export async function createDatamodelService(deps: DatamodelDeps) {
       requireRight(actor, commitDatamodel)
       return db.transaction(async (tx) => {
         const result = await commitHead(tx, actor, answers, {
-          hooks: deps.hooks(),
+          hooks: deps.hooks,
           events,
           dataLanguage: deps.dataLanguage,
           clock,
         })
         if (result.kind === 'done') {
           // Before the message to the others, so that this process never answers with the old model.
-          const stored = await readObjecttypes(tx)
           const { model } = result
-          tx.afterCommit(() => snapshot.take({ version: model.version, settings: stored, model }))
-          await bus.publish(tx, topic)
+          tx.afterCommit(() => snapshot.take({ version: model.version, model }))
+          await bus.publish(tx, modelTopic)
         }
         return result
       })
     },
-
-    /** All settings that are stored, by object type. */
-    allSettings: (): ReadonlyMap<number, StoredObjecttype> => snapshot.get().settings,
   }
 }
 
 /** What is newer than what is known; reads may end in another order than they began. */
-function renew({ version, settings, model }: Stored, before: Current | null): Current {
-  const known = before ?? { model: compileModel(store.emptySnapshot()), settings: new Map() }
-  const next = model ?? (known.model.version === version ? known.model : null)
-  const revision = revisionOf(settings)
-  const newer =
-    version > known.model.version || (version === known.model.version && revision > revisionOf(known.settings))
-  if (!next || !newer) return known
-  return { model: { ...next, cacheId: `${next.version}.${revision}` }, settings }
-}
-
-/** Grows with each save of settings of the same version, in all processes alike. */
-function revisionOf(settings: ReadonlyMap<number, StoredObjecttype>): number {
-  let revision = 0
-  for (const { version } of settings.values()) revision += version
-  return revision
+function renew({ version, model }: Stored, before: Model | null): Model {
+  const known = before ?? compileModel(store.emptySnapshot())
+  return model && version > known.version ? model : known
 }
 
 function requireEdit(actor: Actor): void {

@@ -3,7 +3,7 @@ import { Writable } from 'node:stream'
 import { parseArgs } from 'node:util'
 import { pino } from 'pino'
 import { createRecovery, initialPassword, makePassword } from '../auth/service.ts'
-import { createBaseConfigService } from '../config/service.ts'
+import { openBaseConfig } from '../config/service.ts'
 import { createEventLog } from '../events/service.ts'
 import { createBus } from '../platform/bus.ts'
 import type { Config } from '../platform/config.ts'
@@ -67,7 +67,7 @@ function setPassword(config: Config, login: string, password: string): Promise<v
     const events = createEventLog()
     const snapshots = createSnapshots({ bus, reads: db, log })
     opened.defer(async () => snapshots.close())
-    const baseConfig = await createBaseConfigService({ db, bus, events, snapshots, log })
+    const baseConfig = await openBaseConfig({ snapshots, log })
     const recovery = createRecovery({ db, bus, events, baseConfig, initial: initialPassword(config.dataDir) })
     opened.defer(async () => recovery.close())
     await recovery.setPassword(login, password)

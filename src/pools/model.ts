@@ -3,6 +3,7 @@
  * all of them. *Private* switches of a pool cut what it would inherit, for it and everything below.
  */
 import type { Person, StoredGrant } from '../rights/model.ts'
+import type { Transition } from '../transitions/model.ts'
 
 export type Localized = Readonly<Record<string, string>>
 
@@ -15,9 +16,6 @@ export interface PoolTag {
 
 /** Object type id to mask ids, best first. */
 export type StandardMasks = Readonly<Record<string, readonly number[]>>
-
-/** A transition of a pool in its stored form: what it holds is the business of the transitions engine. */
-export type PoolTransition = object
 
 /** Settings that other capabilities read: wire form, checked by settings.ts; absent is not set. */
 export interface PoolSettings {
@@ -48,7 +46,7 @@ export interface StoredPool {
   readonly privateAcl: boolean
   readonly tags: readonly PoolTag[]
   readonly privateTags: boolean
-  readonly transitions: readonly PoolTransition[]
+  readonly transitions: readonly Transition[]
   readonly privateTransitions: boolean
   readonly standardMasks: StandardMasks
   readonly createdAt: Date

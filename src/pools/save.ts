@@ -11,27 +11,23 @@ import { AppError, badRequest } from '../platform/errors.ts'
 import { requireRight } from '../platform/system-right.ts'
 import type { VersionConvention } from '../platform/versions.ts'
 import type { CallerRights, Person, RightsService } from '../rights/service.ts'
+import type { KeptTags } from '../tags/service.ts'
+import type { TransitionService } from '../transitions/service.ts'
 import { type PoolEvent, parentUpdates } from './events.ts'
 import { type Batch, type Item, identify, type KnownPools } from './identify.ts'
-import type { Pool, PoolSnapshot, PoolTag, PoolTransition, StandardMasks, StoredPool } from './model.ts'
+import type { Pool, PoolSnapshot, PoolTag, StandardMasks, StoredPool } from './model.ts'
 import { resolvePeople } from './people.ts'
 import type { PoolInput } from './schema.ts'
 import { applySettings } from './settings.ts'
 import { insertPools, newPoolIds, updatePools } from './store.ts'
 import { assertTree } from './tree.ts'
 
-/** What the save needs of capabilities that come later. */
-export interface PoolParts {
-  /** Which of the tags exist. */
-  existingTags(tx: Tx, ids: readonly number[]): Promise<ReadonlySet<number>>
-  /** Checks lists of transitions, gives their stored form and logs what changed, for all pools at once. */
-  changeTransitions(
-    tx: Tx,
-    actor: Actor,
-    changes: readonly { wire: unknown; previous: readonly PoolTransition[]; path: string }[],
-  ): Promise<readonly (readonly PoolTransition[])[]>
+/** What pools ask of the keepers of objects. */
+export interface PoolObjects {
+  /** How many objects, those in the trash included, the pools hold. */
+  count(tx: Tx, poolIds: readonly number[]): Promise<number>
   /** Objects whose place in the tree has changed must be indexed again. */
-  requeueObjects(tx: Tx, poolIds: readonly number[]): Promise<void>
+  requeue(tx: Tx, poolIds: readonly number[]): Promise<void>
 }
 
 export interface SaveContext {
@@ -40,7 +36,9 @@ export interface SaveContext {
   readonly rights: CallerRights
   readonly grants: Pick<RightsService, 'validateAcls' | 'resolveWho'>
   readonly model: Model
-  readonly parts: PoolParts
+  readonly tags: Pick<KeptTags, 'existing'>
+  readonly transitions: Pick<TransitionService, 'validateLists'>
+  readonly objects: PoolObjects
   readonly convention: VersionConvention
   /** The tree as it is in the locked table. */
   readonly stored: PoolSnapshot
@@ -211,10 +209,10 @@ async function readAcls({ tx, actor, rights, grants }: SaveContext, works: reado
   return sparse(works.length, said, lists)
 }
 
-async function readTransitions({ tx, actor, parts }: SaveContext, works: readonly Work[]) {
+async function readTransitions({ tx, actor, transitions }: SaveContext, works: readonly Work[]) {
   const said = works.flatMap((work, index) => (work.input._transitions === undefined ? [] : [{ work, index }]))
   if (said.length === 0) return []
-  const lists = await parts.changeTransitions(
+  const lists = await transitions.validateLists(
     tx,
     actor,
     said.map(({ work }) => ({
@@ -242,9 +240,9 @@ function readTags({ _tags: tags }: PoolInput): PoolTag[] | undefined {
   }))
 }
 
-async function requireTags({ tx, parts }: SaveContext, works: readonly Work[]): Promise<void> {
+async function requireTags({ tx, tags }: SaveContext, works: readonly Work[]): Promise<void> {
   const ids = works.flatMap((work) => (work.input._tags ?? []).map((tag) => tag._id))
-  const found = ids.length === 0 ? new Set<number>() : await parts.existingTags(tx, [...new Set(ids)])
+  const found = ids.length === 0 ? new Set<number>() : await tags.existing(tx, [...new Set(ids)])
   for (const { input, place } of works) {
     const seen = new Set<number>()
     for (const [index, { _id }] of (input._tags ?? []).entries()) {
@@ -313,11 +311,11 @@ function assertReferences(stored: PoolSnapshot, works: readonly Work[], next: re
 }
 
 /** Pools below a moved one have another path too. */
-async function requeueMoved({ tx, parts, stored }: SaveContext, works: readonly Work[]): Promise<void> {
+async function requeueMoved({ tx, objects, stored }: SaveContext, works: readonly Work[]): Promise<void> {
   const moved = new Set(
     works.filter((work) => work.current && work.current.parentId !== work.parentId).map((work) => work.id),
   )
   if (moved.size === 0) return
   const ids = [...stored.values()].filter((pool) => pool.path.some((id) => moved.has(id))).map((pool) => pool.id)
-  await parts.requeueObjects(tx, ids)
+  await objects.requeue(tx, ids)
 }

@@ -1,8 +1,9 @@
 /** Wire shapes of pools (`PoolApi`). */
 import { type Static, Type } from 'typebox'
-import { ShownTag, TransitionNames } from '../datamodel/schema.ts'
 import { kept } from '../platform/query.ts'
 import { GeneratedRightsApi, LookupByReference, RightApi, WhoApi } from '../rights/schema.ts'
+import { ShownTag } from '../tags/schema.ts'
+import { TransitionBody } from '../transitions/schema.ts'
 
 const open = { additionalProperties: true } as const
 const Id = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
@@ -53,7 +54,7 @@ export const PoolInput = Type.Object(
     _private_acl: optional(Type.Boolean()),
     _tags: optional(Type.Array(PoolTag)),
     _private_tags: optional(Type.Boolean()),
-    _transitions: optional(Type.Array(Type.Object({}, { ...open, 'x-names': () => TransitionNames }))),
+    _transitions: optional(Type.Array(Type.Object({}, { ...open, 'x-names': () => TransitionBody }))),
     _private_transitions: optional(Type.Boolean()),
     _standard_masks: optional(Type.Record(Type.String(), Type.Union([Type.Array(Id), Type.Null()]))),
   },

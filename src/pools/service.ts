@@ -7,69 +7,48 @@ import type { Model } from '../datamodel/model.ts'
 import type { EventLog } from '../events/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Bus } from '../platform/bus.ts'
-import type { Db, Queryable, Tx } from '../platform/db.ts'
+import type { Db, Tx } from '../platform/db.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
-import type { Snapshots } from '../platform/snapshot.ts'
 import { type NeededRight, requireRight } from '../platform/system-right.ts'
 import { assertStorable } from '../platform/text.ts'
 import type { VersionConvention } from '../platform/versions.ts'
-import type { CallerRights, PoolGrants, RightsService } from '../rights/service.ts'
-import { openPoolTree, poolTopic } from './cache.ts'
+import type { CallerRights, RightsService } from '../rights/service.ts'
+import { type KeptTags, renderTagLayers } from '../tags/service.ts'
+import type { TransitionService } from '../transitions/service.ts'
 import { type PoolEvent, parentUpdates, toEvents } from './events.ts'
-import type { Pool, PoolSnapshot, PoolTag, PoolTransition } from './model.ts'
-import { renderPools, type Wire } from './render.ts'
-import { type PoolParts, requirePool, savePools } from './save.ts'
+import { type KeptPools, poolTopic } from './kept.ts'
+import type { Pool } from './model.ts'
+import { renderPools } from './render.ts'
+import { type PoolObjects, requirePool, savePools } from './save.ts'
 import type { PoolInput, PoolOutput } from './schema.ts'
 import * as store from './store.ts'
 import { poolTagUses } from './tag-use.ts'
 import { buildSnapshot, subtree } from './tree.ts'
 
-export type { Pool, PoolSnapshot, PoolTag, PoolTransition } from './model.ts'
-export type { PoolParts } from './save.ts'
+export { type KeptPools, openPools } from './kept.ts'
+export type { Pool, PoolSnapshot } from './model.ts'
 
-/** A pool's say about tags, from the root down: what the tags engine compiles. */
-export interface PoolTagLayer {
-  readonly private: boolean
-  readonly tags: readonly PoolTag[]
-}
-
-/** A pool's own transitions and whether it cuts those from above. */
-export interface PoolTransitionLayer {
-  readonly private: boolean
-  readonly transitions: readonly PoolTransition[]
-}
-
-export interface PoolOptions {
+export interface PoolDeps {
   db: Db
   bus: Bus
-  snapshots: Pick<Snapshots, 'open'>
   events: EventLog
   rights: RightsService
   datamodel: { current(): Model }
+  pools: KeptPools
+  tags: KeptTags
+  transitions: Pick<TransitionService, 'validateLists' | 'renderLists'>
   versionConvention: VersionConvention
-  parts: PoolParts & {
-    /** How many objects, those in the trash included, the pools hold. */
-    countObjects(tx: Tx, poolIds: readonly number[]): Promise<number>
-    /** `_tags` of the last layer and the tags that all layers together leave, in wire form. */
-    renderTags(layers: readonly PoolTagLayer[]): { own: readonly Wire[]; compiled: readonly Wire[] }
-    renderTransitions(
-      from: Queryable,
-      lists: readonly (readonly PoolTransition[])[],
-      languages: readonly string[],
-    ): Promise<readonly (readonly Wire[])[]>
-  }
+  /** What the keepers of objects do. */
+  objects: PoolObjects
 }
 
 export const managePools: NeededRight = { name: 'system.poolmanager' }
 
-export type PoolService = Awaited<ReturnType<typeof createPoolService>>
+export type PoolService = ReturnType<typeof createPoolService>
 
-export async function createPoolService(options: PoolOptions) {
-  const { db, bus, events, rights, datamodel, versionConvention, parts } = options
-  const tree = await openPoolTree(options.snapshots)
-  const snapshot = tree.get
-  /** One list for each state of the tree, so that rights are compiled anew only when it has changed. */
-  let listed: { of: PoolSnapshot; pools: readonly PoolGrants[] } | null = null
+export function createPoolService(deps: PoolDeps) {
+  const { db, bus, events, rights, pools: kept } = deps
+  const { snapshot } = kept
 
   async function render(actor: Actor, pools: readonly Pool[], callerRights: CallerRights): Promise<PoolOutput[]> {
     const languages = actor.languages
@@ -80,12 +59,12 @@ export async function createPoolService(options: PoolOptions) {
       pools.map((pool) => pool.acl),
       languages,
     )
-    const transitions = await parts.renderTransitions(
+    const transitions = await deps.transitions.renderLists(
       db,
       pools.map((pool) => pool.transitions),
       languages,
     )
-    const tags = (pool: Pool) => parts.renderTags(tagLayers(snapshot(), pool.id))
+    const tags = (pool: Pool) => renderTagLayers(deps.tags.snapshot(), kept.tagLayers(pool.id))
     return renderPools(pools, { snapshot: snapshot(), rights: callerRights, parts: { names, acls, transitions, tags } })
   }
 
@@ -94,51 +73,12 @@ export async function createPoolService(options: PoolOptions) {
     const changes = deleted
       .filter((pool) => pool.transitions.length > 0)
       .map((pool) => ({ wire: [], previous: pool.transitions, path: '_transitions' }))
-    if (changes.length > 0) await parts.changeTransitions(tx, actor, changes)
+    if (changes.length > 0) await deps.transitions.validateLists(tx, actor, changes)
   }
 
   return {
-    /** All pools as last read, by id; parents first. In this process its own changes are always in it. */
-    snapshot,
-    byId: (id: number): Pool | undefined => snapshot().get(id),
-    byReference: (reference: string): Pool | undefined => snapshot().byReference.get(reference),
-
-    /**
-     * The pools with these ids, in their order.
-     * @throws {AppError} `PoolNotFound`
-     */
-    resolvePools(ids: readonly number[]): Pool[] {
-      return ids.map((id) => {
-        const pool = snapshot().get(id)
-        if (!pool) throw new AppError('PoolNotFound', { _id: id })
-        return pool
-      })
-    },
-    /** Ids from the root down to the pool itself; empty for an unknown pool. */
-    poolPath: (id: number): readonly number[] => snapshot().get(id)?.path ?? [],
-    /** What the pools of the path say about tags, root first. */
-    tagLayers: (id: number): PoolTagLayer[] => tagLayers(snapshot(), id),
-    /** The transitions of the pools of the path, root first. */
-    transitionLayers: (id: number): PoolTransitionLayer[] =>
-      poolsOfPath(snapshot(), id).map((pool) => ({ private: pool.privateTransitions, transitions: pool.transitions })),
-    /** Keeps the pools from being deleted until the transaction ends. @throws {AppError} `PoolNotFound` */
-    async lockForUse(tx: Tx, ids: readonly number[]): Promise<void> {
-      const found = ids.length === 0 ? new Set<number>() : await store.lockForUse(tx, ids)
-      for (const id of ids) if (!found.has(id)) throw new AppError('PoolNotFound', { _id: id })
-    },
-    /** When a user or group goes: its pools belong to `to`, and it is the contact of none. */
-    async replacePerson(tx: Tx, kind: 'user' | 'group', from: number, to: number): Promise<void> {
-      if (await store.replacePerson(tx, kind, from, to)) await bus.publish(tx, poolTopic)
-    },
     /** Where pools refer to tags: asked before tags are deleted. */
     tagUses: poolTagUses(bus),
-    /** The grants of all pools, for the compiled rights. */
-    grants(): readonly PoolGrants[] {
-      const now = snapshot()
-      if (listed?.of !== now) listed = { of: now, pools: [...now.values()] }
-      return listed.pools
-    },
-
     /** The pools that the actor may see, parents before their children. */
     async list(
       actor: Actor,
@@ -169,23 +109,18 @@ export async function createPoolService(options: PoolOptions) {
       const ids = await db.transaction(async (tx) => {
         await store.lockTree(tx)
         const stored = buildSnapshot(await store.loadPools(tx))
-        const model = datamodel.current()
-        const context = {
-          tx,
-          actor,
-          rights: before,
-          grants: rights,
-          model,
-          parts,
-          convention: versionConvention,
-          stored,
-        }
-        const saved = await savePools(context, inputs)
+        const model = deps.datamodel.current()
+        const convention = deps.versionConvention
+        const { tags, transitions, objects } = deps
+        const saved = await savePools(
+          { tx, actor, rights: before, grants: rights, model, tags, transitions, objects, convention, stored },
+          inputs,
+        )
         await events.append(tx, toEvents(actor, saved.events))
         await bus.publish(tx, poolTopic)
         return saved.ids
       })
-      const after = await tree.renewed()
+      const after = await kept.renewed()
       return render(
         actor,
         ids.flatMap((id) => after.get(id) ?? []),
@@ -212,7 +147,7 @@ export async function createPoolService(options: PoolOptions) {
           if (pool.isSystem) throw badRequest('A system pool cannot be deleted.', { pool: pool.id })
         const ids = pools.map((pool) => pool.id)
         await store.lockForDelete(tx, ids)
-        const objects = await parts.countObjects(tx, ids)
+        const objects = await deps.objects.count(tx, ids)
         if (objects > 0) throw new AppError('PoolNotEmpty', { pool: id, pools: ids, objects })
         await dropTransitions(tx, actor, pools)
         await store.deletePools(tx, ids)
@@ -221,19 +156,11 @@ export async function createPoolService(options: PoolOptions) {
         await events.append(tx, toEvents(actor, [...deleted, ...above]))
         await bus.publish(tx, poolTopic)
       })
-      await tree.renewed()
+      await kept.renewed()
     },
   }
 }
 
 function notFound(id: number): never {
   throw new AppError('ResourceNotFound', { resource: `Pool ${id}` })
-}
-
-function poolsOfPath(snapshot: PoolSnapshot, id: number): Pool[] {
-  return (snapshot.get(id)?.path ?? []).flatMap((each) => snapshot.get(each) ?? [])
-}
-
-function tagLayers(snapshot: PoolSnapshot, id: number): PoolTagLayer[] {
-  return poolsOfPath(snapshot, id).map((pool) => ({ private: pool.privateTags, tags: pool.tags }))
 }

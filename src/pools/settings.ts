@@ -1,5 +1,5 @@
 /** Checks the settings of a pool that other capabilities act on: watermark, caption, janitor policy, mappings. */
-import { readCaption, readJanitorPolicy, readWatermark, record } from '../datamodel/service.ts'
+import { readCaption, readJanitorPolicy, readWatermark, record } from '../objecttypes/service.ts'
 import { AppError } from '../platform/errors.ts'
 import { assertStorable } from '../platform/text.ts'
 import type { PoolSettings } from './model.ts'

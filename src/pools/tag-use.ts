@@ -1,6 +1,6 @@
 import type { Bus } from '../platform/bus.ts'
 import type { Tx } from '../platform/db.ts'
-import { poolTopic } from './cache.ts'
+import { poolTopic } from './kept.ts'
 import { countGrantTags, countPoolTags, removePoolTags } from './store.ts'
 
 /** Tags that pools set may be taken out with the tag; a grant that asks for a tag would widen, so it keeps the tag. */

@@ -16,7 +16,7 @@ export interface Editor {
  * later, or could give it to itself. When in doubt the answer is no: two grants that only together cover one right with
  * a tag filter, say, are not put together.
  */
-export function coversGrants(prepared: Prepared, editor: Editor, at: number, people: ReadonlySet<Person>): boolean {
+export function coversGrants(prepared: Prepared, editor: Editor, at: number, people: ReadonlySet<string>): boolean {
   if (editor.caller.root) return true
   const effective = new Map<number, readonly StoredGrant[]>()
   for (const pool of prepared.pools) {
@@ -43,7 +43,7 @@ function coversPool(
   grants: readonly StoredGrant[],
   caller: Caller,
   at: number,
-  people: ReadonlySet<Person>,
+  people: ReadonlySet<string>,
 ): boolean {
   if (pool.owner !== null && people.has(pool.owner) && !isCaller(caller, pool.owner)) return false
   const somebody = (who: StoredGrant['who'], is: (person: Person | null) => boolean) =>

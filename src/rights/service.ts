@@ -12,7 +12,7 @@ import type { RightContext } from './catalogue.ts'
 import { type Caller, compile, compiledBytes, type Prepared, prepare } from './compile.ts'
 import { coversGrants } from './dominance.ts'
 import { callerRights } from './evaluate.ts'
-import type { CallerRights, ContainerGrants, Person, Principal, StoredGrant } from './model.ts'
+import type { CallerRights, ContainerGrants, Principal, StoredGrant } from './model.ts'
 import type { RightApi } from './schema.ts'
 import { keepSticky } from './sticky.ts'
 import { newGrantIds } from './store.ts'
@@ -176,7 +176,7 @@ export function createRightsService({
     },
     validateAcls,
     /** Whether the actor has, or could give itself, all that grants on containers give to these users and groups. */
-    async coversGrants(actor: Actor, people: ReadonlySet<Person>): Promise<boolean> {
+    async coversGrants(actor: Actor, people: ReadonlySet<string>): Promise<boolean> {
       const editor = {
         caller: callerOf(actor),
         rights: await forActor(actor),

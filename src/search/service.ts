@@ -15,7 +15,6 @@ import {
 } from '../objects/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Bus } from '../platform/bus.ts'
-import type { Tx } from '../platform/db.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
 import { type JsonAnswer, type JsonBody, JsonWriter, writeJson } from '../platform/json-body.ts'
 import { type Lifetime, shorter } from '../platform/lifetime.ts'
@@ -37,6 +36,7 @@ import type { SearchRequest, SearchResponse } from './schema.ts'
 
 export { visionBytes } from './plan/vision.ts'
 export { createIndexer, type Indexer } from './queue/indexer.ts'
+export { reindexTypes } from './queue/reindex.ts'
 
 /** How hits are shown; the keys of a request that say so, checked. */
 export interface HitOptions {
@@ -237,7 +237,6 @@ export function createSearchService(deps: SearchServiceDeps) {
       await db.transaction(async (tx) => {
         await queueObjects(tx, bus, null)
         if (options.block) await block(tx, bus)
-        tx.afterCommit(deps.indexer.wake)
       })
     },
 
@@ -250,19 +249,6 @@ export function createSearchService(deps: SearchServiceDeps) {
       await engine.close()
     },
   }
-}
-
-/** Queues the objects of these types in the transaction that changed their model. `block`: others than root wait. */
-export async function reindexTypes(
-  tx: Tx,
-  bus: Bus,
-  indexer: Indexer,
-  tableIds: readonly number[],
-  options: { block: boolean },
-): Promise<void> {
-  await queueObjects(tx, bus, tableIds)
-  if (options.block) await block(tx, bus)
-  tx.afterCommit(indexer.wake)
 }
 
 /** Indexed objects only; of the other domains the one for events says first who may ask at all (SEARCH-003). */

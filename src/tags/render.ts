@@ -1,4 +1,5 @@
-import type { Tag, TagGroup } from './model.ts'
+import { effectiveTags } from './check.ts'
+import type { Tag, TagGroup, TagLayer, TagSnapshot } from './model.ts'
 
 export function renderTagGroup(group: TagGroup) {
   return {
@@ -27,6 +28,21 @@ export function renderTag(tag: Tag) {
     type: tag.type,
     displaytype: tag.displaytype,
     ...named(tag),
+  }
+}
+
+/** The last layer's own tags, and those that all layers together leave. */
+export function renderTagLayers(snapshot: TagSnapshot, layers: readonly TagLayer[]) {
+  const render = (id: number, enabled?: boolean, isDefault?: boolean) => {
+    const tag = snapshot.get(id)
+    if (!tag) return []
+    return [{ ...renderTag(tag), enabled: enabled ?? tag.enabled, is_default: isDefault ?? tag.isDefault }]
+  }
+  return {
+    own: (layers.at(-1)?.tags ?? []).flatMap((tag) => render(tag.id, tag.enabled, tag.isDefault)),
+    compiled: [...effectiveTags(snapshot, layers).values()].flatMap((tag) =>
+      render(tag.id, tag.enabled, tag.isDefault),
+    ),
   }
 }
 

@@ -74,3 +74,25 @@ export const TagFilterBody = Type.Object(
   },
   { additionalProperties: true, title: 'TransitionTagFilter' },
 )
+
+const any = Type.Optional(Type.Unknown())
+
+/** A tag as it is shown in the lists of pools and object types: sent back, only its `_id`, `enabled` and `is_default` count. */
+export const ShownTag = Type.Object(
+  {
+    _id: any,
+    _version: any,
+    displayname: any,
+    description: any,
+    frontend_prefs: any,
+    enabled: any,
+    is_default: any,
+    sticky: any,
+    type: any,
+    displaytype: any,
+    reference: any,
+    shortname: any,
+    _origin: any,
+  },
+  { additionalProperties: true, title: 'ShownTag' },
+)

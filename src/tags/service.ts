@@ -6,25 +6,26 @@
 import type { EventLog, NewEvent } from '../events/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Bus } from '../platform/bus.ts'
-import type { Db, Queryable, Tx } from '../platform/db.ts'
+import type { Db, Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
-import type { Snapshots } from '../platform/snapshot.ts'
 import { type NeededRight, requireRight } from '../platform/system-right.ts'
 import { confirmTask, type Task } from '../platform/tasks.ts'
 import { assertStorable } from '../platform/text.ts'
 import type { VersionConvention } from '../platform/versions.ts'
 import { checkTags, type TagCheck } from './check.ts'
 import { compareDocument, type DocumentChange } from './document.ts'
-import { createSnapshot, type TagGroup } from './model.ts'
+import { type KeptTags, tagTopic } from './kept.ts'
+import type { TagGroup } from './model.ts'
 import type { TagGroupBody } from './schema.ts'
 import * as store from './store.ts'
 
 export { checkTags, effectiveTags, type TagCheck, withTag } from './check.ts'
 export * from './filter.ts'
+export { type KeptTags, openTags } from './kept.ts'
 export type { EffectiveTag, Tag, TagGroup, TagLayer, TagSnapshot } from './model.ts'
-export { renderTag } from './render.ts'
+export { renderTagLayers } from './render.ts'
 
-export type TagService = Awaited<ReturnType<typeof createTagService>>
+export type TagService = ReturnType<typeof createTagService>
 
 /** A place where tags are referred to; asked before tags are deleted. */
 export interface TagUse {
@@ -36,37 +37,25 @@ export interface TagUse {
   remove?(tx: Tx, tagIds: readonly number[]): Promise<void>
 }
 
-export interface TagServiceOptions {
+export interface TagServiceDeps {
   db: Db
   bus: Bus
   events: EventLog
-  snapshots: Pick<Snapshots, 'open'>
+  tags: KeptTags
+  /** All places where tags are used. */
   uses: readonly TagUse[]
   versionConvention: VersionConvention
 }
 
 export type SaveResult = { kind: 'done'; groups: readonly TagGroup[] } | { kind: 'confirm'; tasks: Task[] }
 
-const topic = 'tags'
-
-export async function createTagService(options: TagServiceOptions) {
-  const { db, bus, events, snapshots, uses, versionConvention } = options
-  const document = await snapshots.open({
-    name: 'tags',
-    topics: [topic],
-    read: store.loadGroups,
-    build: (groups) => createSnapshot(groups),
-  })
-
+export function createTagService({ db, bus, events, tags, uses, versionConvention }: TagServiceDeps) {
   return {
-    /** All tags by id, with their groups: the committed state, in memory. */
-    snapshot: document.get,
-
-    /** Those of the ids that are tags, as the caller's transaction sees it; they cannot be deleted until it ends. */
-    existing: (from: Queryable, ids: readonly number[]): Promise<ReadonlySet<number>> => store.existingIds(from, ids),
+    /** All tags by id, with their groups. */
+    snapshot: tags.snapshot,
 
     /** The tags that an object gets from a save; see `checkTags`. */
-    check: (check: TagCheck): number[] => checkTags(document.get(), check),
+    check: (check: TagCheck): number[] => checkTags(tags.snapshot(), check),
 
     /**
      * Replaces the document. Tags that are used elsewhere are not deleted (`TagsInUse`), or, where the use can be
@@ -88,11 +77,11 @@ export async function createTagService(options: TagServiceOptions) {
           change.groups.flatMap((group) => group.tags.map((tag) => tag.row)),
         )
         await events.append(tx, eventsOf(actor, change))
-        await bus.publish(tx, topic)
+        await bus.publish(tx, tagTopic)
         return []
       })
       if (tasks.length > 0) return { kind: 'confirm', tasks }
-      return { kind: 'done', groups: (await document.renewed()).groups }
+      return { kind: 'done', groups: (await tags.renewed()).groups }
     },
   }
 }

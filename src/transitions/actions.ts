@@ -15,6 +15,14 @@ export interface Recipient {
   readonly languages: readonly string[]
 }
 
+/** How mails and webhooks show objects. */
+export interface ActionObjects {
+  /** Short texts of objects, also of those in the trash, in the best language. */
+  describe(systemObjectIds: readonly number[], languages: readonly string[]): Promise<ReadonlyMap<number, string>>
+  /** Objects in full, with all fields, as they are stored by now; purged ones are left out. */
+  render(systemObjectIds: readonly number[]): Promise<readonly unknown[]>
+}
+
 export interface ActionOptions {
   db: Db
   jobs: Pick<Jobs, 'register'>
@@ -22,12 +30,7 @@ export interface ActionOptions {
   webhooks: WebhookService
   /** Addresses of users, and of the users of groups; users without one are left out. */
   recipients: (from: Queryable, people: readonly Person[]) => Promise<readonly Recipient[]>
-  objects: {
-    /** Short texts of objects, also of those in the trash, in the best language. */
-    describe(systemObjectIds: readonly number[], languages: readonly string[]): Promise<ReadonlyMap<number, string>>
-    /** Objects in full, with all fields, as they are stored by now; purged ones are left out. */
-    render(systemObjectIds: readonly number[]): Promise<readonly unknown[]>
-  }
+  objects: ActionObjects
   externalUrl: string
   /** Languages of the instance, best first: for readers who have chosen none. */
   languages: () => readonly string[]

@@ -15,7 +15,7 @@ import { createPauses, mapInTurns } from '../platform/pauses.ts'
 import type { Snapshots } from '../platform/snapshot.ts'
 import type { VersionConvention } from '../platform/versions.ts'
 import type { Person, RightsService } from '../rights/service.ts'
-import { requireTagManager, type TagService, type TagUse } from '../tags/service.ts'
+import { type KeptTags, requireTagManager, type TagUse } from '../tags/service.ts'
 import { applicableTransitions, type TransitionLayer } from './applicable.ts'
 import { type Confirmation, confirmationOf, textIn } from './confirm.ts'
 import { type EffectEvent, effectJobs, type WrittenObject } from './effects.ts'
@@ -34,6 +34,7 @@ import { principalsOf, renderTransition } from './render.ts'
 import * as store from './store.ts'
 import { tagUseOf } from './tag-use.ts'
 
+export { type ActionObjects, registerTransitionActions } from './actions.ts'
 export type { TransitionLayer } from './applicable.ts'
 export type { Confirmation } from './confirm.ts'
 export type { EffectEvent, WrittenObject } from './effects.ts'
@@ -51,7 +52,7 @@ export interface TransitionServiceOptions {
   events: EventLog
   jobs: Pick<Jobs, 'enqueueAll'>
   snapshots: Pick<Snapshots, 'open'>
-  tags: Pick<TagService, 'snapshot' | 'existing'>
+  tags: Pick<KeptTags, 'snapshot' | 'existing'>
   rights: Pick<RightsService, 'resolveWho' | 'whoNames'>
   /** Lists of pools and object types. */
   layers: {

@@ -23,7 +23,7 @@ async function otherProcess(svc: TestService) {
     bus: memory.bus,
     snapshots: memory.snapshots,
     events: createEventLog(),
-    hooks: () => hooksWithoutObjects,
+    hooks: hooksWithoutObjects,
     dataLanguage: () => 'en-US',
   })
   return {

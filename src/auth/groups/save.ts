@@ -5,6 +5,7 @@ import { AppError } from '../../platform/errors.ts'
 import { systemRight } from '../../platform/system-right.ts'
 import { assertStorable } from '../../platform/text.ts'
 import { assertVersion } from '../../platform/versions.ts'
+import { parseSystemRights } from '../../rights/service.ts'
 import type { StoredGroup, SystemRights } from '../model.ts'
 import { notFound, type Reference, resolveReferences } from '../principals.ts'
 import { aclsOf, assertDistinct, duplicateValue, identityOf, namedBy, ownerOf, ownersOf } from '../records.ts'
@@ -48,7 +49,7 @@ export async function saveGroups(
 async function write(deps: GroupDependencies, actor: Actor, items: readonly Item[], tx: Tx): Promise<number[]> {
   await loadStored(deps, items, tx)
   const drafts = items.map((item) => draftGroup(item.input, item.stored, item.path))
-  const rights = items.map((item) => systemRightsOf(deps, item))
+  const rights = items.map((item) => systemRightsOf(item))
   for (const [index, item] of items.entries()) assertMayChange(actor, item, rights[index] ?? {})
   const owners = ownersOf(items)
   const found = await resolveReferences(tx, [...owners.values()], namedBy(actor, items))
@@ -102,9 +103,9 @@ async function loadStored(deps: GroupDependencies, items: readonly Item[], tx: T
   )
 }
 
-function systemRightsOf(deps: GroupDependencies, { input, stored, path }: Item): SystemRights {
+function systemRightsOf({ input, stored, path }: Item): SystemRights {
   if (input._system_rights === undefined) return stored?.systemRights ?? {}
-  return deps.rights.parseSystemRights(input._system_rights ?? {}, `${path}._system_rights`)
+  return parseSystemRights(input._system_rights ?? {}, `${path}._system_rights`)
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Queryable, Tx } from '../../platform/db.ts'
+import type { StoredGrant } from '../../rights/service.ts'
 import type { StoredGroup, SystemRights } from '../model.ts'
 import { groupReadable } from '../readable.ts'
 import { recordStore } from '../record-store.ts'
@@ -13,7 +14,7 @@ export interface GroupRow {
   displayname: Record<string, string>
   profile: Record<string, unknown>
   system_rights: SystemRights
-  acl: readonly unknown[]
+  acl: readonly StoredGrant[]
   pseudonymization: Record<string, unknown>
   auth_method_group_maps: Record<string, unknown>
   ip_subnet_filter: readonly string[]

@@ -6,6 +6,7 @@ import { hasSystemRight } from '../../platform/system-right.ts'
 import { confirmTask, type Task } from '../../platform/tasks.ts'
 import { assertStorable } from '../../platform/text.ts'
 import { assertVersion } from '../../platform/versions.ts'
+import { parseSystemRights } from '../../rights/service.ts'
 import { passwordUserTypes, rootUserId, type SystemRights, type UserType } from '../model.ts'
 import { notFound, type Reference, resolveReferences } from '../principals.ts'
 import { aclsOf, assertDistinct, duplicateValue, identityOf, namedBy, ownerOf, ownersOf } from '../records.ts'
@@ -101,7 +102,7 @@ async function write(deps: UserDependencies, actor: Actor, items: readonly Item[
       id: item.stored?.id ?? (fresh.next().value as number),
       version: (item.stored?.version ?? 0) + 1,
       password_hash: item.passwordHash,
-      system_rights: systemRightsOf(deps, item),
+      system_rights: systemRightsOf(item),
       acl: acls[index] ?? [],
       owner_user: owner.userId,
       owner_group: owner.groupId,
@@ -154,9 +155,9 @@ function assertPasswordFits({ passwordHash, stored, path }: Item, type: UserType
   if (!fits) throw new AppError('UnableToSetPasswordForUserType', { path: `${path}._password`, type })
 }
 
-function systemRightsOf(deps: UserDependencies, { input, stored, path }: Item): SystemRights {
+function systemRightsOf({ input, stored, path }: Item): SystemRights {
   if (input._system_rights === undefined) return stored?.systemRights ?? {}
-  const rights = deps.rights.parseSystemRights(input._system_rights ?? {}, `${path}._system_rights`)
+  const rights = parseSystemRights(input._system_rights ?? {}, `${path}._system_rights`)
   if (stored?.id === rootUserId && canonicalJson(rights) !== canonicalJson(stored.systemRights)) {
     throw new AppError('ColumnCanNotBeUpdated', { column: '_system_rights' })
   }

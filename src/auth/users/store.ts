@@ -1,4 +1,5 @@
 import type { Queryable, Tx } from '../../platform/db.ts'
+import type { StoredGrant } from '../../rights/service.ts'
 import type { StoredUser, SystemRights, UserType } from '../model.ts'
 import { userReadable } from '../readable.ts'
 import { recordStore } from '../record-store.ts'
@@ -23,7 +24,7 @@ export interface UserRow {
   /** Null keeps the stored one. */
   password_hash: string | null
   system_rights: SystemRights
-  acl: readonly unknown[]
+  acl: readonly StoredGrant[]
   owner_user: number | null
   owner_group: number | null
 }

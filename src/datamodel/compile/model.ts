@@ -13,13 +13,12 @@ export interface Snapshot {
 }
 
 /** The model of a version. Takes what `validate.ts` has accepted; throws a plain `Error` on anything else. */
-export function compileModel(snapshot: Snapshot, cacheId = `v${snapshot.version}`): Model {
+export function compileModel(snapshot: Snapshot): Model {
   const tables = compileTables(snapshot.schema, snapshot.l10n)
   const masksById = compileMasks(tables, snapshot.masks, snapshot.l10n)
   const objecttypes = [...tables.tablesById.values()].filter((table) => table.kind === 'object')
   return {
     version: snapshot.version,
-    cacheId,
     committedAt: snapshot.committedAt,
     objecttypes: new Map(objecttypes.map((table) => [table.name, table])),
     tablesById: tables.tablesById,

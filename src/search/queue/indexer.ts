@@ -11,6 +11,7 @@ import type { Bus } from '../../platform/bus.ts'
 import { cutShort, type Db, isDiskFull, onConnection, type Queryable, type Tx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import { outsideLifetimes } from '../../platform/lifetime.ts'
+import type { Signal } from '../../platform/signal.ts'
 import { Arena } from '../document/arena.ts'
 import { prepareCollations } from '../document/collation.ts'
 import { loadSlots, type Slots } from '../plan/slots.ts'
@@ -51,6 +52,8 @@ export interface IndexerDeps {
   readonly onFailure: (id: number, error: string) => Promise<void>
   /** Version of ICU. */
   readonly icu: string
+  /** Something has been queued and committed in this process. */
+  readonly queued: Pick<Signal, 'listen'>
   readonly clock?: () => Date
 }
 
@@ -106,6 +109,8 @@ export async function createIndexer(deps: IndexerDeps) {
   const unsubscribe = bus.subscribe(indexTopic, () => {
     if (!asking) wake()
   })
+
+  const endListening = deps.queued.listen(wake)
 
   /** Starts indexing, unless it is running already; then it looks at the queue once more. */
   function wake(): void {
@@ -271,6 +276,7 @@ export async function createIndexer(deps: IndexerDeps) {
       clearInterval(timer)
       clearTimeout(retry)
       unsubscribe()
+      endListening()
       waiters.close()
       rest.cut()
       // Nothing is lost: a batch is rolled back, and who comes next goes on with it and with the indexes.

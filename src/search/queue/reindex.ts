@@ -48,3 +48,11 @@ export async function isBlocked(db: Queryable): Promise<boolean> {
   await db.query('update search_state set blocked_until = null')
   return false
 }
+
+/** Queues the objects of these types in the transaction that changed their model. `block`: others than root wait. */
+export const reindexTypes =
+  (bus: Bus) =>
+  async (tx: Tx, tableIds: readonly number[], options: { block: boolean }): Promise<void> => {
+    await queueObjects(tx, bus, tableIds)
+    if (options.block) await block(tx, bus)
+  }

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { Model, Table } from '../datamodel/model.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
 import { assertStorable } from '../platform/text.ts'
 import { readFilenameTemplates } from './filename-template.ts'
 import { readCaption, readJanitorPolicy, readWatermark, record, wrong } from './media-settings.ts'
-import type { Model, Table } from './model.ts'
-import type { ObjecttypeFields, ObjecttypeSettings, ObjecttypeTag } from './objecttype-model.ts'
-import type { ObjecttypeInput } from './objecttype-schema.ts'
+import type { ObjecttypeFields, ObjecttypeSettings, ObjecttypeTag } from './model.ts'
+import type { ObjecttypeInput } from './schema.ts'
 
 /** One descriptor of a request with what it is about. */
 export interface Work {

@@ -1,8 +1,9 @@
 import { type Static, Type } from 'typebox'
+import { LocaValue } from '../datamodel/schema.ts'
 import { kept } from '../platform/query.ts'
 import { RightApi, WhoApi } from '../rights/schema.ts'
-import { LocaValue } from './schema.ts'
-import { ShownTag, TransitionNames } from './transition-names.ts'
+import { ShownTag } from '../tags/schema.ts'
+import { TransitionBody } from '../transitions/schema.ts'
 
 /** Wire shapes of object type settings (`ObjecttypeApi`). */
 
@@ -10,7 +11,7 @@ const open = { additionalProperties: true } as const
 const Id = Type.Integer({ minimum: 1, maximum: 2_147_483_647 })
 const Text = Type.String({ maxLength: 10_000 })
 const Anything = Type.Object({}, open)
-const AnyTransition = Type.Object({}, { ...open, 'x-names': () => TransitionNames })
+const AnyTransition = Type.Object({}, { ...open, 'x-names': () => TransitionBody })
 
 function optional<T extends Parameters<typeof Type.Union>[0][number]>(type: T) {
   return Type.Optional(Type.Union([type, Type.Null()]))

@@ -1,10 +1,11 @@
+import type { Table } from '../datamodel/model.ts'
 import type { RightApi } from '../rights/schema.ts'
 import { renderWho, type WhoNames } from '../rights/service.ts'
 import { filenameReplacements } from './filename-template.ts'
-import type { Table } from './model.ts'
-import type { ObjecttypeSettings, StoredObjecttype } from './objecttype-model.ts'
-import type { Wire } from './objecttype-parts.ts'
-import type { ObjecttypeOutput } from './objecttype-schema.ts'
+import type { ObjecttypeSettings, StoredObjecttype } from './model.ts'
+import type { ObjecttypeOutput } from './schema.ts'
+
+type Wire = Readonly<Record<string, unknown>>
 
 /** What is rendered by others, in the order of the object types; `null` for what the caller may not see. */
 export interface RenderParts {

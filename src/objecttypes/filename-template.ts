@@ -1,7 +1,7 @@
+import type { Column, ColumnType, Localized, Table } from '../datamodel/model.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
 import { fileFields } from './media-settings.ts'
-import type { Column, ColumnType, Localized, Table } from './model.ts'
-import type { FilenameTemplates } from './objecttype-model.ts'
+import type { FilenameTemplates } from './model.ts'
 
 /**
  * Templates for the names of exported files: text with replacements `%name%`, for example

@@ -1,5 +1,5 @@
 import type { Queryable, Tx } from '../platform/db.ts'
-import { defaultSettings, type ObjecttypeSettings, type StoredObjecttype } from './objecttype-model.ts'
+import { defaultSettings, type ObjecttypeSettings, type StoredObjecttype } from './model.ts'
 
 interface Row {
   id: number

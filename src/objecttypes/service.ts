@@ -2,36 +2,35 @@
  * Settings of object types: what administrators change without committing a datamodel. Saving takes effect at once, in
  * all processes.
  */
+
+import type { Model, Table } from '../datamodel/model.ts'
 import type { EventLog } from '../events/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Db, Tx } from '../platform/db.ts'
 import { hasRight, type NeededRight, requireRight } from '../platform/system-right.ts'
-import type { RightsService, StoredGrant } from '../rights/service.ts'
-import type { Model, Table } from './model.ts'
-import type { ObjecttypeSettings, ObjecttypeTransition, StoredObjecttype } from './objecttype-model.ts'
-import type { ObjecttypeParts, ObjecttypeTagLayer } from './objecttype-parts.ts'
-import { type RenderParts, renderObjecttype } from './objecttype-render.ts'
-import { requireTable, saveAll } from './objecttype-save.ts'
-import type { ObjecttypeInput, ObjecttypeOutput, ObjecttypeStats } from './objecttype-schema.ts'
-import * as store from './objecttype-store.ts'
+import type { RightsService } from '../rights/service.ts'
+import { type KeptTags, renderTagLayers } from '../tags/service.ts'
+import type { TransitionService } from '../transitions/service.ts'
+import type { KeptObjecttypes } from './kept.ts'
+import type { ObjecttypeSettings } from './model.ts'
+import { type RenderParts, renderObjecttype } from './render.ts'
+import { requireTable, saveAll } from './save.ts'
+import type { ObjecttypeInput, ObjecttypeOutput, ObjecttypeStats } from './schema.ts'
+import * as store from './store.ts'
 
-/** Of the datamodel service: the current model and settings, and how to announce new ones. */
-interface SettingsKeeper {
-  current(): Model
-  settings(tableId: number): ObjecttypeSettings
-  objecttype(tableId: number): StoredObjecttype
-  allSettings(): ReadonlyMap<number, StoredObjecttype>
-  publishSettings(tx: Tx, saved: readonly StoredObjecttype[]): Promise<void>
-}
+export { type KeptObjecttypes, openObjecttypes } from './kept.ts'
+export { readCaption, readJanitorPolicy, readWatermark, record } from './media-settings.ts'
 
 export interface ObjecttypeDeps {
   db: Db
   events: EventLog
   rights: RightsService
-  datamodel: SettingsKeeper
+  datamodel: { current(): Model }
+  objecttypes: KeptObjecttypes
+  tags: KeptTags
+  transitions: Pick<TransitionService, 'validateLists' | 'renderLists'>
   /** Data languages of the instance. */
   languages: () => readonly string[]
-  parts: ObjecttypeParts
 }
 
 export interface SaveResult {
@@ -44,15 +43,22 @@ export type ObjecttypeService = ReturnType<typeof createObjecttypeService>
 export const manageObjecttypes: NeededRight = { name: 'system.objecttypemanager' }
 
 export function createObjecttypeService(deps: ObjecttypeDeps) {
-  const { db, events, rights, datamodel, parts } = deps
-  let listed: {
-    of: ReadonlyMap<number, StoredObjecttype>
-    grants: ReadonlyMap<number, readonly StoredGrant[]>
-  } | null = null
+  const { db, events, rights, datamodel, objecttypes: kept, tags, transitions } = deps
+
+  /** `_compiled_tags` tell where what they say comes from. */
+  function renderTags(table: Table, settings: ObjecttypeSettings) {
+    const { own, compiled } = renderTagLayers(tags.snapshot(), [kept.tagLayer(table.id)])
+    const origins = new Set(settings.tags.map((tag) => tag.id))
+    const origin = (id: number): string => (origins.has(id) ? `ot:${table.id}:${table.name}` : 'tags')
+    return { own, compiled: compiled.map((tag) => ({ ...tag, _origin: origin(tag._id) })) }
+  }
+
+  /** Changes with every commit and every change of settings (`X-Svc-Cache-ID`). */
+  const cacheId = (): string => `${datamodel.current().version}.${kept.revision()}`
 
   async function render(actor: Actor, tables: readonly Table[], short: boolean): Promise<ObjecttypeOutput[]> {
     const full = !short && hasRight(actor, manageObjecttypes)
-    const stored = tables.map((table) => datamodel.objecttype(table.id))
+    const stored = tables.map((table) => kept.objecttype(table.id))
     const people = stored.flatMap(({ settings }) => settings.contact ?? [])
     const renderParts: RenderParts = {
       names: await rights.whoNames(db, people, actor.languages),
@@ -64,19 +70,21 @@ export function createObjecttypeService(deps: ObjecttypeDeps) {
           )
         : null,
       transitions: full
-        ? await parts.renderTransitions(
+        ? await transitions.renderLists(
             db,
             stored.map(({ settings }) => settings.transitions),
             actor.languages,
           )
         : null,
-      tags: (table, settings) => parts.renderTags({ private: settings.privateTags, tags: settings.tags }, table),
+      tags: renderTags,
       languages: deps.languages(),
     }
     return tables.map((table, index) => renderObjecttype(table, stored[index]!, index, renderParts))
   }
 
   return {
+    cacheId,
+
     /** All object types in the order of their ids; what needs `system.objecttypemanager` only for those who have it. */
     list(actor: Actor, { short }: { short: boolean }): Promise<ObjecttypeOutput[]> {
       const tables = [...datamodel.current().objecttypes.values()].sort((a, b) => a.id - b.id)
@@ -99,7 +107,7 @@ export function createObjecttypeService(deps: ObjecttypeDeps) {
       requireRight(actor, manageObjecttypes)
       const model = datamodel.current()
       const saved = await db.transaction(async (tx) => {
-        const settings = await saveAll({ tx, actor, model, rights, parts }, inputs)
+        const settings = await saveAll({ tx, actor, model, rights, tags, transitions }, inputs)
         await store.writeObjecttypes(tx, settings)
         await events.append(
           tx,
@@ -113,31 +121,11 @@ export function createObjecttypeService(deps: ObjecttypeDeps) {
             objectVersion: version,
           })),
         )
-        await datamodel.publishSettings(tx, settings)
+        await kept.publish(tx, settings)
         return settings
       })
       const tables = saved.map(({ id }) => requireTable(model, id, 'id'))
-      return { objecttypes: await render(actor, tables, false), cacheId: datamodel.current().cacheId }
-    },
-
-    /** Grants of object types, for the rights of callers; another map only when settings have changed. */
-    grants(): ReadonlyMap<number, readonly StoredGrant[]> {
-      const now = datamodel.allSettings()
-      if (listed?.of !== now)
-        listed = { of: now, grants: new Map([...now].map(([id, { settings }]) => [id, settings.acl])) }
-      return listed.grants
-    },
-
-    /** Transitions of an object type, and whether it cuts those of the instance. */
-    transitionLayer(id: number): { private: boolean; transitions: readonly ObjecttypeTransition[] } {
-      const { privateTransitions, transitions } = datamodel.settings(id)
-      return { private: privateTransitions, transitions }
-    },
-
-    /** Tags of an object type, and whether it cuts those of the instance. */
-    tagLayer(id: number): ObjecttypeTagLayer {
-      const { privateTags, tags } = datamodel.settings(id)
-      return { private: privateTags, tags }
+      return { objecttypes: await render(actor, tables, false), cacheId: cacheId() }
     },
 
     /** Where tags are used by object types: settings go with the tag, a grant that asks for it keeps it. */
@@ -147,7 +135,7 @@ export function createObjecttypeService(deps: ObjecttypeDeps) {
         count: store.countTags,
         async remove(tx: Tx, tagIds: readonly number[]): Promise<void> {
           await store.removeTags(tx, tagIds)
-          await datamodel.publishSettings(tx, [])
+          await kept.publish(tx, [])
         },
       },
       { context: 'objecttype_right', count: store.countGrantTags },

@@ -1,13 +1,14 @@
+import type { Model, Table } from '../datamodel/model.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Tx } from '../platform/db.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
 import { type Person, parseWho, type RightsService, type StoredGrant } from '../rights/service.ts'
-import type { Model, Table } from './model.ts'
-import type { ObjecttypeTransition, StoredObjecttype } from './objecttype-model.ts'
-import type { ObjecttypeParts } from './objecttype-parts.ts'
-import type { ObjecttypeInput } from './objecttype-schema.ts'
-import { eitherName, readSettings, tagIdsOf, type Work } from './objecttype-settings.ts'
-import * as store from './objecttype-store.ts'
+import type { KeptTags } from '../tags/service.ts'
+import type { ListChange, TransitionService } from '../transitions/service.ts'
+import type { StoredObjecttype } from './model.ts'
+import { eitherName, readSettings, tagIdsOf, type Work } from './read-settings.ts'
+import type { ObjecttypeInput } from './schema.ts'
+import * as store from './store.ts'
 
 /** @throws {AppError} `ServerGeneric` when there is no such object type. */
 export function requireTable(model: Model, id: number, path: string): Table {
@@ -21,18 +22,19 @@ export interface SaveContext {
   readonly actor: Actor
   readonly model: Model
   readonly rights: RightsService
-  readonly parts: ObjecttypeParts
+  readonly tags: Pick<KeptTags, 'existing'>
+  readonly transitions: Pick<TransitionService, 'validateLists'>
 }
 
 /** Checks a request as a whole and gives what is to be written; transitions log their own changes. */
 export async function saveAll(context: SaveContext, inputs: readonly ObjecttypeInput[]): Promise<StoredObjecttype[]> {
-  const { tx, actor, model, parts } = context
+  const { tx, actor, model } = context
   const works = await identify(context, inputs)
   const settings = works.map((work) => readSettings(work, model))
   await requireTags(context, works, settings)
   for (const [index, work] of works.entries()) assertMappings(work, settings[index]!)
   const [acls, contacts] = [await readAcls(context, works), await readContacts(context, works)]
-  const transitions = await parts.changeTransitions(tx, actor, works.map(transitionChange))
+  const transitions = await context.transitions.validateLists(tx, actor, works.map(transitionChange))
   return works.map((work, index) => ({
     id: work.table.id,
     version: work.input.objecttype._version,
@@ -75,10 +77,10 @@ async function identify({ tx, model }: SaveContext, inputs: readonly ObjecttypeI
 
 type Settings = readonly ReturnType<typeof readSettings>[]
 
-async function requireTags({ tx, parts }: SaveContext, works: readonly Work[], settings: Settings): Promise<void> {
+async function requireTags({ tx, tags }: SaveContext, works: readonly Work[], settings: Settings): Promise<void> {
   const ids = new Map(works.flatMap((work, index) => [...tagIdsOf(work, settings[index]!)]))
   if (ids.size === 0) return
-  const found = await parts.existingTags(tx, [...ids.keys()])
+  const found = await tags.existing(tx, [...ids.keys()])
   for (const [id, path] of ids) if (!found.has(id)) throw new AppError('TagNotFound', { path, id })
 }
 
@@ -146,7 +148,7 @@ async function readContacts({ tx, actor, rights }: SaveContext, works: readonly 
   return works.map((work) => byWork.get(work) ?? (work.input.objecttype.contact === null ? null : work.stored.contact))
 }
 
-function transitionChange(work: Work): { wire: unknown; previous: readonly ObjecttypeTransition[]; path: string } {
+function transitionChange(work: Work): ListChange {
   const sent = eitherName(work, '_transitions', 'transitions')
   return {
     wire: sent === undefined ? work.stored.transitions : (sent ?? []),

@@ -1,7 +1,7 @@
+import type { Column, Table } from '../datamodel/model.ts'
 import { type AppError, badRequest } from '../platform/errors.ts'
 import { assertStorable } from '../platform/text.ts'
-import type { Column, Table } from './model.ts'
-import type { JanitorPolicy } from './objecttype-model.ts'
+import type { JanitorPolicy } from './model.ts'
 
 /** Readers of the settings that files and janitors act on. Each takes the value as sent and its place for errors. */
 

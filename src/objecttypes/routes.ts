@@ -2,9 +2,8 @@ import { Type } from 'typebox'
 import { actorOf, type HttpApp } from '../platform/http.ts'
 import { dependentsQuery } from '../platform/query.ts'
 import { TaskList } from '../platform/tasks.ts'
-import { ObjecttypeInputs, ObjecttypeOutput, ObjecttypeStats } from './objecttype-schema.ts'
-import { manageObjecttypes, type ObjecttypeService } from './objecttype-service.ts'
-import type { DatamodelService } from './service.ts'
+import { ObjecttypeInputs, ObjecttypeOutput, ObjecttypeStats } from './schema.ts'
+import { manageObjecttypes, type ObjecttypeService } from './service.ts'
 
 const tags = ['objecttype']
 const read = { access: 'user', writes: false } as const
@@ -17,10 +16,7 @@ const Id = Type.Object({
 const Objecttypes = Type.Array(ObjecttypeOutput)
 
 /** The endpoints of object type settings under `/api/v1/objecttype`. */
-export function registerObjecttypeRoutes(
-  app: HttpApp,
-  { objecttypes, datamodel }: { objecttypes: ObjecttypeService; datamodel: Pick<DatamodelService, 'current'> },
-): void {
+export function registerObjecttypeRoutes(app: HttpApp, { objecttypes }: { objecttypes: ObjecttypeService }): void {
   app.get(
     '/api/v1/objecttype',
     {
@@ -35,7 +31,7 @@ export function registerObjecttypeRoutes(
       config: read,
     },
     async (request, reply) => {
-      reply.header('X-Svc-Cache-ID', datamodel.current().cacheId)
+      reply.header('X-Svc-Cache-ID', objecttypes.cacheId())
       return objecttypes.list(actorOf(request), { short: request.query.format === 'short' })
     },
   )

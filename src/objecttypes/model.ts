@@ -1,8 +1,6 @@
+import type { Localized } from '../datamodel/model.ts'
 import type { Person, StoredGrant } from '../rights/service.ts'
-import type { Localized } from './model.ts'
-
-/** A transition in its stored form: what it holds is the business of the transitions engine. */
-export type ObjecttypeTransition = object
+import type { Transition } from '../transitions/model.ts'
 
 /** What an object type says about one tag; absent is as the tag says itself. */
 export interface ObjecttypeTag {
@@ -25,7 +23,7 @@ export interface ObjecttypeSettings {
   readonly privateTags: boolean
   readonly tags: readonly ObjecttypeTag[]
   readonly privateTransitions: boolean
-  readonly transitions: readonly ObjecttypeTransition[]
+  readonly transitions: readonly Transition[]
   readonly exportAssetFilenames: FilenameTemplates
   /** Mask id (as text) to the tag filter of objects that are shown in the mask. */
   readonly maskfilters: Readonly<Record<string, Readonly<Record<string, unknown>>>>

@@ -1,0 +1,42 @@
+import type { Logger } from 'pino'
+import { createJobs } from '../jobs/service.ts'
+import { createBus } from '../platform/bus.ts'
+import type { Config } from '../platform/config.ts'
+import { shareConnections } from '../platform/connections.ts'
+import type { Db } from '../platform/db.ts'
+import { createPlaces } from '../platform/places.ts'
+import { openQuickReads } from '../platform/quick-reads.ts'
+import { createSignal } from '../platform/signal.ts'
+import { createSnapshots } from '../platform/snapshot.ts'
+
+/** What a service is given, and what tests give it in place of the machine's. */
+export interface Given {
+  readonly config: Config
+  readonly db: Db
+  readonly log: Logger
+  /** Version of ICU. */
+  readonly icu?: string
+}
+
+export type Ground = Awaited<ReturnType<typeof composeGround>>
+
+/** What all capabilities stand on. `opened` collects what is to be closed. */
+export async function composeGround({ config, db, log }: Given, opened: AsyncDisposableStack) {
+  const bus = await createBus({ db, log })
+  opened.defer(() => bus.close())
+  const shares = shareConnections(config.dbMaxConnections)
+  const quick = openQuickReads({ db, connections: shares.quick })
+  opened.defer(() => quick.close())
+  const snapshots = createSnapshots({ bus, reads: quick.alone, log })
+  opened.defer(() => snapshots.close())
+  return {
+    bus,
+    shares,
+    quick,
+    snapshots,
+    jobs: createJobs({ db, log }),
+    heavy: createPlaces({ places: config.heavyRequests }),
+    /** Something for the index is committed. */
+    queued: createSignal(),
+  }
+}

@@ -1,0 +1,80 @@
+import { registerAuthRoutes } from '../auth/routes.ts'
+import { registerBaseConfigRoutes } from '../config/routes.ts'
+import { registerDatamodelRoutes } from '../datamodel/routes.ts'
+import { registerEventRoutes } from '../events/routes.ts'
+import { registerFileRoutes } from '../files/routes.ts'
+import { registerMessageRoutes } from '../messages/routes.ts'
+import { registerReadRoutes } from '../objects/read/routes.ts'
+import { registerObjectRoutes } from '../objects/routes.ts'
+import { registerObjecttypeRoutes } from '../objecttypes/routes.ts'
+import { createHttp, type HttpApp } from '../platform/http.ts'
+import { version } from '../platform/version.ts'
+import { registerPoolRoutes } from '../pools/routes.ts'
+import { registerSearchRoutes } from '../search/routes.ts'
+import { collectOpenApi } from '../system/openapi/document.ts'
+import { registerSystemRoutes } from '../system/routes.ts'
+import { createSystemService } from '../system/service.ts'
+import { registerTagRoutes } from '../tags/routes.ts'
+import { registerTransitionRoutes } from '../transitions/routes.ts'
+import type { Given, Ground } from './ground.ts'
+import type { Kept } from './kept.ts'
+import type { Objects } from './objects.ts'
+import type { People } from './people.ts'
+import type { Workflow } from './workflow.ts'
+
+/** The HTTP interface of all capabilities. */
+export async function composeHttp(
+  { config, db, log }: Given,
+  { snapshots }: Ground,
+  { baseConfig, datamodel }: Kept,
+  { auth, messages }: People,
+  workflow: Workflow,
+  { indexer, read, objects, runOnObjects, search, events }: Objects,
+): Promise<HttpApp> {
+  const http = await createHttp({
+    log,
+    bodyLimit: config.bodyLimit,
+    requestTimeout: config.requestTimeout,
+    maxConnections: config.maxConnections,
+    mostUntaken: 2 * config.answerLimit,
+    pace: { grace: config.slowGrace, leastRate: config.leastRate },
+    corsOrigins: config.corsOrigins,
+    trustedProxies: config.trustedProxies,
+    timeLimits: { read: 1000 * config.readTimeLimit, write: 1000 * config.writeTimeLimit },
+    readOnly: () => config.readOnly,
+    authenticate: auth.authenticate,
+  })
+  // Requests see all changes that this process has heard of, without waiting for any of them later.
+  http.addHook('onRequest', (_request, _reply, done) => {
+    const changes = snapshots.settled()
+    if (changes) changes.then(() => done(), done)
+    else done()
+  })
+  const openApi = collectOpenApi(http, { version, externalUrl: config.externalUrl })
+  const system = createSystemService({
+    config,
+    db,
+    version,
+    instanceName: baseConfig.instanceTitle,
+    configName: () => baseConfig.get().name.internal_name,
+    searchBlocked: search.blocked,
+    openApiForEverybody: () => baseConfig.get().openapi_spec_endpoint.active,
+    searchRebuilding: indexer.rebuilding,
+    objecttypeName: (id) => datamodel.current().tablesById.get(id)?.name,
+  })
+  registerSystemRoutes(http, { openApi, system })
+  registerEventRoutes(http, events)
+  registerBaseConfigRoutes(http, workflow)
+  await registerAuthRoutes(http, { auth })
+  registerMessageRoutes(http, { messages, clientOf: auth.clientOf })
+  registerDatamodelRoutes(http, datamodel)
+  registerObjecttypeRoutes(http, workflow)
+  registerPoolRoutes(http, workflow)
+  registerTagRoutes(http, workflow)
+  registerTransitionRoutes(http, { ...workflow, runOnObjects })
+  registerFileRoutes(http, workflow)
+  registerReadRoutes(http, { read })
+  registerObjectRoutes(http, { objects })
+  registerSearchRoutes(http, { search })
+  return http
+}

@@ -1,0 +1,51 @@
+import { createEventUsers } from '../auth/event-users.ts'
+import { openBaseConfig } from '../config/service.ts'
+import { createDatamodelService } from '../datamodel/service.ts'
+import { createEventLog } from '../events/service.ts'
+import { createCommitHooks } from '../objects/upkeep/commit-hooks.ts'
+import { openObjecttypes } from '../objecttypes/service.ts'
+import { openPools } from '../pools/service.ts'
+import { reindexTypes } from '../search/service.ts'
+import { openTags } from '../tags/service.ts'
+import type { Given, Ground } from './ground.ts'
+
+export type Kept = Awaited<ReturnType<typeof composeKept>>
+
+/** What is small and asked for by everything, kept in memory; who may change it comes later. And the log of events. */
+export async function composeKept({ db, log }: Given, { bus, snapshots }: Ground) {
+  const baseConfig = await openBaseConfig({ snapshots, log })
+  const eventUsers = createEventUsers(db)
+  const events = createEventLog({
+    userFields: eventUsers.userFields,
+    userInEventGroup: () => baseConfig.get().user.user_in_event_group,
+    copyToEvent: () => baseConfig.get().user.copy_to_event,
+  })
+  const datamodel = await createDatamodelService({
+    db,
+    bus,
+    snapshots,
+    events,
+    hooks: createCommitHooks(reindexTypes(bus)),
+    dataLanguage: () => baseConfig.databaseLanguages()[0] ?? 'en-US',
+  })
+  const [tags, objecttypes, pools] = await Promise.all([
+    openTags({ snapshots }),
+    openObjecttypes({ snapshots, bus }),
+    openPools({ snapshots, bus }),
+  ])
+  return {
+    baseConfig,
+    languages: baseConfig.databaseLanguages,
+    eventUsers,
+    events,
+    datamodel,
+    tags,
+    objecttypes,
+    pools,
+    /** How masks are chosen and narrowed. */
+    maskSettings: {
+      objecttypeMasks: (id: number) => objecttypes.settings(id).standardMasks,
+      maskFilters: (id: number) => objecttypes.settings(id).maskfilters,
+    },
+  }
+}

@@ -1,0 +1,160 @@
+import { mailRecipients } from '../auth/mail-recipients.ts'
+import { createEventService, followEvents } from '../events/service.ts'
+import { objectsForActions } from '../objects/read/for-actions.ts'
+import { rememberedPeople } from '../objects/read/people.ts'
+import { createReadService } from '../objects/read/read.ts'
+import { findOwners } from '../objects/save/owners.ts'
+import { runTransition } from '../objects/save/run-transition.ts'
+import { createObjectService, type ObjectDeps, refreshStandards } from '../objects/service.ts'
+import { createIndexer, createSearchService } from '../search/service.ts'
+import { effectiveTags } from '../tags/service.ts'
+import { createEventRuns, type RunOnObjects, registerTransitionActions } from '../transitions/service.ts'
+import type { Given, Ground } from './ground.ts'
+import type { Kept } from './kept.ts'
+import type { People } from './people.ts'
+import type { Workflow } from './workflow.ts'
+
+export type Objects = Awaited<ReturnType<typeof composeObjects>>
+
+/** Objects: reading and saving, the index and search, transitions that run by themselves, and the log as one may read it. */
+export async function composeObjects(
+  { config, db, log, icu }: Given,
+  ground: Ground,
+  kept: Kept,
+  { principals, rights, auth, messages }: People,
+  { transitions, mail, webhooks }: Workflow,
+  opened: AsyncDisposableStack,
+) {
+  const { bus, jobs, quick, heavy, queued } = ground
+  const { baseConfig, datamodel, events, languages, objecttypes, pools, tags, maskSettings } = kept
+  const indexer = await createIndexer({
+    db,
+    bus,
+    log,
+    datamodel,
+    languages,
+    refreshStandards,
+    poolPath: pools.path,
+    icu: icu ?? process.versions.icu ?? '',
+    queued,
+    onFailure: async (id, error) => {
+      const info = { IndexName: 'objects', DocID: `${id}`, Error: error }
+      await events.append(db, [{ type: 'OBJECT_INDEX_ERROR', actor: null, systemObjectId: id, info }])
+    },
+  })
+  opened.defer(() => indexer.close())
+  const read = createReadService({
+    db,
+    quick,
+    datamodel,
+    rights,
+    databaseName: config.databaseName,
+    languages,
+    pools,
+    tags,
+    ...maskSettings,
+    people: rememberedPeople(principals, rights),
+    limits: { bytes: config.answerLimit, embedded: 50_000 },
+    heavy,
+    snapshots: () => [
+      pools.snapshot(),
+      tags.snapshot(),
+      objecttypes.snapshot(),
+      baseConfig.get(),
+      principals.generation(),
+    ],
+  })
+  const objectDeps: ObjectDeps = {
+    db,
+    config,
+    datamodel,
+    rights,
+    validateAcls: (tx, actor, changes) => rights.validateAcls(tx, actor, 'object', changes),
+    pools,
+    ...maskSettings,
+    tags: {
+      snapshot: tags.snapshot,
+      lockForUse: tags.existing,
+      available: (objecttype, pool) => {
+        const layers = [objecttypes.tagLayer(objecttype), ...(pool === null ? [] : pools.tagLayers(pool))]
+        const narrowed = layers.some((layer) => layer.private || layer.tags.length > 0)
+        return narrowed ? effectiveTags(tags.snapshot(), layers) : null
+      },
+    },
+    findOwners: (tx, actor, refs) => findOwners(principals, tx, actor, refs),
+    runTransitions: (_, actor, items, given) => transitions.runOnItems(actor, items, given),
+    afterRefusal: transitions.afterFailure,
+    events,
+    languages,
+    heavy,
+    wakeIndex: queued.raise,
+    awaitIndexed: indexer.awaitIndexed,
+    clock: () => new Date(),
+  }
+  const runOnObjects: RunOnObjects = (actor, request) =>
+    runTransition({ ...objectDeps, runOnItems: transitions.runOnItems }, actor, request)
+  const eventRuns = createEventRuns({
+    db,
+    jobs,
+    log,
+    transitions: transitions.all,
+    follow: followEvents,
+    runOnObjects,
+    systemActor: auth.systemActor,
+    paused: () => config.readOnly,
+  })
+  registerTransitionActions({
+    db,
+    jobs,
+    mail,
+    webhooks,
+    recipients: mailRecipients,
+    objects: objectsForActions(read, auth.systemActor),
+    externalUrl: config.externalUrl,
+    languages,
+  })
+  const search = createSearchService({
+    db,
+    connections: ground.shares.lexical,
+    bus,
+    log,
+    indexer,
+    datamodel,
+    rights,
+    languages,
+    databaseName: config.databaseName,
+    renderHits: read.renderHits,
+    readable: read.readable,
+    heavy,
+    pools,
+    ...maskSettings,
+    snapshots: () => [pools.snapshot(), objecttypes.snapshot()],
+    poolOf: pools.byId,
+    tagName: (id) => tags.snapshot().get(id)?.displayname,
+  })
+  opened.defer(() => search.close())
+  return {
+    indexer,
+    read,
+    objects: createObjectService(objectDeps, read.renderSaved),
+    runOnObjects,
+    eventRuns,
+    search,
+    events: createEventService({
+      db,
+      log: events,
+      databaseName: config.databaseName,
+      users: kept.eventUsers,
+      seen: {
+        objects: read.told,
+        pools: async (actor, ids) => {
+          const own = await rights.forActor(actor)
+          return new Set(ids.filter((id) => own.mayPool('bag_read', id)))
+        },
+        users: auth.users.readable,
+        groups: auth.groups.readable,
+        messages: messages.readable,
+      },
+    }),
+  }
+}

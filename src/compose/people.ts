@@ -1,0 +1,54 @@
+import { createPrincipals } from '../auth/principals.ts'
+import { createAuth } from '../auth/service.ts'
+import { createMessageService } from '../messages/service.ts'
+import { groupsOfObjects, replaceOwner } from '../objects/upkeep/uses.ts'
+import type { Tx } from '../platform/db.ts'
+import { createRightsService } from '../rights/service.ts'
+import { visionBytes } from '../search/service.ts'
+import type { Given, Ground } from './ground.ts'
+import type { Kept } from './kept.ts'
+
+export type People = ReturnType<typeof composePeople>
+
+/** Who is there, and who may do what. */
+export function composePeople(
+  { config, db }: Given,
+  { bus, queued }: Ground,
+  { baseConfig, events, datamodel, tags, objecttypes, pools }: Kept,
+  opened: AsyncDisposableStack,
+) {
+  const principals = createPrincipals({ bus })
+  opened.defer(() => principals.close())
+  const rights = createRightsService({
+    containers: () => ({ pools: pools.grants(), objecttypes: objecttypes.grants() }),
+    findPeople: principals.find,
+    existingTags: tags.existing,
+    existingPresets: async () => new Set(),
+    derivedBytes: (count) => visionBytes(datamodel.current().objecttypes.size, count),
+  })
+  const messages = createMessageService({ db, events, principals, versionConvention: config.versionConvention })
+  /** What a user or group that goes leaves behind: objects and pools. */
+  async function replacePerson(tx: Tx, kind: 'user' | 'group', from: number, to: number): Promise<void> {
+    await replaceOwner(tx, kind, from, to, queued.raise)
+    await pools.replacePerson(tx, kind, from, to)
+  }
+  const auth = createAuth({
+    config,
+    db,
+    bus,
+    events,
+    baseConfig,
+    principals,
+    rights: { ...rights, groupsOfObjects },
+    removal: {
+      replaceUser: (tx, from, to) => replacePerson(tx, 'user', from, to),
+      async replaceGroup(tx, from, to) {
+        await replacePerson(tx, 'group', from, to)
+        await messages.replaceGroup(tx, from, to)
+      },
+    },
+    instance: () => ({ name: baseConfig.instanceTitle(), external_url: config.externalUrl }),
+  })
+  opened.defer(() => auth.close())
+  return { principals, rights, auth, messages }
+}

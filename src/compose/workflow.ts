@@ -1,0 +1,78 @@
+import { createBaseConfigAdministration } from '../config/administration.ts'
+import { createFileService } from '../files/service.ts'
+import { createMailService } from '../mail/service.ts'
+import { countInPools, objectTagUse, requeuePools } from '../objects/upkeep/uses.ts'
+import { createObjecttypeService } from '../objecttypes/service.ts'
+import { createPoolService } from '../pools/service.ts'
+import { createTagService } from '../tags/service.ts'
+import { createTransitionService } from '../transitions/service.ts'
+import { createWebhookService } from '../webhooks/service.ts'
+import type { Given, Ground } from './ground.ts'
+import type { Kept } from './kept.ts'
+import type { People } from './people.ts'
+
+export type Workflow = Awaited<ReturnType<typeof composeWorkflow>>
+
+/** What administrators set up around objects: configuration, transitions, object types, pools, tags. */
+export async function composeWorkflow(
+  given: Given,
+  ground: Ground,
+  kept: Kept,
+  { rights, auth }: People,
+  opened: AsyncDisposableStack,
+) {
+  const { config, db } = given
+  const { bus, jobs, snapshots, queued } = ground
+  const { baseConfig, datamodel, events, languages, objecttypes, pools, tags } = kept
+  const { versionConvention, externalUrl } = config
+  const files = await createFileService({ db, bus, snapshots, config, settings: baseConfig.get })
+  opened.defer(async () => files.close())
+  const mail = createMailService({ db, jobs, events, baseConfig, externalUrl })
+  const webhooks = createWebhookService({
+    db,
+    events,
+    baseConfig,
+    allowPrivate: config.allowPrivateWebhooks,
+    tokenFor: auth.tokenForJob,
+  })
+  const transitions = await createTransitionService({
+    db,
+    bus,
+    events,
+    jobs,
+    snapshots,
+    tags,
+    rights,
+    layers: {
+      pools: pools.transitionLayers,
+      objecttype: objecttypes.transitionLayer,
+      all: () => [
+        ...[...pools.snapshot().values()].flatMap((pool) => pool.transitions),
+        ...[...datamodel.current().objecttypes.values()].flatMap(({ id }) => objecttypes.settings(id).transitions),
+      ],
+    },
+    contactOf: (id) => pools.byId(id)?.contact ?? null,
+    objecttypes: () => ({ has: (id) => datamodel.current().tablesById.get(id)?.kind === 'object' }),
+    webhooks: webhooks.names,
+    versionConvention,
+  })
+  const shared = { db, bus, events, rights, datamodel, pools, objecttypes, tags, transitions, versionConvention }
+  const objecttypeService = createObjecttypeService({ ...shared, languages })
+  const poolService = createPoolService({
+    ...shared,
+    objects: { count: countInPools, requeue: (tx, ids) => requeuePools(tx, ids, queued.raise) },
+  })
+  return {
+    files,
+    mail,
+    webhooks,
+    transitions,
+    objecttypes: objecttypeService,
+    pools: poolService,
+    tags: createTagService({
+      ...shared,
+      uses: [...poolService.tagUses, ...objecttypeService.tagUses, objectTagUse(queued.raise), transitions.tagUse],
+    }),
+    baseConfig: createBaseConfigAdministration({ ...shared, baseConfig, check: files.checkSettings }),
+  }
+}

@@ -1,0 +1,104 @@
+/** Reading and changing the base configuration over HTTP: who may see and set what. */
+import type { EventLog } from '../events/service.ts'
+import type { Actor } from '../platform/actor.ts'
+import type { Bus } from '../platform/bus.ts'
+import type { Db, Tx } from '../platform/db.ts'
+import { AppError } from '../platform/errors.ts'
+import { outsideLifetimes } from '../platform/lifetime.ts'
+import { type NeededRight, requireRight } from '../platform/system-right.ts'
+import type { BaseConfig, SectionName } from './catalogue.ts'
+import {
+  accepted,
+  at,
+  type Change,
+  type ConfigDocument,
+  compile,
+  describe,
+  type Path,
+  patchAt,
+  replaceSections,
+  resetAt,
+} from './document.ts'
+import { type BaseConfigService, baseConfigTopic } from './service.ts'
+import { lockSections, writeSections } from './store.ts'
+
+export const manageConfig: NeededRight = { name: 'system.config' }
+
+export type BaseConfigAdministration = ReturnType<typeof createBaseConfigAdministration>
+
+interface Dependencies {
+  db: Db
+  bus: Bus
+  events: EventLog
+  baseConfig: BaseConfigService
+  /** What a change must fit to besides its own rules; in its transaction. @throws {AppError} */
+  check?: (tx: Tx, config: BaseConfig, changed: ReadonlySet<SectionName>) => Promise<void>
+}
+
+/** A save as events name it; partial saves are logged as `PATCH`. */
+interface Save {
+  method: 'POST' | 'PATCH'
+  path: Path
+  changes: () => Map<SectionName, Change>
+}
+
+export function createBaseConfigAdministration({ db, bus, events, baseConfig, check }: Dependencies) {
+  function write(actor: Actor, save: Save): Promise<void> {
+    return db.transaction(async (tx) => {
+      const changes = save.changes()
+      const before = accepted(await lockSections(tx), () => {})
+      const changed = new Map([...changes].map(([name, change]) => [name, change(before.get(name) ?? {})]))
+      if (changed.size === 0) return
+      const after = new Map([...before, ...changed])
+      await check?.(tx, compile(after), new Set(changed.keys()))
+      await writeSections(tx, changed, actor.userId)
+      const info = {
+        ScopedNames: [...changed.keys()].map((name) => `system.${name}`),
+        Method: save.method,
+        Path: `/${save.path.join('/')}`,
+      }
+      await events.append(tx, [{ type: 'BASE_CONFIG_UPDATE', actor, basetype: 'base_config', info }])
+      tx.afterCommit(() => baseConfig.take(after))
+      await bus.publish(tx, baseConfigTopic)
+    })
+  }
+
+  /** A refused save by somebody who may save is logged: administrators look there for what went wrong. */
+  async function save(actor: Actor, request: Save): Promise<ConfigDocument> {
+    requireRight(actor, manageConfig)
+    try {
+      await write(actor, request)
+    } catch (error) {
+      if (error instanceof AppError && error.status === 400) {
+        const info = { Error: error.message, Method: request.method, Path: `/${request.path.join('/')}` }
+        const logged = [{ type: 'BASE_CONFIG_ERROR', actor, basetype: 'base_config', info }] as const
+        await outsideLifetimes(() => events.append(db, logged))
+      }
+      throw error
+    }
+    return baseConfig.document(actor)
+  }
+
+  return {
+    document: baseConfig.document,
+    read: baseConfig.read,
+
+    /** All sections with their members, for a generic form. */
+    list(actor: Actor) {
+      requireRight(actor, manageConfig)
+      return describe()
+    },
+
+    /** Replaces the sections that the body names; secrets that it does not name stay. Returns the whole document. */
+    replace: (actor: Actor, body: unknown) =>
+      save(actor, { method: 'POST', path: [], changes: () => replaceSections(body) }),
+
+    /** Sets what stands at a path; of forms only the members given. Returns the value there. */
+    patch: async (actor: Actor, path: Path, value: unknown): Promise<unknown> =>
+      at(await save(actor, { method: 'PATCH', path, changes: () => patchAt(path, value) }), path),
+
+    /** Puts what stands at a path back to its defaults. Returns the value there. */
+    reset: async (actor: Actor, path: Path): Promise<unknown> =>
+      at(await save(actor, { method: 'PATCH', path, changes: () => resetAt(path) }), path),
+  }
+}

@@ -1,0 +1,29 @@
+import type { Actor } from '../../platform/actor.ts'
+import type { JsonAnswer } from '../../platform/json-body.ts'
+import type { ActionObjects } from '../../transitions/service.ts'
+import type { ReadService } from './read.ts'
+
+/** How mails and webhooks of transitions show objects: as somebody who may see all of them. */
+export function objectsForActions(read: ReadService, actor: () => Promise<Actor>): ActionObjects {
+  return {
+    async describe(ids, languages) {
+      const hits = await read.renderHits(await actor(), ids, { format: 'short' })
+      return new Map(hitsOf(hits).map((hit) => [hit._system_object_id as number, standardText(hit, languages)]))
+    },
+    async render(ids) {
+      const hits = await read.renderHits(await actor(), ids, { format: 'full', allFields: true })
+      return hitsOf(hits)
+    },
+  }
+}
+
+function hitsOf({ body }: JsonAnswer): Record<string, unknown>[] {
+  return JSON.parse(Buffer.concat(body).toString())
+}
+
+function standardText(hit: Readonly<Record<string, unknown>>, languages: readonly string[]): string {
+  const { '1': first } = (hit._standard ?? {}) as { '1'?: { text?: Readonly<Record<string, string>> } }
+  const text = first?.text ?? {}
+  const language = languages.find((name) => text[name]) ?? Object.keys(text)[0]
+  return language === undefined ? '' : (text[language] ?? '')
+}

@@ -1,0 +1,70 @@
+import { modelTopic } from '../datamodel/service.ts'
+import type { Bus } from '../platform/bus.ts'
+import type { Tx } from '../platform/db.ts'
+import type { Snapshots } from '../platform/snapshot.ts'
+import type { StoredGrant } from '../rights/service.ts'
+import type { TagLayer } from '../tags/service.ts'
+import type { TransitionLayer } from '../transitions/service.ts'
+import { defaultSettings, type ObjecttypeSettings, type StoredObjecttype } from './model.ts'
+import { readObjecttypes } from './store.ts'
+
+/** Messages of this topic mean: settings of object types have changed, read them again. */
+const topic = 'objecttypes'
+
+type All = ReadonlyMap<number, StoredObjecttype>
+
+export type KeptObjecttypes = Awaited<ReturnType<typeof openObjecttypes>>
+
+/** The settings of all object types in memory, renewed when a process on the same database has changed them. */
+export async function openObjecttypes(deps: { readonly snapshots: Pick<Snapshots, 'open'>; readonly bus: Bus }) {
+  const snapshot = await deps.snapshots.open<All, All>({
+    name: 'the settings of object types',
+    // A commit of the datamodel brings object types and takes them away.
+    topics: [topic, modelTopic],
+    read: readObjecttypes,
+    build: (stored) => stored,
+  })
+  let listed: { of: All; grants: ReadonlyMap<number, readonly StoredGrant[]> } | null = null
+  const settings = (id: number): ObjecttypeSettings => snapshot.get().get(id)?.settings ?? defaultSettings
+
+  return {
+    /** Settings by object type; another map when any of them has changed. */
+    snapshot: snapshot.get,
+    settings,
+    objecttype: (id: number): StoredObjecttype =>
+      snapshot.get().get(id) ?? { id, version: 1, settings: defaultSettings },
+
+    /** Tells this process and the others, at the commit, that settings have changed; `saved` are the new ones. */
+    async publish(tx: Tx, saved: readonly StoredObjecttype[]): Promise<void> {
+      tx.afterCommit(() => snapshot.take(new Map([...snapshot.get(), ...saved.map((one) => [one.id, one] as const)])))
+      await deps.bus.publish(tx, topic)
+    },
+
+    /** Grows with each save of settings of the same datamodel, in all processes alike. */
+    revision(): number {
+      let revision = 0
+      for (const { version } of snapshot.get().values()) revision += version
+      return revision
+    },
+
+    /** Grants of object types, for the rights of callers; another map only when settings have changed. */
+    grants(): ReadonlyMap<number, readonly StoredGrant[]> {
+      const now = snapshot.get()
+      if (listed?.of !== now)
+        listed = { of: now, grants: new Map([...now].map(([id, { settings }]) => [id, settings.acl])) }
+      return listed.grants
+    },
+
+    /** Transitions of an object type, and whether it cuts those of the instance. */
+    transitionLayer(id: number): TransitionLayer {
+      const { privateTransitions, transitions } = settings(id)
+      return { private: privateTransitions, transitions }
+    },
+
+    /** Tags of an object type, and whether it cuts those of the instance. */
+    tagLayer(id: number): TagLayer {
+      const { privateTags, tags } = settings(id)
+      return { private: privateTags, tags }
+    },
+  }
+}

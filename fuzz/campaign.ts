@@ -275,7 +275,16 @@ function pickOperation(operations: readonly DescribedOperation[], random: Random
   return costly.includes(any.operationId) && random.chance(0.8) ? random.pick(operations) : any
 }
 
-const costly = ['createToken', 'revokeToken', 'changePassword', 'deleteUser', 'saveUsers', 'runTransition']
+const costly = [
+  'createToken',
+  'authorize',
+  'authorizeWithForm',
+  'revokeToken',
+  'changePassword',
+  'deleteUser',
+  'saveUsers',
+  'runTransition',
+]
 
 function pickCaller({ callers }: Stage, own: Caller, random: Random): Caller {
   const place = random.next()

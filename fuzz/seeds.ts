@@ -165,6 +165,18 @@ const headOf = (path: string): Seed => ({
 })
 
 /** One valid request for each operation; a new endpoint without one fails the tool. */
+/** A request of the default client for the sign-in page. */
+const authorization = {
+  client_id: 'web-client',
+  response_type: 'code',
+  state: 'what-the-client-knows',
+  redirect_uri: 'http://localhost:8080/callback',
+  scope: 'offline read',
+  code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+  code_challenge_method: 'S256',
+  auth_method: 'native',
+}
+
 export const seeds: Record<string, Seed> = {
   getSettings: nothing,
   getSystemStatus: nothing,
@@ -178,6 +190,8 @@ export const seeds: Record<string, Seed> = {
       body: { grant_type: 'password', client_id: 'web-client', username: 'changer', password, scope: 'offline read' },
     }),
   },
+  authorize: { make: () => ({ query: authorization }) },
+  authorizeWithForm: { make: () => ({ body: authorization }) },
   revokeToken: {
     make: async ({ signIn }) => {
       const { token } = await signIn('changer', password)

@@ -32,7 +32,9 @@ export interface Change {
 const notWatched = [
   'search_',
   'index_queue',
-  'login_failure',
+  'login_flow',
+  'sign_in_failure',
+  'known_source',
   'oauth_',
   'transition_event',
   'fuzz_',
@@ -103,6 +105,7 @@ async function startProcess(folder: string, dsn: string) {
       SVC_DB_MAX_CONNECTIONS: '10',
       SVC_ROOT_PASSWORD: rootPassword,
       SVC_LOG_LEVEL: 'error',
+      SVC_LOGIN_ALLOW_REDIRECTS: 'http://localhost:*',
     },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })

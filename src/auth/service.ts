@@ -12,12 +12,19 @@ import type { Config } from '../platform/config.ts'
 import type { Db } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Measure } from '../platform/metrics.ts'
+import { browserHashesOf } from './browser-id.ts'
 import { tokenOf } from './carriers.ts'
 import { createGroupService } from './groups/service.ts'
 import { initialPassword } from './initial-password.ts'
 import { rootUserId } from './model.ts'
+import { createAuthorize } from './oauth/authorize/service.ts'
 import { createOAuthClients } from './oauth/clients.ts'
+import { createCodes } from './oauth/codes.ts'
+import { createLoginFlows } from './oauth/login/flows.ts'
+import type { LoginPart } from './oauth/login/step.ts'
+import { createRedirects } from './oauth/redirects.ts'
 import { createOAuth } from './oauth/service.ts'
+import { createPages } from './pages/service.ts'
 import { createPasswords } from './passwords.ts'
 import type { Principals } from './principals.ts'
 import type { RemovalHooks, RightsHooks } from './records.ts'
@@ -29,6 +36,7 @@ import { createThrottle } from './throttle.ts'
 import { createUserService } from './users/service.ts'
 
 export { initialPassword } from './initial-password.ts'
+export type { LoginPart } from './oauth/login/step.ts'
 export {
   type FoundPrincipals,
   type NamedBy,
@@ -44,7 +52,16 @@ export { createRecovery } from './recovery.ts'
 export { makePassword } from './root.ts'
 
 export interface AuthDependencies {
-  config: Pick<Config, 'dataDir' | 'rootPassword' | 'identifierAliases' | 'oauthClients' | 'versionConvention'>
+  config: Pick<
+    Config,
+    | 'dataDir'
+    | 'externalUrl'
+    | 'identifierAliases'
+    | 'loginAllowRedirects'
+    | 'oauthClients'
+    | 'rootPassword'
+    | 'versionConvention'
+  >
   db: Db
   bus: Bus
   events: EventLog
@@ -54,6 +71,8 @@ export interface AuthDependencies {
   removal: RemovalHooks
   /** What clients want to know of the instance: names, address, version. */
   instance: () => object
+  /** What other capabilities add to the sign-in on the pages. */
+  loginParts: () => readonly LoginPart[]
   clock?: () => Date
 }
 
@@ -77,7 +96,28 @@ export function createAuth(dependencies: AuthDependencies) {
   const signIn = createSignIn({ db, events, passwords, throttle, sessions, verified, clock })
   const aliases = config.identifierAliases
   const clients = createOAuthClients({ configured: config.oauthClients, baseConfig, aliases })
-  const oauth = createOAuth({ clients, sessions, signIn })
+  const codes = createCodes({ db, sessions })
+  const oauth = createOAuth({ clients, codes, sessions, signIn })
+  const { externalUrl } = config
+  // Those of this folder come first; each stands in the folder of what it is about.
+  const loginParts = (): readonly LoginPart[] => dependencies.loginParts()
+  const basePath = URL.parse(externalUrl)?.pathname.replace(/\/+$/, '') ?? ''
+  const pages = createPages({ baseConfig, basePath })
+  const redirects = createRedirects({ externalUrl, allowed: config.loginAllowRedirects })
+  const flows = createLoginFlows({ db, basePath })
+  const authorize = createAuthorize({
+    db,
+    baseConfig,
+    clients,
+    redirects,
+    signIn,
+    codes,
+    flows,
+    steps: () => loginParts().map(({ step }) => step),
+    issuer: externalUrl,
+    basePath,
+    aliases,
+  })
   const { principals, rights, removal, instance } = dependencies
   const { versionConvention } = config
   const records = { db, events, sessions, principals, rights, removal, versionConvention }
@@ -87,6 +127,10 @@ export function createAuth(dependencies: AuthDependencies) {
 
   return {
     oauth,
+    authorize,
+    pages,
+    pageDefinitions: () => loginParts().flatMap((part) => part.pages(flows)),
+    aliases,
     users,
     groups,
 
@@ -94,7 +138,7 @@ export function createAuth(dependencies: AuthDependencies) {
     async session(request: FastifyRequest) {
       const token = tokenOf(request, aliases)
       if (token === null) throw new AppError('InvalidToken')
-      const session = await sessions.resolve(token)
+      const session = await sessions.resolve(token, () => browserHashesOf(request, aliases))
       return sessionInfo(sessions.actorOf(session, request.ip), session, token)
     },
 
@@ -106,7 +150,7 @@ export function createAuth(dependencies: AuthDependencies) {
     async authenticate(request: FastifyRequest): Promise<Actor | null> {
       const token = tokenOf(request, aliases)
       if (token === null) return null
-      const session = await sessions.resolve(token)
+      const session = await sessions.resolve(token, () => browserHashesOf(request, aliases))
       if (
         session.access.user.requirePasswordChange &&
         !routesBeforePasswordChange.has(request.routeOptions.url ?? '')

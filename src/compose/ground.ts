@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { LoginPart } from '../auth/service.ts'
 import { createJobs } from '../jobs/service.ts'
 import { createBus } from '../platform/bus.ts'
 import type { Config } from '../platform/config.ts'
@@ -16,6 +17,8 @@ export interface Given {
   readonly log: Logger
   /** Version of ICU. */
   readonly icu?: string
+  /** Further steps of the sign-in on the pages. */
+  readonly loginParts?: readonly LoginPart[]
 }
 
 export type Ground = Awaited<ReturnType<typeof composeGround>>

@@ -12,7 +12,7 @@ export type People = ReturnType<typeof composePeople>
 
 /** Who is there, and who may do what. */
 export function composePeople(
-  { config, db }: Given,
+  { config, db, loginParts = [] }: Given,
   { bus, queued }: Ground,
   { baseConfig, events, datamodel, tags, objecttypes, pools }: Kept,
   opened: AsyncDisposableStack,
@@ -48,6 +48,7 @@ export function composePeople(
       },
     },
     instance: () => ({ name: baseConfig.instanceTitle(), external_url: config.externalUrl }),
+    loginParts: () => loginParts,
   })
   opened.defer(() => auth.close())
   return { principals, rights, auth, messages }

@@ -1,4 +1,5 @@
 import { RE2JS } from 're2js'
+import { redirectUriRule } from '../platform/redirect-uris.ts'
 import {
   bool,
   duration,
@@ -89,6 +90,12 @@ export const sections = {
     description: localized(),
   }),
 
+  appearance: section('general', 'public', {
+    /** Colours of the pages of the service; none: its own. */
+    brand_color: text('', { type: 'color', maxLength: 7, rule: colourRule }),
+    background_color: text('', { type: 'color', maxLength: 7, rule: colourRule }),
+  }),
+
   openapi_spec_endpoint: section('general', 'system.config', {
     /** Whether the description of the interface is readable without a user. */
     active: bool(true),
@@ -131,7 +138,10 @@ export const sections = {
         name: text('', { required: true, maxLength: 200 }),
         /** bcrypt hash, at most 14 rounds (LIM-003); none makes the client public. */
         secret: secret(bcryptRule),
-        redirect_uris: table({ url: text('', { required: true, maxLength: 2000 }) }, { maxRows: 100 }),
+        redirect_uris: table(
+          { url: text('', { required: true, maxLength: 2000, rule: redirectUriRule }) },
+          { maxRows: 100 },
+        ),
       },
       { key: 'name' },
     ),
@@ -235,6 +245,10 @@ function languageRule(tag: string): string | null {
   } catch {
     return 'a language tag (BCP 47) such as en-US'
   }
+}
+
+function colourRule(colour: string): string | null {
+  return /^#[0-9a-f]{6}$/i.test(colour) ? null : 'a colour such as #1f5fae'
 }
 
 function emailRule(address: string): string | null {

@@ -22,6 +22,7 @@ interface Compiled {
 }
 
 export { type BaseConfig, bcryptRule } from './catalogue.ts'
+export { inLanguage } from './fields.ts'
 
 export type BaseConfigService = Awaited<ReturnType<typeof openBaseConfig>>
 

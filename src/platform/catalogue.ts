@@ -175,6 +175,11 @@ export const catalogue = {
     text: 'There is no such object type.',
     coming: 'what a form for a new object needs (/db_info)',
   },
+  PageExpired: {
+    package: 'oauth2',
+    status: 400,
+    text: 'This page or this sign-in is no longer valid: begin again.',
+  },
   PasswordChangedRequired: { package: 'acl', status: 400, text: 'The password must be changed first.' },
   PayloadTooLarge: { package: 'api', status: 413, text: 'The request body is too large.' },
   PluginDisabled: { package: 'api', status: 400, text: 'The plugin is switched off.', coming: 'plugins' },

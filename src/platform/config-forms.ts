@@ -1,4 +1,5 @@
 import type { OAuthClientConfig } from './config.ts'
+import { isOriginPattern, redirectUriRule } from './redirect-uris.ts'
 
 /** A wrong setting; the message is one line that names it. */
 export class ConfigError extends Error {
@@ -143,6 +144,23 @@ export function maskDsn(value: string): string {
   return value.replace(/^(\w+:\/\/[^:@/]*):[^@/]*@/, `$1:${mask}@`).replace(/([?&]password=)[^&]*/gi, `$1${mask}`)
 }
 
+/** Origins, as patterns. */
+export function origins(): Form<readonly string[]> {
+  const plain = list()
+  return {
+    ...plain,
+    check: (name, value) => {
+      for (const [index, item] of plain.check(name, value).entries()) {
+        if (!isOriginPattern(item)) {
+          const form = 'an origin such as https://portal.example.org, https://*.example.org, http://localhost:*'
+          throw wrong(`${name}[${index}]`, `${form} or the scheme org.example.app:`, item)
+        }
+      }
+      return value as string[]
+    },
+  }
+}
+
 export function clients(): Form<readonly OAuthClientConfig[]> {
   return {
     form: 'map; in the environment as JSON',
@@ -166,16 +184,26 @@ export function clients(): Form<readonly OAuthClientConfig[]> {
 
 function client(name: string, id: string, entry: Record<string, unknown>): OAuthClientConfig {
   for (const field of Object.keys(entry)) {
-    if (!['secret', 'redirectURIs', 'scopes'].includes(field))
+    if (!['secret', 'redirectURIs', 'scopes', 'pkce'].includes(field))
       throw new ConfigError(`${name}.${field}: there is no such setting`)
   }
-  const { secret = null, redirectURIs = [], scopes = null } = entry
+  const { secret = null, redirectURIs = [], scopes = null, pkce = 'required' } = entry
   return {
     id,
     secret: secret === null ? null : bcryptHash(`${name}.secret`, secret),
-    redirectURIs: list().check(`${name}.redirectURIs`, redirectURIs),
+    redirectURIs: redirects(`${name}.redirectURIs`, redirectURIs),
     scopes: scopes === null ? null : list(/^(offline|read|write)$/).check(`${name}.scopes`, scopes),
+    pkce: oneOf('required', 'optional').check(`${name}.pkce`, pkce),
   }
+}
+
+function redirects(name: string, value: unknown): readonly string[] {
+  const uris = list().check(name, value)
+  for (const [index, uri] of uris.entries()) {
+    const expected = redirectUriRule(uri)
+    if (expected !== null) throw wrong(`${name}[${index}]`, expected, uri)
+  }
+  return uris
 }
 
 function bcryptHash(name: string, value: unknown): string {

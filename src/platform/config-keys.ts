@@ -1,5 +1,18 @@
 import type { Config } from './config.ts'
-import { boolean, clients, dsn, type Form, integer, list, nullable, oneOf, secret, text, url } from './config-forms.ts'
+import {
+  boolean,
+  clients,
+  dsn,
+  type Form,
+  integer,
+  list,
+  nullable,
+  oneOf,
+  origins,
+  secret,
+  text,
+  url,
+} from './config-forms.ts'
 import { fewestConnections } from './connections.ts'
 
 /** One setting: where it stands, what it may be, what it is for. */
@@ -220,12 +233,19 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     false,
     'Lets webhooks call addresses of private networks.',
   ),
+  loginAllowRedirects: key(
+    'svc.services.webapp.loginAllowRedirects',
+    'SVC_LOGIN_ALLOW_REDIRECTS',
+    origins(),
+    [],
+    'Origins besides that of the service to which a sign-in may send the browser back: `https://portal.example.org`; `*` as the whole first label stands for one label, `:*` for any port; of a program on a device its scheme, `org.example.app:`.',
+  ),
   oauthClients: key(
     'svc.services.api.oauth2Server.clients',
     'SVC_OAUTH2_CLIENTS',
     clients(),
     [],
-    'OAuth2 clients by id: `secret` (bcrypt hash, at most 14 rounds; none for public clients), `redirectURIs`, `scopes`.',
+    'OAuth2 clients by id: `secret` (bcrypt hash, at most 14 rounds; none for public clients), `redirectURIs`, `scopes`, `pkce` (`required` or `optional`; what public clients must do).',
   ),
 }
 

@@ -7,6 +7,8 @@ export interface OAuthClientConfig {
   readonly redirectURIs: readonly string[]
   /** Null: all scopes may be asked for. */
   readonly scopes: readonly string[] | null
+  /** Whether a public client must prove that the code is its own (RFC 7636); clients with a secret may. */
+  readonly pkce: 'required' | 'optional'
 }
 
 /**
@@ -64,5 +66,7 @@ export interface Config {
   readonly fileFolders: readonly string[]
   /** Processes webhooks to private addresses too (tests, closed networks). */
   readonly allowPrivateWebhooks: boolean
+  /** Origins besides our own to which a sign-in may lead: `https://*.example.org`, `http://localhost:*`. */
+  readonly loginAllowRedirects: readonly string[]
   readonly oauthClients: readonly OAuthClientConfig[]
 }

@@ -340,7 +340,7 @@ interface FastifyFailure {
 }
 
 /** Every failure as an `AppError`; what nobody foresaw is an `InternalError` that tells the client nothing. */
-function toAppError(error: unknown): AppError {
+export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error
   const failure = error as FastifyFailure
   if (failure.validation) {

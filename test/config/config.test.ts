@@ -199,7 +199,15 @@ test('what an earlier release stored there is shown and may be sent back, and go
 
 test('reading leaves out what the session may not see; writing and the list of definitions need system.config', async () => {
   const { config } = (await svc.as('reader').get('/config')).body.system
-  assert.deepEqual(Object.keys(config).sort(), ['file_url_expire', 'languages', 'login', 'name', 'password', 'user'])
+  assert.deepEqual(Object.keys(config).sort(), [
+    'appearance',
+    'file_url_expire',
+    'languages',
+    'login',
+    'name',
+    'password',
+    'user',
+  ])
   assert.equal((await svc.as('reader').get('/config/system/config/oauth2')).status, 404)
   assert.equal((await svc.as(null).get('/config')).body.code, 'UserRequired')
   for (const answer of [

@@ -12,7 +12,13 @@ import type { Json } from '../support/client.ts'
 import { startService, type TestService } from '../support/service.ts'
 
 /** Decision 12: what needs no token. */
-const publicRoutes = ['GET /api/v1/settings', 'POST /api/oauth2/revoke', 'POST /api/oauth2/token']
+const publicRoutes = [
+  'GET /api/oauth2/auth',
+  'GET /api/v1/settings',
+  'POST /api/oauth2/auth',
+  'POST /api/oauth2/revoke',
+  'POST /api/oauth2/token',
+]
 
 /** These and what answers callers with and without a user, each in its own way. */
 const tokenless = [

@@ -15,6 +15,8 @@ import { until } from '../support/until.ts'
 
 /** Operations that ask for nothing that is not in memory; in round brackets: those that go on whoever waits. */
 const withoutStatements = [
+  '(authorize)',
+  '(authorizeWithForm)',
   '(changePassword)',
   '(createToken)',
   '(revokeToken)',
@@ -69,7 +71,7 @@ suite('lifetimes of requests', () => {
   test('no endpoint asks the database for anything when the time of its request is over', async () => {
     await using hasty = await attachService(svc.dsn, { readTimeLimit: 0, writeTimeLimit: 0 })
     const there = new URL(await hasty.listen())
-    const outliving = new Set(['changePassword', 'createToken', 'revokeToken'])
+    const outliving = new Set(['authorize', 'authorizeWithForm', 'changePassword', 'createToken', 'revokeToken'])
     const carriedOut = new Set<string>()
     for (const operation of operations) {
       const { operationId } = operation

@@ -37,7 +37,7 @@ const writing = `
 const reading = ['POST /api/v1/search']
 
 /** Decision 3: what works in read-only mode although it changes stored data. */
-const allowed = ['POST /api/v1/event', 'POST /api/oauth2/token', 'POST /api/oauth2/revoke']
+const allowed = ['POST /api/v1/event', 'POST /api/oauth2/auth', 'POST /api/oauth2/token', 'POST /api/oauth2/revoke']
 
 test('SVC-017 SVC-018 ERR-006 read-only mode refuses everything that writes, and only POST /event goes on', async () => {
   await using svc = await startService({ readOnly: true })

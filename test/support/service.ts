@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { InjectOptions } from 'fastify'
 import { pino } from 'pino'
 import { type App, buildApp } from '../../src/app.ts'
+import type { LoginPart } from '../../src/auth/service.ts'
 import type { Config } from '../../src/platform/config.ts'
 import { shareConnections } from '../../src/platform/connections.ts'
 import { type Db, openDb } from '../../src/platform/db.ts'
@@ -12,7 +13,7 @@ import { createTestDatabase } from './postgres.ts'
 import { without } from './without.ts'
 
 /** Settings, and what is given in place of the machine's own. */
-export type TestServiceOptions = Partial<Config> & { icu?: string }
+export type TestServiceOptions = Partial<Config> & { icu?: string; loginParts?: readonly LoginPart[] }
 
 /** A whole service on a database of its own. `await using svc = await startService()` removes it at the block's end. */
 export interface TestService extends AsyncDisposable {
@@ -68,6 +69,7 @@ export function testConfig(dsn: string, options: Partial<Config> = {}): Config {
     lockTimeout: 2000,
     allowPrivateWebhooks: true,
     fileFolders: [],
+    loginAllowRedirects: [],
     oauthClients: [],
     ...options,
   }
@@ -89,7 +91,10 @@ export async function startService(options: TestServiceOptions = {}): Promise<Te
 }
 
 /** A further process's worth of service on the same database: for tests with several nodes. */
-export async function attachService(dsn: string, { icu, ...options }: TestServiceOptions = {}): Promise<TestService> {
+export async function attachService(
+  dsn: string,
+  { icu, loginParts = [], ...options }: TestServiceOptions = {},
+): Promise<TestService> {
   const config = testConfig(dsn, options)
   const log = pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' })
   const db = openDb({
@@ -100,7 +105,7 @@ export async function attachService(dsn: string, { icu, ...options }: TestServic
     guarded: true,
     onError: () => {},
   })
-  const app = await buildApp(config, { db, log, ...(icu === undefined ? {} : { icu }) }).catch(
+  const app = await buildApp(config, { db, log, loginParts, ...(icu === undefined ? {} : { icu }) }).catch(
     async (error: unknown) => {
       await db.close()
       throw error

@@ -34,8 +34,10 @@ suite('description of the interface', () => {
 
   test('every route is in it, and nothing of an operation is left unsaid', () => {
     assert.equal(document.openapi, '3.1.0')
-    // Beside them there is the page for people at the address of the service.
-    const interfaceRoutes = svc.app.http.declaredRoutes.filter(({ url }) => url !== '/')
+    // Beside them there are pages for people: at the address of the service, and those of the sign-in.
+    const interfaceRoutes = svc.app.http.declaredRoutes.filter(
+      ({ url }) => url !== '/' && !url.startsWith('/api/page/'),
+    )
     assert.equal(operations().length, interfaceRoutes.length)
     const ids = operations().map(([, operation]) => operation.operationId)
     assert.equal(new Set(ids).size, ids.length, 'operation ids are unique')
@@ -166,6 +168,8 @@ suite('description of the interface', () => {
       ['get /api/v1/event/list', [], ['application/json', 'text/csv']],
       ['post /api/oauth2/token', form, ['application/json']],
       ['post /api/oauth2/revoke', form, []],
+      ['get /api/oauth2/auth', [], ['text/html']],
+      ['post /api/oauth2/auth', form, ['text/html']],
       ['post /api/v1/user/change_password', form, ['application/json']],
       ['get /api/v1/schema/user/{version}', [], ['application/json', 'image/svg+xml', 'image/png']],
     ])

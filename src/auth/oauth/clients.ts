@@ -15,6 +15,10 @@ export interface OAuthClient {
   readonly redirectUris: readonly string[]
   /** Null: all. */
   readonly scopes: readonly string[] | null
+  /** It must prove that a code is its own (PKCE). */
+  readonly needsPkce: boolean
+  /** A default client: any address of the service is its redirect URI. */
+  readonly ownOrigin: boolean
 }
 
 export interface ClientOptions {
@@ -40,13 +44,19 @@ export function createOAuthClients({ configured, baseConfig, aliases }: ClientOp
 
   function find(id: string): OAuthClient | null {
     const fromFile = configured.find((client) => client.id === id)
-    if (fromFile)
-      return { id, secretHash: fromFile.secret, redirectUris: fromFile.redirectURIs, scopes: fromFile.scopes }
+    if (fromFile) {
+      const { secret: secretHash, redirectURIs: redirectUris, scopes, pkce } = fromFile
+      const ownOrigin = defaults.has(id) && redirectUris.length === 0
+      return { id, secretHash, redirectUris, scopes, needsPkce: secretHash === null && pkce === 'required', ownOrigin }
+    }
     const row = baseConfig.get().oauth2.clients.find((client) => client.name === id)
     if (row) {
-      return { id, secretHash: row.secret || null, redirectUris: row.redirect_uris.map((uri) => uri.url), scopes: null }
+      const secretHash = row.secret || null
+      const redirectUris = row.redirect_uris.map((uri) => uri.url)
+      return { id, secretHash, redirectUris, scopes: null, needsPkce: secretHash === null, ownOrigin: false }
     }
-    return defaults.has(id) ? { id, secretHash: null, redirectUris: [], scopes: null } : null
+    if (!defaults.has(id)) return null
+    return { id, secretHash: null, redirectUris: [], scopes: null, needsPkce: true, ownOrigin: true }
   }
 
   async function secretFits(client: OAuthClient, secret: string): Promise<boolean> {

@@ -12,8 +12,13 @@ export function readForm(contentType: string | undefined, body: unknown): Form {
   if (!contentType?.toLowerCase().startsWith('application/x-www-form-urlencoded')) {
     throw new OAuthError('invalid_request', 'The body must be application/x-www-form-urlencoded.')
   }
+  return readParameters(body)
+}
+
+/** The same for the query of an address. */
+export function readParameters(values: unknown): Form {
   const form = new Map<string, string>()
-  for (const [name, value] of Object.entries((body ?? {}) as Record<string, unknown>)) {
+  for (const [name, value] of Object.entries((values ?? {}) as Record<string, unknown>)) {
     if (typeof value !== 'string') throw new OAuthError('invalid_request', `The parameter ${name} is repeated.`)
     if (value.includes('\0')) throw new OAuthError('invalid_request', `The parameter ${name} has a NUL character.`)
     if (value !== '') form.set(name, value)

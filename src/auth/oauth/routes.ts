@@ -1,8 +1,10 @@
 import { Type } from 'typebox'
 import type { HttpApp } from '../../platform/http.ts'
+import { browserHashesOf } from '../browser-id.ts'
 import { deviceCookie, deviceOf } from '../device-cookie.ts'
 import { OAuthError } from './errors.ts'
 import { readForm } from './form.ts'
+import { userAgentOf } from './login/flows.ts'
 import type { OAuth } from './service.ts'
 
 const parameter = (description: string) => Type.Optional(Type.Unknown({ description }))
@@ -10,9 +12,12 @@ const parameter = (description: string) => Type.Optional(Type.Unknown({ descript
 /** Parameters by name; readForm checks them, since RFC 6749 has rules of its own for repeated and empty ones. */
 const TokenRequest = Type.Object(
   {
-    grant_type: parameter('`password` or `refresh_token`.'),
+    grant_type: parameter('`authorization_code`, `password` or `refresh_token`.'),
     client_id: parameter('The client; also by HTTP Basic.'),
     client_secret: parameter('Its secret, as it is; also by HTTP Basic. Public clients have none.'),
+    code: parameter('Grant `authorization_code`: the code, which is used up.'),
+    redirect_uri: parameter('Grant `authorization_code`: the same as in the authorization request, if it had one.'),
+    code_verifier: parameter('Grant `authorization_code`: what `code_challenge` was made from (RFC 7636).'),
     username: parameter('Grant `password`: login or e-mail of the user.'),
     password: parameter('Grant `password`: the password of the user.'),
     refresh_token: parameter('Grant `refresh_token`: the refresh token, which is used up.'),
@@ -47,7 +52,10 @@ const NoContent = Type.Unsafe<undefined>({ description: 'no content' })
 const Failure = Type.Object({ error: Type.String(), error_description: Type.String() }, { additionalProperties: true })
 
 /** The OAuth2 endpoints, in a scope of their own: RFC 6749 prescribes another error body than the envelope. */
-export async function registerOAuthRoutes(app: HttpApp, { oauth }: { oauth: OAuth }): Promise<void> {
+export async function registerOAuthRoutes(
+  app: HttpApp,
+  { oauth, aliases }: { oauth: OAuth; aliases: readonly string[] },
+): Promise<void> {
   await app.register(async (scope: HttpApp) => {
     scope.setErrorHandler((error, _request, reply) => {
       if (!(error instanceof OAuthError)) throw error
@@ -77,7 +85,7 @@ export async function registerOAuthRoutes(app: HttpApp, { oauth }: { oauth: OAut
           operationId: 'createToken',
           summary: 'Issue tokens',
           description:
-            'RFC 6749: the grants `password` and `refresh_token`. A refresh token comes only with the scope `offline`. After too many wrong passwords from one network the login is blocked there: 429 with `Retry-After`; browsers in which the user has signed in before (cookie `svc-device`) are not concerned.',
+            'RFC 6749: the grants `authorization_code`, `password` and `refresh_token`. A code is used once; a second use ends the session that came of the first. A refresh token comes only with the scope `offline`. After too many wrong passwords from one network the login is blocked there: 429 with `Retry-After`; browsers in which the user has signed in before (cookie `svc-device`) are not concerned.',
           consumes,
           body: TokenRequest,
           response: { 200: TokenResponse, 400: Failure, 429: Failure },
@@ -92,6 +100,8 @@ export async function registerOAuthRoutes(app: HttpApp, { oauth }: { oauth: OAut
           authorization,
           remoteAddr: request.ip,
           device: deviceOf(request.headers),
+          browserHashes: browserHashesOf(request, aliases),
+          userAgent: userAgentOf(request),
         })
         reply.headers(noStore)
         if (device) reply.header('Set-Cookie', deviceCookie(device, { secure: request.protocol === 'https' }))

@@ -5,14 +5,17 @@
 import type { Sessions } from '../sessions/service.ts'
 import type { SignIn } from '../sign-in.ts'
 import type { OAuthClients } from './clients.ts'
+import type { Codes } from './codes.ts'
 import { OAuthError } from './errors.ts'
 import { type Form, required } from './form.ts'
+import { authorizationCodeGrant } from './grants/authorization-code.ts'
 import type { Grant, Granted } from './grants/grant.ts'
 import { passwordGrant } from './grants/password.ts'
 import { refreshTokenGrant } from './grants/refresh-token.ts'
 
 export interface OAuthDependencies {
   clients: OAuthClients
+  codes: Codes
   sessions: Sessions
   signIn: SignIn
 }
@@ -24,24 +27,28 @@ export interface OAuthRequest {
   remoteAddr: string
   /** What the browser keeps from an earlier sign-in. */
   device: string | null
+  /** Of the browser ids that came with it. */
+  browserHashes: readonly Buffer[]
+  userAgent: string | null
 }
 
 export type OAuth = ReturnType<typeof createOAuth>
 
-export function createOAuth({ clients, sessions, signIn }: OAuthDependencies) {
+export function createOAuth({ clients, codes, sessions, signIn }: OAuthDependencies) {
   const grants: ReadonlyMap<string, Grant> = new Map([
+    ['authorization_code', authorizationCodeGrant({ codes })],
     ['password', passwordGrant({ signIn, sessions })],
     ['refresh_token', refreshTokenGrant({ sessions })],
   ])
 
   return {
     /** @throws {OAuthError} */
-    async token({ form, authorization, remoteAddr, device }: OAuthRequest): Promise<Granted> {
+    async token({ form, authorization, ...from }: OAuthRequest): Promise<Granted> {
       const grantType = required(form, 'grant_type')
       const client = await clients.authenticate(authorization, form)
       const grant = grants.get(grantType)
       if (!grant) throw new OAuthError('unsupported_grant_type', 'The server does not support this grant type.')
-      return grant({ client, form, remoteAddr, device })
+      return grant({ client, form, ...from })
     },
 
     /**
@@ -49,7 +56,11 @@ export function createOAuth({ clients, sessions, signIn }: OAuthDependencies) {
      * can end its own sessions only; without `client_id`, having the token is enough, as for everything else with it.
      * @see RFC 7009
      */
-    async revoke({ form, authorization, remoteAddr }: Omit<OAuthRequest, 'device'>): Promise<void> {
+    async revoke({
+      form,
+      authorization,
+      remoteAddr,
+    }: Pick<OAuthRequest, 'form' | 'authorization' | 'remoteAddr'>): Promise<void> {
       const token = required(form, 'token')
       const named = form.has('client_id') || /^basic /i.test(authorization ?? '')
       const client = named ? await clients.authenticate(authorization, form) : null

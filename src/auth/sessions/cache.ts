@@ -9,6 +9,8 @@ export interface Session {
   readonly scopes: readonly string[]
   readonly method: string
   readonly authenticatedAt: Date
+  /** sha256 of the browser id that must come with the token; null: any. */
+  readonly browserHash: Buffer | null
   readonly access: UserAccess
 }
 
@@ -84,6 +86,7 @@ function toSession(row: SessionRow): Session {
     scopes: row.scopes,
     method: row.method,
     authenticatedAt: row.authenticatedAt,
+    browserHash: row.browserHash,
     access: compileAccess(row),
   }
 }

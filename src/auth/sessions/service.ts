@@ -42,8 +42,12 @@ export interface SignIn {
   /** How the user proved to be who they are: `native`, … */
   method: string
   /** What was typed; logged. */
-  login?: string
+  login?: string | undefined
   remoteAddr: string
+  /** The program that it was opened with, as it names itself. */
+  userAgent?: string | null
+  /** The browser id that must come with its tokens; null: any, or none. */
+  browserHash?: Buffer | null
 }
 
 export interface Refresh {
@@ -52,6 +56,8 @@ export interface Refresh {
   /** Null: as before. */
   scopes: readonly string[] | null
   remoteAddr: string
+  /** Of the browser ids that came with it. */
+  browserHashes: readonly Buffer[]
 }
 
 /** Which sessions have ended. */
@@ -105,14 +111,36 @@ export function createSessions({ db, bus, events, baseConfig, clock = () => new 
     return bus.publish(tx, topic, payload.length < 6000 ? payload : '')
   }
 
+  /** Opens a session in the caller's transaction; null when the user may not sign in now. */
+  async function openWithin(tx: Tx, signIn: SignIn): Promise<{ sessionId: string; issued: IssuedTokens } | null> {
+    const { userId, clientId, scopes, method, remoteAddr, userAgent = null, browserHash = null } = signIn
+    const user = (await store.findAccess(tx, [userId]))[0]
+    if (!user || signInObstacle(user, clock())) return null
+    const { issued, stored } = newTokens(scopes)
+    const sessionId = randomUUID()
+    const session = { id: sessionId, userId, clientId, scopes, method, remoteAddr, userAgent, browserHash }
+    await store.insertSession(tx, session, stored)
+    await store.markSeen(tx, userId)
+    await store.removeEnded(tx)
+    const actor = actorFrom(compileAccess(user), remoteAddr, baseConfig.databaseLanguages())
+    const { login } = signIn
+    const info = { method, client: clientId, groups: actor.groupIds, ...(login === undefined ? {} : { login }) }
+    await events.append(tx, [{ type: 'USER_LOGIN', actor, basetype: 'user', objectId: userId, info }])
+    return { sessionId, issued }
+  }
+
   return {
     /** The session of a token, whether its user may sign in or not; `null` when there is none. */
     find: async (token: string): Promise<Session | null> => cache.get(tokenKey(token)),
 
-    /** @throws {AppError} `InvalidToken` when it is unknown, expired, revoked, or its user may not sign in now. */
-    async resolve(token: string): Promise<Session> {
+    /**
+     * @throws {AppError} `InvalidToken` when it is unknown, expired, revoked, bound to another browser than those that
+     * the request names, or its user may not sign in now.
+     */
+    async resolve(token: string, browserHashes: () => readonly Buffer[]): Promise<Session> {
       const session = await cache.get(tokenKey(token))
-      if (!session || signInObstacle(session.access.user, clock())) throw new AppError('InvalidToken')
+      if (!session || !isBoundTo(session.browserHash, browserHashes)) throw new AppError('InvalidToken')
+      if (signInObstacle(session.access.user, clock())) throw new AppError('InvalidToken')
       return session
     },
 
@@ -123,24 +151,15 @@ export function createSessions({ db, bus, events, baseConfig, clock = () => new 
     actorOfUser: async (userId: number, remoteAddr = ''): Promise<Actor | null> =>
       (await actorsOf(db, [userId], remoteAddr)).get(userId) ?? null,
 
+    openWithin,
+
     /** Opens a session for a user who has proved to be who they are. `alongside` joins the transaction. */
     open(signIn: SignIn, alongside: (tx: Tx) => Promise<void> = async () => {}): Promise<IssuedTokens> {
-      const { userId, clientId, scopes, method, remoteAddr } = signIn
-      const { issued, stored } = newTokens(scopes)
       return db.transaction(async (tx) => {
         await alongside(tx)
-        await store.insertSession(tx, { id: randomUUID(), userId, clientId, scopes, method }, stored)
-        await store.markSeen(tx, userId)
-        await store.removeEnded(tx)
-        const actor = (await actorsOf(tx, [userId], remoteAddr)).get(userId) ?? null
-        const info = {
-          method,
-          client: clientId,
-          groups: actor?.groupIds ?? [],
-          ...(signIn.login === undefined ? {} : { login: signIn.login }),
-        }
-        await events.append(tx, [{ type: 'USER_LOGIN', actor, basetype: 'user', objectId: userId, info }])
-        return issued
+        const opened = await openWithin(tx, signIn)
+        if (!opened) throw new AppError('InvalidToken')
+        return opened.issued
       })
     },
 
@@ -153,7 +172,7 @@ export function createSessions({ db, bus, events, baseConfig, clock = () => new 
     async refresh(request: Refresh): Promise<IssuedTokens | null> {
       const hash = tokenHash(request.refreshToken)
       const issued = await db.transaction(async (tx) => {
-        const rotated = await store.useRefreshToken(tx, hash, request.clientId)
+        const rotated = await store.useRefreshToken(tx, hash, request)
         if (!rotated) return null
         const user = (await store.findAccess(tx, [rotated.userId]))[0]
         if (!user || signInObstacle(user, clock())) return null
@@ -175,6 +194,12 @@ export function createSessions({ db, bus, events, baseConfig, clock = () => new 
       if (!found || (clientId !== null && found.clientId !== clientId)) return false
       await end(found, remoteAddr)
       return true
+    },
+
+    /** Ends a session that is no longer to be trusted. */
+    async endSession(sessionId: string, remoteAddr: string, reason: string): Promise<void> {
+      const found = await store.findSession(db, sessionId)
+      if (found) await end(found, remoteAddr, reason)
     },
 
     changed,
@@ -201,13 +226,17 @@ export function createSessions({ db, bus, events, baseConfig, clock = () => new 
     close: unsubscribe,
   }
 
+  function isBoundTo(browserHash: Buffer | null, presented: () => readonly Buffer[]): boolean {
+    return browserHash === null || presented().some((hash) => hash.equals(browserHash))
+  }
+
   /** A used refresh token: whoever has the other copy must not keep the session either. */
   async function endStolen(hash: Buffer, clientId: string, remoteAddr: string): Promise<void> {
     const found = await store.findToken(db, hash)
     if (found?.used && found.kind === 'r' && found.clientId === clientId) await end(found, remoteAddr, 'token_reuse')
   }
 
-  function end(found: store.FoundToken, remoteAddr: string, reason?: string): Promise<void> {
+  function end(found: store.FoundSession, remoteAddr: string, reason?: string): Promise<void> {
     return db.transaction(async (tx) => {
       const open = await store.revokeSessions(tx, [found.sessionId])
       if (open.length === 0) return

@@ -9,6 +9,8 @@ export interface SessionRow {
   method: string
   authenticatedAt: Date
   tokenExpiresAt: Date
+  /** sha256 of the browser id that must come with the token; null: any. */
+  browserHash: Buffer | null
   userId: number
   type: UserType
   login: string | null
@@ -49,7 +51,8 @@ const userColumns = `u.id as "userId", u.type, u.login, u.generated_displayname 
 export async function findByAccessToken(db: Queryable, hash: Buffer): Promise<SessionRow | null> {
   const { rows } = await db.query<SessionRow>(
     `select s.id as "sessionId", s.client_id as "clientId", t.scopes, s.method,
-       s.authenticated_at as "authenticatedAt", t.expires_at as "tokenExpiresAt", ${userColumns}
+       s.authenticated_at as "authenticatedAt", t.expires_at as "tokenExpiresAt",
+       s.browser_hash as "browserHash", ${userColumns}
      from oauth_token t join oauth_session s on s.id = t.session_id join "user" u on u.id = s.user_id
      where t.hash = $1 and t.kind = 'a' and t.expires_at > now() and s.revoked_at is null`,
     [hash],
@@ -60,7 +63,7 @@ export async function findByAccessToken(db: Queryable, hash: Buffer): Promise<Se
 
 export type UserAccessRow = Omit<
   SessionRow,
-  'sessionId' | 'clientId' | 'scopes' | 'method' | 'authenticatedAt' | 'tokenExpiresAt'
+  'sessionId' | 'clientId' | 'scopes' | 'method' | 'authenticatedAt' | 'tokenExpiresAt' | 'browserHash'
 >
 
 /** Rights and groups of users who act without a token of their own: jobs, deep links, plugins. */
@@ -79,6 +82,9 @@ export interface NewSession {
   clientId: string
   scopes: readonly string[]
   method: string
+  remoteAddr: string
+  userAgent: string | null
+  browserHash: Buffer | null
 }
 
 export interface NewTokens {
@@ -97,9 +103,19 @@ const insertTokens = `insert into oauth_token (hash, kind, session_id, scopes, e
 /** Stores a session with its first tokens. */
 export async function insertSession(tx: Tx, session: NewSession, tokens: NewTokens): Promise<void> {
   await tx.query(
-    `insert into oauth_session (id, user_id, client_id, scopes, method, expires_at)
-     values ($1, $2, $3, $4, $5, now() + make_interval(secs => $6))`,
-    [session.id, session.userId, session.clientId, session.scopes, session.method, lifetime(tokens)],
+    `insert into oauth_session (id, user_id, client_id, scopes, method, remote_addr, user_agent, browser_hash, expires_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, now() + make_interval(secs => $9))`,
+    [
+      session.id,
+      session.userId,
+      session.clientId,
+      session.scopes,
+      session.method,
+      session.remoteAddr,
+      session.userAgent,
+      session.browserHash,
+      lifetime(tokens),
+    ],
     'session_insert',
   )
   await tx.query(insertTokens, tokenValues(session.id, session.scopes, tokens), 'token_insert')
@@ -148,23 +164,31 @@ export interface RotatedToken {
  * Uses up a refresh token. Checking and marking are one statement, so of two clients that present the same token only
  * one gets a row.
  */
-export async function useRefreshToken(tx: Tx, hash: Buffer, clientId: string): Promise<RotatedToken | null> {
+export async function useRefreshToken(
+  tx: Tx,
+  hash: Buffer,
+  { clientId, browserHashes }: { clientId: string; browserHashes: readonly Buffer[] },
+): Promise<RotatedToken | null> {
   const { rows } = await tx.query<RotatedToken>(
     `update oauth_token t set used_at = now() from oauth_session s
      where t.hash = $1 and t.kind = 'r' and t.used_at is null and t.expires_at > now()
        and s.id = t.session_id and s.revoked_at is null and s.client_id = $2
+       and (s.browser_hash is null or s.browser_hash = any($3::bytea[]))
      returning s.id as "sessionId", s.user_id as "userId", s.scopes, s.method`,
-    [hash, clientId],
+    [hash, clientId, browserHashes],
     'refresh_use',
   )
   return rows[0] ?? null
 }
 
-export interface FoundToken {
+export interface FoundSession {
   sessionId: string
   userId: number
   clientId: string
   method: string
+}
+
+export interface FoundToken extends FoundSession {
   kind: 'a' | 'r'
   used: boolean
 }
@@ -176,6 +200,17 @@ export async function findToken(db: Queryable, hash: Buffer): Promise<FoundToken
        t.used_at is not null as used
      from oauth_token t join oauth_session s on s.id = t.session_id where t.hash = $1 and s.revoked_at is null`,
     [hash],
+  )
+  return rows[0] ?? null
+}
+
+/** A session that has not been ended yet. */
+export async function findSession(db: Queryable, id: string): Promise<FoundSession | null> {
+  const { rows } = await db.query<FoundSession>(
+    `select id as "sessionId", user_id as "userId", client_id as "clientId", method
+     from oauth_session where id = $1 and revoked_at is null`,
+    [id],
+    'session_open',
   )
   return rows[0] ?? null
 }

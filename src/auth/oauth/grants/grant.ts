@@ -9,6 +9,9 @@ export interface GrantRequest {
   readonly remoteAddr: string
   /** What the browser keeps from an earlier sign-in. */
   readonly device: string | null
+  /** Of the browser ids that came with it. */
+  readonly browserHashes: readonly Buffer[]
+  readonly userAgent: string | null
 }
 
 export interface Granted extends IssuedTokens {

@@ -11,7 +11,7 @@ const longestPassword = 1000
 
 /** @see RFC 6749 section 4.3 */
 export function passwordGrant({ signIn, sessions }: { signIn: SignIn; sessions: Sessions }): Grant {
-  return async ({ client, form, remoteAddr, device }) => {
+  return async ({ client, form, remoteAddr, device, browserHashes, userAgent }) => {
     const credentials = {
       login: required(form, 'username'),
       password: required(form, 'password'),
@@ -27,7 +27,10 @@ export function passwordGrant({ signIn, sessions }: { signIn: SignIn; sessions: 
     if (!signedIn) throw wrong()
     const { login, clientId } = credentials
     const { userId, method } = signedIn
-    const issued = await sessions.open({ userId, method, login, clientId, scopes, remoteAddr }, signedIn.remember)
+    // Bound to the browser that sends it, if it is one that has signed in on our page (SESS-007).
+    const browserHash = browserHashes[0] ?? null
+    const session = { userId, method, login, clientId, scopes, remoteAddr, userAgent, browserHash }
+    const issued = await sessions.open(session, signedIn.remember)
     return { ...issued, device: signedIn.device }
   }
 }

@@ -11,10 +11,11 @@ import type { Grant } from './grant.ts'
  * @see RFC 6749 section 6
  */
 export function refreshTokenGrant({ sessions }: { sessions: Sessions }): Grant {
-  return async ({ client, form, remoteAddr }) => {
+  return async ({ client, form, remoteAddr, browserHashes }) => {
     const refreshToken = required(form, 'refresh_token')
     const scopes = form.has('scope') ? requestedScopes(form.get('scope'), client) : null
-    const issued = await sessions.refresh({ refreshToken, clientId: client.id, scopes, remoteAddr }).catch((error) => {
+    const request = { refreshToken, clientId: client.id, scopes, remoteAddr, browserHashes }
+    const issued = await sessions.refresh(request).catch((error) => {
       if (error instanceof AppError && 'scope' in error.parameters) {
         throw new OAuthError('invalid_scope', 'The session was not granted all of these scopes.')
       }

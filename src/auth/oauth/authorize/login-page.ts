@@ -1,0 +1,78 @@
+import type { FastifyReply } from 'fastify'
+import { html } from 'ghtml'
+import type { BaseConfig } from '../../../config/service.ts'
+import { button, checkbox, field } from '../../pages/fields.ts'
+import type { Visit } from '../../pages/service.ts'
+import type { AuthorizeRequest } from './request.ts'
+
+export interface LoginPage {
+  readonly asked: AuthorizeRequest
+  readonly config: BaseConfig
+  /** What was typed: the login, never the password. */
+  readonly login?: string | undefined
+  readonly keep?: boolean
+  readonly problem?: string | null
+  /** The problem is one of what was typed. */
+  readonly invalid?: boolean
+  readonly status?: number
+}
+
+/** The form with the methods that are on. Its hidden fields are the request of the client, which comes back with it. */
+export function sendLoginPage(visit: Visit, page: LoginPage): FastifyReply {
+  const { asked, config, login = '', keep = false, problem = null, invalid = false, status = 200 } = page
+  const { text, localized } = visit
+  const { label, placeholder, info } = config.login
+  const told = localized(info)
+  const content = html`!${told ? html`<p>${told}</p>` : ''}!${visit.form(
+    '/api/oauth2/auth',
+    [
+      field({
+        name: 'login',
+        label: localized(label) || text('login.login'),
+        value: login,
+        autocomplete: 'username',
+        placeholder: localized(placeholder),
+        invalid,
+        autofocus: login === '',
+      }),
+      field({
+        name: 'password',
+        type: 'password',
+        label: text('login.password'),
+        autocomplete: 'current-password',
+        maxLength: 1000,
+        invalid,
+        autofocus: login !== '',
+      }),
+      keepBox(visit, page, keep),
+      button(text('login.submit')),
+    ].join(''),
+    { ...requestFields(asked), auth_method: passwordMethods(asked.methods) },
+  )}`
+  return visit.send({ title: text('login.title'), content, problem, status, formTargets: [asked.destination.uri] })
+}
+
+function keepBox({ text }: Visit, { config }: LoginPage, checked: boolean): string {
+  const { keep_login: span } = config.login
+  if (span === 'off') return ''
+  return checkbox('keep_login', text('login.keep', { days: Number.parseInt(span, 10) }), { checked })
+}
+
+/** The parameters of the client, as its request had them. */
+function requestFields({ client, destination, state, scopes, codeChallenge }: AuthorizeRequest) {
+  return {
+    client_id: client.id,
+    response_type: 'code',
+    state,
+    redirect_uri: destination.given ? destination.uri : undefined,
+    scope: scopes.join(' '),
+    code_challenge: codeChallenge ?? undefined,
+    code_challenge_method: codeChallenge === null ? undefined : 'S256',
+  }
+}
+
+/** The form asks for a password, so what goes without is not tried again. */
+function passwordMethods(methods: readonly string[]): string {
+  const without = ['auto', 'anonymous', 'action_code', 'saml']
+  return methods.filter((method) => !without.includes(method)).join(',') || 'native'
+}

@@ -1,0 +1,181 @@
+/**
+ * Signing in on the page (`/oauth2/auth`): from the request of a client to the code for it. In between stand the
+ * credentials and the steps that the user must pass; the sign-in is stored only as long as there are such.
+ */
+import type { FastifyReply } from 'fastify'
+import type { BaseConfigService } from '../../../config/service.ts'
+import type { Db, Tx } from '../../../platform/db.ts'
+import { AppError } from '../../../platform/errors.ts'
+import { mintBrowserId } from '../../browser-id.ts'
+import { deviceCookie, deviceOf } from '../../device-cookie.ts'
+import type { Visit } from '../../pages/service.ts'
+import type { SignedIn, SignIn } from '../../sign-in.ts'
+import type { OAuthClients } from '../clients.ts'
+import type { Codes } from '../codes.ts'
+import { type Form, required } from '../form.ts'
+import { type Login, type LoginFlows, type NewLogin, userAgentOf } from '../login/flows.ts'
+import { type LoginStep, orderedSteps } from '../login/step.ts'
+import { type Redirects, withParameters } from '../redirects.ts'
+import { sendLoginPage } from './login-page.ts'
+import { methodsToTry } from './methods.ts'
+import { type AuthorizeRequest, readAuthorizeRequest } from './request.ts'
+
+export interface AuthorizeDependencies {
+  db: Db
+  baseConfig: BaseConfigService
+  clients: OAuthClients
+  redirects: Redirects
+  signIn: SignIn
+  codes: Codes
+  flows: LoginFlows
+  /** What comes between credentials and code. */
+  steps: () => readonly LoginStep[]
+  /** Name of this server in the answers (RFC 9207). */
+  issuer: string
+  /** Where a proxy has put the service. */
+  basePath: string
+  aliases: readonly string[]
+}
+
+export type Authorize = ReturnType<typeof createAuthorize>
+
+/** Somebody who has proved to be a user, with what is to happen in the transaction that keeps it. */
+interface Proof {
+  readonly userId: number
+  readonly method: string
+  readonly login: string | null
+  readonly remember: SignedIn['remember']
+}
+
+const longestLogin = 500
+const longestPassword = 1000
+
+export function createAuthorize(given: AuthorizeDependencies) {
+  const { db, baseConfig, redirects, signIn, codes, flows, steps, issuer, basePath, aliases } = given
+
+  /** @throws {OAuthError} for a request that is wrong in itself: a 400, and nobody is sent anywhere. */
+  return async function authorize(visit: Visit, form: Form): Promise<FastifyReply> {
+    const asked = readAuthorizeRequest(form, visit.request, given)
+    const methods = methodsToTry(asked.methods)
+    if (methods.includes('action_code') && form.has('action_code')) return comeBack(visit, form, asked)
+    return withPassword(visit, form, asked)
+  }
+
+  async function withPassword(visit: Visit, form: Form, asked: AuthorizeRequest): Promise<FastifyReply> {
+    const { text, request } = visit
+    const config = baseConfig.get()
+    const [login, password] = [form.get('login'), form.get('password')]
+    const page = { asked, config, login, keep: form.get('keep_login') === '1' }
+    if (login === undefined && password === undefined) {
+      return sendLoginPage(visit, { ...page, problem: form.has('again') ? text('login.startOver') : null })
+    }
+    // A form without proof may be one of another site, which may sign in with it (SESS-009); one with a wrong one is ours, or was.
+    if (form.has('csrf') && !visit.isOwnForm(form.get('csrf'))) {
+      return sendLoginPage(visit, { ...page, problem: text('error.formExpired') })
+    }
+    if (login === undefined || password === undefined) {
+      return sendLoginPage(visit, { ...page, problem: text('login.missing'), invalid: true })
+    }
+    const wrong = { ...page, problem: text('login.wrong'), invalid: true }
+    if (login.length > longestLogin || password.length > longestPassword) return sendLoginPage(visit, wrong)
+    const clientId = asked.client.id
+    const credentials = { login, password, clientId, remoteAddr: request.ip, device: deviceOf(request.headers) }
+    const signedIn = await signIn.verify(credentials).catch((error: unknown) => {
+      if (error instanceof AppError && error.code === 'TooManyAttempts') return error
+      throw error
+    })
+    if (signedIn instanceof AppError) {
+      const seconds = Number(signedIn.parameters.retry_after)
+      visit.reply.header('Retry-After', String(seconds))
+      const problem = text('login.blocked', { minutes: Math.ceil(seconds / 60) })
+      return sendLoginPage(visit, { ...page, problem, status: signedIn.status })
+    }
+    if (!signedIn) return sendLoginPage(visit, wrong)
+    const secure = request.protocol === 'https'
+    visit.reply.header('Set-Cookie', deviceCookie(signedIn.device, { secure }))
+    const { userId, method, remember } = signedIn
+    return proved(visit, form, asked, { userId, method, login, remember })
+  }
+
+  /** The user is known; what is left are steps, or nothing. */
+  async function proved(visit: Visit, form: Form, asked: AuthorizeRequest, proof: Proof): Promise<FastifyReply> {
+    const { request, reply } = visit
+    const { client, destination, state, scopes, codeChallenge } = asked
+    // Bound where the code is used in this browser; what is used elsewhere cannot send the cookie (SESS-001, -008, -009).
+    const bound = destination.sameOrigin && !isCrossSite(visit)
+    const login: Login = {
+      id: '',
+      clientId: client.id,
+      redirectUri: destination.uri,
+      redirectUriGiven: destination.given,
+      state,
+      scopes,
+      codeChallenge,
+      keepLogin: form.get('keep_login') === '1',
+      boundBrowserHash: bound ? mintBrowserId(request, reply, aliases) : null,
+      browserHash: visit.browser.hash,
+      userId: proof.userId,
+      method: proof.method,
+      login: proof.login,
+      remoteAddr: request.ip,
+      userAgent: userAgentOf(request),
+      stepsDone: [],
+      notes: {},
+      failures: 0,
+      createdAt: new Date(),
+    }
+    const page = await nextPage(login)
+    if (page === null) return finish(visit, login, proof.remember)
+    const begun = await db.transaction(async (tx) => {
+      await proof.remember(tx)
+      return flows.begin(tx, login)
+    })
+    return toPage(visit, page, begun)
+  }
+
+  /** A page was passed (OAUTH-010): the next one, or the code. */
+  async function comeBack(visit: Visit, form: Form, asked: AuthorizeRequest): Promise<FastifyReply> {
+    const [code, secret] = [required(form, 'action_code'), required(form, 'secret')]
+    const login = await flows.useAction(visit.browser.hash, code, secret)
+    if (!login || !isSame(login, asked)) throw new AppError('PageExpired', { what: 'login' })
+    const page = await nextPage(login)
+    return page === null ? finish(visit, login) : toPage(visit, page, login)
+  }
+
+  async function nextPage(login: Login): Promise<string | null> {
+    for (const step of orderedSteps(steps())) {
+      if (login.stepsDone.includes(step.name)) continue
+      const page = await step.page(login)
+      if (page !== null) return page
+    }
+    return null
+  }
+
+  function toPage({ reply }: Visit, page: string, { id }: Login): FastifyReply {
+    return reply.header('Cache-Control', 'no-store').redirect(`${basePath}/api/page/${page}?flow=${id}`, 303)
+  }
+
+  /** @param remember joins the transaction of a sign-in that is not stored. */
+  async function finish({ reply, request }: Visit, login: Login, remember?: Proof['remember']): Promise<FastifyReply> {
+    const { userId, method } = login
+    if (userId === null || method === null) throw new AppError('PageExpired', { what: 'login' })
+    const code = await db.transaction(async (tx: Tx) => {
+      await remember?.(tx)
+      if (login.id !== '' && !(await flows.end(tx, login))) throw new AppError('PageExpired', { what: 'login' })
+      return codes.issue(tx, { ...login, userId, method })
+    })
+    const address = withParameters(login.redirectUri, { code, state: login.state, iss: issuer })
+    return reply.header('Cache-Control', 'no-store').redirect(address, request.method === 'GET' ? 302 : 303)
+  }
+
+  /** Another site made the browser send this. Programs that are no browsers say nothing of it. */
+  function isCrossSite({ request }: Visit): boolean {
+    const { origin, 'sec-fetch-site': site } = request.headers
+    if (site !== undefined) return site === 'cross-site' || site === 'same-site'
+    return origin !== undefined && !redirects.isOwnOrigin(origin, request)
+  }
+}
+
+function isSame(login: NewLogin, { client, destination, state }: AuthorizeRequest): boolean {
+  return login.clientId === client.id && login.redirectUri === destination.uri && login.state === state
+}

@@ -1,0 +1,138 @@
+import type { FastifyRequest } from 'fastify'
+import type { Db, Queryable } from '../../../platform/db.ts'
+import { AppError } from '../../../platform/errors.ts'
+import type { Visit } from '../../pages/service.ts'
+import { newToken, tokenHash } from '../../sessions/token.ts'
+import * as store from './flow-store.ts'
+
+/** A sign-in on the pages that is not finished. */
+export interface NewLogin {
+  readonly clientId: string
+  /** Where the code goes in the end: checked. */
+  readonly redirectUri: string
+  readonly redirectUriGiven: boolean
+  readonly state: string
+  readonly scopes: readonly string[]
+  readonly codeChallenge: string | null
+  /** The user asked to stay signed in. */
+  readonly keepLogin: boolean
+  /** The browser id that tokens are to be bound to. */
+  readonly boundBrowserHash: Buffer | null
+  /** The browser that it belongs to, by the cookie of the pages. */
+  readonly browserHash: Buffer
+  /** Null: nobody has proved anything yet. */
+  readonly userId: number | null
+  /** How it was proved: `native`, … */
+  readonly method: string | null
+  /** What was typed. */
+  readonly login: string | null
+  readonly remoteAddr: string
+  readonly userAgent: string | null
+}
+
+export interface Login extends NewLogin {
+  /** Names it in addresses and forms; of use only with the cookie of its browser. */
+  readonly id: string
+  /** Names of the steps that are passed. */
+  readonly stepsDone: readonly string[]
+  /** What steps have kept, by step. */
+  readonly notes: Readonly<Record<string, unknown>>
+  /** Wrong answers since the last step was passed. */
+  readonly failures: number
+  readonly createdAt: Date
+}
+
+/** Seconds that a sign-in may take, and the way back from one of its pages. */
+const lifetime = 15 * 60
+const wayBack = 60
+/** Wrong answers on the pages of one step, after which everything begins anew. */
+const mostFailures = 3
+
+export type LoginFlows = ReturnType<typeof createLoginFlows>
+
+/** Sign-ins in progress; `basePath` is where a proxy has put the service. None of them is in the memory of a process. */
+export function createLoginFlows({ db, basePath }: { db: Db; basePath: string }) {
+  const keyOf = (login: Pick<Login, 'id'>): Buffer => tokenHash(login.id)
+
+  return {
+    /** Stores a sign-in of which pages are still to be passed. */
+    async begin(from: Queryable, login: NewLogin): Promise<Login> {
+      const id = newToken()
+      await store.insertFlow(from, tokenHash(id), login, lifetime)
+      return { ...login, id, stepsDone: [], notes: {}, failures: 0, createdAt: new Date() }
+    },
+
+    /** The sign-in that an address (`?flow=`) or a form names. @throws {AppError} `PageExpired` */
+    async find({ browser }: Pick<Visit, 'browser'>, id: string | undefined): Promise<Login> {
+      const found = id === undefined ? null : await store.findFlow(db, tokenHash(id), browser.hash)
+      if (!found || id === undefined) throw new AppError('PageExpired', { what: 'login' })
+      return { ...found, id }
+    },
+
+    /** Somebody else has said who it is: a directory, another server. @throws {AppError} `PageExpired` */
+    async proved(login: Login, proof: { userId: number; method: string; login: string | null }): Promise<Login> {
+      if (!(await store.proveFlow(db, keyOf(login), proof))) throw new AppError('PageExpired', { what: 'login' })
+      return { ...login, ...proof }
+    },
+
+    /**
+     * The user has passed a step: the address to send the browser to with 303. It works once, for a minute, in this
+     * browser.
+     * @throws {AppError} `PageExpired`
+     */
+    async passed(login: Login, step: string): Promise<string> {
+      const [code, secret] = [newToken(), newToken()]
+      const hashes = { codeHash: tokenHash(code), secretHash: tokenHash(secret) }
+      if (!(await store.passStep(db, keyOf(login), { step, ...hashes, seconds: wayBack }))) {
+        throw new AppError('PageExpired', { what: 'login' })
+      }
+      return basePath + authorizeAddress(login, { auth_method: 'action_code', action_code: code, secret })
+    },
+
+    /**
+     * The user gave a wrong answer. `null`: the page may be shown again. After the third the sign-in is over, and the
+     * browser goes to the returned address: the sign-in page.
+     */
+    async failed(login: Login): Promise<string | null> {
+      const failures = await store.countFailure(db, keyOf(login))
+      if (failures === null) throw new AppError('PageExpired', { what: 'login' })
+      if (failures < mostFailures) return null
+      await store.removeFlow(db, keyOf(login))
+      return basePath + authorizeAddress(login, { auth_method: 'native', again: '1' })
+    },
+
+    /** Keeps what a step needs on its next page: a challenge, a new secret. Replaces what it kept before. */
+    note: (login: Login, step: string, note: unknown): Promise<void> => store.keepNote(db, keyOf(login), step, note),
+
+    /** The sign-in behind the way back from a page; null when the pair is not good, or not good any more. */
+    async useAction(browserHash: Buffer, code: string, secret: string): Promise<Login | null> {
+      const id = newToken()
+      const action = { codeHash: tokenHash(code), secretHash: tokenHash(secret), nextIdHash: tokenHash(id) }
+      const found = await store.useAction(db, { ...action, browserHash })
+      return found ? { ...found, id } : null
+    },
+
+    /** Ends a sign-in. False: another request was faster. */
+    end: (from: Queryable, login: Login): Promise<boolean> => store.removeFlow(from, keyOf(login)),
+  }
+}
+
+/** The sign-in page for the same request of the client, with further parameters. */
+function authorizeAddress(login: NewLogin, more: Readonly<Record<string, string>>): string {
+  const { clientId, redirectUri, redirectUriGiven, state, scopes, codeChallenge } = login
+  const parameters = new URLSearchParams({
+    client_id: clientId,
+    response_type: 'code',
+    state,
+    ...(redirectUriGiven ? { redirect_uri: redirectUri } : {}),
+    ...(scopes.length === 0 ? {} : { scope: scopes.join(' ') }),
+    ...(codeChallenge === null ? {} : { code_challenge: codeChallenge, code_challenge_method: 'S256' }),
+    ...more,
+  })
+  return `/api/oauth2/auth?${parameters}`
+}
+
+/** What a session shows of the program that it was opened with. */
+export function userAgentOf({ headers }: Pick<FastifyRequest, 'headers'>): string | null {
+  return headers['user-agent']?.slice(0, 300) ?? null
+}

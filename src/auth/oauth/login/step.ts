@@ -1,0 +1,30 @@
+import type { PageDefinition } from '../../pages/routes.ts'
+import type { Login, LoginFlows } from './flows.ts'
+
+/**
+ * What comes between a proved password and the code: a second factor, a new password, a message. A step has a page,
+ * `/api/page/<name>`, or several; while it names one, nobody gets past it. How to add one: docs/architecture.md.
+ */
+export interface LoginStep {
+  readonly name: string
+  /** Steps of an earlier phase come first: who it is, what the account lacks, what is to be read. */
+  readonly phase: 'proof' | 'account' | 'notice'
+  /**
+   * The page that this sign-in must pass now; null: none. Asked behind the credentials and again behind every passed
+   * page, but not for steps that are passed already.
+   */
+  page(login: Login): Promise<string | null>
+}
+
+/** What a capability adds to the sign-in: its step, and the pages of it. */
+export interface LoginPart {
+  readonly step: LoginStep
+  pages(flows: LoginFlows): readonly PageDefinition[]
+}
+
+const phases = ['proof', 'account', 'notice'] as const
+
+/** In the order in which they are to be taken. */
+export function orderedSteps(steps: readonly LoginStep[]): LoginStep[] {
+  return steps.toSorted((a, b) => phases.indexOf(a.phase) - phases.indexOf(b.phase))
+}

@@ -1,0 +1,74 @@
+import type { FastifyRequest } from 'fastify'
+import { matchesOrigin, redirectUriRule } from '../../platform/redirect-uris.ts'
+import type { OAuthClient } from './clients.ts'
+import { OAuthError } from './errors.ts'
+
+/** Where a sign-in sends the browser in the end: known to be good. */
+export interface Destination {
+  readonly uri: string
+  /** The request named it: then the token request must name the same. */
+  readonly given: boolean
+  /** It is of the service's own origin. */
+  readonly sameOrigin: boolean
+}
+
+export interface RedirectOptions {
+  externalUrl: string
+  /** Patterns of other origins. */
+  allowed: readonly string[]
+}
+
+export type Redirects = ReturnType<typeof createRedirects>
+
+/** Which addresses a browser may be sent to. Nothing is sent anywhere before this has said yes. */
+export function createRedirects({ externalUrl, allowed }: RedirectOptions) {
+  const external = new URL(externalUrl).origin
+
+  function isOwn(address: URL, request: Pick<FastifyRequest, 'protocol' | 'host'>): boolean {
+    return address.origin === external || address.origin === `${request.protocol}://${request.host}`
+  }
+
+  return {
+    /** Whether an origin (header `Origin`) is the service's own. */
+    isOwnOrigin: (origin: string, request: Pick<FastifyRequest, 'protocol' | 'host'>): boolean => {
+      const parsed = URL.parse(origin)
+      return parsed !== null && isOwn(parsed, request)
+    },
+
+    /**
+     * The redirect URI of a request: exactly one of those that the client has registered (RFC 9700, 2.1), which may be
+     * left out when there is one only (OAUTH-004). The default clients have none and may name any address of the
+     * service. Another origin must be allowed besides (CLIENT-014).
+     * @throws {OAuthError} `invalid_request`; the browser must not be sent anywhere.
+     */
+    destination(client: OAuthClient, given: string | undefined, request: FastifyRequest): Destination {
+      const { redirectUris } = client
+      const uri = given ?? (redirectUris.length === 1 ? redirectUris[0] : undefined)
+      if (uri === undefined) {
+        throw new OAuthError(
+          'invalid_request',
+          'The parameter redirect_uri is missing: the client has not exactly one.',
+        )
+      }
+      const expected = redirectUriRule(uri)
+      if (expected !== null) throw new OAuthError('invalid_request', `The parameter redirect_uri must be ${expected}.`)
+      if (!client.ownOrigin && !redirectUris.includes(uri)) {
+        throw new OAuthError('invalid_request', 'The redirect_uri is not one that is registered for the client.')
+      }
+      const address = new URL(uri)
+      const sameOrigin = isOwn(address, request)
+      if (!sameOrigin && !allowed.some((pattern) => matchesOrigin(pattern, address))) {
+        throw new OAuthError(
+          'invalid_request',
+          'The origin of the redirect_uri is not in svc.services.webapp.loginAllowRedirects.',
+        )
+      }
+      return { uri, given: given !== undefined, sameOrigin }
+    },
+  }
+}
+
+/** The address with parameters added; what it has already stays as it is. */
+export function withParameters(uri: string, parameters: Readonly<Record<string, string>>): string {
+  return `${uri}${uri.includes('?') ? '&' : '?'}${new URLSearchParams(parameters)}`
+}

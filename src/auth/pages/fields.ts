@@ -1,0 +1,54 @@
+import { html } from 'ghtml'
+
+export interface FieldOptions {
+  /** Name in the form and id in the page. */
+  name: string
+  label: string
+  type?: 'text' | 'password' | 'email' | 'number' | 'tel'
+  value?: string
+  /** What browsers and password managers fill in (HTML, autofill). */
+  autocomplete: string
+  placeholder?: string
+  hint?: string
+  /** What is wrong with this field. */
+  problem?: string | null
+  /** Something is wrong, told at the top of the page (`problem` of the layout). */
+  invalid?: boolean
+  required?: boolean
+  autofocus?: boolean
+  inputmode?: 'numeric' | 'text' | 'email'
+  maxLength?: number
+}
+
+/** A labelled field; what is wrong with it and what helps are tied to it, so that screen readers say them. */
+export function field(options: FieldOptions): string {
+  const { name, label, type = 'text', value = '', hint, problem, required = true, maxLength = 500 } = options
+  const described = [
+    ...(hint ? [`${name}-hint`] : []),
+    ...(problem ? [`${name}-problem`] : []),
+    ...(options.invalid ? ['problem'] : []),
+  ].join(' ')
+  const plain = type === 'password' || type === 'email' || options.autocomplete === 'username'
+  return html`<div class="field">
+<label for="${name}">${label}</label>
+<input id="${name}" name="${name}" type="${type}" value="${value}" maxlength="${maxLength}" autocomplete="${options.autocomplete}"!${options.placeholder ? html` placeholder="${options.placeholder}"` : ''}!${options.inputmode ? html` inputmode="${options.inputmode}"` : ''}!${plain ? ' autocapitalize="none" spellcheck="false"' : ''}!${required ? ' required' : ''}!${options.autofocus ? ' autofocus' : ''}!${problem || options.invalid ? ' aria-invalid="true"' : ''}!${described ? html` aria-describedby="${described}"` : ''}>
+!${hint ? html`<p class="hint" id="${name}-hint">${hint}</p>` : ''}!${problem ? html`<p class="bad" id="${name}-problem">${problem}</p>` : ''}
+</div>`
+}
+
+/** A box to tick; ticked, the form has `1` under its name. */
+export function checkbox(name: string, label: string, { checked = false } = {}): string {
+  return html`<div class="check"><input id="${name}" name="${name}" type="checkbox" value="1"!${checked ? ' checked' : ''}><label for="${name}">${label}</label></div>`
+}
+
+/** Values that a form carries unseen; what has none is left out. */
+export function hiddenFields(values: Readonly<Record<string, string | undefined>>): string {
+  return Object.entries(values)
+    .filter((entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '')
+    .map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)
+    .join('')
+}
+
+export function button(text: string, { second = false } = {}): string {
+  return second ? html`<button class="second">${text}</button>` : html`<button>${text}</button>`
+}

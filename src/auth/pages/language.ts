@@ -1,0 +1,38 @@
+import { german } from './texts.de.ts'
+import { english, type TextName, type Texts } from './texts.en.ts'
+
+/** Languages that the pages speak, by the first part of their tags; the first holds where none is asked for. */
+const languages = new Map<string, { tag: string; texts: Texts }>([
+  ['en', { tag: 'en-US', texts: english }],
+  ['de', { tag: 'de-DE', texts: german }],
+])
+
+export interface PageLanguage {
+  /** Value of the attribute `lang`. */
+  readonly lang: string
+  /** The same as the base configuration names it: `de-DE`. */
+  readonly tag: string
+  /** A text of the page; `{name}` in it stands for a value. Not escaped yet. */
+  text(name: TextName, values?: Readonly<Record<string, string | number>>): string
+}
+
+/** The language that a browser asks for (RFC 9110, section 12.5.4), as far as the pages speak it. */
+export function languageOf(acceptLanguage: string | undefined): PageLanguage {
+  const wanted = (acceptLanguage ?? '')
+    .slice(0, 1000)
+    .split(',')
+    .map((entry) => {
+      const [range = '', ...parameters] = entry.trim().toLowerCase().split(';')
+      const quality = parameters.map((parameter) => /^\s*q=([\d.]+)\s*$/.exec(parameter)?.[1]).find(Boolean)
+      return { lang: range.split('-')[0] ?? '', quality: quality === undefined ? 1 : Number(quality) }
+    })
+    .filter(({ lang, quality }) => quality > 0 && languages.has(lang))
+    .toSorted((a, b) => b.quality - a.quality)
+  const lang = wanted[0]?.lang ?? 'en'
+  const { tag, texts } = languages.get(lang) ?? { tag: 'en-US', texts: english }
+  return {
+    lang,
+    tag,
+    text: (name, values = {}) => texts[name].replaceAll(/\{(\w+)\}/g, (_, key: string) => String(values[key] ?? '')),
+  }
+}

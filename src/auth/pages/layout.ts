@@ -1,0 +1,111 @@
+import { createHash } from 'node:crypto'
+import { html } from 'ghtml'
+import type { PageColours } from './colours.ts'
+import type { PageLanguage } from './language.ts'
+
+export interface Layout {
+  /** One heading; also the title of the window. */
+  readonly title: string
+  /** Finished HTML: made with ghtml, which escapes. */
+  readonly content: string
+  /** What is wrong, in one sentence: read out at once, and where the keyboard is first. */
+  readonly problem?: string | null
+}
+
+interface Surroundings {
+  readonly instance: string
+  readonly language: PageLanguage
+  readonly style: Style
+}
+
+export interface Style {
+  readonly text: string
+  /** As the content security policy names it. */
+  readonly source: string
+}
+
+/** The style of all pages in the colours of the instance. It stands in the page, and the policy names its hash. */
+export function pageStyle({ brand, onBrand, background, onBackground }: PageColours): Style {
+  const own = background === null ? '' : `body { background: ${background}; color: ${onBackground} }`
+  const text = `
+:root { --brand: ${brand}; --on-brand: ${onBrand}; --card: #fff; --text: #1c2430; --muted: #566172; --line: #78859a; --bad: #a4161a; --bad-back: #fdeeee; color-scheme: light dark }
+* { box-sizing: border-box }
+body { font: 16px/1.55 system-ui, sans-serif; margin: 0; padding: 0 1rem; background: #eef1f5; color: #1c2430; min-height: 100vh }
+header { max-width: 26rem; margin: 3rem auto 1rem; font-size: 1.1rem; font-weight: 600; overflow-wrap: anywhere }
+main { max-width: 26rem; margin: 0 auto 3rem; padding: 1.6rem; background: var(--card); color: var(--text); border-radius: .6rem; border-top: .3rem solid var(--brand); box-shadow: 0 .1rem .6rem #0002 }
+h1 { font-size: 1.5rem; line-height: 1.25; margin: 0 0 1rem }
+p, ul, ol { margin: 0 0 1rem; overflow-wrap: anywhere }
+label { display: block; font-weight: 600; margin-bottom: .25rem }
+.hint, .muted { color: var(--muted); font-size: .93rem; font-weight: 400 }
+.field { margin-bottom: 1rem }
+.field > .bad { color: var(--bad); font-size: .93rem; margin: .25rem 0 0 }
+input:not([type=checkbox], [type=radio]), select, textarea { font: inherit; width: 100%; padding: .55rem .65rem; border: 1px solid var(--line); border-radius: .35rem; background: var(--card); color: var(--text) }
+input[aria-invalid=true] { border-color: var(--bad); border-width: 2px }
+.check { display: flex; gap: .6rem; align-items: flex-start; margin-bottom: 1rem }
+.check label { font-weight: 400; margin: 0 }
+.check input { width: 1.15rem; height: 1.15rem; margin: .2rem 0 0; flex: none; accent-color: var(--brand) }
+button, .button { display: block; width: 100%; font: inherit; font-weight: 600; text-align: center; text-decoration: none; cursor: pointer; padding: .65rem 1rem; border: 1px solid var(--brand); border-radius: .35rem; background: var(--brand); color: var(--on-brand) }
+button.second, .button.second { background: var(--card); color: var(--text); border-color: var(--line) }
+form + form, form + .or { margin-top: 1rem } .or { text-align: center; color: var(--muted); margin: 1rem 0 }
+a { color: inherit }
+:focus-visible { outline: 3px solid var(--text); outline-offset: 2px }
+.problem { color: var(--bad); background: var(--bad-back); border: 1px solid currentColor; border-radius: .35rem; padding: .7rem .9rem; margin: 0 0 1rem }
+.skip { position: absolute; left: -100rem } .skip:focus { position: static }
+code, .key { font-family: ui-monospace, monospace; overflow-wrap: anywhere }
+@media (prefers-color-scheme: dark) {
+  :root { --card: #1d232d; --text: #e4e9f0; --muted: #a6b1c0; --line: #8592a5; --bad: #ffb3b0; --bad-back: #3a2023 }
+  body { background: #11151b; color: #e4e9f0 }
+}
+@media (max-width: 30rem) { header { margin-top: 1.2rem } main { padding: 1.2rem } }
+${own}`
+  return { text, source: `'sha256-${createHash('sha256').update(text).digest('base64')}'` }
+}
+
+/** One page as a whole: a heading, what is wrong, and the content. */
+export function renderLayout({ title, content, problem }: Layout, { instance, language, style }: Surroundings): string {
+  const skip = language.text('page.skip')
+  return html`<!doctype html>
+<html lang="${language.lang}">
+<head><meta charset="utf-8"><title>${title} · ${instance}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="robots" content="noindex">
+<style>!${style.text}</style></head>
+<body>
+<header><a class="skip" href="#content">${skip}</a><span>${instance}</span></header>
+<main id="content">
+<h1>${title}</h1>
+!${problem ? html`<p class="problem" role="alert" id="problem">${problem}</p>` : ''}
+!${content}
+</main>
+</body>
+</html>`
+}
+
+interface Policy {
+  readonly style: Style
+  /** Where the answer to a form may lead besides this service: browsers hold redirects to this, too. */
+  readonly formTargets: readonly string[]
+  /** Scripts that a page cannot do without, as the policy names them. */
+  readonly scripts: readonly string[]
+  /** The page speaks to this service by script. */
+  readonly connects: boolean
+}
+
+/** What a page may do: show itself, and send its forms to this service and to where a sign-in ends. */
+export function pagePolicy({ style, formTargets, scripts, connects }: Policy): string {
+  return [
+    "default-src 'none'",
+    "base-uri 'none'",
+    `form-action ${["'self'", ...formTargets.map(policySource)].join(' ')}`,
+    "frame-ancestors 'none'",
+    "img-src 'self' data:",
+    `style-src ${style.source}`,
+    ...(scripts.length === 0 ? [] : [`script-src ${scripts.join(' ')}`]),
+    ...(connects ? ["connect-src 'self'"] : []),
+  ].join(';')
+}
+
+/** The origin of an address; of one without, such as those of programs on a phone, its scheme. */
+function policySource(address: string): string {
+  const { origin, protocol } = new URL(address)
+  return origin === 'null' ? protocol : origin
+}

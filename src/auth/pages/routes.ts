@@ -1,0 +1,78 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { type AppError, badRequest } from '../../platform/errors.ts'
+import { type HttpApp, toAppError } from '../../platform/http.ts'
+import { OAuthError } from '../oauth/errors.ts'
+import { type Form, readForm, readParameters } from '../oauth/form.ts'
+import type { Login, LoginFlows } from '../oauth/login/flows.ts'
+import { type Pages, type Visit, wantsPage } from './service.ts'
+
+/** A page of its own, `/api/page/<name>`. What its functions throw becomes the error page. */
+export interface PageDefinition {
+  readonly name: string
+  /** Parameters of its address. */
+  readonly query?: readonly string[]
+  show(visit: Visit, query: Form): Promise<FastifyReply>
+  /** Takes its form, which is known to be ours. Answers a page, or 303 to the next address. */
+  submit?(visit: Visit, form: Form): Promise<FastifyReply>
+}
+
+/** A page between password and code: it gets the sign-in that it belongs to. */
+export interface LoginPageDefinition {
+  readonly name: string
+  readonly query?: readonly string[]
+  show(visit: Visit, login: Login, query: Form): Promise<FastifyReply>
+  submit?(visit: Visit, login: Login, form: Form): Promise<FastifyReply>
+}
+
+/** Its address and its form name the sign-in: `?flow=`, a hidden field `flow`. */
+export function loginPage(flows: LoginFlows, definition: LoginPageDefinition): PageDefinition {
+  const { name, query = [], show, submit } = definition
+  return {
+    name,
+    query: ['flow', ...query],
+    show: async (visit, parameters) => show(visit, await flows.find(visit, parameters.get('flow')), parameters),
+    ...(submit
+      ? { submit: async (visit, form) => submit(visit, await flows.find(visit, form.get('flow')), form) }
+      : {}),
+  }
+}
+
+/** Serves pages; they stand beside the interface, not in its description. */
+export async function registerPages(app: HttpApp, pages: Pages, definitions: readonly PageDefinition[]): Promise<void> {
+  if (definitions.length === 0) return
+  await app.register(async (scope: HttpApp) => {
+    scope.setErrorHandler(pageErrors(pages))
+    for (const { name, query = [], show, submit } of definitions) {
+      const url = `/api/page/${name}`
+      const parameters = Object.fromEntries(query.map((one) => [one, Type.Optional(Type.Unknown())]))
+      // A wrong answer counts, whether its client waits for the page or not.
+      const config = { access: 'public', writes: false, body: 'none', outlivesClient: true } as const
+      const schema = { hide: true, querystring: Type.Object(parameters) }
+      scope.get(url, { schema, config }, (request, reply) =>
+        show(pages.visit(request, reply), readParameters(request.query)),
+      )
+      if (!submit) continue
+      scope.post(url, { schema, config }, (request, reply) => {
+        const form = readForm(request.headers['content-type'], request.body)
+        const visit = pages.visit(request, reply)
+        visit.assertOwnForm(form.get('csrf'))
+        return submit(visit, form)
+      })
+    }
+  })
+}
+
+/** Errors of pages: for people as a page, for programs as everywhere. */
+export function pageErrors(pages: Pages) {
+  return (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    const known = asAppError(error)
+    if (!wantsPage(request)) throw known
+    if (known.status >= 500) request.log.error({ request_id: request.id, err: error }, 'request failed')
+    return pages.sendError(request, reply, known)
+  }
+}
+
+function asAppError(error: unknown): AppError {
+  return error instanceof OAuthError ? badRequest(error.message, { error: error.code }) : toAppError(error)
+}

@@ -1,0 +1,135 @@
+/**
+ * Pages for people: sign-in and all that belongs to it, rendered here, without scripts. A *visit* is one request for a
+ * page: it knows language, browser and instance, and answers.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { html } from 'ghtml'
+import { type BaseConfig, type BaseConfigService, inLanguage } from '../../config/service.ts'
+import { AppError } from '../../platform/errors.ts'
+import { isOwnForm, type PageBrowser, pageBrowser } from './browser.ts'
+import { pageColours } from './colours.ts'
+import { hiddenFields } from './fields.ts'
+import { languageOf, type PageLanguage } from './language.ts'
+import { type Layout, pagePolicy, pageStyle, renderLayout, type Style } from './layout.ts'
+import type { TextName } from './texts.en.ts'
+
+export type { PageBrowser } from './browser.ts'
+export type { TextName } from './texts.en.ts'
+
+export interface Page extends Layout {
+  /** 200 where nothing is said. */
+  readonly status?: number
+  /** Addresses elsewhere to which the answer to a form of this page may lead. */
+  readonly formTargets?: readonly string[]
+  /** `'sha256-…'` of scripts in the content; pages must work without. */
+  readonly scripts?: readonly string[]
+}
+
+export interface Visit {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly language: PageLanguage
+  readonly text: PageLanguage['text']
+  /** Name of the instance, as people know it. */
+  readonly instance: string
+  readonly browser: PageBrowser
+  /** A localised text of the base configuration in the language of the page, else in another. */
+  localized(texts: string | Readonly<Record<string, string>>): string
+  /** A form of this page: sent here, with what proves that it is ours. `content` is finished HTML. */
+  form(action: string, content: string, hidden?: Readonly<Record<string, string | undefined>>): string
+  /** Whether the form that was sent is one of ours, in this browser. */
+  isOwnForm(csrf: string | undefined): boolean
+  /** @throws {AppError} `PageExpired` when it is not. */
+  assertOwnForm(csrf: string | undefined): void
+  send(page: Page): FastifyReply
+}
+
+export interface Pages {
+  visit(request: FastifyRequest, reply: FastifyReply): Visit
+  /** Says to a person what went wrong and what to do. */
+  sendError(request: FastifyRequest, reply: FastifyReply, error: AppError): FastifyReply
+}
+
+export interface PagesDependencies {
+  baseConfig: BaseConfigService
+  /** Where a proxy has put the service: what stands before `/api` in its external address. */
+  basePath: string
+}
+
+export function createPages({ baseConfig, basePath }: PagesDependencies): Pages {
+  const styles = new WeakMap<BaseConfig, Style>()
+
+  function styleOf(config: BaseConfig): Style {
+    const known = styles.get(config)
+    if (known) return known
+    const { brand_color, background_color } = config.appearance
+    const style = pageStyle(pageColours(brand_color, background_color))
+    styles.set(config, style)
+    return style
+  }
+
+  function visit(request: FastifyRequest, reply: FastifyReply): Visit {
+    const config = baseConfig.get()
+    const language = languageOf(request.headers['accept-language'])
+    const preferred = [language.tag, ...baseConfig.databaseLanguages()]
+    const localized: Visit['localized'] = (texts) => inLanguage(texts, preferred)
+    const instance = localized(config.name.title) || 'Strongroom'
+    const browser = pageBrowser(request, reply)
+    const style = styleOf(config)
+    return {
+      request,
+      reply,
+      language,
+      text: language.text,
+      instance,
+      browser,
+      localized,
+      form: (action, content, hidden = {}) =>
+        html`<form method="post" action="${basePath}${action}">!${hiddenFields({ ...hidden, csrf: browser.csrf })}!${content}</form>`,
+      isOwnForm: (csrf) => isOwnForm(browser, csrf),
+      assertOwnForm(csrf) {
+        if (!isOwnForm(browser, csrf)) throw new AppError('PageExpired', { what: 'form' })
+      },
+      send({ status = 200, formTargets = [], scripts = [], ...layout }) {
+        return reply
+          .status(status)
+          .headers(pageHeaders)
+          .header('Content-Security-Policy', pagePolicy({ style, formTargets, scripts, connects: scripts.length > 0 }))
+          .type('text/html; charset=utf-8')
+          .send(renderLayout(layout, { instance, language, style }))
+      },
+    }
+  }
+
+  return {
+    visit,
+    sendError(request, reply, error) {
+      const shown = visit(request, reply)
+      const { text } = shown
+      const [name, values] = explanation(error)
+      const detail = text('error.technical', { detail: `${error.code}: ${error.message}` })
+      const content = html`<p>${text('error.back')}</p><p class="muted">${error.status < 500 ? detail : text('error.request', { id: request.id })}</p>`
+      return shown.send({ title: text('error.title'), problem: text(name, values), content, status: error.status })
+    },
+  }
+}
+
+const pageHeaders = {
+  'Cache-Control': 'no-store',
+  'Referrer-Policy': 'no-referrer',
+  'X-Frame-Options': 'DENY',
+  Vary: 'Accept-Language, Cookie',
+} as const
+
+/** The sentence for a failure; what is technical stands below it. */
+function explanation({ code, status, parameters }: AppError): [TextName, Record<string, number>] {
+  if (code === 'PageExpired') return [parameters.what === 'form' ? 'error.formExpired' : 'error.loginExpired', {}]
+  if (status === 429) return ['error.tooMany', { minutes: Math.ceil(Number(parameters.retry_after ?? 60) / 60) }]
+  if (status === 503) return ['error.unavailable', {}]
+  return [status >= 500 ? 'error.internal' : 'error.badRequest', {}]
+}
+
+/** Whether a person sits there: programs get their errors as JSON. */
+export function wantsPage({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
+  return (headers.accept ?? '').split(',').some((type) => type.trim().startsWith('text/html'))
+}

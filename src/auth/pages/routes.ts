@@ -4,7 +4,8 @@ import { type AppError, badRequest } from '../../platform/errors.ts'
 import { type HttpApp, toAppError } from '../../platform/http.ts'
 import { OAuthError } from '../oauth/errors.ts'
 import { type Form, readForm, readParameters } from '../oauth/form.ts'
-import type { Login, LoginFlows } from '../oauth/login/flows.ts'
+import type { LoginFlows } from '../oauth/login/flows.ts'
+import type { Login } from '../oauth/login/login.ts'
 import { type Pages, type Visit, wantsPage } from './service.ts'
 
 /** A page of its own, `/api/page/<name>`. What its functions throw becomes the error page. */

@@ -1,5 +1,5 @@
 import type { Queryable } from '../../../platform/db.ts'
-import type { Login, NewLogin } from './flows.ts'
+import type { Login, NewLogin } from './login.ts'
 
 type Row = Omit<Login, 'id'>
 

@@ -1,5 +1,6 @@
 import type { PageDefinition } from '../../pages/routes.ts'
-import type { Login, LoginFlows } from './flows.ts'
+import type { LoginFlows } from './flows.ts'
+import type { Login } from './login.ts'
 
 /**
  * What comes between a proved password and the code: a second factor, a new password, a message. A step has a page,

@@ -169,14 +169,14 @@ function inElement(element: Fields, place: string, context: ElementContext): Ret
     const named = resolveName(context.fields, name)
     if (named.kind === 'field') assertInRow(named.field, name, context)
     else if (context.nested) throw notAllowed(name, 'nested')
-    const clause = valuesClause(named, values, {
+    return valuesClause(named, values, {
       below,
       place: `${place}.in`,
       fields: context.fields,
       zone: context.zone,
       databaseName: context.databaseName,
+      inRows: (field, clause) => inRows(context, [{ field }], clause),
     })
-    return named.kind === 'field' ? inRows(context, [{ field: named.field }], clause) : clause
   })
   return { clause: or(clauses) }
 }

@@ -15,6 +15,8 @@ interface ValueContext {
   readonly zone: TimeZone
   /** The second half of the global ids of this instance. */
   readonly databaseName: string
+  /** What is known of rows only asks for a row that has one of the values. */
+  readonly inRows: (field: SearchField, clause: Clause) => Clause
 }
 
 /** null among the values stands for "has none". */
@@ -28,7 +30,10 @@ export function valuesClause(named: Named, values: readonly unknown[], context: 
   if (named.kind === 'system') return systemClause(named, present, present.length < values.length, context)
   const clauses: Clause[] = []
   if (present.length < values.length) clauses.push({ is: 'empty', field: named.field })
-  if (present.length > 0) clauses.push(fieldClause(named.field, named.language, named.written, present, context))
+  if (present.length > 0) {
+    const { field } = named
+    clauses.push(context.inRows(field, fieldClause(field, named.language, named.written, present, context)))
+  }
   return or(clauses)
 }
 

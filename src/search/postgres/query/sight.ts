@@ -69,8 +69,10 @@ export function accessSql(node: Node, alias: string): string {
   return `${alias}.access @@ '${tsquery(node).replaceAll("'", "''")}'::tsquery`
 }
 
-/** A value of a document where the caller sees it, else null. */
+/** A value of a document where the caller sees it, else null, which is of the same type. */
 export function seenSql(sight: Sight, sql: string, alias: string): string {
   if (sight === 'always') return sql
-  return sight === 'never' ? 'null' : `case when ${accessSql(placeNode(sight.place), alias)} then ${sql} end`
+  return sight === 'never'
+    ? `case when false then ${sql} end`
+    : `case when ${accessSql(placeNode(sight.place), alias)} then ${sql} end`
 }

@@ -79,9 +79,14 @@ export function storedFacetSql({ field }: FacetPlan, matches: string, vision: Vi
   if (field.kind !== 'field') throw new Error('system facets are always prepared')
   if (field.field.kind === 'link') return linkFacetSql(field.field, matches, vision)
   const path = valuePath(field.field, null).replaceAll("'", "''")
+  // A boolean without value is false.
+  const value =
+    field.field.kind === 'boolean' && field.field.path.length === 0
+      ? `coalesce(jsonb_path_query_first(v.content, '${path}'), 'false')`
+      : `jsonb_path_query(v.content, '${path}')`
   return `(select array_agg(value) as labels, array_agg(count) as counts from (
     select value #>> '{}' as value, count(distinct id)::int as count from (
-      select m.id, jsonb_path_query(v.content, '${path}') as value
+      select m.id, ${value} as value
       from (${matches}) m join object o on o.system_object_id = m.id
       join object_version v on v.system_object_id = o.system_object_id and v.version = o.version
       where o.objecttype = ${field.field.column.table.root.id}

@@ -366,6 +366,8 @@ export const seeds: Record<string, Seed> = {
     },
   },
 
+  // Without a WebSocket it is refused; test/events/stream.test.ts listens.
+  streamEvents: { make: () => ({ query: { from: 0 } }) },
   pollEvents: { make: () => ({ path: { fromEventId: 0 }, query: { limit: 2 } }) },
   listEvents: {
     make: () => ({

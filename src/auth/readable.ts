@@ -16,9 +16,31 @@ function readableCondition(principals: string, userId: string): string {
 /** Whether a list of grants gives `bag_read` to one of the principals now. */
 function grantCondition(acl: string, principals: string): string {
   return `exists (select from jsonb_array_elements(${acl}) as a
-    where a->'rights' ? 'bag_read' and a->>'who' = any(${principals}) and coalesce(a->>'active', 'true') = 'true'
-      and (a->>'from' is null or (a->>'from')::timestamptz <= now())
-      and (a->>'to' is null or (a->>'to')::timestamptz > now()))`
+    where ${givesNow} and a->>'who' = any(${principals}))`
+}
+
+/** Whether the grant `a` gives `bag_read` now. */
+const givesNow = `a->'rights' ? 'bag_read' and coalesce(a->>'active', 'true') = 'true'
+  and (a->>'from' is null or (a->>'from')::timestamptz <= now())
+  and (a->>'to' is null or (a->>'to')::timestamptz > now())`
+
+const readersByThemselves = `select 'u' || t.owner_user as who where t.owner_user is not null
+  union select 'g' || t.owner_group where t.owner_group is not null
+  union select a->>'who' from jsonb_array_elements(t.acl) as a where ${givesNow}`
+
+/** The other way round, for many callers at once: whom `userReadable` lets read a user, besides that user. */
+export const userReaders = `array(${readersByThemselves}
+  union select a->>'who' from "group" g, jsonb_array_elements(g.acl) as a
+    where ${givesNow} and (t.type = any(g.member_types)
+      or exists (select from user_group ug where ug.group_id = g.id and ug.user_id = t.id)))`
+
+/** Whom `groupReadable` lets read a group, besides those who are in it. */
+export const groupReaders = `array(${readersByThemselves})`
+
+/** Users or groups with whom `userReaders` or `groupReaders` names. */
+export interface Readers {
+  readonly id: number
+  readonly readers: readonly string[]
 }
 
 /** The actor as grants name it. */

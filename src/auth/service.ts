@@ -5,7 +5,7 @@
  */
 import type { FastifyRequest } from 'fastify'
 import type { BaseConfigService } from '../config/service.ts'
-import type { EventLog } from '../events/service.ts'
+import type { EventLog, HeldToken } from '../events/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Bus } from '../platform/bus.ts'
 import type { Config } from '../platform/config.ts'
@@ -164,6 +164,24 @@ export function createAuth(dependencies: AuthDependencies) {
     async clientOf(request: FastifyRequest): Promise<string | null> {
       const token = tokenOf(request, aliases)
       return token === null ? null : ((await sessions.find(token))?.clientId ?? null)
+    },
+
+    /** What a connection that stays open keeps of its token, so as to ask `callers` later; null: it carries none. */
+    held(request: FastifyRequest): HeldToken | null {
+      const token = tokenOf(request, aliases)
+      return token === null ? null : { key: sessions.keyOf(token), remoteAddr: request.ip }
+    },
+
+    /** Who is behind the tokens that are still good; one statement for all that are not in memory. */
+    async callers(held: readonly HeldToken[]): Promise<Map<HeldToken, Actor>> {
+      const open = await sessions.stillOpen(held.map(({ key }) => key))
+      return new Map(
+        held.flatMap((one): [HeldToken, Actor][] => {
+          const session = open.get(one.key)
+          if (!session || session.access.user.requirePasswordChange) return []
+          return [[one, sessions.actorOf(session, one.remoteAddr)]]
+        }),
+      )
     },
 
     /** Gives root its password; returns one to print when it was made up and nobody has signed in with it yet. */

@@ -2,6 +2,7 @@ import { registerAuthRoutes } from '../auth/routes.ts'
 import { registerBaseConfigRoutes } from '../config/routes.ts'
 import { registerDatamodelRoutes } from '../datamodel/routes.ts'
 import { registerEventRoutes } from '../events/routes.ts'
+import { registerEventStream } from '../events/stream/routes.ts'
 import { registerFileRoutes } from '../files/routes.ts'
 import { registerMessageRoutes } from '../messages/routes.ts'
 import { registerReadRoutes } from '../objects/read/routes.ts'
@@ -29,7 +30,7 @@ export async function composeHttp(
   { baseConfig, datamodel }: Kept,
   { auth, messages }: People,
   workflow: Workflow,
-  { indexer, read, objects, runOnObjects, search, events }: Objects,
+  { indexer, read, objects, runOnObjects, search, events, streams }: Objects,
 ): Promise<HttpApp> {
   const http = await createHttp({
     log,
@@ -63,6 +64,7 @@ export async function composeHttp(
     objecttypeName: (id) => datamodel.current().tablesById.get(id)?.name,
   })
   registerSystemRoutes(http, { openApi, system })
+  await registerEventStream(http, { streams, held: auth.held })
   registerEventRoutes(http, events)
   registerBaseConfigRoutes(http, workflow)
   await registerAuthRoutes(http, { auth })

@@ -1,5 +1,5 @@
 import { mailRecipients } from '../auth/mail-recipients.ts'
-import { createEventService, followEvents } from '../events/service.ts'
+import { createEventService, createEventStreams, followEvents, type Seen } from '../events/service.ts'
 import { objectsForActions } from '../objects/read/for-actions.ts'
 import { rememberedPeople } from '../objects/read/people.ts'
 import { createReadService } from '../objects/read/read.ts'
@@ -133,6 +133,17 @@ export async function composeObjects(
     tagName: (id) => tags.snapshot().get(id)?.displayname,
   })
   opened.defer(() => search.close())
+  const { databaseName } = config
+  const seen: Seen = {
+    objects: read.told,
+    pools: async (ids) => async (actor) => {
+      const own = await rights.forActor(actor)
+      return new Set(ids.filter((id) => own.mayPool('bag_read', id)))
+    },
+    users: auth.users.readable,
+    groups: auth.groups.readable,
+    messages: messages.readable,
+  }
   return {
     indexer,
     read,
@@ -140,21 +151,15 @@ export async function composeObjects(
     runOnObjects,
     eventRuns,
     search,
-    events: createEventService({
+    events: createEventService({ db, log: events, databaseName, users: kept.eventUsers, seen }),
+    streams: createEventStreams({
       db,
-      log: events,
-      databaseName: config.databaseName,
-      users: kept.eventUsers,
-      seen: {
-        objects: read.told,
-        pools: async (actor, ids) => {
-          const own = await rights.forActor(actor)
-          return new Set(ids.filter((id) => own.mayPool('bag_read', id)))
-        },
-        users: auth.users.readable,
-        groups: auth.groups.readable,
-        messages: messages.readable,
-      },
+      log,
+      databaseName,
+      seen,
+      callers: auth.callers,
+      most: Math.floor(config.maxConnections / 2),
+      patience: 1000 * config.slowGrace,
     }),
   }
 }

@@ -6,6 +6,7 @@ import { actorOf, type HttpApp } from '../platform/http.ts'
 import { outsideLifetimes } from '../platform/lifetime.ts'
 import { type Flag, isOn } from '../platform/query.ts'
 import { Acknowledged } from '../platform/tasks.ts'
+import { deleteEvents, readEvents } from './access.ts'
 import { csvStream } from './csv.ts'
 import { parseFilter, parseSort } from './filter.ts'
 import {
@@ -20,7 +21,7 @@ import {
   PostedEvent,
   WriteQuery,
 } from './schema.ts'
-import { deleteEvents, type EventPage, type EventService, readEvents } from './service.ts'
+import type { EventPage, EventService } from './service.ts'
 
 const tags = ['event']
 const read = { access: 'user', writes: false } as const

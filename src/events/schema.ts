@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { flag } from '../platform/query.ts'
 
 const open = { additionalProperties: true }
-const maxId = Number.MAX_SAFE_INTEGER
+export const maxId = Number.MAX_SAFE_INTEGER
 const id = Type.Integer({ minimum: 0, maximum: maxId })
 
 export const EventRecord = Type.Object(

@@ -8,20 +8,24 @@ import type { Actor } from '../platform/actor.ts'
 import type { Db, Queryable } from '../platform/db.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
 import { currentLifetime, type Lifetime, withinLifetime } from '../platform/lifetime.ts'
-import { hasRight, type NeededRight, requireRight } from '../platform/system-right.ts'
+import { requireRight } from '../platform/system-right.ts'
+import { deleteEvents, readEvents } from './access.ts'
 import type { EventFilter, SortKey } from './filter.ts'
 import type { EventLog, ResolvedEvent } from './log.ts'
 import { type ParsedEvent, parsePosted } from './posted.ts'
 import { countEvents, deleteMatching, pageOfIds, type ResolvedFilter } from './query.ts'
-import { redacted, renderEvent } from './render.ts'
+import { renderEvent } from './render.ts'
 import type { EventRecord } from './schema.ts'
-import { type Seen, sightOf } from './sight.ts'
+import { forPoller, forReader, readsLog, type Seen, sightsOf } from './sight.ts'
 import * as store from './store.ts'
 import type { EventTypeDefinition } from './types.ts'
 
 export { type FollowedEvent, followEvents } from './follow.ts'
 export { createEventLog, type EventLog, type EventLogOptions, type NewEvent } from './log.ts'
+export type { Seen } from './sight.ts'
 export { pollHorizon } from './store.ts'
+export type { HeldToken } from './stream/listener.ts'
+export { createEventStreams } from './stream/service.ts'
 export { type EventGroup, type EventType, eventGroups, eventTypes } from './types.ts'
 
 /** What the event log must know of users; `auth` stands later in the import order, so the composition root gives it. */
@@ -56,9 +60,6 @@ export interface EventPage extends Page {
 
 export type EventService = ReturnType<typeof createEventService>
 
-/** Reading the whole log; without it a caller is told what it may see. */
-export const readEvents: NeededRight = { name: 'system.api.event', parameter: 'get' }
-export const deleteEvents: NeededRight = { name: 'system.api.event', parameter: 'delete' }
 const largestPoll = 1000
 const chunk = 500
 
@@ -77,7 +78,7 @@ export function createEventService(deps: EventServiceDeps) {
   async function* recordsOf(actor: Actor, ids: string, lifetime: Lifetime): AsyncIterable<EventRecord> {
     // Whoever reads on does that when the client has taken something, which is no longer in the request's own hands.
     const read = (some: readonly number[]) =>
-      withinLifetime(lifetime, async () => forReader(actor, await store.eventsById(db, some)))
+      withinLifetime(lifetime, async () => shownToReader(actor, await store.eventsById(db, some)))
     for (const some of chunksOf(ids)) {
       const events = await read(some)
       const found = new Map(events.map((event) => [event.id, event]))
@@ -88,33 +89,29 @@ export function createEventService(deps: EventServiceDeps) {
     }
   }
 
-  /** Who may read the log sees all that happened and who did it, but not what is said of things that it may not see. */
-  async function forReader(actor: Actor, events: readonly store.StoredEvent[]): Promise<readonly store.StoredEvent[]> {
-    const sight = await sightOf(actor, deps.seen, events)
-    return events.map((event) => (sight(event) === 'all' ? event : { ...event, info: null }))
+  /** As readers of the log see events: none is left out. */
+  async function shownToReader(actor: Actor, events: readonly store.StoredEvent[]): Promise<store.StoredEvent[]> {
+    const sight = await sightsOf(deps.seen, events)(actor)
+    return events.map((event) => forReader(event, sight(event)))
   }
 
-  /** Everybody else sees nothing of events on what they may not see, and of the others not who did it. */
-  async function forPoller(actor: Actor, events: readonly store.StoredEvent[]): Promise<readonly store.StoredEvent[]> {
-    const sight = await sightOf(actor, deps.seen, events)
-    return events.flatMap((event) => {
-      const told = sight(event)
-      return told === 'none' ? [] : [redacted(event, told === 'all')]
-    })
+  /** As everybody sees pollable events; some may be left out. */
+  async function shown(actor: Actor, events: readonly store.StoredEvent[]): Promise<store.StoredEvent[]> {
+    if (readsLog(actor)) return shownToReader(actor, events)
+    const sight = await sightsOf(deps.seen, events)(actor)
+    return events.flatMap((event) => forPoller(event, sight(event)) ?? [])
   }
 
   /** A page for a poller: what it may not see does not count, so that it never waits behind it. */
   async function polled(actor: Actor, from: number, size: number): Promise<readonly store.StoredEvent[]> {
     const horizon = await store.pollHorizon(db)
-    if (hasRight(actor, readEvents)) {
-      return forReader(actor, await store.pollableEvents(db, from, horizon, size))
-    }
+    const step = readsLog(actor) ? size : largestPoll
     const page: store.StoredEvent[] = []
     for (let after = from; page.length < size; ) {
-      const events = await store.pollableEvents(db, after, horizon, largestPoll)
-      page.push(...(await forPoller(actor, events)))
+      const events = await store.pollableEvents(db, after, horizon, step)
+      page.push(...(await shown(actor, events)))
       const last = events.at(-1)
-      if (!last || events.length < largestPoll) break
+      if (!last || events.length < step) break
       after = last.id
     }
     return page.slice(0, size)
@@ -132,8 +129,8 @@ export function createEventService(deps: EventServiceDeps) {
       requireRight(actor, readEvents)
       const [event] = await store.eventsById(db, [id])
       if (!event) throw new AppError('EventNotFound', { _id: id })
-      const [shown = event] = await forReader(actor, [event])
-      return render(shown)
+      const [told = event] = await shownToReader(actor, [event])
+      return render(told)
     },
 
     /** @throws {AppError} `EventNotFound`. */

@@ -91,10 +91,14 @@ export function createMessageService(deps: MessageDependencies) {
     confirmed: (userId: number, messages: readonly { id: number; version: number }[]): Promise<number> =>
       store.confirmMessages(db, userId, messages),
 
-    /** Those of the messages whose text the actor may know: addressed to it, or to be managed by it. */
-    async readable(actor: Actor, ids: readonly number[]): Promise<ReadonlySet<number>> {
-      if (ids.length === 0 || hasRight(actor, manageMessages)) return new Set(ids)
-      return store.addressedTo(db, ids, actor.groupIds)
+    /** Those of the messages whose text a caller may know, addressed to it or managed by it; for any number of callers. */
+    async readable(ids: readonly number[]): Promise<(actor: Actor) => ReadonlySet<number>> {
+      const found = await store.addresseesOf(db, ids)
+      return (actor) => {
+        if (hasRight(actor, manageMessages)) return new Set(ids)
+        const own = found.filter(({ groupIds }) => groupIds?.some((id) => actor.groupIds.includes(id)) ?? true)
+        return new Set(own.map(({ id }) => id))
+      }
     },
 
     /** A group is going: what was for its members alone must not become one for everybody. */

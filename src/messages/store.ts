@@ -80,18 +80,18 @@ export async function messagesFor(db: Queryable, reader: Reader, filter: OwnFilt
   return rows
 }
 
-/** Those of the messages that are addressed to one of the groups, or to everybody, at whatever time. */
-export async function addressedTo(
+/** To which groups the messages are addressed, at whatever time; null: to everybody. */
+export async function addresseesOf(
   db: Queryable,
   ids: readonly number[],
-  groupIds: readonly number[],
-): Promise<Set<number>> {
-  const { rows } = await db.query<{ id: number }>(
-    `select m.id from message m where m.id = any($1) and (m.for_everybody
-       or exists (select from message_group g where g.message_id = m.id and g.group_id = any($2)))`,
-    [ids, groupIds],
+): Promise<{ id: number; groupIds: number[] | null }[]> {
+  const { rows } = await db.query<{ id: number; groupIds: number[] | null }>(
+    `select m.id, case when not m.for_everybody then
+       array(select g.group_id from message_group g where g.message_id = m.id) end as "groupIds"
+     from message m where m.id = any($1)`,
+    [ids],
   )
-  return new Set(rows.map((row) => row.id))
+  return rows
 }
 
 export async function newMessageIds(tx: Tx, count: number): Promise<number[]> {

@@ -342,6 +342,7 @@ export const catalogue = {
     text: 'The aggregation is not possible with this field.',
   },
   UnsupportedMediaType: { package: 'api', status: 415, text: 'The content type of the request body is not supported.' },
+  UpgradeRequired: { package: 'api', status: 426, text: 'This address speaks WebSocket.' },
   UploadError: { package: 'fileupload', status: 400, text: 'The upload failed.', coming: 'files' },
   UrlParameterNotSupported: { package: 'ferrors', status: 400, text: 'The parameter cannot have this value.' },
   UserArchived: { package: 'acl', status: 400, text: 'The user is archived.' },

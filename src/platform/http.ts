@@ -123,6 +123,7 @@ export function actorOf(request: FastifyRequest): Actor {
 
 /** Builds the HTTP layer: validation, access, read-only guard, error envelope, headers. Knows no capability. */
 export async function createHttp(options: HttpOptions): Promise<HttpApp> {
+  const upgrades = new Set<string>()
   const app: HttpApp = Fastify({
     loggerInstance: options.log,
     logController: new LogController({ disableRequestLogging: true }),
@@ -142,6 +143,9 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
     },
     clientErrorHandler: answerBrokenRequest,
     http: {
+      // Others offer to go on with another protocol in a request that is to be answered whether that is taken or not.
+      shouldUpgradeCallback: ({ headers, url = '' }) =>
+        headers.upgrade?.toLowerCase() === 'websocket' && upgrades.has(url.split('?', 1)[0] ?? ''),
       // GET /search carries a whole search request in its query.
       maxHeaderSize: 64 * 1024,
       headersTimeout: Math.min(headersTimeout, options.requestTimeout) * 1000,
@@ -159,6 +163,9 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
   app.decorate('declaredRoutes', declaredRoutes)
   app.addHook('onRoute', (route) => {
     declaredRoutes.push(...declarationsOf(route))
+  })
+  app.addHook('onRoute', (route) => {
+    if (route.wsHandler) upgrades.add(route.url)
   })
   app.addHook('onRoute', learnQueryNames)
   app.addHook('onRoute', (route) => {

@@ -37,11 +37,11 @@ async function openLog(options: EventLogOptions = {}) {
     databaseName: 'test',
     users: { ofGroups: async () => [], ofTypes: async () => [], byReference: async () => new Map() },
     seen: {
-      objects: async () => new Map(),
-      pools: async () => new Set(),
-      users: async () => new Set(),
-      groups: async () => new Set(),
-      messages: async () => new Set(),
+      objects: async () => () => new Map(),
+      pools: async () => () => new Set(),
+      users: async () => () => new Set(),
+      groups: async () => () => new Set(),
+      messages: async () => () => new Set(),
     },
   })
   return {

@@ -51,10 +51,18 @@ export function createGroupService(deps: GroupDependencies) {
       return render(db, actor, [group])
     },
 
-    /** Those of the groups that the actor may read; of those that are gone, all for who manages groups. */
-    async readable(actor: Actor, ids: readonly number[]): Promise<ReadonlySet<number>> {
-      const reader = readerOf(actor)
-      return reader && ids.length > 0 ? store.readableGroups(db, ids, reader) : new Set(ids)
+    /** Those of the groups that a caller may read, for any number of callers; of those that are gone, all for who manages groups. */
+    async readable(ids: readonly number[]): Promise<(actor: Actor) => ReadonlySet<number>> {
+      const found = await store.readersOfGroups(db, ids)
+      return (actor) => {
+        if (readerOf(actor) === null) return new Set(ids)
+        const principals = new Set(principalsOf(actor))
+        return new Set(
+          found.flatMap(({ id, readers }) =>
+            actor.groupIds.includes(id) || readers.some((who) => principals.has(who)) ? id : [],
+          ),
+        )
+      }
     },
 
     /** Creates and updates groups, all or none. */

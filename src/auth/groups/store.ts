@@ -1,7 +1,7 @@
 import type { Queryable, Tx } from '../../platform/db.ts'
 import type { StoredGrant } from '../../rights/service.ts'
 import type { StoredGroup, SystemRights } from '../model.ts'
-import { groupReadable } from '../readable.ts'
+import { groupReadable, groupReaders, type Readers } from '../readable.ts'
 import { recordStore } from '../record-store.ts'
 
 /** A group to write, in the spelling of the table. */
@@ -76,6 +76,15 @@ export async function readableGroups(db: Queryable, ids: readonly number[], read
     [ids, reader.principals, reader.userId, reader.groupIds],
   )
   return new Set(rows.map((row) => row.id))
+}
+
+/** Who may read each of the groups that exist, besides those who are in it. */
+export async function readersOfGroups(db: Queryable, ids: readonly number[]): Promise<Readers[]> {
+  const { rows } = await db.query<Readers>(
+    `select t.id, ${groupReaders} as readers from "group" t where t.id = any($1)`,
+    [ids],
+  )
+  return rows
 }
 
 export async function insertGroups(tx: Tx, groups: readonly GroupRow[]): Promise<void> {

@@ -23,6 +23,8 @@ interface Entry {
 export interface SessionCacheOptions {
   /** Reads a session by the key of its token. */
   load: (key: string) => Promise<SessionRow | null>
+  /** Reads sessions by the keys of their tokens with one statement; unknown ones are absent. */
+  loadAll: (keys: readonly string[]) => Promise<ReadonlyMap<string, SessionRow>>
   now?: () => number
   /** Milliseconds that a session is taken as read: how long a lost message of the bus can matter. */
   lifetime?: number
@@ -35,7 +37,7 @@ const maxBytes = 24_000_000
  * Sessions by token, for a few seconds: signing in costs one query per token and interval, not per request. Changes
  * are told by `forget…`; what was being read meanwhile is not kept.
  */
-export function createSessionCache({ load, now = Date.now, lifetime = 5000 }: SessionCacheOptions) {
+export function createSessionCache({ load, loadAll, now = Date.now, lifetime = 5000 }: SessionCacheOptions) {
   const entries = createByteCache<string, Entry>({
     name: 'sessions',
     maxBytes,
@@ -47,10 +49,15 @@ export function createSessionCache({ load, now = Date.now, lifetime = 5000 }: Se
   async function read(key: string): Promise<Session | null> {
     const before = generation
     const row = await load(key)
-    if (!row) return null
+    return row ? keep(key, row, before) : null
+  }
+
+  /** The session of a row that was asked for in the generation `asked`. */
+  function keep(key: string, row: SessionRow, asked: number): Session {
     const session = toSession(row)
-    if (before === generation)
+    if (asked === generation) {
       entries.set(key, { session, until: Math.min(now() + lifetime, row.tokenExpiresAt.getTime()) })
+    }
     return session
   }
 
@@ -72,6 +79,19 @@ export function createSessionCache({ load, now = Date.now, lifetime = 5000 }: Se
       })
       loading.set(key, fresh)
       return fresh
+    },
+    /** Many at once; those that are gone are absent. */
+    async getAll(keys: readonly string[]): Promise<ReadonlyMap<string, Session>> {
+      const found = new Map<string, Session>()
+      for (const key of keys) {
+        const entry = entries.get(key)
+        if (entry && entry.until > now()) found.set(key, entry.session)
+      }
+      const missing = [...new Set(keys)].filter((key) => !found.has(key))
+      if (missing.length === 0) return found
+      const asked = generation
+      for (const [key, row] of await loadAll(missing)) found.set(key, keep(key, row, asked))
+      return found
     },
     forgetSession: (id: string) => forget((session) => session.id === id),
     forgetUsers: (ids: ReadonlySet<number>) => forget((session) => ids.has(session.access.user.userId)),

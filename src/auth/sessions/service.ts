@@ -71,6 +71,13 @@ const topic = 'sessions'
 export function createSessions({ db, bus, events, baseConfig, clock = () => new Date() }: SessionDependencies) {
   const cache = createSessionCache({
     load: (key) => store.findByAccessToken(db, Buffer.from(key, 'base64url')),
+    loadAll: async (keys) => {
+      const rows = await store.findByAccessTokens(
+        db,
+        keys.map((key) => Buffer.from(key, 'base64url')),
+      )
+      return new Map(rows.map((row) => [row.hash.toString('base64url'), row]))
+    },
     now: () => clock().getTime(),
   })
   const unsubscribe = bus.subscribe(topic, (payload) => {
@@ -143,6 +150,15 @@ export function createSessions({ db, bus, events, baseConfig, clock = () => new 
       if (signInObstacle(session.access.user, clock())) throw new AppError('InvalidToken')
       return session
     },
+
+    /** The sessions of the tokens with these keys that are still good, with one statement. */
+    async stillOpen(keys: readonly string[]): Promise<ReadonlyMap<string, Session>> {
+      const sessions = await cache.getAll(keys)
+      const now = clock()
+      return new Map([...sessions].filter(([, { access }]) => !signInObstacle(access.user, now)))
+    },
+
+    keyOf: tokenKey,
 
     actorOf: (session: Session, remoteAddr: string): Actor =>
       actorFrom(session.access, remoteAddr, baseConfig.databaseLanguages()),

@@ -47,18 +47,33 @@ const userColumns = `u.id as "userId", u.type, u.login, u.generated_displayname 
   u.login_valid_from::text as "loginValidFrom", u.login_valid_to::text as "loginValidTo",
   u.require_password_change as "requirePasswordChange", ${memberships} as groups`
 
+const sessionColumns = `s.id as "sessionId", s.client_id as "clientId", t.scopes, s.method,
+  s.authenticated_at as "authenticatedAt", t.expires_at as "tokenExpiresAt", s.browser_hash as "browserHash",
+  ${userColumns}`
+const validTokens = `oauth_token t join oauth_session s on s.id = t.session_id join "user" u on u.id = s.user_id
+  where t.kind = 'a' and t.expires_at > now() and s.revoked_at is null`
+
 /** The session of an access token; `null` when it is unknown, expired or revoked. */
 export async function findByAccessToken(db: Queryable, hash: Buffer): Promise<SessionRow | null> {
   const { rows } = await db.query<SessionRow>(
-    `select s.id as "sessionId", s.client_id as "clientId", t.scopes, s.method,
-       s.authenticated_at as "authenticatedAt", t.expires_at as "tokenExpiresAt",
-       s.browser_hash as "browserHash", ${userColumns}
-     from oauth_token t join oauth_session s on s.id = t.session_id join "user" u on u.id = s.user_id
-     where t.hash = $1 and t.kind = 'a' and t.expires_at > now() and s.revoked_at is null`,
+    `select ${sessionColumns} from ${validTokens} and t.hash = $1`,
     [hash],
     'session_by_token',
   )
   return rows[0] ?? null
+}
+
+/** The same for many. */
+export async function findByAccessTokens(
+  db: Queryable,
+  hashes: readonly Buffer[],
+): Promise<(SessionRow & { hash: Buffer })[]> {
+  const { rows } = await db.query<SessionRow & { hash: Buffer }>(
+    `select t.hash, ${sessionColumns} from ${validTokens} and t.hash = any($1)`,
+    [hashes],
+    'sessions_by_tokens',
+  )
+  return rows
 }
 
 export type UserAccessRow = Omit<

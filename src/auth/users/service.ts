@@ -94,10 +94,18 @@ export function createUserService(deps: UserDependencies) {
       return render(db, actor, [user])
     },
 
-    /** Those of the users that the actor may read; of those that are gone, all for who manages users. */
-    async readable(actor: Actor, ids: readonly number[]): Promise<ReadonlySet<number>> {
-      const reader = readerOf(actor)
-      return reader && ids.length > 0 ? store.readableUsers(db, ids, reader) : new Set(ids)
+    /** Those of the users that a caller may read, for any number of callers; of those that are gone, all for who manages users. */
+    async readable(ids: readonly number[]): Promise<(actor: Actor) => ReadonlySet<number>> {
+      const found = await store.readersOfUsers(db, ids)
+      return (actor) => {
+        if (readerOf(actor) === null) return new Set(ids)
+        const principals = new Set(principalsOf(actor))
+        return new Set(
+          found.flatMap(({ id, readers }) =>
+            id === actor.userId || readers.some((who) => principals.has(who)) ? id : [],
+          ),
+        )
+      }
     },
 
     /** Creates and updates users, all or none. */

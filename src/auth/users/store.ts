@@ -1,7 +1,7 @@
 import type { Queryable, Tx } from '../../platform/db.ts'
 import type { StoredGrant } from '../../rights/service.ts'
 import type { StoredUser, SystemRights, UserType } from '../model.ts'
-import { userReadable } from '../readable.ts'
+import { type Readers, userReadable, userReaders } from '../readable.ts'
 import { recordStore } from '../record-store.ts'
 
 /** A user to write, in the spelling of the table. */
@@ -105,6 +105,15 @@ export async function readableUsers(
     [ids, reader.principals, reader.userId],
   )
   return new Set(rows.map((row) => row.id))
+}
+
+/** Who may read each of the users that exist. */
+export async function readersOfUsers(db: Queryable, ids: readonly number[]): Promise<Readers[]> {
+  const { rows } = await db.query<Readers>(
+    `select t.id, ${userReaders} as readers from "user" t where t.id = any($1)`,
+    [ids],
+  )
+  return rows
 }
 
 export async function insertUsers(tx: Tx, users: readonly UserRow[]): Promise<void> {

@@ -290,17 +290,19 @@ export function createReadService(deps: ReadDeps) {
     },
 
     /**
-     * Objects whose events the caller may see, with whether it may see their titles too: those that it may read, in the
+     * Objects whose events a caller may see, with whether it may see their titles too: those that it may read, in the
      * trash or not, since who has seen an object may hear that it went there. A title is made from the preferred mask.
      */
-    async told(actor: Actor, systemObjectIds: readonly number[]): Promise<ReadonlyMap<number, boolean>> {
-      const caller = await deps.rights.forActor(actor)
+    async told(systemObjectIds: readonly number[]): Promise<(actor: Actor) => Promise<ReadonlyMap<number, boolean>>> {
       const heads = await loadHeads(deps.db, deps.datamodel.current(), systemObjectIds)
-      return new Map(
-        heads
-          .filter((head) => caller.root || caller.may('read', head.guard))
-          .map((head) => [head.systemObjectId, mayUseMask({ deps, caller }, head.table.preferredMask, head)]),
-      )
+      return async (actor) => {
+        const caller = await deps.rights.forActor(actor)
+        return new Map(
+          heads
+            .filter((head) => caller.root || caller.may('read', head.guard))
+            .map((head) => [head.systemObjectId, mayUseMask({ deps, caller }, head.table.preferredMask, head)]),
+        )
+      }
     },
 
     /** Which of the objects the caller may read. */

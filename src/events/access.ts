@@ -1,0 +1,5 @@
+import type { NeededRight } from '../platform/system-right.ts'
+
+/** Reading the whole log; without it a caller is told what it may see. */
+export const readEvents: NeededRight = { name: 'system.api.event', parameter: 'get' }
+export const deleteEvents: NeededRight = { name: 'system.api.event', parameter: 'delete' }

@@ -1,0 +1,52 @@
+import type { Actor } from '../../platform/actor.ts'
+import { renderEvent } from '../render.ts'
+import { forPoller, forReader, readsLog, type Seen, type Sight, sightsOf } from '../sight.ts'
+import type { StoredEvent } from '../store.ts'
+
+export interface Frames {
+  /** What the caller may know of the events after an id. */
+  for(actor: Actor, after: number): Promise<readonly Frame[]>
+}
+
+export interface Frame {
+  readonly id: number
+  readonly frame: Buffer
+}
+
+/** The events as frames: written once for all who see the same of them, and asked once for all who are the same. */
+export function createFrames(seen: Seen, events: readonly StoredEvent[], databaseName: string): Frames {
+  const sights = sightsOf(seen, events)
+  const written = new Map<string, Buffer>()
+  const byCaller = new Map<string, Promise<readonly Frame[]>>()
+
+  function frameOf(event: StoredEvent, reader: boolean, sight: Sight): Buffer | null {
+    const key = `${event.id} ${reader} ${sight}`
+    const known = written.get(key)
+    if (known) return known
+    const told = reader ? forReader(event, sight) : forPoller(event, sight)
+    if (!told) return null
+    const frame = Buffer.from(JSON.stringify(renderEvent(told, databaseName)))
+    written.set(key, frame)
+    return frame
+  }
+
+  async function shownTo(actor: Actor): Promise<readonly Frame[]> {
+    const sight = await sights(actor)
+    const reader = readsLog(actor)
+    return events.flatMap((event) => {
+      const frame = frameOf(event, reader, sight(event))
+      return frame ? { id: event.id, frame } : []
+    })
+  }
+
+  return {
+    async for(actor, after) {
+      if (events.length === 0) return []
+      // In another network a user may be in other groups.
+      const key = `${actor.userId} ${actor.isRoot} ${readsLog(actor)} ${actor.groupIds.join()}`
+      const shown = byCaller.get(key) ?? shownTo(actor)
+      byCaller.set(key, shown)
+      return (await shown).filter(({ id }) => id > after)
+    },
+  }
+}

@@ -1,0 +1,84 @@
+import websocket from '@fastify/websocket'
+import type { FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { AppError } from '../../platform/errors.ts'
+import type { HttpApp } from '../../platform/http.ts'
+import { maxId } from '../schema.ts'
+import { createListener, type HeldToken } from './listener.ts'
+import type { EventStreams } from './service.ts'
+
+/** Bytes of a message that a client may send; it is dropped, a longer one ends the connection. */
+const maxPayload = 65_536
+
+const StreamQuery = Type.Object(
+  {
+    from: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: maxId,
+        description: 'Begin with the events that have a greater id; without it with those that come from now on.',
+      }),
+    ),
+  },
+  { additionalProperties: true },
+)
+
+export interface StreamRoutesOptions {
+  readonly streams: EventStreams
+  /** What to keep of the request's token, to ask later who is behind it. */
+  readonly held: (request: FastifyRequest) => HeldToken | null
+}
+
+/** The stream of events under `/api/v1/event/stream`. */
+export async function registerEventStream(app: HttpApp, { streams, held }: StreamRoutesOptions): Promise<void> {
+  /** Read before the connection becomes a stream: nothing is awaited between then and the first listeners on it. */
+  const begins = new WeakMap<FastifyRequest, number>()
+
+  // In a scope of its own: it wraps all routes that it knows of.
+  await app.register(async (root) => {
+    const scope = root as unknown as HttpApp
+    await scope.register(websocket, {
+      options: { maxPayload },
+      preClose: (done) => {
+        streams.close().then(() => done(), done)
+      },
+      // Connections break; whoever listened comes back.
+      errorHandler: (_error, socket) => socket.terminate(),
+    })
+    // A refusal is an answer on a connection that HTTP has let go of: nobody would read from it again.
+    scope.addHook('onResponse', async ({ raw }) => {
+      if (raw.headers.upgrade !== undefined) raw.socket.destroySoon()
+    })
+    scope.route({
+      method: 'GET',
+      url: '/api/v1/event/stream',
+      schema: {
+        operationId: 'streamEvents',
+        summary: 'New events as they happen, over a WebSocket',
+        description:
+          'Each pollable event that the caller may know of is one text frame with the JSON that a poll answers, in the ' +
+          'order of the ids. What clients send is dropped. It ends with the token (1008), when the client takes too ' +
+          'little (1013) and when the service stops (1001); go on `from` the last id.',
+        tags: ['event'],
+        querystring: StreamQuery,
+        response: { 101: { description: 'From now on a WebSocket.' } },
+      },
+      config: { access: 'user', writes: false, errors: ['UpgradeRequired'] },
+      preHandler: async (request) => {
+        if (!request.ws) return
+        if (streams.full) throw new AppError('ServiceUnavailable', { reason: 'too many streams' })
+        begins.set(request, (request.query as { from?: number }).from ?? (await streams.now()))
+      },
+      handler: (_request, reply) => {
+        reply.header('Upgrade', 'websocket').header('Connection', 'Upgrade')
+        throw new AppError('UpgradeRequired')
+      },
+      wsHandler: (socket, request) => {
+        const [token, from] = [held(request), begins.get(request)]
+        if (token === null || from === undefined) throw new AppError('UserRequired')
+        const listener = createListener(socket, token, from, () => streams.remove(listener))
+        streams.add(listener)
+      },
+    })
+  })
+}

@@ -1,0 +1,188 @@
+/**
+ * The stream: every pollable event, in the order of the ids, to each *listener* that may know of it. One *follower* per
+ * process reads the log for all listeners that have come as far as it has; who resumes further back catches up alone.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import type { Actor } from '../../platform/actor.ts'
+import type { Db } from '../../platform/db.ts'
+import { endless, outsideLifetimes } from '../../platform/lifetime.ts'
+import { createPauses, letPass } from '../../platform/pauses.ts'
+import { createPlaces } from '../../platform/places.ts'
+import type { Seen } from '../sight.ts'
+import { pollableEvents, pollHorizon, type StoredEvent } from '../store.ts'
+import { createFrames, type Frame } from './frames.ts'
+import type { Ending, HeldToken, Listener } from './listener.ts'
+
+export interface StreamOptions {
+  readonly db: Db
+  readonly log: Logger
+  readonly databaseName: string
+  readonly seen: Seen
+  /** The callers behind tokens that are still good, by key; in one statement for all that are not known at the moment. */
+  readonly callers: (held: readonly HeldToken[]) => Promise<ReadonlyMap<HeldToken, Actor>>
+  /** Streams at a time. */
+  readonly most: number
+  /** Milliseconds in which a listener must have taken half of the budget. */
+  readonly patience: number
+}
+
+export type EventStreams = ReturnType<typeof createEventStreams>
+
+/** Events that are read at a time. */
+const pageSize = 500
+const smallestPage = 10
+/** Bytes that may wait for a listener. */
+const budget = 1_000_000
+/** Milliseconds between two looks at the log. */
+const interval = 250
+/** Looks at the log between two questions whether somebody is still there: half a minute. */
+const looksBetweenProbes = 120
+
+export function createEventStreams(options: StreamOptions) {
+  const { db, log, databaseName, seen, callers, most, patience } = options
+  const listeners = new Set<Listener>()
+  const catching = createPlaces({ places: 2, waiting: Number.POSITIVE_INFINITY, patience: 2 ** 31 - 1 })
+  const stop = new AbortController()
+  /** Everything up to here was offered to all who are not catching up; null: nobody listens. */
+  let position: number | null = null
+  let following: Promise<void> | null = null
+
+  /** Pollable events of a part of the log; the page ends at `upTo`. */
+  async function read(from: number, to: number, size: number): Promise<{ events: StoredEvent[]; upTo: number }> {
+    const events = await pollableEvents(db, from, to, size)
+    return { events, upTo: events.length < size ? to : (events.at(-1)?.id ?? to) }
+  }
+
+  /** Sends until the budget is used up; where it is, the listener reads on by itself. Returns how many were sent. */
+  function offer(listener: Listener, frames: readonly Frame[], upTo: number): number {
+    for (const [sent, { id, frame }] of frames.entries()) {
+      if (!listener.open || listener.waiting > budget) return sent
+      listener.send(frame)
+      listener.position = id
+    }
+    listener.position = Math.max(upTo, listener.position)
+    return frames.length
+  }
+
+  /** Ends those whose token is no longer good. */
+  async function present(some: readonly Listener[]): Promise<Map<Listener, Actor>> {
+    const actors = await callers(some.map(({ caller }) => caller))
+    const there = new Map<Listener, Actor>()
+    for (const listener of some) {
+      const actor = actors.get(listener.caller)
+      if (actor) there.set(listener, actor)
+      else listener.end('InvalidToken')
+    }
+    return there
+  }
+
+  /** One look at the log for all; says whether there is more at once. */
+  async function look(): Promise<boolean> {
+    const horizon = await pollHorizon(db)
+    const there = await present([...listeners].filter(({ open }) => open))
+    position ??= horizon
+    sendOn()
+    if (horizon <= position) return false
+    const { events, upTo } = await read(position, horizon, pageSize)
+    const frames = createFrames(seen, events, databaseName)
+    const pauses = createPauses()
+    for (const [listener, actor] of there) {
+      if (listener.catchingUp || listener.position < position) continue
+      offer(listener, await frames.for(actor, listener.position), upTo)
+      await letPass(pauses)
+    }
+    position = upTo
+    sendOn()
+    return upTo < horizon
+  }
+
+  /** Lets those who are behind read by themselves: who resumes, and who came up while the others were served. */
+  function sendOn(): void {
+    for (const listener of listeners) if (position !== null && listener.position < position) follow(listener)
+  }
+
+  /** Reads for one listener alone until it has come as far as the others. */
+  async function catchUp(listener: Listener): Promise<void> {
+    let size = pageSize
+    while (listener.open && position !== null && listener.position < position) {
+      if (!(await takes(listener))) return listener.end('TooSlow')
+      await catching.run(endless, async () => {
+        const actor = listener.open ? (await present([listener])).get(listener) : undefined
+        if (!actor || position === null) return
+        const { events, upTo } = await read(listener.position, position, size)
+        const frames = await createFrames(seen, events, databaseName).for(actor, listener.position)
+        const sent = offer(listener, frames, upTo)
+        // Of large events no more are read than fit.
+        size = sent < frames.length ? Math.max(smallestPage, sent) : Math.min(pageSize, 2 * size)
+      })
+    }
+  }
+
+  /** Waits until half of the budget is free; false when that takes too long. */
+  async function takes(listener: Listener): Promise<boolean> {
+    const since = performance.now()
+    while (listener.open && listener.waiting > budget / 2) {
+      if (performance.now() - since > patience) return false
+      await sleep(interval, undefined, { signal: stop.signal })
+    }
+    return true
+  }
+
+  function follow(listener: Listener): void {
+    if (listener.catchingUp || !listener.open) return
+    listener.catchingUp = true
+    catchUp(listener)
+      .catch((error: unknown) => {
+        if (stop.signal.aborted) return
+        // It goes on where it was when it comes back.
+        log.warn({ err: error }, 'a stream of events cannot catch up')
+        listener.end('ServiceUnavailable')
+      })
+      .finally(() => {
+        listener.catchingUp = false
+      })
+  }
+
+  async function run(): Promise<void> {
+    for (let looks = 1; listeners.size > 0 && !stop.signal.aborted; looks++) {
+      let more = false
+      try {
+        more = await look()
+      } catch (error) {
+        log.warn({ err: error }, 'the streams of events cannot read the log')
+      }
+      if (looks % looksBetweenProbes === 0) for (const listener of listeners) listener.probe()
+      if (!more) await sleep(interval, undefined, { signal: stop.signal }).catch(() => {})
+    }
+    position = null
+    following = null
+  }
+
+  return {
+    /** Whether there is room for one more. */
+    get full(): boolean {
+      return listeners.size >= most
+    },
+
+    /** Where a stream that begins now begins: it brings all that is not decided yet. */
+    now: () => pollHorizon(db),
+
+    add(listener: Listener): void {
+      listeners.add(listener)
+      if (position !== null && listener.position < position) follow(listener)
+      following ??= outsideLifetimes(run)
+    },
+
+    remove(listener: Listener): void {
+      listeners.delete(listener)
+    },
+
+    /** Ends all streams; resolves when the log is no longer read. */
+    async close(why: Ending = 'ServiceUnavailable'): Promise<void> {
+      stop.abort()
+      for (const listener of listeners) listener.end(why)
+      await following
+    },
+  }
+}

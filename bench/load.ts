@@ -5,10 +5,14 @@ export interface Load {
   /** Milliseconds. */
   readonly median: number
   readonly p95: number
+  /** The same of each kind that requests name. */
+  readonly kinds: ReadonlyMap<string, Omit<Load, 'kinds'>>
 }
 
 export interface Request {
-  method?: 'GET' | 'POST'
+  method?: 'GET' | 'POST' | 'PATCH'
+  /** What kind of work it is, in a load of several. */
+  kind?: string
   path: string
   body?: string
   headers?: Record<string, string>
@@ -30,15 +34,18 @@ export interface LoadOptions {
 export async function load({ origin, connections, seconds, request, check }: LoadOptions): Promise<Load> {
   const pool = new Pool(origin, { connections, pipelining: 1 })
   const times: number[] = []
+  const ofKinds = new Map<string, number[]>()
   const started = performance.now()
   const end = started + seconds * 1000
   const worker = async (): Promise<void> => {
     while (performance.now() < end) {
-      const { method = 'GET', path, body, headers } = request()
+      const { method = 'GET', path, body, headers, kind } = request()
       const sent = performance.now()
       const answer = await pool.request({ method, path, body: body ?? null, headers: headers ?? {} })
       const bytes = Buffer.from(await answer.body.arrayBuffer())
-      times.push(performance.now() - sent)
+      const time = performance.now() - sent
+      times.push(time)
+      if (kind !== undefined) timesOf(ofKinds, kind).push(time)
       if (answer.statusCode !== 200) {
         throw new Error(`${method} ${path} was answered ${answer.statusCode}: ${bytes.toString().slice(0, 500)}`)
       }
@@ -51,10 +58,21 @@ export async function load({ origin, connections, seconds, request, check }: Loa
     await pool.close()
   }
   const elapsed = (performance.now() - started) / 1000
-  times.sort((a, b) => a - b)
+  const figures = (list: readonly number[]) => ({ perSecond: list.length / elapsed, ...quantiles(list) })
+  return { ...figures(times), kinds: new Map([...ofKinds].map(([kind, list]) => [kind, figures(list)])) }
+}
+
+function timesOf(kinds: Map<string, number[]>, kind: string): number[] {
+  const known = kinds.get(kind) ?? []
+  kinds.set(kind, known)
+  return known
+}
+
+function quantiles(times: readonly number[]): { median: number; p95: number } {
+  const sorted = times.toSorted((a, b) => a - b)
   const at = (share: number): number =>
-    times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? Number.NaN
-  return { perSecond: times.length / elapsed, median: at(0.5), p95: at(0.95) }
+    sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
+  return { median: at(0.5), p95: at(0.95) }
 }
 
 /** The middle one of an odd number of figures. */

@@ -53,7 +53,12 @@ function readyAt(child: ChildProcess, file: string): Promise<string> {
 }
 
 /** The most memory (MB) that the process has had resident so far; `NaN` where the system does not tell. */
-export async function peakMemory(pid: number): Promise<number> {
+export const peakMemory = (pid: number): Promise<number> => statusOf(pid, 'VmHWM')
+
+/** The memory (MB) that the process has resident now. */
+export const residentMemory = (pid: number): Promise<number> => statusOf(pid, 'VmRSS')
+
+async function statusOf(pid: number, name: 'VmHWM' | 'VmRSS'): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
-  return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1] ?? Number.NaN) / 1024
+  return Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)?.[1] ?? Number.NaN) / 1024
 }

@@ -4,7 +4,8 @@
  *     --tate <folder>   the Tate collection (default ../shared/data/tate; else the sample of the package, multiplied)
  *     --large           also a million objects; takes a quarter of an hour and some 10 GB in the temporary folder
  *     --copies <n>      how often the large run has the collection (default 15)
- *     --only <names>    comma-separated: start, import, read, render, search, latency, save, cold, large
+ *     --only <names>    comma-separated: start, import, read, render, search, latency, save, cold, mixed, large
+ *     --minutes <n>     how long the mixed load lasts (default 1)
  *     --strict          the exit code is 1 when a figure is over its limit
  */
 import { access } from 'node:fs/promises'
@@ -17,6 +18,7 @@ import { measureImport } from './import.ts'
 import { measureLarge } from './large.ts'
 import { measureLatency } from './latency.ts'
 import { measureMemory } from './memory.ts'
+import { measureMixed } from './mixed.ts'
 import { multiply } from './multiply.ts'
 import { measureRead } from './read.ts'
 import { measureRendering } from './render.ts'
@@ -31,11 +33,12 @@ const { values } = parseArgs({
     large: { type: 'boolean', default: false },
     copies: { type: 'string', default: '15' },
     only: { type: 'string' },
+    minutes: { type: 'string', default: '1' },
     strict: { type: 'boolean', default: false },
   },
 })
 
-const names = ['start', 'import', 'read', 'render', 'search', 'latency', 'save', 'cold', 'large']
+const names = ['start', 'import', 'read', 'render', 'search', 'latency', 'save', 'cold', 'mixed', 'large']
 const unknown = values.only?.split(',').filter((name) => !names.includes(name)) ?? []
 if (unknown.length > 0) throw new Error(`--only knows ${names.join(', ')}, not ${unknown.join(', ')}`)
 const wanted = values.only === undefined ? null : new Set(values.only.split(','))
@@ -46,7 +49,7 @@ const rows: Row[] = []
 const source = await sourceFolder()
 try {
   if (wants('start')) rows.push(...(await step('start', measureStart)))
-  if (['import', 'read', 'render', 'search', 'latency', 'save', 'cold'].some(wants))
+  if (['import', 'read', 'render', 'search', 'latency', 'save', 'cold', 'mixed'].some(wants))
     rows.push(...(await onTheCollection(source.path)))
   if (values.large && wants('large'))
     rows.push(...(await step('a million objects', () => measureLarge(source.path, Number(values.copies), say))))
@@ -67,6 +70,7 @@ async function onTheCollection(folder: string): Promise<Row[]> {
     ['latency', measureLatency],
     ['save', measureRichSave],
     ['cold', measureCold],
+    ['mixed', (each) => measureMixed(each, Number(values.minutes))],
   ]
   const found: Row[] = []
   try {

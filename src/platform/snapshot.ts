@@ -53,7 +53,7 @@ export interface SnapshotsOptions {
 }
 
 /** Milliseconds that a request waits for changes that are just being read. */
-const patience = 1000
+const longestWait = 1000
 /** Milliseconds between attempts after failures. */
 const shortestPause = 100
 const longestPause = 5000
@@ -189,7 +189,7 @@ export function createSnapshots({
       const late = new AbortController()
       return Promise.race([
         Promise.all(attempts),
-        sleep(patience, undefined, { signal: late.signal, ref: false }).catch(() => {}),
+        sleep(longestWait, undefined, { signal: late.signal, ref: false }).catch(() => {}),
       ]).finally(() => late.abort())
     },
 

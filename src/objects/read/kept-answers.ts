@@ -6,16 +6,16 @@ import type { Head } from './stored-rows.ts'
 const maxBytes = 32_000_000
 const longest = 200_000
 /** What an object that an answer was made from takes at most usually; it may be kept by nobody else any more. */
-const premiseBytes = 600
+const sourceBytes = 600
 
 /**
  * What an answer was made from: objects, snapshots and settings, each of which is replaced, never changed. As long as
  * all of them are the same, so is the answer.
  */
-export type Premises = readonly unknown[]
+export type Sources = readonly unknown[]
 
 interface Kept {
-  readonly premises: Premises
+  readonly sources: Sources
   readonly body: Buffer
 }
 
@@ -28,22 +28,22 @@ export function createAnswers() {
     name: 'answers',
     maxBytes,
     maxEntryBytes: longest,
-    sizeOf: ({ body, premises }) => 200 + body.length + premiseBytes * premises.length,
+    sizeOf: ({ body, sources }) => 200 + body.length + sourceBytes * sources.length,
   })
   return {
-    /** The answer to this question, if it was given from the same premises. */
-    find(question: string, premises: Premises): Buffer | undefined {
+    /** The answer to this question, if it was given from the same sources. */
+    find(question: string, sources: Sources): Buffer | undefined {
       const known = kept.get(question)
-      return known && areSame(known.premises, premises) ? known.body : undefined
+      return known && areSame(known.sources, sources) ? known.body : undefined
     },
 
-    keep(question: string, premises: Premises, body: Buffer): void {
-      kept.set(question, { premises, body })
+    keep(question: string, sources: Sources, body: Buffer): void {
+      kept.set(question, { sources, body })
     },
   }
 }
 
-export function areSame(some: Premises, others: Premises): boolean {
+export function areSame(some: Sources, others: Sources): boolean {
   if (some.length !== others.length) return false
   for (let index = 0; index < some.length; index++) if (some[index] !== others[index]) return false
   return true
@@ -54,7 +54,7 @@ export function hasDatedGrants({ guard }: Pick<Head, 'guard'>): boolean {
   return guard.acl?.some(({ from, to }) => from !== undefined || to !== undefined) ?? false
 }
 
-/** Tells whether anything was asked of the database: such an answer has premises that nobody sees. */
+/** Tells whether anything was asked of the database: such an answer has sources that nobody sees. */
 export function watched(q: Queryable): Queryable & { readonly asked: boolean } {
   let asked = false
   return {

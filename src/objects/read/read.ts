@@ -24,7 +24,7 @@ import {
 import { masksByPreference, mayUseMask, standardMask } from '../render/shown-mask.ts'
 import type { Item } from '../save/item.ts'
 import { type FormatName, formats, type MergeMode } from './formats.ts'
-import { areSame, createAnswers, hasDatedGrants, type Premises, watched } from './kept-answers.ts'
+import { areSame, createAnswers, hasDatedGrants, type Sources, watched } from './kept-answers.ts'
 import { type Address, loadHeads, loadLatest, loadVersions } from './load.ts'
 import { createObjectCache } from './object-cache.ts'
 import type { Head, Loaded } from './stored-rows.ts'
@@ -37,7 +37,7 @@ export interface ReadDeps extends RenderDeps {
   readonly datamodel: { current(): Model }
   readonly rights: { forActor(actor: Actor): Promise<CallerRights> }
   /** The snapshots in memory that rendering reads besides the datamodel; each is replaced when it changes. */
-  readonly snapshots: () => Premises
+  readonly snapshots: () => Sources
   readonly limits: AnswerLimits
   /** Where long lists take their turn. */
   readonly heavy: Places
@@ -144,7 +144,7 @@ export function createReadService(deps: ReadDeps) {
   }
 
   /** What the answer to a read depends on, as far as it is in memory. */
-  function premisesOf(actor: Actor, caller: CallerRights, { object, mask, known }: Latest): Premises {
+  function sourcesOf(actor: Actor, caller: CallerRights, { object, mask, known }: Latest): Sources {
     const { heads, empty } = known
     return [
       mask,
@@ -166,11 +166,11 @@ export function createReadService(deps: ReadDeps) {
     shown: RenderOptions,
     lifetime: Lifetime,
   ): Promise<JsonAnswer> {
-    const premises = premisesOf(actor, caller, latest)
+    const sources = sourcesOf(actor, caller, latest)
     const { object, mask, known } = latest
     const { format, mergeLinkedObjects, mergeMaxDepth, skipReverseNested } = shown
     const question = `${object.systemObjectId} ${mask.name} ${caller.userId} ${format.name} ${mergeLinkedObjects} ${mergeMaxDepth} ${skipReverseNested}`
-    const answer = answers.find(question, premises)
+    const answer = answers.find(question, sources)
     if (answer) return { body: [answer], short: 0 }
     const q = watched(deps.db.within(lifetime))
     const work = () => render(q, actor, caller, [[{ object, mask }]], shown, { known, lifetime })
@@ -183,7 +183,7 @@ export function createReadService(deps: ReadDeps) {
       !hasDatedGrants(object) &&
       !known.heads.some(hasDatedGrants)
     // What changed meanwhile may be in the answer or not.
-    if (lasting && areSame(premises, premisesOf(actor, caller, latest))) answers.keep(question, premises, body)
+    if (lasting && areSame(sources, sourcesOf(actor, caller, latest))) answers.keep(question, sources, body)
     return rendered
   }
 

@@ -186,7 +186,7 @@ export function createPostgresEngine({
       const other = running.get(key)
       if (other) {
         const now = await readGeneration(db)
-        // It ended with somebody else's patience, not with ours.
+        // It ended with the time of somebody else's request, not of ours.
         const found = await other.catch(() => null)
         if (found && found.generation >= now) return found.value
       }

@@ -58,6 +58,23 @@ const work = (scene: Scene) =>
 export const addWork = async (scene: Scene): Promise<Json> =>
   (await scene.root.call('POST', '/db/work', [work(scene)]))[0]
 
+const presetOf = ({ world, fresh }: Scene) => ({
+  _basetype: 'right_preset',
+  right_preset: {
+    _position: 1,
+    displayname: en(`preset ${fresh()}`),
+    description: en('May read drafts.'),
+    preset: {
+      default_expiration_hours: 24,
+      rights: { read: { _grantable: false }, asset_show: { classes: ['image'] } },
+      tagfilter: { any: [world.tags.draft] },
+    },
+  },
+})
+
+const addPreset = async (scene: Scene): Promise<number> =>
+  (await scene.root.call('POST', '/right/object/presets', [presetOf(scene)]))[0].right_preset._id
+
 const readWork = (by: string): SeedRequest => ({
   path: { objecttype: 'work', mask: '_all_fields', id: by },
   query: { format: 'long' },
@@ -366,6 +383,18 @@ export const seeds: Record<string, Seed> = {
     },
   },
 
+  getRights: nothing,
+  listRightPresets: { make: () => ({ path: { context: 'object' } }) },
+  saveRightPresets: { make: (scene) => ({ path: { context: 'object' }, body: [presetOf(scene)] }) },
+  getRightPreset: {
+    make: async (scene) => ({ path: { context: 'object', presetId: await addPreset(scene) } }),
+  },
+  deleteRightPreset: {
+    make: async (scene) => ({
+      path: { context: 'object', presetId: await addPreset(scene) },
+      query: { confirm: 'delete' },
+    }),
+  },
   // Without a WebSocket it is refused; test/events/stream.test.ts listens.
   streamEvents: { make: () => ({ query: { from: 0 } }) },
   pollEvents: { make: () => ({ path: { fromEventId: 0 }, query: { limit: 2 } }) },

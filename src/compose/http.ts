@@ -11,6 +11,7 @@ import { registerObjecttypeRoutes } from '../objecttypes/routes.ts'
 import { createHttp, type HttpApp } from '../platform/http.ts'
 import { version } from '../platform/version.ts'
 import { registerPoolRoutes } from '../pools/routes.ts'
+import { registerRightRoutes } from '../rights/routes.ts'
 import { registerSearchRoutes } from '../search/routes.ts'
 import { collectOpenApi } from '../system/openapi/document.ts'
 import { registerSystemRoutes } from '../system/routes.ts'
@@ -71,6 +72,7 @@ export async function composeHttp(
   registerMessageRoutes(http, { messages, clientOf: auth.clientOf })
   registerDatamodelRoutes(http, datamodel)
   registerObjecttypeRoutes(http, workflow)
+  registerRightRoutes(http, workflow)
   registerPoolRoutes(http, workflow)
   registerTagRoutes(http, workflow)
   registerTransitionRoutes(http, { ...workflow, runOnObjects })

@@ -3,7 +3,7 @@ import { createAuth } from '../auth/service.ts'
 import { createMessageService } from '../messages/service.ts'
 import { groupsOfObjects, replaceOwner } from '../objects/upkeep/uses.ts'
 import type { Tx } from '../platform/db.ts'
-import { createRightsService } from '../rights/service.ts'
+import { createRightsService, presetTerms } from '../rights/service.ts'
 import { visionBytes } from '../search/service.ts'
 import type { Given, Ground } from './ground.ts'
 import type { Kept } from './kept.ts'
@@ -23,7 +23,7 @@ export function composePeople(
     containers: () => ({ pools: pools.grants(), objecttypes: objecttypes.grants() }),
     findPeople: principals.find,
     existingTags: tags.existing,
-    existingPresets: async () => new Set(),
+    presets: presetTerms,
     derivedBytes: (count) => visionBytes(datamodel.current().objecttypes.size, count),
   })
   const messages = createMessageService({ db, events, principals, versionConvention: config.versionConvention })

@@ -1,9 +1,10 @@
 import { createBaseConfigAdministration } from '../config/administration.ts'
 import { createFileService } from '../files/service.ts'
 import { createMailService } from '../mail/service.ts'
-import { countInPools, objectTagUse, requeuePools } from '../objects/upkeep/uses.ts'
+import { countInPools, objectPresetUse, objectTagUse, requeuePools } from '../objects/upkeep/uses.ts'
 import { createObjecttypeService } from '../objecttypes/service.ts'
 import { createPoolService } from '../pools/service.ts'
+import { createPresetService } from '../rights/service.ts'
 import { createTagService } from '../tags/service.ts'
 import { createTransitionService } from '../transitions/service.ts'
 import { createWebhookService } from '../webhooks/service.ts'
@@ -73,6 +74,7 @@ export async function composeWorkflow(
       ...shared,
       uses: [...poolService.tagUses, ...objecttypeService.tagUses, objectTagUse(queued.raise), transitions.tagUse],
     }),
+    presets: createPresetService({ ...shared, existingTags: tags.existing, use: objectPresetUse(queued.raise) }),
     baseConfig: createBaseConfigAdministration({ ...shared, baseConfig, check: files.checkSettings }),
   }
 }

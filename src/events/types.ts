@@ -58,6 +58,7 @@ const user = type('SYSTEM', 'UL P', 'login displayname reference')
 const group = type('SYSTEM', 'UL P', 'name displayname reference')
 const named = type('SYSTEM', 'UL P', 'displayname shortname reference')
 const message = type('SYSTEM', 'UL P', 'title message reference')
+const preset = type('SYSTEM', 'UL P', 'displayname context')
 const transition = type('SYSTEM', 'UL P', 'type operation_insert operation_update operation_delete comment')
 const mapping = unwritten('SYSTEM', 'UL P', 'displayname profilename')
 const collection = unwritten('SYSTEM', 'UL P', 'displayname shortname reference')
@@ -101,6 +102,9 @@ export const eventTypes = {
   MESSAGE_INSERT: message,
   MESSAGE_UPDATE: message,
   MESSAGE_DELETE: message,
+  RIGHT_PRESET_INSERT: preset,
+  RIGHT_PRESET_UPDATE: preset,
+  RIGHT_PRESET_DELETE: preset,
   TRANSITION_INSERT: transition,
   TRANSITION_UPDATE: transition,
   TRANSITION_DELETE: transition,

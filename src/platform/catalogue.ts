@@ -15,7 +15,6 @@ export const catalogue = {
     package: 'rightcheck',
     status: 400,
     text: 'A list of choices has the same one twice.',
-    coming: 'presets of rights',
   },
   ClientClosedRequest: { package: 'api', status: 499, text: 'The client has gone before the answer was there.' },
   CollectionObjectInsufficientRights: {

@@ -95,7 +95,7 @@ function moment(value: unknown, path: string): string | undefined {
   return new Date(time).toISOString()
 }
 
-function parseTags(wire: unknown, path: string, { tagfilter }: Capabilities): { tagfilter?: TagFilter } {
+export function parseTags(wire: unknown, path: string, { tagfilter }: Capabilities): { tagfilter?: TagFilter } {
   if (wire === undefined || wire === null) return {}
   const filter = recordAt(wire, path)
   const parsed = {

@@ -26,6 +26,17 @@ export function parseRights(context: RightContext, wire: unknown, path: string):
   return rights
 }
 
+/** @throws {AppError} `ChoiceNotUnique` where a parameter of a right lists the same value twice. */
+export function requireUniqueChoices(wire: unknown, path: string): void {
+  for (const [right, item] of Object.entries(recordAt(wire, path))) {
+    if (typeof item !== 'object' || item === null) continue
+    for (const [param, value] of Object.entries(item)) {
+      if (!Array.isArray(value) || new Set(value).size === value.length) continue
+      throw new AppError('ChoiceNotUnique', { path: `${path}.${right}.${param}`, right, param })
+    }
+  }
+}
+
 /** System rights of a user or group (`_system_rights`): right name to parameters. */
 export function parseSystemRights(wire: unknown, path = '_system_rights'): Record<string, Record<string, unknown>> {
   return parseRights('system', wire, path) as Record<string, Record<string, unknown>>

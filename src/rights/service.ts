@@ -13,6 +13,8 @@ import { type Caller, compile, compiledBytes, type Prepared, prepare } from './c
 import { coversGrants } from './dominance.ts'
 import { callerRights } from './evaluate.ts'
 import type { CallerRights, ContainerGrants, Principal, StoredGrant } from './model.ts'
+import { madeFrom } from './presets/apply.ts'
+import type { PresetTerms } from './presets/model.ts'
 import type { RightApi } from './schema.ts'
 import { keepSticky } from './sticky.ts'
 import { newGrantIds } from './store.ts'
@@ -36,6 +38,8 @@ export type {
   StoredGrant,
   TagFilter,
 } from './model.ts'
+export type { PresetTerms, PresetUse } from './presets/model.ts'
+export { createPresetService, presetTerms } from './presets/service.ts'
 export { parseSystemRights } from './right-items.ts'
 export { type FindPeople, type PersonName, parseWho, renderWho, type WhoDraft, type WhoNames } from './who.ts'
 
@@ -48,8 +52,8 @@ export interface RightsOptions {
   findPeople: FindPeople
   /** Which of the tags exist. */
   existingTags: (from: Queryable, ids: readonly number[]) => Promise<ReadonlySet<number>>
-  /** Which of the right presets exist. */
-  existingPresets: (from: Queryable, ids: readonly number[]) => Promise<ReadonlySet<number>>
+  /** What the presets of the context say that exist; they stay so until the transaction ends. */
+  presets: (from: Queryable, context: RightContext, ids: readonly number[]) => Promise<ReadonlyMap<number, PresetTerms>>
   /** Bytes that others keep beside the rights of one caller for as long as these are kept, by the number of pools. */
   derivedBytes?: (pools: number) => number
   /** Milliseconds since 1970. */
@@ -72,7 +76,7 @@ export function createRightsService({
   containers,
   findPeople,
   existingTags,
-  existingPresets,
+  presets,
   derivedBytes = () => 0,
   now = Date.now,
 }: RightsOptions) {
@@ -127,14 +131,18 @@ export function createRightsService({
       },
     )
     await requireExisting(tx, drafts)
+    const terms = await termsOf(tx, context, drafts)
     const known = changes.map(({ previous }) => new Set((previous ?? []).map((grant) => grant.id)))
     const isNew = lists.map((list, index) => list.map(({ id }) => id === null || !known[index]?.has(id)))
     const ids = (await newGrantIds(tx, isNew.flat().filter(Boolean).length)).values()
     const who = principals.values()
     return lists.map((list, index) => {
       const sent = list.map((draft, place) => {
-        const id = isNew[index]?.[place] ? ids.next().value : draft.id
-        return toGrant(draft, id as number, who.next().value as Principal)
+        const id = (isNew[index]?.[place] ? ids.next().value : draft.id) as number
+        const grant = toGrant(draft, id, who.next().value as Principal)
+        const said = grant.preset === undefined ? undefined : terms.get(grant.preset)
+        const before = changes[index]?.previous?.find((one) => one.id === id)
+        return said ? madeFrom(said, grant, before, draft.path, now()) : grant
       })
       return keepSticky(callerOf(actor), changes[index]?.previous ?? [], sent, now())
     })
@@ -144,16 +152,23 @@ export function createRightsService({
     const tags = tagsOf(drafts)
     const found = tags.size === 0 ? new Set<number>() : await existingTags(tx, [...tags.keys()])
     for (const [id, path] of tags) if (!found.has(id)) throw new AppError('TagNotFound', { path, id })
-    const presets = drafts.filter((draft) => draft.preset !== undefined)
-    if (presets.length === 0) return
-    const presetIds = await existingPresets(
-      tx,
-      presets.map((draft) => draft.preset as number),
-    )
-    for (const { preset, path } of presets) {
-      if (presetIds.has(preset as number)) continue
+  }
+
+  /** What the presets say that drafts name. @throws {AppError} `LookupNotFound` */
+  async function termsOf(
+    tx: Queryable,
+    context: RightContext,
+    drafts: readonly GrantDraft[],
+  ): Promise<ReadonlyMap<number, PresetTerms>> {
+    const named = drafts.filter((draft) => draft.preset !== undefined)
+    if (named.length === 0) return new Map()
+    const ids = [...new Set(named.map((draft) => draft.preset as number))]
+    const found = await presets(tx, context, ids)
+    for (const { preset, path } of named) {
+      if (found.has(preset as number)) continue
       throw new AppError('LookupNotFound', { path: `${path}._right_preset`, basetype: 'right_preset', id: preset })
     }
+    return found
   }
 
   return {

@@ -65,7 +65,7 @@ test('rights of 1,000 callers in 500 pools, with all that searches keep of them,
     containers: () => containers,
     findPeople: async () => ({ users: [], groups: [] }),
     existingTags: async () => new Set(),
-    existingPresets: async () => new Set(),
+    presets: async () => new Map(),
     derivedBytes: (count) => visionBytes(model.objecttypes.size, count),
   })
   const deps = {

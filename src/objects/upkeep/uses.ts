@@ -1,4 +1,5 @@
 import type { Queryable, Tx } from '../../platform/db.ts'
+import type { PresetTerms } from '../../rights/service.ts'
 
 /**
  * What other capabilities ask of the stored objects: where tags and pools are used, who points to a user. Set-based;
@@ -90,4 +91,66 @@ export async function groupsOfObjects(from: Queryable, groupIds: readonly number
     'groups-of-objects',
   )
   return new Set(rows.map((row) => row.id))
+}
+
+const madeFrom = (preset: string) => `acl @> jsonb_build_array(jsonb_build_object('preset', ${preset}::bigint))`
+
+/**
+ * Grants on objects as a place where presets are used (rights/presets). Versions of the objects stay: what their grants
+ * say has changed, nobody edited them; histories show what was true when they were written.
+ */
+export function objectPresetUse(wakeIndex: () => void) {
+  /** Sets a new list of grants, with those of the latest version, and queues the objects for the index. */
+  async function change(
+    tx: Tx,
+    ids: readonly number[],
+    acl: (of: string) => string,
+    values: unknown[],
+  ): Promise<number> {
+    const { rows } = await tx.query<{ count: number }>(
+      `with changed as (
+         update object o set acl = ${acl('o.acl')}
+         where exists (select from unnest($1::bigint[]) as p (id) where o.${madeFrom('p.id')})
+         returning system_object_id, version, acl
+       ), versions as (
+         update object_version v set acl = c.acl from changed c
+         where v.system_object_id = c.system_object_id and v.version = c.version
+       ), queued as (
+         insert into index_queue (system_object_id, priority) select system_object_id, 1 from changed
+       )
+       select count(*)::int as count from changed`,
+      [ids, ...values],
+    )
+    tx.afterCommit(wakeIndex)
+    return rows[0]?.count ?? 0
+  }
+
+  return {
+    async count(tx: Queryable, presetId: number): Promise<number> {
+      const { rows } = await tx.query<{ count: number }>(
+        `select count(*)::int as count from object where ${madeFrom('$1')}`,
+        [presetId],
+      )
+      return rows[0]?.count ?? 0
+    },
+    apply(tx: Tx, presets: readonly { id: number; terms: PresetTerms }[]): Promise<number> {
+      const terms = presets.map(({ id, terms: { rights, tagfilter } }) => ({ id, terms: { rights, tagfilter } }))
+      const now = (of: string) => `(select jsonb_agg(
+          case when t.terms is null then g.entry else g.entry - 'tagfilter' || t.terms end order by g.place)
+        from jsonb_array_elements(${of}) with ordinality as g (entry, place)
+        left join jsonb_to_recordset($2) as t (id bigint, terms jsonb) on t.id = (g.entry->>'preset')::bigint)`
+      return change(
+        tx,
+        presets.map(({ id }) => id),
+        now,
+        [JSON.stringify(terms)],
+      )
+    },
+    remove(tx: Tx, presetId: number): Promise<number> {
+      const left = (of: string) => `(select jsonb_agg(g.entry order by g.place)
+        from jsonb_array_elements(${of}) with ordinality as g (entry, place)
+        where coalesce((g.entry->>'preset')::bigint, 0) <> all($1::bigint[]))`
+      return change(tx, [presetId], left, [])
+    },
+  }
 }

@@ -1,0 +1,169 @@
+/**
+ * Presets: rights that administrators have put together, for those who share objects. A grant made from one says what
+ * the preset says: a change of the preset changes the grant, and with the preset the grant goes.
+ */
+import { isDeepStrictEqual } from 'node:util'
+import type { EventLog, NewEvent } from '../../events/service.ts'
+import type { Actor } from '../../platform/actor.ts'
+import type { Db, Queryable, Tx } from '../../platform/db.ts'
+import { AppError, badRequest } from '../../platform/errors.ts'
+import { type NeededRight, requireRight } from '../../platform/system-right.ts'
+import { confirmTask, type Task } from '../../platform/tasks.ts'
+import { assertStorable } from '../../platform/text.ts'
+import { assertVersion, type VersionConvention } from '../../platform/versions.ts'
+import { draftPreset, termsOf } from './draft.ts'
+import type { Preset, PresetContext, PresetUse } from './model.ts'
+import { renderPreset } from './render.ts'
+import type { PresetInput, PresetOutput } from './schema.ts'
+import * as store from './store.ts'
+
+export const managePresets: NeededRight = { name: 'system.rightpresetmanager' }
+
+export interface PresetDeps {
+  readonly db: Db
+  readonly events: EventLog
+  readonly existingTags: (from: Queryable, ids: readonly number[]) => Promise<ReadonlySet<number>>
+  readonly use: PresetUse
+  readonly versionConvention: VersionConvention
+}
+
+/** What the presets say, for grants that are about to be made from them. */
+export { usePresets as presetTerms } from './store.ts'
+
+export type PresetService = ReturnType<typeof createPresetService>
+
+export type Removal = { readonly kind: 'done' } | { readonly kind: 'confirm'; readonly tasks: Task[] }
+
+export function createPresetService(deps: PresetDeps) {
+  const { db, events, use } = deps
+
+  /** Finds and locks what is to be changed. @throws {AppError} `LookupNotFound`, `VersionMismatch`. */
+  async function loadStored(
+    tx: Tx,
+    context: PresetContext,
+    inputs: readonly PresetInput[],
+  ): Promise<(Preset | null)[]> {
+    const ids = inputs.flatMap(({ right_preset: { _id } }) => _id ?? [])
+    const found = new Map((await store.lockPresets(tx, context, ids)).map((preset) => [preset.id, preset]))
+    const seen = new Set<number>()
+    return inputs.map(({ right_preset: { _id, _version } }, index) => {
+      const path = `[${index}].right_preset`
+      if (_id === undefined || _id === null) {
+        if ((_version ?? 1) <= 1) return null
+        throw badRequest(`${path} is an update by its _version: it needs _id`, { path, version: _version })
+      }
+      const stored = found.get(_id)
+      if (!stored) throw unknownPreset(_id, path)
+      if (seen.has(_id)) throw badRequest(`${path} is in the request twice`, { path, _id })
+      seen.add(_id)
+      assertVersion(_version, stored.version, deps.versionConvention, { path: `${path}._version` })
+      return stored
+    })
+  }
+
+  async function requireTags(tx: Tx, rows: readonly store.PresetRow[]): Promise<void> {
+    const tags = new Map<number, string>()
+    for (const [index, { terms }] of rows.entries()) {
+      const { all = [], any = [], not = [] } = terms.tagfilter ?? {}
+      for (const id of [...all, ...any, ...not]) tags.set(id, `[${index}].right_preset.preset.tagfilter`)
+    }
+    if (tags.size === 0) return
+    const existing = await deps.existingTags(tx, [...tags.keys()])
+    for (const [id, path] of tags) if (!existing.has(id)) throw new AppError('TagNotFound', { path, id })
+  }
+
+  return {
+    /** Everybody may know them. */
+    async list(context: PresetContext): Promise<PresetOutput[]> {
+      return (await store.listPresets(db, context)).map(renderPreset)
+    },
+
+    /** @throws {AppError} `LookupNotFound` */
+    async read(context: PresetContext, id: number): Promise<PresetOutput[]> {
+      const presets = await store.findPresets(db, context, [id])
+      if (presets.length === 0) throw unknownPreset(id, 'presetId')
+      return presets.map(renderPreset)
+    },
+
+    /** Creates and updates presets, all or none, and with them the grants that are made from them. */
+    async save(actor: Actor, context: PresetContext, inputs: readonly PresetInput[]): Promise<PresetOutput[]> {
+      requireRight(actor, managePresets)
+      assertStorable(inputs, 'body')
+      const ids = await db.transaction(async (tx) => {
+        const stored = await loadStored(tx, context, inputs)
+        const fresh = (await store.newPresetIds(tx, stored.filter((one) => !one).length)).values()
+        const rows = inputs.map((input, index): store.PresetRow => {
+          const before = stored[index] ?? null
+          const id = before?.id ?? (fresh.next().value as number)
+          const draft = draftPreset(context, input, before, `[${index}].right_preset`)
+          return { id, version: (before?.version ?? 0) + 1, context, ...draft }
+        })
+        await requireTags(tx, rows)
+        await store.writePresets(tx, rows)
+        const changed = rows.filter(({ terms }, index) => {
+          const before = stored[index]
+          return before && !isDeepStrictEqual(termsOf(before.terms), termsOf(terms))
+        })
+        if (changed.length > 0) await use.apply(tx, changed)
+        await events.append(
+          tx,
+          rows.map((row, index) =>
+            presetEvent(stored[index] ? 'RIGHT_PRESET_UPDATE' : 'RIGHT_PRESET_INSERT', actor, row),
+          ),
+        )
+        return rows.map(({ id }) => id)
+      })
+      const saved = new Map((await store.findPresets(db, context, ids)).map((preset) => [preset.id, preset]))
+      return ids.flatMap((id) => {
+        const preset = saved.get(id)
+        return preset ? renderPreset(preset) : []
+      })
+    },
+
+    /** Deletes a preset and the grants made from it; asks first where there are any. @throws {AppError} `LookupNotFound` */
+    async remove(actor: Actor, context: PresetContext, id: number, confirmed: boolean): Promise<Removal> {
+      requireRight(actor, managePresets)
+      return db.transaction(async (tx): Promise<Removal> => {
+        const [preset] = await store.lockPresets(tx, context, [id])
+        if (!preset) throw unknownPreset(id, 'presetId')
+        const count = confirmed ? 0 : await use.count(tx, id)
+        if (count > 0) return { kind: 'confirm', tasks: [removalTask(preset, count)] }
+        await use.remove(tx, id)
+        await store.deletePreset(tx, id)
+        await events.append(tx, [presetEvent('RIGHT_PRESET_DELETE', actor, preset)])
+        return { kind: 'done' }
+      })
+    },
+
+    /** What the catalogue shows: all presets by context. */
+    async byContext(): Promise<ReadonlyMap<PresetContext, PresetOutput[]>> {
+      const presets = await store.listPresets(db, null)
+      return new Map(
+        [...Map.groupBy(presets, ({ context }) => context)].map(([context, list]) => [context, list.map(renderPreset)]),
+      )
+    },
+  }
+}
+
+function unknownPreset(id: number, path: string): AppError {
+  return new AppError('LookupNotFound', { path, basetype: 'right_preset', id })
+}
+
+function removalTask({ id, displayname }: Preset, count: number): Task {
+  const name = Object.values(displayname)[0] ?? String(id)
+  return confirmTask({
+    title: 'The preset is in use',
+    message: `${name}: the grants made from it are deleted as well, on ${count} objects.`,
+    name: 'confirm',
+    value: 'delete',
+  })
+}
+
+function presetEvent(
+  type: 'RIGHT_PRESET_INSERT' | 'RIGHT_PRESET_UPDATE' | 'RIGHT_PRESET_DELETE',
+  actor: Actor,
+  { id, version, displayname, context }: Pick<store.PresetRow, 'id' | 'version' | 'displayname' | 'context'>,
+): NewEvent {
+  const info = { displayname, context }
+  return { type, actor, basetype: 'right_preset', objectId: id, objectVersion: version, info }
+}

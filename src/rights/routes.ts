@@ -1,0 +1,118 @@
+import { Type } from 'typebox'
+import { actorOf, type HttpApp } from '../platform/http.ts'
+import { dependentsQuery } from '../platform/query.ts'
+import { Acknowledged, TaskList } from '../platform/tasks.ts'
+import { RightsDocument, rightsDocument } from './document.ts'
+import { ContextParams, PresetBatch, PresetDeleteQuery, PresetOutput, PresetParams } from './presets/schema.ts'
+import { managePresets, type PresetService } from './presets/service.ts'
+
+const tags = ['right']
+const read = { access: 'user', writes: false } as const
+const change = { access: 'user', writes: true, systemRight: managePresets } as const
+const Presets = Type.Array(PresetOutput)
+const { allow_invalid_acl, background_invalid_acl, background_invalid_acl_timelimit } = dependentsQuery
+const SaveQuery = Type.Object({ allow_invalid_acl, background_invalid_acl, background_invalid_acl_timelimit })
+
+/** The catalogue of rights, and presets. */
+export function registerRightRoutes(http: HttpApp, { presets }: { presets: PresetService }): void {
+  http.get(
+    '/api/v1/right',
+    {
+      schema: {
+        tags,
+        operationId: 'getRights',
+        summary: 'All rights there are',
+        description:
+          'By context: what a list of grants can give, with which parameters, and the presets. The same for every caller.',
+        response: { 200: RightsDocument },
+      },
+      config: read,
+    },
+    async () => rightsDocument(await presets.byContext()),
+  )
+
+  http.get(
+    '/api/v1/right/:context/presets',
+    {
+      schema: {
+        tags,
+        operationId: 'listRightPresets',
+        summary: 'Presets of a context',
+        description: 'By `_position`.',
+        params: ContextParams,
+        response: { 200: Presets },
+      },
+      config: read,
+    },
+    (request) => presets.list(request.params.context),
+  )
+
+  http.post(
+    '/api/v1/right/:context/presets',
+    {
+      schema: {
+        tags,
+        operationId: 'saveRightPresets',
+        summary: 'Create and update presets',
+        description:
+          'Without `_id` a preset is created; what is absent stays as it is. All are saved or none. What a preset says changes in all grants that are made from it.',
+        params: ContextParams,
+        querystring: SaveQuery,
+        body: PresetBatch,
+        response: { 200: Presets },
+      },
+      config: {
+        ...change,
+        body: 'many',
+        errors: [
+          'VersionMismatch',
+          'LookupNotFound',
+          'TagNotFound',
+          'UnknownRight',
+          'UnknownRightParam',
+          'UnknownRightValue',
+          'ChoiceNotUnique',
+        ],
+      },
+    },
+    (request) => presets.save(actorOf(request), request.params.context, request.body),
+  )
+
+  http.get(
+    '/api/v1/right/:context/presets/:presetId',
+    {
+      schema: {
+        tags,
+        operationId: 'getRightPreset',
+        summary: 'One preset',
+        description: 'As an array of one.',
+        params: PresetParams,
+        response: { 200: Presets },
+      },
+      config: { ...read, errors: ['LookupNotFound'] },
+    },
+    (request) => presets.read(request.params.context, request.params.presetId),
+  )
+
+  http.delete(
+    '/api/v1/right/:context/presets/:presetId',
+    {
+      schema: {
+        tags,
+        operationId: 'deleteRightPreset',
+        summary: 'Delete a preset',
+        description: 'And the grants that are made from it; asks first where there are any.',
+        params: PresetParams,
+        querystring: PresetDeleteQuery,
+        response: { 200: Acknowledged, 202: TaskList },
+      },
+      config: { ...change, errors: ['LookupNotFound'] },
+    },
+    async (request, reply) => {
+      const { context, presetId } = request.params
+      const result = await presets.remove(actorOf(request), context, presetId, request.query.confirm === 'delete')
+      if (result.kind === 'confirm') return reply.code(202).send({ tasks: result.tasks })
+      return { status: { acknowledged: 'ok' as const } }
+    },
+  )
+}

@@ -80,7 +80,28 @@ const frontendLanguages = [
 ] as const
 
 const email = (fallback = '') => text(fallback, { type: 'email', maxLength: 320, rule: emailRule })
-const noFiles = 'there are no files yet, whose addresses could expire'
+/** Extensions that clients of this interface know, by class. */
+const extensions = {
+  audio: 'aac aiff dts flac m4a mp2 mp3 oga ogg opus ra wav wma',
+  image:
+    'ai arw avif bmp cr2 cr3 crw dng eps gif heic ico jfif jp2 jpeg jpg nef pcd png ppm psd raf rw2 svg tif tiff webp wmf',
+  office: 'csv doc docx epub indd odp ods odt otf pdf ppsx ppt pptx rtf ttf txt xls xlsx',
+  video: '3gp asf avi flv hevc m2v m4v mjpeg mkv mov mp4 mpeg mpg mts mxf ogv rm swf ts vob webm wmv wtv',
+} as const
+
+/** Classes of files by their extensions; what belongs to none is `unknown`. */
+export const fileClasses: Readonly<Record<keyof typeof extensions, readonly string[]>> = {
+  audio: extensions.audio.split(' '),
+  image: extensions.image.split(' '),
+  office: extensions.office.split(' '),
+  video: extensions.video.split(' '),
+}
+
+function classLimits(name: keyof typeof extensions) {
+  const choices = fileClasses[name]
+  return { uploadenabledextensions: list(choices, { choices }), uploadmaxfilesize: byteSize('0') }
+}
+
 const httpUrl = (required: boolean) => text('', { required, maxLength: 2000, rule: urlRule })
 
 export const sections = {
@@ -212,14 +233,35 @@ export const sections = {
     backups: waiting(text('', { maxLength: 100 }), 'backups are files of whoever makes them'),
   }),
 
+  produce_config: section('files', 'user', {
+    /** Which files are taken, by class. Sizes such as `500MB`; 0: that of the whole; there 0: any. */
+    value: form({
+      classes: form({
+        audio: form(classLimits('audio')),
+        image: form(classLimits('image')),
+        office: form(classLimits('office')),
+        video: form(classLimits('video')),
+      }),
+      uploadallowunknown: bool(true),
+      uploadmaxfilesize: byteSize('0'),
+    }),
+  }),
+
+  deep_link_access: section('access', 'system.config', {
+    /** Callers without a token are the system user `deep_link`. */
+    enabled: bool(false),
+    allow_access_by_id: waiting(bool(false), 'there are no deep links to objects yet'),
+    allow_access_by_column: waiting(bool(false), 'there are no deep links to objects yet'),
+  }),
+
   file_url_expire: section(
     'files',
     'user',
     {
       /** Days that signed file URLs stay valid when a request does not say. */
-      default_days: waiting(int(7, { min: 1, max: 3650 }), noFiles),
+      default_days: int(7, { min: 1, max: 3650 }),
       /** Most days that a request may ask for. */
-      max_days: waiting(int(30, { min: 1, max: 3650 }), noFiles),
+      max_days: int(30, { min: 1, max: 3650 }),
       deep_link_days: waiting(int(1, { min: 1, max: 3650 }), 'there are no deep links yet'),
       oai_pmh_days: waiting(int(7, { min: 1, max: 3650 }), 'there is no OAI-PMH yet'),
     },

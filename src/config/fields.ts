@@ -209,6 +209,28 @@ function parseDuration(wire: string): number | null {
   )
 }
 
+const byteUnits: Readonly<Record<string, number>> = { '': 1, B: 1, KB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12 }
+
+/** A number of bytes such as `500MB` or `1048576`; the code sees bytes. */
+export function byteSize(fallback: string): Field<number> {
+  return plain({
+    type: 'text',
+    default: fallback,
+    check: (wire, path) => {
+      if (typeof wire !== 'string' || parseBytes(wire) === null) throw wrong(path, 'a size such as 500MB or 0')
+      return wire
+    },
+    read: (wire) => parseBytes(wire as string) ?? 0,
+  })
+}
+
+function parseBytes(wire: string): number | null {
+  const [, digits, unit] = /^(\d{1,12}(?:\.\d{1,6})?) ?([KMGT]?B?)$/i.exec(wire.trim()) ?? []
+  const factor = unit === undefined ? undefined : byteUnits[unit.toUpperCase()]
+  const bytes = digits === undefined || factor === undefined ? Number.NaN : Math.round(Number(digits) * factor)
+  return Number.isSafeInteger(bytes) ? bytes : null
+}
+
 /** What stands for a secret that is set, as clients of this interface know it. */
 const masked = '***'
 

@@ -21,7 +21,7 @@ interface Compiled {
   readonly config: BaseConfig
 }
 
-export { type BaseConfig, bcryptRule } from './catalogue.ts'
+export { type BaseConfig, bcryptRule, fileClasses } from './catalogue.ts'
 export { inLanguage } from './fields.ts'
 
 export type BaseConfigService = Awaited<ReturnType<typeof openBaseConfig>>

@@ -1,7 +1,241 @@
-import type { HttpApp } from '../platform/http.ts'
+import type { FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { bodyBytes } from '../platform/body-drain.ts'
+import { badRequest } from '../platform/errors.ts'
+import { actorOf, type HttpApp } from '../platform/http.ts'
+import { streamedBody } from '../platform/streamed-body.ts'
+import { deliver } from './delivery/deliver.ts'
 import { registerLocationRoutes } from './locations/routes.ts'
+import {
+  ChangeQuery,
+  DownloadHeaders,
+  DownloadParams,
+  DownloadQuery,
+  FileInput,
+  FileParams,
+  FileRecord,
+  ListQuery,
+  ReadQuery,
+  UploadQuery,
+} from './schema.ts'
 import type { FileService } from './service.ts'
+import { cleanFileName } from './upload/file-name.ts'
+import { typeByName } from './upload/file-type.ts'
+import { filesOfMultipart, type Incoming, mostFiles } from './upload/multipart.ts'
+import { tooLarge, type UploadPermission } from './upload/permission.ts'
+
+const mostIds = 1000
 
 export function registerFileRoutes(http: HttpApp, { files }: { files: FileService }): void {
   registerLocationRoutes(http, { locations: files.locations })
+
+  for (const [method, operationId] of [
+    ['POST', 'uploadFiles'],
+    ['PUT', 'putFiles'],
+  ] as const) {
+    http.route({
+      method,
+      url: '/api/v1/eas/put',
+      schema: {
+        operationId,
+        summary: 'Upload files',
+        description:
+          'One or several files as `multipart/form-data`, or one as the body itself, of any other type; its name is then ' +
+          'in `filenames` or in `Content-Disposition`. All are stored or none. Needs the right `asset_upload` ' +
+          'somewhere, for files of this class, extension and size. An upload belongs to whoever made it until an object has it.',
+        tags: ['files'],
+        querystring: UploadQuery,
+        response: { 200: Type.Array(FileRecord) },
+      },
+      config: {
+        access: 'user',
+        writes: true,
+        body: 'stream',
+        errors: [
+          'RightRequired',
+          'UploadError',
+          'FileLimitExceeded',
+          'EasEmptyFilename',
+          'EasInvalidFilename',
+          'EasNoParentID',
+          'DatabaseUniqueKeyViolation',
+          'RequestTimeout',
+        ],
+      },
+      handler: async (request) => {
+        const { query } = request
+        const more = {
+          filenames: readList(query.filenames, 'filenames', isText),
+          references: readList(query.references, 'references', isText),
+          parents: readList(query.id_parents, 'id_parents', isId),
+        }
+        const permission = await files.permission(actorOf(request))
+        return files.put(actorOf(request), incoming(request, more.filenames[0] ?? null, permission), permission, more)
+      },
+    })
+  }
+
+  http.get(
+    '/api/v1/eas',
+    {
+      schema: {
+        operationId: 'readFiles',
+        summary: 'Records of files',
+        description: 'By id, those that the caller may see or download.',
+        tags: ['files'],
+        querystring: ListQuery,
+        response: { 200: Type.Record(Type.String(), FileRecord) },
+      },
+      config: { access: 'optional', writes: false, errors: ['InsufficientRights'] },
+    },
+    async (request) => {
+      const ids = readList(request.query.ids, 'ids', isId).filter((id) => id !== null)
+      if (ids.length > mostIds) throw badRequest(`ids: at most ${mostIds} at a time.`, { param: 'ids' })
+      const records = await files.read(request.actor, ids, request.query.format ?? 'long')
+      return Object.fromEntries(records) as Record<string, FileRecord>
+    },
+  )
+
+  http.get(
+    '/api/v1/eas/:fileId',
+    {
+      schema: {
+        operationId: 'readFile',
+        summary: 'The record of a file',
+        tags: ['files'],
+        params: FileParams,
+        querystring: ReadQuery,
+        response: { 200: FileRecord },
+      },
+      config: { access: 'optional', writes: false, errors: ['InsufficientRights'] },
+    },
+    async (request) => {
+      const { fileId } = request.params
+      const records = await files.read(request.actor, [fileId], request.query.format ?? 'long')
+      return records.get(fileId) as FileRecord
+    },
+  )
+
+  http.post(
+    '/api/v1/eas/:fileId',
+    {
+      schema: {
+        operationId: 'changeFile',
+        summary: 'Change the name or the reference of a file',
+        description: 'For whoever uploaded it, and whoever may change an object that has it.',
+        tags: ['files'],
+        params: FileParams,
+        querystring: ChangeQuery,
+        body: FileInput,
+        response: { 200: Type.Object({ status: Type.Object({ acknowledged: Type.Literal('ok') }) }) },
+      },
+      config: {
+        access: 'user',
+        writes: true,
+        errors: ['InsufficientRights', 'EasEmptyFilename', 'EasInvalidFilename', 'DatabaseUniqueKeyViolation'],
+      },
+    },
+    async (request) => {
+      const { filename, reference } = request.body
+      const checkOnly = request.query.permission_check_only === true
+      await files.change(actorOf(request), request.params.fileId, { filename, reference }, checkOnly)
+      return { status: { acknowledged: 'ok' as const } }
+    },
+  )
+
+  http.route({
+    method: ['GET', 'HEAD'],
+    url: '/api/v1/eas/download/:fileId/:hash/:version',
+    schema: {
+      operationId: 'downloadFile',
+      summary: 'The content of a file',
+      description:
+        'At the addresses that records of files have. With a signature nobody is asked for; without one the caller needs ' +
+        '`asset_show` or `asset_download` on an object that has the file. Answers ranges and conditional requests.',
+      tags: ['files'],
+      params: DownloadParams,
+      querystring: DownloadQuery,
+      headers: DownloadHeaders,
+      response: {
+        200: {
+          description: 'The content, or with a `Range` a part of it (206).',
+          content: { 'application/octet-stream': { schema: Type.Unsafe<unknown>({ type: 'string', format: 'binary' }) } },
+        },
+      },
+    },
+    config: { access: 'optional', writes: false, errors: ['InsufficientRights', 'ResourceNotFound'] },
+    compress: false,
+    handler: async (request, reply) => {
+      const signature = request.query['x-svc-signature'] ?? request.headers['x-svc-signature']
+      const delivery = await files.download(request.actor, request.params, signature)
+      try {
+        return await deliver(request, reply, delivery)
+      } catch (error) {
+        delivery.failed(error as Error)
+        throw error
+      }
+    },
+  })
 }
+
+type FileRecord = (typeof FileRecord)['static']
+
+/** What comes in the body, in either form. What says itself that it is too large is refused unread. */
+function incoming(
+  request: FastifyRequest,
+  name: string | null,
+  permission: UploadPermission,
+): AsyncIterable<Incoming> | AsyncGenerator<Incoming> {
+  const type = request.headers['content-type'] ?? ''
+  const body = streamedBody(request)
+  if (/^multipart\/form-data\b/i.test(type)) return filesOfMultipart(type, body)
+  return single(request, { name: name || nameInHeader(request), content: body }, permission)
+}
+
+async function* single(request: FastifyRequest, file: Incoming, permission: UploadPermission): AsyncGenerator<Incoming> {
+  const named = typeByName(cleanFileName(file.name))
+  const bytes = bodyBytes(request)
+  if (named.extension !== '' && Number.isFinite(bytes)) {
+    permission.check(named)
+    const most = permission.most(named)
+    if (bytes > most) throw tooLarge(most)
+  }
+  yield file
+}
+
+/** RFC 6266, in the two forms that clients send. */
+function nameInHeader({ headers }: FastifyRequest): string {
+  const header = headers['content-disposition'] ?? ''
+  const [, encoded] = /filename\*\s*=\s*UTF-8''([^;\s]+)/i.exec(header) ?? []
+  if (encoded !== undefined) {
+    try {
+      return decodeURIComponent(encoded)
+    } catch {
+      throw badRequest('Content-Disposition has a name that cannot be read.')
+    }
+  }
+  const [, quoted, bare] = /filename\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^;\s]+))/i.exec(header) ?? []
+  return quoted?.replaceAll(/\\(.)/g, '$1') ?? bare ?? ''
+}
+
+/** A JSON list in a query string. @throws {AppError} naming the parameter. */
+function readList<T>(text: string | undefined, param: string, fits: (value: unknown) => value is T): (T | null)[] {
+  if (text === undefined) return []
+  const list = parseJson(text)
+  const most = param === 'ids' ? mostIds : mostFiles
+  if (Array.isArray(list) && list.length <= most && list.every((value) => value === null || fits(value))) return list
+  throw badRequest(`${param} must be a JSON list of at most ${most} values of the right type.`, { param })
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const isText = (value: unknown): value is string =>
+  typeof value === 'string' && value.length <= 1000 && value.isWellFormed() && !value.includes('\0')
+
+const isId = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0

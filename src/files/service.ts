@@ -1,28 +1,56 @@
 /**
  * Files: their contents in locations, each content once under its hash, and the records that name them. A *blob* is a
- * content in a location, a *file* what somebody uploaded, a *version* what the file can be had as.
+ * content in a location, a *file* what somebody uploaded, a *version* what the file can be had as, a *use* an object that
+ * has it. Rights on a file are those on the objects that use it; until one does it belongs to its uploader.
  */
 import type { BaseConfig } from '../config/service.ts'
+import type { EventLog, NewEvent } from '../events/service.ts'
+import type { Actor } from '../platform/actor.ts'
 import type { Bus } from '../platform/bus.ts'
 import type { Config } from '../platform/config.ts'
-import type { Db, Tx } from '../platform/db.ts'
+import type { Db, Queryable, Tx } from '../platform/db.ts'
+import { AppError } from '../platform/errors.ts'
+import { outsideLifetimes } from '../platform/lifetime.ts'
 import type { Snapshots } from '../platform/snapshot.ts'
+import { type CallerRights, type Principal, renderWho, type WhoNames } from '../rights/service.ts'
+import { openSignatures } from './delivery/signatures.ts'
 import { createLocations } from './locations/service.ts'
+import { type FileVersion, original, originalOf, type StoredFile } from './model.ts'
+import { accessTo, type FileAccess, type FileUse } from './records/access.ts'
+import { type FileFormat, type FileLink, renderFile, type Wire } from './records/render.ts'
+import * as store from './records/store.ts'
+import { cleanFileName } from './upload/file-name.ts'
+import type { Incoming } from './upload/multipart.ts'
+import { type UploadPermission, uploadPermission } from './upload/permission.ts'
+import { type UploadOptions, upload, uploadInfo } from './upload/upload.ts'
+
+export type { FileUse } from './records/access.ts'
+export type { FileLink } from './records/render.ts'
 
 export interface FileOptions {
   readonly db: Db
   readonly bus: Bus
+  readonly events: EventLog
   readonly snapshots: Pick<Snapshots, 'open'>
-  readonly config: Pick<Config, 'dataDir' | 'fileFolders'>
+  readonly config: Pick<Config, 'dataDir' | 'fileFolders' | 'externalUrl'>
   readonly settings: () => Settings
+  readonly rights: { forActor(actor: Actor): Promise<CallerRights> }
+  /** Objects that have the files, by file. */
+  readonly usesOf: (from: Queryable, fileIds: readonly number[]) => Promise<ReadonlyMap<number, readonly FileUse[]>>
+  readonly whoNames: (from: Queryable, who: Iterable<Principal>, languages: readonly string[]) => Promise<WhoNames>
+  /** The user that callers without a token are; null: there are none such. */
+  readonly anonymous: () => Promise<Actor | null>
 }
 
 /** What of the base configuration files need. */
-export type Settings = Pick<BaseConfig, 'location_defaults'>
+export type Settings = Pick<BaseConfig, 'location_defaults' | 'produce_config' | 'file_url_expire'>
 
 export type FileService = Awaited<ReturnType<typeof createFileService>>
 
-export async function createFileService({ db, bus, snapshots, config, settings }: FileOptions) {
+const day = 86_400
+
+export async function createFileService(options: FileOptions) {
+  const { db, bus, events, snapshots, config, settings, rights, usesOf, whoNames, anonymous } = options
   const locations = await createLocations({
     db,
     bus,
@@ -30,12 +58,210 @@ export async function createFileService({ db, bus, snapshots, config, settings }
     folders: { dataDir: config.dataDir, folders: config.fileFolders },
     defaultName: () => settings().location_defaults.originals,
   })
+  const signatures = await openSignatures(db)
+  /** Downloads whose event is not written yet. */
+  const logging = new Set<Promise<unknown>>()
+
+  function addressOf(file: StoredFile, version: FileVersion, seconds: number): string {
+    const signed = { fileId: file.id, hash: version.sha256, version: version.name }
+    const path = `${file.id}/${version.sha256}/${encodeURIComponent(version.name)}`
+    return `${config.externalUrl}/api/v1/eas/download/${path}?x-svc-signature=${signatures.sign(signed, seconds)}`
+  }
+
+  interface Known {
+    readonly file: StoredFile
+    readonly access: FileAccess
+  }
+
+  async function load(from: Queryable, caller: CallerRights, ids: readonly number[]): Promise<Known[]> {
+    if (ids.length === 0) return []
+    const files = await store.readFiles(from, ids)
+    const uses = caller.root ? new Map<number, FileUse[]>() : await usesOf(from, ids)
+    return files.map((file) => ({ file, access: accessTo(caller, file, uses.get(file.id) ?? []) }))
+  }
+
+  async function render(
+    from: Queryable,
+    actor: Actor,
+    known: readonly Known[],
+    format: FileFormat,
+    days?: number,
+  ): Promise<Map<number, Wire>> {
+    const who = new Set(known.map(({ file }): Principal => `u${file.uploadUser}`))
+    const names = format === 'short' ? new Map() : await whoNames(from, who, actor.languages)
+    const seconds = (days ?? settings().file_url_expire.default_days) * day
+    return new Map(
+      known.map(({ file, access }) => {
+        const address = (version: FileVersion): string => addressOf(file, version, seconds)
+        const uploader = format === 'short' ? null : renderWho(`u${file.uploadUser}`, names)
+        return [file.id, renderFile(file, { format, access, address, uploader })]
+      }),
+    )
+  }
+
+  async function callerOf(actor: Actor | null): Promise<Actor> {
+    const known = actor ?? (await anonymous())
+    if (!known) throw new AppError('InsufficientRights')
+    return known
+  }
+
+  function log(event: NewEvent): void {
+    const written = outsideLifetimes(() => events.append(db, [event])).catch(() => {})
+    logging.add(written)
+    written.finally(() => logging.delete(written))
+  }
+
   return {
     locations,
+
     /** What the base configuration says of files must be possible. */
     async checkSettings(tx: Tx, { location_defaults }: Settings, changed: ReadonlySet<string>): Promise<void> {
       if (changed.has('location_defaults')) await locations.assertUsable(tx, location_defaults.originals)
     },
-    close: () => locations.close(),
+
+    /** Days that addresses hold. @throws {AppError} `UrlParameterNotSupported` when that is longer than allowed. */
+    expiry(days: number | undefined): number | undefined {
+      const { max_days } = settings().file_url_expire
+      if (days === undefined || days <= max_days) return days
+      const message = `file_url_expire is at most ${max_days} days.`
+      throw new AppError('UrlParameterNotSupported', { param: 'file_url_expire', most: max_days }, { message })
+    },
+
+    /** What the caller may upload, before anything is read. @throws {AppError} `RightRequired` when that is nothing. */
+    async permission(actor: Actor): Promise<UploadPermission> {
+      const caller = await rights.forActor(actor)
+      return uploadPermission(caller.itemsAnywhere('asset_upload'), settings().produce_config.value)
+    },
+
+    /** Stores all files or none, and answers their records. */
+    async put(
+      actor: Actor,
+      incoming: AsyncIterable<Incoming>,
+      permission: UploadPermission,
+      more: UploadOptions,
+    ): Promise<Wire[]> {
+      const caller = await rights.forActor(actor)
+      const mayChange = async (_: Actor, ids: readonly number[]) =>
+        new Set((await load(db, caller, ids)).filter(({ access }) => access.change).map(({ file }) => file.id))
+      try {
+        const files = await upload({ db, events, locations, mayChange, added: async () => {} }, actor, incoming, permission, more)
+        const known = files.map((file) => ({ file, access: accessTo(caller, file, []) }))
+        const wires = await render(db, actor, known, 'long')
+        return files.map((file) => wires.get(file.id) ?? {})
+      } catch (error) {
+        if (error instanceof AppError) {
+          log({ type: 'FILE_UPLOAD_ERROR', actor, basetype: 'file', info: { error: error.message } })
+        }
+        throw error
+      }
+    },
+
+    /** Records by id; of those that the caller may not see there is none. @throws {AppError} `InsufficientRights`. */
+    async read(actor: Actor | null, ids: readonly number[], format: FileFormat): Promise<Map<number, Wire>> {
+      const known = await callerOf(actor)
+      const found = await load(db, await rights.forActor(known), ids)
+      const seen = found.filter(({ access }) => access.any)
+      if (seen.length === 0 && ids.length > 0) throw new AppError('InsufficientRights')
+      return render(db, known, seen, format)
+    },
+
+    /** Files as objects show them, each with what its place in the object says. */
+    async shown(
+      from: Queryable,
+      actor: Actor,
+      links: readonly FileLink[],
+      days: number | undefined,
+      format: FileFormat,
+    ): Promise<Wire[]> {
+      const caller = await rights.forActor(actor)
+      const found = await load(from, caller, [...new Set(links.map(({ _id }) => _id))])
+      const wires = await render(from, actor, found.filter(({ access }) => access.any), format, days)
+      return links.map((link) => ({ ...wires.get(link._id), ...link }))
+    },
+
+    /**
+     * Of the files those that exist and that the caller may give to an object: whoever uploaded them, or may download the
+     * original from an object that has it. Less would let it take what it may only look at. They stay until the end of the
+     * transaction.
+     */
+    async linkable(tx: Tx, actor: Actor, ids: readonly number[]): Promise<Map<number, FileVersion>> {
+      await tx.query('select from file where id = any($1::bigint[]) order by id for key share', [ids])
+      const found = await load(tx, await rights.forActor(actor), ids)
+      return new Map(
+        found
+          .filter(({ file, access }) => access.may('asset_download', originalOf(file)))
+          .map(({ file }) => [file.id, originalOf(file)]),
+      )
+    },
+
+    byReference: store.findByReference,
+
+    /** Changes name or reference. @throws {AppError} `InsufficientRights`, also where there is no such file. */
+    async change(
+      actor: Actor,
+      id: number,
+      change: { readonly filename?: string | undefined; readonly reference?: string | null | undefined },
+      checkOnly: boolean,
+    ): Promise<void> {
+      const caller = await rights.forActor(actor)
+      await db.transaction(async (tx) => {
+        await tx.query('select from file where id = $1 for update', [id])
+        const [known] = await load(tx, caller, [id])
+        if (!known?.access.change) throw new AppError('InsufficientRights')
+        if (checkOnly) return
+        const filepath = change.filename === undefined ? null : cleanFileName(change.filename)
+        await store.changeFile(tx, id, { filepath, reference: change.reference })
+      })
+    },
+
+    /**
+     * What is to be delivered at an address. A signature is a right of its own; without one the rights of the caller count.
+     * @throws {AppError} `ResourceNotFound`, `InsufficientRights`.
+     */
+    async download(
+      actor: Actor | null,
+      { fileId, hash, version: name }: { fileId: number; hash: string; version: string },
+      signature: string | undefined,
+    ) {
+      const [file] = await store.readFiles(db, [fileId])
+      const version = file?.versions.find((one) => one.name === name)
+      if (!file || !version) throw new AppError('ResourceNotFound', { fileId })
+      if (hash !== version.sha256) throw new AppError('InsufficientRights')
+      let left: number | null = 0
+      if (signature !== undefined) left = signatures.left({ fileId, hash, version: name }, signature)
+      else {
+        const caller = await rights.forActor(await callerOf(actor))
+        const uses = caller.root ? new Map<number, FileUse[]>() : await usesOf(db, [fileId])
+        const access = accessTo(caller, file, uses.get(fileId) ?? [])
+        if (!access.may('asset_show', version) && !access.may('asset_download', version)) left = null
+      }
+      if (left === null) throw new AppError('InsufficientRights')
+      const info = { ...uploadInfo(file), version: version.name }
+      const path = `/api/v1/eas/download/${fileId}/${hash}/${encodeURIComponent(name)}`
+      return {
+        version,
+        store: locations.storeOf(version.locationId),
+        fileName: name === original ? file.filepath : `${file.filepath}.${name}.${version.extension}`,
+        keep: Math.min(left, day),
+        delivered(bytes: number, statuscode: number): void {
+          const url = config.externalUrl + path
+          log({
+            type: 'FILE_DOWNLOAD',
+            actor,
+            basetype: 'file',
+            objectId: fileId,
+            info: { file: info, bytes_count: bytes, statuscode, url },
+          })
+        },
+        failed(error: Error): void {
+          log({ type: 'FILE_DOWNLOAD_ERROR', actor, basetype: 'file', objectId: fileId, info: { file: info, error: error.message } })
+        },
+      }
+    },
+
+    async close(): Promise<void> {
+      await Promise.all(logging)
+      locations.close()
+    },
   }
 }

@@ -7,20 +7,14 @@ import type { BodyGate, BodyShare } from './body-gate.ts'
 import type { BodyLimits } from './body-limits.ts'
 import { AppError, badRequest } from './errors.ts'
 import { JsonReader } from './json-reader.ts'
+import type { Pace } from './pace.ts'
+import { isStreamed } from './streamed-body.ts'
 
 /** Bytes of memory that a value is taken for, beside the bytes that it was sent in. */
 const valueBytes = 64
 /** Bytes that are read at one go, and milliseconds after which others have their turn. */
 const sliceBytes = 64 * 1024
 const turn = 10
-
-/** How slow a client may be. */
-export interface Pace {
-  /** Seconds over which a client is watched before it counts as slow. */
-  readonly grace: number
-  /** Least bytes per second; 0: any. */
-  readonly leastRate: number
-}
 
 /** Takes what has arrived, bit by bit, and makes the body of it. */
 interface Sink {
@@ -30,22 +24,32 @@ interface Sink {
   readonly values: number
 }
 
+interface BodyReaderOptions {
+  readonly gate: BodyGate
+  readonly pace: Pace
+  /** Seconds in which a body must have arrived. */
+  readonly arrival: number
+}
+
 /** Reads bodies as they arrive: no further than their limits, only with room in memory, and not at any slowness. */
-export function createBodyReader({ gate, pace }: { gate: BodyGate; pace: Pace }) {
+export function createBodyReader({ gate, pace, arrival }: BodyReaderOptions) {
   const shares = new WeakMap<FastifyRequest, BodyShare>()
 
   async function read(request: FastifyRequest, payload: Readable, sinkOf: (limits: BodyLimits) => Sink) {
+    if (isStreamed(request)) return payload
     const limits = limitsFor(request)
     const share = shares.get(request)
     if (!share) return undefined
     const source = unpacked(request, payload)
     const watch = watchPace(request.raw.socket, pace)
+    const late = setTimeout(() => watch.onSlow(new AppError('RequestTimeout')), arrival * 1000)
     try {
       const sink = sinkOf(limits)
       const bytes = await pump(source, { limits, sink, share, watch })
       return bytes === 0 ? undefined : sink.end()
     } finally {
       watch.stop()
+      clearTimeout(late)
       if (source !== payload) {
         payload.unpipe()
         source.destroy()
@@ -56,6 +60,10 @@ export function createBodyReader({ gate, pace }: { gate: BodyGate; pace: Pace })
   return {
     /** As a hook behind the check of the caller: what says itself that it is too large is refused unread. */
     admit(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
+      if (isStreamed(request)) {
+        done()
+        return
+      }
       const bytes = bodyBytes(request)
       const most = limitsFor(request).bytes
       // Without a length only its end will tell.
@@ -76,6 +84,12 @@ export function createBodyReader({ gate, pace }: { gate: BodyGate; pace: Pace })
       read(request, payload, (limits) => new JsonReader(limits)),
 
     form: (request: FastifyRequest, payload: Readable): Promise<unknown> => read(request, payload, formSink),
+
+    /** @throws {AppError} `UnsupportedMediaType` where it is not the handler that takes the body. */
+    async other(request: FastifyRequest, payload: Readable): Promise<unknown> {
+      if (isStreamed(request)) return payload
+      throw new AppError('UnsupportedMediaType')
+    },
   }
 }
 

@@ -17,10 +17,11 @@ import { drainUnread } from './body-drain.ts'
 import { BodyGate } from './body-gate.ts'
 import { type BodyLimits, type BodySize, limitsOf } from './body-limits.ts'
 import { checkBodyNames, learnBodyNames } from './body-names.ts'
-import { createBodyReader, type Pace } from './body-reader.ts'
+import { createBodyReader } from './body-reader.ts'
 import type { ErrorCode } from './catalogue.ts'
 import { AppError, badRequest, errorBody } from './errors.ts'
 import { endless, type Lifetime, RequestLifetime, withinLifetime } from './lifetime.ts'
+import type { Pace } from './pace.ts'
 import { guardPeers } from './peers.ts'
 import { checkQueryNames, learnQueryNames, prettyJson } from './query-names.ts'
 import { useLazyCompilers } from './schema-compilers.ts'
@@ -47,8 +48,13 @@ declare module 'fastify' {
     errors?: readonly ErrorCode[]
     /** The body may be left out. */
     bodyOptional?: boolean
-    /** How much the body may be (body-limits.ts): `one` where the schema has a body, else `none`. */
-    body?: BodySize
+    /**
+     * How much the body may be (body-limits.ts): `one` where the schema has a body, else `none`. `stream`: the handler
+     * takes it as it comes, of any type (streamed-body.ts).
+     */
+    body?: BodySize | 'stream'
+    /** How slowly clients may send: filled in here. */
+    pace?: Pace
     /** The same as numbers: filled in here. */
     bodyLimits?: BodyLimits
     /** The system right without which nobody is served: asked for before the body is read. */
@@ -135,8 +141,8 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
     genReqId: (request) => acceptedRequestId(request.headers['x-request-id']) ?? crypto.randomUUID(),
     ajv: { customOptions: { removeAdditional: false, coerceTypes: false, useDefaults: true, allErrors: false } },
     forceCloseConnections: 'idle',
-    // A request that never comes to its end must not keep its place for ever.
-    requestTimeout: options.requestTimeout * 1000,
+    // Whoever reads a body sees to its end (body-reader.ts): files may take longer than any other request.
+    requestTimeout: 0,
     frameworkErrors: (error, request, reply) => {
       reply.header('X-Request-Id', request.id)
       sendError(error, request, reply as FastifyReply)
@@ -170,7 +176,8 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
   app.addHook('onRoute', learnQueryNames)
   app.addHook('onRoute', (route) => {
     const size = route.config?.body ?? (route.schema?.body === undefined ? 'none' : 'one')
-    route.config = { ...route.config, bodyLimits: limitsOf(size, options.bodyLimit) }
+    const limits = size === 'stream' ? {} : { bodyLimits: limitsOf(size, options.bodyLimit) }
+    route.config = { ...route.config, ...limits, pace: options.pace }
   })
   app.addHook('onRoute', learnBodyNames)
   app.decorate('compileSchemas', useLazyCompilers(app))
@@ -196,11 +203,16 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
     threshold: 4096,
     encodings: ['gzip', 'deflate'],
   })
-  const bodies = createBodyReader({ gate: new BodyGate({ capacity: 3 * options.bodyLimit }), pace: options.pace })
+  const bodies = createBodyReader({
+    gate: new BodyGate({ capacity: 3 * options.bodyLimit }),
+    pace: options.pace,
+    arrival: options.requestTimeout,
+  })
   // Plain text is no body of any endpoint: it would reach the schema as one long string.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', bodies.json)
   app.addContentTypeParser('application/x-www-form-urlencoded', bodies.form)
+  app.addContentTypeParser('*', bodies.other)
   app.decorateRequest('actor', null)
   app.decorateRequest('lifetime')
   app.addHook('onRequest', async (request, reply) => {

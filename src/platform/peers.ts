@@ -1,9 +1,9 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Pace } from './body-reader.ts'
 import { AppError } from './errors.ts'
 import { PiecesStream } from './json-body.ts'
+import type { Pace } from './pace.ts'
 
 export interface PeerOptions {
   /** Connections at a time. */

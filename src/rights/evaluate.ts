@@ -51,6 +51,22 @@ export function callerRights(compiled: Compiled, now: () => number): CallerRight
     return false
   }
 
+  function itemsOn(right: ObjectRight, object: Guarded): readonly RightItem[] {
+    if (caller.root || (ownerRights.has(right) && owns(object))) return [{}]
+    const items: RightItem[] = []
+    for (const rights of fitting(object)) {
+      const item = rights[right]
+      if (item && typeFits(item, object.objecttypeId)) items.push(item)
+    }
+    return items
+  }
+
+  function itemsAnywhere(right: ObjectRight): readonly RightItem[] {
+    if (caller.root) return [{}]
+    const lists = [...[...compiled.pools.values()].map(({ list }) => list), ...compiled.objecttypes.values()]
+    return lists.flatMap(({ entries }) => entries.flatMap(({ rights }) => rights[right] ?? []))
+  }
+
   function rightsOn(object: Guarded): GeneratedRights {
     if (caller.root) return everyRight(objectRights)
     const rights = new Map<string, RightItem>()
@@ -122,6 +138,8 @@ export function callerRights(compiled: Compiled, now: () => number): CallerRight
     groupIds: caller.groupIds,
     root: caller.root,
     may,
+    itemsOn,
+    itemsAnywhere,
     rightsOn,
     maskIds,
     mayUseMask(mask, object, right = 'read') {

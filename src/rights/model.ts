@@ -122,6 +122,10 @@ export interface CallerRights {
   /** Has `system.root`. */
   readonly root: boolean
   may(right: ObjectRight, object: Guarded): boolean
+  /** What grants the right on the object, each with its own limits; one without any for its owners and for root. */
+  itemsOn(right: ObjectRight, object: Guarded): readonly RightItem[]
+  /** What grants the right anywhere in a pool or an object type. */
+  itemsAnywhere(right: ObjectRight): readonly RightItem[]
   /** Effective rights on an object with merged parameters; `owner` is there for its owners. */
   rightsOn(object: Guarded): GeneratedRights
   /** Masks usable with `right`: null is all of them. */

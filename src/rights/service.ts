@@ -33,6 +33,7 @@ export type {
   Person,
   PoolGrants,
   Principal,
+  RightItem,
   SearchFilter,
   SearchGrant,
   StoredGrant,

@@ -1,0 +1,14 @@
+import { fileClasses } from '../config/service.ts'
+
+/** What a file is, by its extension; `unknown` is everything else. */
+export type FileClass = keyof typeof fileClasses | 'unknown'
+
+const classes = new Map<string, FileClass>(
+  Object.entries(fileClasses).flatMap(([name, extensions]) =>
+    extensions.map((extension) => [extension, name as FileClass] as const),
+  ),
+)
+
+export function classOf(extension: string): FileClass {
+  return classes.get(extension) ?? 'unknown'
+}

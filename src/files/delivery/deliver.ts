@@ -1,0 +1,88 @@
+import { type Readable, Transform } from 'node:stream'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { AppError } from '../../platform/errors.ts'
+import type { BlobStore, ByteRange } from '../blobs/blob-store.ts'
+import type { FileVersion } from '../model.ts'
+import { contentHeaders } from './headers.ts'
+import { readRange } from './ranges.ts'
+
+export interface Delivery {
+  readonly version: FileVersion
+  readonly store: Pick<BlobStore, 'read'>
+  readonly fileName: string
+  /** Seconds for which the one who asked may keep it without asking again. */
+  readonly keep: number
+  /** Told at the end, whole or broken off. */
+  readonly delivered: (bytes: number, status: number) => void
+}
+
+/** Answers with a content or a part of it (RFC 9110: conditions and ranges). @throws {AppError} before anything is sent. */
+export async function deliver(request: FastifyRequest, reply: FastifyReply, delivery: Delivery): Promise<FastifyReply> {
+  const { version, store, fileName, keep } = delivery
+  const tag = `"${version.sha256}"`
+  reply.headers({
+    ...contentHeaders(version.mimeType, fileName),
+    ETag: tag,
+    'Last-Modified': version.createdAt.toUTCString(),
+    'Cache-Control': keep > 0 ? `private, max-age=${keep}, immutable` : 'private, no-cache',
+  })
+  if (isKnown(request, tag, version.createdAt)) return reply.status(304).send()
+  const range = wantedRange(request, version, tag)
+  if (range === 'none') {
+    reply.removeHeader('Content-Disposition')
+    return reply
+      .status(416)
+      .header('Content-Range', `bytes */${version.size}`)
+      .header('Content-Type', 'text/plain; charset=utf-8')
+      .send('The range lies behind the end.\n')
+  }
+  const part = range === 'whole' ? undefined : range
+  const length = part ? part.end - part.start + 1 : version.size
+  if (part) reply.header('Content-Range', `bytes ${part.start}-${part.end}/${version.size}`)
+  reply.status(part ? 206 : 200).header('Content-Length', length)
+  if (request.method === 'HEAD') return reply.send()
+  const source = await open(store, version, part)
+  const counted = countBytes(source)
+  reply.raw.once('close', () => {
+    source.destroy()
+    delivery.delivered(counted.bytes(), part ? 206 : 200)
+  })
+  return reply.send(counted.stream)
+}
+
+async function open(store: Pick<BlobStore, 'read'>, { sha256, size }: FileVersion, part?: ByteRange): Promise<Readable> {
+  try {
+    return await store.read(sha256, size === 0 ? undefined : part)
+  } catch (cause) {
+    throw new AppError('ServiceUnavailable', {}, { message: 'The content of the file cannot be read now.', cause })
+  }
+}
+
+function countBytes(source: Readable) {
+  let bytes = 0
+  const stream = new Transform({
+    highWaterMark: 256 * 1024,
+    transform(chunk: Buffer, _encoding, done) {
+      bytes += chunk.length
+      done(null, chunk)
+    },
+  })
+  source.on('error', (error) => stream.destroy(error))
+  stream.on('close', () => source.destroy())
+  return { stream: source.pipe(stream), bytes: () => bytes }
+}
+
+/** Whether the client has it already. */
+function isKnown({ headers }: FastifyRequest, tag: string, at: Date): boolean {
+  const tags = headers['if-none-match']
+  if (tags !== undefined) return tags.split(',').some((one) => ['*', tag, `W/${tag}`].includes(one.trim()))
+  const since = Date.parse(headers['if-modified-since'] ?? '')
+  return !Number.isNaN(since) && Math.floor(at.getTime() / 1000) * 1000 <= since
+}
+
+function wantedRange({ headers, method }: FastifyRequest, version: FileVersion, tag: string) {
+  const condition = headers['if-range']
+  if (method !== 'GET') return 'whole'
+  if (condition !== undefined && condition !== tag && condition !== version.createdAt.toUTCString()) return 'whole'
+  return readRange(headers.range, version.size)
+}

@@ -1,0 +1,26 @@
+/** Types that browsers show without running anything; everything else is saved, never opened in the service's name. */
+const shown = /^(image\/(?!svg)[\w.+-]+|audio\/[\w.+-]+|video\/[\w.+-]+|application\/pdf|text\/plain|image\/svg\+xml)$/
+
+const textual = /^text\/|^application\/(json|xml)$|\+xml$/
+
+/** Headers of a content. Nothing in it may act: whoever uploaded it is not to speak for the service. */
+export function contentHeaders(mimeType: string, fileName: string): Record<string, string> {
+  const pdf = mimeType === 'application/pdf'
+  const policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; media-src 'self'"
+  return {
+    'Content-Type': textual.test(mimeType) ? `${mimeType}; charset=utf-8` : mimeType,
+    'Content-Disposition': disposition(shown.test(mimeType) ? 'inline' : 'attachment', fileName),
+    // Viewers of PDF do not work in a sandbox; they run nothing of the page that they stand in.
+    'Content-Security-Policy': pdf ? policy : `sandbox; ${policy}`,
+    'X-Content-Type-Options': 'nosniff',
+    'Cross-Origin-Resource-Policy': 'cross-origin',
+    'Accept-Ranges': 'bytes',
+  }
+}
+
+/** RFC 6266: a name for everybody and one in UTF-8. */
+function disposition(type: 'inline' | 'attachment', name: string): string {
+  const plain = name.normalize('NFKD').replaceAll(/[^\x20-\x7e]/g, '').replaceAll(/["\\%]/g, '_')
+  const encoded = encodeURIComponent(name.toWellFormed()).replaceAll(/['()*]/g, (c) => `%${c.charCodeAt(0).toString(16)}`)
+  return `${type}; filename="${plain || 'file'}"; filename*=UTF-8''${encoded}`
+}

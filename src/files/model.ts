@@ -1,0 +1,40 @@
+import type { Sha256 } from './blobs/blob-store.ts'
+import type { FileClass } from './classes.ts'
+
+/** Where a file is had, as rights see it. */
+export type { FileClass } from './classes.ts'
+
+/** What a file can be had as. */
+export interface FileVersion {
+  readonly name: string
+  readonly locationId: number
+  readonly sha256: Sha256
+  readonly size: number
+  readonly extension: string
+  readonly class: FileClass
+  readonly mimeType: string
+  readonly status: string
+  readonly statusAt: Date
+  readonly createdAt: Date
+  readonly metadata: Readonly<Record<string, unknown>>
+}
+
+export interface StoredFile {
+  readonly id: number
+  readonly parentId: number | null
+  readonly reference: string | null
+  readonly uploadUser: number
+  readonly uploadedAt: Date
+  readonly filepath: string
+  /** `original` first. */
+  readonly versions: readonly FileVersion[]
+}
+
+/** The version that was uploaded. */
+export const original = 'original'
+
+export function originalOf(file: StoredFile): FileVersion {
+  const version = file.versions.find(({ name }) => name === original)
+  if (!version) throw new Error(`file ${file.id} has no original`)
+  return version
+}

@@ -1,0 +1,58 @@
+import type { CallerRights, Guarded, RightItem } from '../../rights/service.ts'
+import type { FileVersion, StoredFile } from '../model.ts'
+
+/** An object that has a file, in its latest version or an old one. */
+export interface FileUse {
+  readonly columnId: number
+  readonly object: Guarded
+  readonly deleted: boolean
+}
+
+export type AssetRight = 'asset_show' | 'asset_download'
+
+/** Who may see a file: whoever uploaded it, and whoever an object that has it lets. */
+export interface FileAccess {
+  may(right: AssetRight, version: FileVersion): boolean
+  /** Whether anything of the file may be had. */
+  readonly any: boolean
+  /** Whether its name and reference may be changed. */
+  readonly change: boolean
+}
+
+export function accessTo(caller: CallerRights, file: StoredFile, uses: readonly FileUse[]): FileAccess {
+  const everything = caller.root || file.uploadUser === caller.userId
+  // Objects in the trash are there for those who may put them there.
+  const seen = uses.filter(({ object, deleted }) => !deleted || caller.may('delete', object))
+  const may = (right: AssetRight, version: FileVersion): boolean =>
+    everything || seen.some((use) => mayThrough(caller, right, use, version))
+  return {
+    may,
+    get any() {
+      return file.versions.some((version) => may('asset_show', version) || may('asset_download', version))
+    },
+    get change() {
+      return everything || seen.some(({ object, deleted }) => !deleted && caller.may('write', object))
+    },
+  }
+}
+
+/** Whether one object lets the caller have a version of the file in one of its columns. */
+export function mayThrough(
+  caller: CallerRights,
+  right: AssetRight,
+  { object, columnId }: Pick<FileUse, 'object' | 'columnId'>,
+  version: FileVersion,
+): boolean {
+  return caller.itemsOn(right, object).some((item) => itemFits(item, columnId, version))
+}
+
+function itemFits(item: RightItem, columnId: number, version: FileVersion): boolean {
+  const { column_ids, classes, extensions, versions, limit } = item
+  return (
+    (column_ids?.includes(columnId) ?? true) &&
+    (classes?.includes(version.class) ?? true) &&
+    (extensions?.includes(version.extension) ?? true) &&
+    (versions?.includes(`${version.class}.${version.name}`) ?? true) &&
+    (!limit || version.size <= limit)
+  )
+}

@@ -1,0 +1,123 @@
+import { baseOf } from '../upload/file-name.ts'
+import { type FileVersion, originalOf, type StoredFile } from '../model.ts'
+import type { FileAccess } from './access.ts'
+
+export type Wire = Record<string, unknown>
+
+/** How much of a file is answered. */
+export const fileFormats = ['short', 'standard', 'long'] as const
+export type FileFormat = (typeof fileFormats)[number]
+
+/** What belongs to the place of a file in an object, not to the file. */
+export interface FileLink {
+  readonly _id: number
+  readonly preferred?: boolean
+  readonly name?: string
+  readonly frontend_prefs?: Readonly<Record<string, unknown>>
+}
+
+export interface FileView {
+  readonly format: FileFormat
+  readonly access: FileAccess
+  /** The signed address of a version. */
+  readonly address: (version: FileVersion) => string
+  /** Who uploaded it, as others are told. */
+  readonly uploader: unknown
+}
+
+/** The record `file`. What a capability that is not there would say is absent. */
+export function renderFile(file: StoredFile, view: FileView): Wire {
+  const version = originalOf(file)
+  const name = file.filepath
+  const record: Wire = {
+    _id: file.id,
+    class: version.class,
+    extension: version.extension,
+    class_extension: `${version.class}.${version.extension}`,
+    status: version.status,
+    class_version_status: `${version.class}.${version.name}.${version.status}`,
+    is_original: true,
+    filesize: version.size,
+    original_filename: name,
+    original_filename_basename: baseOf(name),
+    versions: Object.fromEntries(
+      file.versions.flatMap((one) => {
+        const wire = renderVersion(one, view)
+        return wire ? [[one.name, wire]] : []
+      }),
+    ),
+  }
+  if (view.format === 'short') return record
+  return {
+    ...record,
+    eas_parent_id: file.parentId,
+    reference: file.reference,
+    ...(file.reference === null ? {} : { 'lookup:_id': { reference: file.reference } }),
+    original_filepath: file.filepath,
+    upload_user: view.uploader,
+    date_uploaded: file.uploadedAt.toISOString(),
+    best_date: bestDate(file, version),
+    last_status_at: version.statusAt.toISOString(),
+    hash: version.sha256,
+    compiled: compiled(version),
+    compiled_props: compiledProps(version),
+    ...(view.format === 'long' ? { technical_metadata: technicalMetadata(version) } : {}),
+  }
+}
+
+/** Numbers in versions are texts, as the interface has them. */
+function renderVersion(version: FileVersion, { access, address }: FileView): Wire | null {
+  const show = access.may('asset_show', version)
+  const download = access.may('asset_download', version)
+  if (!show && !download) return null
+  const { width, height, dpi, orientation, aspect_ratio } = version.metadata
+  const texts = { width, height, dpi, orientation, aspect_ratio }
+  return {
+    _id: version.name,
+    class: version.class,
+    extension: version.extension,
+    class_extension: `${version.class}.${version.extension}`,
+    status: version.status,
+    date_created: version.createdAt.toISOString(),
+    last_status_at: version.statusAt.toISOString(),
+    filesize: String(version.size),
+    hash: version.sha256,
+    ...Object.fromEntries(Object.entries(texts).flatMap(([key, value]) => (value == null ? [] : [[key, `${value}`]]))),
+    _show_allowed: show,
+    _download_allowed: download,
+    url: address(version),
+  }
+}
+
+export function technicalMetadata(version: FileVersion): Wire {
+  return {
+    ...version.metadata,
+    filesize: version.size,
+    file_type_extension: version.extension,
+    mime_type: version.mimeType,
+    sha256_hash: version.sha256,
+  }
+}
+
+function bestDate({ uploadedAt }: StoredFile, { metadata }: FileVersion): unknown {
+  return metadata.date_time_original ?? metadata.create_date ?? uploadedAt.toISOString()
+}
+
+function compiledProps({ extension, metadata }: FileVersion): Wire {
+  const { width, height } = metadata
+  const dimensions = width == null || height == null ? {} : { dimensions: `${width} x ${height} px` }
+  return { extension: extension.toUpperCase(), ...dimensions }
+}
+
+function compiled(version: FileVersion): string {
+  const { extension, dimensions } = compiledProps(version)
+  return [extension, dimensions, sizeText(version.size)].filter(Boolean).join(', ')
+}
+
+function sizeText(bytes: number): string {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB']
+  let size = bytes
+  let unit = 0
+  for (; size >= 1000 && unit < units.length - 1; unit++) size /= 1000
+  return `${unit === 0 ? size : size.toFixed(1)} ${units[unit]}`
+}

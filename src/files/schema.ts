@@ -1,0 +1,129 @@
+import { Type } from 'typebox'
+import { refused, unasked } from '../platform/query.ts'
+
+const noRenditions = 'there are no renditions yet'
+
+const JsonList = (description: string) => Type.Optional(Type.String({ maxLength: 64 * 1024, description }))
+
+export const UploadQuery = Type.Object({
+  filenames: JsonList('JSON list of texts: names in place of those in the body, in its order; null or empty: that one.'),
+  references: JsonList('JSON list of texts: references, unique among all files.'),
+  id_parents: JsonList('JSON list of numbers: the files that these were made from.'),
+  produce_versions: Type.Optional(Type.String(unasked(noRenditions))),
+  priority: Type.Optional(Type.Integer(unasked(noRenditions))),
+  version_names: Type.Optional(Type.String(refused(noRenditions))),
+  custom_produce_configs: Type.Optional(Type.String(refused(noRenditions))),
+  collection: Type.Optional(Type.Integer(refused('there are no collections yet'))),
+  check_for_duplicates: Type.Optional(Type.Boolean(refused('nothing looks for duplicates yet'))),
+})
+
+const Version = Type.Object(
+  {
+    _id: Type.String({ description: 'Its name.' }),
+    class: Type.String(),
+    extension: Type.String(),
+    class_extension: Type.String(),
+    status: Type.String(),
+    date_created: Type.String({ format: 'date-time' }),
+    last_status_at: Type.String({ format: 'date-time' }),
+    filesize: Type.String(),
+    hash: Type.String(),
+    width: Type.Optional(Type.String()),
+    height: Type.Optional(Type.String()),
+    dpi: Type.Optional(Type.String()),
+    orientation: Type.Optional(Type.String()),
+    aspect_ratio: Type.Optional(Type.String()),
+    _show_allowed: Type.Boolean(),
+    _download_allowed: Type.Boolean(),
+    url: Type.String({ description: 'Signed: whoever has it may fetch the content until it expires.' }),
+  },
+  { additionalProperties: true, title: 'FileVersion' },
+)
+
+/** As `names` has it; what of it nothing here finds out is absent. */
+export const FileRecord = Type.Object(
+  {
+    _id: Type.Integer(),
+    class: Type.String({ description: '`audio`, `image`, `office`, `video` or `unknown`.' }),
+    extension: Type.String(),
+    class_extension: Type.String(),
+    class_version_status: Type.String(),
+    status: Type.String(),
+    is_original: Type.Boolean(),
+    filesize: Type.Integer(),
+    original_filename: Type.String(),
+    original_filename_basename: Type.String(),
+    original_filepath: Type.Optional(Type.String()),
+    eas_parent_id: Type.Optional(Type.Union([Type.Integer(), Type.Null()])),
+    reference: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+    date_uploaded: Type.Optional(Type.String({ format: 'date-time' })),
+    best_date: Type.Optional(Type.String()),
+    last_status_at: Type.Optional(Type.String({ format: 'date-time' })),
+    hash: Type.Optional(Type.String({ description: 'SHA-256 of the content.' })),
+    compiled: Type.Optional(Type.String()),
+    versions: Type.Record(Type.String(), Version, { description: 'Those that the caller may see or download.' }),
+  },
+  { additionalProperties: true, title: 'File' },
+)
+
+export const FileParams = Type.Object({ fileId: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }) })
+
+const Format = Type.Optional(
+  Type.Enum(['short', 'standard', 'long'], { description: 'How much is answered; `long` when not said.' }),
+)
+
+const notYet = {
+  obj_uuid: Type.Optional(Type.String(refused('names of files do not depend on objects yet'))),
+  check_for_duplicates: Type.Optional(Type.Boolean(refused('nothing looks for duplicates yet'))),
+  mapping: Type.Optional(Type.String(refused('there are no mappings yet'))),
+  objecttype: Type.Optional(Type.String(refused('there are no mappings yet'))),
+  mask: Type.Optional(Type.String(refused('there are no mappings yet'))),
+  pool_id: Type.Optional(Type.Integer(refused('there are no mappings yet'))),
+}
+
+export const ReadQuery = Type.Object({ format: Format, ...notYet })
+
+export const ListQuery = Type.Object({
+  ids: Type.String({ maxLength: 16 * 1024, description: 'JSON list of ids of files, at most 1000.' }),
+  format: Format,
+  ...notYet,
+  mapping_recipe_configs: Type.Optional(Type.String(refused('there are no mappings yet'))),
+})
+
+export const FileInput = Type.Object(
+  {
+    filename: Type.Optional(Type.String({ maxLength: 1000 })),
+    reference: Type.Optional(Type.Union([Type.String({ minLength: 1, maxLength: 1000 }), Type.Null()])),
+    custom_produce_config: Type.Optional(Type.Unknown(refused(noRenditions))),
+  },
+  { additionalProperties: true, title: 'FileInput' },
+)
+
+export const ChangeQuery = Type.Object({
+  permission_check_only: Type.Optional(Type.Boolean({ description: 'Change nothing, only say whether it may be done.' })),
+})
+
+export const DownloadParams = Type.Object({
+  fileId: FileParams.properties.fileId,
+  hash: Type.String({ maxLength: 200 }),
+  version: Type.String({ maxLength: 200 }),
+})
+
+const onDemand = refused('versions are not made on demand yet')
+
+export const DownloadQuery = Type.Object({
+  'x-svc-signature': Type.Optional(Type.String({ maxLength: 200 })),
+  obj_uuid: notYet.obj_uuid,
+  recipe: Type.Optional(Type.String(onDemand)),
+  recipe_params: Type.Optional(Type.String(onDemand)),
+  format: Type.Optional(Type.String(onDemand)),
+  size: Type.Optional(Type.String(onDemand)),
+  width: Type.Optional(Type.String(onDemand)),
+  height: Type.Optional(Type.String(onDemand)),
+  resize_mode: Type.Optional(Type.String(onDemand)),
+  crop: Type.Optional(Type.String(onDemand)),
+  quality: Type.Optional(Type.String(onDemand)),
+  dpi: Type.Optional(Type.String(onDemand)),
+})
+
+export const DownloadHeaders = Type.Object({ 'x-svc-signature': Type.Optional(Type.String({ maxLength: 200 })) })

@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto'
+import type { BlobStore, Received, Sha256 } from '../blobs/blob-store.ts'
+import { cleanFileName } from './file-name.ts'
+import { type FileType, fileTypeOf, headBytes, typeByName } from './file-type.ts'
+import type { Incoming } from './multipart.ts'
+import { tooLarge, type UploadPermission } from './permission.ts'
+
+/** A file whose content has arrived and waits under a temporary name. */
+export interface Arrived {
+  readonly name: string
+  readonly type: FileType
+  readonly sha256: Sha256
+  readonly received: Received
+}
+
+/** Takes one file to its end: nothing of it is kept in memory but its beginning. @throws {AppError} when it is refused. */
+export async function arrive(incoming: Incoming, store: BlobStore, permission: UploadPermission): Promise<Arrived> {
+  const name = cleanFileName(incoming.name)
+  const named = typeByName(name)
+  // What a name without extension stands for only the content tells.
+  if (named.extension !== '') permission.check(named)
+  const hash = createHash('sha256')
+  let type: FileType | null = null
+  let most = named.extension === '' ? Number.POSITIVE_INFINITY : permission.most(named)
+  let head: Buffer[] = []
+  let size = 0
+
+  async function look(): Promise<void> {
+    type = await fileTypeOf(name, Buffer.concat(head))
+    head = []
+    permission.check(type)
+    most = permission.most(type)
+    if (size > most) throw tooLarge(most)
+  }
+
+  async function* looked(): AsyncIterable<Buffer> {
+    for await (const chunk of incoming.content) {
+      size += chunk.length
+      if (size > most) throw tooLarge(most)
+      hash.update(chunk)
+      if (!type) {
+        head.push(chunk)
+        if (size >= headBytes) await look()
+      }
+      yield chunk
+    }
+    if (!type) await look()
+  }
+
+  const received = await store.receive(looked())
+  if (!type) throw new Error('nothing was looked at')
+  if (received.size !== size) {
+    await received.discard()
+    throw new Error(`${received.size} of ${size} bytes were stored`)
+  }
+  return { name, type, sha256: hash.digest('hex'), received }
+}

@@ -1,0 +1,38 @@
+import { AppError } from '../../platform/errors.ts'
+
+const longest = 255
+
+/**
+ * The name of a file as it is kept: without folders, in composed form, and without characters that nobody sees or that turn
+ * the direction of what follows, so that `photo\u202Egpj.exe` cannot look like what it is not.
+ * @throws {AppError} `EasEmptyFilename`, `EasInvalidFilename`.
+ */
+export function cleanFileName(given: string): string {
+  if (given.trim() === '') throw new AppError('EasEmptyFilename')
+  const name = (given.split(/[/\\]/).at(-1) ?? '')
+    .toWellFormed()
+    .normalize('NFC')
+    .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '')
+    .trim()
+  if (name === '' || /^\.+$/.test(name)) throw new AppError('EasInvalidFilename', { filename: given.slice(0, longest) })
+  return shortened(name)
+}
+
+/** Its extension in small letters, without the dot; empty when it has none. */
+export function extensionOf(name: string): string {
+  const extension = /[^.]\.([A-Za-z0-9]{1,16})$/.exec(name)?.[1]
+  return extension?.toLowerCase() ?? ''
+}
+
+/** Without the extension. */
+export function baseOf(name: string): string {
+  const extension = extensionOf(name)
+  return extension === '' ? name : name.slice(0, -extension.length - 1)
+}
+
+function shortened(name: string): string {
+  if (name.length <= longest) return name
+  const extension = extensionOf(name)
+  const end = extension === '' ? '' : `.${extension}`
+  return `${name.slice(0, longest - end.length)}${end}`.toWellFormed()
+}

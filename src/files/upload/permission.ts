@@ -1,0 +1,56 @@
+import type { BaseConfig } from '../../config/service.ts'
+import { AppError } from '../../platform/errors.ts'
+import type { RightItem } from '../../rights/service.ts'
+import type { FileType } from './file-type.ts'
+
+export type UploadSettings = BaseConfig['produce_config']['value']
+
+/** What somebody may upload: by grants of `asset_upload`, and by what the instance takes at all. */
+export interface UploadPermission {
+  /** @throws {AppError} `RightRequired`, `UploadError`: files of this type are not taken from this caller. */
+  check(type: FileType): void
+  /** Most bytes of a file of this type. */
+  most(type: FileType): number
+}
+
+/** @throws {AppError} `RightRequired` when the caller may upload nothing. */
+export function uploadPermission(grants: readonly RightItem[], settings: UploadSettings): UploadPermission {
+  if (grants.length === 0) throw new AppError('RightRequired', { right: 'asset_upload' })
+  const fitting = (type: FileType) => grants.filter((grant) => grantFits(grant, type))
+  return {
+    check(type) {
+      const { class: kind, extension } = type
+      if (kind === 'unknown' ? !settings.uploadallowunknown : !enabled(settings, type)) {
+        throw new AppError('UploadError', { extension }, { message: `Files of the type ${extension} are not taken.` })
+      }
+      if (fitting(type).length > 0) return
+      throw new AppError(
+        'RightRequired',
+        { right: 'asset_upload', class: kind, extension },
+        { message: `The right asset_upload does not cover files of the class ${kind} and the type ${extension}.` },
+      )
+    },
+    most(type) {
+      const granted = Math.max(...fitting(type).map(({ limit }) => limit || Number.POSITIVE_INFINITY))
+      const own = type.class === 'unknown' ? 0 : settings.classes[type.class].uploadmaxfilesize
+      return Math.min(granted, own || settings.uploadmaxfilesize || Number.POSITIVE_INFINITY)
+    },
+  }
+}
+
+/** Whether a grant of `asset_upload` covers files of this type; its size is another question. */
+export function grantFits({ classes, extensions }: RightItem, type: Pick<FileType, 'class' | 'extension'>): boolean {
+  return (classes?.includes(type.class) ?? true) && (extensions?.includes(type.extension) ?? true)
+}
+
+function enabled(settings: UploadSettings, { class: kind, extension }: FileType): boolean {
+  return kind === 'unknown' || (settings.classes[kind].uploadenabledextensions as readonly string[]).includes(extension)
+}
+
+export function tooLarge(most: number): AppError {
+  return new AppError(
+    'FileLimitExceeded',
+    { bytes: most },
+    { message: `A file of this type has at most ${most} bytes.` },
+  )
+}

@@ -75,6 +75,14 @@ const presetOf = ({ world, fresh }: Scene) => ({
 const addPreset = async (scene: Scene): Promise<number> =>
   (await scene.root.call('POST', '/right/object/presets', [presetOf(scene)]))[0].right_preset._id
 
+/** A file as the body itself. */
+const uploaded = (number: number): SeedRequest => ({ query: { filenames: `["${number}.json"]` }, body: { number } })
+
+const addFile = async ({ root, fresh }: Scene): Promise<Json> => {
+  const name = encodeURIComponent(`["${fresh()}.json"]`)
+  return (await root.call('POST', `/eas/put?filenames=${name}`, { number: fresh() }))[0]
+}
+
 const readWork = (by: string): SeedRequest => ({
   path: { objecttype: 'work', mask: '_all_fields', id: by },
   query: { format: 'long' },
@@ -257,6 +265,25 @@ export const seeds: Record<string, Seed> = {
     },
   },
 
+  uploadFiles: { make: ({ fresh }) => uploaded(fresh()) },
+  putFiles: { make: ({ fresh }) => uploaded(fresh()) },
+  readFiles: { make: async (scene) => ({ query: { ids: `[${(await addFile(scene))._id}]`, format: 'long' } }) },
+  readFile: {
+    make: async (scene) => ({ path: { fileId: (await addFile(scene))._id }, query: { format: 'standard' } }),
+  },
+  changeFile: {
+    make: async (scene) => ({
+      path: { fileId: (await addFile(scene))._id },
+      body: { filename: 'new.txt', reference: `file:${scene.fresh()}` },
+    }),
+  },
+  downloadFile: {
+    make: async (scene) => {
+      const { _id, hash, versions } = await addFile(scene)
+      const signature = new URL(versions.original.url).searchParams.get('x-svc-signature') ?? ''
+      return { path: { fileId: _id, hash, version: 'original' }, query: { 'x-svc-signature': signature } }
+    },
+  },
   listLocations: nothing,
   readLocation: { make: () => ({ path: { id: 1 } }) },
   createLocation: {

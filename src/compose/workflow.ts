@@ -1,6 +1,8 @@
 import { createBaseConfigAdministration } from '../config/administration.ts'
 import { createFileService } from '../files/service.ts'
 import { createMailService } from '../mail/service.ts'
+import { rememberedPeople } from '../objects/read/people.ts'
+import { seenUses } from '../objects/upkeep/file-uses.ts'
 import { countInPools, objectPresetUse, objectTagUse, requeuePools } from '../objects/upkeep/uses.ts'
 import { createObjecttypeService } from '../objecttypes/service.ts'
 import { createPoolService } from '../pools/service.ts'
@@ -12,6 +14,9 @@ import type { Given, Ground } from './ground.ts'
 import type { Kept } from './kept.ts'
 import type { People } from './people.ts'
 
+/** The system user that callers without a token are (migration 0010). */
+const deepLinkUserId = 2
+
 export type Workflow = Awaited<ReturnType<typeof composeWorkflow>>
 
 /** What administrators set up around objects: configuration, transitions, object types, pools, tags. */
@@ -19,15 +24,29 @@ export async function composeWorkflow(
   given: Given,
   ground: Ground,
   kept: Kept,
-  { rights, auth }: People,
+  { principals, rights, auth }: People,
   opened: AsyncDisposableStack,
 ) {
   const { config, db } = given
   const { bus, jobs, snapshots, queued } = ground
   const { baseConfig, datamodel, events, languages, objecttypes, pools, tags } = kept
   const { versionConvention, externalUrl } = config
-  const files = await createFileService({ db, bus, snapshots, config, settings: baseConfig.get })
-  opened.defer(async () => files.close())
+  const files = await createFileService({
+    db,
+    bus,
+    events,
+    snapshots,
+    config,
+    settings: baseConfig.get,
+    rights,
+    usesOf: (from, caller, ids) => {
+      const deps = { ...kept.maskSettings, pools }
+      return seenUses({ deps, model: datamodel.current(), rights: caller }, from, ids)
+    },
+    whoNames: rememberedPeople(principals, rights).whoNames,
+    anonymous: async () => (baseConfig.get().deep_link_access.enabled ? auth.actorOfUser(deepLinkUserId) : null),
+  })
+  opened.defer(() => files.close())
   const mail = createMailService({ db, jobs, events, baseConfig, externalUrl })
   const webhooks = createWebhookService({
     db,

@@ -2,6 +2,7 @@ import { RE2JS } from 're2js'
 import { redirectUriRule } from '../platform/redirect-uris.ts'
 import {
   bool,
+  byteSize,
   duration,
   type Field,
   form,

@@ -189,13 +189,13 @@ export const eventTypes = {
   EXPORT_TRANSPORT_FAILED: unwritten('EXPORT', 'UL', `${transport} error`),
 
   // UPLOAD
-  FILE_UPLOAD: unwritten('UPLOAD', 'UL', 'file'),
+  FILE_UPLOAD: type('UPLOAD', 'UL', 'file'),
   FILE_UPLOAD_REMOTE: unwritten('UPLOAD', 'UL', 'file'),
-  FILE_UPLOAD_ERROR: unwritten('UPLOAD', 'UL', 'file error'),
+  FILE_UPLOAD_ERROR: type('UPLOAD', 'UL', 'file error'),
 
   // DOWNLOAD
-  FILE_DOWNLOAD: unwritten('DOWNLOAD', 'UL', download),
-  FILE_DOWNLOAD_ERROR: unwritten('DOWNLOAD', 'UL', `${download} error`),
+  FILE_DOWNLOAD: type('DOWNLOAD', 'UL', download),
+  FILE_DOWNLOAD_ERROR: type('DOWNLOAD', 'UL', `${download} error`),
   OBJECT_DOWNLOAD: unwritten(
     'DOWNLOAD',
     'UL',

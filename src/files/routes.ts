@@ -92,7 +92,7 @@ export function registerFileRoutes(http: HttpApp, { files }: { files: FileServic
       const ids = readList(request.query.ids, 'ids', isId).filter((id) => id !== null)
       if (ids.length > mostIds) throw badRequest(`ids: at most ${mostIds} at a time.`, { param: 'ids' })
       const records = await files.read(request.actor, ids, request.query.format ?? 'long')
-      return Object.fromEntries(records) as Record<string, FileRecord>
+      return Object.fromEntries(records)
     },
   )
 
@@ -112,7 +112,7 @@ export function registerFileRoutes(http: HttpApp, { files }: { files: FileServic
     async (request) => {
       const { fileId } = request.params
       const records = await files.read(request.actor, [fileId], request.query.format ?? 'long')
-      return records.get(fileId) as FileRecord
+      return records.get(fileId) ?? {}
     },
   )
 
@@ -159,7 +159,9 @@ export function registerFileRoutes(http: HttpApp, { files }: { files: FileServic
       response: {
         200: {
           description: 'The content, or with a `Range` a part of it (206).',
-          content: { 'application/octet-stream': { schema: Type.Unsafe<unknown>({ type: 'string', format: 'binary' }) } },
+          content: {
+            'application/octet-stream': { schema: Type.Unsafe<unknown>({ type: 'string', format: 'binary' }) },
+          },
         },
       },
     },
@@ -178,8 +180,6 @@ export function registerFileRoutes(http: HttpApp, { files }: { files: FileServic
   })
 }
 
-type FileRecord = (typeof FileRecord)['static']
-
 /** What comes in the body, in either form. What says itself that it is too large is refused unread. */
 function incoming(
   request: FastifyRequest,
@@ -192,7 +192,11 @@ function incoming(
   return single(request, { name: name || nameInHeader(request), content: body }, permission)
 }
 
-async function* single(request: FastifyRequest, file: Incoming, permission: UploadPermission): AsyncGenerator<Incoming> {
+async function* single(
+  request: FastifyRequest,
+  file: Incoming,
+  permission: UploadPermission,
+): AsyncGenerator<Incoming> {
   const named = typeByName(cleanFileName(file.name))
   const bytes = bodyBytes(request)
   if (named.extension !== '' && Number.isFinite(bytes)) {

@@ -6,7 +6,9 @@ const noRenditions = 'there are no renditions yet'
 const JsonList = (description: string) => Type.Optional(Type.String({ maxLength: 64 * 1024, description }))
 
 export const UploadQuery = Type.Object({
-  filenames: JsonList('JSON list of texts: names in place of those in the body, in its order; null or empty: that one.'),
+  filenames: JsonList(
+    'JSON list of texts: names in place of those in the body, in its order; null or empty: that one.',
+  ),
   references: JsonList('JSON list of texts: references, unique among all files.'),
   id_parents: JsonList('JSON list of numbers: the files that these were made from.'),
   produce_versions: Type.Optional(Type.String(unasked(noRenditions))),
@@ -40,8 +42,7 @@ const Version = Type.Object(
   { additionalProperties: true, title: 'FileVersion' },
 )
 
-/** As `names` has it; what of it nothing here finds out is absent. */
-export const FileRecord = Type.Object(
+const FileShape = Type.Object(
   {
     _id: Type.Integer(),
     class: Type.String({ description: '`audio`, `image`, `office`, `video` or `unknown`.' }),
@@ -65,6 +66,9 @@ export const FileRecord = Type.Object(
   },
   { additionalProperties: true, title: 'File' },
 )
+
+/** What of the record nothing here finds out is absent. */
+export const FileRecord = Type.Unsafe<Record<string, unknown>>(FileShape)
 
 export const FileParams = Type.Object({ fileId: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }) })
 
@@ -100,7 +104,9 @@ export const FileInput = Type.Object(
 )
 
 export const ChangeQuery = Type.Object({
-  permission_check_only: Type.Optional(Type.Boolean({ description: 'Change nothing, only say whether it may be done.' })),
+  permission_check_only: Type.Optional(
+    Type.Boolean({ description: 'Change nothing, only say whether it may be done.' }),
+  ),
 })
 
 export const DownloadParams = Type.Object({

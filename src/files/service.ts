@@ -35,8 +35,12 @@ export interface FileOptions {
   readonly config: Pick<Config, 'dataDir' | 'fileFolders' | 'externalUrl'>
   readonly settings: () => Settings
   readonly rights: { forActor(actor: Actor): Promise<CallerRights> }
-  /** Objects that have the files, by file. */
-  readonly usesOf: (from: Queryable, fileIds: readonly number[]) => Promise<ReadonlyMap<number, readonly FileUse[]>>
+  /** Objects that have the files, by file, as far as the caller may see them. */
+  readonly usesOf: (
+    from: Queryable,
+    caller: CallerRights,
+    fileIds: readonly number[],
+  ) => Promise<ReadonlyMap<number, readonly FileUse[]>>
   readonly whoNames: (from: Queryable, who: Iterable<Principal>, languages: readonly string[]) => Promise<WhoNames>
   /** The user that callers without a token are; null: there are none such. */
   readonly anonymous: () => Promise<Actor | null>
@@ -76,7 +80,7 @@ export async function createFileService(options: FileOptions) {
   async function load(from: Queryable, caller: CallerRights, ids: readonly number[]): Promise<Known[]> {
     if (ids.length === 0) return []
     const files = await store.readFiles(from, ids)
-    const uses = caller.root ? new Map<number, FileUse[]>() : await usesOf(from, ids)
+    const uses = caller.root ? new Map<number, FileUse[]>() : await usesOf(from, caller, ids)
     return files.map((file) => ({ file, access: accessTo(caller, file, uses.get(file.id) ?? []) }))
   }
 
@@ -144,7 +148,13 @@ export async function createFileService(options: FileOptions) {
       const mayChange = async (_: Actor, ids: readonly number[]) =>
         new Set((await load(db, caller, ids)).filter(({ access }) => access.change).map(({ file }) => file.id))
       try {
-        const files = await upload({ db, events, locations, mayChange, added: async () => {} }, actor, incoming, permission, more)
+        const files = await upload(
+          { db, events, locations, mayChange, added: async () => {} },
+          actor,
+          incoming,
+          permission,
+          more,
+        )
         const known = files.map((file) => ({ file, access: accessTo(caller, file, []) }))
         const wires = await render(db, actor, known, 'long')
         return files.map((file) => wires.get(file.id) ?? {})
@@ -175,7 +185,13 @@ export async function createFileService(options: FileOptions) {
     ): Promise<Wire[]> {
       const caller = await rights.forActor(actor)
       const found = await load(from, caller, [...new Set(links.map(({ _id }) => _id))])
-      const wires = await render(from, actor, found.filter(({ access }) => access.any), format, days)
+      const wires = await render(
+        from,
+        actor,
+        found.filter(({ access }) => access.any),
+        format,
+        days,
+      )
       return links.map((link) => ({ ...wires.get(link._id), ...link }))
     },
 
@@ -231,7 +247,7 @@ export async function createFileService(options: FileOptions) {
       if (signature !== undefined) left = signatures.left({ fileId, hash, version: name }, signature)
       else {
         const caller = await rights.forActor(await callerOf(actor))
-        const uses = caller.root ? new Map<number, FileUse[]>() : await usesOf(db, [fileId])
+        const uses = caller.root ? new Map<number, FileUse[]>() : await usesOf(db, caller, [fileId])
         const access = accessTo(caller, file, uses.get(fileId) ?? [])
         if (!access.may('asset_show', version) && !access.may('asset_download', version)) left = null
       }
@@ -254,7 +270,13 @@ export async function createFileService(options: FileOptions) {
           })
         },
         failed(error: Error): void {
-          log({ type: 'FILE_DOWNLOAD_ERROR', actor, basetype: 'file', objectId: fileId, info: { file: info, error: error.message } })
+          log({
+            type: 'FILE_DOWNLOAD_ERROR',
+            actor,
+            basetype: 'file',
+            objectId: fileId,
+            info: { file: info, error: error.message },
+          })
         },
       }
     },

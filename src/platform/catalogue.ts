@@ -68,19 +68,17 @@ export const catalogue = {
   DeepLinkAccessDisabled: { package: 'api', status: 400, text: 'Deep links are switched off.', coming: 'deep links' },
   DeleteSystemGroup: { package: 'acl', status: 400, text: 'A system group cannot be deleted.' },
   DeleteSystemUser: { package: 'acl', status: 400, text: 'A system user cannot be deleted.' },
-  EasEmptyFilename: { package: 'filesync', status: 400, text: 'The name of the file is empty.', coming: 'files' },
+  EasEmptyFilename: { package: 'filesync', status: 400, text: 'The name of the file is empty.' },
   EasInvalidFilename: {
     package: 'filesync',
     status: 400,
     text: 'The name of the file cannot be used.',
-    coming: 'files',
   },
   EasInvalidURL: { package: 'api', status: 400, text: 'The address of the file cannot be used.', coming: 'files' },
   EasNoParentID: {
     package: 'fileupload',
     status: 400,
     text: 'The file that this one belongs to is not named.',
-    coming: 'files',
   },
   EasRputError: {
     package: 'filesync',
@@ -110,7 +108,7 @@ export const catalogue = {
     text: 'There is no such group of files in the export.',
     coming: 'exports',
   },
-  FileLimitExceeded: { package: 'fileupload', status: 400, text: 'The file is larger than allowed.', coming: 'files' },
+  FileLimitExceeded: { package: 'fileupload', status: 413, text: 'The file is larger than allowed.' },
   FileNotDone: { package: 'export', status: 400, text: 'The file is not ready yet.', coming: 'exports' },
   FileNotFound: { package: 'export', status: 404, text: 'There is no such file.', coming: 'exports' },
   FileVersionNotAvailable: { package: 'export', status: 400, text: 'The file has no such version.', coming: 'exports' },
@@ -342,7 +340,7 @@ export const catalogue = {
   },
   UnsupportedMediaType: { package: 'api', status: 415, text: 'The content type of the request body is not supported.' },
   UpgradeRequired: { package: 'api', status: 426, text: 'This address speaks WebSocket.' },
-  UploadError: { package: 'fileupload', status: 400, text: 'The upload failed.', coming: 'files' },
+  UploadError: { package: 'fileupload', status: 400, text: 'The upload failed.' },
   UrlParameterNotSupported: { package: 'ferrors', status: 400, text: 'The parameter cannot have this value.' },
   UserArchived: { package: 'acl', status: 400, text: 'The user is archived.' },
   UserDeletePolicy: {

@@ -149,8 +149,6 @@ test('wrong values are refused with their path, and nothing is changed', async (
 const waiting: [path: string, value: unknown][] = [
   ['login/keep_login', '7d'],
   ['email/admin_emails', [{ email: 'a@example.org' }]],
-  ['file_url_expire/default_days', 5],
-  ['file_url_expire/max_days', 31],
   ['file_url_expire/deep_link_days', 2],
   ['file_url_expire/oai_pmh_days', 8],
 ]

@@ -50,7 +50,11 @@ export async function deliver(request: FastifyRequest, reply: FastifyReply, deli
   return reply.send(counted.stream)
 }
 
-async function open(store: Pick<BlobStore, 'read'>, { sha256, size }: FileVersion, part?: ByteRange): Promise<Readable> {
+async function open(
+  store: Pick<BlobStore, 'read'>,
+  { sha256, size }: FileVersion,
+  part?: ByteRange,
+): Promise<Readable> {
   try {
     return await store.read(sha256, size === 0 ? undefined : part)
   } catch (cause) {

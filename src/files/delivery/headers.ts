@@ -20,7 +20,13 @@ export function contentHeaders(mimeType: string, fileName: string): Record<strin
 
 /** RFC 6266: a name for everybody and one in UTF-8. */
 function disposition(type: 'inline' | 'attachment', name: string): string {
-  const plain = name.normalize('NFKD').replaceAll(/[^\x20-\x7e]/g, '').replaceAll(/["\\%]/g, '_')
-  const encoded = encodeURIComponent(name.toWellFormed()).replaceAll(/['()*]/g, (c) => `%${c.charCodeAt(0).toString(16)}`)
+  const plain = name
+    .normalize('NFKD')
+    .replaceAll(/[^\x20-\x7e]/g, '')
+    .replaceAll(/["\\%]/g, '_')
+  const encoded = encodeURIComponent(name.toWellFormed()).replaceAll(
+    /['()*]/g,
+    (c) => `%${c.charCodeAt(0).toString(16)}`,
+  )
   return `${type}; filename="${plain || 'file'}"; filename*=UTF-8''${encoded}`
 }

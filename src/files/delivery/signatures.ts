@@ -25,7 +25,10 @@ export async function openSignatures(db: Db, now: () => number = Date.now): Prom
   const key = rows[0]?.key
   if (!key) throw new Error('there is no key for the addresses of files')
   const mac = ({ fileId, hash, version }: Signed, expires: number): Buffer =>
-    createHmac('sha256', key).update(JSON.stringify([fileId, hash, version, expires])).digest().subarray(0, 24)
+    createHmac('sha256', key)
+      .update(JSON.stringify([fileId, hash, version, expires]))
+      .digest()
+      .subarray(0, 24)
   return {
     sign(signed, seconds) {
       const expires = Math.ceil((now() / 1000 + seconds) / step) * step

@@ -1,10 +1,11 @@
 import type { CallerRights, Guarded, RightItem } from '../../rights/service.ts'
 import type { FileVersion, StoredFile } from '../model.ts'
 
-/** An object that has a file, in its latest version or an old one. */
+/** An object that has a file, in its latest version or an old one, and that the caller may see with its column. */
 export interface FileUse {
   readonly columnId: number
   readonly object: Guarded
+  /** In the trash. */
   readonly deleted: boolean
 }
 
@@ -21,23 +22,21 @@ export interface FileAccess {
 
 export function accessTo(caller: CallerRights, file: StoredFile, uses: readonly FileUse[]): FileAccess {
   const everything = caller.root || file.uploadUser === caller.userId
-  // Objects in the trash are there for those who may put them there.
-  const seen = uses.filter(({ object, deleted }) => !deleted || caller.may('delete', object))
   const may = (right: AssetRight, version: FileVersion): boolean =>
-    everything || seen.some((use) => mayThrough(caller, right, use, version))
+    everything || uses.some((use) => mayThrough(caller, right, use, version))
   return {
     may,
     get any() {
       return file.versions.some((version) => may('asset_show', version) || may('asset_download', version))
     },
     get change() {
-      return everything || seen.some(({ object, deleted }) => !deleted && caller.may('write', object))
+      return everything || uses.some(({ object, deleted }) => !deleted && caller.may('write', object))
     },
   }
 }
 
 /** Whether one object lets the caller have a version of the file in one of its columns. */
-export function mayThrough(
+function mayThrough(
   caller: CallerRights,
   right: AssetRight,
   { object, columnId }: Pick<FileUse, 'object' | 'columnId'>,

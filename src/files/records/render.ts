@@ -1,5 +1,5 @@
-import { baseOf } from '../upload/file-name.ts'
 import { type FileVersion, originalOf, type StoredFile } from '../model.ts'
+import { baseOf } from '../upload/file-name.ts'
 import type { FileAccess } from './access.ts'
 
 export type Wire = Record<string, unknown>

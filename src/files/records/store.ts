@@ -89,7 +89,11 @@ export async function insertFiles(tx: Tx, userId: number, files: readonly NewFil
     [rows, userId],
   )
   if (inserted.length === files.length) return inserted.map(({ id }) => id)
-  throw new AppError('DatabaseUniqueKeyViolation', { name: 'reference' }, { message: 'A file has the reference already.' })
+  throw new AppError(
+    'DatabaseUniqueKeyViolation',
+    { name: 'reference' },
+    { message: 'A file has the reference already.' },
+  )
 }
 
 /** Changes names or references; null keeps what is stored. @throws `DatabaseUniqueKeyViolation`. */

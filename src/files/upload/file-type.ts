@@ -65,7 +65,8 @@ export function typeByName(name: string): FileType {
 export async function fileTypeOf(name: string, head: Buffer): Promise<FileType> {
   const named = typeByName(name)
   const found = await fileTypeFromBuffer(head).catch(() => undefined)
-  if (!found) return hasSignature(named.extension) ? { ...named, class: 'unknown', mimeType: unknown } : text(named, head)
+  if (!found)
+    return hasSignature(named.extension) ? { ...named, class: 'unknown', mimeType: unknown } : text(named, head)
   if (found.ext === 'xml' || named.extension === 'svg') {
     const svg = named.extension === 'svg' && /<svg[\s>]/.test(head.toString('latin1'))
     if (svg) return { extension: 'svg', class: 'image', mimeType: 'image/svg+xml' }
@@ -82,7 +83,20 @@ function hasSignature(extension: string): boolean {
 }
 
 /** Formats that begin in many ways, so that not to be recognised says nothing. */
-const withoutFixedBeginning = new Set(['mp3', 'mp2', 'mpg', 'mts', 'm2ts', 'ts', 'aac', 'ics', 'xml', 'vtt', 'txt', 'csv'])
+const withoutFixedBeginning = new Set([
+  'mp3',
+  'mp2',
+  'mpg',
+  'mts',
+  'm2ts',
+  'ts',
+  'aac',
+  'ics',
+  'xml',
+  'vtt',
+  'txt',
+  'csv',
+])
 
 function text(named: FileType, head: Buffer): FileType {
   if (named.extension !== 'svg') return named

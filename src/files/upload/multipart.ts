@@ -34,10 +34,13 @@ export async function* filesOfMultipart(contentType: string, source: AsyncIterab
   }
   parser.on('filesLimit', () => stop.abort(badRequest(`At most ${mostFiles} files at a time.`)))
   parser.on('partsLimit', () => stop.abort(badRequest('The body has too many parts.')))
-  pipeline(source, parser, { signal: stop.signal }).then(() => {
-    state = { ended: true, failure: null }
-    news.resolve()
-  }, (error: unknown) => fail(stop.signal.aborted ? stop.signal.reason : failureOf(error)))
+  pipeline(source, parser, { signal: stop.signal }).then(
+    () => {
+      state = { ended: true, failure: null }
+      news.resolve()
+    },
+    (error: unknown) => fail(stop.signal.aborted ? stop.signal.reason : failureOf(error)),
+  )
   try {
     for (;;) {
       const next = waiting.shift()

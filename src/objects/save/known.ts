@@ -2,7 +2,7 @@ import type { Column, Table } from '../../datamodel/model.ts'
 import type { CallerRights, Guarded, ObjectRight, StoredGrant } from '../../rights/service.ts'
 import type { SaveContext } from '../deps.ts'
 import { showingMasks } from '../masks/access.ts'
-import { mayUseMask } from '../render/shown-mask.ts'
+import { type MaskDeps, mayUseMask } from '../render/shown-mask.ts'
 
 /**
  * What a caller may know of. An object that it may not read is answered like one that does not exist, wherever a request
@@ -33,7 +33,7 @@ export function exists(
 
 /** Whether one of the masks that the caller may use on the object shows the column, so that it may be asked for by it. */
 export function showsColumn(
-  { deps, rights }: Pick<SaveContext, 'deps' | 'rights'>,
+  { deps, rights }: Pick<SaveContext, 'rights'> & { readonly deps: MaskDeps },
   table: Table,
   object: Loose,
   column: Column,

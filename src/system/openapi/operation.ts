@@ -20,6 +20,7 @@ export function operationOf(route: RouteOptions, components: Components): OpenAp
     security: securityOf(route),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(schema.body === undefined ? {} : { requestBody: requestBody(route, components) }),
+    ...(route.config?.body === 'stream' ? { requestBody: streamedFiles } : {}),
     responses: { ...answersOf(route, components), ...failuresOf(route, components) },
   }
 }
@@ -55,6 +56,16 @@ function requestBody({ schema, config }: RouteOptions, components: Components): 
     required: config?.bodyOptional !== true,
     content: Object.fromEntries(types.map((type) => [type, { schema: shown }])),
   }
+}
+
+/** What handlers take themselves, as it comes: files. */
+const binary = { type: 'string', format: 'binary' }
+const streamedFiles: NonNullable<OpenApiOperation['requestBody']> = {
+  required: true,
+  content: {
+    'multipart/form-data': { schema: { type: 'object', properties: { file: { type: 'array', items: binary } } } },
+    'application/octet-stream': { schema: binary },
+  },
 }
 
 function answersOf({ schema }: RouteOptions, components: Components): Record<string, OpenApiResponse> {

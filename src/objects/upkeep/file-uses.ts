@@ -1,0 +1,49 @@
+import type { Model } from '../../datamodel/model.ts'
+import type { Queryable } from '../../platform/db.ts'
+import type { CallerRights, StoredGrant } from '../../rights/service.ts'
+import { type HeadRow, headColumns, heads } from '../read/stored-rows.ts'
+import type { MaskDeps } from '../render/shown-mask.ts'
+import { exists, showsColumn } from '../save/known.ts'
+
+/** An object that has a file, and in which column. */
+export interface SeenUse {
+  readonly object: { readonly systemObjectId: number } & ReturnType<typeof heads>[number]['guard']
+  readonly columnId: number
+  readonly deleted: boolean
+}
+
+/** Objects of one file that are looked at: whom a thousand of them give no right will not get it from the next. */
+const mostPerFile = 1000
+
+/**
+ * Objects that have the files, in their latest version or an old one, as far as the caller may read the object and one of
+ * its masks there shows it the column: what a mask hides is not to be had by guessing numbers.
+ */
+export async function seenUses(
+  context: { readonly deps: MaskDeps; readonly model: Model; readonly rights: CallerRights },
+  from: Queryable,
+  fileIds: readonly number[],
+): Promise<ReadonlyMap<number, readonly SeenUse[]>> {
+  const { rows } = await from.query<{ fileId: number; columnId: number; head: HeadRow }>(
+    `select u.file_id as "fileId", u.column_id as "columnId", json_build_array(${headColumns}) as head
+     from unnest($1::bigint[]) as f(id) cross join lateral (
+       select * from file_use where file_id = f.id order by system_object_id limit ${mostPerFile}
+     ) u join object o on o.system_object_id = u.system_object_id`,
+    [fileIds],
+    'file-uses',
+  )
+  const found = new Map<number, SeenUse[]>()
+  for (const { fileId, columnId, head: row } of rows) {
+    const [head] = heads(context.model, [row])
+    const column = context.model.columnsById.get(columnId)
+    if (!head || !column) continue
+    const deleted = head.deletedAt !== null
+    const guard = { ...head.guard, acl: head.guard.acl as readonly StoredGrant[] | null }
+    if (!exists(context.rights, { ...guard, deleted })) continue
+    if (!showsColumn(context, head.table, guard, column)) continue
+    const uses = found.get(fileId) ?? []
+    found.set(fileId, uses)
+    uses.push({ object: guard, columnId, deleted })
+  }
+  return found
+}

@@ -1,0 +1,76 @@
+import { createHash, randomBytes } from 'node:crypto'
+import sharp from 'sharp'
+import type { Json } from '../support/client.ts'
+import type { TestService } from '../support/service.ts'
+
+export interface Sent {
+  readonly name: string
+  readonly content: Buffer
+}
+
+export const sha256 = (content: Buffer): string => createHash('sha256').update(content).digest('hex')
+
+/** A small picture, never the same twice. */
+export async function picture(width = 30, height = 20, format: 'jpeg' | 'png' = 'jpeg'): Promise<Buffer> {
+  const noise = randomBytes(width * height * 3)
+  return sharp(noise, { raw: { width, height, channels: 3 } })
+    .toFormat(format)
+    .toBuffer()
+}
+
+/** A multipart body as browsers make it. */
+export function multipart(
+  files: readonly Sent[],
+  boundary = 'x0x0x',
+): { headers: Record<string, string>; payload: Buffer } {
+  const parts = files.flatMap(({ name, content }) => [
+    Buffer.from(
+      `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="${name.replaceAll('"', '%22')}"\r\n` +
+        'Content-Type: application/octet-stream\r\n\r\n',
+    ),
+    content,
+    Buffer.from('\r\n'),
+  ])
+  return {
+    headers: { 'content-type': `multipart/form-data; boundary=${boundary}` },
+    payload: Buffer.concat([...parts, Buffer.from(`--${boundary}--\r\n`)]),
+  }
+}
+
+export interface Uploaded {
+  readonly status: number
+  readonly body: Json
+}
+
+export async function upload(
+  svc: TestService,
+  login: string,
+  files: readonly Sent[],
+  query: Record<string, unknown> = {},
+): Promise<Uploaded> {
+  const { headers, payload } = multipart(files)
+  const authorization = `Bearer ${await svc.as(login).token()}`
+  const text = Object.entries(query).map(([key, value]) => [
+    key,
+    typeof value === 'string' ? value : JSON.stringify(value),
+  ])
+  const answer = await svc.inject({
+    method: 'POST',
+    url: `/api/v1/eas/put?${new URLSearchParams(text as [string, string][])}`,
+    headers: { ...headers, authorization },
+    payload,
+  })
+  return { status: answer.statusCode, body: answer.json() }
+}
+
+/** What an address of ours answers, by its path. */
+export async function fetched(
+  svc: TestService,
+  url: string,
+  headers: Record<string, string> = {},
+  method: 'GET' | 'HEAD' = 'GET',
+) {
+  const { pathname, search } = new URL(url)
+  const answer = await svc.inject({ method, url: pathname + search, headers })
+  return { status: answer.statusCode, headers: answer.headers, content: answer.rawPayload }
+}

@@ -204,6 +204,7 @@ test('reading leaves out what the session may not see; writing and the list of d
     'login',
     'name',
     'password',
+    'produce_config',
     'user',
   ])
   assert.equal((await svc.as('reader').get('/config/system/config/oauth2')).status, 404)

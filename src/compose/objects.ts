@@ -82,7 +82,7 @@ export async function composeObjects(
       },
     },
     findOwners: (tx, actor, refs) => findOwners(principals, tx, actor, refs),
-    runTransitions: (_, actor, items, given) => transitions.runOnItems(actor, items, given),
+    runTransitions: transitions.runOnItems,
     afterRefusal: transitions.afterFailure,
     events,
     languages,
@@ -91,8 +91,7 @@ export async function composeObjects(
     awaitIndexed: indexer.awaitIndexed,
     clock: () => new Date(),
   }
-  const runOnObjects: RunOnObjects = (actor, request) =>
-    runTransition({ ...objectDeps, runOnItems: transitions.runOnItems }, actor, request)
+  const runOnObjects: RunOnObjects = (actor, request) => runTransition(objectDeps, actor, request)
   const eventRuns = createEventRuns({
     db,
     jobs,

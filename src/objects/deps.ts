@@ -7,8 +7,8 @@ import type { Pauses } from '../platform/pauses.ts'
 import type { Places } from '../platform/places.ts'
 import type { CallerRights, StoredGrant } from '../rights/service.ts'
 import type { EffectiveTag, TagSnapshot } from '../tags/service.ts'
+import type { TransitionService } from '../transitions/service.ts'
 import type { MaskFilters } from './masks/filter.ts'
-import type { Item } from './save/item.ts'
 import type { OwnerRef } from './save/request/payload.ts'
 
 export interface PoolInfo {
@@ -45,20 +45,8 @@ export type ValidateAcls = (
   entries: readonly { wire: unknown; previous: readonly StoredGrant[] | null; shown: boolean; place: string }[],
 ) => Promise<readonly (readonly StoredGrant[] | null)[]>
 
-/** What the transitions of a save ask for (transitions engine): tags and owners are changed in the items already. */
-export interface TransitionOutcome {
-  /** Texts that the caller must confirm, with the token that confirms exactly them. */
-  readonly confirmation: { readonly token: string; readonly texts: readonly string[] } | null
-  /** Queues mails and webhooks in the transaction. */
-  enqueue(tx: Tx): Promise<void>
-}
-
-export type RunTransitions = (
-  tx: Tx,
-  actor: Actor,
-  items: readonly Item[],
-  given: string | undefined,
-) => Promise<TransitionOutcome>
+/** The transitions of a change (transitions engine): tags and owners are changed in the items. */
+export type RunTransitions = TransitionService['runOnItems']
 
 /** Sends what a rejecting transition wants sent; after the rollback, with the error that ended the save. */
 export type AfterRefusal = (error: unknown) => Promise<void>

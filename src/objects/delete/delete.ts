@@ -2,18 +2,19 @@ import type { Table } from '../../datamodel/model.ts'
 import type { Actor } from '../../platform/actor.ts'
 import type { Tx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
-import { createPauses, mapInTurns } from '../../platform/pauses.ts'
+import { createPauses, eachInTurns, mapInTurns } from '../../platform/pauses.ts'
 import { confirmTasks, type Task } from '../../platform/tasks.ts'
+import type { Confirmation } from '../../transitions/service.ts'
 import type { StoredObject } from '../content/stored.ts'
 import { invalidValue } from '../content/values.ts'
 import type { ObjectDeps, SaveContext } from '../deps.ts'
+import { conclude } from '../save/conclude.ts'
 import { guardBefore, type Item, itemOf } from '../save/item.ts'
 import { exists, guarded } from '../save/known.ts'
 import { onCurrentModel } from '../save/on-current-model.ts'
 import { createResolver } from '../save/resolve.ts'
 import { assertConstraints } from '../save/rules/constraints.ts'
 import { assertMay, assertMayOther } from '../save/rules/rights.ts'
-import { writeAll } from '../save/write/all.ts'
 import { lockObjects } from '../save/write/store.ts'
 import { type DeletePlan, fateOf, findLinkers, knownLinkers, planDelete } from './plan.ts'
 import { purgeObjects } from './purge.ts'
@@ -202,13 +203,12 @@ async function toTrash(
   await mapInTurns(plan.cleared, (item) => assertMayOther(context, 'write', item), pauses)
   assertComments(plan, comments)
   const items = [...plan.deleted, ...plan.cleared]
-  const transitions = await context.deps.runTransitions(context.tx, context.actor, items, options.confirmTransition)
-  if (transitions.confirmation) {
-    return { kind: 'confirm', tasks: transitionTasks(transitions.confirmation, options.policy) }
-  }
-  await mapInTurns(plan.cleared, (item) => assertConstraints(item), pauses)
-  await writeAll(context, items, { dryRun: false, skipIndex: false, skipEvents: false })
-  await transitions.enqueue(context.tx)
+  const tasks = await conclude(context, items, {
+    confirmTransition: options.confirmTransition,
+    check: () => eachInTurns(plan.cleared, (item) => assertConstraints(item), pauses),
+    ask: (confirmation) => transitionTasks(confirmation, options.policy),
+  })
+  if (tasks.length > 0) return { kind: 'confirm', tasks }
   return done(options.policy, plan.deleted, plan.cleared)
 }
 
@@ -222,7 +222,8 @@ function assertComments(plan: DeletePlan, comments: ReadonlyMap<number, string |
 }
 
 /** A policy that was chosen before is carried over (DB-037). */
-function transitionTasks(confirmation: { token: string; texts: readonly string[] }, policy: DeletePolicy): Task[] {
+function transitionTasks(confirmation: Confirmation | null, policy: DeletePolicy): Task[] {
+  if (!confirmation) return []
   const tasks = confirmTasks({
     title: 'Workflow',
     messages: confirmation.texts,
@@ -245,12 +246,11 @@ async function undelete(
   for (const item of items) item.comment = comments.get(item.systemObjectId) ?? null
   await assertMayDelete(context, items)
   await dropLostParents(context, items)
-  const transitions = await context.deps.runTransitions(context.tx, context.actor, items, options.confirmTransition)
-  if (transitions.confirmation) {
-    return { kind: 'confirm', tasks: transitionTasks(transitions.confirmation, 'undelete') }
-  }
-  await writeAll(context, items, { dryRun: false, skipIndex: false, skipEvents: false })
-  await transitions.enqueue(context.tx)
+  const tasks = await conclude(context, items, {
+    confirmTransition: options.confirmTransition,
+    ask: (confirmation) => transitionTasks(confirmation, 'undelete'),
+  })
+  if (tasks.length > 0) return { kind: 'confirm', tasks }
   return done('undelete', items, [])
 }
 

@@ -2,23 +2,21 @@ import type { Actor } from '../../platform/actor.ts'
 import type { Tx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import { createPauses, eachInTurns } from '../../platform/pauses.ts'
-import type { ItemsOutcome, RunRequest, RunResult, TransitionService } from '../../transitions/service.ts'
+import type { RunRequest, RunResult } from '../../transitions/service.ts'
 import type { ObjectDeps, SaveContext } from '../deps.ts'
+import { conclude } from './conclude.ts'
 import { guardBefore, guardOf, type Item, itemOf } from './item.ts'
 import { exists, guarded } from './known.ts'
 import { onCurrentModel } from './on-current-model.ts'
 import { assertMay } from './rules/rights.ts'
-import { writeAll } from './write/all.ts'
 import { lockObjects } from './write/store.ts'
-
-export type TransitionRunDeps = ObjectDeps & Pick<TransitionService, 'runOnItems'>
 
 /**
  * Runs one transition for stored objects, all or nothing. It is a save that sends no content: what is written are the
  * tags and owners that the transition (and the automatic ones after it) change; an object that it leaves as it is
  * gets no new version.
  */
-export async function runTransition(deps: TransitionRunDeps, actor: Actor, run: RunRequest): Promise<RunResult> {
+export async function runTransition(deps: ObjectDeps, actor: Actor, run: RunRequest): Promise<RunResult> {
   try {
     return await deps.db.transaction((tx) => runInTransaction(deps, tx, actor, run), { eager: true })
   } catch (error) {
@@ -27,7 +25,7 @@ export async function runTransition(deps: TransitionRunDeps, actor: Actor, run: 
   }
 }
 
-async function runInTransaction(deps: TransitionRunDeps, tx: Tx, actor: Actor, run: RunRequest): Promise<RunResult> {
+async function runInTransaction(deps: ObjectDeps, tx: Tx, actor: Actor, run: RunRequest): Promise<RunResult> {
   const model = deps.datamodel.current()
   const { context, items } = await onCurrentModel(deps, tx, model, async (current) => {
     const rights = await deps.rights.forActor(actor)
@@ -37,10 +35,8 @@ async function runInTransaction(deps: TransitionRunDeps, tx: Tx, actor: Actor, r
   })
   const check = (item: Item): void => assertMay(context, 'write', item, guarded(guardBefore(item)))
   await eachInTurns(items, check, context.pauses)
-  const outcome: ItemsOutcome = await deps.runOnItems(actor, items, run.confirmTransition, run.trigger)
-  if (outcome.confirmation) return { kind: 'confirm', tasks: outcome.confirmation.tasks }
-  await writeAll(context, items, { dryRun: false, skipIndex: false, skipEvents: false })
-  await outcome.enqueue(tx, run.events)
+  const tasks = await conclude(context, items, { ...run, ask: (confirmation) => confirmation?.tasks ?? [] })
+  if (tasks.length > 0) return { kind: 'confirm', tasks }
   const objects = items.map((item) => ({
     systemObjectId: item.systemObjectId,
     version: (item.current?.version ?? 0) + (item.changed ? 1 : 0),

@@ -7,6 +7,7 @@ import { confirmTask, confirmTasks, type Task } from '../../platform/tasks.ts'
 import { rowsOf } from '../content/stored.ts'
 import { invalidValue } from '../content/values.ts'
 import type { ObjectDeps, SaveContext } from '../deps.ts'
+import { conclude } from './conclude.ts'
 import type { Item } from './item.ts'
 import { onCurrentModel } from './on-current-model.ts'
 import { prepareItems } from './prepare.ts'
@@ -19,7 +20,6 @@ import { emptyReverses } from './rules/new-reverse.ts'
 import { markUnchanged, movePools, type PoolMove, poolMoves, reconcileReverse } from './rules/reverse.ts'
 import { assertAccess, assertIntroducedLinks, assertSaveRights, losesAccess } from './rules/rights.ts'
 import { applySystemFields } from './system-fields.ts'
-import { writeAll } from './write/all.ts'
 
 /** Query parameters of a save, resolved. */
 export interface SaveOptions {
@@ -80,7 +80,7 @@ async function save(
   body: readonly unknown[],
   options: SaveOptions,
 ): Promise<SaveResult> {
-  const { deps, tx, model, actor, pauses } = context
+  const { deps, model, pauses } = context
   const payload = { model, databaseName: deps.config.databaseName, partial: options.partial }
   const drafts = await parsePayload(payload, objecttype, body, pauses)
   if (drafts.length > maxBatch) throw invalidValue('body', drafts.length, `at most ${maxBatch} objects`)
@@ -94,21 +94,23 @@ async function save(
   await assertIntroducedLinks(context, items, found)
   const kept = options.skipReverseNested ? new Map() : await reconcileReverse(context, items)
   await markUnchanged(items, pauses)
-  const transitions = await deps.runTransitions(tx, actor, items, options.confirmTransition)
-  const moves = await poolMoves(items, kept, pauses)
-  const follow = followers(moves, options)
-  if (!options.skipBidirectionalUpdate) await syncBidirectional(context, items)
-  assertComments(items)
-  if (!options.skipConstraints) await checkConstraints(items, pauses)
-  await assertNoCycles(context, items)
-  movePools(items, follow.move)
-  await assertSaveRights(context, items)
-
-  const tasks = await confirmations(context, items, options, transitions.confirmation, follow.ask)
+  let undecided: readonly PoolMove[] = []
+  const tasks = await conclude(context, items, {
+    confirmTransition: options.confirmTransition,
+    async check() {
+      const { move, ask } = followers(await poolMoves(items, kept, pauses), options)
+      undecided = ask
+      if (!options.skipBidirectionalUpdate) await syncBidirectional(context, items)
+      assertComments(items)
+      if (!options.skipConstraints) await checkConstraints(items, pauses)
+      await assertNoCycles(context, items)
+      movePools(items, move)
+      await assertSaveRights(context, items)
+    },
+    ask: (confirmation) => confirmations(context, items, options, confirmation, undecided),
+    write: options,
+  })
   if (tasks.length > 0) return { kind: 'confirm', tasks, ignored }
-
-  await writeAll(context, items, options)
-  await transitions.enqueue(tx)
   const written = items.filter((item) => item.changed).map((item) => item.systemObjectId)
   const empty = options.skipReverseNested ? new Set<string>() : await emptyReverses(sent, items, pauses)
   return { kind: 'done', items: sent, written, ignored, empty }

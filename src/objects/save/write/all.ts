@@ -18,6 +18,12 @@ import {
   writeItems,
 } from './store.ts'
 
+export interface WriteOptions {
+  readonly dryRun: boolean
+  readonly skipIndex: boolean
+  readonly skipEvents: boolean
+}
+
 const eventOf: Record<Item['mode'], EventType> = {
   create: 'OBJECT_INSERT',
   update: 'OBJECT_UPDATE',
@@ -29,11 +35,7 @@ const eventOf: Record<Item['mode'], EventType> = {
  * Writes what the items have come to: ids and standards of new objects, heads and versions, links, unique values, index
  * queue and events, each with a constant number of statements. A dry run takes no ids and logs nothing.
  */
-export async function writeAll(
-  context: SaveContext,
-  items: readonly Item[],
-  options: { dryRun: boolean; skipIndex: boolean; skipEvents: boolean },
-): Promise<void> {
+export async function writeAll(context: SaveContext, items: readonly Item[], options: WriteOptions): Promise<void> {
   const { tx, deps, model, actor, at, pauses } = context
   const written = items.filter((item) => item.changed)
   if (written.length === 0) return context.current

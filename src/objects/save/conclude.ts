@@ -1,0 +1,36 @@
+import type { Task } from '../../platform/tasks.ts'
+import type { Confirmation, RunRequest } from '../../transitions/service.ts'
+import type { SaveContext } from '../deps.ts'
+import type { Item } from './item.ts'
+import { type WriteOptions, writeAll } from './write/all.ts'
+
+export interface Conclusion extends Pick<RunRequest, 'confirmTransition' | 'events'> {
+  /** A transition is run for stored objects; otherwise those that concern the change are. */
+  readonly trigger?: RunRequest['trigger']
+  /** What still changes the items, or refuses them, once the transitions have changed them. */
+  readonly check?: () => Promise<void>
+  /** What the caller is asked before anything is written; `confirmation` is what transitions ask. */
+  readonly ask: (confirmation: Confirmation | null) => readonly Task[] | Promise<readonly Task[]>
+  readonly write?: WriteOptions
+}
+
+const whole: WriteOptions = { dryRun: false, skipIndex: false, skipEvents: false }
+
+/**
+ * How every change of objects ends, whatever it was (a save, a delete, an undelete, a transition that somebody runs):
+ * transitions, checks, open questions, write, and what the transitions send. Gives the open questions: if there are any,
+ * nothing was written.
+ */
+export async function conclude(
+  context: SaveContext,
+  items: readonly Item[],
+  { confirmTransition, trigger, check, ask, events, write = whole }: Conclusion,
+): Promise<readonly Task[]> {
+  const transitions = await context.deps.runTransitions(context.actor, items, confirmTransition, trigger)
+  await check?.()
+  const tasks = await ask(transitions.confirmation)
+  if (tasks.length > 0) return tasks
+  await writeAll(context, items, write)
+  await transitions.enqueue(context.tx, events)
+  return tasks
+}

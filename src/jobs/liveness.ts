@@ -15,6 +15,8 @@ export interface LivenessOptions {
   activeJobs: () => readonly number[]
   /** Milliseconds between two looks for abandoned jobs. */
   interval: number
+  /** The pool holds jobs that it does not run: it has to end, so that others can take them. */
+  onStuck: () => void
 }
 
 /** Tells our advisory locks on pools from others. */
@@ -24,12 +26,12 @@ const SETTLE_SECONDS = 3
 
 /**
  * Holds an advisory lock named after a pool of workers for as long as its process lives, and gives back abandoned
- * jobs: those of pools whose lock nobody holds (PostgreSQL drops the lock the moment a process dies), and those of
- * this pool that it does not run (the connection broke while the job was taken or ended). So they are tried again
- * within seconds; the queue itself would wait four hours.
+ * jobs: those of pools whose lock nobody holds (PostgreSQL drops the lock the moment a process dies). A pool that has jobs which
+ * it does not run (the connection broke while the job was taken or ended) has to end, and then is one of these. So they are
+ * tried again within seconds; the queue itself would wait four hours.
  */
 export async function keepLiveness(options: LivenessOptions): Promise<Liveness> {
-  const { db, log, poolId, interval } = options
+  const { db, log, poolId, interval, onStuck } = options
   let closed = false
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> = Promise.resolve()
@@ -55,13 +57,17 @@ export async function keepLiveness(options: LivenessOptions): Promise<Liveness> 
 
   async function beat(): Promise<void> {
     holder ??= await hold(db, poolId, onLost)
-    const { rows } = await db.query<{ id: number }>(RELEASE_SQL, [
+    const { rows } = await db.query<{ freed: number[]; stuck: number[] }>(RELEASE_SQL, [
       LIVENESS_SEED,
       SETTLE_SECONDS,
       poolId,
       options.activeJobs(),
     ])
-    if (rows.length > 0) log.warn({ jobs: rows.map((row) => row.id) }, 'abandoned jobs were given back')
+    const { freed = [], stuck = [] } = rows[0] ?? {}
+    if (freed.length > 0) log.warn({ jobs: freed }, 'abandoned jobs were given back')
+    if (stuck.length === 0) return
+    log.warn({ jobs: stuck }, 'jobs were taken that nobody runs; their workers end')
+    onStuck()
   }
 
   schedule(SETTLE_SECONDS * 1000 + 250)
@@ -89,16 +95,15 @@ async function hold(db: Db, poolId: string, onLost: (error: Error) => void): Pro
   }
 }
 
-/** Our jobs stand in no named queues, so unlocking the row is all there is to it. */
+/** Gives back the jobs of dead pools; tells which those were, and which this pool holds without running them. */
 const RELEASE_SQL = `
   with held as materialized (
     select id, locked_by from graphile_worker.jobs where locked_at < now() - make_interval(secs => $2)
   ), dead as materialized (
     select locked_by from (select distinct locked_by from held where locked_by <> $3) as others
      where pg_try_advisory_xact_lock(hashtextextended(locked_by, $1))
+  ), freed as materialized (
+    select graphile_worker.force_unlock_workers(array_agg(locked_by)) from dead having count(*) > 0
   )
-  update graphile_worker._private_jobs as job set locked_at = null, locked_by = null
-    from held
-   where job.id = held.id and job.locked_by = held.locked_by
-     and (held.locked_by in (select locked_by from dead) or (held.locked_by = $3 and held.id <> all($4::bigint[])))
-  returning job.id`
+  select array(select id from held where locked_by in (select locked_by from dead) and exists (select from freed)) as freed,
+    array(select id from held where locked_by = $3 and id <> all($4::bigint[])) as stuck`

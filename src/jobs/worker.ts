@@ -64,12 +64,12 @@ async function startPool({ db, log, concurrency, handlers, recoverEvery }: Optio
   )
   endWhenStuck(events, workers)
   const activeJobs = () => active.ids()
-  const liveness = await keepLiveness({ db, log, poolId: workers.id, activeJobs, interval: recoverEvery }).catch(
-    async (error: unknown) => {
-      await workers.gracefulShutdown()
-      throw error
-    },
-  )
+  const onStuck = (): void => end(workers, 'jobs were taken that nobody runs')
+  const lookout = { db, log, poolId: workers.id, activeJobs, interval: recoverEvery, onStuck }
+  const liveness = await keepLiveness(lookout).catch(async (error: unknown) => {
+    await workers.gracefulShutdown()
+    throw error
+  })
   const ended = workers.promise
     .catch((error: unknown) => log.error({ err: error }, 'the workers ended with an error'))
     .then(() => liveness.close())
@@ -97,8 +97,13 @@ function endWhenStuck(events: WorkerEvents, workers: WorkerPool): void {
     failingSince ??= Date.now()
     if (Date.now() - failingSince < longestTrouble) return
     failingSince = null
-    Promise.resolve(workers.gracefulShutdown('jobs cannot be asked for')).catch(() => {})
+    end(workers, 'jobs cannot be asked for')
   })
+}
+
+/** New workers take over. */
+function end(workers: WorkerPool, reason: string): void {
+  Promise.resolve(workers.gracefulShutdown(reason)).catch(() => {})
 }
 
 async function stop(workers: WorkerPool, liveness: Liveness, grace: number): Promise<void> {

@@ -190,3 +190,29 @@ test('jobs go on when the connections to the database were cut', () =>
     await one.jobs.idle()
     assert.ok(seen.length > 0)
   }))
+
+test('a job that was taken and that nobody runs is run within seconds, while others run on', () =>
+  withDatabase(async (dsn) => {
+    const seen: unknown[] = []
+    const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
+    const { promise: enough, resolve: finish } = Promise.withResolvers<void>()
+    const long = async (): Promise<void> => {
+      begin()
+      await enough
+      seen.push('long')
+    }
+    await using one = await startProcess(dsn, { long, note: async (payload) => void seen.push(payload) })
+    await one.db.transaction((tx) => one.jobs.enqueue(tx, 'long', {}))
+    await begun
+    // As after a connection that broke when the job had just been given out on it.
+    await one.db.transaction(async (tx) => {
+      await one.jobs.enqueue(tx, 'note', { text: 'lost' })
+      await tx.query(
+        `update graphile_worker._private_jobs lost set locked_by = held.locked_by, locked_at = now() - interval '10 s'
+         from graphile_worker.jobs held where lost.locked_by is null and held.locked_by is not null`,
+      )
+    })
+    setTimeout(finish, 2000)
+    await one.jobs.idle({ timeout: 30_000 })
+    assert.deepEqual(seen, ['long', { text: 'lost' }])
+  }))

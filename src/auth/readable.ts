@@ -2,8 +2,10 @@
  * Which users and groups an actor may read, as SQL. Whoever names one that they may not read is answered as if there
  * were none.
  */
+
 import type { Actor } from '../platform/actor.ts'
 import { hasSystemRight } from '../platform/system-right.ts'
+import { inForceSql } from '../rights/service.ts'
 
 /**
  * A condition on users or groups (alias `t`): those that the actor owns or has a grant `bag_read` on now. `principals`
@@ -20,9 +22,7 @@ function grantCondition(acl: string, principals: string): string {
 }
 
 /** Whether the grant `a` gives `bag_read` now. */
-const givesNow = `a->'rights' ? 'bag_read' and coalesce(a->>'active', 'true') = 'true'
-  and (a->>'from' is null or (a->>'from')::timestamptz <= now())
-  and (a->>'to' is null or (a->>'to')::timestamptz > now())`
+const givesNow = `a->'rights' ? 'bag_read' and ${inForceSql('a')}`
 
 const readersByThemselves = `select 'u' || t.owner_user as who where t.owner_user is not null
   union select 'g' || t.owner_group where t.owner_group is not null

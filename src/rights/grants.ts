@@ -22,6 +22,13 @@ export function inForce(grant: StoredGrant, at: number): boolean {
   return from <= at && at < to
 }
 
+/** The same as SQL, of a stored grant as JSON and the current time: `grant` is an expression. */
+export function inForceSql(grant: string): string {
+  return `(coalesce(${grant}->>'active', 'true') = 'true'
+    and (${grant}->>'from' is null or (${grant}->>'from')::timestamptz <= now())
+    and (${grant}->>'to' is null or (${grant}->>'to')::timestamptz > now()))`
+}
+
 /** Moments at which a grant begins or ceases to be in force. */
 export function boundaries(grants: Iterable<StoredGrant>): number[] {
   const found: number[] = []

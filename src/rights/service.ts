@@ -22,7 +22,7 @@ import { type FindPeople, type NamedBy, resolveWho, type WhoDraft, whoNames } fr
 
 export type { ContainerRight, ObjectRight, RightContext } from './catalogue.ts'
 export { isCaller } from './compile.ts'
-export { type MaskId, type ReadPrincipal, readPrincipals, tagsFit } from './grants.ts'
+export { inForceSql, type MaskId, type ReadPrincipal, readPrincipals, tagsFit } from './grants.ts'
 export type {
   CallerRights,
   ContainerGrants,

@@ -4,6 +4,7 @@ import type { Guarded, ObjectRight } from '../../../rights/service.ts'
 import { forEachLink } from '../../content/links.ts'
 import type { SaveContext } from '../../deps.ts'
 import { maskFits } from '../../masks/filter.ts'
+import { standardMask } from '../../render/shown-mask.ts'
 import type { Found } from '../found.ts'
 import { guardAfter, guardBefore, type Item } from '../item.ts'
 import { exists, guarded } from '../known.ts'
@@ -30,7 +31,12 @@ function assertMask({ rights, deps }: SaveContext, item: Item): void {
   // Reverse-nested objects are shaped by the mask of the object above them, which was checked.
   if (item.up) return
   const { mask, table } = item
-  const use = { id: mask.id, isAllFields: mask.isAllFields, isStandard: mask === table.preferredMask }
+  const { poolId } = guardBefore(item)
+  const use = {
+    id: mask.id,
+    isAllFields: mask.isAllFields,
+    isStandard: mask === standardMask({ deps }, { table, poolId }),
+  }
   // What is saved is answered in the mask, so it must be one for this object.
   const fits = !item.current || maskFits(deps, mask, item.current.tags)
   if (!fits || !rights.mayUseMask(use, guarded(guardBefore(item)), item.mode === 'create' ? 'create' : 'write')) {

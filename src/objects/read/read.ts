@@ -23,6 +23,7 @@ import {
 } from '../render/render.ts'
 import { masksByPreference, mayUseMask, standardMask } from '../render/shown-mask.ts'
 import type { Item } from '../save/item.ts'
+import { showable } from '../save/known.ts'
 import { type FormatName, formats, type MergeMode } from './formats.ts'
 import { areSame, createAnswers, hasDatedGrants, type Sources, watched } from './kept-answers.ts'
 import { type Address, loadHeads, loadLatest, loadVersions } from './load.ts'
@@ -351,19 +352,33 @@ export function createReadService(deps: ReadDeps) {
       return render(q, actor, caller, pages, shown, { shape, lifetime })
     },
 
-    /** What was just saved, in the transaction of the save: each object with the mask that it was sent with. */
+    /**
+     * What was just saved, in the transaction of the save: each object with the mask that it was sent with, as far as the
+     * caller may read it. Rights and masks to write give none to read.
+     */
     async renderSaved(
       tx: Queryable,
       actor: Actor,
-      saved: readonly Pick<Item, 'systemObjectId' | 'mask'>[],
+      saved: readonly Item[],
       format: FormatName,
       { skipReverseNested = false, shape, lifetime = endless, empty }: SavedContext = {},
     ): Promise<JsonAnswer> {
       const caller = await deps.rights.forActor(actor)
       const ids = saved.map((item) => item.systemObjectId)
-      const pages = latestOf(tx, ids, formats[format].fields, (_, index) => saved[index]?.mask ?? null)
+      const untold = new Set<number>()
+      const maskOf = (object: Head, index: number): Mask | 'short' | null => {
+        const item = saved[index]
+        const shown = item && showable({ deps, rights: caller }, item)
+        if (shown === 'nothing') untold.add(object.systemObjectId)
+        return item && shown === 'whole' ? item.mask : 'short'
+      }
+      const pages = latestOf(tx, ids, formats[format].fields, maskOf)
+      const told: Shape = (wire, item) => {
+        const shown = untold.has(item.object.systemObjectId) ? idsOnly(wire, item.object.table.name) : wire
+        return shape ? shape(shown, item) : shown
+      }
       return render(tx, actor, caller, pages, renderOptions({ format, skipReverseNested }), {
-        shape,
+        ...(caller.root && !shape ? {} : { shape: told }),
         lifetime,
         ...(empty ? { known: { heads: [], empty } } : {}),
       })
@@ -476,6 +491,12 @@ function fieldFilter(include: readonly string[], exclude: readonly string[]): Fi
     if (exclude.some((field) => within(name, field))) return false
     return include.length === 0 || include.some((field) => within(name, field) || within(field, name))
   }
+}
+
+/** A saved object that the caller may not read: which it is, and its version, for the next save. */
+function idsOnly(wire: Wire, objecttype: string): Wire {
+  const { _objecttype, _system_object_id, _global_object_id, [objecttype]: block } = wire
+  return { _objecttype, _system_object_id, _global_object_id, _not_allowed: true, [objecttype]: block }
 }
 
 /** What an object carries in every projection, so that it can be told apart and named. */

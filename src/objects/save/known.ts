@@ -3,6 +3,7 @@ import type { CallerRights, Guarded, ObjectRight, StoredGrant } from '../../righ
 import type { SaveContext } from '../deps.ts'
 import { showingMasks } from '../masks/access.ts'
 import { type MaskDeps, mayUseMask } from '../render/shown-mask.ts'
+import { guardAfter, guardBefore, type Item } from './item.ts'
 
 /**
  * What a caller may know of. An object that it may not read is answered like one that does not exist, wherever a request
@@ -56,4 +57,32 @@ export function showsLink(
   if (context.rights.root) return true
   if (column === undefined || !exists(context.rights, { ...object, deleted: false })) return false
   return column === null || showsColumn(context, table, object, column)
+}
+
+interface MaskContext {
+  readonly deps: MaskDeps
+  readonly rights: CallerRights
+}
+
+/** How much of an object the caller may be shown in a mask: what the mask has, its title, or nothing but its ids. */
+export type Showable = 'whole' | 'short' | 'nothing'
+
+/** What the answer to a save may show: what the caller could read before it or can read now. New objects it has sent itself. */
+export function showable(context: MaskContext, item: Item): Showable {
+  if (context.rights.root || !item.current) return 'whole'
+  const found = [guardBefore(item), guardAfter(item)].map((object) => inMask(context, item, object))
+  if (found.includes('whole')) return 'whole'
+  return found.includes('short') ? 'short' : 'nothing'
+}
+
+/** Whether the caller may know what is stored in the mask that it writes with. */
+export function knowsStored(context: MaskContext, item: Item): boolean {
+  return context.rights.root || inMask(context, item, guardBefore(item)) === 'whole'
+}
+
+function inMask({ deps, rights }: MaskContext, { mask, table, up }: Item, object: Loose): Showable {
+  const guard = guarded(object)
+  if (!rights.may('read', guard)) return 'nothing'
+  // Reverse-nested objects are shaped by the mask of the object above them.
+  return up || mayUseMask({ deps, caller: rights }, mask, { table, poolId: object.poolId, guard }) ? 'whole' : 'short'
 }

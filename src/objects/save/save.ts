@@ -89,7 +89,7 @@ async function save(
   await applySystemFields(context, items, options)
   await assertAccess(context, items)
   // It compares with what is stored, so it comes after the rights.
-  const ignored = await ignoredParts(items, pauses)
+  const ignored = await ignoredParts(context, items)
   if (options.strict) assertNothingIgnored(ignored)
   await assertIntroducedLinks(context, items, found)
   const kept = options.skipReverseNested ? new Map() : await reconcileReverse(context, items)

@@ -1,9 +1,11 @@
 import type { ColumnField, Mask, MaskField, NestedField, ReverseField, Table } from '../../../datamodel/model.ts'
 import { nearestName } from '../../../platform/nearest.ts'
-import { eachInTurns, type Pauses } from '../../../platform/pauses.ts'
+import { eachInTurns } from '../../../platform/pauses.ts'
 import { type Content, type ContentRow, rowsOf } from '../../content/stored.ts'
 import { isRecord } from '../../content/values.ts'
+import type { SaveContext } from '../../deps.ts'
 import type { Item } from '../item.ts'
+import { knowsStored } from '../known.ts'
 import { sameAsStored } from '../write/same-as-stored.ts'
 import { blockKeys, linkKeys, objectKeys, systemKeys, valueKeys } from './known-keys.ts'
 
@@ -41,32 +43,34 @@ class Places {
 /**
  * The parts of a save's payload that have no effect (decision 26): keys that nobody knows, fields that the mask does not
  * have, and those that it only shows, unless they are sent back as they are stored. What is computed for an answer is
- * known. Whether a field outside the mask is sent as it is stored is never asked: that would tell its value.
+ * known. Whether a field outside the mask, or of an object that the caller may not read in it, is sent as it is stored is
+ * never asked: that would tell its value.
  */
-export async function ignoredParts(items: readonly Item[], pauses: Pauses): Promise<Ignored> {
+export async function ignoredParts(context: SaveContext, items: readonly Item[]): Promise<Ignored> {
   const places = new Places()
-  await eachInTurns(items, (item) => readItem(item, places), pauses)
+  await eachInTurns(items, (item) => readItem(context, item, places), context.pauses)
   return places
 }
 
-function readItem(item: Item, places: Places): void {
+function readItem(context: SaveContext, item: Item, places: Places): void {
   const { draft } = item
   if (!draft) return
+  const stored = item.current && knowsStored(context, item) ? item.current : null
   const { wire, block, at, place } = draft.sent
   const fields = fieldsOf(item.mask)
   const up = item.up?.field.column?.name
   const known = (key: string): boolean => blockKeys.has(key) || key === up
   if (wire === block) {
-    readFields(block, item.current?.content ?? null, at, fields, (key) => known(key) || objectKeys.has(key), places)
+    readFields(block, stored?.content ?? null, at, fields, (key) => known(key) || objectKeys.has(key), places)
   } else {
     for (const key in wire) {
       if (!objectKeys.has(key) && key !== item.table.name) {
         places.add(place, key, () => [...objectKeys, item.table.name])
       }
     }
-    readFields(block, item.current?.content ?? null, at, fields, known, places)
+    readFields(block, stored?.content ?? null, at, fields, known, places)
   }
-  readSystem(item, places)
+  readSystem(item, stored, places)
 }
 
 type FieldMap = ReadonlyMap<string, MaskField>
@@ -189,7 +193,7 @@ function sameReverse(field: ReverseField, value: unknown): boolean {
 }
 
 /** Tags, pool, owner, grants and parents that the type does not have or the mask does not let be written. */
-function readSystem(item: Item, places: Places): void {
+function readSystem(item: Item, stored: Item['current'], places: Places): void {
   const { draft, table, mask } = item
   if (!draft) return
   for (const { name, keys, has, same } of systemKeys) {
@@ -199,16 +203,16 @@ function readSystem(item: Item, places: Places): void {
       const value = from[key]
       if (value === undefined || value === null || (Array.isArray(value) && value.length === 0)) continue
       const shown = has(table) && mask.system[name].output !== 'off'
-      if (!shown || !item.current || !same(value, item.current))
-        places.add(inBlock ? draft.sent.at : draft.sent.place, key)
+      if (!shown || !stored || !same(value, stored)) places.add(inBlock ? draft.sent.at : draft.sent.place, key)
     }
   }
   const { wire, place } = draft.sent
   const creator = wire._create_user
-  if (isRecord(creator) && !(item.current ? isCreator(item, creator) : draft.creator)) places.add(place, '_create_user')
+  if (isRecord(creator) && !(item.current ? isCreator(mask, stored, creator) : draft.creator))
+    places.add(place, '_create_user')
 }
 
 /** Whether it was sent back as it is shown: who created an object stays. */
-function isCreator({ current, mask }: Item, { user }: Fields): boolean {
-  return mask.system.owner.output !== 'off' && isRecord(user) && user._id === current?.createdBy
+function isCreator(mask: Mask, stored: Item['current'], { user }: Fields): boolean {
+  return stored !== null && mask.system.owner.output !== 'off' && isRecord(user) && user._id === stored.createdBy
 }

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import type { Json } from '../../support/client.ts'
+import { combined, type Drawing, drawMembers, wireOf } from './elements.ts'
+import { drawFacet } from './facets.ts'
+import { drawSort } from './order.ts'
+import { type Asking, plain } from './reads.ts'
+import { seenOf } from './seen.ts'
+import { createShow, type FormatName, formatNames } from './shown.ts'
+
+/** Searches: what is found, counted, in which order, and what is shown of it. */
+export async function askSearches(asking: Asking, count: number): Promise<void> {
+  for (let n = 0; n < count; n++) await askSearch(asking, n)
+}
+
+async function askSearch(asking: Asking, n: number): Promise<void> {
+  const { world, names, knowledge, pick, client, who, heard } = asking
+  const { show } = createShow(asking)
+  const types = pick([[pick(world.types)], [pick(world.types)], world.types])
+  const drawing: Drawing = { ...asking, types }
+  const members = drawMembers(drawing, [0, 1, 1, 1, 2, 3])
+  const facets = Array.from({ length: pick([0, 1, 2]) }, () => drawFacet(drawing))
+  const sort = drawSort(drawing)
+  const format = pick<FormatName>(['short', 'standard', pick(formatNames)])
+  const trash = pick([false, false, true])
+  const request = {
+    objecttypes: types.map(({ name }) => name),
+    search: members.map(wireOf),
+    limit: 1000,
+    format,
+    ...(trash ? { include_deleted: true } : {}),
+    ...(sort ? { sort: sort.wire } : {}),
+    aggregations: Object.fromEntries(facets.map(({ wire }, at) => [`a${at}`, wire])),
+  }
+  const what = `${who} searches (${n}) ${JSON.stringify(request)}`
+  const { status, body } = await client.post('/search', request)
+  assert.equal(status, 200, `${what} ${JSON.stringify(body)}`)
+  heard(body, what)
+  const expected = world.things.filter(
+    (thing) =>
+      types.includes(thing.type) &&
+      knowledge.sees(thing.index) &&
+      (trash || !thing.trashed) &&
+      combined(members, thing),
+  )
+  const ids = expected.map(({ index }) => names.ids[index] as number)
+  const found = body.objects.map((object: Json) => object._system_object_id)
+  assert.deepEqual([...found].sort(byNumber), [...ids].sort(byNumber), what)
+  assert.equal(body.count, expected.length, what)
+  if (sort) sort.check(expected, found, what)
+  for (const [at, facet] of facets.entries()) facet.check(expected, body.aggregations[`a${at}`], what)
+  const options = { format, merge: 'none', depth: 1, skipBelow: false } as const
+  for (const { index } of expected) {
+    const [best = null] = knowledge.masks(index)
+    const hit = body.objects.find((object: Json) => object._system_object_id === names.ids[index])
+    assert.deepEqual(plain(seenOf(hit, world)), plain(show(index, best, options)), what)
+  }
+}
+
+const byNumber = (a: number, b: number): number => a - b

@@ -180,6 +180,18 @@ create table index_queue (
 );
 CREATE INDEX index_queue_order_idx ON public.index_queue USING btree (priority, seq);
 
+create table keep_login (
+  hash bytea not null,
+  browser_hash bytea not null,
+  user_id bigint not null,
+  created_at timestamp with time zone not null default now(),
+  expires_at timestamp with time zone not null,
+  constraint keep_login_pkey PRIMARY KEY (hash),
+  constraint keep_login_user_id_fkey FOREIGN KEY (user_id) REFERENCES "user"(id) ON DELETE CASCADE
+);
+CREATE INDEX keep_login_expires_idx ON public.keep_login USING btree (expires_at);
+CREATE INDEX keep_login_user_idx ON public.keep_login USING btree (user_id);
+
 -- Browsers and networks from which a user has signed in, as sha256.
 create table known_source (
   user_id bigint not null,
@@ -310,6 +322,7 @@ create table oauth_session (
   constraint oauth_session_pkey PRIMARY KEY (id),
   constraint oauth_session_user_id_fkey FOREIGN KEY (user_id) REFERENCES "user"(id) ON DELETE CASCADE
 );
+CREATE INDEX oauth_session_browser_idx ON public.oauth_session USING btree (browser_hash) WHERE (browser_hash IS NOT NULL);
 CREATE INDEX oauth_session_expires_idx ON public.oauth_session USING btree (expires_at);
 CREATE INDEX oauth_session_user_idx ON public.oauth_session USING btree (user_id);
 
@@ -323,6 +336,7 @@ create table oauth_token (
   issued_at timestamp with time zone not null default now(),
   expires_at timestamp with time zone not null,
   used_at timestamp with time zone,
+  successor_seed bytea,
   constraint oauth_token_pkey PRIMARY KEY (hash),
   constraint oauth_token_session_id_fkey FOREIGN KEY (session_id) REFERENCES oauth_session(id) ON DELETE CASCADE
 );

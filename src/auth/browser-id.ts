@@ -20,9 +20,15 @@ function browserIdsOf(request: Pick<FastifyRequest, 'headers'>, aliases: readonl
     .filter((value) => /^[\w-]{43}$/.test(value))
 }
 
+/** Of requests whose browser has just been given one. */
+const minted = new WeakMap<FastifyRequest, string>()
+
 /** The id of the browser that signs in, made and kept for a long time where it has none. */
 export function mintBrowserId(request: FastifyRequest, reply: FastifyReply, aliases: readonly string[]): Buffer {
+  const known = minted.get(request)
+  if (known !== undefined) return tokenHash(known)
   const id = browserIdsOf(request, aliases)[0] ?? newToken()
+  minted.set(request, id)
   setCookie(reply, `${identifierWord}-browser-id`, id, { maxAge: lifetime })
   return tokenHash(id)
 }

@@ -16,20 +16,24 @@ import { browserHashesOf } from './browser-id.ts'
 import { tokenOf } from './carriers.ts'
 import { createGroupService } from './groups/service.ts'
 import { initialPassword } from './initial-password.ts'
+import { createKeepLogins } from './keep-login.ts'
 import { rootUserId } from './model.ts'
 import { createAuthorize } from './oauth/authorize/service.ts'
 import { createOAuthClients } from './oauth/clients.ts'
 import { createCodes } from './oauth/codes.ts'
 import { createLoginFlows } from './oauth/login/flows.ts'
 import type { LoginPart } from './oauth/login/step.ts'
+import { createLogout } from './oauth/logout.ts'
 import { createRedirects } from './oauth/redirects.ts'
 import { createOAuth } from './oauth/service.ts'
+import { createTokenInfo } from './oauth/token-info.ts'
 import { createPages } from './pages/service.ts'
 import { createPasswords } from './passwords.ts'
 import type { Principals } from './principals.ts'
 import type { RemovalHooks, RightsHooks } from './records.ts'
 import { ensureRoot } from './root.ts'
 import { createSessionInfo } from './sessions/info.ts'
+import { createOwnSessions } from './sessions/own.ts'
 import { createSessions } from './sessions/service.ts'
 import { createSignIn } from './sign-in.ts'
 import { createThrottle } from './throttle.ts'
@@ -97,12 +101,13 @@ export function createAuth(dependencies: AuthDependencies) {
   const aliases = config.identifierAliases
   const clients = createOAuthClients({ configured: config.oauthClients, baseConfig, aliases })
   const codes = createCodes({ db, sessions })
-  const oauth = createOAuth({ clients, codes, sessions, signIn })
+  const oauth = createOAuth({ db, baseConfig, clients, codes, sessions, signIn })
   const { externalUrl } = config
   // Those of this folder come first; each stands in the folder of what it is about.
   const loginParts = (): readonly LoginPart[] => dependencies.loginParts()
   const basePath = URL.parse(externalUrl)?.pathname.replace(/\/+$/, '') ?? ''
   const pages = createPages({ baseConfig, basePath })
+  const keepLogins = createKeepLogins({ db, baseConfig, aliases })
   const redirects = createRedirects({ externalUrl, allowed: config.loginAllowRedirects })
   const flows = createLoginFlows({ db, basePath })
   const authorize = createAuthorize({
@@ -117,6 +122,8 @@ export function createAuth(dependencies: AuthDependencies) {
     issuer: externalUrl,
     basePath,
     aliases,
+    keepLogins,
+    clock,
   })
   const { principals, rights, removal, instance } = dependencies
   const { versionConvention } = config
@@ -125,8 +132,25 @@ export function createAuth(dependencies: AuthDependencies) {
   const groups = createGroupService(records)
   const sessionInfo = createSessionInfo({ db, baseConfig, users, instance })
 
+  const tokenInfo = createTokenInfo({ db, baseConfig, clients, sessions })
+  const logout = createLogout({ sessions, keepLogins, aliases })
+  const ownSessions = createOwnSessions({ db, sessions })
+
+  /** The session behind a request. @throws {AppError} `InvalidToken`, also without a token (AUTH-010). */
+  async function sessionOf(request: FastifyRequest) {
+    const token = tokenOf(request, aliases)
+    if (token === null) throw new AppError('InvalidToken')
+    return sessions.resolve(token, () => browserHashesOf(request, aliases))
+  }
+
   return {
     oauth,
+    tokenInfo,
+    logout,
+    ownSessions,
+    sessionOf,
+    sessions,
+    issuer: externalUrl,
     authorize,
     pages,
     pageDefinitions: () => loginParts().flatMap((part) => part.pages(flows)),

@@ -67,6 +67,25 @@ const copyableUserFields = [
   'town',
 ] as const
 
+/** What programs may learn of the user who has signed in with them. */
+const userinfoFields = [
+  'address_supplement',
+  'company',
+  'country',
+  'department',
+  'displayname',
+  'email',
+  'email_verified',
+  'first_name',
+  'house_number',
+  'last_name',
+  'phone',
+  'postal_code',
+  'state',
+  'street',
+  'town',
+] as const
+
 const frontendLanguages = [
   'da-DK',
   'de-DE',
@@ -140,7 +159,9 @@ export const sections = {
 
   login: section('access', 'public', {
     /** How long a browser stays signed in when the user asks for it. */
-    keep_login: waiting(select(['off', '7d', '30d'], 'off'), 'there is no cookie yet that keeps a browser signed in'),
+    keep_login: select(['off', '7d', '30d'], 'off'),
+    /** Whether people may come in without an account. */
+    guest: bool(false),
     label: localized(),
     placeholder: localized(),
     info: localized(),
@@ -172,6 +193,11 @@ export const sections = {
       access_token: duration('24h', { min: 60 }),
       refresh_token: duration('720h', { min: 60 }),
     }),
+  }),
+
+  openid: section('user-management', 'system.config', {
+    /** What `/oauth2/userinfo` tells besides `sub`. */
+    userinfo: list([], { choices: userinfoFields }),
   }),
 
   user: section('user-management', 'user', {

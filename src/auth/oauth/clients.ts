@@ -19,6 +19,8 @@ export interface OAuthClient {
   readonly needsPkce: boolean
   /** A default client: any address of the service is its redirect URI. */
   readonly ownOrigin: boolean
+  /** There from the start and not configured: everybody knows it. */
+  readonly builtIn: boolean
 }
 
 export interface ClientOptions {
@@ -47,16 +49,32 @@ export function createOAuthClients({ configured, baseConfig, aliases }: ClientOp
     if (fromFile) {
       const { secret: secretHash, redirectURIs: redirectUris, scopes, pkce } = fromFile
       const ownOrigin = defaults.has(id) && redirectUris.length === 0
-      return { id, secretHash, redirectUris, scopes, needsPkce: secretHash === null && pkce === 'required', ownOrigin }
+      return {
+        id,
+        secretHash,
+        redirectUris,
+        scopes,
+        needsPkce: secretHash === null && pkce === 'required',
+        ownOrigin,
+        builtIn: false,
+      }
     }
     const row = baseConfig.get().oauth2.clients.find((client) => client.name === id)
     if (row) {
       const secretHash = row.secret || null
       const redirectUris = row.redirect_uris.map((uri) => uri.url)
-      return { id, secretHash, redirectUris, scopes: null, needsPkce: secretHash === null, ownOrigin: false }
+      return {
+        id,
+        secretHash,
+        redirectUris,
+        scopes: null,
+        needsPkce: secretHash === null,
+        ownOrigin: false,
+        builtIn: false,
+      }
     }
     if (!defaults.has(id)) return null
-    return { id, secretHash: null, redirectUris: [], scopes: null, needsPkce: true, ownOrigin: true }
+    return { id, secretHash: null, redirectUris: [], scopes: null, needsPkce: true, ownOrigin: true, builtIn: true }
   }
 
   async function secretFits(client: OAuthClient, secret: string): Promise<boolean> {

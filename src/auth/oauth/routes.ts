@@ -1,18 +1,21 @@
 import { Type } from 'typebox'
 import type { HttpApp } from '../../platform/http.ts'
 import { browserHashesOf } from '../browser-id.ts'
+import { tokenOf } from '../carriers.ts'
 import { deviceCookie, deviceOf } from '../device-cookie.ts'
 import { OAuthError } from './errors.ts'
 import { readForm } from './form.ts'
 import { userAgentOf } from './login/flows.ts'
 import type { OAuth } from './service.ts'
+import { TokenResponse, tokenAnswer } from './token-answer.ts'
+import type { TokenInfo } from './token-info.ts'
 
 const parameter = (description: string) => Type.Optional(Type.Unknown({ description }))
 
 /** Parameters by name; readForm checks them, since RFC 6749 has rules of its own for repeated and empty ones. */
 const TokenRequest = Type.Object(
   {
-    grant_type: parameter('`authorization_code`, `password` or `refresh_token`.'),
+    grant_type: parameter('`authorization_code`, `client_credentials`, `password` or `refresh_token`.'),
     client_id: parameter('The client; also by HTTP Basic.'),
     client_secret: parameter('Its secret, as it is; also by HTTP Basic. Public clients have none.'),
     code: parameter('Grant `authorization_code`: the code, which is used up.'),
@@ -26,17 +29,6 @@ const TokenRequest = Type.Object(
   { additionalProperties: true },
 )
 
-const TokenResponse = Type.Object(
-  {
-    access_token: Type.String(),
-    token_type: Type.Literal('bearer'),
-    expires_in: Type.Integer({ description: 'seconds' }),
-    scope: Type.String({ description: 'the scopes granted, separated by spaces' }),
-    refresh_token: Type.Optional(Type.String({ description: 'only with scope offline' })),
-  },
-  { title: 'Token' },
-)
-
 const RevokeRequest = Type.Object(
   {
     token: parameter('The access token or refresh token.'),
@@ -47,6 +39,19 @@ const RevokeRequest = Type.Object(
   { additionalProperties: true },
 )
 
+const Introspection = Type.Object(
+  {
+    active: Type.Boolean(),
+    scope: Type.Optional(Type.String()),
+    client_id: Type.Optional(Type.String()),
+    sub: Type.Optional(Type.String({ description: 'login, else e-mail address, else id of the user' })),
+    exp: Type.Optional(Type.Integer({ description: 'seconds since 1970' })),
+    iat: Type.Optional(Type.Integer({ description: 'seconds since 1970' })),
+    token_type: Type.Optional(Type.String({ description: '`bearer` for access tokens' })),
+  },
+  { title: 'Introspection' },
+)
+
 const NoContent = Type.Unsafe<undefined>({ description: 'no content' })
 
 const Failure = Type.Object({ error: Type.String(), error_description: Type.String() }, { additionalProperties: true })
@@ -54,7 +59,7 @@ const Failure = Type.Object({ error: Type.String(), error_description: Type.Stri
 /** The OAuth2 endpoints, in a scope of their own: RFC 6749 prescribes another error body than the envelope. */
 export async function registerOAuthRoutes(
   app: HttpApp,
-  { oauth, aliases }: { oauth: OAuth; aliases: readonly string[] },
+  { oauth, tokenInfo, aliases }: { oauth: OAuth; tokenInfo: TokenInfo; aliases: readonly string[] },
 ): Promise<void> {
   await app.register(async (scope: HttpApp) => {
     scope.setErrorHandler((error, _request, reply) => {
@@ -85,7 +90,7 @@ export async function registerOAuthRoutes(
           operationId: 'createToken',
           summary: 'Issue tokens',
           description:
-            'RFC 6749: the grants `authorization_code`, `password` and `refresh_token`. A code is used once; a second use ends the session that came of the first. A refresh token comes only with the scope `offline`. After too many wrong passwords from one network the login is blocked there: 429 with `Retry-After`; browsers in which the user has signed in before (cookie `svc-device`) are not concerned.',
+            'RFC 6749: the grants `authorization_code`, `client_credentials` (a guest, where the base configuration allows it), `password` and `refresh_token`. A code is used once; a second use ends the session that came of the first. A refresh token comes only with the scope `offline`. After too many wrong passwords from one network the login is blocked there: 429 with `Retry-After`; browsers in which the user has signed in before (cookie `svc-device`) are not concerned.',
           consumes,
           body: TokenRequest,
           response: { 200: TokenResponse, 400: Failure, 429: Failure },
@@ -95,7 +100,7 @@ export async function registerOAuthRoutes(
       async (request, reply) => {
         const form = readForm(request.headers['content-type'], request.body)
         const { authorization } = request.headers
-        const { accessToken, refreshToken, expiresIn, scopes, device } = await oauth.token({
+        const issued = await oauth.token({
           form,
           authorization,
           remoteAddr: request.ip,
@@ -104,14 +109,9 @@ export async function registerOAuthRoutes(
           userAgent: userAgentOf(request),
         })
         reply.headers(noStore)
+        const { device } = issued
         if (device) reply.header('Set-Cookie', deviceCookie(device, { secure: request.protocol === 'https' }))
-        return {
-          access_token: accessToken,
-          token_type: 'bearer' as const,
-          expires_in: expiresIn,
-          scope: scopes.join(' '),
-          ...(refreshToken === null ? {} : { refresh_token: refreshToken }),
-        }
+        return tokenAnswer(issued)
       },
     )
 
@@ -133,6 +133,33 @@ export async function registerOAuthRoutes(
         const form = readForm(request.headers['content-type'], request.body)
         await oauth.revoke({ form, authorization: request.headers.authorization, remoteAddr: request.ip })
         return reply.status(200).headers(noStore).send(undefined)
+      },
+    )
+
+    scope.post(
+      '/api/oauth2/introspect',
+      {
+        schema: {
+          tags,
+          operationId: 'introspectToken',
+          summary: 'What is behind a token',
+          description:
+            'RFC 7662, for a configured client (`client_id`, with its secret if it has one) or a user with a token. `active` is false for a token that is unknown, expired, revoked or used, or whose user may not sign in.',
+          consumes,
+          body: RevokeRequest,
+          response: { 200: Introspection, 400: Failure, 401: Failure },
+        },
+        config,
+      },
+      async (request, reply) => {
+        const form = readForm(request.headers['content-type'], request.body)
+        reply.headers(noStore)
+        return tokenInfo.introspect({
+          form,
+          authorization: request.headers.authorization,
+          token: tokenOf(request, aliases),
+          browserHashes: () => browserHashesOf(request, aliases),
+        })
       },
     )
   })

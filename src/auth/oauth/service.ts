@@ -2,6 +2,8 @@
  * The authorization server: token requests and revocation. A *grant* is one way to get tokens; grants stand in a
  * table, one file each.
  */
+import type { BaseConfigService } from '../../config/service.ts'
+import type { Db } from '../../platform/db.ts'
 import type { Sessions } from '../sessions/service.ts'
 import type { SignIn } from '../sign-in.ts'
 import type { OAuthClients } from './clients.ts'
@@ -9,11 +11,14 @@ import type { Codes } from './codes.ts'
 import { OAuthError } from './errors.ts'
 import { type Form, required } from './form.ts'
 import { authorizationCodeGrant } from './grants/authorization-code.ts'
+import { clientCredentialsGrant } from './grants/client-credentials.ts'
 import type { Grant, Granted } from './grants/grant.ts'
 import { passwordGrant } from './grants/password.ts'
 import { refreshTokenGrant } from './grants/refresh-token.ts'
 
 export interface OAuthDependencies {
+  db: Db
+  baseConfig: BaseConfigService
   clients: OAuthClients
   codes: Codes
   sessions: Sessions
@@ -34,10 +39,11 @@ export interface OAuthRequest {
 
 export type OAuth = ReturnType<typeof createOAuth>
 
-export function createOAuth({ clients, codes, sessions, signIn }: OAuthDependencies) {
+export function createOAuth({ db, baseConfig, clients, codes, sessions, signIn }: OAuthDependencies) {
   const grants: ReadonlyMap<string, Grant> = new Map([
     ['authorization_code', authorizationCodeGrant({ codes })],
     ['password', passwordGrant({ signIn, sessions })],
+    ['client_credentials', clientCredentialsGrant({ db, baseConfig, sessions })],
     ['refresh_token', refreshTokenGrant({ sessions })],
   ])
 

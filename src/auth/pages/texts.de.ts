@@ -32,6 +32,9 @@ export const german: Texts = {
   'login.blocked': 'Es waren zu viele falsche Passwörter. Versuchen Sie es in {minutes} Minuten wieder.',
   'login.startOver': 'Es waren zu viele falsche Antworten. Bitte melden Sie sich noch einmal an.',
 
+  'signOut.title': 'Abmelden?',
+  'signOut.text': 'Sie kommen von einer anderen Seite. Möchten Sie sich in diesem Browser abmelden?',
+  'signOut.submit': 'Abmelden',
   'signedOut.title': 'Abgemeldet',
   'signedOut.text':
     'Sie haben sich in diesem Browser abgemeldet. Schließen Sie an einem Rechner, den auch andere benutzen, jetzt den Browser.',

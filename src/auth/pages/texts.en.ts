@@ -28,6 +28,9 @@ export const english = {
   'login.blocked': 'There were too many wrong passwords. Try again in {minutes} minutes.',
   'login.startOver': 'There were too many wrong answers. Please sign in again.',
 
+  'signOut.title': 'Sign out?',
+  'signOut.text': 'You come from another site. Do you want to sign out in this browser?',
+  'signOut.submit': 'Sign out',
   'signedOut.title': 'Signed out',
   'signedOut.text': 'You have signed out in this browser. On a computer that others use too, close the browser now.',
 } as const

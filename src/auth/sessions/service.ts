@@ -2,13 +2,15 @@
  * Sessions: one per sign-in, with its access and refresh tokens. A *token* is a random text of which only the sha256
  * is stored; it leads to a session, the session to a user, and both to the `Actor` of a request.
  */
-import { randomUUID } from 'node:crypto'
+import { createHmac, randomBytes, randomUUID } from 'node:crypto'
 import type { BaseConfigService } from '../../config/service.ts'
 import type { EventLog, NewEvent } from '../../events/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import type { Bus } from '../../platform/bus.ts'
 import type { Db, Tx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
+import { outsideLifetimes } from '../../platform/lifetime.ts'
+import { forgetKept } from '../keep-login.ts'
 import { actorFrom, compileAccess, type LockOut, signInObstacle } from './access.ts'
 import { createSessionCache, type Session } from './cache.ts'
 import * as store from './store.ts'
@@ -68,9 +70,22 @@ export interface Ended {
 
 const topic = 'sessions'
 
+/** Seconds in which a used refresh token gives its successor once more. */
+const refreshGrace = 10
+
+/** Made by whoever has the used token, and from the stored seed alone by nobody. */
+function successorOf(refreshToken: string, seed: Buffer): string {
+  return createHmac('sha256', seed).update(refreshToken).digest('base64url')
+}
+
 export function createSessions({ db, bus, events, baseConfig, clock = () => new Date() }: SessionDependencies) {
   const cache = createSessionCache({
-    load: (key) => store.findByAccessToken(db, Buffer.from(key, 'base64url')),
+    async load(key) {
+      const row = await store.findByAccessToken(db, Buffer.from(key, 'base64url'))
+      // People look there for what they do not know; to the minute is enough.
+      if (row?.notSeenLately) await outsideLifetimes(() => store.touch(db, row.sessionId))
+      return row
+    },
     loadAll: async (keys) => {
       const rows = await store.findByAccessTokens(
         db,
@@ -86,10 +101,12 @@ export function createSessions({ db, bus, events, baseConfig, clock = () => new 
     else cache.forgetAll()
   })
 
-  function newTokens(scopes: readonly string[]): { issued: IssuedTokens; stored: store.NewTokens } {
+  function newTokens(
+    scopes: readonly string[],
+    refreshToken: string | null,
+  ): { issued: IssuedTokens; stored: store.NewTokens } {
     const { access_token: accessSeconds, refresh_token: refreshSeconds } = baseConfig.get().oauth2.expirations
     const accessToken = newToken()
-    const refreshToken = scopes.includes('offline') ? newToken() : null
     return {
       issued: { accessToken, refreshToken, expiresIn: accessSeconds, scopes },
       stored: {
@@ -123,7 +140,7 @@ export function createSessions({ db, bus, events, baseConfig, clock = () => new 
     const { userId, clientId, scopes, method, remoteAddr, userAgent = null, browserHash = null } = signIn
     const user = (await store.findAccess(tx, [userId]))[0]
     if (!user || signInObstacle(user, clock())) return null
-    const { issued, stored } = newTokens(scopes)
+    const { issued, stored } = newTokens(scopes, scopes.includes('offline') ? newToken() : null)
     const sessionId = randomUUID()
     const session = { id: sessionId, userId, clientId, scopes, method, remoteAddr, userAgent, browserHash }
     await store.insertSession(tx, session, stored)
@@ -181,26 +198,32 @@ export function createSessions({ db, bus, events, baseConfig, clock = () => new 
 
     /**
      * New tokens for a refresh token, which is used up. A used one that comes again was stolen by somebody: the whole
-     * session ends. `null` when the token is no good.
+     * session ends; but two tabs may refresh at once, so for some seconds it gives the same successor again.
+     * `null` when the token is no good.
      * @throws {AppError} `ServerGeneric` when more scopes are asked for than the session has.
      * @see RFC 9700 section 4.14.2
      */
     async refresh(request: Refresh): Promise<IssuedTokens | null> {
       const hash = tokenHash(request.refreshToken)
       const issued = await db.transaction(async (tx) => {
-        const rotated = await store.useRefreshToken(tx, hash, request)
+        const seed = randomBytes(32)
+        const first = await store.useRefreshToken(tx, hash, seed, request)
+        const rotated = first ?? (await store.findJustUsed(tx, hash, request, refreshGrace))
         if (!rotated) return null
         const user = (await store.findAccess(tx, [rotated.userId]))[0]
         if (!user || signInObstacle(user, clock())) return null
         const scopes = request.scopes ?? rotated.scopes
         const excess = scopes.find((scope) => !rotated.scopes.includes(scope))
         if (excess !== undefined) throw new AppError('ServerGeneric', { scope: excess })
-        const tokens = newTokens(scopes)
-        await store.addTokens(tx, { id: rotated.sessionId, scopes: rotated.scopes }, tokens.stored)
+        const next = scopes.includes('offline') ? successorOf(request.refreshToken, rotated.seed) : null
+        const tokens = newTokens(scopes, next)
+        if (!first && next !== null && !(await store.hasToken(tx, tokenHash(next)))) return null
+        const stored = first ? tokens.stored : { ...tokens.stored, refreshHash: null }
+        await store.addTokens(tx, { id: rotated.sessionId, scopes: rotated.scopes }, stored)
         await store.markSeen(tx, rotated.userId)
         return tokens.issued
       })
-      if (!issued) await endStolen(hash, request.clientId, request.remoteAddr)
+      if (!issued) await endStolen(hash, request)
       return issued
     },
 
@@ -218,6 +241,51 @@ export function createSessions({ db, bus, events, baseConfig, clock = () => new 
       if (found) await end(found, remoteAddr, reason)
     },
 
+    /** Ends all sessions of a user but one, and forgets the browsers that stay signed in but that one's. */
+    async endOthers(userId: number, kept: Session, remoteAddr: string): Promise<number> {
+      return db.transaction(async (tx) => {
+        const ended = await store.revokeOthers(tx, userId, kept.id)
+        const own = kept.access.user.userId === userId && kept.browserHash ? [kept.browserHash] : []
+        await forgetKept(tx, [userId], own)
+        await logEnded(tx, ended, remoteAddr, 'signed_out')
+        return ended.length
+      })
+    },
+
+    /** Ends the sessions that are bound to a browser: who uses it has signed out there. */
+    async endOfBrowsers(browserHashes: readonly Buffer[], remoteAddr: string): Promise<void> {
+      if (browserHashes.length === 0) return
+      await db.transaction(async (tx) => {
+        await logEnded(tx, await store.revokeOfBrowsers(tx, browserHashes), remoteAddr, 'logout')
+      })
+    },
+
+    /** What is behind a token of either kind; null when it is unknown, expired, revoked, used, or its user shut out. */
+    async inspect(token: string) {
+      const found = await store.inspectToken(db, tokenHash(token))
+      return found && !signInObstacle(found.user, clock()) ? found : null
+    },
+
+    /**
+     * A refresh by the browser alone: a new access token for one that is valid and bound to it, as long as a refresh
+     * token would last from the sign-in on. The old one goes on for a minute, for requests on their way.
+     * @throws {AppError} `InvalidToken`
+     */
+    async renew(token: string, session: Session): Promise<IssuedTokens> {
+      const last = session.authenticatedAt.getTime() + 1000 * baseConfig.get().oauth2.expirations.refresh_token
+      if (session.browserHash === null || clock().getTime() > last) throw new AppError('InvalidToken')
+      const tokens = newTokens(session.scopes, null)
+      return db.transaction(async (tx) => {
+        if (!(await store.replaceAccessToken(tx, tokenHash(token), session.id))) throw new AppError('InvalidToken')
+        await store.addTokens(tx, { id: session.id, scopes: session.scopes }, tokens.stored)
+        return tokens.issued
+      })
+    },
+
+    /** The client of a refresh token whose session is bound to a browser; null when there is no such. */
+    clientOfBoundRefresh: (refreshToken: string): Promise<string | null> =>
+      store.findBoundRefresh(db, tokenHash(refreshToken)),
+
     changed,
 
     /** All processes read all sessions again: a group changed, and with it the rights of unknown many. */
@@ -228,6 +296,7 @@ export function createSessions({ db, bus, events, baseConfig, clock = () => new 
       if (ended.length === 0) return
       const ids = ended.map((one) => one.userId)
       const open = await store.revokeOfUsers(tx, ids)
+      await forgetKept(tx, ids)
       const actors = await actorsOf(tx, [...open], remoteAddr)
       const logouts = ended
         .filter((one) => open.has(one.userId))
@@ -247,19 +316,39 @@ export function createSessions({ db, bus, events, baseConfig, clock = () => new 
   }
 
   /** A used refresh token: whoever has the other copy must not keep the session either. */
-  async function endStolen(hash: Buffer, clientId: string, remoteAddr: string): Promise<void> {
+  async function endStolen(hash: Buffer, { clientId, remoteAddr }: Refresh): Promise<void> {
     const found = await store.findToken(db, hash)
-    if (found?.used && found.kind === 'r' && found.clientId === clientId) await end(found, remoteAddr, 'token_reuse')
+    if (found?.kind !== 'r' || found.clientId !== clientId) return
+    if (found.usedSecondsAgo !== null && found.usedSecondsAgo > refreshGrace)
+      await end(found, remoteAddr, 'token_reuse')
   }
 
   function end(found: store.FoundSession, remoteAddr: string, reason?: string): Promise<void> {
     return db.transaction(async (tx) => {
       const open = await store.revokeSessions(tx, [found.sessionId])
-      if (open.length === 0) return
-      const actor = (await actorsOf(tx, [found.userId], remoteAddr)).get(found.userId) ?? null
-      const info = { method: found.method, client: found.clientId, scope: 'session', ...(reason ? { reason } : {}) }
-      await events.append(tx, [{ type: 'USER_LOGOUT', actor, basetype: 'user', objectId: found.userId, info }])
-      await bus.publish(tx, topic, `s:${found.sessionId}`)
+      if (open.length > 0) await logEnded(tx, [found], remoteAddr, reason)
     })
+  }
+
+  /** Logs that sessions have ended, and tells all processes. */
+  async function logEnded(tx: Tx, ended: readonly store.FoundSession[], remoteAddr: string, reason?: string) {
+    if (ended.length === 0) return
+    const users = ended.map(({ userId }) => userId)
+    const actors = await actorsOf(tx, users, remoteAddr)
+    const logouts = ended.map(({ userId, method, clientId, bound }): NewEvent => {
+      const info = {
+        method,
+        client: clientId,
+        scope: 'session',
+        user_id: userId,
+        bound_browser: bound,
+        ...(reason ? { reason } : {}),
+      }
+      return { type: 'USER_LOGOUT', actor: actors.get(userId) ?? null, basetype: 'user', objectId: userId, info }
+    })
+    await events.append(tx, logouts)
+    const [only, ...more] = ended
+    if (only && more.length === 0) await bus.publish(tx, topic, `s:${only.sessionId}`)
+    else await changed(tx, new Set(users))
   }
 }

@@ -11,6 +11,8 @@ export interface SessionRow {
   tokenExpiresAt: Date
   /** sha256 of the browser id that must come with the token; null: any. */
   browserHash: Buffer | null
+  /** `last_used_at` is some minutes old. */
+  notSeenLately: boolean
   userId: number
   type: UserType
   login: string | null
@@ -49,7 +51,7 @@ const userColumns = `u.id as "userId", u.type, u.login, u.generated_displayname 
 
 const sessionColumns = `s.id as "sessionId", s.client_id as "clientId", t.scopes, s.method,
   s.authenticated_at as "authenticatedAt", t.expires_at as "tokenExpiresAt", s.browser_hash as "browserHash",
-  ${userColumns}`
+  s.last_used_at < now() - interval '5 minutes' as "notSeenLately", ${userColumns}`
 const validTokens = `oauth_token t join oauth_session s on s.id = t.session_id join "user" u on u.id = s.user_id
   where t.kind = 'a' and t.expires_at > now() and s.revoked_at is null`
 
@@ -78,7 +80,14 @@ export async function findByAccessTokens(
 
 export type UserAccessRow = Omit<
   SessionRow,
-  'sessionId' | 'clientId' | 'scopes' | 'method' | 'authenticatedAt' | 'tokenExpiresAt' | 'browserHash'
+  | 'sessionId'
+  | 'clientId'
+  | 'scopes'
+  | 'method'
+  | 'authenticatedAt'
+  | 'tokenExpiresAt'
+  | 'browserHash'
+  | 'notSeenLately'
 >
 
 /** Rights and groups of users who act without a token of their own: jobs, deep links, plugins. */
@@ -173,6 +182,8 @@ export interface RotatedToken {
   userId: number
   scopes: string[]
   method: string
+  /** What its successor is made from, with the token itself. */
+  seed: Buffer
 }
 
 /**
@@ -182,18 +193,48 @@ export interface RotatedToken {
 export async function useRefreshToken(
   tx: Tx,
   hash: Buffer,
+  seed: Buffer,
   { clientId, browserHashes }: { clientId: string; browserHashes: readonly Buffer[] },
 ): Promise<RotatedToken | null> {
   const { rows } = await tx.query<RotatedToken>(
-    `update oauth_token t set used_at = now() from oauth_session s
+    `update oauth_token t set used_at = now(), successor_seed = $4 from oauth_session s
      where t.hash = $1 and t.kind = 'r' and t.used_at is null and t.expires_at > now()
        and s.id = t.session_id and s.revoked_at is null and s.client_id = $2
        and (s.browser_hash is null or s.browser_hash = any($3::bytea[]))
-     returning s.id as "sessionId", s.user_id as "userId", s.scopes, s.method`,
-    [hash, clientId, browserHashes],
+     returning s.id as "sessionId", s.user_id as "userId", s.scopes, s.method, t.successor_seed as seed`,
+    [hash, clientId, browserHashes, seed],
     'refresh_use',
   )
   return rows[0] ?? null
+}
+
+/** A refresh token that has been used within these seconds, as the one who used it got it. */
+export async function findJustUsed(
+  tx: Tx,
+  hash: Buffer,
+  { clientId, browserHashes }: { clientId: string; browserHashes: readonly Buffer[] },
+  seconds: number,
+): Promise<RotatedToken | null> {
+  const { rows } = await tx.query<RotatedToken>(
+    `select s.id as "sessionId", s.user_id as "userId", s.scopes, s.method, t.successor_seed as seed
+     from oauth_token t join oauth_session s on s.id = t.session_id
+     where t.hash = $1 and t.kind = 'r' and t.used_at > now() - make_interval(secs => $4) and t.expires_at > now()
+       and t.successor_seed is not null and s.revoked_at is null and s.client_id = $2
+       and (s.browser_hash is null or s.browser_hash = any($3::bytea[]))`,
+    [hash, clientId, browserHashes, seconds],
+    'refresh_just_used',
+  )
+  return rows[0] ?? null
+}
+
+/** Whether a token is there and has not expired. */
+export async function hasToken(tx: Tx, hash: Buffer): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    'select from oauth_token where hash = $1 and expires_at > now()',
+    [hash],
+    'token_exists',
+  )
+  return rowCount === 1
 }
 
 export interface FoundSession {
@@ -201,18 +242,24 @@ export interface FoundSession {
   userId: number
   clientId: string
   method: string
+  bound: boolean
 }
+
+/** As a FoundSession, of `oauth_session` s. */
+const foundSession = `s.id as "sessionId", s.user_id as "userId", s.client_id as "clientId", s.method,
+  s.browser_hash is not null as bound`
 
 export interface FoundToken extends FoundSession {
   kind: 'a' | 'r'
-  used: boolean
+  /** Null: a refresh token that has not been used. */
+  usedSecondsAgo: number | null
 }
 
 /** A token of either kind that is not revoked yet, expired or not. */
 export async function findToken(db: Queryable, hash: Buffer): Promise<FoundToken | null> {
   const { rows } = await db.query<FoundToken>(
-    `select s.id as "sessionId", s.user_id as "userId", s.client_id as "clientId", s.method, t.kind::text as kind,
-       t.used_at is not null as used
+    `select ${foundSession}, t.kind::text as kind,
+       extract(epoch from now() - t.used_at)::float8 as "usedSecondsAgo"
      from oauth_token t join oauth_session s on s.id = t.session_id where t.hash = $1 and s.revoked_at is null`,
     [hash],
   )
@@ -222,8 +269,7 @@ export async function findToken(db: Queryable, hash: Buffer): Promise<FoundToken
 /** A session that has not been ended yet. */
 export async function findSession(db: Queryable, id: string): Promise<FoundSession | null> {
   const { rows } = await db.query<FoundSession>(
-    `select id as "sessionId", user_id as "userId", client_id as "clientId", method
-     from oauth_session where id = $1 and revoked_at is null`,
+    `select ${foundSession} from oauth_session s where s.id = $1 and s.revoked_at is null`,
     [id],
     'session_open',
   )
@@ -237,6 +283,86 @@ export async function revokeSessions(tx: Tx, sessionIds: readonly string[]): Pro
     [sessionIds],
   )
   return rows.map((row) => row.id)
+}
+
+/** Ends all sessions of a user but one. */
+export async function revokeOthers(tx: Tx, userId: number, keptId: string): Promise<FoundSession[]> {
+  const { rows } = await tx.query<FoundSession>(
+    `update oauth_session s set revoked_at = now()
+     where user_id = $1 and id <> $2 and revoked_at is null and expires_at > now() returning ${foundSession}`,
+    [userId, keptId],
+    'sessions_end_others',
+  )
+  return rows
+}
+
+/** Ends the sessions that are bound to one of these browsers. */
+export async function revokeOfBrowsers(tx: Tx, browserHashes: readonly Buffer[]): Promise<FoundSession[]> {
+  const { rows } = await tx.query<FoundSession>(
+    `update oauth_session s set revoked_at = now()
+     where browser_hash = any($1::bytea[]) and revoked_at is null and expires_at > now() returning ${foundSession}`,
+    [browserHashes],
+    'sessions_end_browser',
+  )
+  return rows
+}
+
+export async function touch(db: Queryable, id: string): Promise<void> {
+  await db.query('update oauth_session set last_used_at = now() where id = $1', [id], 'session_touch')
+}
+
+/** The access token goes on for a minute only. False: it is gone already. */
+export async function replaceAccessToken(tx: Tx, hash: Buffer, sessionId: string): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    `update oauth_token t set expires_at = least(t.expires_at, now() + interval '1 minute') from oauth_session s
+     where t.hash = $1 and t.session_id = $2 and t.expires_at > now() and s.id = t.session_id and s.revoked_at is null`,
+    [hash, sessionId],
+    'access_replace',
+  )
+  return rowCount === 1
+}
+
+/** The client of a refresh token whose session is bound to a browser. */
+export async function findBoundRefresh(db: Queryable, hash: Buffer): Promise<string | null> {
+  const { rows } = await db.query<{ clientId: string }>(
+    `select s.client_id as "clientId" from oauth_token t join oauth_session s on s.id = t.session_id
+     where t.hash = $1 and t.kind = 'r' and s.browser_hash is not null`,
+    [hash],
+    'refresh_bound',
+  )
+  return rows[0]?.clientId ?? null
+}
+
+export interface InspectedToken {
+  kind: 'a' | 'r'
+  scopes: string[]
+  clientId: string
+  issuedAt: Date
+  expiresAt: Date
+  user: {
+    id: number
+    login: string | null
+    email: string | null
+    archived: boolean
+    loginDisabled: boolean
+    loginValidFrom: string | null
+    loginValidTo: string | null
+  }
+}
+
+/** A token that counts, with its user. */
+export async function inspectToken(db: Queryable, hash: Buffer): Promise<InspectedToken | null> {
+  const { rows } = await db.query<InspectedToken>(
+    `select t.kind::text as kind, t.scopes, s.client_id as "clientId", t.issued_at as "issuedAt",
+       t.expires_at as "expiresAt",
+       jsonb_build_object('id', u.id, 'login', u.login, 'email', u.email, 'archived', u.archived_at is not null,
+         'loginDisabled', u.login_disabled, 'loginValidFrom', u.login_valid_from, 'loginValidTo', u.login_valid_to) as user
+     from oauth_token t join oauth_session s on s.id = t.session_id join "user" u on u.id = s.user_id
+     where t.hash = $1 and t.expires_at > now() and t.used_at is null and s.revoked_at is null`,
+    [hash],
+    'token_inspect',
+  )
+  return rows[0] ?? null
 }
 
 /** Ends all sessions of users; returns the users who had any. */

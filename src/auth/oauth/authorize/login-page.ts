@@ -48,8 +48,14 @@ export function sendLoginPage(visit: Visit, page: LoginPage): FastifyReply {
       button(text('login.submit')),
     ].join(''),
     { ...requestFields(asked), auth_method: passwordMethods(asked.methods) },
-  )}`
+  )}!${config.login.guest ? guestForm(visit, asked) : ''}`
   return visit.send({ title: text('login.title'), content, problem, status, formTargets: [asked.destination.uri] })
+}
+
+function guestForm({ text, form }: Visit, asked: AuthorizeRequest): string {
+  const enter = button(text('login.guest'), { second: true })
+  const hidden = { ...requestFields(asked), auth_method: 'anonymous' }
+  return html`<p class="or">${text('login.or')}</p>!${form('/api/oauth2/auth', enter, hidden)}`
 }
 
 function keepBox({ text }: Visit, { config }: LoginPage, checked: boolean): string {

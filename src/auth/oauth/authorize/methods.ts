@@ -5,16 +5,16 @@ const known = ['native', 'ldap', 'email', 'collection', 'saml', 'action_code', '
 type Method = (typeof known)[number]
 
 /** Those that work here. */
-const available: readonly Method[] = ['native', 'action_code', 'auto']
+const available: readonly Method[] = ['native', 'action_code', 'anonymous', 'auto']
 
 /**
- * The methods to try, in order. One that there is not yet is passed over in a list, since clients name all they know;
- * where none is left, the request is refused.
+ * The methods to try, in order. One that there is not yet, or that is off, is passed over in a list, since clients name
+ * all they know; where none is left, the request is refused.
  * @throws {OAuthError} `invalid_request` that names them.
  */
-export function methodsToTry(asked: readonly string[]): readonly Method[] {
+export function methodsToTry(asked: readonly string[], { guests }: { guests: boolean }): readonly Method[] {
   const named = asked.map((name): Method => known.find((one) => one === name) ?? 'native')
-  const tried = [...new Set(named)].filter((name) => available.includes(name))
+  const tried = [...new Set(named)].filter((name) => available.includes(name) && (guests || name !== 'anonymous'))
   if (tried.length > 0) return tried
   throw new OAuthError('invalid_request', `The auth_method ${named.join(',')} is not available on this instance.`)
 }

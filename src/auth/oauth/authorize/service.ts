@@ -8,7 +8,11 @@ import type { Db, Tx } from '../../../platform/db.ts'
 import { AppError } from '../../../platform/errors.ts'
 import { mintBrowserId } from '../../browser-id.ts'
 import { deviceCookie, deviceOf } from '../../device-cookie.ts'
+import { guestUserId } from '../../guest.ts'
+import type { KeepLogins } from '../../keep-login.ts'
 import type { Visit } from '../../pages/service.ts'
+import { signInObstacle } from '../../sessions/access.ts'
+import { findAccess } from '../../sessions/store.ts'
 import type { SignedIn, SignIn } from '../../sign-in.ts'
 import type { OAuthClients } from '../clients.ts'
 import type { Codes } from '../codes.ts'
@@ -36,6 +40,8 @@ export interface AuthorizeDependencies {
   /** Where a proxy has put the service. */
   basePath: string
   aliases: readonly string[]
+  keepLogins: KeepLogins
+  clock: () => Date
 }
 
 export type Authorize = ReturnType<typeof createAuthorize>
@@ -45,21 +51,41 @@ interface Proof {
   readonly userId: number
   readonly method: string
   readonly login: string | null
-  readonly remember: SignedIn['remember']
+  readonly remember?: SignedIn['remember']
 }
 
 const longestLogin = 500
 const longestPassword = 1000
 
 export function createAuthorize(given: AuthorizeDependencies) {
-  const { db, baseConfig, redirects, signIn, codes, flows, steps, issuer, basePath, aliases } = given
+  const { db, baseConfig, redirects, signIn, codes, flows, steps, issuer, basePath, aliases, keepLogins, clock } = given
 
   /** @throws {OAuthError} for a request that is wrong in itself: a 400, and nobody is sent anywhere. */
   return async function authorize(visit: Visit, form: Form): Promise<FastifyReply> {
     const asked = readAuthorizeRequest(form, visit.request, given)
-    const methods = methodsToTry(asked.methods)
-    if (methods.includes('action_code') && form.has('action_code')) return comeBack(visit, form, asked)
+    const guests = baseConfig.get().login.guest
+    const methods = methodsToTry(asked.methods, { guests })
+    const typed = form.has('login') || form.has('password')
+    for (const method of methods) {
+      if (method === 'action_code' && form.has('action_code')) return comeBack(visit, form, asked)
+      if (method === 'native' || method === 'auto') {
+        if (typed) break
+        const kept = form.has('again') ? null : await keepLogins.use(visit.request, visit.reply)
+        if (kept !== null && (await mayEnter(kept))) {
+          return proved(visit, form, asked, { userId: kept, method: 'keep_login', login: null })
+        }
+      }
+      // Guests come in without a form; who wants to sign in all the same says so by another method (CLIENT-028).
+      if (method === 'anonymous' || (method === 'auto' && guests && !typed)) {
+        return proved(visit, form, asked, { userId: await guestUserId(db), method: 'anonymous', login: null })
+      }
+    }
     return withPassword(visit, form, asked)
+  }
+
+  async function mayEnter(userId: number): Promise<boolean> {
+    const [user] = await findAccess(db, [userId])
+    return user !== undefined && signInObstacle(user, clock()) === null
   }
 
   async function withPassword(visit: Visit, form: Form, asked: AuthorizeRequest): Promise<FastifyReply> {
@@ -112,7 +138,8 @@ export function createAuthorize(given: AuthorizeDependencies) {
       state,
       scopes,
       codeChallenge,
-      keepLogin: form.get('keep_login') === '1',
+      // Only our own form keeps a browser signed in: another site must not leave its account in it.
+      keepLogin: form.get('keep_login') === '1' && visit.isOwnForm(form.get('csrf')) && proof.method === 'native',
       boundBrowserHash: bound ? mintBrowserId(request, reply, aliases) : null,
       browserHash: visit.browser.hash,
       userId: proof.userId,
@@ -128,7 +155,7 @@ export function createAuthorize(given: AuthorizeDependencies) {
     const page = await nextPage(login)
     if (page === null) return finish(visit, login, proof.remember)
     const begun = await db.transaction(async (tx) => {
-      await proof.remember(tx)
+      await proof.remember?.(tx)
       return flows.begin(tx, login)
     })
     return toPage(visit, page, begun)
@@ -157,12 +184,17 @@ export function createAuthorize(given: AuthorizeDependencies) {
   }
 
   /** @param remember joins the transaction of a sign-in that is not stored. */
-  async function finish({ reply, request }: Visit, login: Login, remember?: Proof['remember']): Promise<FastifyReply> {
+  async function finish(
+    { reply, request }: Visit,
+    login: Login,
+    remember?: Proof['remember'] | undefined,
+  ): Promise<FastifyReply> {
     const { userId, method } = login
     if (userId === null || method === null) throw new AppError('PageExpired', { what: 'login' })
     const code = await db.transaction(async (tx: Tx) => {
       await remember?.(tx)
       if (login.id !== '' && !(await flows.end(tx, login))) throw new AppError('PageExpired', { what: 'login' })
+      if (login.keepLogin) await keepLogins.keep(tx, request, reply, userId)
       return codes.issue(tx, { ...login, userId, method })
     })
     const address = withParameters(login.redirectUri, { code, state: login.state, iss: issuer })

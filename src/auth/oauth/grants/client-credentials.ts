@@ -1,0 +1,39 @@
+import type { BaseConfigService } from '../../../config/service.ts'
+import type { Db } from '../../../platform/db.ts'
+import { guestUserId } from '../../guest.ts'
+import type { Sessions } from '../../sessions/service.ts'
+import { OAuthError } from '../errors.ts'
+import { requestedScopes } from '../scopes.ts'
+import type { Grant } from './grant.ts'
+
+export interface ClientCredentialsOptions {
+  db: Db
+  baseConfig: BaseConfigService
+  sessions: Sessions
+}
+
+/**
+ * A token of the anonymous user, where guests are allowed. There is no refresh token: who has the credentials may ask
+ * again.
+ * @see RFC 6749 section 4.4
+ */
+export function clientCredentialsGrant({ db, baseConfig, sessions }: ClientCredentialsOptions): Grant {
+  return async ({ client, form, remoteAddr, browserHashes, userAgent }) => {
+    const scopes = requestedScopes(form.get('scope'), client).filter((scope) => scope !== 'offline')
+    if (!baseConfig.get().login.guest) {
+      throw new OAuthError(
+        'unauthorized_client',
+        'Guests are not allowed: login.guest of the base configuration is off.',
+      )
+    }
+    return sessions.open({
+      userId: await guestUserId(db),
+      clientId: client.id,
+      scopes,
+      method: 'anonymous',
+      remoteAddr,
+      userAgent,
+      browserHash: browserHashes[0] ?? null,
+    })
+  }
+}

@@ -1,0 +1,100 @@
+import type { BaseConfigService } from '../../config/service.ts'
+import type { Actor } from '../../platform/actor.ts'
+import type { Db } from '../../platform/db.ts'
+import { AppError } from '../../platform/errors.ts'
+import type { Sessions } from '../sessions/service.ts'
+import type { OAuthClients } from './clients.ts'
+import { OAuthError } from './errors.ts'
+import { type Form, required } from './form.ts'
+
+export interface TokenInfoDependencies {
+  db: Db
+  baseConfig: BaseConfigService
+  clients: OAuthClients
+  sessions: Sessions
+}
+
+export type TokenInfo = ReturnType<typeof createTokenInfo>
+
+/** Who asks: a client by its id and secret, or a user by a token. */
+export interface Asking {
+  form: Form
+  authorization: string | undefined
+  /** The bearer token of the request; null: it has none. */
+  token: string | null
+  browserHashes: () => readonly Buffer[]
+}
+
+/** What others may learn of a token, and of the user behind it. */
+export function createTokenInfo({ db, baseConfig, clients, sessions }: TokenInfoDependencies) {
+  /** @throws {OAuthError} `invalid_client` for whoever is nobody (decision 23). @see RFC 7662 section 2.1 */
+  async function assertKnown({ form, authorization, token, browserHashes }: Asking): Promise<void> {
+    if (form.has('client_id') || /^basic /i.test(authorization ?? '')) {
+      const client = await clients.authenticate(authorization, form)
+      // Everybody knows the clients that are there from the start.
+      if (!client.builtIn) return
+    } else if (token !== null) {
+      const session = await sessions.resolve(token, browserHashes).catch((error: unknown) => {
+        if (error instanceof AppError && error.code === 'InvalidToken') return null
+        throw error
+      })
+      if (session) return
+    }
+    throw new OAuthError('invalid_client', 'Who asks must be a configured client or a user with a valid token.', {
+      status: 401,
+      headers: { 'WWW-Authenticate': 'Basic realm="oauth2"' },
+    })
+  }
+
+  return {
+    /** @see RFC 7662 section 2.2 */
+    async introspect(asking: Asking) {
+      const token = required(asking.form, 'token')
+      await assertKnown(asking)
+      const found = await sessions.inspect(token)
+      if (!found) return { active: false }
+      return {
+        active: true,
+        scope: found.scopes.join(' '),
+        client_id: found.clientId,
+        sub: subjectOf(found.user),
+        exp: seconds(found.expiresAt),
+        iat: seconds(found.issuedAt),
+        ...(found.kind === 'a' ? { token_type: 'bearer' } : {}),
+      }
+    },
+
+    /** `sub`, and of the rest what the base configuration allows. @throws {AppError} `InvalidToken` */
+    async userinfo(actor: Actor): Promise<Record<string, unknown>> {
+      const { rows } = await db.query<{
+        id: number
+        login: string | null
+        email: string | null
+        displayname: string
+        profile: Record<string, unknown>
+      }>('select id, login, email, generated_displayname as displayname, profile from "user" where id = $1', [
+        actor.userId,
+      ])
+      const [user] = rows
+      if (!user) throw new AppError('InvalidToken')
+      const known: Record<string, unknown> = {
+        ...user.profile,
+        displayname: user.displayname,
+        email: user.email ?? '',
+        // Nothing here has made sure that an address is the user's own.
+        email_verified: false,
+      }
+      const told = baseConfig.get().openid.userinfo.map((name) => [name, known[name] ?? ''])
+      return { sub: subjectOf(user), ...Object.fromEntries(told) }
+    },
+  }
+}
+
+/** OAUTH-026: the login, else the e-mail address, else the id. */
+function subjectOf({ login, email, id }: { login: string | null; email: string | null; id: number }): string {
+  return login || email || String(id)
+}
+
+function seconds(date: Date): number {
+  return Math.floor(date.getTime() / 1000)
+}

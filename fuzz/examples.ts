@@ -6,7 +6,14 @@ import { assembled, type Origin, type Stage, seedsOf } from './stage.ts'
 import { secret } from './world.ts'
 
 /** Operations whose plain request is answered by an error, with its status. */
-const refusals: Readonly<Record<string, number>> = { getErrorTest: 400, streamEvents: 426 }
+const refusals: Readonly<Record<string, number>> = {
+  getErrorTest: 400,
+  streamEvents: 426,
+  logout: 204,
+  logoutHere: 204,
+  postLogout: 204,
+  postLogoutHere: 204,
+}
 
 /**
  * Sends the seed of every operation to a service that holds the world, and keeps what was sent and answered.

@@ -183,6 +183,8 @@ function addresses({ template }: DescribedOperation, target: string): boolean {
 }
 
 function sessionEnded(answer: WireAnswer, by: Caller, wire: WireRequest): boolean {
+  // Introspection refuses clients, a refresh other tokens than that of the caller.
+  if (/^\/api\/oauth2\/(introspect|refresh)/.test(wire.target)) return false
   return (
     answer.status === 401 && by.token !== null && wire.headers.authorization === `Bearer ${by.token}` && !wire.bytes
   )

@@ -217,6 +217,37 @@ export const seeds: Record<string, Seed> = {
   },
   authorize: { make: () => ({ query: authorization }) },
   authorizeWithForm: { make: () => ({ body: authorization }) },
+  introspectToken: { make: async ({ signIn }) => ({ body: { token: (await signIn('changer', password)).token } }) },
+  getAuthorizationServer: nothing,
+  getUserInfo: nothing,
+  postUserInfo: nothing,
+  logout: nothing,
+  logoutHere: nothing,
+  postLogout: { make: async ({ signIn }) => ({ body: { by: 'form' }, by: await signIn('changer', password) }) },
+  postLogoutHere: { make: async ({ signIn }) => ({ body: { by: 'form' }, by: await signIn('changer', password) }) },
+  refreshBrowserSession: {
+    make: async ({ root }) => {
+      const headers = { cookie: `svc-browser-id=${'b'.repeat(43)}` }
+      const form = { grant_type: 'password', client_id: 'web-client', username: 'changer', password, scope: 'offline' }
+      const answer = await root.send({
+        method: 'POST',
+        target: '/api/oauth2/token',
+        headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded' },
+        body: Buffer.from(new URLSearchParams(form).toString()),
+      })
+      return { headers, body: { refresh_token: JSON.parse(answer.body.toString()).refresh_token } }
+    },
+  },
+  endOtherSessions: { make: async ({ signIn }) => ({ by: await signIn('changer', password) }) },
+  endOneSession: {
+    make: async ({ signIn }) => {
+      await signIn('changer', password)
+      const by = await signIn('changer', password)
+      const sessions: { _id: string; current: boolean }[] = await by.call('GET', '/user/session/list')
+      return { path: { id: sessions.find(({ current }) => !current)?._id ?? '' }, by }
+    },
+  },
+  listSessions: { make: () => ({ query: { user_id: 1 } }) },
   revokeToken: {
     make: async ({ signIn }) => {
       const { token } = await signIn('changer', password)

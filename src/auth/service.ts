@@ -160,10 +160,8 @@ export function createAuth(dependencies: AuthDependencies) {
 
     /** The session of the request's token. @throws {AppError} `InvalidToken`, also without a token (AUTH-010). */
     async session(request: FastifyRequest) {
-      const token = tokenOf(request, aliases)
-      if (token === null) throw new AppError('InvalidToken')
-      const session = await sessions.resolve(token, () => browserHashesOf(request, aliases))
-      return sessionInfo(sessions.actorOf(session, request.ip), session, token)
+      const session = await sessionOf(request)
+      return sessionInfo(sessions.actorOf(session, request.ip), session, tokenOf(request, aliases) ?? '')
     },
 
     /**

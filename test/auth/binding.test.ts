@@ -88,7 +88,8 @@ test('SESS-001 SESS-002 SESS-006 SESS-007 SESS-008 SESS-009 whom a token is boun
   for (const grant of ['authorization_code', 'refresh_token', 'password', 'client_credentials'] as const) {
     const onPage = grant === 'authorization_code' || grant === 'refresh_token'
     for (const had of ['', `svc-browser-id=${own}`, `museum-browser-id=${own}`, 'svc-browser-id=short']) {
-      for (const site of onPage ? (Object.keys(sites) as (keyof typeof sites)[]) : (['our page'] as const)) {
+      const all = Object.keys(sites) as (keyof typeof sites)[]
+      for (const site of grant === 'authorization_code' ? all : all.slice(0, onPage ? 2 : 1)) {
         for (const callback of onPage ? [ownCallback, farCallback] : [ownCallback]) {
           const what = [grant, had, site, callback].join(' | ')
           const tokens = await signIn(grant, had, site, callback)
@@ -132,7 +133,7 @@ test('SESS-001 SESS-002 SESS-006 SESS-007 SESS-008 SESS-009 whom a token is boun
       }
     }
   }
-  assert.ok(count > 400, `${count}`)
+  assert.ok(count > 350, `${count}`)
 })
 
 test('AUTH-005 a bound token in another browser is answered 401 InvalidToken where a user is required, in every carrier', async () => {
@@ -260,9 +261,11 @@ test('a link on another site signs nobody out: people are asked first', async ()
   assert.equal(await arrive(), 200)
 })
 
-test('POST /logout ends the session of a token too, and answers programs with nothing', async () => {
+test('/logout answers programs with nothing, and ends no session that is bound to no browser', async () => {
   const { access } = await signIn('password', '', 'our page', ownCallback)
-  const answer = await svc.inject({ method: 'POST', url: '/logout', headers: { authorization: `Bearer ${access}` } })
-  assert.deepEqual([answer.statusCode, answer.body], [204, ''])
-  assert.equal(await codeWith(access, ''), 'InvalidToken')
+  for (const url of ['/logout', '/api/oauth2/logout']) {
+    const answer = await svc.inject({ method: 'POST', url, headers: { authorization: `Bearer ${access}` } })
+    assert.deepEqual([answer.statusCode, answer.body], [204, ''])
+  }
+  assert.equal(await codeWith(access, ''), 'ok')
 })

@@ -47,6 +47,7 @@ test('POST /config replaces the sections that it names, and only those', async (
   const again = await admin().post('/config', { system: { config: { login: { info: { 'de-DE': 'Hallo' } } } } })
   assert.deepEqual(again.body.system.config.login, {
     keep_login: 'off',
+    guest: false,
     label: {},
     placeholder: {},
     info: { 'de-DE': 'Hallo' },
@@ -147,7 +148,6 @@ test('wrong values are refused with their path, and nothing is changed', async (
 })
 
 const waiting: [path: string, value: unknown][] = [
-  ['login/keep_login', '7d'],
   ['email/admin_emails', [{ email: 'a@example.org' }]],
   ['file_url_expire/deep_link_days', 2],
   ['file_url_expire/oai_pmh_days', 8],
@@ -180,18 +180,16 @@ test('what an earlier release stored there is shown and may be sent back, and go
   await using first = await startService()
   await first.db.query(
     `insert into base_config (section, value) values
-     ('login', '{"keep_login": "7d", "label": {"en-US": "L"}}'), ('file_url_expire', '{"default_days": 3}')`,
+     ('file_url_expire', '{"default_days": 3, "max_days": 20}')`,
   )
   await using later = await attachService(first.dsn)
   const root = later.as('root')
   const document = (await root.get('/config')).body
-  assert.equal(document.system.config.login.keep_login, '7d')
   assert.equal(document.system.config.file_url_expire.default_days, 3)
   assert.deepEqual((await root.post('/config', document)).body, document)
-  assert.equal((await root.post('/config/system/config/login/keep_login', '30d')).status, 400)
-  assert.equal((await root.delete('/config/system/config/login/label')).status, 200)
-  assert.equal((await root.get('/config/system/config/login/keep_login')).body, '7d')
-  assert.equal((await root.delete('/config/system/config/login/keep_login')).body, 'off')
+  assert.equal((await root.post('/config/system/config/file_url_expire/max_days', 21)).status, 400)
+  assert.equal((await root.get('/config/system/config/file_url_expire/max_days')).body, 20)
+  assert.equal((await root.delete('/config/system/config/file_url_expire/max_days')).body, 30)
   assert.equal((await root.post('/config/system/config/file_url_expire', { default_days: 7 })).status, 200)
 })
 
@@ -299,7 +297,6 @@ test('the definitions name groups, kinds, defaults and who may see a section', a
     type: 'select',
     default: 'off',
     options: ['off', '7d', '30d'],
-    refused: 'there is no cookie yet that keeps a browser signed in',
   })
   assert.equal(definition('login').unauthenticated_visible, true)
   assert.equal(definition('oauth2').require_system_right, 'system.config')

@@ -13,11 +13,18 @@ import { startService, type TestService } from '../support/service.ts'
 
 /** Decision 12: what needs no token. */
 const publicRoutes = [
+  'GET /.well-known/oauth-authorization-server',
   'GET /api/oauth2/auth',
+  'GET /api/oauth2/logout',
   'GET /api/v1/settings',
+  'GET /logout',
   'POST /api/oauth2/auth',
+  'POST /api/oauth2/introspect',
+  'POST /api/oauth2/logout',
+  'POST /api/oauth2/refresh',
   'POST /api/oauth2/revoke',
   'POST /api/oauth2/token',
+  'POST /logout',
 ]
 
 /** These and what answers callers with and without a user, each in its own way. */
@@ -295,8 +302,8 @@ suite('HTTP', () => {
       if (tokenless.includes(`${method} ${url}`)) continue
       const request = { method: method as 'GET', url: url.replaceAll(/:\w+|\*/g, '1') }
       const without = await svc.inject(request)
-      // The specification says so of the session.
-      const code = url === '/api/v1/user/session' ? 'InvalidToken' : 'UserRequired'
+      // The specification says so of the session, and of who it is.
+      const code = ['/api/v1/user/session', '/api/oauth2/userinfo'].includes(url) ? 'InvalidToken' : 'UserRequired'
       assert.deepEqual([without.statusCode, without.json().code], [401, code], `${method} ${url}`)
       const rejected = await svc.inject({ ...request, headers: { authorization: 'Bearer no-such-token' } })
       assert.deepEqual([rejected.statusCode, rejected.json().code], [401, 'InvalidToken'], `${method} ${url}`)

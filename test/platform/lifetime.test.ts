@@ -19,7 +19,13 @@ const withoutStatements = [
   '(authorizeWithForm)',
   '(changePassword)',
   '(createToken)',
+  '(introspectToken)',
+  '(logout)',
+  '(logoutHere)',
+  '(postLogout)',
+  '(postLogoutHere)',
   '(revokeToken)',
+  'getAuthorizationServer',
   'getConfig',
   'getConfigValue',
   'getErrorTest',
@@ -71,7 +77,18 @@ suite('lifetimes of requests', () => {
   test('no endpoint asks the database for anything when the time of its request is over', async () => {
     await using hasty = await attachService(svc.dsn, { readTimeLimit: 0, writeTimeLimit: 0 })
     const there = new URL(await hasty.listen())
-    const outliving = new Set(['authorize', 'authorizeWithForm', 'changePassword', 'createToken', 'revokeToken'])
+    const outliving = new Set([
+      'authorize',
+      'authorizeWithForm',
+      'changePassword',
+      'createToken',
+      'introspectToken',
+      'logout',
+      'logoutHere',
+      'postLogout',
+      'postLogoutHere',
+      'revokeToken',
+    ])
     const carriedOut = new Set<string>()
     for (const operation of operations) {
       const { operationId } = operation

@@ -12,7 +12,13 @@ interface Operation {
 }
 
 /** Requests other than GET that change nothing: what they do not know is named, not refused (decision 26; RFC 6749, 3.2). */
-const readsByPost = ['POST /api/v1/search', 'POST /api/oauth2/token', 'POST /api/oauth2/revoke']
+const readsByPost = [
+  'POST /api/v1/search',
+  ...['auth', 'introspect', 'logout', 'refresh', 'revoke', 'token', 'userinfo'].map(
+    (name) => `POST /api/oauth2/${name}`,
+  ),
+  'POST /logout',
+]
 
 suite('query parameters that nobody knows', () => {
   let svc: TestService

@@ -31,13 +31,23 @@ const writing = `
   POST /api/v1/db/:objecttype
   PATCH /api/v1/db/:objecttype
   DELETE /api/v1/db/:objecttype
+  DELETE /api/v1/user/session/list
+  DELETE /api/v1/user/session/list/:id
   POST /api/v1/system/reindex`
 
 /** What changes nothing although it is no GET. */
-const reading = ['POST /api/v1/search']
+const reading = ['POST /api/oauth2/introspect', 'POST /api/oauth2/userinfo', 'POST /api/v1/search']
 
 /** Decision 3: what works in read-only mode although it changes stored data. */
-const allowed = ['POST /api/v1/event', 'POST /api/oauth2/auth', 'POST /api/oauth2/token', 'POST /api/oauth2/revoke']
+const allowed = [
+  'POST /api/v1/event',
+  'POST /api/oauth2/auth',
+  'POST /api/oauth2/logout',
+  'POST /api/oauth2/refresh',
+  'POST /api/oauth2/revoke',
+  'POST /api/oauth2/token',
+  'POST /logout',
+]
 
 test('SVC-017 SVC-018 ERR-006 read-only mode refuses everything that writes, and only POST /event goes on', async () => {
   await using svc = await startService({ readOnly: true })

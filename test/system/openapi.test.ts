@@ -168,13 +168,17 @@ suite('description of the interface', () => {
       ['get /api/v1/event/list', [], ['application/json', 'text/csv']],
       ['post /api/oauth2/token', form, ['application/json']],
       ['post /api/oauth2/revoke', form, []],
+      ['post /api/oauth2/introspect', form, ['application/json']],
       ['get /api/oauth2/auth', [], ['text/html']],
       ['post /api/oauth2/auth', form, ['text/html']],
+      ['post /api/oauth2/logout', form, []],
+      ['post /logout', form, []],
+      ['post /api/oauth2/refresh', form, ['application/json']],
       ['post /api/v1/user/change_password', form, ['application/json']],
       ['get /api/v1/schema/user/{version}', [], ['application/json', 'image/svg+xml', 'image/png']],
     ])
     const authorization = `Bearer ${await svc.as('root').token()}`
-    const html = ['/', '/api/v1/system/openapi/']
+    const html = ['/', '/api/oauth2/logout', '/api/v1/system/openapi/', '/logout']
     const seen: string[] = []
     for (const { method, url } of svc.app.http.declaredRoutes) {
       if (method !== 'GET' || html.includes(url)) continue

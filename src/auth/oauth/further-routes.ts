@@ -141,7 +141,7 @@ async function registerLogout(app: HttpApp, { logout, pages }: FurtherRoutes): P
       tags,
       summary: 'Sign out in this browser',
       description:
-        'The browser no longer stays signed in, and the sessions that are bound to it end. Answers a page, or 204 to programs. A POST with a token ends its session too. From a link of another site people are asked first.',
+        'The browser no longer stays signed in, and the sessions that are bound to it end. Answers a page, or 204 to programs. A token that is bound to no browser ends by `/oauth2/revoke`. From a link of another site people are asked first.',
       response: { 204: Type.Unsafe<undefined>({ description: 'no content' }) },
     }
     for (const [url, get, post] of [

@@ -1,7 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import { html } from 'ghtml'
 import { browserHashesOf } from '../browser-id.ts'
-import { tokenOf } from '../carriers.ts'
 import type { KeepLogins } from '../keep-login.ts'
 import { button } from '../pages/fields.ts'
 import { type Visit, wantsPage } from '../pages/service.ts'
@@ -16,10 +15,7 @@ export interface LogoutDependencies {
 
 export type Logout = ReturnType<typeof createLogout>
 
-/**
- * Signs out in this browser: it no longer stays signed in (SESS-004), and the tokens that are bound to it end. A POST may
- * carry a token besides, whose session ends too.
- */
+/** Signs out in this browser: it no longer stays signed in (SESS-004), and the tokens that are bound to it end. */
 export function createLogout({ sessions, keepLogins, aliases }: LogoutDependencies) {
   return async function logout(visit: Visit, form: Form | null): Promise<FastifyReply> {
     const { request, reply, text } = visit
@@ -32,8 +28,6 @@ export function createLogout({ sessions, keepLogins, aliases }: LogoutDependenci
     }
     await keepLogins.forget(request, reply)
     await sessions.endOfBrowsers(browserHashesOf(request, aliases), request.ip)
-    const token = form ? tokenOf(request, aliases) : null
-    if (token !== null) await sessions.revoke(token, null, request.ip)
     if (!wantsPage(request)) return reply.status(204).header('Cache-Control', 'no-store').send()
     return visit.send({ title: text('signedOut.title'), content: html`<p>${text('signedOut.text')}</p>` })
   }

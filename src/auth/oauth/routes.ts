@@ -39,6 +39,16 @@ const RevokeRequest = Type.Object(
   { additionalProperties: true },
 )
 
+const IntrospectRequest = Type.Object(
+  {
+    token: parameter('The access token or refresh token to look at.'),
+    token_type_hint: parameter('`access_token` or `refresh_token`; both are looked for whatever it says.'),
+    client_id: parameter('The configured client that asks; also by HTTP Basic.'),
+    client_secret: parameter('Its secret, where it has one; also by HTTP Basic.'),
+  },
+  { additionalProperties: true },
+)
+
 const Introspection = Type.Object(
   {
     active: Type.Boolean(),
@@ -146,7 +156,7 @@ export async function registerOAuthRoutes(
           description:
             'RFC 7662, for a configured client (`client_id`, with its secret if it has one) or a user with a token. `active` is false for a token that is unknown, expired, revoked or used, or whose user may not sign in.',
           consumes,
-          body: RevokeRequest,
+          body: IntrospectRequest,
           response: { 200: Introspection, 400: Failure, 401: Failure },
         },
         config,

@@ -1,0 +1,305 @@
+import assert from 'node:assert/strict'
+import { Writable } from 'node:stream'
+import { after, before, test } from 'node:test'
+import { hash } from '@node-rs/bcrypt'
+import { pino } from 'pino'
+import { buildApp } from '../../src/app.ts'
+import { startService, type TestService } from '../support/service.ts'
+import { ownCallback, TestVisitor } from './sign-in-browser.ts'
+import { createUsers, eventsOf, refresh, requestToken, signIn, statusWith } from './support.ts'
+
+let svc: TestService
+before(async () => {
+  const base = { redirectURIs: [], scopes: null, pkce: 'required' } as const
+  svc = await startService({
+    oauthClients: [
+      { ...base, id: 'resource', secret: await hash('s3cret', { cost: 4 }) },
+      { ...base, id: 'open', secret: null },
+      { ...base, id: 'narrow', secret: null, scopes: ['read'] },
+    ],
+  })
+  await createUsers(
+    svc,
+    { user: { login: 'anna', email: 'anna@example.org', first_name: 'Anna', company: 'Archive' } },
+    { user: { email: 'only@example.org' }, _password: 'only@example.org' },
+    { user: { login: 'bare' } },
+  )
+})
+after(() => svc[Symbol.asyncDispose]())
+
+const set = async (path: string, value: unknown) => {
+  const answer = await svc.as('root').post(`/config/system/config/${path}`, value)
+  assert.equal(answer.status, 200, JSON.stringify(answer.body))
+}
+const introspect = (form: Record<string, string>, headers: Record<string, string> = {}) =>
+  requestToken(svc, form, headers, '/api/oauth2/introspect')
+const asResource = { client_id: 'resource', client_secret: 's3cret' }
+
+test('OAUTH-024 OAUTH-025 introspection tells scope and user of a token that counts, else that it does not', async () => {
+  const { body } = await signIn(svc, 'anna', 'anna', { scope: 'offline read' })
+  const now = Date.now() / 1000
+  const { status, body: access, headers } = await introspect({ token: body.access_token, ...asResource })
+  assert.equal(status, 200)
+  assert.equal(headers['cache-control'], 'no-store')
+  const { exp, iat, ...rest } = access
+  assert.deepEqual(rest, {
+    active: true,
+    scope: 'offline read',
+    client_id: 'web-client',
+    sub: 'anna',
+    token_type: 'bearer',
+  })
+  assert.ok(Math.abs(iat - now) < 60 && Math.abs(exp - now - 86_400) < 60)
+  const ofRefresh = (await introspect({ token: body.refresh_token, token_type_hint: 'access_token', ...asResource }))
+    .body
+  assert.deepEqual([ofRefresh.active, 'token_type' in ofRefresh], [true, false])
+  const next = (await refresh(svc, body.refresh_token)).body
+  const inactive = async (token: string) =>
+    assert.deepEqual((await introspect({ token, ...asResource })).body, { active: false })
+  await inactive(body.refresh_token)
+  await inactive('unknown')
+  await svc.db.query(`update oauth_token set expires_at = now() where kind = 'a' and issued_at < now() and expires_at > now() + interval '23 hours'
+    and session_id in (select id from oauth_session where client_id = 'web-client' and user_id = 100)`)
+  await inactive(body.access_token)
+  const fresh = (await signIn(svc, 'anna', 'anna')).body.access_token
+  assert.equal((await introspect({ token: fresh, ...asResource })).body.active, true)
+  await requestToken(svc, { token: fresh }, {}, '/api/oauth2/revoke')
+  await inactive(fresh)
+  await requestToken(svc, { token: next.refresh_token }, {}, '/api/oauth2/revoke')
+  await inactive(next.refresh_token)
+})
+
+test('decision 23: introspection is for configured clients and users, nobody else', async () => {
+  const token = (await signIn(svc, 'anna', 'anna')).body.access_token
+  const basic = (id: string, secret: string) => ({
+    authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,
+  })
+  const cases: [form: Record<string, string>, headers: Record<string, string>, status: number][] = [
+    [asResource, {}, 200],
+    [{}, basic('resource', 's3cret'), 200],
+    [{ client_id: 'open' }, {}, 200],
+    [{}, { authorization: `Bearer ${token}` }, 200],
+    [{}, {}, 401],
+    [{ client_id: 'web-client' }, {}, 401],
+    [{}, basic('resource', 'wrong'), 401],
+    [{}, { authorization: 'Bearer unknown' }, 401],
+  ]
+  for (const [form, headers, status] of cases) {
+    const answer = await introspect({ token, ...form }, headers)
+    assert.equal(answer.status, status, JSON.stringify([form, headers]))
+    if (status === 401) assert.equal(answer.body.error, 'invalid_client')
+  }
+  for (const form of [{ client_id: 'nobody' }, { client_id: 'resource', client_secret: 'x' }] as Record<
+    string,
+    string
+  >[]) {
+    assert.equal((await introspect({ token, ...form })).body.error, 'invalid_client')
+  }
+  assert.equal((await introspect(asResource)).body.error, 'invalid_request')
+})
+
+async function userinfo(token: string | null, method: 'GET' | 'POST' = 'GET') {
+  const headers = token === null ? {} : { authorization: `Bearer ${token}` }
+  const response = await svc.inject({ method, url: '/api/oauth2/userinfo', headers })
+  return { status: response.statusCode, body: response.json() }
+}
+
+test('OAUTH-026 OAUTH-027 userinfo tells who it is, and the rest only as the base configuration allows', async () => {
+  const anna = (await signIn(svc, 'anna', 'anna')).body.access_token
+  const only = (await signIn(svc, 'only@example.org', 'only@example.org')).body.access_token
+  const bare = (await signIn(svc, 'bare', 'bare')).body.access_token
+  for (const method of ['GET', 'POST'] as const) {
+    await set('openid/userinfo', [])
+    assert.deepEqual(await userinfo(anna, method), { status: 200, body: { sub: 'anna' } })
+    assert.deepEqual((await userinfo(only, method)).body, { sub: 'only@example.org' })
+    await set('openid/userinfo', ['displayname'])
+    assert.deepEqual((await userinfo(anna, method)).body, { sub: 'anna', displayname: 'Anna' })
+    await set('openid/userinfo', ['email'])
+    assert.deepEqual((await userinfo(anna, method)).body, { sub: 'anna', email: 'anna@example.org' })
+    assert.deepEqual((await userinfo(bare, method)).body, { sub: 'bare', email: '' })
+    await set('openid/userinfo', ['email_verified', 'company', 'town'])
+    assert.deepEqual((await userinfo(anna, method)).body, {
+      sub: 'anna',
+      email_verified: false,
+      company: 'Archive',
+      town: '',
+    })
+  }
+  await svc.db.query(`update "user" set login = null, login_key = null where login = 'bare'`)
+  const { rows } = await svc.db.query<{ id: number }>(`select id from "user" where login is null and email is null`)
+  await set('openid/userinfo', [])
+  assert.deepEqual((await userinfo(bare)).body, { sub: String(rows[0]?.id) })
+})
+
+test('OAUTH-028 AUTH-010 userinfo answers 401 InvalidToken when no user resolves, also without a token', async () => {
+  const session = await svc.inject({ method: 'GET', url: '/api/v1/user/session' })
+  assert.deepEqual([session.statusCode, session.json().code], [401, 'InvalidToken'])
+  for (const method of ['GET', 'POST'] as const) {
+    for (const token of [null, 'unknown']) {
+      const { status, body } = await userinfo(token, method)
+      assert.deepEqual([status, body.code], [401, 'InvalidToken'])
+    }
+  }
+})
+
+test('OAUTH-029 OAUTH-030 AUTH-009 /oauth2/refresh with a rejected token is 401 InvalidToken, never 400', async () => {
+  const visitor = new TestVisitor(svc)
+  const done = await visitor.signIn('anna', 'anna', { scope: 'offline' })
+  const { body } = await visitor.redeem(done.location?.searchParams.get('code') ?? '')
+  const cookie = `svc-browser-id=${visitor.cookies.get('svc-browser-id')}`
+  const ask = (form: Record<string, string>, headers: Record<string, string>) =>
+    requestToken(svc, form, headers, '/api/oauth2/refresh')
+  const bearer = { authorization: `Bearer ${body.access_token}` }
+  for (const [form, headers] of [
+    [{ refresh_token: body.refresh_token }, {}],
+    [{ refresh_token: 'unknown' }, { cookie }],
+    [{ refresh_token: body.access_token }, { cookie }],
+    [{}, bearer],
+    [{}, { cookie }],
+    [{}, { cookie, authorization: 'Bearer unknown' }],
+  ] as [Record<string, string>, Record<string, string>][]) {
+    const { status, body: refused } = await ask(form, headers)
+    assert.deepEqual([status, refused.code], [401, 'InvalidToken'], JSON.stringify([form, headers]))
+  }
+  const renewed = await ask({}, { cookie, ...bearer })
+  assert.deepEqual([renewed.status, renewed.body.scope, 'refresh_token' in renewed.body], [200, 'offline', false])
+  const refreshed = await ask({ refresh_token: body.refresh_token }, { cookie })
+  assert.deepEqual([refreshed.status, typeof refreshed.body.refresh_token], [200, 'string'])
+  await requestToken(svc, { token: refreshed.body.access_token }, {}, '/api/oauth2/revoke')
+  for (const [form, headers] of [
+    [{ refresh_token: refreshed.body.refresh_token }, { cookie }],
+    [{}, { cookie, authorization: `Bearer ${refreshed.body.access_token}` }],
+  ] as [Record<string, string>, Record<string, string>][]) {
+    const { status, body: refused } = await ask(form, headers)
+    assert.deepEqual([status, refused.code], [401, 'InvalidToken'])
+  }
+})
+
+test('CLIENT-027 CLIENT-028 guests come in where the base configuration allows it, by grant and page', async () => {
+  const ask = (more: Record<string, string> = {}) =>
+    requestToken(svc, { grant_type: 'client_credentials', client_id: 'web-client', ...more })
+  const visitor = new TestVisitor(svc)
+  await set('login/guest', false)
+  assert.equal((await ask()).body.error, 'unauthorized_client')
+  assert.equal((await visitor.authorize({ auth_method: 'anonymous' })).status, 400)
+  assert.equal((await visitor.authorize({ auth_method: 'auto' })).status, 200)
+  await set('login/guest', true)
+  const { status, body } = await ask({ scope: 'offline read' })
+  assert.deepEqual([status, body.scope, 'refresh_token' in body], [200, 'read', false])
+  const headers = { authorization: `Bearer ${body.access_token}` }
+  const session = (await svc.inject({ method: 'GET', url: '/api/v1/user/session', headers })).json()
+  assert.deepEqual([session.user.user.type, session.authenticated.method], ['anonymous', 'anonymous'])
+  assert.ok(session.groups.some(({ group }: { group: { reference: string } }) => group.reference === ':anonymous'))
+  assert.equal((await ask({ client_id: 'resource', client_secret: 's3cret' })).status, 200)
+  assert.equal((await ask({ client_id: 'resource' })).body.error, 'invalid_client')
+  assert.equal((await ask({ client_id: 'narrow', scope: 'write' })).body.error, 'invalid_scope')
+  for (const auth_method of ['anonymous', 'auto', 'ldap,anonymous', '']) {
+    const entered = await visitor.authorize({ auth_method })
+    assert.deepEqual([entered.status, entered.location?.pathname], [302, '/app/callback'], auth_method)
+    const guest = await visitor.redeem(entered.location?.searchParams.get('code') ?? '')
+    assert.equal(guest.status, 200)
+  }
+  const page = await visitor.authorize({ auth_method: 'native' })
+  assert.equal(page.status, 200)
+  assert.match(page.body, /Continue as a guest/)
+  const withLogin = await visitor.authorize({ login: 'anna', password: 'anna', auth_method: 'auto' })
+  const tokens = (await visitor.redeem(withLogin.location?.searchParams.get('code') ?? '')).body
+  const cookie = `svc-browser-id=${visitor.cookies.get('svc-browser-id')}`
+  const who = await svc.inject({
+    method: 'GET',
+    url: '/api/oauth2/userinfo',
+    headers: { authorization: `Bearer ${tokens.access_token}`, cookie },
+  })
+  assert.equal(who.json().sub, 'anna', 'with a login auto means the password')
+  const logins = await eventsOf(svc, 'USER_LOGIN')
+  assert.ok(logins.some(({ event }) => event.info.method === 'anonymous'))
+  await set('login/guest', false)
+})
+
+test('OAUTH-015 CLIENT-015 RFC 8414: the metadata names what is there, and all four grants are', async () => {
+  const url = '/.well-known/oauth-authorization-server'
+  const response = await svc.inject({ method: 'GET', url })
+  assert.equal(response.statusCode, 200)
+  const metadata = response.json()
+  assert.equal(metadata.issuer, 'http://localhost:8080')
+  assert.deepEqual(metadata.code_challenge_methods_supported, ['S256'])
+  assert.equal(metadata.authorization_response_iss_parameter_supported, true)
+  const routes = svc.app.http.declaredRoutes.map((route) => route.url)
+  for (const [name, address] of Object.entries(metadata)) {
+    if (name.endsWith('_endpoint')) assert.ok(routes.includes(new URL(String(address)).pathname), name)
+  }
+  for (const grant of metadata.grant_types_supported) {
+    const { body } = await requestToken(svc, { grant_type: grant, client_id: 'web-client' })
+    assert.notEqual(body.error, 'unsupported_grant_type', grant)
+  }
+  assert.equal(metadata.grant_types_supported.length, 4)
+})
+
+test('a rejected token is no token where callers without a user are served', async () => {
+  const groups = await svc.inject({ method: 'GET', url: '/api/v1/group', headers: { authorization: 'Bearer unknown' } })
+  assert.deepEqual([groups.statusCode, groups.json()], [200, []])
+})
+
+test('credentials in an address never come into the log', async () => {
+  const lines: string[] = []
+  const sink = new Writable({
+    write(chunk, _encoding, done) {
+      lines.push(String(chunk))
+      done()
+    },
+  })
+  const app = await buildApp(svc.config, { db: svc.db, log: pino({ level: 'trace' }, sink) })
+  try {
+    const secrets = {
+      login: 'anna',
+      password: 'anna-secret-typed',
+      secret: 's'.repeat(43),
+      action_code: 'c'.repeat(43),
+    }
+    const parameters = new TestVisitor(svc).parameters({ redirect_uri: ownCallback, ...secrets })
+    for (const more of [
+      {},
+      { access_token: 'token-in-query' },
+      { client_id: 'nobody' },
+      { auth_method: 'action_code' },
+    ]) {
+      const text = new URLSearchParams({ ...parameters, ...more } as Record<string, string>).toString()
+      await app.http.inject({ method: 'GET', url: `/api/oauth2/auth?${text}`, headers: { accept: 'text/html' } })
+      await app.http.inject({
+        method: 'POST',
+        url: '/api/oauth2/auth',
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        payload: text,
+      })
+    }
+    const answered = await app.http.inject({
+      method: 'GET',
+      url: '/api/oauth2/auth?password=anna-secret-typed&bad=%zz',
+    })
+    assert.ok(answered.statusCode >= 400)
+    const text = lines.join('')
+    assert.ok(text.includes('/api/oauth2/auth'), 'the log has the requests')
+    for (const word of [
+      'anna-secret-typed',
+      'token-in-query',
+      secrets.secret,
+      secrets.action_code,
+      parameters.state ?? '',
+    ]) {
+      assert.ok(!text.includes(word), word)
+    }
+    const { rows } = await svc.db.query<{ found: string }>('select info::text as found from event')
+    assert.ok(!rows.some(({ found }) => found.includes('anna-secret-typed')))
+  } finally {
+    await app.http.close()
+    await app.close()
+  }
+})
+
+test('the token of a guest is refused once the session is ended', async () => {
+  await set('login/guest', true)
+  const { body } = await requestToken(svc, { grant_type: 'client_credentials', client_id: 'web-client' })
+  assert.equal(await statusWith(svc, body.access_token), 200)
+  await requestToken(svc, { token: body.access_token }, {}, '/api/oauth2/revoke')
+  assert.equal(await statusWith(svc, body.access_token), 401)
+})

@@ -442,6 +442,7 @@ export const seeds: Record<string, Seed> = {
   },
 
   getRights: nothing,
+  explainRights: { make: ({ world }) => ({ query: { user: 1, pool: world.pools.open } }) },
   listRightPresets: { make: () => ({ path: { context: 'object' } }) },
   saveRightPresets: { make: (scene) => ({ path: { context: 'object' }, body: [presetOf(scene)] }) },
   getRightPreset: {

@@ -31,7 +31,7 @@ export async function composeHttp(
   { baseConfig, datamodel }: Kept,
   { auth, messages }: People,
   workflow: Workflow,
-  { indexer, read, objects, runOnObjects, search, events, streams }: Objects,
+  { indexer, read, objects, runOnObjects, search, events, streams, explain }: Objects,
 ): Promise<HttpApp> {
   const http = await createHttp({
     log,
@@ -72,7 +72,7 @@ export async function composeHttp(
   registerMessageRoutes(http, { messages, clientOf: auth.clientOf })
   registerDatamodelRoutes(http, datamodel)
   registerObjecttypeRoutes(http, workflow)
-  registerRightRoutes(http, workflow)
+  registerRightRoutes(http, { ...workflow, explain })
   registerPoolRoutes(http, workflow)
   registerTagRoutes(http, workflow)
   registerTransitionRoutes(http, { ...workflow, runOnObjects })

@@ -6,6 +6,7 @@ import { createReadService } from '../objects/read/read.ts'
 import { findOwners } from '../objects/save/owners.ts'
 import { runTransition } from '../objects/save/run-transition.ts'
 import { createObjectService, type ObjectDeps, refreshStandards } from '../objects/service.ts'
+import { createExplainService } from '../rights/service.ts'
 import { createIndexer, createSearchService } from '../search/service.ts'
 import { effectiveTags } from '../tags/service.ts'
 import { createEventRuns, type RunOnObjects, registerTransitionActions } from '../transitions/service.ts'
@@ -151,6 +152,15 @@ export async function composeObjects(
     eventRuns,
     search,
     events: createEventService({ db, log: events, databaseName, users: kept.eventUsers, seen }),
+    explain: createExplainService({
+      db,
+      forActor: rights.forActor,
+      containers: () => ({ pools: pools.grants(), objecttypes: objecttypes.grants() }),
+      findPeople: principals.find,
+      actorOf: auth.actorOfUser,
+      objectOf: read.guarded,
+      isObjecttype: (id) => datamodel.current().tablesById.get(id)?.kind === 'object',
+    }),
     streams: createEventStreams({
       db,
       log,

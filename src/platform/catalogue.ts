@@ -170,7 +170,6 @@ export const catalogue = {
     package: 'dbinfo',
     status: 400,
     text: 'There is no such object type.',
-    coming: 'what a form for a new object needs (/db_info)',
   },
   PageExpired: {
     package: 'oauth2',

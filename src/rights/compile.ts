@@ -1,6 +1,6 @@
 /** Compiles the grants on pools and object types into what they mean for one caller at one moment. */
 import { boundaries, inForce } from './grants.ts'
-import type { ContainerGrants, Person, PoolGrants, RightItem, StoredGrant, TagFilter } from './model.ts'
+import type { ContainerGrants, Person, Place, PoolGrants, RightItem, StoredGrant, TagFilter } from './model.ts'
 
 export interface Caller {
   readonly userId: number
@@ -14,6 +14,9 @@ export interface Entry {
   readonly tags: TagFilter | null
   readonly ownerOnly: boolean
   readonly sticky: boolean
+  /** Where it comes from, for explanations. */
+  readonly grant: StoredGrant
+  readonly place: Place
 }
 
 /** The grants of one container for one caller. `always`: rights that need no look at the object. */
@@ -76,7 +79,7 @@ export function compile(prepared: Prepared, caller: Caller, at: number): Compile
   const objecttypes = new Map<number, EntryList>()
   for (const [id, grants] of prepared.objecttypes) {
     // Without a pool there is no contact.
-    const entries = candidates(grants, caller, at).filter((entry) => !entry.contactOnly)
+    const entries = candidates(grants, { kind: 'objecttype', id }, caller, at).filter((entry) => !entry.contactOnly)
     if (entries.length > 0) objecttypes.set(id, toList(entries))
   }
   return { caller, pools, objecttypes }
@@ -112,7 +115,7 @@ interface Heritage {
 }
 
 function inherit(pool: PoolGrants, parent: Heritage | undefined, caller: Caller, at: number): Heritage {
-  const own = candidates(pool.acl, caller, at)
+  const own = candidates(pool.acl, { kind: 'pool', id: pool.id }, caller, at)
   if (parent && own.length === 0 && !pool.privateAcl) return parent
   const inherited = (parent?.candidates ?? []).filter((entry) => !pool.privateAcl || entry.sticky)
   return { candidates: [...inherited, ...own], withContact: null, withoutContact: null }
@@ -127,7 +130,7 @@ function listFor(heritage: Heritage, contact: boolean): EntryList {
   return heritage.withoutContact
 }
 
-function candidates(grants: readonly StoredGrant[], caller: Caller, at: number): Candidate[] {
+function candidates(grants: readonly StoredGrant[], place: Place, caller: Caller, at: number): Candidate[] {
   if (caller.root) return []
   return grants
     .filter((grant) => inForce(grant, at))
@@ -138,6 +141,8 @@ function candidates(grants: readonly StoredGrant[], caller: Caller, at: number):
       ownerOnly: grant.who === 'owner',
       contactOnly: grant.who === 'contact',
       sticky: grant.sticky === true,
+      grant,
+      place,
     }))
 }
 

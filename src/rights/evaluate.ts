@@ -3,10 +3,13 @@ import { type ContainerRight, containerRights, type ObjectRight, objectRights, o
 import { type Compiled, type Entry, type EntryList, isCaller } from './compile.ts'
 import { inForce, type MaskId, masksOf, mergeItems, tagsFit, typeFits } from './grants.ts'
 import { maskGrants } from './mask-grants.ts'
-import type { CallerRights, GeneratedRights, Guarded, RightItem, StoredGrant } from './model.ts'
+import type { CallerRights, GeneratedRights, Guarded, Reason, RightItem, StoredGrant } from './model.ts'
 import { searchFilter } from './search-filter.ts'
 
 type Items = Readonly<Record<string, RightItem>>
+
+/** A grant and where it stands. */
+type Fitting = Pick<Entry, 'rights' | 'grant' | 'place'>
 
 /** `now` in milliseconds: own grants of objects have their own windows, so they are looked at when asked. */
 export function callerRights(compiled: Compiled, now: () => number): CallerRights {
@@ -27,16 +30,17 @@ export function callerRights(compiled: Compiled, now: () => number): CallerRight
     return object.poolId !== null && compiled.pools.get(object.poolId)?.callerIsContact === true
   }
 
-  /** The rights of every grant that fits the object, limits by object type aside. */
-  function* fitting(object: Guarded): Generator<Items> {
+  /** Every grant that fits the object, limits by object type aside. */
+  function* fitting(object: Guarded): Generator<Fitting> {
     const owned = owns(object)
     for (const entry of listOf(object.poolId, object.objecttypeId)?.entries ?? []) {
       if (object.privateAcl && !entry.sticky) continue
-      if (entryFits(entry, object.tags, owned)) yield entry.rights
+      if (entryFits(entry, object.tags, owned)) yield entry
     }
     for (const grant of object.acl ?? []) {
       if (!addressed(grant, object, owned) || !tagsFit(grant.tagfilter, object.tags)) continue
-      if (inForce(grant, now())) yield grant.rights
+      if (inForce(grant, now()))
+        yield { rights: grant.rights, grant, place: { kind: 'object', id: object.systemObjectId } }
     }
   }
 
@@ -44,21 +48,20 @@ export function callerRights(compiled: Compiled, now: () => number): CallerRight
     if (caller.root || (ownerRights.has(right) && owns(object))) return true
     const list = listOf(object.poolId, object.objecttypeId)
     if ((object.privateAcl ? list?.alwaysSticky : list?.always)?.has(right)) return true
-    for (const rights of fitting(object)) {
-      const item = rights[right]
-      if (item && typeFits(item, object.objecttypeId)) return true
+    return giving(right, object).next().done !== true
+  }
+
+  /** Every grant that gives the right on the object. */
+  function* giving(right: ObjectRight, object: Guarded): Generator<Fitting> {
+    for (const one of fitting(object)) {
+      const item = one.rights[right]
+      if (item && typeFits(item, object.objecttypeId)) yield one
     }
-    return false
   }
 
   function itemsOn(right: ObjectRight, object: Guarded): readonly RightItem[] {
     if (caller.root || (ownerRights.has(right) && owns(object))) return [{}]
-    const items: RightItem[] = []
-    for (const rights of fitting(object)) {
-      const item = rights[right]
-      if (item && typeFits(item, object.objecttypeId)) items.push(item)
-    }
-    return items
+    return [...giving(right, object)].flatMap(({ rights }) => rights[right] ?? [])
   }
 
   function itemsAnywhere(right: ObjectRight): readonly RightItem[] {
@@ -67,10 +70,18 @@ export function callerRights(compiled: Compiled, now: () => number): CallerRight
     return lists.flatMap(({ entries }) => entries.flatMap(({ rights }) => rights[right] ?? []))
   }
 
+  function reasons(right: ObjectRight, object: Guarded): Reason[] {
+    if (caller.root) return [{ kind: 'root' }]
+    const found: Reason[] = ownerRights.has(right) && owns(object) ? [{ kind: 'owner' }] : []
+    for (const { grant, place } of giving(right, object)) found.push({ kind: 'grant', grant, place })
+    return found
+  }
+
   function rightsOn(object: Guarded): GeneratedRights {
     if (caller.root) return everyRight(objectRights)
     const rights = new Map<string, RightItem>()
-    for (const items of fitting(object)) addItems(rights, items, (item) => typeFits(item, object.objecttypeId))
+    for (const { rights: items } of fitting(object))
+      addItems(rights, items, (item) => typeFits(item, object.objecttypeId))
     if (owns(object)) for (const name of [...ownerRights, 'owner']) rights.set(name, {})
     return Object.fromEntries(rights)
   }
@@ -78,9 +89,7 @@ export function callerRights(compiled: Compiled, now: () => number): CallerRight
   function maskIds(object: Guarded, right: ObjectRight = 'read'): ReadonlySet<MaskId> | null {
     if (caller.root || (ownerRights.has(right) && owns(object))) return null
     const masks = new Set<MaskId>()
-    for (const rights of fitting(object)) {
-      const item = rights[right]
-      if (!item || !typeFits(item, object.objecttypeId)) continue
+    for (const { rights } of giving(right, object)) {
       const allowed = masksOf(rights, right, object.objecttypeId)
       if (allowed === null) return null
       for (const mask of allowed) masks.add(mask)
@@ -90,20 +99,29 @@ export function callerRights(compiled: Compiled, now: () => number): CallerRight
 
   function mayCreate(objecttypeId: number, poolId: number | null, tags: readonly number[] = []): boolean {
     if (poolId !== null && compiled.pools.get(poolId)?.holdsObjects !== true) return false
-    if (caller.root) return true
-    // Whoever creates an object owns it, so grants to the owner count.
-    const entries = listOf(poolId, objecttypeId)?.entries ?? []
-    return entries.some((entry) => {
-      const item = entry.rights.create
-      return item !== undefined && typeFits(item, objecttypeId) && entryFits(entry, tags, true)
-    })
+    return caller.root || creating(objecttypeId, poolId, tags).next().done !== true
   }
 
-  function* fittingPool(poolId: number): Generator<Items> {
+  /** Every grant that lets create such an object. */
+  function* creating(objecttypeId: number, poolId: number | null, tags: readonly number[]): Generator<Fitting> {
+    for (const entry of listOf(poolId, objecttypeId)?.entries ?? []) {
+      const item = entry.rights.create
+      // Whoever creates an object owns it, so grants to the owner count.
+      if (item && typeFits(item, objecttypeId) && entryFits(entry, tags, true)) yield entry
+    }
+  }
+
+  function reasonsToCreate(objecttypeId: number, poolId: number | null, tags: readonly number[] = []): Reason[] {
+    if (!mayCreate(objecttypeId, poolId, tags)) return []
+    if (caller.root) return [{ kind: 'root' }]
+    return [...creating(objecttypeId, poolId, tags)].map(({ grant, place }) => ({ kind: 'grant', grant, place }))
+  }
+
+  function* fittingPool(poolId: number): Generator<Fitting> {
     const pool = compiled.pools.get(poolId)
     // A tag filter is about objects: a grant that has one says nothing about the pool itself.
     for (const entry of pool?.list.entries ?? []) {
-      if (!entry.tags && (!entry.ownerOnly || pool?.callerOwns)) yield entry.rights
+      if (!entry.tags && (!entry.ownerOnly || pool?.callerOwns)) yield entry
     }
   }
 
@@ -111,8 +129,19 @@ export function callerRights(compiled: Compiled, now: () => number): CallerRight
     const pool = compiled.pools.get(poolId)
     if (!pool) return false
     if (caller.root || pool.callerOwns) return true
-    for (const rights of fittingPool(poolId)) if (rights[right]) return true
+    for (const { rights } of fittingPool(poolId)) if (rights[right]) return true
     return false
+  }
+
+  function reasonsOnPool(right: ContainerRight, poolId: number): Reason[] {
+    const pool = compiled.pools.get(poolId)
+    if (!pool) return []
+    if (caller.root) return [{ kind: 'root' }]
+    const found: Reason[] = pool.callerOwns ? [{ kind: 'owner' }] : []
+    for (const { rights, grant, place } of fittingPool(poolId)) {
+      if (rights[right]) found.push({ kind: 'grant', grant, place })
+    }
+    return found
   }
 
   function knowsPool(poolId: number): boolean {
@@ -128,7 +157,7 @@ export function callerRights(compiled: Compiled, now: () => number): CallerRight
     if (!pool) return {}
     if (caller.root) return everyRight([...containerRights, ...objectRights])
     const rights = new Map<string, RightItem>()
-    for (const items of fittingPool(poolId)) addItems(rights, items, () => true)
+    for (const { rights: items } of fittingPool(poolId)) addItems(rights, items, () => true)
     if (pool.callerOwns) for (const name of [...containerRights, 'owner']) rights.set(name, {})
     return Object.fromEntries(rights)
   }
@@ -153,6 +182,9 @@ export function callerRights(compiled: Compiled, now: () => number): CallerRight
     knowsPool,
     rightsOnPool,
     searchFilter: () => searchFilter(compiled),
+    reasons,
+    reasonsOnPool,
+    reasonsToCreate,
     poolIds: () => [...compiled.pools.values()].flatMap((pool) => (pool.holdsObjects ? pool.id : [])),
     maskGrants: (objecttypeId) => maskGrants(compiled, objecttypeId),
   }

@@ -78,6 +78,14 @@ export interface PoolGrants {
   readonly holdsObjects: boolean
 }
 
+/** Where a grant stands. */
+export type Place = { readonly kind: 'pool' | 'objecttype' | 'object'; readonly id: number }
+
+/** Why a caller has a right. */
+export type Reason =
+  | { readonly kind: 'root' | 'owner' }
+  | { readonly kind: 'grant'; readonly grant: StoredGrant; readonly place: Place }
+
 /** All grants on containers: what the rights of a caller are compiled from. */
 export interface ContainerGrants {
   readonly pools: readonly PoolGrants[]
@@ -141,6 +149,12 @@ export interface CallerRights {
   /** Effective rights on a pool and, by its grants, on objects in it. */
   rightsOnPool(poolId: number): GeneratedRights
   searchFilter(): SearchFilter
+  /** All that gives a right on an object; none where `may` says no. */
+  reasons(right: ObjectRight, object: Guarded): Reason[]
+  /** All that gives a right on a pool; none where `mayPool` says no. */
+  reasonsOnPool(right: ContainerRight, poolId: number): Reason[]
+  /** All that lets create; none where `mayCreate` says no. */
+  reasonsToCreate(objecttypeId: number, poolId: number | null, tags?: readonly number[]): Reason[]
   /** Pools that hold objects. */
   poolIds(): readonly number[]
   /** The masks of `maskIds(…, 'read')` as conditions; what owners and grants on objects give comes on top. */

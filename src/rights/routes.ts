@@ -3,6 +3,8 @@ import { actorOf, type HttpApp } from '../platform/http.ts'
 import { dependentsQuery } from '../platform/query.ts'
 import { Acknowledged, TaskList } from '../platform/tasks.ts'
 import { RightsDocument, rightsDocument } from './document.ts'
+import { ExplainQuery, Explanation } from './explain/schema.ts'
+import type { ExplainService } from './explain/service.ts'
 import { ContextParams, PresetBatch, PresetDeleteQuery, PresetOutput, PresetParams } from './presets/schema.ts'
 import { managePresets, type PresetService } from './presets/service.ts'
 
@@ -14,7 +16,10 @@ const { allow_invalid_acl, background_invalid_acl, background_invalid_acl_timeli
 const SaveQuery = Type.Object({ allow_invalid_acl, background_invalid_acl, background_invalid_acl_timelimit })
 
 /** The catalogue of rights, and presets. */
-export function registerRightRoutes(http: HttpApp, { presets }: { presets: PresetService }): void {
+export function registerRightRoutes(
+  http: HttpApp,
+  { presets, explain }: { presets: PresetService; explain: ExplainService },
+): void {
   http.get(
     '/api/v1/right',
     {
@@ -29,6 +34,27 @@ export function registerRightRoutes(http: HttpApp, { presets }: { presets: Prese
       config: read,
     },
     async () => rightsDocument(await presets.byContext()),
+  )
+
+  http.get(
+    '/api/v1/right/explain',
+    {
+      schema: {
+        tags,
+        operationId: 'explainRights',
+        summary: 'What a user may do, and why',
+        description:
+          'On an object, on a pool, or to create objects: for each right the grants that give it, or what stands in the way of those that would. What the caller may not see is not found.',
+        querystring: ExplainQuery,
+        response: { 200: Explanation },
+      },
+      config: {
+        ...read,
+        systemRight: { name: 'system.user' },
+        errors: ['UserNotFound', 'ObjectNotFound', 'PoolNotFound', 'ObjecttypeNotFound'],
+      },
+    },
+    (request) => explain.explain(actorOf(request), request.query),
   )
 
   http.get(

@@ -306,6 +306,12 @@ export function createReadService(deps: ReadDeps) {
       }
     },
 
+    /** What rights ask of one object, in the trash or not; null: there is none. */
+    async guarded(from: Queryable, systemObjectId: number): Promise<{ guard: Head['guard']; deleted: boolean } | null> {
+      const [head] = await loadHeads(from, deps.datamodel.current(), [systemObjectId])
+      return head ? { guard: head.guard, deleted: head.deletedAt !== null } : null
+    },
+
     /** Which of the objects the caller may read. */
     async readable(
       actor: Actor,

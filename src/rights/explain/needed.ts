@@ -1,0 +1,87 @@
+import { type Caller, isCaller } from '../compile.ts'
+import { inForce, tagsFit, typeFits, windowOf } from '../grants.ts'
+import type { ContainerGrants, Guarded, Person, Place, PoolGrants, StoredGrant } from '../model.ts'
+
+/** Why a grant that gives a right does not give it here. */
+export const obstacles = ['principal', 'inactive', 'not_yet', 'ended', 'tags', 'objecttype', 'private'] as const
+export type Obstacle = (typeof obstacles)[number]
+
+export interface Placed {
+  readonly grant: StoredGrant
+  readonly place: Place
+}
+
+/** A grant that would give the right if it were not for these. */
+export interface Nearly extends Placed {
+  readonly because: readonly Obstacle[]
+}
+
+/** What the grants are held against; `object` null: the pool itself. */
+export interface Subject {
+  readonly caller: Caller
+  readonly at: number
+  readonly object: Guarded | null
+  readonly objecttypeId: number | null
+  /** The caller is the owner of the object, or of the pool. */
+  readonly owns: boolean
+  readonly contact: Person | null
+}
+
+/** Grants that reach a pool: its own and, unless it is private, those above it. */
+export function grantsAtPool(pools: readonly PoolGrants[], id: number): Placed[] {
+  const byId = new Map(pools.map((pool) => [pool.id, pool]))
+  const found: Placed[] = []
+  let stickyOnly = false
+  for (let pool = byId.get(id); pool; pool = pool.parentId === null ? undefined : byId.get(pool.parentId)) {
+    const place = { kind: 'pool', id: pool.id } as const
+    for (const grant of pool.acl) if (!stickyOnly || grant.sticky) found.push({ grant, place })
+    stickyOnly ||= pool.privateAcl
+  }
+  return found
+}
+
+/** Grants on the object, and on what holds it. */
+export function grantsAtObject({ pools, objecttypes }: ContainerGrants, object: Guarded): Placed[] {
+  const container =
+    object.poolId === null
+      ? (objecttypes.get(object.objecttypeId) ?? []).map(
+          (grant): Placed => ({
+            grant,
+            place: { kind: 'objecttype', id: object.objecttypeId },
+          }),
+        )
+      : grantsAtPool(pools, object.poolId)
+  const place = { kind: 'object', id: object.systemObjectId } as const
+  return [...container, ...(object.acl ?? []).map((grant): Placed => ({ grant, place }))]
+}
+
+/** The grants that name the right and do not give it, those with the fewest obstacles first. */
+export function nearlyGiving(right: string, grants: readonly Placed[], subject: Subject): Nearly[] {
+  return grants
+    .filter(({ grant }) => grant.rights[right] !== undefined)
+    .map((placed) => ({ ...placed, because: obstaclesOf(right, placed, subject) }))
+    .filter(({ because }) => because.length > 0)
+    .sort((a, b) => a.because.length - b.because.length)
+    .slice(0, mostNamed)
+}
+
+const mostNamed = 20
+
+function obstaclesOf(right: string, { grant, place }: Placed, subject: Subject): Obstacle[] {
+  const { object, at, objecttypeId } = subject
+  const found: Obstacle[] = []
+  if (!isAddressed(grant, subject, right)) found.push('principal')
+  if (grant.active === false) found.push('inactive')
+  else if (!inForce(grant, at)) found.push(at < windowOf(grant).from ? 'not_yet' : 'ended')
+  // Of the pool itself a grant with a tag filter says nothing.
+  if (object ? !tagsFit(grant.tagfilter, object.tags) : grant.tagfilter && right !== 'create') found.push('tags')
+  const item = grant.rights[right]
+  if (item && objecttypeId !== null && !typeFits(item, objecttypeId)) found.push('objecttype')
+  if (object?.privateAcl && place.kind !== 'object' && !grant.sticky) found.push('private')
+  return found
+}
+
+function isAddressed({ who }: StoredGrant, { caller, owns, contact }: Subject, right: string): boolean {
+  if (who === 'owner') return owns || right === 'create'
+  return isCaller(caller, who === 'contact' ? contact : who)
+}

@@ -1,0 +1,182 @@
+/** Explains rights: asks the evaluation that decides requests for its reasons, and says what is missing where it says no. */
+import type { Actor } from '../../platform/actor.ts'
+import type { Db, Queryable } from '../../platform/db.ts'
+import { AppError, badRequest } from '../../platform/errors.ts'
+import { renderAcl } from '../acl.ts'
+import { type ContainerRight, containerRights, objectRights } from '../catalogue.ts'
+import { isCaller } from '../compile.ts'
+import type { CallerRights, ContainerGrants, Guarded, Place, Reason, StoredGrant } from '../model.ts'
+import { type FindPeople, renderWho, whoNames } from '../who.ts'
+import { grantsAtObject, grantsAtPool, type Nearly, nearlyGiving, type Placed, type Subject } from './needed.ts'
+import type { ExplainQuery, Explanation } from './schema.ts'
+
+export interface ExplainDeps {
+  readonly db: Db
+  readonly forActor: (actor: Actor) => Promise<CallerRights>
+  readonly containers: () => ContainerGrants
+  readonly findPeople: FindPeople
+  /** The actor that requests of the user have, from an address; null: there is no such user. */
+  readonly actorOf: (userId: number, address: string) => Promise<Actor | null>
+  readonly objectOf: (from: Queryable, systemObjectId: number) => Promise<{ guard: Guarded; deleted: boolean } | null>
+  readonly isObjecttype: (id: number) => boolean
+  readonly now?: () => number
+}
+
+export type ExplainService = ReturnType<typeof createExplainService>
+
+interface Explained {
+  readonly name: string
+  readonly reasons: readonly Reason[]
+  readonly nearly: readonly Nearly[]
+}
+
+interface Answer {
+  readonly rights: readonly Explained[]
+  readonly owner: boolean
+  readonly deleted?: boolean
+  readonly places: readonly Place[]
+}
+
+export function createExplainService(deps: ExplainDeps) {
+  const { db, containers, now = Date.now } = deps
+
+  async function ofObject(asking: CallerRights, actor: Actor, rights: CallerRights, id: number): Promise<Answer> {
+    const found = await deps.objectOf(db, id)
+    // What the one who asks may not see does not exist.
+    const sees = found && asking.may('read', found.guard) && (!found.deleted || asking.may('delete', found.guard))
+    if (!sees) throw new AppError('ObjectNotFound', { system_object_id: id })
+    const { guard, deleted } = found
+    const pool = containers().pools.find((one) => one.id === guard.poolId)
+    const owner =
+      isCaller(actor, guard.ownerUserId === null ? null : `u${guard.ownerUserId}`) ||
+      isCaller(actor, guard.ownerGroupId === null ? null : `g${guard.ownerGroupId}`)
+    const subject = {
+      ...subjectOf(actor),
+      object: guard,
+      objecttypeId: guard.objecttypeId,
+      owns: owner,
+      contact: pool?.contact ?? null,
+    }
+    const placed = grantsAtObject(containers(), guard)
+    const container: Place =
+      guard.poolId === null ? { kind: 'objecttype', id: guard.objecttypeId } : { kind: 'pool', id: guard.poolId }
+    return {
+      owner,
+      deleted,
+      places: guard.acl === null ? [container] : [container, { kind: 'object', id: guard.systemObjectId }],
+      rights: objectRights
+        .filter((name) => name !== 'create')
+        .map((name) => explained(name, rights.reasons(name, guard), placed, subject)),
+    }
+  }
+
+  function ofContainer(
+    asking: CallerRights,
+    actor: Actor,
+    rights: CallerRights,
+    { pool: poolId, objecttype }: ExplainQuery,
+  ): Answer {
+    if (objecttype !== undefined && !deps.isObjecttype(objecttype)) {
+      throw new AppError('ObjecttypeNotFound', { id: objecttype })
+    }
+    const pool = poolId === undefined ? undefined : containers().pools.find((one) => one.id === poolId)
+    if (poolId !== undefined && (!pool || !asking.knowsPool(poolId)))
+      throw new AppError('PoolNotFound', { _id: poolId })
+    const owner = pool !== undefined && isCaller(actor, pool.owner)
+    const subject = {
+      ...subjectOf(actor),
+      object: null,
+      objecttypeId: objecttype ?? null,
+      owns: owner,
+      contact: pool?.contact ?? null,
+    }
+    const typeGrants = () => containers().objecttypes.get(objecttype as number) ?? []
+    const placed: Placed[] = pool
+      ? grantsAtPool(containers().pools, pool.id)
+      : typeGrants().map((grant) => ({ grant, place: { kind: 'objecttype', id: objecttype as number } as const }))
+    const names: readonly ContainerRight[] = pool ? containerRights : []
+    const ofPool = names.map((name) => explained(name, rights.reasonsOnPool(name, pool?.id ?? 0), placed, subject))
+    const create =
+      objecttype === undefined
+        ? []
+        : [explained('create', rights.reasonsToCreate(objecttype, pool?.id ?? null), placed, subject)]
+    const place: Place = pool ? { kind: 'pool', id: pool.id } : { kind: 'objecttype', id: objecttype as number }
+    return { owner, places: [place], rights: [...ofPool, ...create] }
+  }
+
+  function subjectOf(actor: Actor): Pick<Subject, 'caller' | 'at'> {
+    return { caller: { userId: actor.userId, groupIds: actor.groupIds, root: actor.isRoot }, at: now() }
+  }
+
+  async function render(asking: Actor, actor: Actor, query: ExplainQuery, answer: Answer): Promise<Explanation> {
+    const grants = answer.rights.flatMap(({ reasons, nearly }): readonly StoredGrant[] => [
+      ...reasons.flatMap((reason) => (reason.kind === 'grant' ? reason.grant : [])),
+      ...nearly.map(({ grant }) => grant),
+    ])
+    const groups = actor.groupIds.map((id) => `g${id}` as const)
+    const who = [`u${actor.userId}` as const, ...groups, ...grants.map((grant) => grant.who)]
+    const names = await whoNames(db, deps.findPeople, who, asking.languages)
+    const [user, ...ofGroups] = [`u${actor.userId}` as const, ...groups].map((person) => renderWho(person, names))
+    const shown = ({ grant, place }: Placed) => {
+      const [whole] = renderAcl([grant], names)
+      return { grant: whole, on: renderPlace(place), ...(grant.preset ? { _right_preset: grant.preset } : {}) }
+    }
+    const { system_object_id, pool, objecttype } = query
+    return {
+      user: user as object,
+      groups: ofGroups,
+      ...(system_object_id === undefined ? {} : { system_object_id }),
+      ...(pool === undefined ? {} : { pool }),
+      ...(objecttype === undefined ? {} : { objecttype }),
+      owner: answer.owner,
+      ...(answer.deleted === undefined ? {} : { deleted: answer.deleted }),
+      rights: answer.rights.map(({ name, reasons, nearly }) => ({
+        name,
+        holds: reasons.length > 0,
+        by: reasons.map((reason) =>
+          reason.kind === 'grant' ? { reason: 'grant', ...shown(reason) } : { reason: reason.kind },
+        ),
+        needed:
+          reasons.length > 0
+            ? []
+            : [
+                ...nearly.map((one) => ({ ...shown(one), because: [...one.because] })),
+                // With nothing in its way: a grant that is yet to be given.
+                ...answer.places.map((place) => ({ on: renderPlace(place), because: ['no_grant'] })),
+              ],
+      })),
+    }
+  }
+
+  return {
+    /**
+     * What the user of the query may do with an object, a pool or objects of a type, and why.
+     * @throws {AppError} `UserNotFound`, `ObjectNotFound`, `PoolNotFound`, `ObjecttypeNotFound`; what the one who asks
+     * may not see is not found either.
+     */
+    async explain(asking: Actor, query: ExplainQuery): Promise<Explanation> {
+      const { user, system_object_id, pool, objecttype, address = '' } = query
+      const asked = [system_object_id, pool ?? objecttype].filter((one) => one !== undefined).length
+      if (asked !== 1) {
+        throw badRequest('Name either system_object_id, or pool, objecttype or both.', { param: 'system_object_id' })
+      }
+      const actor = await deps.actorOf(user, address)
+      if (!actor) throw new AppError('UserNotFound', { _id: user })
+      const [own, theirs] = await Promise.all([deps.forActor(asking), deps.forActor(actor)])
+      const answer =
+        system_object_id === undefined
+          ? ofContainer(own, actor, theirs, query)
+          : await ofObject(own, actor, theirs, system_object_id)
+      return render(asking, actor, query, answer)
+    },
+  }
+}
+
+function explained(name: string, reasons: readonly Reason[], placed: readonly Placed[], subject: Subject): Explained {
+  return { name, reasons, nearly: reasons.length > 0 ? [] : nearlyGiving(name, placed, subject) }
+}
+
+function renderPlace({ kind, id }: Place): object {
+  if (kind === 'object') return { system_object_id: id }
+  return { _basetype: kind, [kind]: { _id: id } }
+}

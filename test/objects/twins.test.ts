@@ -72,6 +72,29 @@ const plain: Readonly<Record<string, Omit<TwinRequest, 'path'> & { path?: string
     'GET /transitions',
     'POST /transitions',
     'POST /system/reindex',
+    'GET /message',
+    'POST /message',
+    'PUT /message',
+    'GET /message/mine',
+    'GET /message/{id}',
+    'DELETE /message/{id}',
+    'POST /message/{id}/confirm',
+    'GET /right',
+    'GET /right/{context}/presets',
+    'POST /right/{context}/presets',
+    'GET /right/{context}/presets/{presetId}',
+    'DELETE /right/{context}/presets/{presetId}',
+    'GET /system/location/list',
+    'POST /system/location/new',
+    'GET /system/location/{id}',
+    'PUT /system/location/{id}',
+    'DELETE /system/location/{id}',
+    'POST /eas/put',
+    'PUT /eas/put',
+    'GET /eas',
+    'GET /eas/{fileId}',
+    'POST /eas/{fileId}',
+    'GET /eas/download/{fileId}/{hash}/{version}',
   ].map((name) => {
     const [method, path = ''] = name.split(' ') as [TwinRequest['method'], string]
     const values: Record<string, string> = { version: 'CURRENT', id: '2', eventId: '5', path: 'system', mask: '1' }
@@ -79,8 +102,14 @@ const plain: Readonly<Record<string, Omit<TwinRequest, 'path'> & { path?: string
     return [name, { method, path: filled, ...(/POST|PUT/.test(method) ? { body: [] } : {}) }]
   }),
 )
-/** Not on behalf of a caller. */
-const outside = ['POST /oauth2/token', 'POST /oauth2/revoke']
+/** Not on behalf of a caller; the stream of events has a test of its own for what it tells (test/events/stream.test.ts). */
+const outside = [
+  'POST /oauth2/token',
+  'POST /oauth2/revoke',
+  'GET /event/stream',
+  'GET /oauth2/auth',
+  'POST /oauth2/auth',
+]
 
 describe('two services that differ only in what the caller may not see', { timeout: 600_000 }, () => {
   for (const login of twinCallers) describe(login, () => twins(login))

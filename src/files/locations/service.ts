@@ -6,7 +6,7 @@ import type { Snapshots } from '../../platform/snapshot.ts'
 import { type NeededRight, requireRight } from '../../platform/system-right.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import { createFileSystemStore } from '../blobs/file-system.ts'
-import { createS3Store } from '../blobs/s3.ts'
+import { createLazyStore } from '../blobs/lazy.ts'
 import { addressOf, type FolderRules, folderOf, readLocation } from './draft.ts'
 import type { Location, LocationDraft } from './model.ts'
 import type { LocationInput, LocationOutput } from './schema.ts'
@@ -42,7 +42,10 @@ export async function createLocations({ db, bus, snapshots, folders, defaultName
   const opened = new Map<number, { of: string; store: BlobStore }>()
 
   function open(place: Location | LocationDraft): BlobStore {
-    if (place.kind === 's3') return createS3Store(place.config, place.prefix)
+    if (place.kind === 's3') {
+      const { config, prefix } = place
+      return createLazyStore(async () => (await import('../blobs/s3.ts')).createS3Store(config, prefix))
+    }
     return createFileSystemStore(`${folderOf(place.config.dir, folders)}/${place.prefix}`)
   }
 

@@ -1,0 +1,26 @@
+import type { BlobStore } from './blob-store.ts'
+
+/** A store that is made when something is first asked of it: what its kind needs is not loaded by those who have none. */
+export function createLazyStore(make: () => Promise<BlobStore>): BlobStore {
+  let made: Promise<BlobStore> | undefined
+  const store = (): Promise<BlobStore> => {
+    made ??= make()
+    return made
+  }
+  return {
+    receive: async (source) => (await store()).receive(source),
+    read: async (sha256, range) => (await store()).read(sha256, range),
+    size: async (sha256) => (await store()).size(sha256),
+    remove: async (sha256) => (await store()).remove(sha256),
+    sweep: async (before) => (await store()).sweep(before),
+    async *list() {
+      yield* (await store()).list()
+    },
+    probe: async (options) => (await store()).probe(options),
+    close: () =>
+      void made?.then(
+        (open) => open.close(),
+        () => {},
+      ),
+  }
+}

@@ -23,7 +23,7 @@ export async function composeObjects(
   ground: Ground,
   kept: Kept,
   { principals, rights, auth, messages }: People,
-  { transitions, mail, webhooks }: Workflow,
+  { files, transitions, mail, webhooks }: Workflow,
   opened: AsyncDisposableStack,
 ) {
   const { bus, jobs, quick, heavy, queued } = ground
@@ -55,6 +55,7 @@ export async function composeObjects(
     tags,
     ...maskSettings,
     people: rememberedPeople(principals, rights),
+    files,
     limits: { bytes: config.answerLimit, embedded: 50_000 },
     heavy,
     snapshots: () => [
@@ -82,6 +83,7 @@ export async function composeObjects(
         return narrowed ? effectiveTags(tags.snapshot(), layers) : null
       },
     },
+    files,
     findOwners: (tx, actor, refs) => findOwners(principals, tx, actor, refs),
     runTransitions: transitions.runOnItems,
     afterRefusal: transitions.afterFailure,

@@ -2,7 +2,7 @@ import type { Model } from '../datamodel/model.ts'
 import type { EventLog } from '../events/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Config } from '../platform/config.ts'
-import type { Db, Tx } from '../platform/db.ts'
+import type { Db, Queryable, Tx } from '../platform/db.ts'
 import type { Pauses } from '../platform/pauses.ts'
 import type { Places } from '../platform/places.ts'
 import type { CallerRights, StoredGrant } from '../rights/service.ts'
@@ -51,6 +51,21 @@ export type RunTransitions = TransitionService['runOnItems']
 /** Sends what a rejecting transition wants sent; after the rollback, with the error that ended the save. */
 export type AfterRefusal = (error: unknown) => Promise<void>
 
+/** What rights on an object ask of a file that is put into it. */
+export interface LinkableFile {
+  readonly class: string
+  readonly extension: string
+  readonly size: number
+}
+
+export interface Files {
+  /** Days that addresses of files hold; undefined: as usual. @throws {AppError} when that is longer than allowed. */
+  expiry(days: number | undefined): number | undefined
+  /** Of the files those that exist and that the caller may give to an object; they stay until the transaction ends. */
+  linkable(tx: Tx, actor: Actor, ids: readonly number[]): Promise<ReadonlyMap<number, LinkableFile>>
+  byReference(from: Queryable, references: readonly string[]): Promise<ReadonlyMap<string, number>>
+}
+
 export interface ObjectDeps {
   readonly db: Db
   readonly config: Pick<Config, 'versionConvention' | 'allowPurge' | 'databaseName'>
@@ -63,6 +78,7 @@ export interface ObjectDeps {
   /** Tag filters of the masks of an object type. */
   readonly maskFilters: (tableId: number) => MaskFilters
   readonly tags: Tags
+  readonly files: Files
   readonly findOwners: FindOwners
   readonly runTransitions: RunTransitions
   readonly afterRefusal: AfterRefusal

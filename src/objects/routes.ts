@@ -93,6 +93,7 @@ export function registerObjectRoutes(app: HttpApp, { objects }: { objects: Objec
           skipPlugins: isOn(query.skip_plugins),
           skipEvents: isOn(query.skip_events),
           awaitIndex: query.await_index ?? 0,
+          fileDays: query.file_url_expire,
           ...confirmed(query),
           reversePoolChangedMode: query.reverse_pool_changed_mode,
         }

@@ -102,10 +102,15 @@ const Wait = Type.Integer({ minimum: 0, maximum: 3600, description: 'Most second
 
 const noCollections = refused('there are no collections yet')
 
-/** Files have no signed addresses before there is a file store. */
-const noFiles = refused('there are no files yet, whose addresses could be signed')
-export const FileUrlExpire = Type.Optional(Type.Integer({ minimum: 1, maximum: 36_500, ...noFiles }))
-export const FilesRealUrl = Type.Optional(Type.Unsafe<Flag>({ ...Flag, ...noFiles }))
+export const FileUrlExpire = Type.Optional(
+  Type.Integer({
+    minimum: 1,
+    maximum: 36_500,
+    description: 'Days that addresses of files hold; at most `file_url_expire.max_days` of the base configuration.',
+  }),
+)
+const noOthers = refused('addresses of files always are those of the service')
+export const FilesRealUrl = Type.Optional(Type.Unsafe<Flag>({ ...Flag, ...noOthers }))
 
 export const SaveQuery = Type.Object({
   format: Type.Optional(Format),

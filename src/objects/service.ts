@@ -80,10 +80,15 @@ export function createObjectService(deps: ObjectDeps, renderSaved: RenderSaved) 
       actor: Actor,
       name: string,
       body: readonly unknown[],
-      options: SaveOptions & { readonly format: FormatName; readonly awaitIndex: number },
+      options: SaveOptions & {
+        readonly format: FormatName
+        readonly awaitIndex: number
+        readonly fileDays?: number | undefined
+      },
       lifetime: Lifetime = endless,
     ): Promise<Saved> {
       const table = objecttype(name)
+      deps.files.expiry(options.fileDays)
       let answer: JsonAnswer = { body: [], short: 0 }
       const run = { dryRun: options.dryRun, objects: body.length, lifetime }
       const result = await inTransaction<SaveResult>(deps, run, async (tx) => {

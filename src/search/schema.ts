@@ -45,7 +45,7 @@ export const SearchRequest = Type.Object(
     exclude_fields: Type.Optional(Type.Array(Type.String(), { maxItems: 1000 })),
     point_in_time: Type.Optional(Type.Object({}, { ...additional, ...refused('the index keeps no earlier state') })),
     search_after: Type.Optional(Type.Array(Type.Unknown())),
-    file_url_expire: Type.Optional(Type.Integer()),
+    file_url_expire: Type.Optional(Type.Integer({ minimum: 1, maximum: 36_500 })),
     timezone: Type.Optional(Type.String()),
     generate_rights: Type.Optional(Type.Boolean()),
     best_mask_filter: Type.Optional(Type.Boolean()),

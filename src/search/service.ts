@@ -47,6 +47,8 @@ export interface HitOptions {
   readonly generateRights: boolean
   readonly allFields: boolean
   readonly includeFields: readonly string[]
+  /** Days that addresses of files hold; undefined: as usual. */
+  readonly fileDays: number | undefined
   readonly excludeFields: readonly string[]
 }
 
@@ -272,6 +274,7 @@ function hitOptions(request: SearchRequest): HitOptions {
     generateRights: request.generate_rights ?? false,
     allFields: request.best_mask_filter === false,
     includeFields: request.include_fields ?? [],
+    fileDays: request.file_url_expire,
     excludeFields: request.exclude_fields ?? [],
   }
 }

@@ -74,3 +74,13 @@ export async function fetched(
   const answer = await svc.inject({ method, url: pathname + search, headers })
   return { status: answer.statusCode, headers: answer.headers, content: answer.rawPayload }
 }
+
+/** As many small files as said, uploaded by root; their ids are 1 to `count` in a new service. */
+export async function someFiles(svc: TestService, count: number): Promise<number[]> {
+  const sent = Array.from({ length: count }, (_, index) => ({
+    name: `${index + 1}.txt`,
+    content: Buffer.from(`${index}`),
+  }))
+  const { body } = await upload(svc, 'root', sent)
+  return body.map((file: Json) => file._id)
+}

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
+import { someFiles } from '../files/support.ts'
 import type { Json } from '../support/client.ts'
 import { hostileValue, mutated } from '../support/hostile.ts'
 import { inPool, link, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
@@ -10,6 +11,7 @@ let valid: object[]
 let person: Json
 before(async () => {
   museum = await startMuseum()
+  await someFiles(museum.svc, 9)
   const answer = await root().post('/db/person', [payload('person', { name: 'Ada', reference: 'ada' })])
   person = answer.body[0]
   valid = [

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { someFiles } from '../files/support.ts'
 import type { Json } from '../support/client.ts'
 import { assertDocumented } from '../support/documented.ts'
 import { inPool, link, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
@@ -7,6 +8,7 @@ import { inPool, link, type Museum, payload, startMuseum } from '../support/seed
 let museum: Museum
 before(async () => {
   museum = await startMuseum()
+  await someFiles(museum.svc, 9)
 })
 after(() => museum[Symbol.asyncDispose]())
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { commitModel } from '../datamodel/support.ts'
+import { someFiles } from '../files/support.ts'
 import { startService } from '../support/service.ts'
 
 test('output.standard_eas and standard_geo put a file and a place into what stands for the object', async () => {
@@ -33,6 +34,7 @@ test('output.standard_eas and standard_geo put a file and a place into what stan
       },
     ],
   )
+  await someFiles(svc, 5)
   const place = { type: 'Point', coordinates: [13.4, 52.5] }
   const object = { title: 'T', image: [{ _id: 5 }], place }
   const save = async (mask: string) => {

@@ -139,7 +139,6 @@ test('a name that has no effect where it stands is refused, unless it says nothi
     ['sort[0].numeric', { sort: [{ field: 'work.inventory', numeric: false }] }],
     ['sort[0].mode', { sort: [{ field: 'work.inventory', mode: 'to' }] }],
     ['sort[0].mode', { sort: [{ field: '_created', mode: 'to' }] }],
-    ['file_url_expire', { file_url_expire: 3 }],
   ] as const) {
     const { status, body } = await scene.search(request)
     assert.deepEqual([status, body.parameters.name], [400, place], JSON.stringify(body))

@@ -1,6 +1,7 @@
 import type { Column } from '../../datamodel/model.ts'
 import { parseDate } from '../../platform/dates.ts'
 import { AppError } from '../../platform/errors.ts'
+import type { FileEntry } from './file-links.ts'
 
 /** Deepest nesting of JSON in a geo or custom value; more is refused before anything recurses into it. */
 const maxDepth = 60
@@ -173,22 +174,54 @@ function assertCoordinates(value: unknown, depth: number, context: Context): voi
   }
 }
 
-/** References to stored files: `[{"_id": 5, "preferred": true}]`; at most one is preferred, else the first one is. */
-function files(value: unknown, context: Context): { _id: number; preferred: boolean }[] | undefined {
+/**
+ * References to stored files: `[{"_id": 5, "preferred": true, "name": "front"}]`, or by `lookup:_id`; at most one is
+ * preferred, else the first one is. What a file itself says may stand there, too: it comes back as it was answered.
+ */
+function files(value: unknown, context: Context): FileEntry[] | undefined {
   if (!Array.isArray(value)) return fail(context, value, 'a list of files')
-  const seen = new Set<number>()
-  const result = value.map((entry) => {
-    const id = isRecord(entry) ? entry._id : undefined
-    if (typeof id !== 'number' || !Number.isSafeInteger(id) || id < 1)
-      return fail(context, entry, 'a file with its _id')
-    if (seen.has(id)) return fail(context, id, 'each file once')
-    seen.add(id)
-    return { _id: id, preferred: isRecord(entry) && entry.preferred === true }
+  const seen = new Set<number | string>()
+  const result = value.map((entry): FileEntry => {
+    if (!isRecord(entry)) return fail(context, entry, 'a file with its _id')
+    const named = namedFile(entry, context)
+    const key = named._reference ?? named._id
+    if (seen.has(key)) return fail(context, key, 'each file once')
+    seen.add(key)
+    return {
+      ...named,
+      preferred: entry.preferred === true,
+      ...(isAbsent(entry.name) ? {} : { name: fileName(entry.name, context) }),
+      ...(isAbsent(entry.frontend_prefs) ? {} : { frontend_prefs: preferences(entry.frontend_prefs, context) }),
+    }
   })
   if (result.filter((file) => file.preferred).length > 1) return fail(context, value, 'at most one preferred file')
   const first = result[0]
   if (first && !result.some((file) => file.preferred)) first.preferred = true
   return result.length === 0 ? undefined : result
+}
+
+function namedFile(entry: Record<string, unknown>, context: Context): Pick<FileEntry, '_id' | '_reference'> {
+  const { _id: id, 'lookup:_id': lookup } = entry
+  if (id === undefined && isRecord(lookup) && typeof lookup.reference === 'string' && lookup.reference !== '') {
+    assertText(lookup.reference, context)
+    return { _id: 0, _reference: lookup.reference }
+  }
+  if (typeof id !== 'number' || !Number.isSafeInteger(id) || id < 1) return fail(context, entry, 'a file with its _id')
+  return { _id: id }
+}
+
+const isAbsent = (value: unknown): boolean => value === undefined || value === null
+
+function fileName(value: unknown, context: Context): string {
+  if (typeof value !== 'string' || value.length > 1000) return fail(context, value, 'a name of at most 1000 characters')
+  assertText(value, context)
+  return value
+}
+
+function preferences(value: unknown, context: Context): Record<string, unknown> {
+  if (!isRecord(value)) return fail(context, value, 'frontend_prefs as an object')
+  assertStorable(value, context)
+  return value
 }
 
 function assertText(value: string, context: Context): void {

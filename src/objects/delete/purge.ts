@@ -2,6 +2,7 @@ import { mapInTurns } from '../../platform/pauses.ts'
 import { linkTriples } from '../content/links.ts'
 import type { StoredObject } from '../content/stored.ts'
 import type { SaveContext } from '../deps.ts'
+import { giveUpFiles } from '../save/write/files.ts'
 import { removeLinks } from '../save/write/store.ts'
 import { standardText } from '../standard/compute.ts'
 
@@ -28,6 +29,7 @@ export async function purgeObjects(context: SaveContext, objects: readonly Store
     [ids, at, actor.userId],
     'purge-objects',
   )
+  await giveUpFiles(tx, ids)
   // object_link is found by target; the contents tell which targets these objects pointed to.
   const linksOf = (object: StoredObject) => linkTriples(object.table, object.content, object.systemObjectId)
   await removeLinks(tx, (await mapInTurns(objects, linksOf, pauses)).flat())

@@ -1,4 +1,5 @@
 import type { Column, ColumnField, Mask, MaskField, NestedField, ReverseField } from '../../datamodel/model.ts'
+import type { FileEntry } from '../content/file-links.ts'
 import { type Content, rowsOf } from '../content/stored.ts'
 
 export type Wire = Record<string, unknown>
@@ -14,6 +15,8 @@ export interface FieldSink {
   readonly languages: readonly string[] | null
   link(holder: Wire, key: string, systemObjectId: number, field: ColumnField): void
   reverse(holder: Wire, key: string, field: ReverseField): void
+  /** A list of files stands in `holder[key]`, as stored. */
+  files(holder: Wire, key: string, files: readonly FileEntry[]): void
   /** Rows whose order in the mask needs linked objects. `rows` stand in `holder[key]` in stored order. */
   rows(holder: Wire, key: string, content: Content, field: NestedField): void
 }
@@ -107,6 +110,8 @@ function fieldReader(field: MaskField, name: string, keep: FieldFilter | undefin
   switch (field.column.type) {
     case 'link':
       return linkReader(field)
+    case 'eas':
+      return filesReader(field)
     case 'text_l10n':
     case 'text_l10n_oneline':
       return localizedReader(field)
@@ -116,12 +121,21 @@ function fieldReader(field: MaskField, name: string, keep: FieldFilter | undefin
 }
 
 /** Most values are stored as they are answered. */
-function valueReader({ column: { key, name, type } }: ColumnField): FieldReader {
-  const empty = () => (type === 'eas' ? [] : null)
+function valueReader({ column: { key, name } }: ColumnField): FieldReader {
   return (content, out, sink) => {
     const value = content[key]
     if (value !== undefined) out[name] = value
-    else if (sink.empty) out[name] = empty()
+    else if (sink.empty) out[name] = null
+  }
+}
+
+function filesReader({ column: { key, name } }: ColumnField): FieldReader {
+  return (content, out, sink) => {
+    const files = content[key] as readonly FileEntry[] | undefined
+    if (files !== undefined) {
+      out[name] = files
+      sink.files(out, name, files)
+    } else if (sink.empty) out[name] = []
   }
 }
 

@@ -55,6 +55,8 @@ export interface ReadTarget {
 /** What one object and a list can be asked for alike. */
 export interface ShownAs {
   readonly format: FormatName
+  /** Days that addresses of files hold; undefined: as usual. */
+  readonly fileDays?: number | undefined
   /** Every version, newest first, instead of the latest one. */
   readonly allVersions?: boolean
   readonly skipReverseNested?: boolean
@@ -75,6 +77,8 @@ export interface ListOptions extends ShownAs {
 /** How a search shows its hits. */
 export interface HitOptions {
   readonly format: FormatName
+  /** Days that addresses of files hold; undefined: as usual. */
+  readonly fileDays?: number | undefined
   /** Only texts in these languages; null: all. */
   readonly languages?: readonly string[] | null
   readonly mergeLinkedObjects?: MergeMode | undefined
@@ -251,7 +255,7 @@ export function createReadService(deps: ReadDeps) {
       if (id === null) return none
       const caller = await deps.rights.forActor(actor)
       const address = { by: target.by === 'id' ? ('id' as const) : ('system_object_id' as const), id }
-      const shown = renderOptions(options)
+      const shown = renderOptions(deps, options)
       if (options.version === undefined && !options.allVersions) {
         const latest = await readLatest(caller, table, mask, address, shown)
         return latest ? answerLatest(actor, caller, latest, shown, lifetime) : none
@@ -275,7 +279,7 @@ export function createReadService(deps: ReadDeps) {
       lifetime: Lifetime = endless,
     ): Promise<JsonAnswer> {
       const q = deps.db.within(lifetime)
-      const shown = renderOptions(options)
+      const shown = renderOptions(deps, options)
       const { table, mask } = named(objecttype, maskName)
       const caller = await deps.rights.forActor(actor)
       const visible = (head: Head): boolean =>
@@ -343,7 +347,7 @@ export function createReadService(deps: ReadDeps) {
       const caller = await deps.rights.forActor(actor)
       const keep = fieldFilter(options.includeFields ?? [], options.excludeFields ?? [])
       const shown = {
-        ...renderOptions(options),
+        ...renderOptions(deps, options),
         generateRights: options.generateRights ?? false,
         languages: options.languages?.length ? options.languages : null,
         keep,
@@ -367,7 +371,7 @@ export function createReadService(deps: ReadDeps) {
       actor: Actor,
       saved: readonly Item[],
       format: FormatName,
-      { skipReverseNested = false, shape, lifetime = endless, empty }: SavedContext = {},
+      { skipReverseNested = false, fileDays, shape, lifetime = endless, empty }: SavedContext = {},
     ): Promise<JsonAnswer> {
       const caller = await deps.rights.forActor(actor)
       const ids = saved.map((item) => item.systemObjectId)
@@ -383,7 +387,7 @@ export function createReadService(deps: ReadDeps) {
         const shown = untold.has(item.object.systemObjectId) ? idsOnly(wire, item.object.table.name) : wire
         return shape ? shape(shown, item) : shown
       }
-      return render(tx, actor, caller, pages, renderOptions({ format, skipReverseNested }), {
+      return render(tx, actor, caller, pages, renderOptions(deps, { format, skipReverseNested, fileDays }), {
         ...(caller.root && !shape ? {} : { shape: told }),
         lifetime,
         ...(empty ? { known: { heads: [], empty } } : {}),
@@ -430,6 +434,7 @@ export interface HitContext {
 
 interface SavedContext {
   readonly skipReverseNested?: boolean
+  readonly fileDays?: number | undefined
   readonly shape?: Shape | undefined
   readonly lifetime?: Lifetime
   /** Reverse fields (`reverseKey`) that are known to be empty. */
@@ -467,10 +472,11 @@ function addressOf({ by, id }: { by: Address['by']; id: number }): Address {
   return { by, ids: [id] }
 }
 
-function renderOptions(options: Omit<ShownAs, 'allVersions'>): RenderOptions {
+function renderOptions(deps: Pick<RenderDeps, 'files'>, options: Omit<ShownAs, 'allVersions'>): RenderOptions {
   return {
     ...defaultOptions,
     format: formats[options.format],
+    fileDays: deps.files.expiry(options.fileDays),
     skipReverseNested: options.skipReverseNested ?? false,
     latestLinked: options.latestLinked ?? false,
     mergeLinkedObjects: options.mergeLinkedObjects ?? 'none',

@@ -89,6 +89,7 @@ function shownAs(query: Static<typeof SharedQuery>): ShownAs {
     latestLinked: isOn(query.latest_linked),
     mergeLinkedObjects: query.merge_linked_objects,
     mergeMaxDepth: query.merge_max_depth,
+    fileDays: query.file_url_expire,
   }
 }
 

@@ -16,12 +16,11 @@ const maxLevel = 100
 /** Fills in what is asked once for the whole response: hierarchy, history, people, grants, other capabilities. */
 export async function finish(run: Run): Promise<void> {
   await Promise.all([fillHierarchy(run), fillHistory(run), fillDetails(run), fillOldStandards(run), fillAcls(run)])
-  // The history names people, so they come last.
-  await fillPeople(run)
+  // The history names people, and standards files, so they come last.
+  await Promise.all([fillPeople(run), fillFiles(run)])
   for (const action of run.last) action()
-  for (const list of [run.hierarchy, run.history, run.details, run.oldStandards, run.acls, run.people, run.last]) {
-    list.length = 0
-  }
+  const { hierarchy, history, details, oldStandards, acls, people, files, last } = run
+  for (const list of [hierarchy, history, details, oldStandards, acls, people, files, last]) list.length = 0
 }
 
 async function fillHierarchy(run: Run): Promise<void> {
@@ -140,4 +139,19 @@ async function fillPeople(run: Run): Promise<void> {
   const who = new Set(run.people.map((person) => person.who))
   const names = await run.deps.people.whoNames(run.q, who, run.actor.languages)
   for (const { done } of run.people) done(names)
+}
+
+/** Bytes that are expected of a file with its versions. */
+const fileBytes = 1500
+
+async function fillFiles(run: Run): Promise<void> {
+  if (run.files.length === 0) return
+  const places = run.files.flatMap(({ files }) => files)
+  run.parts.spend(places.length * fileBytes)
+  const format = run.options.format.long ? 'long' : 'standard'
+  const shown = (await run.deps.files.shown(run.q, run.actor, places, run.options.fileDays, format)).values()
+  for (const { holder, key, files } of run.files) {
+    if (run.pauses.due()) await run.pauses.take()
+    holder[key] = files.map(() => shown.next().value)
+  }
 }

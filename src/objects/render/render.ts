@@ -320,6 +320,9 @@ function sinkOf(run: Run, object: Loaded, place: Place): FieldSink {
     languages: run.options.languages,
     link: (holder, key, id, field) => wantLink(run, place, holder, key, id, field),
     reverse: (holder, key, field) => wantReverse(run, place, object, holder, key, field),
+    files: (holder, key, files) => {
+      run.files.push({ holder, key, files })
+    },
     rows: (holder, key, content, field) => sortLater(run, holder, key, rowsOf(content, field.table), field),
   }
 }

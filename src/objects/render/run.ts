@@ -5,6 +5,7 @@ import type { Pauses } from '../../platform/pauses.ts'
 import type { Pool } from '../../pools/model.ts'
 import type { CallerRights, Principal, StoredGrant, WhoNames } from '../../rights/service.ts'
 import type { Tag } from '../../tags/model.ts'
+import type { FileEntry } from '../content/file-links.ts'
 import type { MaskFilters } from '../masks/filter.ts'
 import type { FieldFilter, Wire } from '../masks/reader.ts'
 import type { Format, MergeMode } from '../read/formats.ts'
@@ -30,6 +31,17 @@ export interface RenderDeps {
       languages: readonly string[],
     ): Promise<readonly unknown[]>
   }
+  /** Files with what their places in objects say, as the actor may see them; one result per place. */
+  readonly files: {
+    shown(
+      q: Queryable,
+      actor: Actor,
+      places: readonly FileEntry[],
+      days: number | undefined,
+      format: 'standard' | 'long',
+    ): Promise<readonly Wire[]>
+    expiry(days: number | undefined): number | undefined
+  }
   /** Collections that each of the objects is in, as far as the actor may see them; absent: in none. */
   readonly collectionsOf?: (
     q: Queryable,
@@ -53,6 +65,8 @@ export interface RenderOptions {
   /** Show linked objects of an old version as they are now, not as they were then. */
   readonly latestLinked: boolean
   readonly generateRights: boolean
+  /** Days that addresses of files hold; undefined: as usual. */
+  readonly fileDays: number | undefined
   /** Only texts in these languages; null: all. */
   readonly languages: readonly string[] | null
   /** Which fields of the objects themselves are answered; null: all. */
@@ -65,6 +79,7 @@ export const defaultOptions: Omit<RenderOptions, 'format'> = {
   skipReverseNested: false,
   latestLinked: false,
   generateRights: false,
+  fileDays: undefined,
   languages: null,
   keep: null,
 }
@@ -104,6 +119,7 @@ export interface Run {
   readonly people: { readonly who: Principal; done(names: WhoNames): void }[]
   readonly hierarchy: { readonly object: Loaded; readonly holder: Wire }[]
   readonly history: { readonly object: Loaded; readonly holder: Wire }[]
+  readonly files: { readonly holder: Wire; readonly key: string; readonly files: readonly FileEntry[] }[]
   readonly acls: { readonly grants: readonly StoredGrant[]; done(wire: unknown): void }[]
   /** Old versions whose `_standard` is computed from their own content. */
   readonly oldStandards: { readonly object: Loaded; done(standard: Wire): void }[]
@@ -155,6 +171,7 @@ export function startRun(
     hierarchy: [],
     history: [],
     acls: [],
+    files: [],
     oldStandards: [],
     details: [],
     last: [],

@@ -1,5 +1,7 @@
 import type { Mask, SystemFieldName } from '../../datamodel/model.ts'
 import { type Principal, renderWho, type StoredGrant } from '../../rights/service.ts'
+import type { FileEntry } from '../content/file-links.ts'
+import type { Standard } from '../content/stored.ts'
 import type { Wire } from '../masks/reader.ts'
 import type { Format } from '../read/formats.ts'
 import type { Head, Loaded } from '../read/stored-rows.ts'
@@ -101,14 +103,17 @@ export function isHierarchical({ table }: Head): boolean {
 /** The stored standard belongs to the latest version; that of an older one is computed when all else is there. */
 export function setStandard(run: Run, wire: Wire, object: Head | Loaded, extended: boolean): void {
   const view = { extended, languages: run.options.languages, databaseLanguages: run.deps.languages() }
-  wire._standard = wireStandard(object.standard, object.systemObjectId, view)
+  const set = (standard: Standard): void => {
+    const shown = wireStandard(standard, object.systemObjectId, view)
+    wire._standard = shown
+    if (!extended || shown.eas === undefined) return
+    const levels = { ...(shown.eas as Record<string, readonly FileEntry[]>) }
+    shown.eas = levels
+    for (const [key, files] of Object.entries(levels)) run.files.push({ holder: levels, key, files })
+  }
+  set(object.standard)
   if ('latestVersion' in object && object.version !== object.latestVersion) {
-    run.oldStandards.push({
-      object,
-      done: (standard) => {
-        wire._standard = wireStandard(standard, object.systemObjectId, view)
-      },
-    })
+    run.oldStandards.push({ object, done: set })
   }
 }
 

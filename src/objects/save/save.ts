@@ -15,6 +15,7 @@ import { type Ignored, ignoredParts } from './request/ignored.ts'
 import { maxBatch, parsePayload } from './request/payload.ts'
 import { syncBidirectional } from './rules/bidirectional.ts'
 import { assertConstraints } from './rules/constraints.ts'
+import { checkFiles } from './rules/files.ts'
 import { assertNoCycles } from './rules/hierarchy.ts'
 import { emptyReverses } from './rules/new-reverse.ts'
 import { markUnchanged, movePools, type PoolMove, poolMoves, reconcileReverse } from './rules/reverse.ts'
@@ -92,6 +93,7 @@ async function save(
   const ignored = await ignoredParts(context, items)
   if (options.strict) assertNothingIgnored(ignored)
   await assertIntroducedLinks(context, items, found)
+  await checkFiles(context, items)
   const kept = options.skipReverseNested ? new Map() : await reconcileReverse(context, items)
   await markUnchanged(items, pauses)
   let undecided: readonly PoolMove[] = []

@@ -227,7 +227,9 @@ function columnFiles(field: ColumnField, value: unknown, level: string, { linked
     const files = linked(value as number)?.eas as Record<string, StandardFile[]> | undefined
     return files?.[level] ?? []
   }
-  return (value as StandardFile[]).toSorted((a, b) => Number(b.preferred) - Number(a.preferred))
+  return (value as StandardFile[])
+    .map(({ _id, preferred }) => ({ _id, preferred }))
+    .sort((a, b) => Number(b.preferred) - Number(a.preferred))
 }
 
 function columnGeo(field: ColumnField, value: unknown, level: string, { linked }: Context): readonly StandardGeo[] {

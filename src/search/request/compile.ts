@@ -37,7 +37,6 @@ export interface CompiledSearch {
 export function compileSearch(request: Fields, context: CompileContext): CompiledSearch {
   assertKnownNames(request)
   if (request.point_in_time) throw unsupported('point_in_time', 'a point in time')
-  if (request.file_url_expire !== undefined) throw unsupported('file_url_expire', 'signing addresses of files')
   if (Array.isArray(request.fields) && request.fields.length > 0) throw unsupported('fields', 'collecting fields')
   const fields = fieldsOf(context.model)
   const objecttypes = objecttypesOf(request, '', context.model)

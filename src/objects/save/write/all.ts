@@ -1,12 +1,15 @@
+import type { Column } from '../../../datamodel/model.ts'
 import type { EventType } from '../../../events/service.ts'
 import { AppError } from '../../../platform/errors.ts'
 import { mapInTurns, type Pauses } from '../../../platform/pauses.ts'
+import { filesByColumn } from '../../content/file-links.ts'
 import { linkTriples } from '../../content/links.ts'
 import type { SaveContext } from '../../deps.ts'
 import { applyStandards } from '../../standard/apply.ts'
 import { standardText } from '../../standard/compute.ts'
 import { type Item, nextVersion } from '../item.ts'
 import { keysHoldIds, uniqueEntries } from '../rules/unique.ts'
+import { type FileChange, putFiles, takeFiles } from './files.ts'
 import { giveIds } from './new-ids.ts'
 import {
   addLinks,
@@ -50,6 +53,7 @@ export async function writeAll(context: SaveContext, items: readonly Item[], opt
   const unique =
     given && written.some(({ table }) => keysHoldIds(table)) ? await uniqueChanges(written, pauses) : before
   const links = await linkChanges(written, pauses)
+  const files = await fileChanges(written, pauses)
   await applyStandards(context, items)
   const version = { at, pauses, userId: actor.userId, datamodelVersion: model.version, index: !options.skipIndex }
   // Links are removed before others are added; none of the rest looks at what another writes.
@@ -58,6 +62,8 @@ export async function writeAll(context: SaveContext, items: readonly Item[], opt
     removeLinks(tx, links.removed),
     addLinks(tx, links.added),
     writeItems(tx, written, version),
+    takeFiles(tx, files.taken),
+    putFiles(tx, files.put),
     options.skipEvents || options.dryRun ? null : appendEvents(context, written),
   ])
   if (!options.skipIndex) tx.afterCommit(deps.wakeIndex)
@@ -148,6 +154,33 @@ async function linkChanges(
     added.push(...after.filter((link) => !had.has(name(link))))
   }
   return { removed, added }
+}
+
+/** Files that come into objects, and those that only their old versions have from now on. */
+async function fileChanges(
+  items: readonly Item[],
+  pauses: Pauses,
+): Promise<{ readonly put: FileChange[]; readonly taken: FileChange[] }> {
+  const put: FileChange[] = []
+  const taken: FileChange[] = []
+  for (const item of items) {
+    if (pauses.due()) await pauses.take()
+    if (item.mode === 'delete' || item.mode === 'undelete') continue
+    const { table, systemObjectId } = item
+    const after = filesByColumn(table, item.content)
+    const before = item.current ? filesByColumn(table, item.current.content) : new Map<Column, Set<number>>()
+    for (const [column, ids] of after) {
+      for (const fileId of ids) {
+        if (!before.get(column)?.has(fileId)) put.push({ fileId, systemObjectId, columnId: column.id })
+      }
+    }
+    for (const [column, ids] of before) {
+      for (const fileId of ids) {
+        if (!after.get(column)?.has(fileId)) taken.push({ fileId, systemObjectId, columnId: column.id })
+      }
+    }
+  }
+  return { put, taken }
 }
 
 async function appendEvents({ tx, deps, actor, pauses }: SaveContext, items: readonly Item[]): Promise<void> {

@@ -1,0 +1,114 @@
+import type { Column } from '../../../datamodel/model.ts'
+import { AppError } from '../../../platform/errors.ts'
+import type { RightItem } from '../../../rights/service.ts'
+import { type FileEntry, filesByColumn, forEachFileList } from '../../content/file-links.ts'
+import { invalidValue } from '../../content/values.ts'
+import type { LinkableFile, SaveContext } from '../../deps.ts'
+import { guardAfter, guardBefore, type Item } from '../item.ts'
+import { guarded } from '../known.ts'
+
+interface Introduced {
+  readonly item: Item
+  readonly column: Column
+  readonly id: number
+}
+
+/**
+ * Files of a save: references are found, and a file that comes into a column where it was not before must be there and be
+ * the caller's to give: uploaded by it, or to be downloaded by it where it is. What the committed version has may stay.
+ * Answered alike whether a file is missing or not the caller's, so that nobody finds out which numbers are files.
+ */
+export async function checkFiles(context: SaveContext, items: readonly Item[]): Promise<void> {
+  await resolveReferences(context, items)
+  const introduced: Introduced[] = []
+  for (const item of items) {
+    if (context.pauses.due()) await context.pauses.take()
+    if (!item.draft) continue
+    const before = item.current ? filesByColumn(item.table, item.current.content) : new Map<Column, Set<number>>()
+    const after = filesByColumn(item.table, item.content)
+    for (const [column, ids] of after) {
+      for (const id of ids) if (!before.get(column)?.has(id)) introduced.push({ item, column, id })
+    }
+    for (const [column, ids] of before) {
+      const taken = [...ids].find((id) => !after.get(column)?.has(id))
+      if (taken !== undefined) assertMayTake(context, item, column)
+    }
+  }
+  if (introduced.length === 0) return
+  const ids = [...new Set(introduced.map(({ id }) => id))]
+  const linkable = await context.deps.files.linkable(context.tx, context.actor, ids)
+  for (const one of introduced) {
+    const file = linkable.get(one.id)
+    if (!file) throw noFile(context, one.item, one.column, one.id)
+    assertMayAdd(context, one, file)
+  }
+}
+
+async function resolveReferences({ deps, tx, pauses }: SaveContext, items: readonly Item[]): Promise<void> {
+  const waiting: { readonly item: Item; readonly column: Column; readonly entry: FileEntry }[] = []
+  const lists: { readonly item: Item; readonly column: Column; readonly files: readonly FileEntry[] }[] = []
+  for (const item of items) {
+    if (pauses.due()) await pauses.take()
+    if (!item.draft) continue
+    forEachFileList(item.table, item.content, (column, files) => {
+      const named = files.filter((entry) => entry._reference !== undefined)
+      if (named.length === 0) return
+      lists.push({ item, column, files })
+      for (const entry of named) waiting.push({ item, column, entry })
+    })
+  }
+  if (waiting.length === 0) return
+  const references = waiting.map(({ entry }) => entry._reference as string)
+  const found = await deps.files.byReference(tx, [...new Set(references)])
+  for (const { entry } of waiting) {
+    // 0 is no file: it is refused like one that is not the caller's.
+    entry._id = found.get(entry._reference as string) ?? 0
+    delete entry._reference
+  }
+  for (const { item, column, files } of lists) {
+    if (new Set(files.map(({ _id }) => _id)).size === files.length) continue
+    throw invalidValue(`${item.place}.${column.fullName}`, files, 'each file once')
+  }
+}
+
+function noFile({ rights }: SaveContext, item: Item, column: Column, id: number): AppError {
+  const field = column.fullName
+  if (rights.root) {
+    const message = `${item.place}: there is no file ${id || 'of this reference'} for ${field}`
+    return new AppError('LookupNotFound', { name: item.place, field, _id: id }, { message })
+  }
+  return new AppError(
+    'ObjectInsufficientRights',
+    { name: item.place, right: 'asset_download', field, objecttype: item.table.name },
+    { message: `${item.place}: a file of ${field} does not exist, or the right to use it is missing` },
+  )
+}
+
+/** The right `asset_upload` on the object, for a file of this class, extension and size in this column. */
+function assertMayAdd({ rights }: SaveContext, { item, column }: Introduced, file: LinkableFile): void {
+  const covers = (grant: RightItem): boolean =>
+    (grant.column_ids?.includes(column.id) ?? true) &&
+    (grant.classes?.includes(file.class) ?? true) &&
+    (grant.extensions?.includes(file.extension) ?? true) &&
+    (!grant.limit || file.size <= grant.limit)
+  if (rights.itemsOn('asset_upload', guarded(guardAfter(item))).some(covers)) return
+  throw missing(item, column, `files of this kind may not be put into ${column.fullName}`)
+}
+
+/** To replace or remove files needs `allow_update_and_remove` of the right, or to own the object. */
+function assertMayTake({ rights }: SaveContext, item: Item, column: Column): void {
+  const object = guarded(guardBefore(item))
+  if (rights.root || rights.rightsOn(object).owner !== undefined) return
+  const grants = rights.itemsOn('asset_upload', object)
+  const covers = (grant: RightItem): boolean =>
+    grant.allow_update_and_remove === true && (grant.column_ids?.includes(column.id) ?? true)
+  if (!grants.some(covers)) throw missing(item, column, `files may not be taken out of ${column.fullName}`)
+}
+
+function missing(item: Item, column: Column, what: string): AppError {
+  return new AppError(
+    'ObjectInsufficientRights',
+    { name: item.place, right: 'asset_upload', field: column.fullName, objecttype: item.table.name },
+    { message: `${item.place}: ${what}` },
+  )
+}

@@ -1,0 +1,310 @@
+import assert from 'node:assert/strict'
+import { after, before, suite, test } from 'node:test'
+import type { Json, Query } from '../support/client.ts'
+import { inPool, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
+import { fetched, picture, type Sent, upload } from './support.ts'
+
+suite('files in objects', () => {
+  let museum: Museum
+  const people: Record<string, number> = {}
+  const root = () => museum.svc.as('root')
+  before(async () => {
+    museum = await startMuseum()
+    for (const login of ['reader', 'writer', 'viewer']) {
+      const { body } = await root().post('/user', [{ user: { login }, _password: login }], {
+        confirm: 'ignore_password_requirements',
+      })
+      people[login] = body[0].user._id
+    }
+    await grant({
+      reader: { read: {} },
+      viewer: { read: {}, asset_show: { versions: ['image.original'] } },
+      writer: { read: {}, create: {}, write: {}, asset_upload: { classes: ['image'] } },
+    })
+  })
+  after(() => museum[Symbol.asyncDispose]())
+
+  async function grant(rights: Record<string, object>): Promise<void> {
+    const { pool } = (await root().get(`/pool/${museum.pool}`)).body[0]
+    const _acl = Object.entries(rights).map(([login, given]) => ({
+      who: { _basetype: 'user', user: { _id: people[login] } },
+      rights: given,
+    }))
+    const saved = await root().post('/pool', [{ pool: { _id: museum.pool, _version: pool._version }, _acl }])
+    assert.equal(saved.status, 200, JSON.stringify(saved.body))
+  }
+
+  async function sent(login: string, count = 1, extension = 'jpg'): Promise<Json[]> {
+    const files: Sent[] = []
+    for (let n = 0; n < count; n++) files.push({ name: `${n}.${extension}`, content: await picture() })
+    const { status, body } = await upload(museum.svc, login, files)
+    assert.equal(status, 200, JSON.stringify(body))
+    return body
+  }
+
+  const work = (block: object, more: object = {}) =>
+    payload('work', { ...inPool(museum.pool), ...block }, { _mask: 'work__standard', ...more })
+
+  async function save(login: string, object: object, query = {}): Promise<Json> {
+    return museum.svc.as(login).post('/db/work', [object], query)
+  }
+
+  async function saved(login: string, object: object): Promise<Json> {
+    const { status, body } = await save(login, object)
+    assert.equal(status, 200, JSON.stringify(body))
+    return body[0]
+  }
+
+  const read = async (login: string, id: number, query: Query = {}) =>
+    (await museum.svc.as(login).get(`/db/work/work__standard/${id}`, query)).body[0]
+
+  const uses = async () =>
+    (
+      await museum.svc.db.query(
+        'select file_id::int as file, system_object_id::int as object, latest from file_use order by 1, 2',
+      )
+    ).rows
+
+  test('an object shows its files: order, preferred, names, preferences, records and signed addresses', async () => {
+    const [first, second] = await sent('root', 2)
+    const image = [
+      { _id: second._id, name: 'back', frontend_prefs: { app: { x: 1 } } },
+      { _id: first._id, preferred: true },
+    ]
+    const { work: block, _system_object_id } = await saved('root', work({ image }))
+    assert.deepEqual(
+      block.image.map(({ _id, preferred, name, frontend_prefs }: Json) => ({ _id, preferred, name, frontend_prefs })),
+      [
+        { _id: second._id, preferred: false, name: 'back', frontend_prefs: { app: { x: 1 } } },
+        { _id: first._id, preferred: true, name: undefined, frontend_prefs: undefined },
+      ],
+    )
+    const [{ versions, class: kind, original_filename, hash, technical_metadata }] = (await read('root', block._id))
+      .work.image
+    assert.deepEqual([kind, original_filename, hash], ['image', '1.jpg', second.hash])
+    assert.equal(technical_metadata.sha256_hash, second.hash)
+    assert.equal((await fetched(museum.svc, versions.original.url)).status, 200)
+    const list = (await root().get('/db/work/_all_fields/list', { format: 'standard' })).body
+    assert.equal(list.at(-1).work.image[0].versions.original.url, versions.original.url)
+    const found = (
+      await root().post('/search', {
+        search: [{ type: 'in', fields: ['_system_object_id'], in: [_system_object_id] }],
+        format: 'long',
+      })
+    ).body
+    assert.ok(found.count === 0 || found.objects[0].work.image[0].versions.original.url)
+    const again = await saved('root', await read('root', block._id))
+    assert.deepEqual([again.work._version, again.work.image[0].name], [2, 'back'])
+  })
+
+  test('a file is named by its reference, too', async () => {
+    const { body } = await upload(museum.svc, 'root', [{ name: 'a.jpg', content: await picture() }], {
+      references: ['by:reference'],
+    })
+    const { work: block } = await saved('root', work({ image: [{ 'lookup:_id': { reference: 'by:reference' } }] }))
+    assert.deepEqual([block.image[0]._id, block.image[0].preferred], [body[0]._id, true])
+    const twice = work({ image: [{ 'lookup:_id': { reference: 'by:reference' } }, { _id: body[0]._id }] })
+    assert.equal((await save('root', twice)).body.code, 'InvalidValue')
+    const wrong = await save('root', work({ image: [{ 'lookup:_id': { reference: 'nothing' } }] }))
+    assert.equal(wrong.body.code, 'LookupNotFound')
+    for (const entry of [5, {}, { _id: 0 }, { _id: '1' }, { _id: 1, name: 5 }, { _id: 1, frontend_prefs: [] }]) {
+      assert.equal((await save('root', work({ image: [entry] }))).body.code, 'InvalidValue', JSON.stringify(entry))
+    }
+  })
+
+  test('a file comes into an object when it is there and the caller’s to give; both alike if not', async () => {
+    const [own] = await sent('writer')
+    const [others] = await sent('root')
+    const inside = await saved('root', work({ image: [{ _id: others._id }] }))
+    assert.equal((await save('writer', work({ image: [{ _id: own._id }] }))).status, 200)
+    const refusals = await Promise.all(
+      [others._id, 999_999].map(async (_id) => (await save('writer', work({ image: [{ _id }] }))).body),
+    )
+    for (const { code, message, parameters } of refusals) {
+      assert.deepEqual([code, parameters.right], ['ObjectInsufficientRights', 'asset_download'])
+      assert.equal(message, refusals[0].message)
+    }
+    const reference = await save('writer', work({ image: [{ 'lookup:_id': { reference: 'by:reference' } }] }))
+    assert.equal(reference.body.message, refusals[0].message)
+    assert.equal((await save('root', work({ image: [{ _id: 999_999 }] }))).body.code, 'LookupNotFound')
+    // What the object has may stay, whoever saves it.
+    const kept = await saved(
+      'writer',
+      work({ _id: inside.work._id, _version: 1, note: 'n', image: [{ _id: others._id }] }),
+    )
+    assert.equal(kept.work._version, 2)
+  })
+
+  test('asset_upload says which files come into an object, and whether they may be taken out', async () => {
+    const [own, another] = await sent('writer', 2)
+    await grant({
+      reader: { read: {} },
+      viewer: { read: {}, asset_show: { versions: ['image.original'] } },
+      writer: { read: {}, create: {}, write: {}, asset_upload: { classes: ['video'] } },
+    })
+    const refused = await save('writer', work({ image: [{ _id: own._id }] }))
+    assert.deepEqual([refused.body.code, refused.body.parameters.right], ['ObjectInsufficientRights', 'asset_upload'])
+    await grant({
+      reader: { read: {} },
+      viewer: { read: {}, asset_show: { versions: ['image.original'] } },
+      writer: { read: {}, create: {}, write: {}, asset_upload: { classes: ['image'], limit: 50_000 } },
+    })
+    const object = await saved('root', work({ image: [{ _id: own._id }] }))
+    const change = (image: object[], version: number) =>
+      save('writer', work({ _id: object.work._id, _version: version, image }))
+    assert.equal((await change([], 1)).body.parameters.right, 'asset_upload')
+    assert.equal((await change([{ _id: own._id }, { _id: another._id }], 1)).status, 200)
+    await grant({
+      reader: { read: {} },
+      viewer: { read: {}, asset_show: { versions: ['image.original'] } },
+      writer: {
+        read: {},
+        create: {},
+        write: {},
+        asset_upload: { classes: ['image'], allow_update_and_remove: true },
+      },
+    })
+    assert.equal((await change([], 2)).status, 200)
+  })
+
+  test('READ-018 READ-020 ERR-022 who may see a file: by the objects that have it, its versions and columns', async () => {
+    const [file] = await sent('root')
+    const { work: block } = await saved('root', work({ image: [{ _id: file._id }] }))
+    const shown = (await read('viewer', block._id)).work.image[0]
+    assert.deepEqual([shown.versions.original._show_allowed, shown.versions.original._download_allowed], [true, false])
+    assert.deepEqual((await read('reader', block._id)).work.image, [{ _id: file._id, preferred: true }])
+    const path = `/eas/${file._id}`
+    assert.equal((await museum.svc.as('viewer').get(path)).body.hash, file.hash)
+    assert.equal((await museum.svc.as('viewer').get('/eas', { ids: `[${file._id}]` })).body[file._id].hash, file.hash)
+    for (const login of ['reader', null]) {
+      for (const answer of [
+        await museum.svc.as(login).get(path),
+        await museum.svc.as(login).get('/eas', { ids: `[${file._id}]` }),
+      ]) {
+        assert.deepEqual([answer.status, answer.body.code], [403, 'InsufficientRights'])
+      }
+    }
+    const bare = file.versions.original.url.split('?')[0]
+    const bearer = async (login: string) => ({ authorization: `Bearer ${await museum.svc.as(login).token()}` })
+    assert.equal((await fetched(museum.svc, bare, await bearer('viewer'))).status, 200)
+    assert.equal((await fetched(museum.svc, bare, await bearer('reader'))).status, 403)
+    await grant({
+      reader: { read: {}, asset_download: { classes: ['video'] } },
+      viewer: { read: {}, asset_show: { versions: ['image.preview'] } },
+      writer: { read: {}, mask: {}, asset_show: {}, asset_download: { column_ids: [999_999] } },
+    })
+    for (const login of ['reader', 'viewer']) {
+      assert.equal((await museum.svc.as(login).get(path)).status, 403, login)
+      assert.equal((await fetched(museum.svc, bare, await bearer(login))).status, 403, login)
+    }
+    const { _show_allowed, _download_allowed } = (await museum.svc.as('writer').get(path)).body.versions.original
+    assert.deepEqual([_show_allowed, _download_allowed], [true, false])
+  })
+
+  test('what no mask of the caller shows is not to be had by guessing numbers', async () => {
+    const [file] = await sent('root')
+    await saved('root', work({ image: [{ _id: file._id }] }))
+    const { masks } = (await root().get('/mask/CURRENT')).body
+    const { mask_id } = masks.find(({ name }: Json) => name === 'work__title_only')
+    const tables = (await root().get('/schema/user/CURRENT')).body.tables
+    const { table_id } = tables.find(({ name }: Json) => name === 'work')
+    await grant({ viewer: { read: { mask_ids: { [table_id]: [mask_id] } }, asset_show: {}, asset_download: {} } })
+    assert.equal((await museum.svc.as('viewer').get(`/eas/${file._id}`)).status, 403)
+    await grant({ viewer: { read: {}, asset_show: {}, asset_download: {} } })
+    assert.equal((await museum.svc.as('viewer').get(`/eas/${file._id}`)).status, 200)
+  })
+
+  test('READ-019 without a token: the user deep_link, where that is switched on and has the right', async () => {
+    const [file] = await sent('root')
+    await saved('root', work({ image: [{ _id: file._id }] }))
+    people.deep_link = 2
+    await grant({ deep_link: { read: {}, asset_show: {} } })
+    const ask = () => museum.svc.as(null).get('/eas', { ids: `[${file._id}]` })
+    const off = await ask()
+    assert.deepEqual([off.status, off.body.code], [403, 'InsufficientRights'])
+    const enable = (enabled: boolean) => root().post('/config/system/config/deep_link_access', { enabled })
+    assert.equal((await enable(true)).status, 200)
+    assert.equal((await ask()).body[file._id]._id, file._id)
+    const rejected = await museum.svc.inject({
+      url: `/api/v1/eas?ids=[${file._id}]`,
+      headers: { authorization: 'Bearer nothing' },
+    })
+    assert.equal(rejected.statusCode, 200)
+    await grant({ deep_link: { read: {} } })
+    const denied = await ask()
+    assert.deepEqual([denied.status, denied.body.code], [403, 'InsufficientRights'])
+    await enable(false)
+  })
+
+  test('READ-022 the record changes for whoever may write an object that has the file', async () => {
+    const [file] = await sent('root')
+    await saved('root', work({ image: [{ _id: file._id }] }))
+    const change = async (login: string) =>
+      (await museum.svc.as(login).post(`/eas/${file._id}`, { filename: `${login}.jpg` })).status
+    await grant({ reader: { read: {}, asset_show: {} }, writer: { read: {}, write: {} } })
+    assert.deepEqual([await change('reader'), await change('writer'), await change('root')], [403, 200, 200])
+  })
+
+  test('history keeps files; a purge gives them up', async () => {
+    const [first, second] = await sent('root', 2)
+    const { work: block, _system_object_id: object } = await saved('root', work({ image: [{ _id: first._id }] }))
+    await saved('root', work({ _id: block._id, _version: 1, image: [{ _id: second._id }] }))
+    const own = async () => (await uses()).filter((use) => (use as Json).object === object)
+    assert.deepEqual(await own(), [
+      { file: first._id, object, latest: false },
+      { file: second._id, object, latest: true },
+    ])
+    const old = await read('root', block._id, { version: 1 })
+    assert.equal((await fetched(museum.svc, old.work.image[0].versions.original.url)).status, 200)
+    await saved('root', work({ _id: block._id, _version: 2, image: [{ _id: first._id }, { _id: second._id }] }))
+    assert.ok((await own()).every((use) => (use as Json).latest))
+    const dry = await save('root', work({ _id: block._id, _version: 3 }), { dry_run: 1 })
+    assert.equal(dry.status, 200)
+    assert.equal((await own()).length, 2)
+    const triple = (version: number) => [[block._id, version, 'bye']]
+    const trash = await root().delete('/db/work', triple(3), { delete_policy: 'remove' })
+    assert.equal(trash.status, 200, JSON.stringify(trash.body))
+    assert.equal((await own()).length, 2)
+    const purged = await root().delete('/db/work', triple(4), { delete_policy: 'purge' })
+    assert.equal(purged.status, 200, JSON.stringify(purged.body))
+    assert.equal((await own()).length, 0)
+    const { rows } = await museum.svc.db.query<{ free: boolean }>(
+      'select unlinked_at is not null as free from file where id = any($1)',
+      [[first._id, second._id]],
+    )
+    assert.deepEqual(rows, [{ free: true }, { free: true }])
+  })
+
+  test('DB-017 DB-045 file_url_expire: days of validity in saves, reads, lists and searches; never from a kept answer', async () => {
+    const [file] = await sent('root')
+    const expires = (object: Json): number => {
+      const signature = new URL(object.work.image[0].versions.original.url).searchParams.get('x-svc-signature') ?? ''
+      return Number.parseInt(signature.split('-')[0] ?? '', 36)
+    }
+    const inDays = (seconds: number) => Math.floor((seconds - Date.now() / 1000) / 86_400)
+    const made = await save('root', work({ image: [{ _id: file._id }] }), { file_url_expire: 3 })
+    assert.equal(inDays(expires(made.body[0])), 3)
+    const id = made.body[0].work._id
+    for (const [days, expected] of [
+      [undefined, 7],
+      [2, 2],
+      [30, 30],
+      [undefined, 7],
+    ] as const) {
+      assert.equal(inDays(expires(await read('root', id, { file_url_expire: days }))), expected)
+    }
+    const list = await root().get('/db/work/_all_fields/list', { file_url_expire: 4, format: 'long' })
+    assert.equal(inDays(expires(list.body.find(({ work: { _id } }: Json) => _id === id))), 4)
+    await museum.svc.drain()
+    const search = await root().post('/search', { search: [], format: 'long', limit: 1000, file_url_expire: 5 })
+    assert.equal(inDays(expires(search.body.objects.find(({ work: one }: Json) => one?._id === id))), 5)
+    assert.equal((await save('root', work({}), { file_url_expire: 31 })).body.code, 'UrlParameterNotSupported')
+    assert.equal(
+      (await root().post('/search', { search: [], file_url_expire: 31 })).body.code,
+      'UrlParameterNotSupported',
+    )
+    await root().post('/config/system/config/file_url_expire', { default_days: 1 })
+    assert.equal(inDays(expires(await read('root', id))), 1)
+    await root().post('/config/system/config/file_url_expire', { default_days: 7 })
+  })
+})

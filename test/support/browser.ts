@@ -1,5 +1,5 @@
 import chromium from '@sparticuz/chromium'
-import { type Browser, chromium as engine, type Page } from 'playwright-core'
+import { type Browser, type BrowserContextOptions, chromium as engine, type Page } from 'playwright-core'
 
 /** Why pages cannot be looked at here; false where they can. The browser comes as a package for Linux on x64 only. */
 export const noBrowser: string | false =
@@ -7,7 +7,7 @@ export const noBrowser: string | false =
 
 export interface TestBrowser extends AsyncDisposable {
   /** A page of its own; what it complains of (scripts, security policy, failed requests) is collected. */
-  open(url: string, settings?: { colorScheme?: 'light' | 'dark' }): Promise<{ page: Page; complaints: string[] }>
+  open(url: string, settings?: BrowserContextOptions): Promise<{ page: Page; complaints: string[] }>
 }
 
 /** Of a browser that shows one page and is thrown away; and one that would hide what a policy forbids. */

@@ -133,6 +133,7 @@ test('OAUTH-001 OAUTH-002 OAUTH-003 OAUTH-004 OAUTH-011 CLIENT-019 a wrong reque
       const page = await new TestVisitor(svc).post('/api/oauth2/auth', sent)
       assert.equal(page.status, 400)
       assert.match(page.body, /<h1>That did not work<\/h1>/)
+      assert.ok(page.body.includes(`: ${error}: `), 'the code of RFC 6749 is told')
     }
   }
   const twice = `/api/oauth2/auth?${new URLSearchParams(new TestVisitor(svc).parameters())}&client_id=one`
@@ -165,7 +166,7 @@ test('CLIENT-014 another origin needs an entry in loginAllowRedirects, the servi
   }
 })
 
-test('a code is for one client, redirect URI, verifier and browser, and used once', async () => {
+test('OAUTH-016 CLIENT-029 CLIENT-030 a code is for one client, redirect URI, verifier and browser, and used once', async () => {
   const visitor = new TestVisitor(svc)
   const fresh = async () => codeIn((await visitor.signIn('anna', 'anna')).location)
   const refused: [what: string, more: Record<string, string>, headers: Record<string, string>][] = [

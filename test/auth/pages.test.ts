@@ -61,7 +61,7 @@ before(async () => {
 })
 after(() => svc[Symbol.asyncDispose]())
 
-test('a step leads to its page by 303 and comes back with an action code that works once', async () => {
+test('OAUTH-010 a step leads to its page by 303 and comes back with an action code that works once', async () => {
   const visitor = new TestVisitor(svc)
   const toPage = await visitor.signIn('asked', 'asked')
   assert.equal(toPage.status, 303)
@@ -86,7 +86,7 @@ test('a step leads to its page by 303 and comes back with an action code that wo
   assert.equal(rows.length, 0)
 })
 
-test('CLIENT-025 auth_method=action_code takes secret and action_code, once: of two requests at once one gets on', async () => {
+test('CLIENT-025 OAUTH-014 auth_method=action_code takes secret and action_code, once: of two requests at once one gets on', async () => {
   const visitor = new TestVisitor(svc)
   const toPage = await visitor.signIn('asked', 'asked')
   const page = await visitor.get(`/api/page/question${toPage.location?.search}`)

@@ -69,7 +69,7 @@ test('OAUTH-024 OAUTH-025 introspection tells scope and user of a token that cou
   await inactive(next.refresh_token)
 })
 
-test('decision 23: introspection is for configured clients and users, nobody else', async () => {
+test('CLIENT-033 decision 23: introspection is for configured clients and users, nobody else', async () => {
   const token = (await signIn(svc, 'anna', 'anna')).body.access_token
   const basic = (id: string, secret: string) => ({
     authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,

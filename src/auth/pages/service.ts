@@ -107,7 +107,9 @@ export function createPages({ baseConfig, basePath }: PagesDependencies): Pages 
       const shown = visit(request, reply)
       const { text } = shown
       const [name, values] = explanation(error)
-      const detail = text('error.technical', { detail: `${error.code}: ${error.message}` })
+      // RFC 6749 has codes of its own.
+      const code = typeof error.parameters.error === 'string' ? error.parameters.error : error.code
+      const detail = text('error.technical', { detail: `${code}: ${error.message}` })
       const content = html`<p>${text('error.back')}</p><p class="muted">${error.status < 500 ? detail : text('error.request', { id: request.id })}</p>`
       return shown.send({ title: text('error.title'), problem: text(name, values), content, status: error.status })
     },

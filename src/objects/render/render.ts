@@ -20,7 +20,16 @@ import { standardText } from '../standard/compute.ts'
 import { finish } from './finish.ts'
 import { sortRows } from './nested-sort.ts'
 import { type AnswerLimits, contentBytes, frameBytes, type Part, shortBytes } from './parts.ts'
-import { asOfKey, type RenderOptions, type ReverseWant, type Run, reverseKey, startRun, type Want } from './run.ts'
+import {
+  asOfKey,
+  maySee,
+  type RenderOptions,
+  type ReverseWant,
+  type Run,
+  reverseKey,
+  startRun,
+  type Want,
+} from './run.ts'
 import { mayUseMask, standardMask } from './shown-mask.ts'
 import {
   blockFields,
@@ -467,7 +476,7 @@ function wantReverse(run: Run, place: Place, object: Loaded, holder: Wire, key: 
         if (entry.table !== field.table || inChain(place.chain, entry.systemObjectId)) continue
         // Those below an object in the trash went there with it; otherwise the trash is not shown.
         if (place.asOf === null && entry.deletedAt && !object.deletedAt) continue
-        if (!run.caller.root && !run.caller.may('read', entry.guard)) continue
+        if (!maySee(run.caller, entry)) continue
         const chain = { id: entry.systemObjectId, up: place.chain }
         const bytes = contentBytes(entry.content) + frameBytes
         run.parts.spend(bytes)

@@ -35,6 +35,8 @@ export function drawElement(drawing: Drawing, depth = 0): Element {
   const kinds = [
     text,
     text,
+    phrase,
+    parent,
     wildcard,
     values,
     values,
@@ -43,7 +45,7 @@ export function drawElement(drawing: Drawing, depth = 0): Element {
     system,
     inRow,
     nothing,
-    ...(depth < 1 ? [group] : []),
+    ...(depth < 1 ? [group, subsearch] : []),
   ]
   for (;;) {
     const made = drawing.pick(kinds)(drawing, depth)
@@ -87,6 +89,60 @@ const hasWord = (known: Known, thing: Thing, column: Column, word: string): bool
   valuesOf(known, thing, column).some((value) =>
     textsOf(known, column, value).some((each) => wordsOf(each).includes(word)),
   )
+
+/** Words side by side, in one text. */
+const phrase: Draw = (drawing) => {
+  const { pick } = drawing
+  const columns = columnsWith(drawing, (column) => isText(column) && column.kind !== 'string')
+  if (columns.length === 0) return null
+  const column = pick(columns)
+  const list = [someWord(drawing), someWord(drawing)].join(' ')
+  return {
+    wire: { type: 'text', fields: [column.fullName], string: list, phrase: true },
+    matches: (thing) =>
+      valuesOf(drawing, thing, column).some((value) =>
+        textsOf(drawing, column, value).some((each) => ` ${wordsOf(each).join(' ')} `.includes(` ${list} `)),
+      ),
+  }
+}
+
+/** What stands right below an object; in a polyhierarchy the parents have their ids for those who may read them. */
+const parent: Draw = (drawing) => {
+  const { pick, world, names, knowledge } = drawing
+  const trees = drawing.types.filter(({ hierarchy }) => hierarchy !== 'none')
+  const above = world.things.filter(({ type }) => trees.includes(type))
+  if (above.length === 0) return null
+  const { index, type } = pick(above)
+  const many = type.hierarchy === 'many'
+  return {
+    wire: {
+      type: 'in',
+      fields: [many ? `${type.name}._parents.${type.name}._id` : `${type.name}._id_parent`],
+      in: [names.objectIds[index]],
+    },
+    matches: (thing) =>
+      thing.parents.includes(index) && knowledge.knowsSystem(thing.index, 'parent') && (!many || knowledge.sees(index)),
+  }
+}
+
+/** Links to what another search finds. */
+const subsearch: Draw = (drawing, depth) => {
+  const { pick, world, knowledge } = drawing
+  const columns = columnsWith(drawing, ({ kind }) => kind === 'link')
+  if (columns.length === 0) return null
+  const column = pick(columns)
+  const type = world.types[column.target ?? 0] as ObjectType
+  const members = drawMembers({ ...drawing, types: [type] }, [1, 2], depth + 1)
+  const isFound = (to: Thing): boolean => knowledge.sees(to.index) && !to.trashed && combined(members, to)
+  return {
+    wire: {
+      type: 'in',
+      fields: [column.fullName],
+      subsearch: { objecttypes: [type.name], search: members.map(wireOf) },
+    },
+    matches: (thing) => (valuesOf(drawing, thing, column) as number[]).some((to) => isFound(world.things[to] as Thing)),
+  }
+}
 
 const wildcard: Draw = (drawing) => {
   const { pick } = drawing

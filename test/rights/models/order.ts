@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { Json } from '../../support/client.ts'
 import type { Drawing } from './elements.ts'
 import { rootOf } from './elements.ts'
 import type { Column } from './model.ts'
@@ -9,7 +10,8 @@ import type { Thing } from './world.ts'
 
 export interface Sort {
   readonly wire: readonly object[]
-  check(expected: readonly Thing[], found: readonly number[], what: string): void
+  /** @param hits as they are answered, in their order. */
+  check(expected: readonly Thing[], hits: readonly Json[], what: string): void
 }
 
 type Key = string | number | null
@@ -28,12 +30,16 @@ export function drawSort(drawing: Drawing): Sort | null {
     kind === 'standard' ? titleKey(drawing, thing.index) : columnKey(drawing, thing, column)
   return {
     wire: [{ field: kind === 'standard' ? '_standard' : column.fullName, order: descending ? 'desc' : 'asc' }],
-    check(expected, found, what) {
+    check(expected, hits, what) {
       assert.ok(expected.every(({ index }) => knowledge.sees(index)))
       const keyed = expected.map((thing) => ({ id: names.ids[thing.index] as number, key: keyOf(thing) }))
       // Long texts are told apart by their beginnings; which row comes after one without title is nowhere said.
       const inRows = kind === 'field' && column.kind === 'link' && column.table.owner !== null
       if (inRows || keyed.some(({ key }) => typeof key === 'string' && key.length > 55)) return
+      const found = hits.map((hit) => hit._system_object_id)
+      const known = new Map(keyed.map(({ id, key }) => [id, key !== null]))
+      for (const { _system_object_id: id, _sort } of hits)
+        assert.equal(_sort[0] !== null, known.get(id), `${what} _sort of ${id}`)
       keyed.sort((a, b) => {
         if (a.key === null || b.key === null) return Number(a.key === null) - Number(b.key === null) || a.id - b.id
         const order = typeof a.key === 'number' ? a.key - (b.key as number) : compare(a.key, b.key as string)

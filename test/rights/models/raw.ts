@@ -89,7 +89,9 @@ export interface RawWorld {
 }
 
 const choices = (length: number) => fc.array(fc.nat(239), { minLength: length, maxLength: length })
-const some = (of: fc.Arbitrary<boolean>) => of
+/** Nothing, in so many of a hundred draws. */
+const orNothing = <T>(nothing: number, of: fc.Arbitrary<T>): fc.Arbitrary<T | null> =>
+  fc.oneof({ weight: nothing, arbitrary: fc.constant(null) }, { weight: 100 - nothing, arbitrary: of })
 const rarely = fc.nat(5).map((n) => n === 5)
 const tags = fc.uniqueArray(fc.nat(2), { maxLength: 2 })
 /** A filter names a tag once. */
@@ -101,23 +103,20 @@ const filter: fc.Arbitrary<RawFilter> = fc
     if (two !== undefined) slots[second]?.push(two)
     return { all: slots[0], any: slots[1], not: slots[2] }
   })
-const maskLists = fc.array(fc.option(fc.array(fc.nat(9), { maxLength: 2 }), { freq: 1 }), {
-  minLength: 4,
-  maxLength: 4,
-})
+const maskLists = fc.array(orNothing(65, fc.array(fc.nat(9), { maxLength: 2 })), { minLength: 4, maxLength: 4 })
 
 const grant: fc.Arbitrary<RawGrant> = fc.record({
   who: fc.nat(15),
   rights: fc.nat(15),
   masks: maskLists,
-  moreMasks: fc.option(maskLists, { freq: 1 }).map((list) => list),
-  types: fc.option(fc.array(fc.nat(7), { maxLength: 3 }), { freq: 1 }),
-  filter: fc.option(filter, { freq: 1 }),
+  moreMasks: orNothing(75, maskLists),
+  types: orNothing(75, fc.array(fc.nat(7), { maxLength: 3 })),
+  filter: orNothing(65, filter),
   when: fc.constantFrom('always', 'always', 'always', 'now', 'past', 'future'),
   active: fc.nat(9).map((n) => n < 9),
   sticky: fc.boolean(),
 })
-const grants = (maxLength: number) => fc.array(grant, { maxLength, size: 'max' })
+const grants = (minLength: number, maxLength: number) => fc.array(grant, { minLength, maxLength, size: 'max' })
 
 const table = {
   columns: choices(24),
@@ -129,10 +128,10 @@ const type: fc.Arbitrary<RawType> = fc.record({
   pool: fc.boolean(),
   tags: fc.boolean(),
   acl: fc.boolean(),
-  main: some(fc.boolean()),
+  main: fc.boolean(),
   unique: fc.boolean(),
-  grants: grants(3),
-  masks: fc.array(fc.record({ fields: choices(60), system: choices(4), filter: fc.option(filter, { freq: 1 }) }), {
+  grants: grants(2, 4),
+  masks: fc.array(fc.record({ fields: choices(60), system: choices(4), filter: orNothing(65, filter) }), {
     maxLength: 3,
     size: 'max',
   }),
@@ -141,7 +140,7 @@ const type: fc.Arbitrary<RawType> = fc.record({
 const pool: fc.Arbitrary<RawPool> = fc.record({
   parent: fc.nat(9),
   private: rarely,
-  grants: grants(4),
+  grants: grants(2, 5),
   standards: choices(4),
   contact: fc.option(fc.nat(5)),
 })
@@ -150,7 +149,7 @@ const thing: fc.Arbitrary<RawThing> = fc.record({
   pool: fc.nat(11),
   tags,
   owner: fc.nat(15),
-  grants: grants(2),
+  grants: grants(0, 2),
   cells: choices(40),
   parents: choices(2),
   trashed: rarely,
@@ -159,14 +158,14 @@ const transition: fc.Arbitrary<RawTransition> = fc.record({
   who: fc.array(fc.nat(6), { maxLength: 2 }),
   not: fc.boolean(),
   types: fc.array(fc.nat(3), { maxLength: 2 }),
-  filter: fc.option(filter, { freq: 2 }),
+  filter: orNothing(50, filter),
   sticky: fc.boolean(),
 })
 
 export const rawWorld: fc.Arbitrary<RawWorld> = fc.record({
   types: fc.array(type, { minLength: 2, maxLength: 4, size: 'max' }),
   pools: fc.array(pool, { minLength: 1, maxLength: 4, size: 'max' }),
-  rootGrants: grants(2),
+  rootGrants: grants(0, 2),
   things: fc.array(thing, { minLength: 8, maxLength: 16, size: 'max' }),
   transitions: fc.array(transition, { maxLength: 3 }),
   questions: fc.nat(2 ** 30),

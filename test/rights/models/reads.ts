@@ -78,8 +78,26 @@ export async function askReads(asking: Asking): Promise<void> {
     )
   }
 
+  /** Of old versions only what they tell: links came with the second one. */
+  async function versions(type: ObjectType, mask: Mask): Promise<void> {
+    const options = drawn()
+    const what = `${who} lists versions of ${type.name} in ${mask.name} ${JSON.stringify(options)}`
+    const { status, body } = await client.get(`/db/${type.name}/${mask.name}/list`, {
+      ...query(options),
+      all_versions: 1,
+    })
+    assert.equal(status, 200, `${what} ${JSON.stringify(body)}`)
+    heard(body, what)
+    const shown = new Set(body.map((each: Json) => each._system_object_id))
+    for (const { index, type: own, trashed } of world.things) {
+      const listed = own === type && !trashed && knowledge.sees(index) && knowledge.mayUse(index, mask)
+      assert.equal(shown.has(names.ids[index]), listed, `${what} ${names.ids[index]}`)
+    }
+  }
+
   for (const thing of world.things) for (const mask of maskNames(thing.type)) await one(thing, mask)
   for (const type of world.types) for (const mask of maskNames(type)) await list(type, mask)
+  for (const type of world.types) await versions(type, pick(maskNames(type)))
 }
 
 /** Without members that are not there. */

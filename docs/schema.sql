@@ -1,6 +1,22 @@
 -- The tables of the service as they are after all migrations, for reading: the migrations make them.
 -- Written by scripts/schema.ts; a test compares it. The tables of the job queue (graphile_worker) are not listed.
 
+-- Links that were sent by mail and not used yet: to set a password, to confirm an address.
+create table account_token (
+  hash bytea not null,
+  user_id bigint not null,
+  purpose text not null,
+  -- sha256 of what it depends on: another address, or for a password another password, makes it void.
+  state bytea not null,
+  created_at timestamp with time zone not null default now(),
+  expires_at timestamp with time zone not null,
+  constraint account_token_pkey PRIMARY KEY (hash),
+  constraint account_token_purpose_check CHECK ((purpose = ANY (ARRAY['password'::text, 'email'::text]))),
+  constraint account_token_user_id_fkey FOREIGN KEY (user_id) REFERENCES "user"(id) ON DELETE CASCADE
+);
+CREATE INDEX account_token_expires_idx ON public.account_token USING btree (expires_at);
+CREATE INDEX account_token_user_idx ON public.account_token USING btree (user_id, purpose);
+
 -- The base configuration: one row per section that differs from its defaults.
 create table base_config (
   section text not null,
@@ -711,6 +727,12 @@ create table "user" (
   updated_at timestamp with time zone not null default now(),
   archived_at timestamp with time zone,
   last_seen_at timestamp with time zone,
+  -- Whether the address has to be confirmed; before that nobody can sign in.
+  confirm_email boolean not null default false,
+  confirm_email_sent_at timestamp with time zone,
+  email_confirmed_at timestamp with time zone,
+  welcome_email boolean not null default false,
+  welcome_email_sent_at timestamp with time zone,
   constraint user_pkey PRIMARY KEY (id),
   constraint user_email_key UNIQUE (email_key),
   constraint user_login_key UNIQUE (login_key),

@@ -56,6 +56,12 @@ export interface StoredUser {
   readonly loginValidFrom: string | null
   readonly loginValidTo: string | null
   readonly requirePasswordChange: boolean
+  /** The address has to be confirmed before anybody signs in. */
+  readonly confirmEmail: boolean
+  readonly confirmEmailSentAt: Date | null
+  readonly emailConfirmedAt: Date | null
+  readonly welcomeEmail: boolean
+  readonly welcomeEmailSentAt: Date | null
   readonly systemRights: SystemRights
   readonly acl: readonly StoredGrant[]
   readonly owner: Owner
@@ -98,6 +104,11 @@ export interface PrincipalName {
 /** Logins and addresses count as the same in this form. */
 export function identityKey(text: string): string {
   return text.normalize('NFKC').trim().toLowerCase()
+}
+
+/** Whether mail can be addressed so; what is behind it shows when something is sent. */
+export function isEmail(text: string): boolean {
+  return /^[^\s@<>"]+@[^\s@<>"]+$/.test(text)
 }
 
 /** What people see of a user (`_generated_displayname`). */

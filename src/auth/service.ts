@@ -6,12 +6,15 @@
 import type { FastifyRequest } from 'fastify'
 import type { BaseConfigService } from '../config/service.ts'
 import type { EventLog, HeldToken } from '../events/service.ts'
+import type { Jobs } from '../jobs/service.ts'
+import type { MailService } from '../mail/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Bus } from '../platform/bus.ts'
 import type { Config } from '../platform/config.ts'
 import type { Db } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Measure } from '../platform/metrics.ts'
+import { createAccounts } from './account/service.ts'
 import { browserHashesOf } from './browser-id.ts'
 import { tokenOf } from './carriers.ts'
 import { createGroupService } from './groups/service.ts'
@@ -34,13 +37,17 @@ import type { RemovalHooks, RightsHooks } from './records.ts'
 import { ensureRoot } from './root.ts'
 import { createSessionInfo } from './sessions/info.ts'
 import { createOwnSessions } from './sessions/own.ts'
-import { createSessions } from './sessions/service.ts'
+import { createSessions, type Sessions } from './sessions/service.ts'
 import { createSignIn } from './sign-in.ts'
 import { createThrottle } from './throttle.ts'
 import { createUserService } from './users/service.ts'
 
 export { initialPassword } from './initial-password.ts'
+export type { Login } from './oauth/login/login.ts'
 export type { LoginPart } from './oauth/login/step.ts'
+export { button, checkbox } from './pages/fields.ts'
+export { loginPage } from './pages/routes.ts'
+export type { Visit } from './pages/service.ts'
 export {
   type FoundPrincipals,
   type NamedBy,
@@ -75,8 +82,10 @@ export interface AuthDependencies {
   removal: RemovalHooks
   /** What clients want to know of the instance: names, address, version. */
   instance: () => object
+  jobs: Pick<Jobs, 'enqueue' | 'register'>
+  mail: MailService
   /** What other capabilities add to the sign-in on the pages. */
-  loginParts: () => readonly LoginPart[]
+  loginParts: (actorOfUser: Sessions['actorOfUser']) => readonly LoginPart[]
   clock?: () => Date
 }
 
@@ -103,9 +112,12 @@ export function createAuth(dependencies: AuthDependencies) {
   const codes = createCodes({ db, sessions })
   const oauth = createOAuth({ db, baseConfig, clients, codes, sessions, signIn })
   const { externalUrl } = config
-  // Those of this folder come first; each stands in the folder of what it is about.
-  const loginParts = (): readonly LoginPart[] => dependencies.loginParts()
   const basePath = URL.parse(externalUrl)?.pathname.replace(/\/+$/, '') ?? ''
+  const { principals, jobs, mail } = dependencies
+  const people = { db, events, baseConfig, jobs, mail, passwords, throttle, sessions, principals }
+  const accounts = createAccounts({ ...people, verified, externalUrl, basePath, clock })
+  // Those of this folder come first; each stands in the folder of what it is about.
+  const loginParts = [accounts.part, ...dependencies.loginParts(sessions.actorOfUser)]
   const pages = createPages({ baseConfig, basePath })
   const keepLogins = createKeepLogins({ db, baseConfig, aliases })
   const redirects = createRedirects({ externalUrl, allowed: config.loginAllowRedirects })
@@ -118,17 +130,18 @@ export function createAuth(dependencies: AuthDependencies) {
     signIn,
     codes,
     flows,
-    steps: () => loginParts().map(({ step }) => step),
+    steps: () => loginParts.map(({ step }) => step),
+    offers: accounts.offers,
     issuer: externalUrl,
     basePath,
     aliases,
     keepLogins,
     clock,
   })
-  const { principals, rights, removal, instance } = dependencies
+  const { rights, removal, instance } = dependencies
   const { versionConvention } = config
   const records = { db, events, sessions, principals, rights, removal, versionConvention }
-  const users = createUserService({ ...records, baseConfig, passwords, throttle, clock })
+  const users = createUserService({ ...records, baseConfig, passwords, throttle, post: accounts.post, clock })
   const groups = createGroupService(records)
   const sessionInfo = createSessionInfo({ db, baseConfig, users, instance })
 
@@ -153,7 +166,7 @@ export function createAuth(dependencies: AuthDependencies) {
     issuer: externalUrl,
     authorize,
     pages,
-    pageDefinitions: () => loginParts().flatMap((part) => part.pages(flows)),
+    pageDefinitions: () => [...accounts.pages, ...loginParts.flatMap((part) => part.pages(flows))],
     aliases,
     users,
     groups,

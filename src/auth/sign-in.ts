@@ -33,6 +33,7 @@ interface Candidate {
   loginDisabled: boolean
   loginValidFrom: string | null
   loginValidTo: string | null
+  emailUnconfirmed: boolean
 }
 
 export type SignIn = ReturnType<typeof createSignIn>
@@ -128,7 +129,8 @@ async function findCandidate(db: Queryable, loginKey: string): Promise<Candidate
   const { rows } = await db.query<Candidate>(
     `select id, password_hash as "passwordHash", archived_at is not null as archived,
        login_disabled as "loginDisabled", login_valid_from::text as "loginValidFrom",
-       login_valid_to::text as "loginValidTo"
+       login_valid_to::text as "loginValidTo",
+       confirm_email and email_confirmed_at is null as "emailUnconfirmed"
      from "user" where login_key = $1 or email_key = $1 order by (login_key = $1) desc nulls last limit 1`,
     [loginKey],
     'sign_in_candidate',

@@ -98,6 +98,14 @@ export function createThrottle({ limits }: { limits: () => ThrottleLimits }) {
       return { counters, knownDevice: false }
     },
 
+    /** Something that any network may ask for a few times only; each time is counted with `failed`. */
+    async openForNetwork(db: Queryable, what: string, remoteAddr: string): Promise<OpenAttempt> {
+      const bucket = bucketOf(0, `${what}:${network(remoteAddr)}`)
+      const counters = [{ bucket, login: null, most: limits().attempts, grows: true }]
+      await assertOpen(db, counters)
+      return { counters, knownDevice: false }
+    },
+
     /** Counts a failure; returns how many there have been of this login from there. */
     async failed(db: Queryable, { counters }: OpenAttempt): Promise<number> {
       const { attempts, minutes } = limits()

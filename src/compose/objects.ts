@@ -22,8 +22,8 @@ export async function composeObjects(
   { config, db, log, icu }: Given,
   ground: Ground,
   kept: Kept,
-  { principals, rights, auth, messages }: People,
-  { files, transitions, mail, webhooks }: Workflow,
+  { principals, rights, auth, mail, messages }: People,
+  { files, transitions, webhooks }: Workflow,
   opened: AsyncDisposableStack,
 ) {
   const { bus, jobs, quick, heavy, queued } = ground

@@ -1,6 +1,8 @@
 import { createPrincipals } from '../auth/principals.ts'
 import { createAuth } from '../auth/service.ts'
+import { createMailService } from '../mail/service.ts'
 import { createMessageService } from '../messages/service.ts'
+import { messagePart } from '../messages/sign-in.ts'
 import { groupsOfObjects, replaceOwner } from '../objects/upkeep/uses.ts'
 import type { Tx } from '../platform/db.ts'
 import { createRightsService, presetTerms } from '../rights/service.ts'
@@ -13,7 +15,7 @@ export type People = ReturnType<typeof composePeople>
 /** Who is there, and who may do what. */
 export function composePeople(
   { config, db, loginParts = [] }: Given,
-  { bus, queued }: Ground,
+  { bus, jobs, queued }: Ground,
   { baseConfig, events, datamodel, tags, objecttypes, pools }: Kept,
   opened: AsyncDisposableStack,
 ) {
@@ -32,6 +34,7 @@ export function composePeople(
     await replaceOwner(tx, kind, from, to, queued.raise)
     await pools.replacePerson(tx, kind, from, to)
   }
+  const mail = createMailService({ db, jobs, events, baseConfig, externalUrl: config.externalUrl })
   const auth = createAuth({
     config,
     db,
@@ -48,8 +51,10 @@ export function composePeople(
       },
     },
     instance: () => ({ name: baseConfig.instanceTitle(), external_url: config.externalUrl }),
-    loginParts: () => loginParts,
+    jobs,
+    mail,
+    loginParts: (actorOfUser) => [messagePart({ db, messages, actorOfUser }), ...loginParts],
   })
   opened.defer(() => auth.close())
-  return { principals, rights, auth, messages }
+  return { principals, rights, auth, mail, messages }
 }

@@ -1,6 +1,5 @@
 import { createBaseConfigAdministration } from '../config/administration.ts'
 import { createFileService } from '../files/service.ts'
-import { createMailService } from '../mail/service.ts'
 import { rememberedPeople } from '../objects/read/people.ts'
 import { seenUses } from '../objects/upkeep/file-uses.ts'
 import { countInPools, objectPresetUse, objectTagUse, requeuePools } from '../objects/upkeep/uses.ts'
@@ -30,7 +29,7 @@ export async function composeWorkflow(
   const { config, db } = given
   const { bus, jobs, snapshots, queued } = ground
   const { baseConfig, datamodel, events, languages, objecttypes, pools, tags } = kept
-  const { versionConvention, externalUrl } = config
+  const { versionConvention } = config
   const files = await createFileService({
     db,
     bus,
@@ -47,7 +46,6 @@ export async function composeWorkflow(
     anonymous: async () => (baseConfig.get().deep_link_access.enabled ? auth.actorOfUser(deepLinkUserId) : null),
   })
   opened.defer(() => files.close())
-  const mail = createMailService({ db, jobs, events, baseConfig, externalUrl })
   const webhooks = createWebhookService({
     db,
     events,
@@ -84,7 +82,6 @@ export async function composeWorkflow(
   })
   return {
     files,
-    mail,
     webhooks,
     transitions,
     objecttypes: objecttypeService,

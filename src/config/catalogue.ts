@@ -86,6 +86,23 @@ const userinfoFields = [
   'town',
 ] as const
 
+/** User fields that the page for registration may ask for. */
+const registrationFields = [
+  'first_name',
+  'last_name',
+  'displayname',
+  'company',
+  'department',
+  'phone',
+  'address_supplement',
+  'street',
+  'house_number',
+  'postal_code',
+  'town',
+  'state',
+  'country',
+] as const
+
 const frontendLanguages = [
   'da-DK',
   'de-DE',
@@ -173,6 +190,28 @@ export const sections = {
     hint: localized(),
     /** `attempts` wrong passwords within `minutes` block further ones until the minutes are over; 0 never blocks. */
     blockclient: form({ attempts: int(10, { max: 1000 }), minutes: int(5, { min: 1, max: 1440 }) }),
+  }),
+
+  registration: section('access', 'public', {
+    /** Whether people may make accounts for themselves. */
+    active: bool(false),
+    info: localized(),
+    /** What they have to agree to; none: nothing. */
+    terms: localized(),
+    /** What is asked for beside address and password, in this order. */
+    fields: table(
+      { name: select(registrationFields, 'first_name'), required: bool(false) },
+      {
+        default: [
+          { name: 'first_name', required: true },
+          { name: 'last_name', required: true },
+        ],
+        key: 'name',
+        maxRows: registrationFields.length,
+      },
+    ),
+    /** Groups that they are put into, beside that of all who have registered. */
+    groups: table({ group_id: int(1, { min: 1 }) }, { key: 'group_id', maxRows: 100 }),
   }),
 
   oauth2: section('user-management', 'system.config', {

@@ -87,16 +87,4 @@ suite('profiles', () => {
       assert.ok((await send('manager', method, { skip_constraints: 'true' })).status >= 400)
     }
   })
-
-  test('mails to users are refused by name until there are any', async () => {
-    for (const name of ['confirm_email', 'welcome_email']) {
-      const send = (value: boolean) => svc.as('root').post('/user', [{ user: { login: name, [name]: value } }])
-      const refused = await send(true)
-      assert.deepEqual(
-        [refused.status, refused.body.code, refused.body.parameters.column],
-        [400, 'ColumnCanNotBeUpdated', `user.${name}`],
-      )
-      assert.equal((await send(false)).status, 200)
-    }
-  })
 })

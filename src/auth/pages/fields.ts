@@ -37,8 +37,8 @@ export function field(options: FieldOptions): string {
 }
 
 /** A box to tick; ticked, the form has `1` under its name. */
-export function checkbox(name: string, label: string, { checked = false } = {}): string {
-  return html`<div class="check"><input id="${name}" name="${name}" type="checkbox" value="1"!${checked ? ' checked' : ''}><label for="${name}">${label}</label></div>`
+export function checkbox(name: string, label: string, { checked = false, required = false } = {}): string {
+  return html`<div class="check"><input id="${name}" name="${name}" type="checkbox" value="1"!${checked ? ' checked' : ''}!${required ? ' required' : ''}><label for="${name}">${label}</label></div>`
 }
 
 /** Values that a form carries unseen; what has none is left out. */

@@ -34,10 +34,16 @@ body { font: 16px/1.55 system-ui, sans-serif; margin: 0; padding: 0 1rem; backgr
 header { max-width: 26rem; margin: 3rem auto 1rem; font-size: 1.1rem; font-weight: 600; overflow-wrap: anywhere }
 main { max-width: 26rem; margin: 0 auto 3rem; padding: 1.6rem; background: var(--card); color: var(--text); border-radius: .6rem; border-top: .3rem solid var(--brand); box-shadow: 0 .1rem .6rem #0002 }
 h1 { font-size: 1.5rem; line-height: 1.25; margin: 0 0 1rem }
+h2 { font-size: 1.15rem; line-height: 1.3; margin: 0 0 .5rem }
+section + section { margin-top: 1.6rem }
+.text, .terms { white-space: pre-line }
+.more { margin: 1rem 0 0 }
+button + button { margin-top: .7rem }
 p, ul, ol { margin: 0 0 1rem; overflow-wrap: anywhere }
 label { display: block; font-weight: 600; margin-bottom: .25rem }
 .hint, .muted { color: var(--muted); font-size: .93rem; font-weight: 400 }
 .field { margin-bottom: 1rem }
+.field > .hint { margin: .4rem 0 0 }
 .field > .bad { color: var(--bad); font-size: .93rem; margin: .25rem 0 0 }
 input:not([type=checkbox], [type=radio]), select, textarea { font: inherit; width: 100%; padding: .55rem .65rem; border: 1px solid var(--line); border-radius: .35rem; background: var(--card); color: var(--text) }
 input[aria-invalid=true] { border-color: var(--bad); border-width: 2px }

@@ -38,4 +38,112 @@ export const german: Texts = {
   'signedOut.title': 'Abgemeldet',
   'signedOut.text':
     'Sie haben sich in diesem Browser abgemeldet. Schließen Sie an einem Rechner, den auch andere benutzen, jetzt den Browser.',
+
+  'page.home': 'Zur Startseite',
+
+  'login.forgot': 'Passwort vergessen?',
+  'login.register': 'Konto anlegen',
+
+  'password.new': 'Neues Passwort',
+  'password.again': 'Neues Passwort noch einmal',
+  'password.submit': 'Passwort setzen',
+  'password.missing': 'Geben Sie ein neues Passwort ein.',
+  'password.different': 'Die beiden Passwörter sind nicht gleich.',
+  'password.tooLong': 'Ein Passwort hat höchstens {most} Zeichen.',
+  'password.weak': 'Das Passwort entspricht nicht den Regeln für Passwörter.',
+  'password.same': 'Dieses Passwort haben Sie schon. Wählen Sie ein anderes.',
+
+  'setPassword.title': 'Neues Passwort setzen',
+  'setPassword.text': 'Hallo {name}, bevor es weitergeht, wählen Sie bitte ein neues Passwort für Ihr Konto.',
+
+  'forgotPassword.title': 'Passwort vergessen?',
+  'forgotPassword.text': 'Sie bekommen eine E-Mail mit einem Link für ein neues Passwort.',
+  'forgotPassword.submit': 'Link schicken',
+  'forgotPassword.missing': 'Geben Sie Ihren Anmeldenamen oder Ihre E-Mail-Adresse ein.',
+  'forgotPassword.sentTitle': 'Sehen Sie in Ihr Postfach',
+  'forgotPassword.sent':
+    'Wenn es ein Konto mit diesem Namen oder dieser Adresse gibt, ist eine E-Mail mit einem Link unterwegs.',
+  'forgotPassword.wait': 'Das kann einige Minuten dauern. Sehen Sie auch unter unerwünschter Post nach.',
+  'forgotPassword.noMail':
+    'Dieser Dienst verschickt keine E-Mails. Bitten Sie die, die ihn betreuen, um ein neues Passwort.',
+
+  'resetPassword.title': 'Neues Passwort setzen',
+  'resetPassword.text': 'Hallo {name}, wählen Sie ein neues Passwort für Ihr Konto.',
+  'resetPassword.again': 'Einen anderen Link anfordern',
+  'resetPassword.doneTitle': 'Passwort gesetzt',
+  'resetPassword.done':
+    'Sie können sich jetzt mit dem neuen Passwort anmelden. Wo immer Sie angemeldet waren, sind Sie es nicht mehr.',
+
+  'link.expired.title': 'Dieser Link gilt nicht mehr',
+  'link.expired': 'Der Link wurde schon benutzt, ist zu alt oder nicht vollständig.',
+
+  'confirmEmail.title': 'E-Mail-Adresse bestätigen',
+  'confirmEmail.text': 'Gehört die Adresse {email} Ihnen?',
+  'confirmEmail.submit': 'Adresse bestätigen',
+  'confirmEmail.doneTitle': 'Adresse bestätigt',
+  'confirmEmail.done': 'Danke. Sie können sich jetzt anmelden.',
+  'confirmEmail.expired':
+    'Wenn Sie sich nicht anmelden können, bitten Sie die, die diesen Dienst betreuen, um eine neue E-Mail.',
+
+  'register.title': 'Konto anlegen',
+  'register.email': 'E-Mail-Adresse, mit der Sie sich anmelden',
+  'register.optional': '{label} (wenn Sie möchten)',
+  'register.agree': 'Ich bin einverstanden',
+  'register.submit': 'Konto anlegen',
+  'register.badEmail': 'Geben Sie Ihre E-Mail-Adresse ein.',
+  'register.missing': 'Bitte ausfüllen: {label}.',
+  'register.tooLong': 'Das ist zu lang: {label}.',
+  'register.mustAgree': 'Ohne Ihr Einverständnis gibt es kein Konto.',
+  'register.closed': 'Hier kann zurzeit niemand ein Konto anlegen.',
+  'register.sentTitle': 'Sehen Sie in Ihr Postfach',
+  'register.sent':
+    'Eine E-Mail mit einem Link ist unterwegs. Damit bestätigen Sie Ihre Adresse und wählen ein Passwort.',
+
+  'field.first_name': 'Vorname',
+  'field.last_name': 'Nachname',
+  'field.displayname': 'Name, den andere sehen',
+  'field.company': 'Einrichtung',
+  'field.department': 'Abteilung',
+  'field.phone': 'Telefon',
+  'field.address_supplement': 'Adresszusatz',
+  'field.street': 'Straße',
+  'field.house_number': 'Hausnummer',
+  'field.postal_code': 'Postleitzahl',
+  'field.town': 'Ort',
+  'field.state': 'Bundesland',
+  'field.country': 'Land',
+
+  'message.title': 'Bevor es weitergeht',
+  'message.go': 'Weiter',
+  'message.decline': 'Ich bin nicht einverstanden',
+  'message.mustAgree': 'Kreuzen Sie an, womit Sie einverstanden sind. Ohne das geht es nicht weiter.',
+  'message.changed': 'Es gibt etwas Neues. Bitte lesen Sie noch einmal.',
+  'message.declined': 'Nicht angemeldet',
+  'message.declinedText':
+    'Sie sind nicht einverstanden, deshalb sind Sie nicht angemeldet. Sie können dieses Fenster schließen.',
+
+  'mail.greeting': 'Hallo {name},',
+  'mail.welcome.subject': 'Ihr Konto: {instance}',
+  'mail.welcome.text': 'es gibt ein Konto für Sie bei {instance}, {address}. Sie melden sich als {login} an.',
+  'mail.welcome.link': 'Wählen Sie hier innerhalb von sieben Tagen Ihr Passwort:',
+  'mail.confirm.subject': 'Bestätigen Sie Ihre E-Mail-Adresse: {instance}',
+  'mail.confirm.text':
+    'diese Adresse wurde für ein Konto bei {instance} angegeben. Bestätigen Sie, dass sie Ihnen gehört; dann ist das Konto benutzbar.',
+  'mail.confirm.link': 'Innerhalb von sieben Tagen, hier:',
+  'mail.confirm.otherwise': 'Wenn Sie von einem solchen Konto nichts wissen, ist nichts zu tun.',
+  'mail.reset.subject': 'Ein neues Passwort: {instance}',
+  'mail.reset.text': 'jemand, wahrscheinlich Sie, möchte ein neues Passwort für Ihr Konto bei {instance}.',
+  'mail.reset.link': 'Wählen Sie es hier innerhalb einer Stunde:',
+  'mail.reset.otherwise': 'Wenn Sie es nicht waren, ist nichts zu tun: Ihr Passwort bleibt, wie es ist.',
+  'mail.register.subject': 'Ihr Konto: {instance}',
+  'mail.register.text': 'jemand, wahrscheinlich Sie, möchte mit dieser Adresse ein Konto bei {instance}.',
+  'mail.register.link':
+    'Um zu bestätigen, dass die Adresse Ihnen gehört, wählen Sie hier innerhalb von sieben Tagen ein Passwort:',
+  'mail.register.otherwise':
+    'Wenn Sie es nicht waren, ist nichts zu tun: Ohne diese E-Mail kann niemand das Konto benutzen.',
+  'mail.known.subject': 'Sie haben ein Konto: {instance}',
+  'mail.known.text':
+    'jemand, wahrscheinlich Sie, wollte mit dieser Adresse ein Konto bei {instance} anlegen. Es gibt schon eines.',
+  'mail.known.link': 'Wenn Sie Ihr Passwort vergessen haben, wählen Sie hier innerhalb einer Stunde ein anderes:',
+  'mail.known.otherwise': 'Wenn Sie es nicht waren, ist nichts zu tun.',
 }

@@ -56,7 +56,7 @@ export function actorFrom(access: UserAccess, remoteAddr: string, instanceLangua
 
 /** Why a user may not sign in; `null` when nothing stands against it. */
 export function signInObstacle(
-  user: Pick<UserAccessRow, 'archived' | 'loginDisabled' | 'loginValidFrom' | 'loginValidTo'>,
+  user: Pick<UserAccessRow, 'archived' | 'loginDisabled' | 'loginValidFrom' | 'loginValidTo' | 'emailUnconfirmed'>,
   now: Date,
 ): LockOut | null {
   const today = now.toISOString().slice(0, 10)
@@ -64,10 +64,17 @@ export function signInObstacle(
   if (user.loginDisabled) return 'login_disabled'
   if (user.loginValidFrom !== null && user.loginValidFrom > today) return 'login_valid_from'
   if (user.loginValidTo !== null && user.loginValidTo < today) return 'login_valid_to'
+  if (user.emailUnconfirmed) return 'email_unconfirmed'
   return null
 }
 
-export type LockOut = 'archived' | 'deleted' | 'login_disabled' | 'login_valid_from' | 'login_valid_to'
+export type LockOut =
+  | 'archived'
+  | 'deleted'
+  | 'login_disabled'
+  | 'login_valid_from'
+  | 'login_valid_to'
+  | 'email_unconfirmed'
 
 function standing(user: UserAccessRow, memberships: readonly Membership[]): Standing {
   return {

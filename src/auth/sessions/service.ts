@@ -181,8 +181,8 @@ export function createSessions({ db, bus, events, baseConfig, clock = () => new 
       actorFrom(session.access, remoteAddr, baseConfig.databaseLanguages()),
 
     /** The actor that a job, a deep link or a plugin acts as; `null` when there is no such user. */
-    actorOfUser: async (userId: number, remoteAddr = ''): Promise<Actor | null> =>
-      (await actorsOf(db, [userId], remoteAddr)).get(userId) ?? null,
+    actorOfUser: async (userId: number, remoteAddr = '', from: Db | Tx = db): Promise<Actor | null> =>
+      (await actorsOf(from, [userId], remoteAddr)).get(userId) ?? null,
 
     openWithin,
 

@@ -25,6 +25,8 @@ export interface SessionRow {
   loginValidFrom: string | null
   loginValidTo: string | null
   requirePasswordChange: boolean
+  /** Has to confirm the address first. */
+  emailUnconfirmed: boolean
   groups: MembershipRow[]
 }
 
@@ -47,7 +49,8 @@ const userColumns = `u.id as "userId", u.type, u.login, u.generated_displayname 
   u.system_rights as "systemRights", u.database_languages as "databaseLanguages",
   u.archived_at is not null as archived, u.login_disabled as "loginDisabled",
   u.login_valid_from::text as "loginValidFrom", u.login_valid_to::text as "loginValidTo",
-  u.require_password_change as "requirePasswordChange", ${memberships} as groups`
+  u.require_password_change and u.type = any('{native,native_self_register,system}') as "requirePasswordChange",
+  u.confirm_email and u.email_confirmed_at is null as "emailUnconfirmed", ${memberships} as groups`
 
 const sessionColumns = `s.id as "sessionId", s.client_id as "clientId", t.scopes, s.method,
   s.authenticated_at as "authenticatedAt", t.expires_at as "tokenExpiresAt", s.browser_hash as "browserHash",
@@ -347,6 +350,7 @@ export interface InspectedToken {
     loginDisabled: boolean
     loginValidFrom: string | null
     loginValidTo: string | null
+    emailUnconfirmed: boolean
   }
 }
 
@@ -356,7 +360,8 @@ export async function inspectToken(db: Queryable, hash: Buffer): Promise<Inspect
     `select t.kind::text as kind, t.scopes, s.client_id as "clientId", t.issued_at as "issuedAt",
        t.expires_at as "expiresAt",
        jsonb_build_object('id', u.id, 'login', u.login, 'email', u.email, 'archived', u.archived_at is not null,
-         'loginDisabled', u.login_disabled, 'loginValidFrom', u.login_valid_from, 'loginValidTo', u.login_valid_to) as user
+         'loginDisabled', u.login_disabled, 'loginValidFrom', u.login_valid_from, 'loginValidTo', u.login_valid_to,
+         'emailUnconfirmed', u.confirm_email and u.email_confirmed_at is null) as user
      from oauth_token t join oauth_session s on s.id = t.session_id join "user" u on u.id = s.user_id
      where t.hash = $1 and t.expires_at > now() and t.used_at is null and s.revoked_at is null`,
     [hash],

@@ -2,6 +2,7 @@ import type { BaseConfigService } from '../../config/service.ts'
 import type { EventLog } from '../../events/service.ts'
 import type { Db } from '../../platform/db.ts'
 import type { VersionConvention } from '../../platform/versions.ts'
+import type { AccountPost } from '../account/post.ts'
 import type { Passwords } from '../passwords.ts'
 import type { Principals } from '../principals.ts'
 import type { RemovalHooks, RightsHooks } from '../records.ts'
@@ -14,6 +15,7 @@ export interface UserDependencies {
   baseConfig: BaseConfigService
   passwords: Passwords
   throttle: Throttle
+  post: AccountPost
   sessions: Sessions
   principals: Principals
   rights: RightsHooks

@@ -4,6 +4,7 @@ import {
   assignableUserTypes,
   displaynameOf,
   identityKey,
+  isEmail,
   rootUserId,
   type StoredUser,
   type UserType,
@@ -22,7 +23,7 @@ export type UserDraft = Omit<
 const reservedReference = /^(system:|:)/
 
 /** Applies the input to the stored user, or to nothing. @throws {AppError} naming what is wrong */
-export function draftUser({ user }: UserInput, stored: StoredUser | null, path: string): UserDraft {
+export function draftUser({ user }: UserInput, stored: StoredUser | null, path: string, now: Date): UserDraft {
   const login = textOf(user.login, stored?.login ?? null)
   const email = emailOf(textOf(user.email, stored?.email ?? null), `${path}.user.email`)
   const type = typeOf(user.type, stored, `${path}.user.type`)
@@ -30,10 +31,12 @@ export function draftUser({ user }: UserInput, stored: StoredUser | null, path: 
   const profile = profileOf(userProfileFields, user, stored?.profile)
   assertLogin(login, email, type, `${path}.user.login`)
   assertSystemUserKept(stored, { login, reference })
-  assertNoMail(user)
   const validity = validityOf(user, stored, path)
   const loginDisabled = flagOf(user.login_disabled, stored?.loginDisabled)
   assertRootNotLockedOut(stored, loginDisabled, validity)
+  const mails = mailsOf(user, stored, email, path, now)
+  if (stored?.id === rootUserId && mails.confirm_email)
+    throw new AppError('ColumnCanNotBeUpdated', { column: 'user.confirm_email' })
   return {
     type,
     login,
@@ -47,6 +50,7 @@ export function draftUser({ user }: UserInput, stored: StoredUser | null, path: 
     login_disabled: loginDisabled,
     ...validity,
     require_password_change: flagOf(user.require_password_change, stored?.requirePasswordChange),
+    ...mails,
   }
 }
 
@@ -71,8 +75,7 @@ function assertLogin(login: string | null, email: string | null, type: UserType,
 
 /** A malformed address that is stored already (of an import) does not stand in the way of other changes. */
 function emailOf(email: string | null, path: string): string | null {
-  if (email !== null && !/^[^\s@<>"]+@[^\s@<>"]+$/.test(email))
-    throw new AppError('UserEmailMalformed', { path, email })
+  if (email !== null && !isEmail(email)) throw new AppError('UserEmailMalformed', { path, email })
   return email
 }
 
@@ -107,10 +110,25 @@ function assertRootNotLockedOut(
   }
 }
 
-/** Mails to users come with the mail capability; until then, asking for one must not look as if it were sent. */
-function assertNoMail(user: UserInput['user']): void {
-  for (const column of ['confirm_email', 'welcome_email'] as const) {
-    if (user[column] === true) throw new AppError('ColumnCanNotBeUpdated', { column: `user.${column}` })
+/**
+ * What is to be sent, which has the time `now`: a mail goes out when its flag is set, not each time it is sent back; the
+ * confirmation also when the address is another one.
+ */
+function mailsOf(user: UserInput['user'], stored: StoredUser | null, email: string | null, path: string, now: Date) {
+  const confirm = flagOf(user.confirm_email, stored?.confirmEmail)
+  const welcome = flagOf(user.welcome_email, stored?.welcomeEmail)
+  for (const [name, wanted] of Object.entries({ confirm_email: confirm, welcome_email: welcome })) {
+    if (!wanted || email !== null) continue
+    throw badRequest(`${path}.user.${name}: the user has no email address`, { path: `${path}.user.${name}` })
+  }
+  const moved = (email === null ? null : identityKey(email)) !== (stored?.email ? identityKey(stored.email) : null)
+  const asksAnew = confirm && (moved || !stored?.confirmEmail)
+  return {
+    confirm_email: confirm,
+    confirm_email_sent_at: asksAnew ? now : (stored?.confirmEmailSentAt ?? null),
+    email_confirmed_at: asksAnew || moved ? null : (stored?.emailConfirmedAt ?? null),
+    welcome_email: welcome,
+    welcome_email_sent_at: welcome && !stored?.welcomeEmail ? now : (stored?.welcomeEmailSentAt ?? null),
   }
 }
 

@@ -46,6 +46,7 @@ export function renderUser(user: StoredUser, context: RenderContext): UserOutput
     ...(user.databaseLanguages.length > 0 ? { database_languages: user.databaseLanguages } : {}),
     login_disabled: user.loginDisabled,
     require_password_change: user.requirePasswordChange,
+    ...mailFields(user),
   }
   const members = {
     _groups: groupsOf(user, context.groups).map((group) => renderGroupSummary(group, context.languages)),
@@ -56,6 +57,17 @@ export function renderUser(user: StoredUser, context: RenderContext): UserOutput
     ...present({ _archived_at: user.archivedAt?.toISOString(), _last_seen_at: user.lastSeenAt?.toISOString() }),
   }
   return { _basetype: 'user', user: fields, ...members }
+}
+
+/** What was sent to the user, and what is still waited for. */
+function mailFields(user: StoredUser) {
+  return present({
+    confirm_email: user.confirmEmail || null,
+    confirm_email_sent_at: user.confirmEmailSentAt?.toISOString(),
+    email_confirmed_at: user.emailConfirmedAt?.toISOString(),
+    welcome_email: user.welcomeEmail || null,
+    welcome_email_sent_at: user.welcomeEmailSentAt?.toISOString(),
+  })
 }
 
 /** Where the user was put, and the groups of its type. */

@@ -7,6 +7,7 @@ import { confirmTask, type Task } from '../../platform/tasks.ts'
 import { assertStorable } from '../../platform/text.ts'
 import { assertVersion } from '../../platform/versions.ts'
 import { parseSystemRights } from '../../rights/service.ts'
+import type { DueMail } from '../account/post.ts'
 import { passwordUserTypes, rootUserId, type SystemRights, type UserType } from '../model.ts'
 import { notFound, type Reference, resolveReferences } from '../principals.ts'
 import { aclsOf, assertDistinct, duplicateValue, identityOf, namedBy, ownerOf, ownersOf } from '../records.ts'
@@ -84,7 +85,8 @@ function checkPasswords(
 
 async function write(deps: UserDependencies, actor: Actor, items: readonly Item[], tx: Tx): Promise<SaveResult> {
   await loadStored(deps, items, tx)
-  const drafts = items.map((item) => draftUser(item.input, item.stored, item.path))
+  const now = deps.clock()
+  const drafts = items.map((item) => draftUser(item.input, item.stored, item.path, now))
   for (const [index, item] of items.entries()) assertPasswordFits(item, drafts[index]?.type)
   const owners = ownersOf(items)
   const groups = groupsNamed(items)
@@ -111,8 +113,17 @@ async function write(deps: UserDependencies, actor: Actor, items: readonly Item[
   assertRights(actor, items, rows, assigned)
   await assertReach(reachOf(actor, deps.rights, tx), actor, items, rows, assigned)
   await writeRows(items, rows, assigned, tx)
+  await deps.post.send(tx, mailsDue(rows, now))
   await tell(deps, actor, items, rows, tx)
   return { kind: 'done', ids: rows.map((row) => row.id) }
+}
+
+/** The draft has given these mails the time of the save. */
+function mailsDue(rows: readonly store.UserRow[], now: Date): DueMail[] {
+  return rows.flatMap(({ id, confirm_email_sent_at: confirm, welcome_email_sent_at: welcome }) => [
+    ...(confirm === now ? [{ userId: id, kind: 'confirm' as const }] : []),
+    ...(welcome === now ? [{ userId: id, kind: 'welcome' as const }] : []),
+  ])
 }
 
 /** Whoever does not manage users saves themself; whether there is somebody else they are not told. */
@@ -226,6 +237,8 @@ function protectedChanges(
     ['user.login_valid_from', stored?.loginValidFrom ?? null, row.login_valid_from],
     ['user.login_valid_to', stored?.loginValidTo ?? null, row.login_valid_to],
     ['user.require_password_change', stored?.requirePasswordChange ?? false, row.require_password_change],
+    ['user.confirm_email', stored?.confirmEmail ?? false, row.confirm_email],
+    ['user.welcome_email', stored?.welcomeEmail ?? false, row.welcome_email],
     ['user.remarks', stored?.profile.remarks ?? null, row.profile.remarks ?? null],
     ['_system_rights', stored?.systemRights ?? {}, row.system_rights],
     ['_acl', stored?.acl ?? [], row.acl],
@@ -303,6 +316,7 @@ function lockOutOf(row: store.UserRow, now: Date): LockOut | null {
       loginDisabled: row.login_disabled,
       loginValidFrom: row.login_valid_from,
       loginValidTo: row.login_valid_to,
+      emailUnconfirmed: row.confirm_email && row.email_confirmed_at === null,
     },
     now,
   )

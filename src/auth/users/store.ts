@@ -21,6 +21,11 @@ export interface UserRow {
   login_valid_from: string | null
   login_valid_to: string | null
   require_password_change: boolean
+  confirm_email: boolean
+  confirm_email_sent_at: Date | null
+  email_confirmed_at: Date | null
+  welcome_email: boolean
+  welcome_email_sent_at: Date | null
   /** Null keeps the stored one. */
   password_hash: string | null
   system_rights: SystemRights
@@ -32,12 +37,17 @@ export interface UserRow {
 const recordset = `jsonb_to_recordset($1) as n (id bigint, version int, type text, login text, login_key text,
   email text, email_key text, reference text, generated_displayname text, profile jsonb, database_languages text[],
   login_disabled boolean, login_valid_from date, login_valid_to date, require_password_change boolean,
-  password_hash text, system_rights jsonb, acl jsonb, owner_user bigint, owner_group bigint)`
+  confirm_email boolean, confirm_email_sent_at timestamptz, email_confirmed_at timestamptz, welcome_email boolean,
+  welcome_email_sent_at timestamptz, password_hash text, system_rights jsonb, acl jsonb, owner_user bigint,
+  owner_group bigint)`
 
 const columns = `t.id, t.version, t.type, t.login, t.email, t.reference,
   t.generated_displayname as "generatedDisplayname", t.profile, t.database_languages as "databaseLanguages",
   t.login_disabled as "loginDisabled", t.login_valid_from::text as "loginValidFrom",
   t.login_valid_to::text as "loginValidTo", t.require_password_change as "requirePasswordChange",
+  t.confirm_email as "confirmEmail", t.confirm_email_sent_at as "confirmEmailSentAt",
+  t.email_confirmed_at as "emailConfirmedAt", t.welcome_email as "welcomeEmail",
+  t.welcome_email_sent_at as "welcomeEmailSentAt",
   t.system_rights as "systemRights", t.acl,
   jsonb_build_object('userId', t.owner_user, 'groupId', t.owner_group) as owner,
   t.created_at as "createdAt", t.updated_at as "updatedAt", t.archived_at as "archivedAt",
@@ -121,6 +131,7 @@ export async function insertUsers(tx: Tx, users: readonly UserRow[]): Promise<vo
   await tx.query(
     `insert into "user" (id, version, type, login, login_key, email, email_key, reference, generated_displayname,
        profile, database_languages, login_disabled, login_valid_from, login_valid_to, require_password_change,
+       confirm_email, confirm_email_sent_at, email_confirmed_at, welcome_email, welcome_email_sent_at,
        password_hash, system_rights, acl, owner_user, owner_group)
      select n.* from ${recordset}`,
     [JSON.stringify(users)],
@@ -135,7 +146,9 @@ export async function updateUsers(tx: Tx, users: readonly UserRow[]): Promise<vo
        generated_displayname = n.generated_displayname, profile = n.profile,
        database_languages = n.database_languages, login_disabled = n.login_disabled,
        login_valid_from = n.login_valid_from, login_valid_to = n.login_valid_to,
-       require_password_change = n.require_password_change,
+       require_password_change = n.require_password_change, confirm_email = n.confirm_email,
+       confirm_email_sent_at = n.confirm_email_sent_at, email_confirmed_at = n.email_confirmed_at,
+       welcome_email = n.welcome_email, welcome_email_sent_at = n.welcome_email_sent_at,
        password_hash = coalesce(n.password_hash, u.password_hash), system_rights = n.system_rights, acl = n.acl,
        owner_user = n.owner_user, owner_group = n.owner_group, updated_at = now()
      from ${recordset} where u.id = n.id`,
@@ -214,6 +227,24 @@ export async function setPassword(tx: Tx, id: number, hash: string): Promise<voi
      where id = $1`,
     [id, hash],
   )
+}
+
+/** Somebody has shown that mail to the user's address arrives. */
+export async function confirmEmail(tx: Tx, id: number): Promise<void> {
+  await tx.query(
+    `update "user" set email_confirmed_at = now(), version = version + 1, updated_at = now()
+     where id = $1 and email is not null`,
+    [id],
+  )
+}
+
+/** Those of the users who have no password yet. */
+export async function lackPassword(db: Queryable, ids: readonly number[]): Promise<ReadonlySet<number>> {
+  const { rows } = await db.query<{ id: number }>(
+    'select id from "user" where id = any($1) and password_hash is null',
+    [ids],
+  )
+  return new Set(rows.map((row) => row.id))
 }
 
 /** A group as users show it, and as rules on memberships look at it. */

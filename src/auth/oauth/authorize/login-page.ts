@@ -5,7 +5,16 @@ import { button, checkbox, field } from '../../pages/fields.ts'
 import type { Visit } from '../../pages/service.ts'
 import type { AuthorizeRequest } from './request.ts'
 
+/** Pages for those who cannot sign in yet. */
+export interface LoginOffers {
+  readonly forgotPassword: boolean
+  readonly register: boolean
+}
+
 export interface LoginPage {
+  readonly offers: LoginOffers
+  /** Where a proxy has put the service. */
+  readonly basePath: string
   readonly asked: AuthorizeRequest
   readonly config: BaseConfig
   /** What was typed: the login, never the password. */
@@ -48,7 +57,7 @@ export function sendLoginPage(visit: Visit, page: LoginPage): FastifyReply {
       button(text('login.submit')),
     ].join(''),
     { ...requestFields(asked), auth_method: passwordMethods(asked.methods) },
-  )}!${config.login.guest ? guestForm(visit, asked) : ''}`
+  )}!${config.login.guest ? guestForm(visit, asked) : ''}!${offersOf(visit, page)}`
   return visit.send({ title: text('login.title'), content, problem, status, formTargets: [asked.destination.uri] })
 }
 
@@ -56,6 +65,15 @@ function guestForm({ text, form }: Visit, asked: AuthorizeRequest): string {
   const enter = button(text('login.guest'), { second: true })
   const hidden = { ...requestFields(asked), auth_method: 'anonymous' }
   return html`<p class="or">${text('login.or')}</p>!${form('/api/oauth2/auth', enter, hidden)}`
+}
+
+function offersOf({ text }: Visit, { offers, basePath }: LoginPage): string {
+  const link = (name: string, label: string): string =>
+    html`<p class="more"><a href="${basePath}/api/page/${name}">${label}</a></p>`
+  return [
+    offers.forgotPassword ? link('forgotPassword', text('login.forgot')) : '',
+    offers.register ? link('register', text('login.register')) : '',
+  ].join('')
 }
 
 function keepBox({ text }: Visit, { config }: LoginPage, checked: boolean): string {

@@ -21,7 +21,7 @@ import { type LoginFlows, userAgentOf } from '../login/flows.ts'
 import type { Login, NewLogin } from '../login/login.ts'
 import { type LoginStep, orderedSteps } from '../login/step.ts'
 import { type Redirects, withParameters } from '../redirects.ts'
-import { sendLoginPage } from './login-page.ts'
+import { type LoginOffers, sendLoginPage } from './login-page.ts'
 import { methodsToTry } from './methods.ts'
 import { type AuthorizeRequest, readAuthorizeRequest } from './request.ts'
 
@@ -35,6 +35,8 @@ export interface AuthorizeDependencies {
   flows: LoginFlows
   /** What comes between credentials and code. */
   steps: () => readonly LoginStep[]
+  /** What the sign-in page leads to besides. */
+  offers: () => LoginOffers
   /** Name of this server in the answers (RFC 9207). */
   issuer: string
   /** Where a proxy has put the service. */
@@ -92,7 +94,8 @@ export function createAuthorize(given: AuthorizeDependencies) {
     const { text, request } = visit
     const config = baseConfig.get()
     const [login, password] = [form.get('login'), form.get('password')]
-    const page = { asked, config, login, keep: form.get('keep_login') === '1' }
+    const keep = form.get('keep_login') === '1'
+    const page = { asked, config, login, keep, offers: given.offers(), basePath }
     if (login === undefined && password === undefined) {
       return sendLoginPage(visit, { ...page, problem: form.has('again') ? text('login.startOver') : null })
     }

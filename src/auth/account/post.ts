@@ -1,0 +1,56 @@
+import type { BaseConfigService } from '../../config/service.ts'
+import type { MailService } from '../../mail/service.ts'
+import type { Tx } from '../../platform/db.ts'
+import { badRequest } from '../../platform/errors.ts'
+import { passwordUserTypes } from '../model.ts'
+import * as users from '../users/store.ts'
+import { addresseeOf, type MailLetters, sendsMail } from './mails.ts'
+import { issueTokens, lifetimes } from './tokens.ts'
+
+/** A mail that a user is to be sent. */
+export interface DueMail {
+  readonly userId: number
+  readonly kind: 'welcome' | 'confirm'
+}
+
+export interface AccountPost {
+  /**
+   * Queues mails to users, in the transaction that makes them due. A welcome has a link for a password where there is none.
+   * @throws {AppError} `ServerGeneric` when no mail can be sent: nobody could sign in who waits for one.
+   */
+  send(tx: Tx, due: readonly DueMail[]): Promise<void>
+}
+
+export interface PostDependencies {
+  baseConfig: BaseConfigService
+  mail: MailService
+  letters: MailLetters
+}
+
+export function createAccountPost({ baseConfig, mail, letters }: PostDependencies): AccountPost {
+  return {
+    async send(tx, due) {
+      if (due.length === 0) return
+      if (!sendsMail(baseConfig)) {
+        const names = ['email.from', 'email_server.server_addr']
+        throw badRequest('No mail can be sent: the base configuration has no mail server or no sender.', { names })
+      }
+      const of = (kind: DueMail['kind']) => due.filter((one) => one.kind === kind).map(({ userId }) => userId)
+      const stored = new Map(
+        (await users.findUsers(tx, [...new Set(due.map(({ userId }) => userId))])).map((user) => [user.id, user]),
+      )
+      const lacking = await users.lackPassword(tx, of('welcome'))
+      const starters = [...lacking].filter((id) => passwordUserTypes.includes(stored.get(id)?.type ?? ''))
+      const secrets = {
+        welcome: await issueTokens(tx, starters, 'password', lifetimes.welcome),
+        confirm: await issueTokens(tx, of('confirm'), 'email', lifetimes.confirm),
+      }
+      const mails = due.flatMap(({ userId, kind }) => {
+        const user = stored.get(userId)
+        if (!user?.email) return []
+        return [letters.write(kind, addresseeOf(user, user.email), secrets[kind].get(userId) ?? null)]
+      })
+      await mail.send(tx, mails)
+    },
+  }
+}

@@ -1,0 +1,59 @@
+import type { FastifyReply } from 'fastify'
+import { html } from 'ghtml'
+import type { Db } from '../../platform/db.ts'
+import { AppError } from '../../platform/errors.ts'
+import { passwordUserTypes, type StoredUser } from '../model.ts'
+import type { Login } from '../oauth/login/login.ts'
+import type { LoginPart } from '../oauth/login/step.ts'
+import { button } from '../pages/fields.ts'
+import { loginPage } from '../pages/routes.ts'
+import type { Visit } from '../pages/service.ts'
+import * as users from '../users/store.ts'
+import type { NewPasswords } from './new-password.ts'
+
+const name = 'setPassword'
+
+/** The step of those who have been told to set a new password (OAUTH-009). */
+export function setPasswordPart({ db, newPasswords }: { db: Db; newPasswords: NewPasswords }): LoginPart {
+  async function userOf({ userId }: Login): Promise<StoredUser> {
+    const [user] = userId === null ? [] : await users.findUsers(db, [userId])
+    if (!user) throw new AppError('PageExpired', { what: 'login' })
+    return user
+  }
+
+  function page(visit: Visit, login: Login, user: StoredUser, problem: string | null): FastifyReply {
+    const { text } = visit
+    const fields = newPasswords.fields(visit, user.login ?? user.email ?? '', { invalid: problem !== null })
+    const form = visit.form(`/api/page/${name}`, fields + button(text('password.submit')), { flow: login.id })
+    return visit.send({
+      title: text('setPassword.title'),
+      content: html`<p>${text('setPassword.text', { name: user.generatedDisplayname })}</p>!${form}`,
+      problem,
+      formTargets: [login.redirectUri],
+    })
+  }
+
+  return {
+    step: {
+      name,
+      phase: 'account',
+      async page(login) {
+        const user = await userOf(login)
+        return user.requirePasswordChange && passwordUserTypes.includes(user.type) ? name : null
+      },
+    },
+    pages: (flows) => [
+      loginPage(flows, {
+        name,
+        show: async (visit, login) => page(visit, login, await userOf(login), null),
+        async submit(visit, login, form) {
+          const user = await userOf(login)
+          const checked = await newPasswords.check(visit, form, user.id)
+          if ('problem' in checked) return page(visit, login, user, checked.problem)
+          await db.transaction((tx) => newPasswords.change(tx, user.id, checked.hash, visit.request.ip))
+          return visit.reply.redirect(await flows.passed(login, name), 303)
+        },
+      }),
+    ],
+  }
+}

@@ -1,0 +1,72 @@
+import type { Queryable, Tx } from '../../platform/db.ts'
+import { newToken, tokenHash } from '../sessions/token.ts'
+
+/** What a link that was sent by mail is good for. */
+export type Purpose = 'password' | 'email'
+
+/** Hours. */
+export const lifetimes = { reset: 1, welcome: 7 * 24, confirm: 7 * 24 } as const
+
+/** Links of one user and purpose that are open at a time; a new one beyond that replaces the oldest. */
+const mostOpen = 5
+
+/** sha256 of what a link depends on: a change of it makes the link void, whoever makes it. */
+const stateOf = (purpose: string, user: string): string =>
+  `sha256(convert_to(coalesce(${user}.email_key, '') ||
+     case when ${purpose} = 'password' then ' ' || coalesce(${user}.password_hash, '') else '' end, 'UTF8'))`
+
+/** Makes a link for each user; the secret of it is known at this moment only. */
+export async function issueTokens(
+  tx: Tx,
+  userIds: readonly number[],
+  purpose: Purpose,
+  hours: number,
+): Promise<ReadonlyMap<number, string>> {
+  const secrets = new Map(userIds.map((id) => [id, newToken()]))
+  if (secrets.size === 0) return secrets
+  await tx.query(
+    `delete from account_token where expires_at <= now() or hash in
+       (select hash from (select hash, row_number() over (partition by user_id order by created_at desc) as place
+          from account_token where user_id = any($1) and purpose = $2) as open where place >= $3)`,
+    [[...secrets.keys()], purpose, mostOpen],
+  )
+  await tx.query(
+    `insert into account_token (hash, user_id, purpose, state, expires_at)
+     select n.hash, u.id, $3::text, ${stateOf('$3::text', 'u')}, now() + make_interval(hours => $4)
+       from unnest($1::bigint[], $2::bytea[]) as n (user_id, hash) join "user" u on u.id = n.user_id`,
+    [[...secrets.keys()], [...secrets.values()].map(tokenHash), purpose, hours],
+  )
+  return secrets
+}
+
+const good = `t.purpose = $2 and t.expires_at > now() and t.state = ${stateOf('t.purpose', 'u')}
+  and u.archived_at is null`
+
+/** Whose link it is; null when it is good for nothing (any more). It stays as it is. */
+export async function ownerOfToken(db: Queryable, secret: string, purpose: Purpose): Promise<number | null> {
+  const { rows } = await db.query<{ id: number }>(
+    `select u.id from account_token t join "user" u on u.id = t.user_id where t.hash = $1 and ${good}`,
+    [tokenHash(secret), purpose],
+  )
+  return rows[0]?.id ?? null
+}
+
+/** Uses up a link: of two who come with the same one, one gets its user. */
+export async function useToken(tx: Tx, secret: string, purpose: Purpose): Promise<number | null> {
+  const { rows } = await tx.query<{ id: number }>(
+    `delete from account_token t using "user" u
+     where u.id = t.user_id and t.hash = $1 and ${good} returning u.id`,
+    [tokenHash(secret), purpose],
+  )
+  return rows[0]?.id ?? null
+}
+
+/** How many links of this purpose somebody was sent within the last minutes. */
+export async function issuedLately(db: Queryable, userId: number, purpose: Purpose, minutes: number): Promise<number> {
+  const { rows } = await db.query<{ count: number }>(
+    `select count(*)::int as count from account_token
+     where user_id = $1 and purpose = $2 and created_at > now() - make_interval(mins => $3)`,
+    [userId, purpose, minutes],
+  )
+  return rows[0]?.count ?? 0
+}

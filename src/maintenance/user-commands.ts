@@ -11,11 +11,17 @@ import { openDb } from '../platform/db.ts'
 import { withOwnDatabase } from '../platform/own-database.ts'
 import { createSnapshots } from '../platform/snapshot.ts'
 
-const help = `Usage: strongroom user set-password <login or email> [--generate]
+const help = `Usage: strongroom user <command> <login or email>
 
-Gives a user a new password, for the day when nobody can sign in. Works while the service runs and while it does not.
-The password is asked for, or read from standard input; with --generate it is made up and printed.
-All sessions of the user end.
+For the day when nobody can sign in. Works while the service runs and while it does not.
+
+  set-password <login> [--generate]       a new password; all sessions of the user end
+  create <login> [--email <address>] [--root] [--generate]
+                                          a new user; with --root one that may do everything
+  sessions <login>                        where the user is signed in
+  end-sessions <login>                    signs the user out everywhere
+
+A password is asked for, or read from standard input; with --generate it is made up and printed.
 `
 
 interface Io {
@@ -32,25 +38,88 @@ export async function runUserCommand(
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
-    options: { generate: { type: 'boolean' }, help: { type: 'boolean' } },
+    options: {
+      generate: { type: 'boolean' },
+      email: { type: 'string' },
+      root: { type: 'boolean' },
+      help: { type: 'boolean' },
+    },
   })
   if (values.help) {
     io.out.write(help)
     return 0
   }
-  const [action, login, ...rest] = positionals
-  if (action !== 'set-password' || login === undefined || rest.length > 0) {
+  const [action = '', login, ...rest] = positionals
+  const command = commands[action]
+  if (!command || login === undefined || rest.length > 0) {
     throw new Error('user needs what and whom: strongroom user set-password <login>; see strongroom user --help')
   }
-  const password = values.generate ? makePassword() : await askPassword(login, io)
-  await setPassword(config, login, password)
-  io.out.write(
-    values.generate ? `the new password of ${login} is ${password}\n` : `the password of ${login} is changed\n`,
+  const foreign = (['generate', 'email', 'root'] as const).find(
+    (option) => values[option] !== undefined && !command.options.includes(option),
   )
+  if (foreign) throw new Error(`user ${action} has no option --${foreign}; see strongroom user --help`)
+  // Asked for before the database is opened: whoever thinks about it keeps nobody waiting.
+  const takesPassword = command.options.includes('generate')
+  const password = !takesPassword ? '' : values.generate ? makePassword() : await askPassword(login, io)
+  const given = { login, password, email: values.email ?? null, root: values.root ?? false }
+  const told = await withRecovery(config, (recovery) => command.run(recovery, given))
+  io.out.write(values.generate ? `the ${told.what} of ${login} is ${password}\n` : `${told.text}\n`)
   return 0
 }
 
-function setPassword(config: Config, login: string, password: string): Promise<void> {
+type Recovery = ReturnType<typeof createRecovery>
+type Given = Parameters<Recovery['create']>[0]
+type Option = 'generate' | 'email' | 'root'
+
+interface Command {
+  readonly options: readonly Option[]
+  /** What to say; `what` is the password when it was made up. */
+  run(recovery: Recovery, given: Given): Promise<{ what: string; text: string }>
+}
+
+const commands: Readonly<Record<string, Command>> = {
+  'set-password': {
+    options: ['generate'],
+    async run(recovery, { login, password }) {
+      await recovery.setPassword(login, password)
+      return { what: 'new password', text: `the password of ${login} is changed` }
+    },
+  },
+  create: {
+    options: ['generate', 'email', 'root'],
+    async run(recovery, given) {
+      await recovery.create(given)
+      return { what: 'password', text: `there is a user ${given.login}` }
+    },
+  },
+  sessions: {
+    options: [],
+    async run(recovery, { login }) {
+      const open = await recovery.sessions(login)
+      const lines = open.map((one) =>
+        [one.since.toISOString(), one.lastUsed.toISOString(), one.clientId, one.method, one.address, one.device ?? '']
+          .map(printable)
+          .join('\t'),
+      )
+      const head = ['since', 'last used', 'client', 'method', 'address', 'device'].join('\t')
+      return { what: '', text: open.length === 0 ? `${login} is not signed in` : [head, ...lines].join('\n') }
+    },
+  },
+  'end-sessions': {
+    options: [],
+    async run(recovery, { login }) {
+      const count = await recovery.endSessions(login)
+      return { what: '', text: `${count} ${count === 1 ? 'session has' : 'sessions have'} ended` }
+    },
+  },
+}
+
+/** What a browser says of itself must not reach the terminal as commands to it. */
+function printable(text: string): string {
+  return text.replaceAll(/[^\x20-\x7e]/g, '?')
+}
+
+function withRecovery<T>(config: Config, work: (recovery: Recovery) => Promise<T>): Promise<T> {
   return withOwnDatabase(config, async (dsn) => {
     await using opened = new AsyncDisposableStack()
     const log = pino({ level: 'silent' })
@@ -70,7 +139,7 @@ function setPassword(config: Config, login: string, password: string): Promise<v
     const baseConfig = await openBaseConfig({ snapshots, log })
     const recovery = createRecovery({ db, bus, events, baseConfig, initial: initialPassword(config.dataDir) })
     opened.defer(async () => recovery.close())
-    await recovery.setPassword(login, password)
+    return await work(recovery)
   })
 }
 

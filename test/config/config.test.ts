@@ -203,6 +203,7 @@ test('reading leaves out what the session may not see; writing and the list of d
     'name',
     'password',
     'produce_config',
+    'registration',
     'user',
   ])
   assert.equal((await svc.as('reader').get('/config/system/config/oauth2')).status, 404)

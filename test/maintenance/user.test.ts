@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { runCommand, spawnService, startCommand, temporaryFolder } from '../support/process.ts'
 
-async function tokenOf(url: string, password: string): Promise<string | null> {
-  const form = { grant_type: 'password', client_id: 'web-client', username: 'root', password }
+async function tokenOf(url: string, password: string, username = 'root'): Promise<string | null> {
+  const form = { grant_type: 'password', client_id: 'web-client', username, password }
   const answer = await fetch(`${url}/api/oauth2/token`, { method: 'POST', body: new URLSearchParams(form) })
   return ((await answer.json()) as { access_token?: string }).access_token ?? null
 }
@@ -60,11 +60,37 @@ test('the password of root is shown until somebody has signed in, also after a f
   assert.equal(shownIn(third.output.stdout), undefined)
   assert.ok(await tokenOf(third.url, /is (\S+)$/m.exec(generated.stdout)?.[1] ?? ''))
 
+  // Another one who may do everything, where the first is signed in, and signed out from there.
+  const created = startCommand(
+    ['user', 'create', 'second', '--email', 'second@example.org', '--root'],
+    { SVC_DATA_DIR: folder.path },
+    { input: 'correct horse battery\n' },
+  )
+  assert.equal(await created.exited, 0, created.output.stderr)
+  assert.equal(created.output.stdout, 'there is a user second\n')
+  const own = await tokenOf(third.url, 'correct horse battery', 'second@example.org')
+  const everything = await fetch(`${third.url}/api/v1/user`, { headers: { authorization: `Bearer ${own}` } })
+  const users = (await everything.json()) as { user: { login: string }; _system_rights: object }[]
+  const made = users.find(({ user }) => user.login === 'second')
+  assert.deepEqual(made?._system_rights, { 'system.root': {} })
+  const listed = await runCommand(['user', 'sessions', 'second'], { SVC_DATA_DIR: folder.path })
+  const [head, line, ...more] = listed.stdout.trim().split('\n')
+  assert.deepEqual([head?.split('\t')[2], line?.split('\t')[2], more.length], ['client', 'web-client', 0])
+  const ended = await runCommand(['user', 'end-sessions', 'second'], { SVC_DATA_DIR: folder.path })
+  assert.equal(ended.stdout, '1 session has ended\n')
+  assert.equal(await sessionStatus(third.url, own), 401)
+  const none = await runCommand(['user', 'sessions', 'second'], { SVC_DATA_DIR: folder.path })
+  assert.equal(none.stdout, 'second is not signed in\n')
+
   const refusals: [string[], string, RegExp][] = [
     [['set-password', 'nobody'], 'long enough\n', /^strongroom: there is no user "nobody"$/m],
     [['set-password', 'root'], 'short\n', /at least 8 characters/],
     [['set-password', 'root'], '', /no password on standard input/],
     [['set-pasword', 'root'], '', /user needs what and whom/],
+    [['create', 'second'], 'long enough\n', /there is a user "second" already/],
+    [['create', 'third', '--email', 'none'], 'long enough\n', /email address cannot be read/],
+    [['sessions', 'nobody'], '', /there is no user "nobody"/],
+    [['sessions', 'root', '--root'], '', /user sessions has no option --root/],
   ]
   for (const [args, input, message] of refusals) {
     const refused = startCommand(['user', ...args], { SVC_DATA_DIR: folder.path }, { input })

@@ -35,6 +35,7 @@ export async function composeWorkflow(
     bus,
     events,
     snapshots,
+    log: given.log,
     config,
     settings: baseConfig.get,
     rights,

@@ -313,6 +313,13 @@ export const sections = {
     }),
   }),
 
+  janitor: section('janitor', 'system.config', {
+    /** Whether anything is taken away by itself. */
+    active: bool(true),
+    /** Days after which an upload goes that no object has. */
+    file_expire_days: int(30, { min: 1, max: 3650 }),
+  }),
+
   deep_link_access: section('access', 'system.config', {
     /** Callers without a token are the system user `deep_link`. */
     enabled: bool(false),

@@ -3,6 +3,7 @@
  * content in a location, a *file* what somebody uploaded, a *version* what the file can be had as, a *use* an object that
  * has it. Rights on a file are those on the objects that use it; until one does it belongs to its uploader.
  */
+import type { Logger } from 'pino'
 import type { BaseConfig } from '../config/service.ts'
 import type { EventLog, NewEvent } from '../events/service.ts'
 import type { Actor } from '../platform/actor.ts'
@@ -14,6 +15,7 @@ import { outsideLifetimes } from '../platform/lifetime.ts'
 import type { Snapshots } from '../platform/snapshot.ts'
 import { type CallerRights, type Principal, renderWho, type WhoNames } from '../rights/service.ts'
 import { openSignatures } from './delivery/signatures.ts'
+import { createJanitor } from './janitor.ts'
 import { createLocations } from './locations/service.ts'
 import { type FileVersion, original, originalOf, type StoredFile } from './model.ts'
 import { accessTo, type FileAccess, type FileUse } from './records/access.ts'
@@ -32,7 +34,8 @@ export interface FileOptions {
   readonly bus: Bus
   readonly events: EventLog
   readonly snapshots: Pick<Snapshots, 'open'>
-  readonly config: Pick<Config, 'dataDir' | 'fileFolders' | 'externalUrl'>
+  readonly log: Logger
+  readonly config: Pick<Config, 'dataDir' | 'fileFolders' | 'externalUrl' | 'readOnly'>
   readonly settings: () => Settings
   readonly rights: { forActor(actor: Actor): Promise<CallerRights> }
   /** Objects that have the files, by file, as far as the caller may see them. */
@@ -47,7 +50,7 @@ export interface FileOptions {
 }
 
 /** What of the base configuration files need. */
-export type Settings = Pick<BaseConfig, 'location_defaults' | 'produce_config' | 'file_url_expire'>
+export type Settings = Pick<BaseConfig, 'location_defaults' | 'produce_config' | 'file_url_expire' | 'janitor'>
 
 export type FileService = Awaited<ReturnType<typeof createFileService>>
 
@@ -63,6 +66,14 @@ export async function createFileService(options: FileOptions) {
     defaultName: () => settings().location_defaults.originals,
   })
   const signatures = await openSignatures(db)
+  const janitor = createJanitor({
+    db,
+    events,
+    log: options.log,
+    locations,
+    settings: () => settings().janitor,
+    paused: () => config.readOnly,
+  })
   /** Downloads whose event is not written yet. */
   const logging = new Set<Promise<unknown>>()
 
@@ -148,13 +159,7 @@ export async function createFileService(options: FileOptions) {
       const mayChange = async (_: Actor, ids: readonly number[]) =>
         new Set((await load(db, caller, ids)).filter(({ access }) => access.change).map(({ file }) => file.id))
       try {
-        const files = await upload(
-          { db, events, locations, mayChange, added: async () => {} },
-          actor,
-          incoming,
-          permission,
-          more,
-        )
+        const files = await upload({ db, events, locations, mayChange }, actor, incoming, permission, more)
         const known = files.map((file) => ({ file, access: accessTo(caller, file, []) }))
         const wires = await render(db, actor, known, 'long')
         return files.map((file) => wires.get(file.id) ?? {})
@@ -282,6 +287,7 @@ export async function createFileService(options: FileOptions) {
     },
 
     async close(): Promise<void> {
+      await janitor.close()
       await Promise.all(logging)
       locations.close()
     },

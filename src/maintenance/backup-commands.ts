@@ -37,6 +37,11 @@ export async function runBackup(args: string[], config: Config, out: Out = proce
         shown(out, (progress) => writeBackup({ db, databaseName: config.databaseName, file, progress })),
       )
       out.write(`${rows} rows of ${tables} tables in ${file} (${(bytes / 1e6).toFixed(1)} MB)\n`)
+      for (const { name, count, size } of await contentsByLocation(db)) {
+        out.write(
+          `not in it: ${count} contents of files (${(size / 1e6).toFixed(1)} MB) in the location ${name}; copy them now\n`,
+        )
+      }
     }),
   )
   return 0
@@ -85,6 +90,15 @@ async function withDb(dsn: string, config: Config, work: (db: Db) => Promise<voi
   } finally {
     await db.close()
   }
+}
+
+/** Contents of files lie beside the database. They never change, so a copy that is made later has all of a backup's. */
+async function contentsByLocation(db: Db): Promise<{ name: string; count: number; size: number }[]> {
+  const { rows } = await db.query<{ name: string; count: number; size: number }>(
+    `select l.name, count(*)::int8 as count, sum(b.size)::float8 as size
+     from file_blob b join file_location l on l.id = b.location_id group by l.name order by l.name`,
+  )
+  return rows
 }
 
 async function shown<T>(out: Out, work: (progress: Progress) => Promise<T>): Promise<T> {

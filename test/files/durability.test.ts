@@ -5,7 +5,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Json } from '../support/client.ts'
-import { spawnService, temporaryFolder } from '../support/process.ts'
+import { runCommand, spawnService, temporaryFolder } from '../support/process.ts'
 import { sendRaw, statusOf } from '../support/raw.ts'
 import { startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
@@ -66,6 +66,9 @@ test('kill -9 while uploading: what was acknowledged is there and whole, nothing
     assert.equal(answer.status, 200)
     assert.equal(sha256(Buffer.from(await answer.arrayBuffer())), hash)
   }
+  const backup = await runCommand(['backup', join(folder.path, 'b.tar.zst')], { SVC_DATA_DIR: folder.path })
+  assert.equal(backup.code, 0, backup.stderr)
+  assert.match(backup.stdout, /not in it: \d+ contents of files \(.* MB\) in the location file; copy them now/)
   const names = await filesIn(join(folder.path, 'files'))
   for (const { hash } of acknowledged.values()) assert.ok(names.includes(hash))
 })

@@ -22,8 +22,6 @@ export interface UploadDeps {
   readonly locations: Pick<Locations, 'forOriginals'>
   /** Whether each of the files exists and the caller may change it. */
   readonly mayChange: (actor: Actor, ids: readonly number[]) => Promise<ReadonlySet<number>>
-  /** Tells whoever looks at new files that there are some. */
-  readonly added: (tx: Parameters<Parameters<Db['transaction']>[0]>[0], ids: readonly number[]) => Promise<void>
 }
 
 /**
@@ -36,7 +34,6 @@ export async function upload(
   incoming: AsyncIterable<Incoming>,
   permission: UploadPermission,
   options: UploadOptions,
-  type: 'FILE_UPLOAD' | 'FILE_UPLOAD_REMOTE' = 'FILE_UPLOAD',
 ): Promise<StoredFile[]> {
   await assertParents(deps, actor, options.parents)
   const location = deps.locations.forOriginals()
@@ -63,11 +60,16 @@ export async function upload(
     return await deps.db.transaction(async (tx) => {
       const ids = await store.insertFiles(tx, actor.userId, files)
       const stored = new Map((await store.readFiles(tx, ids)).map((file) => [file.id, file]))
-      await deps.added(tx, ids)
       const made = ids.flatMap((id) => stored.get(id) ?? [])
       await deps.events.append(
         tx,
-        made.map((file) => ({ type, actor, basetype: 'file', objectId: file.id, info: { file: uploadInfo(file) } })),
+        made.map((file) => ({
+          type: 'FILE_UPLOAD' as const,
+          actor,
+          basetype: 'file',
+          objectId: file.id,
+          info: { file: uploadInfo(file) },
+        })),
       )
       return made
     })

@@ -1,0 +1,150 @@
+import type { Logger } from 'pino'
+import type { EventLog } from '../events/service.ts'
+import type { Db, Tx } from '../platform/db.ts'
+import { outsideLifetimes } from '../platform/lifetime.ts'
+import type { BlobStore, Sha256 } from './blobs/blob-store.ts'
+
+/**
+ * Takes away what nobody has any more: uploads that no object has had for a number of days, contents that no file has
+ * had for a day, and what interrupted uploads left. Any process may do it; one does at a time.
+ */
+export interface JanitorOptions {
+  readonly db: Db
+  readonly events: EventLog
+  readonly log: Logger
+  readonly locations: {
+    all(): readonly { readonly id: number; readonly name: string; readonly readOnly: boolean }[]
+    storeOf(id: number): Pick<BlobStore, 'remove' | 'sweep'>
+  }
+  readonly settings: () => { readonly active: boolean; readonly file_expire_days: number }
+  /** Nothing is changed at this time. */
+  readonly paused: () => boolean
+  readonly now?: () => number
+}
+
+const day = 86_400_000
+const hour = 3_600_000
+/** Files and contents that are taken away with one statement. */
+const batch = 200
+/** Advisory lock under which it works; `strg` and a number of our own. */
+const lock = 0x73747267_0009n
+
+export function createJanitor({ db, events, log, locations, settings, paused, now = Date.now }: JanitorOptions) {
+  let running: Promise<void> | null = null
+  let stopped = false
+
+  async function work(): Promise<void> {
+    const begun = now()
+    const files = await inBatches((tx) => removeFiles(tx, new Date(now() - settings().file_expire_days * day)))
+    if (files > 0) await tell('file_expire', begun, files)
+    const cleared = await inBatches((tx) => removeBlobs(tx, new Date(now() - day)))
+    if (cleared > 0) await tell('file_blob', begun, cleared)
+    for (const { id, readOnly } of locations.all()) {
+      if (readOnly || stopped) continue
+      await locations
+        .storeOf(id)
+        .sweep(new Date(now() - day))
+        .catch((error: Error) => log.warn({ err: error, location: id }, 'leftovers of uploads cannot be removed'))
+    }
+  }
+
+  /** Until a batch finds nothing; each in a transaction of its own, while no other process does the same. */
+  async function inBatches(one: (tx: Tx) => Promise<number>): Promise<number> {
+    let sum = 0
+    for (let found = batch; found > 0 && !stopped; ) {
+      found = await db.transaction(async (tx) => {
+        const { rows } = await tx.query<{ mine: boolean }>('select pg_try_advisory_xact_lock($1) as mine', [lock])
+        return rows[0]?.mine ? one(tx) : 0
+      })
+      sum += found
+    }
+    return sum
+  }
+
+  /** A file that is just being linked is locked, and is no longer unlinked when that is done. */
+  async function removeFiles(tx: Tx, before: Date): Promise<number> {
+    const { rowCount } = await tx.query(
+      `with gone as materialized (
+         select id from file f
+         where unlinked_at < $1 and not exists (select from file_use u where u.file_id = f.id)
+         order by id limit ${batch} for update skip locked
+       ), versions as (
+         delete from file_version where file_id in (select id from gone) returning location_id, sha256
+       ), unused as (
+         update file_blob b set touched_at = $2 from versions v
+         where b.location_id = v.location_id and b.sha256 = v.sha256
+       )
+       delete from file where id in (select id from gone)`,
+      [before, new Date(now())],
+    )
+    return rowCount
+  }
+
+  /** The rows stay locked until the contents are gone: an upload of the same content waits, and then stores it anew. */
+  async function removeBlobs(tx: Tx, before: Date): Promise<number> {
+    const writable = locations.all().filter(({ readOnly }) => !readOnly)
+    const { rows } = await tx.query<{ location: number; sha256: Sha256 }>(
+      `select location_id as location, encode(sha256, 'hex') as sha256 from file_blob b
+       where touched_at < $1 and location_id = any($2::bigint[]) and not exists (
+         select from file_version v where v.location_id = b.location_id and v.sha256 = b.sha256)
+       order by touched_at limit ${batch} for update skip locked`,
+      [before, writable.map(({ id }) => id)],
+    )
+    const names = new Map(writable.map(({ id, name }) => [id, name]))
+    const done: typeof rows = []
+    for (const row of rows) {
+      const info = { location_key: names.get(row.location), location_id: row.location, filename: row.sha256 }
+      try {
+        await locations.storeOf(row.location).remove(row.sha256)
+        done.push(row)
+        await events.append(tx, [{ type: 'FILE_DELETE', actor: null, basetype: 'file', info }])
+      } catch (error) {
+        const told = { ...info, error: (error as Error).message }
+        await events.append(tx, [{ type: 'FILE_DELETE_ERROR', actor: null, basetype: 'file', info: told }])
+      }
+    }
+    await tx.query(
+      `delete from file_blob b using unnest($1::bigint[], $2::text[]) as x(l, h)
+       where b.location_id = x.l and b.sha256 = decode(x.h, 'hex')`,
+      [done.map(({ location }) => location), done.map(({ sha256 }) => sha256)],
+    )
+    // What cannot be removed is tried again another day.
+    await tx.query(
+      `update file_blob b set touched_at = $3 from unnest($1::bigint[], $2::text[]) as x(l, h)
+       where b.location_id = x.l and b.sha256 = decode(x.h, 'hex')`,
+      [rows.map(({ location }) => location), rows.map(({ sha256 }) => sha256), new Date(now())],
+    )
+    return done.length
+  }
+
+  async function tell(type: string, begun: number, count: number): Promise<void> {
+    const info = { type, run_time: (now() - begun) / 1000, batch_size: batch, count }
+    await events.append(db, [{ type: 'JANITOR', actor: null, info }])
+  }
+
+  /** Once; what fails is logged, and tried again in an hour. */
+  function run(): Promise<void> {
+    if (paused() || !settings().active || stopped) return Promise.resolve()
+    running ??= outsideLifetimes(work)
+      .catch(async (error: Error) => {
+        log.error({ err: error }, 'the janitor of files failed')
+        const info = { type: 'file_expire', error: error.message }
+        await events.append(db, [{ type: 'JANITOR_ERROR', actor: null, info }]).catch(() => {})
+      })
+      .finally(() => {
+        running = null
+      })
+    return running
+  }
+
+  const timer = setInterval(() => void run(), hour).unref()
+
+  return {
+    run,
+    async close(): Promise<void> {
+      stopped = true
+      clearInterval(timer)
+      await running
+    },
+  }
+}

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict'
+import { readdir, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, before, suite, test } from 'node:test'
+import { pino } from 'pino'
+import { createEventLog } from '../../src/events/service.ts'
+import { createFileSystemStore } from '../../src/files/blobs/file-system.ts'
+import { createJanitor } from '../../src/files/janitor.ts'
+import type { Json } from '../support/client.ts'
+import { inPool, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
+import { fetched, picture, sha256, upload } from './support.ts'
+
+suite('the janitor of files', () => {
+  let museum: Museum
+  let now = Date.now()
+  const day = 86_400_000
+  const root = () => museum.svc.as('root')
+  const folder = () => join(museum.svc.config.dataDir, 'files')
+  before(async () => {
+    museum = await startMuseum()
+  })
+  after(() => museum[Symbol.asyncDispose]())
+
+  function janitor(readOnly = false, paused = false) {
+    const store = createFileSystemStore(folder())
+    return createJanitor({
+      db: museum.svc.db,
+      events: createEventLog(),
+      log: pino({ level: 'silent' }),
+      locations: { all: () => [{ id: 1, name: 'file', readOnly }], storeOf: () => store },
+      settings: () => ({ active: true, file_expire_days: 30 }),
+      paused: () => paused,
+      now: () => now,
+    })
+  }
+
+  async function runAt(days: number, ...how: Parameters<typeof janitor>): Promise<void> {
+    const one = janitor(...how)
+    now = Date.now() + days * day
+    await one.run()
+    await one.close()
+  }
+
+  const contents = async (): Promise<string[]> =>
+    (await readdir(folder(), { recursive: true, withFileTypes: true }))
+      .filter((entry) => entry.isFile())
+      .map(({ name }) => name)
+      .sort()
+
+  test('uploads that no object has go after the days, their contents a day later; all others stay', async () => {
+    const [kept, lost, shared] = [await picture(), await picture(), await picture()]
+    const { body } = await upload(museum.svc, 'root', [
+      { name: 'kept.jpg', content: kept },
+      { name: 'lost.jpg', content: lost },
+      { name: 'shared.jpg', content: shared },
+      { name: 'copy.jpg', content: shared },
+    ])
+    const [first, , third] = body as Json[]
+    const image = [{ _id: first._id }, { _id: third._id }]
+    const saved = await root().post('/db/work', [payload('work', { ...inPool(museum.pool), image })])
+    assert.equal(saved.status, 200, JSON.stringify(saved.body))
+    const rows = async () =>
+      (await root().get('/eas', { ids: JSON.stringify(body.map((file: Json) => file._id)) })).body
+    await runAt(29)
+    assert.equal(Object.keys(await rows()).length, 4)
+    await runAt(31, false, true)
+    assert.equal(Object.keys(await rows()).length, 4, 'nothing in read-only mode')
+    await runAt(31)
+    assert.deepEqual(Object.keys(await rows()).map(Number), [first._id, third._id])
+    assert.equal((await fetched(museum.svc, body[1].versions.original.url)).status, 404)
+    // Its content is touched when its file goes: a backup that was begun before still finds it.
+    await museum.svc.db.query(`update file_blob set touched_at = now() - interval '23 hours'`)
+    await runAt(0)
+    assert.equal((await contents()).length, 3)
+    await museum.svc.db.query(`update file_blob set touched_at = now() - interval '25 hours'`)
+    await runAt(0, true)
+    assert.equal((await contents()).length, 3, 'nothing in a read-only location')
+    await runAt(0)
+    assert.deepEqual(await contents(), [sha256(kept), sha256(shared)].sort())
+    for (const file of [first, third]) assert.equal((await fetched(museum.svc, file.versions.original.url)).status, 200)
+    const { rows: told } = await museum.svc.db.query<{ type: string; info: Json }>(
+      `select type, info from event where type in ('JANITOR', 'FILE_DELETE') order by id`,
+    )
+    assert.deepEqual(
+      told.map(({ type, info }) => [type, info.count ?? info.filename]),
+      [
+        ['JANITOR', 2],
+        ['FILE_DELETE', sha256(lost)],
+        ['JANITOR', 1],
+      ],
+    )
+  })
+
+  test('what is uploaded while its content is about to go is there', async () => {
+    const content = await picture()
+    await upload(museum.svc, 'root', [{ name: 'a.jpg', content }])
+    await runAt(31)
+    await museum.svc.db.query(`update file_blob set touched_at = now() - interval '25 hours'`)
+    const [, again] = await Promise.all([runAt(0), upload(museum.svc, 'root', [{ name: 'a.jpg', content }])])
+    assert.equal(again.status, 200, JSON.stringify(again.body))
+    await runAt(0)
+    const answer = await fetched(museum.svc, again.body[0].versions.original.url)
+    assert.ok(answer.content.equals(content))
+  })
+
+  test('what interrupted uploads left goes after a day', async () => {
+    const names = ['old', 'new'].map((name) => join(folder(), 'tmp', name))
+    for (const name of names) await writeFile(name, 'x')
+    await utimes(String(names[0]), new Date(Date.now() - 2 * day), new Date(Date.now() - 2 * day))
+    await runAt(0)
+    assert.deepEqual(await readdir(join(folder(), 'tmp')), ['new'])
+  })
+})

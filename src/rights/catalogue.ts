@@ -64,6 +64,11 @@ function right(name: string, group: string, comment: string, ...parameters: Righ
 }
 
 const objecttypeIds = parameter('objecttype_ids', 'integer-list', 'Object types that the right is limited to.')
+const poolIds = parameter(
+  'pool_ids',
+  'integer-list',
+  'Pools that the right is limited to: of objects that lie in them.',
+)
 const maskIds = parameter('mask_ids', 'mask-list', 'Masks per object type; a type that is not listed is not limited.')
 const columnIds = parameter('column_ids', 'integer-list', 'File columns that the right is limited to.')
 const classes = parameter('classes', 'string-list', 'File classes that the right is limited to.')
@@ -73,20 +78,20 @@ const limit = parameter('limit', 'bytes', 'Largest file in bytes; 0 is no limit.
 const updateAndRemove = parameter('allow_update_and_remove', 'bool', 'Files may also be replaced and removed.')
 
 const recordRights = [
-  right('read', 'object', 'Read objects.', objecttypeIds, maskIds),
-  right('write', 'object', 'Change objects.', objecttypeIds, maskIds),
-  right('delete', 'object', 'Delete objects.', objecttypeIds),
-  right('link', 'object', 'Add objects to collections.', objecttypeIds),
-  right('unlink', 'object', 'Take objects out of the pool or collection.', objecttypeIds),
-  right('acl', 'object', 'See and change the grants of objects.', objecttypeIds),
-  right('change_owner', 'object', 'Give objects another owner.', objecttypeIds),
+  right('read', 'object', 'Read objects.', objecttypeIds, poolIds, maskIds),
+  right('write', 'object', 'Change objects.', objecttypeIds, poolIds, maskIds),
+  right('delete', 'object', 'Delete objects.', objecttypeIds, poolIds),
+  right('link', 'object', 'Add objects to collections.', objecttypeIds, poolIds),
+  right('unlink', 'object', 'Take objects out of the pool or collection.', objecttypeIds, poolIds),
+  right('acl', 'object', 'See and change the grants of objects.', objecttypeIds, poolIds),
+  right('change_owner', 'object', 'Give objects another owner.', objecttypeIds, poolIds),
   right('mask', 'object', 'Masks in which objects are read and written.', maskIds),
   right('asset_upload', 'asset', 'Upload files.', columnIds, classes, extensions, limit, updateAndRemove),
   right('asset_show', 'asset', 'Show renditions of files.', columnIds, classes, versions),
   right('asset_download', 'asset', 'Download files and renditions.', columnIds, classes, versions),
 ] as const
 
-const createRight = right('create', 'object', 'Create objects.', objecttypeIds, maskIds)
+const createRight = right('create', 'object', 'Create objects.', objecttypeIds, poolIds, maskIds)
 
 const bagRights = [
   right('bag_read', 'container', 'See it.'),
@@ -325,7 +330,11 @@ export const rightsCatalogue: Readonly<Record<RightContext, ContextDefinition>> 
   'objecttype-without-pool': {
     capabilities: { ...everything, sticky: false },
     principals: ['owner'],
-    rights: [createRight, ...recordRights],
+    // For objects without pool.
+    rights: [createRight, ...recordRights].map((each) => ({
+      ...each,
+      parameters: each.parameters.filter((parameter) => parameter !== poolIds),
+    })),
   },
   collection: {
     capabilities: { ...everything, preset: true },

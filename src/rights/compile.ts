@@ -1,5 +1,5 @@
 /** Compiles the grants on pools and object types into what they mean for one caller at one moment. */
-import { boundaries, inForce } from './grants.ts'
+import { boundaries, inForce, poolFits } from './grants.ts'
 import type { ContainerGrants, Person, Place, PoolGrants, RightItem, StoredGrant, TagFilter } from './model.ts'
 
 export interface Caller {
@@ -70,7 +70,7 @@ export function compile(prepared: Prepared, caller: Caller, at: number): Compile
     const callerIsContact = isCaller(caller, pool.contact)
     pools.set(pool.id, {
       id: pool.id,
-      list: listFor(own, callerIsContact),
+      list: listFor(own, callerIsContact, pool.id),
       callerOwns: isCaller(caller, pool.owner),
       callerIsContact,
       holdsObjects: pool.holdsObjects,
@@ -79,7 +79,9 @@ export function compile(prepared: Prepared, caller: Caller, at: number): Compile
   const objecttypes = new Map<number, EntryList>()
   for (const [id, grants] of prepared.objecttypes) {
     // Without a pool there is no contact.
-    const entries = candidates(grants, { kind: 'objecttype', id }, caller, at).filter((entry) => !entry.contactOnly)
+    const entries = candidates(grants, { kind: 'objecttype', id }, caller, at)
+      .filter((entry) => !entry.contactOnly)
+      .flatMap((entry) => within(entry, null))
     if (entries.length > 0) objecttypes.set(id, toList(entries))
   }
   return { caller, pools, objecttypes }
@@ -110,6 +112,8 @@ interface Candidate extends Entry {
 /** What a pool has and hands down; lists are shared along the tree where nothing changes. */
 interface Heritage {
   readonly candidates: readonly Candidate[]
+  /** Some right is limited to pools: each pool has a list of its own. */
+  readonly limited: boolean
   withContact: EntryList | null
   withoutContact: EntryList | null
 }
@@ -118,10 +122,15 @@ function inherit(pool: PoolGrants, parent: Heritage | undefined, caller: Caller,
   const own = candidates(pool.acl, { kind: 'pool', id: pool.id }, caller, at)
   if (parent && own.length === 0 && !pool.privateAcl) return parent
   const inherited = (parent?.candidates ?? []).filter((entry) => !pool.privateAcl || entry.sticky)
-  return { candidates: [...inherited, ...own], withContact: null, withoutContact: null }
+  const all = [...inherited, ...own]
+  const limited = all.some(({ rights }) => Object.values(rights).some((item) => item.pool_ids !== undefined))
+  return { candidates: all, limited, withContact: null, withoutContact: null }
 }
 
-function listFor(heritage: Heritage, contact: boolean): EntryList {
+function listFor(heritage: Heritage, contact: boolean, poolId: number): EntryList {
+  if (heritage.limited) {
+    return toList(heritage.candidates.flatMap((entry) => (entry.contactOnly && !contact ? [] : within(entry, poolId))))
+  }
   if (contact) {
     heritage.withContact ??= toList(heritage.candidates)
     return heritage.withContact
@@ -144,6 +153,14 @@ function candidates(grants: readonly StoredGrant[], place: Place, caller: Caller
       grant,
       place,
     }))
+}
+
+/** What an entry gives in a pool; nothing when all its rights are limited to others. */
+function within(entry: Candidate, poolId: number | null): Candidate[] {
+  if (Object.values(entry.rights).every((item) => item.pool_ids === undefined)) return [entry]
+  const rights = Object.entries(entry.rights).filter(([, item]) => poolFits(item, poolId))
+  if (rights.length === 0) return []
+  return [{ ...entry, rights: Object.fromEntries(rights) }]
 }
 
 function toList(entries: readonly Entry[]): EntryList {

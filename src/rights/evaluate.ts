@@ -1,7 +1,7 @@
 /** Answers questions about one caller's rights from the compiled grants; pure, no database. */
 import { type ContainerRight, containerRights, type ObjectRight, objectRights, ownerRights } from './catalogue.ts'
 import { type Compiled, type Entry, type EntryList, isCaller } from './compile.ts'
-import { inForce, type MaskId, masksOf, mergeItems, tagsFit, typeFits } from './grants.ts'
+import { inForce, type MaskId, masksOf, mergeItems, poolFits, tagsFit, typeFits } from './grants.ts'
 import { maskGrants } from './mask-grants.ts'
 import type { CallerRights, GeneratedRights, Guarded, Reason, RightItem, StoredGrant } from './model.ts'
 import { searchFilter } from './search-filter.ts'
@@ -55,7 +55,7 @@ export function callerRights(compiled: Compiled, now: () => number): CallerRight
   function* giving(right: ObjectRight, object: Guarded): Generator<Fitting> {
     for (const one of fitting(object)) {
       const item = one.rights[right]
-      if (item && typeFits(item, object.objecttypeId)) yield one
+      if (item && placeFits(item, object)) yield one
     }
   }
 
@@ -80,8 +80,7 @@ export function callerRights(compiled: Compiled, now: () => number): CallerRight
   function rightsOn(object: Guarded): GeneratedRights {
     if (caller.root) return everyRight(objectRights)
     const rights = new Map<string, RightItem>()
-    for (const { rights: items } of fitting(object))
-      addItems(rights, items, (item) => typeFits(item, object.objecttypeId))
+    for (const { rights: items } of fitting(object)) addItems(rights, items, (item) => placeFits(item, object))
     if (owns(object)) for (const name of [...ownerRights, 'owner']) rights.set(name, {})
     return Object.fromEntries(rights)
   }
@@ -188,6 +187,11 @@ export function callerRights(compiled: Compiled, now: () => number): CallerRight
     poolIds: () => [...compiled.pools.values()].flatMap((pool) => (pool.holdsObjects ? pool.id : [])),
     maskGrants: (objecttypeId) => maskGrants(compiled, objecttypeId),
   }
+}
+
+/** Of grants on containers only what fits the pool has been compiled. */
+function placeFits(item: RightItem, { objecttypeId, poolId }: Guarded): boolean {
+  return typeFits(item, objecttypeId) && poolFits(item, poolId)
 }
 
 function entryFits(entry: Entry, tags: readonly number[], owned: boolean): boolean {

@@ -56,6 +56,11 @@ export function typeFits(item: RightItem, objecttypeId: number): boolean {
   return item.objecttype_ids === undefined || item.objecttype_ids.includes(objecttypeId)
 }
 
+/** A right limited to pools fits only what lies in one of them. */
+export function poolFits(item: RightItem, poolId: number | null): boolean {
+  return item.pool_ids === undefined || (poolId !== null && item.pool_ids.includes(poolId))
+}
+
 export type MaskId = number | 'standard'
 
 /** Masks that a grant of a right goes with, for objects of a type; null: all. Both limits hold within one grant. */
@@ -99,7 +104,7 @@ export function readPrincipals(
   const principals: ReadPrincipal[] = []
   for (const grant of grants) {
     const read = grant.rights.read
-    if (!read || !typeFits(read, object.objecttypeId)) continue
+    if (!read || !typeFits(read, object.objecttypeId) || !poolFits(read, object.poolId)) continue
     if (!inForce(grant, at) || !tagsFit(grant.tagfilter, object.tags)) continue
     const who = searchPrincipal(grant, object)
     if (who !== null) principals.push({ who, masks: masksOf(grant.rights, 'read', object.objecttypeId) })

@@ -25,14 +25,19 @@ const someGrant: fc.Arbitrary<StoredGrant> = fc
     masks,
     moreMasks: masks,
     read: fc.option(fc.option(fc.uniqueArray(id(2), { maxLength: 2 }), { nil: undefined }), { nil: null, freq: 5 }),
+    pools: fc.oneof(
+      { weight: 3, arbitrary: fc.constant(undefined) },
+      { weight: 1, arbitrary: fc.uniqueArray(fc.integer({ min: 1, max: 5 }), { maxLength: 4 }) },
+    ),
     tagfilter: fc.option(fc.record({ all: tags, any: tags, not: tags }), { nil: undefined }),
     from: window,
     to: window,
     active: fc.constantFrom(undefined, undefined, false as const),
     sticky: fc.constantFrom(undefined, true as const),
   })
-  .map(({ who, read, masks, moreMasks, ...more }) => {
-    const types = read === undefined ? {} : { objecttype_ids: read ?? [] }
+  .map(({ who, read, pools, masks, moreMasks, ...more }) => {
+    const places = pools ? { pool_ids: pools } : {}
+    const types = { ...places, ...(read === undefined ? {} : { objecttype_ids: read ?? [] }) }
     const limited = { ...types, ...(masks ? { mask_ids: masks } : {}) }
     const rights: Record<string, RightItem> = read === null ? { write: {} } : { read: limited }
     if (moreMasks) rights.mask = { mask_ids: moreMasks }

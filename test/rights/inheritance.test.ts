@@ -42,6 +42,7 @@ function mayRead({ pools, objecttypes }: ContainerGrants, caller: Caller, object
       if (!filter.all.every(has) || (filter.any.length > 0 && !filter.any.some(has)) || filter.not.some(has)) continue
     }
     const read = grant.rights.read
+    if (!(read?.pool_ids?.includes(object.poolId ?? 0) ?? true)) continue
     if (read && (read.objecttype_ids?.includes(object.objecttypeId) ?? true)) return true
   }
   return false

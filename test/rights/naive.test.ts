@@ -24,6 +24,8 @@ interface Grant {
   } | null
   readonly when: 'always' | 'ended' | 'not_yet' | 'now'
   readonly active: boolean
+  /** Pools that the rights are limited to, by their index. */
+  readonly pools: readonly number[] | null
   readonly sticky: boolean
   /** On objects only: one of the presets, in place of rights. */
   readonly preset: number | null
@@ -56,6 +58,10 @@ const someGrant: fc.Arbitrary<Grant> = fc.record({
   rights: fc.uniqueArray(fc.constantFrom(...rightNames), { minLength: 1, maxLength: 2 }),
   tags: fc.option(fc.record({ all: tags, any: tags, not: tags }), { freq: 2 }),
   when: fc.constantFrom('always', 'always', 'always', 'ended', 'not_yet', 'now'),
+  pools: fc.oneof(
+    { weight: 3, arbitrary: fc.constant(null) },
+    { weight: 1, arbitrary: fc.uniqueArray(fc.nat(3), { minLength: 1, maxLength: 2 }) },
+  ),
   active: fc.constantFrom(true, true, true, false),
   sticky: fc.boolean(),
   preset: fc.option(fc.nat(1), { freq: 2 }),
@@ -120,7 +126,7 @@ describe('grants over HTTP agree with the rules read one by one', () => {
       : { _basetype: 'group', group: { _id: ids.groups[who - users] } }
   }
 
-  const toWire = (grant: Grant, onObject: boolean): object => {
+  const toWire = (grant: Grant, onObject: boolean, poolIds: readonly number[]): object => {
     const at = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString()
     const when = { always: {}, ended: { to: at(-1) }, not_yet: { from: at(1) }, now: { from: at(-1), to: at(1) } }[
       grant.when
@@ -133,7 +139,8 @@ describe('grants over HTTP agree with the rules read one by one', () => {
     }
     const more = { who: toWho(grant.who), active: grant.active, when }
     if (onObject && grant.preset !== null) return { ...more, rights: {}, _right_preset: ids.presets[grant.preset] }
-    const rights = Object.fromEntries(grant.rights.map((name) => [name, {}]))
+    const limit = grant.pools === null ? {} : { pool_ids: grant.pools.map((index) => poolIds[index]) }
+    const rights = Object.fromEntries(grant.rights.map((name) => [name, limit]))
     return { ...more, rights, ...(filter ? { tagfilter: filter } : {}), ...(onObject ? {} : { sticky: grant.sticky }) }
   }
 
@@ -150,6 +157,7 @@ describe('grants over HTTP agree with the rules read one by one', () => {
       if (who === 'owner') return false
       if (who === 'contact' ? pool.contact !== user : who < users ? who !== user : !members[who]?.includes(user))
         return false
+      if (!preset && grant.pools && !grant.pools.includes(work.pool)) return false
       if (preset || !grant.tags) return true
       const { all, any, not } = grant.tags
       const has = (tag: number) => work.tags.includes(tag)
@@ -181,10 +189,17 @@ describe('grants over HTTP agree with the rules read one by one', () => {
       const entry = {
         pool: { _id_parent: parent, name: { 'en-US': `pool ${round}.${index}` }, contact },
         _private_acl: pool.privateAcl,
-        _acl: pool.acl.map((grant) => toWire(grant, false)),
       }
       poolIds.push(ok(await root.post('/pool', [entry]))[0].pool._id)
     }
+    // Grants can name pools that are made later.
+    const given = ok(await root.get('/pool', { limit: 1000 })).flatMap(({ pool }: Json) => {
+      const index = poolIds.indexOf(pool._id)
+      if (index < 0) return []
+      const _acl = pools[index]?.acl.map((grant) => toWire(grant, false, poolIds))
+      return { pool: { _id: pool._id, _version: pool._version }, _acl }
+    })
+    ok(await root.post('/pool', given))
     const entries = works.map((work, index) =>
       payload(
         'work',
@@ -192,7 +207,7 @@ describe('grants over HTTP agree with the rules read one by one', () => {
         {
           ...inPool(poolIds[work.pool] as number),
           _tags: work.tags.map((tag) => ({ _id: ids.tags[tag] })),
-          _acl: work.acl.map((grant) => toWire(grant, true)),
+          _acl: work.acl.map((grant) => toWire(grant, true, poolIds)),
           ...(work.owner < 0 ? {} : { _owner: { _basetype: 'user', user: { _id: ids.users[work.owner] } } }),
         },
       ),

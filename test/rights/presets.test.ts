@@ -103,9 +103,9 @@ describe('the catalogue of rights and its presets', () => {
     }
   })
 
-  test('RGT-006, RGT-007, RGT-008, RGT-009 a preset stands in its context with all that it says', async () => {
+  test('RGT-006, RGT-007, RGT-008, RGT-009, RGT-010 a preset stands in its context with all that it says', async () => {
     const rights = {
-      read: { _grantable: true, mask_ids: { 1: [1, 'standard'] }, objecttype_ids: [1, 2] },
+      read: { _grantable: true, mask_ids: { 1: [1, 'standard'] }, objecttype_ids: [1, 2], pool_ids: [pool] },
       asset_upload: {
         _grantable: false,
         allow_update_and_remove: true,

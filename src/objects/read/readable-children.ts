@@ -22,6 +22,7 @@ const readable = `o.owner_user = $2 or o.owner_group = any($3::bigint[])
     where a->'rights' ? 'read'
       and case when a->>'who' = 'contact' then 'c' || o.pool_id else a->>'who' end = any($6::text[])
       and (a #> '{rights,read,objecttype_ids}' is null or a #> '{rights,read,objecttype_ids}' @> to_jsonb(o.objecttype))
+      and (a #> '{rights,read,pool_ids}' is null or a #> '{rights,read,pool_ids}' @> to_jsonb(o.pool_id))
       and a->>'active' is distinct from 'false'
       and coalesce((a->>'from')::timestamptz <= now(), true) and coalesce(now() < (a->>'to')::timestamptz, true)
       and o.tags @> coalesce(f."all", '{}') and (coalesce(f."any", '{}') = '{}' or o.tags && f."any")

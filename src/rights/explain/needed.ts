@@ -1,9 +1,9 @@
 import { type Caller, isCaller } from '../compile.ts'
-import { inForce, tagsFit, typeFits, windowOf } from '../grants.ts'
+import { inForce, poolFits, tagsFit, typeFits, windowOf } from '../grants.ts'
 import type { ContainerGrants, Guarded, Person, Place, PoolGrants, StoredGrant } from '../model.ts'
 
 /** Why a grant that gives a right does not give it here. */
-export const obstacles = ['principal', 'inactive', 'not_yet', 'ended', 'tags', 'objecttype', 'private'] as const
+export const obstacles = ['principal', 'inactive', 'not_yet', 'ended', 'tags', 'objecttype', 'pool', 'private'] as const
 export type Obstacle = (typeof obstacles)[number]
 
 export interface Placed {
@@ -22,6 +22,8 @@ export interface Subject {
   readonly at: number
   readonly object: Guarded | null
   readonly objecttypeId: number | null
+  /** Where the object lies, or the pool itself; null: without pool. */
+  readonly poolId: number | null
   /** The caller is the owner of the object, or of the pool. */
   readonly owns: boolean
   readonly contact: Person | null
@@ -68,7 +70,7 @@ export function nearlyGiving(right: string, grants: readonly Placed[], subject: 
 const mostNamed = 20
 
 function obstaclesOf(right: string, { grant, place }: Placed, subject: Subject): Obstacle[] {
-  const { object, at, objecttypeId } = subject
+  const { object, at, objecttypeId, poolId } = subject
   const found: Obstacle[] = []
   if (!isAddressed(grant, subject, right)) found.push('principal')
   if (grant.active === false) found.push('inactive')
@@ -77,6 +79,7 @@ function obstaclesOf(right: string, { grant, place }: Placed, subject: Subject):
   if (object ? !tagsFit(grant.tagfilter, object.tags) : grant.tagfilter && right !== 'create') found.push('tags')
   const item = grant.rights[right]
   if (item && objecttypeId !== null && !typeFits(item, objecttypeId)) found.push('objecttype')
+  if (item && !poolFits(item, poolId)) found.push('pool')
   if (object?.privateAcl && place.kind !== 'object' && !grant.sticky) found.push('private')
   return found
 }

@@ -56,7 +56,7 @@ export const Explanation = Type.Object(
               ...placed,
               because: Type.Array(Type.String(), {
                 description:
-                  'What stands in the way of the grant: `principal`, `inactive`, `not_yet`, `ended`, `tags`, `objecttype`, `private`; `no_grant`: where one could be given.',
+                  'What stands in the way of the grant: `principal`, `inactive`, `not_yet`, `ended`, `tags`, `objecttype`, `pool`, `private`; `no_grant`: where one could be given.',
               }),
             },
             { ...open, title: 'RightNeeded' },

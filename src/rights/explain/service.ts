@@ -54,6 +54,7 @@ export function createExplainService(deps: ExplainDeps) {
       ...subjectOf(actor),
       object: guard,
       objecttypeId: guard.objecttypeId,
+      poolId: guard.poolId,
       owns: owner,
       contact: pool?.contact ?? null,
     }
@@ -87,6 +88,7 @@ export function createExplainService(deps: ExplainDeps) {
       ...subjectOf(actor),
       object: null,
       objecttypeId: objecttype ?? null,
+      poolId: poolId ?? null,
       owns: owner,
       contact: pool?.contact ?? null,
     }

@@ -16,8 +16,38 @@ export async function askWrites(asking: Asking): Promise<void> {
     await trySave(asking, thing, mask)
     await tryDelete(asking, thing, pick([undefined, 'setnull', 'remove'] as const))
     await tryLink(asking, thing)
+    await tryLookup(asking, thing)
   }
 }
+
+/** An object is named by a value of its own: found by it are those alone where the caller knows the value. */
+async function tryLookup(asking: Asking, { type, values }: Thing): Promise<void> {
+  const { client, world, who, pick } = asking
+  const columns = type.table.columns.filter((column) => isLookedUp(column) && values.has(column))
+  if (columns.length === 0) return
+  const column = pick(columns)
+  const value = values.get(column)
+  const body = { _objecttype: type.name, _mask: pick(maskNames(type)).name }
+  const block = { 'lookup:_id': { [column.name]: value } }
+  const what = `${who} saves the ${type.name} with ${JSON.stringify(block)}`
+  const answer = await send(asking, what, () =>
+    client.patch(`/db/${type.name}`, [{ ...body, [type.name]: block }], { dry_run: 1 }),
+  )
+  const ofType = world.things.filter((thing) => thing.type === type)
+  const found = foundBy(asking, ofType, column, value)
+  const said = `${what} ${JSON.stringify(answer.body)}`
+  if (found.length === 0) assert.deepEqual([answer.status, answer.body.code], [404, 'ObjectNotFound'], said)
+  else if (found.length > 1) assert.deepEqual([answer.status, answer.body.code], [400, 'LookupFoundTooMany'], said)
+  else assert.doesNotMatch(answer.body.code ?? '', /Lookup|NotFound/, said)
+}
+
+const isLookedUp = ({ kind }: Column): boolean => ['string', 'text_oneline', 'number'].includes(kind)
+
+const foundBy = ({ knowledge }: Asking, among: readonly Thing[], column: Column, value: unknown): Thing[] =>
+  among.filter(
+    ({ index, trashed, values }) =>
+      knowledge.sees(index) && !trashed && knowledge.knows(index, column) && values.get(column) === value,
+  )
 
 const isThere = ({ knowledge }: Asking, { index, trashed }: Thing, right: 'write' | 'delete'): boolean =>
   (!trashed || knowledge.may('delete', index)) && (knowledge.may('read', index) || knowledge.may(right, index))
@@ -84,11 +114,7 @@ async function tryLink(asking: Asking, thing: Thing): Promise<void> {
   if (targets.length === 0) return
   const target = pick(targets)
   const stored = thing.values.get(column) === target.index
-  const lookup = pick([
-    null,
-    null,
-    ...target.type.table.columns.filter(({ kind }) => /string|text_oneline|number/.test(kind)),
-  ])
+  const lookup = pick([null, null, ...target.type.table.columns.filter(isLookedUp)])
   const value = lookup && target.values.get(lookup)
   const byId = pick([
     { _system_object_id: names.ids[target.index] },
@@ -103,13 +129,7 @@ async function tryLink(asking: Asking, thing: Thing): Promise<void> {
     client.patch(`/db/${type.name}`, [payloadOf(asking, thing, mask, { [column.name]: link })], { dry_run: 1 }),
   )
   if (lookup && value !== undefined) {
-    const found = targets.filter(
-      (other) =>
-        knowledge.sees(other.index) &&
-        !other.trashed &&
-        knowledge.knows(other.index, lookup) &&
-        other.values.get(lookup) === value,
-    )
+    const found = foundBy(asking, targets, lookup, value)
     if (found.length === 0) assert.deepEqual([status, body.code], [400, 'LookupNotFound'], what)
     else if (found.length > 1) assert.deepEqual([status, body.code], [400, 'LookupFoundTooMany'], what)
     else assert.equal(status, 200, `${what} ${JSON.stringify(body)}`)

@@ -32,6 +32,16 @@ const patience = 5000
 /** Contents that must be there when a location gets another address. */
 const samples = 3
 
+/** S3 needs packages that are not installed with the service: most have no bucket, and they are large. */
+async function loadS3() {
+  try {
+    return await import('../blobs/s3.ts')
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw cause
+    throw new Error('S3 needs the packages @aws-sdk/client-s3 and @aws-sdk/lib-storage beside the service.', { cause })
+  }
+}
+
 export async function createLocations({ db, bus, snapshots, folders, defaultName }: LocationOptions) {
   const snapshot = await snapshots.open<Location[], ReadonlyMap<number, Location>>({
     name: 'the locations of files',
@@ -44,7 +54,7 @@ export async function createLocations({ db, bus, snapshots, folders, defaultName
   function open(place: Location | LocationDraft): BlobStore {
     if (place.kind === 's3') {
       const { config, prefix } = place
-      return createLazyStore(async () => (await import('../blobs/s3.ts')).createS3Store(config, prefix))
+      return createLazyStore(async () => (await loadS3()).createS3Store(config, prefix))
     }
     return createFileSystemStore(`${folderOf(place.config.dir, folders)}/${place.prefix}`)
   }

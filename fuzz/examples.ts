@@ -100,6 +100,11 @@ function stable(value: unknown, key = ''): unknown {
   }
   if (typeof value === 'string' && key in told) return told[key]
   if (key === 'num_cpu') return told.num_cpu
+  if (key === 'iat' && typeof value === 'number') return 1_795_255_200
+  if (key === 'exp' && typeof value === 'number') return 1_795_341_600
+  // Of sessions.
+  if ((key === '_id' || key === 'id') && /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(String(value)))
+    return told._uuid
   if (key === 'size' && typeof value === 'string') return '8192'
   if (typeof value !== 'string') return value
   // The description is read by everybody: what the marked secrets are is not to be found in it.

@@ -24,7 +24,7 @@ after(() => svc[Symbol.asyncDispose]())
 
 const codeIn = (location: URL | null): string => location?.searchParams.get('code') ?? ''
 
-test('OAUTH-005 OAUTH-006 CLIENT-011 CLIENT-012 CLIENT-013 a user signs in on the page; the client redeems the code, with PKCE', async () => {
+test('OAUTH-005 OAUTH-006 CLIENT-011 CLIENT-013 a user signs in on the page; the client redeems the code, with PKCE', async () => {
   const visitor = new TestVisitor(svc)
   const page = await visitor.authorize({ scope: 'offline read' })
   assert.equal(page.status, 200)
@@ -66,7 +66,7 @@ test('OAUTH-012 GET and POST take the same parameters, credentials included', as
   assert.deepEqual([multipart.statusCode, multipart.json().error], [400, 'invalid_request'])
 })
 
-test('OAUTH-001 OAUTH-002 OAUTH-003 OAUTH-004 OAUTH-011 CLIENT-019 a wrong request is a 400 with a description and leads nowhere', async () => {
+test('OAUTH-001 OAUTH-002 OAUTH-004 OAUTH-011 CLIENT-019 a wrong request is a 400 with a description and leads nowhere', async () => {
   const cases: [more: Record<string, string | undefined>, error: string | null][] = [
     [{ response_type: undefined }, 'invalid_request'],
     [{ response_type: 'token' }, 'unsupported_response_type'],
@@ -208,7 +208,7 @@ test('OAUTH-016 CLIENT-029 CLIENT-030 a code is for one client, redirect URI, ve
   assert.ok(rows.length > 0 && rows.every(({ found }) => !found.includes(code)), 'only hashes are stored')
 })
 
-test('a confidential client proves its secret; without challenge a verifier is refused', async () => {
+test('CLIENT-012 a confidential client proves its secret, a public one has none; without challenge a verifier is refused', async () => {
   const visitor = new TestVisitor(svc)
   const plain = {
     client_id: 'machine',
@@ -227,6 +227,15 @@ test('a confidential client proves its secret; without challenge a verifier is r
   assert.equal((await redeem({ client_secret: 's3cret', redirect_uri: 'http://localhost:9/cb' })).token_type, 'bearer')
   assert.equal((await redeem({ client_secret: 's3cret', redirect_uri: 'http://localhost:9/' })).error, 'invalid_grant')
   assert.equal((await redeem({ client_secret: 's3cret', code_verifier: visitor.verifier })).error, 'invalid_grant')
+  const ofPublic = await new TestVisitor(svc).signIn('anna', 'anna', {
+    client_id: 'two',
+    redirect_uri: 'org.example.app:/cb',
+  })
+  assert.equal(ofPublic.location?.protocol, 'org.example.app:')
+  const noSecret = new TestVisitor(svc)
+  const publicCode = codeIn((await noSecret.signIn('anna', 'anna')).location)
+  assert.equal((await noSecret.redeem(publicCode, { client_secret: 'x' })).body.error, 'invalid_client')
+  assert.equal((await noSecret.redeem(publicCode)).status, 200)
   const elsewhere = await visitor.signIn('anna', 'anna', plain)
   assert.equal(elsewhere.location?.origin, 'http://localhost:9')
   const verified = { client_id: 'machine', redirect_uri: undefined, code_challenge: challengeOf(visitor.verifier) }

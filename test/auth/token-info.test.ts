@@ -175,7 +175,7 @@ test('OAUTH-029 OAUTH-030 AUTH-009 /oauth2/refresh with a rejected token is 401 
   }
 })
 
-test('CLIENT-027 CLIENT-028 guests come in where the base configuration allows it, by grant and page', async () => {
+test('OAUTH-003 CLIENT-027 CLIENT-028 guests come in where the base configuration allows it, by grant and page', async () => {
   const ask = (more: Record<string, string> = {}) =>
     requestToken(svc, { grant_type: 'client_credentials', client_id: 'web-client', ...more })
   const visitor = new TestVisitor(svc)
@@ -194,10 +194,12 @@ test('CLIENT-027 CLIENT-028 guests come in where the base configuration allows i
   assert.equal((await ask({ client_id: 'resource' })).body.error, 'invalid_client')
   assert.equal((await ask({ client_id: 'narrow', scope: 'write' })).body.error, 'invalid_scope')
   for (const auth_method of ['anonymous', 'auto', 'ldap,anonymous', '']) {
-    const entered = await visitor.authorize({ auth_method })
+    // Left out it is auto; scopes are separated by spaces.
+    const entered = await visitor.authorize({ auth_method, scope: 'read write' })
     assert.deepEqual([entered.status, entered.location?.pathname], [302, '/app/callback'], auth_method)
     const guest = await visitor.redeem(entered.location?.searchParams.get('code') ?? '')
-    assert.equal(guest.status, 200)
+    assert.deepEqual([guest.status, guest.body.scope], [200, 'read write'])
+    assert.equal((await visitor.authorize({ auth_method, scope: 'read,write' })).status, 400)
   }
   const page = await visitor.authorize({ auth_method: 'native' })
   assert.equal(page.status, 200)

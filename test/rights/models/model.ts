@@ -176,7 +176,7 @@ export function typesOf(raw: readonly RawType[], prefix: string, ids: Ids): Obje
       masks: own,
       allFields,
       preferred: own[preferred % Math.max(1, own.length)] ?? allFields,
-      standards: own.length === 0 || listed % 3 > 0 ? null : [second % own.length],
+      standards: own.length === 0 || listed % 2 > 0 ? null : [second % own.length],
     }
   })
 }

@@ -139,7 +139,7 @@ const type: fc.Arbitrary<RawType> = fc.record({
 })
 const pool: fc.Arbitrary<RawPool> = fc.record({
   parent: fc.nat(9),
-  private: rarely,
+  private: fc.nat(2).map((n) => n === 2),
   grants: grants(2, 5),
   standards: choices(4),
   contact: fc.option(fc.nat(5)),
@@ -165,7 +165,7 @@ const transition: fc.Arbitrary<RawTransition> = fc.record({
 export const rawWorld: fc.Arbitrary<RawWorld> = fc.record({
   types: fc.array(type, { minLength: 2, maxLength: 4, size: 'max' }),
   pools: fc.array(pool, { minLength: 1, maxLength: 4, size: 'max' }),
-  rootGrants: grants(0, 2),
+  rootGrants: grants(1, 3),
   things: fc.array(thing, { minLength: 8, maxLength: 16, size: 'max' }),
   transitions: fc.array(transition, { maxLength: 3 }),
   questions: fc.nat(2 ** 30),

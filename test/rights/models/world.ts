@@ -123,7 +123,7 @@ export function worldOf(raw: RawWorld, prefix: string, ids: Ids): World {
       private: each.private,
       grants: each.grants.map(grant),
       standards: types.map(({ masks }) => {
-        const chosen = read(4)
+        const chosen = read(2)
         return masks.length === 0 || chosen > 0 ? null : [read(masks.length)]
       }),
       contact: each.contact === null ? null : (persons[each.contact] ?? null),
@@ -157,7 +157,7 @@ function grantOf(raw: RawGrant, types: readonly ObjectType[]): Grant {
     types.map(({ masks, index }) => {
       const chosen = list[index] ?? null
       if (chosen === null) return null
-      const named = chosen.map((n): MaskRef => (masks.length === 0 || n % 4 === 3 ? 'standard' : n % masks.length))
+      const named = chosen.map((n): MaskRef => (masks.length === 0 || n % 3 === 2 ? 'standard' : n % masks.length))
       return [...new Set(named)]
     })
   const rights: Right[] =

@@ -14,7 +14,8 @@ export async function askWrites(asking: Asking): Promise<void> {
   for (const thing of world.things) {
     const mask = pick(maskNames(thing.type))
     await trySave(asking, thing, mask)
-    await tryDelete(asking, thing, pick([undefined, 'setnull', 'remove'] as const))
+    await tryDelete(asking, thing, undefined)
+    await tryDelete(asking, thing, pick(['setnull', 'remove'] as const))
     await tryLink(asking, thing)
     await tryLookup(asking, thing)
   }

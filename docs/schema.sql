@@ -312,6 +312,7 @@ create table oauth_code (
   expires_at timestamp with time zone not null,
   used_at timestamp with time zone,
   session_id uuid,
+  two_factor text,
   constraint oauth_code_pkey PRIMARY KEY (hash),
   constraint oauth_code_session_id_fkey FOREIGN KEY (session_id) REFERENCES oauth_session(id) ON DELETE CASCADE,
   constraint oauth_code_user_id_fkey FOREIGN KEY (user_id) REFERENCES "user"(id) ON DELETE CASCADE
@@ -739,6 +740,17 @@ create table "user" (
   constraint user_reference_key UNIQUE (reference)
 );
 CREATE INDEX user_updated_at_idx ON public."user" USING btree (updated_at);
+
+create table user_factor (
+  user_id bigint not null,
+  totp_secret bytea,
+  totp_enrolled_at timestamp with time zone,
+  totp_last_step bigint not null default 0,
+  recovery_hashes bytea[] not null default '{}'::bytea[],
+  last_method text,
+  constraint user_factor_pkey PRIMARY KEY (user_id),
+  constraint user_factor_user_id_fkey FOREIGN KEY (user_id) REFERENCES "user"(id) ON DELETE CASCADE
+);
 
 -- Who was put into which group.
 create table user_group (

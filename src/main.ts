@@ -12,7 +12,7 @@ Commands
   import tate <folder>  load the Tate collection through the HTTP interface
   backup <file>         write all data into a file, also while the service runs
   restore <file>        put the data of a backup into an empty data folder
-  user <command>        set passwords, make users, end sessions, for the day when nobody can sign in
+  user <command>        set passwords, make users, end sessions, reset factors, for the day when nobody can sign in
   config                print the effective configuration, secrets masked
 
 Options

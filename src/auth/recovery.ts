@@ -2,6 +2,7 @@ import type { BaseConfigService } from '../config/service.ts'
 import type { EventLog, NewEvent } from '../events/service.ts'
 import type { Bus } from '../platform/bus.ts'
 import type { Db, Queryable } from '../platform/db.ts'
+import { resetFactorsOf } from './factors/service.ts'
 import type { InitialPassword } from './initial-password.ts'
 import { identityKey, passwordUserTypes, rootUserId, type StoredUser, type SystemRights } from './model.ts'
 import { createPasswords } from './passwords.ts'
@@ -112,6 +113,15 @@ export function createRecovery({ db, bus, events, baseConfig, initial }: Recover
         await sessions.endOfUsers(tx, [{ userId: user.id }], '')
         return open.length
       }),
+
+    /** Takes the second factors of a user away. */
+    async resetFactors(name: string): Promise<void> {
+      await db.transaction(async (tx) => {
+        const user = await userNamed(tx, name)
+        const version = await resetFactorsOf(tx, throttle, user.id)
+        if (version !== null) await events.append(tx, [userEvent('USER_UPDATE', { ...user, version })])
+      })
+    },
 
     close: sessions.close,
   }

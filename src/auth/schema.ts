@@ -119,6 +119,9 @@ export const UserInput = Type.Object(
     ),
     _password: Type.Optional(Type.Union([Type.String({ maxLength: 100 }), Type.Null()])),
     _password_hash: Type.Optional(Type.Unknown()),
+    _two_factor_reset_totp: nullable(
+      Type.Boolean({ description: 'true takes the authenticator app and the recovery codes of the user away.' }),
+    ),
     _groups: nullable(
       Type.Array(Type.Object({ _basetype: Type.Optional(Type.String()), group: Ref }, open), { maxItems: 1000 }),
     ),
@@ -151,7 +154,6 @@ const AuthRules = Type.Array(Type.Object({ method: Type.String(), value: Type.St
 /** Settings of groups that nothing acts on yet, and why. */
 export const waitingGroupSettings = {
   _auth_method_group_maps: 'users sign in with their password only, which puts nobody into groups',
-  _two_fa_required: 'there is no second factor yet',
 } as const
 
 const Strategy = nullable(Type.Enum(['keep', 'randomize', 'clear']))
@@ -200,7 +202,7 @@ export const GroupInput = Type.Object(
     ),
     _ip_subnet_filter: nullable(Type.Array(Type.String({ maxLength: 100 }), { maxItems: 1000 })),
     _ip_subnet_filter_exclude: flag,
-    _two_fa_required: nullable(Type.Boolean(refusedChange(waitingGroupSettings._two_fa_required))),
+    _two_fa_required: flag,
     _owner: nullable(WhoInput),
   },
   { ...open, title: 'GroupInput', description: 'A group to create or to change.' },
@@ -241,6 +243,8 @@ export const UserOutput = Type.Object(
     user: RecordHead,
     _groups: Type.Optional(Type.Array(Type.Object({ _basetype: Type.String(), group: ShownGroup }, open))),
     _owner: ShownOwner,
+    _two_factor_totp_enrolled: Type.Optional(Type.Boolean()),
+    _two_factor_last_method: Type.Optional(Type.String()),
     ...times,
     _archived_at: Type.Optional(Type.String()),
     _last_seen_at: Type.Optional(Type.String()),

@@ -17,6 +17,8 @@ import type { Measure } from '../platform/metrics.ts'
 import { createAccounts } from './account/service.ts'
 import { browserHashesOf } from './browser-id.ts'
 import { tokenOf } from './carriers.ts'
+import { factorPart } from './factors/part.ts'
+import { createFactors } from './factors/service.ts'
 import { createGroupService } from './groups/service.ts'
 import { initialPassword } from './initial-password.ts'
 import { createKeepLogins } from './keep-login.ts'
@@ -106,7 +108,9 @@ export function createAuth(dependencies: AuthDependencies) {
   const verified = async (userId: number): Promise<void> => {
     if (userId === rootUserId) await initial.forget()
   }
-  const signIn = createSignIn({ db, events, passwords, throttle, sessions, verified, clock })
+  const factors = createFactors({ db, events, sessions, throttle, baseConfig, clock })
+  const mustPassFactor = factors.mustPass
+  const signIn = createSignIn({ db, events, passwords, throttle, sessions, verified, mustPassFactor, clock })
   const aliases = config.identifierAliases
   const clients = createOAuthClients({ configured: config.oauthClients, baseConfig, aliases })
   const codes = createCodes({ db, sessions })
@@ -117,7 +121,7 @@ export function createAuth(dependencies: AuthDependencies) {
   const people = { db, events, baseConfig, jobs, mail, passwords, throttle, sessions, principals }
   const accounts = createAccounts({ ...people, verified, externalUrl, basePath, clock })
   // Those of this folder come first; each stands in the folder of what it is about.
-  const loginParts = [accounts.part, ...dependencies.loginParts(sessions.actorOfUser)]
+  const loginParts = [factorPart(factors), accounts.part, ...dependencies.loginParts(sessions.actorOfUser)]
   const pages = createPages({ baseConfig, basePath })
   const keepLogins = createKeepLogins({ db, baseConfig, aliases })
   const redirects = createRedirects({ externalUrl, allowed: config.loginAllowRedirects })

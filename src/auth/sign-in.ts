@@ -14,6 +14,8 @@ export interface Credentials {
   remoteAddr: string
   /** What the browser keeps from an earlier sign-in; null: nothing. */
   device: string | null
+  /** Nothing comes behind the password: it does not do for who must prove more. */
+  passwordOnly?: boolean
 }
 
 /** Who has signed in, and how they proved it. */
@@ -46,6 +48,8 @@ export interface SignInDependencies {
   sessions: Sessions
   /** Told who has proved to be who they are, before they get a session. */
   verified?: (userId: number) => Promise<void>
+  /** Whether a user, from there, must prove more than a password. Asked for user 0 in the name of nobody. */
+  mustPassFactor: (userId: number, remoteAddr: string) => Promise<boolean>
   clock?: () => Date
 }
 
@@ -59,6 +63,7 @@ export function createSignIn({
   throttle,
   sessions,
   verified = async () => {},
+  mustPassFactor,
   clock = () => new Date(),
 }: SignInDependencies) {
   let failures = 0
@@ -94,6 +99,8 @@ export function createSignIn({
       const user = await findCandidate(db, loginKey)
       const { remoteAddr, device } = credentials
       const attempt: Attempt = { loginKey, userId: user?.id ?? null, remoteAddr, device }
+      // Before the password, and for everybody: the answer takes as long for whoever it concerns and whatever the password.
+      const tooLittle = credentials.passwordOnly === true && (await mustPassFactor(user?.id ?? 0, remoteAddr))
       let open: OpenAttempt | undefined
       const fits = await passwords.verify(credentials.password, user?.passwordHash ?? null, {
         before: async () => {
@@ -104,7 +111,7 @@ export function createSignIn({
         },
       })
       if (!user || !fits || !open) return null
-      const obstacle = signInObstacle(user, clock())
+      const obstacle = signInObstacle(user, clock()) ?? (tooLittle ? 'second factor required' : null)
       if (!obstacle) {
         await verified(user.id)
         return signedIn(user, open, attempt)

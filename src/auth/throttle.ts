@@ -106,6 +106,22 @@ export function createThrottle({ limits }: { limits: () => ThrottleLimits }) {
       return { counters, knownDevice: false }
     },
 
+    /**
+     * The same for the second factor of a user. Whoever gets here knows the password, so the user is blocked wherever the
+     * next attempt comes from: six digits would be guessed otherwise.
+     */
+    async openForFactor(db: Queryable, userId: number, remoteAddr: string): Promise<OpenAttempt> {
+      const { attempts } = limits()
+      const own = { bucket: bucketOf(0, factorKey(userId)), login: bucketOf(2, factorKey(userId)) }
+      const ofAddress = { bucket: bucketOf(1, network(remoteAddr)), login: null, most: attempts * addressFactor }
+      const counters = [
+        { ...own, most: attempts, grows: true },
+        { ...ofAddress, grows: false },
+      ]
+      await assertOpen(db, counters)
+      return { counters, knownDevice: false }
+    },
+
     /** Counts a failure; returns how many there have been of this login from there. */
     async failed(db: Queryable, { counters }: OpenAttempt): Promise<number> {
       const { attempts, minutes } = limits()
@@ -138,6 +154,17 @@ export function createThrottle({ limits }: { limits: () => ThrottleLimits }) {
     async forgive(db: Queryable, loginKeys: readonly string[]): Promise<void> {
       const logins = loginKeys.map((key) => bucketOf(2, key))
       await db.query('delete from sign_in_failure where login_bucket = any($1::int[])', [logins])
+    },
+
+    /** The same for the second factors of users. */
+    async forgiveFactors(db: Queryable, userIds: readonly number[]): Promise<void> {
+      const users = userIds.map((id) => bucketOf(2, factorKey(id)))
+      await db.query('delete from sign_in_failure where login_bucket = any($1::int[])', [users])
+    },
+
+    /** A success of somebody who was known already: clears what counted for them. */
+    async cleared(db: Queryable, { counters }: OpenAttempt): Promise<void> {
+      await db.query('delete from sign_in_failure where bucket = $1', [counters[0]?.bucket], 'sign_in_clear')
     },
 
     /**
@@ -196,6 +223,7 @@ async function findKnown(db: Queryable, attempt: Attempt): Promise<{ device: boo
   }
 }
 
+const factorKey = (userId: number): string => `factor:${userId}`
 const networkHash = ({ remoteAddr }: Attempt): Buffer => hash('sha256', `network:${network(remoteAddr)}`, 'buffer')
 const deviceHash = (device: string): Buffer => hash('sha256', `device:${device}`, 'buffer')
 

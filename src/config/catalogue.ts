@@ -214,6 +214,15 @@ export const sections = {
     groups: table({ group_id: int(1, { min: 1 }) }, { key: 'group_id', maxRows: 100 }),
   }),
 
+  /** Decided in auth/factors. */
+  two_factor: section('user-management', 'system.config', {
+    /** Off: nobody is asked for a second factor, whatever groups say. */
+    enabled: bool(true),
+    methods: list(['totp'], { choices: ['totp'], sorted: true, required: true }),
+    /** Whether the password grant does for users who must prove a second factor. */
+    allow_password_grant: bool(false),
+  }),
+
   oauth2: section('user-management', 'system.config', {
     clients: table(
       {

@@ -20,6 +20,7 @@ For the day when nobody can sign in. Works while the service runs and while it d
                                           a new user; with --root one that may do everything
   sessions <login>                        where the user is signed in
   end-sessions <login>                    signs the user out everywhere
+  reset-factors <login>                   takes authenticator app and recovery codes away
 
 A password is asked for, or read from standard input; with --generate it is made up and printed.
 `
@@ -103,6 +104,13 @@ const commands: Readonly<Record<string, Command>> = {
       )
       const head = ['since', 'last used', 'client', 'method', 'address', 'device'].join('\t')
       return { what: '', text: open.length === 0 ? `${login} is not signed in` : [head, ...lines].join('\n') }
+    },
+  },
+  'reset-factors': {
+    options: [],
+    async run(recovery, { login }) {
+      await recovery.resetFactors(login)
+      return { what: '', text: `the second factors of ${login} are gone` }
     },
   },
   'end-sessions': {

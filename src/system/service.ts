@@ -53,7 +53,7 @@ export function createSystemService(deps: SystemDeps) {
           read_only: config.readOnly,
           geo_support: false,
           kubernetes: false,
-          two_factor: false,
+          two_factor: true,
           ci_hub: false,
           linkrui: false,
           mobile_app: false,

@@ -35,7 +35,7 @@ test('REC-001 REC-009 a group has owner, grants, system rights, mappings, networ
     _auth_method_group_maps: {},
     _ip_subnet_filter: ['10.0.0.0/8'],
     _ip_subnet_filter_exclude: true,
-    _two_fa_required: false,
+    _two_fa_required: true,
   }
   const inBlock = Object.keys(sent.group).filter((name) => name !== 'name')
   assertNamed('administration.md', [...inBlock.map((name) => `group.${name}`), '_ip_subnet_filter_exclude'])
@@ -61,7 +61,6 @@ test('REC-001 REC-009 a group has owner, grants, system rights, mappings, networ
 test('settings of a group that would have no effect are refused by name, and their empty forms are not', async () => {
   const send = (rest: object) => root().post('/group', [{ group: { name: 'refused' }, ...rest }])
   for (const [name, value] of [
-    ['_two_fa_required', true],
     ['_auth_method_group_maps', { ldap: [{ method: 'eq', value: 'cn=editors' }] }],
   ] as const) {
     const answer = await send({ [name]: value })

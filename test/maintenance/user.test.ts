@@ -91,6 +91,9 @@ test('the password of root is shown until somebody has signed in, also after a f
     [['create', 'third', '--email', 'none'], 'long enough\n', /email address cannot be read/],
     [['sessions', 'nobody'], '', /there is no user "nobody"/],
     [['sessions', 'root', '--root'], '', /user sessions has no option --root/],
+    [['reset-factors'], '', /user needs what and whom/],
+    [['reset-factors', 'root', '--generate'], '', /user reset-factors has no option --generate/],
+    [['reset-factors', 'nobody'], '', /^strongroom: there is no user "nobody"$/m],
   ]
   for (const [args, input, message] of refusals) {
     const refused = startCommand(['user', ...args], { SVC_DATA_DIR: folder.path }, { input })

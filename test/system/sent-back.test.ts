@@ -28,10 +28,9 @@ suite('what was answered may be sent back', () => {
   test('settings of a group that an earlier release stored: as they are, or taken away, but not changed', async () => {
     const [made] = (await root().post('/group', [{ group: { name: 'old' } }])).body
     const stored = {
-      _two_fa_required: true,
       _auth_method_group_maps: { ldap: [{ method: 'eq', value: 'cn=editors' }] },
     }
-    await svc.db.query('update "group" set two_fa_required = $2, auth_method_group_maps = $3 where id = $1', [
+    await svc.db.query('update "group" set auth_method_group_maps = $2 where id = $1', [
       made.group._id,
       ...Object.values(stored),
     ])
@@ -50,15 +49,13 @@ suite('what was answered may be sent back', () => {
       const answer = await root().post('/group', [{ ...(await read()), [name]: value }])
       assert.deepEqual([answer.status, answer.body.parameters.name], [400, `[0].${name}`])
     }
-    const gone = { _two_fa_required: false, _auth_method_group_maps: null }
+    const gone = { _auth_method_group_maps: null }
     assert.equal((await root().post('/group', [{ ...(await read()), ...gone }])).status, 200)
     const after = await read()
     assert.deepEqual(
       Object.keys(stored).map((name) => after[name]),
-      [false, {}],
+      [{}],
     )
-    const again = await root().post('/group', [{ ...after, _two_fa_required: true }])
-    assert.deepEqual([again.status, again.body.parameters.name], [400, '[0]._two_fa_required'])
   })
 
   test('every record, by POST and by PUT', async () => {

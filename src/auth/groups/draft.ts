@@ -22,7 +22,7 @@ export function draftGroup(input: GroupInput, stored: StoredGroup | null, path: 
   if (stored?.type === 'system' && name !== stored.name) {
     throw new AppError('ColumnCanNotBeUpdated', { column: 'group.name' })
   }
-  const exclude = input._ip_subnet_filter_exclude
+  const { _ip_subnet_filter_exclude: exclude, _two_fa_required: required } = input
   return {
     type,
     name,
@@ -35,7 +35,7 @@ export function draftGroup(input: GroupInput, stored: StoredGroup | null, path: 
     },
     ip_subnet_filter: networksOf(input._ip_subnet_filter, stored, `${path}._ip_subnet_filter`),
     ip_subnet_filter_exclude: exclude === undefined ? (stored?.ipSubnetFilterExclude ?? false) : (exclude ?? false),
-    two_fa_required: waiting('_two_fa_required', input, stored?.twoFactorRequired ?? false, path) ?? false,
+    two_fa_required: required === undefined ? (stored?.twoFactorRequired ?? false) : (required ?? false),
   }
 }
 

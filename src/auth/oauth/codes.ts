@@ -15,6 +15,8 @@ export interface CodeGrant {
   readonly userId: number
   readonly method: string
   readonly login: string | null
+  /** The second factor that was proved; null: none was needed. */
+  readonly twoFactor: string | null
   readonly remoteAddr: string
   readonly userAgent: string | null
 }
@@ -87,8 +89,8 @@ export function createCodes({ db, sessions }: { db: Db; sessions: Sessions }) {
 async function insertCode(db: Queryable, hash: Buffer, grant: CodeGrant): Promise<void> {
   await db.query(
     `insert into oauth_code (hash, client_id, redirect_uri, redirect_uri_given, scopes, code_challenge, browser_hash,
-       user_id, method, login, remote_addr, user_agent, expires_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, now() + make_interval(secs => $13))`,
+       user_id, method, login, two_factor, remote_addr, user_agent, expires_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, now() + make_interval(secs => $14))`,
     [
       hash,
       grant.clientId,
@@ -100,6 +102,7 @@ async function insertCode(db: Queryable, hash: Buffer, grant: CodeGrant): Promis
       grant.userId,
       grant.method,
       grant.login,
+      grant.twoFactor,
       grant.remoteAddr,
       grant.userAgent,
       lifetime,
@@ -127,7 +130,7 @@ async function useCode(tx: Tx, hash: Buffer, use: CodeUse): Promise<CodeGrant | 
        and (browser_hash is null or browser_hash = any($5::bytea[]))
      returning client_id as "clientId", redirect_uri as "redirectUri", redirect_uri_given as "redirectUriGiven", scopes,
        code_challenge as "codeChallenge", browser_hash as "boundBrowserHash", user_id as "userId", method, login,
-       remote_addr as "remoteAddr", user_agent as "userAgent"`,
+       two_factor as "twoFactor", remote_addr as "remoteAddr", user_agent as "userAgent"`,
     [hash, use.clientId, use.redirectUri ?? null, use.codeChallenge, use.browserHashes],
     'code_use',
   )

@@ -42,7 +42,7 @@ export type OAuth = ReturnType<typeof createOAuth>
 export function createOAuth({ db, baseConfig, clients, codes, sessions, signIn }: OAuthDependencies) {
   const grants: ReadonlyMap<string, Grant> = new Map([
     ['authorization_code', authorizationCodeGrant({ codes })],
-    ['password', passwordGrant({ signIn, sessions })],
+    ['password', passwordGrant({ signIn, sessions, baseConfig })],
     ['client_credentials', clientCredentialsGrant({ db, baseConfig, sessions })],
     ['refresh_token', refreshTokenGrant({ sessions })],
   ])

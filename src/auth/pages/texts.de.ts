@@ -32,6 +32,33 @@ export const german: Texts = {
   'login.blocked': 'Es waren zu viele falsche Passwörter. Versuchen Sie es in {minutes} Minuten wieder.',
   'login.startOver': 'Es waren zu viele falsche Antworten. Bitte melden Sie sich noch einmal an.',
 
+  'factor.title': 'Zweiter Schritt',
+  'factor.code': 'Code',
+  'factor.codeHint': 'Die sechs Ziffern, die Ihre Authentifizierungs-App jetzt zeigt.',
+  'factor.submit': 'Weiter',
+  'factor.wrong':
+    'Dieser Code ist falsch, zu alt oder schon benutzt. Warten Sie auf den nächsten und versuchen Sie es noch einmal.',
+  'factor.useTotp': 'Die Authentifizierungs-App benutzen',
+  'factor.useRecovery': 'Einen Wiederherstellungscode benutzen',
+  'factor.newCodes': 'Neue Wiederherstellungscodes geben; die alten enden',
+  'factor.chooseTitle': 'Wie soll es weitergehen?',
+  'factor.recoveryCode': 'Wiederherstellungscode',
+  'factor.recoveryHint': 'Einer der Codes, die Sie aufbewahrt haben. Er gilt einmal.',
+  'factor.newApp': 'Eine andere Authentifizierungs-App einrichten; die bisherige endet',
+  'factor.setupTitle': 'Zweiten Schritt einrichten',
+  'factor.setupWhy':
+    'Dieses Konto braucht mehr als ein Passwort: einen Code aus einer Authentifizierungs-App auf Ihrem Telefon oder in einem Passwortmanager.',
+  'factor.setupScan': 'Nehmen Sie dieses Bild mit der App auf:',
+  'factor.setupPicture': 'QR-Code für die Authentifizierungs-App; der Schlüssel darunter sagt dasselbe',
+  'factor.setupKey': 'Oder geben Sie in der App diesen Schlüssel ein:',
+  'factor.setupSubmit': 'Einrichten',
+  'factor.recoveryTitle': 'Wiederherstellungscodes aufbewahren',
+  'factor.recoveryWhat':
+    'Ohne die App kommen Sie mit einem dieser Codes hinein, mit jedem einmal. Sie werden nicht wieder gezeigt.',
+  'factor.recoveryKeep':
+    'Drucken Sie sie aus oder schreiben Sie sie auf, und bewahren Sie sie getrennt von diesem Gerät auf.',
+  'factor.recoverySubmit': 'Ich habe sie aufbewahrt',
+
   'signOut.title': 'Abmelden?',
   'signOut.text': 'Sie kommen von einer anderen Seite. Möchten Sie sich in diesem Browser abmelden?',
   'signOut.submit': 'Abmelden',

@@ -45,6 +45,8 @@ export interface SignIn {
   method: string
   /** What was typed; logged. */
   login?: string | undefined
+  /** The second factor besides; logged. */
+  twoFactor?: string | null
   remoteAddr: string
   /** The program that it was opened with, as it names itself. */
   userAgent?: string | null
@@ -147,8 +149,14 @@ export function createSessions({ db, bus, events, baseConfig, clock = () => new 
     await store.markSeen(tx, userId)
     await store.removeEnded(tx)
     const actor = actorFrom(compileAccess(user), remoteAddr, baseConfig.databaseLanguages())
-    const { login } = signIn
-    const info = { method, client: clientId, groups: actor.groupIds, ...(login === undefined ? {} : { login }) }
+    const { login, twoFactor } = signIn
+    const info = {
+      method,
+      client: clientId,
+      groups: actor.groupIds,
+      ...(login === undefined ? {} : { login }),
+      ...(twoFactor ? { two_factor: twoFactor } : {}),
+    }
     await events.append(tx, [{ type: 'USER_LOGIN', actor, basetype: 'user', objectId: userId, info }])
     return { sessionId, issued }
   }

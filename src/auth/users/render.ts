@@ -1,3 +1,4 @@
+import type { ShownFactors } from '../factors/service.ts'
 import { groupFields } from '../groups/render.ts'
 import type { StoredUser } from '../model.ts'
 import { type PrincipalNames, renderWho } from '../principals.ts'
@@ -13,6 +14,8 @@ export type View = 'manager' | 'self' | 'other'
 
 export interface RenderContext {
   view: View
+  /** Null: none was ever set up. */
+  factor: ShownFactors | null
   /** All groups that any of the users is in. */
   groups: readonly GroupSummary[]
   names: PrincipalNames
@@ -51,6 +54,8 @@ export function renderUser(user: StoredUser, context: RenderContext): UserOutput
   const members = {
     _groups: groupsOf(user, context.groups).map((group) => renderGroupSummary(group, context.languages)),
     _system_rights: user.systemRights,
+    _two_factor_totp_enrolled: context.factor?.totp ?? false,
+    ...present({ _two_factor_last_method: context.factor?.lastMethod }),
     ...(view === 'manager' ? { _acl: context.acl } : {}),
     ...present({ _owner: renderWho(user.owner, context.names) }),
     ...times,

@@ -8,6 +8,7 @@ import { assertStorable } from '../../platform/text.ts'
 import { assertVersion } from '../../platform/versions.ts'
 import { parseSystemRights } from '../../rights/service.ts'
 import type { DueMail } from '../account/post.ts'
+import { resetFactors } from '../factors/service.ts'
 import { passwordUserTypes, rootUserId, type SystemRights, type UserType } from '../model.ts'
 import { notFound, type Reference, resolveReferences } from '../principals.ts'
 import { aclsOf, assertDistinct, duplicateValue, identityOf, namedBy, ownerOf, ownersOf } from '../records.ts'
@@ -112,7 +113,7 @@ async function write(deps: UserDependencies, actor: Actor, items: readonly Item[
   })
   assertRights(actor, items, rows, assigned)
   await assertReach(reachOf(actor, deps.rights, tx), actor, items, rows, assigned)
-  await writeRows(items, rows, assigned, tx)
+  await writeRows(deps, items, rows, assigned, tx)
   await deps.post.send(tx, mailsDue(rows, now))
   await tell(deps, actor, items, rows, tx)
   return { kind: 'done', ids: rows.map((row) => row.id) }
@@ -249,6 +250,7 @@ function protectedChanges(
     ],
   ]
   const owner = { userId: row.owner_user, groupId: row.owner_group }
+  if (stored && input._two_factor_reset_totp) pairs.push(['_two_factor_reset_totp', false, true])
   if (input._owner) pairs.push(['_owner', stored?.owner ?? null, owner])
   const changed = pairs
     .filter(([, before, after]) => canonicalJson(before) !== canonicalJson(after))
@@ -257,6 +259,7 @@ function protectedChanges(
 }
 
 async function writeRows(
+  deps: Pick<UserDependencies, 'throttle'>,
   items: readonly Item[],
   rows: readonly store.UserRow[],
   assigned: Assigned,
@@ -269,6 +272,12 @@ async function writeRows(
   await store.updateUsers(
     tx,
     rows.filter((_, index) => items[index]?.stored),
+  )
+  const reset = items.filter(({ stored, input }) => stored && input._two_factor_reset_totp)
+  await resetFactors(
+    tx,
+    deps.throttle,
+    reset.flatMap(({ stored }) => stored?.id ?? []),
   )
   const memberships = items.flatMap((item, index) => {
     const groupIds = assigned.groupIds.get(item)

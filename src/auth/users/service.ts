@@ -5,6 +5,7 @@ import { AppError, badRequest } from '../../platform/errors.ts'
 import { hasSystemRight, type NeededRight } from '../../platform/system-right.ts'
 import type { Task } from '../../platform/tasks.ts'
 import { assertStorable } from '../../platform/text.ts'
+import { factorsOf } from '../factors/service.ts'
 import { readableGroups } from '../groups/store.ts'
 import { passwordUserTypes, type StoredUser, userTypes } from '../model.ts'
 import { principalsOf } from '../readable.ts'
@@ -42,9 +43,18 @@ export function createUserService(deps: UserDependencies) {
           actor.languages,
         )
       : []
+    const factors = new Map(
+      (
+        await factorsOf(
+          from,
+          users.filter(({ id }) => manages || id === actor.userId).map(({ id }) => id),
+        )
+      ).map((one) => [one.userId, one]),
+    )
     return users.map((user, index) => {
       const view: View = manages ? 'manager' : user.id === actor.userId ? 'self' : 'other'
-      return renderUser(user, { view, groups, names, acl: acls[index] ?? [], languages: actor.languages })
+      const factor = factors.get(user.id) ?? null
+      return renderUser(user, { view, factor, groups, names, acl: acls[index] ?? [], languages: actor.languages })
     })
   }
 

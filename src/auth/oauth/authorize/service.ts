@@ -8,6 +8,7 @@ import type { Db, Tx } from '../../../platform/db.ts'
 import { AppError } from '../../../platform/errors.ts'
 import { mintBrowserId } from '../../browser-id.ts'
 import { deviceCookie, deviceOf } from '../../device-cookie.ts'
+import { provedFactor } from '../../factors/notes.ts'
 import { guestUserId } from '../../guest.ts'
 import type { KeepLogins } from '../../keep-login.ts'
 import type { Visit } from '../../pages/service.ts'
@@ -198,7 +199,7 @@ export function createAuthorize(given: AuthorizeDependencies) {
       await remember?.(tx)
       if (login.id !== '' && !(await flows.end(tx, login))) throw new AppError('PageExpired', { what: 'login' })
       if (login.keepLogin) await keepLogins.keep(tx, request, reply, userId)
-      return codes.issue(tx, { ...login, userId, method })
+      return codes.issue(tx, { ...login, userId, method, twoFactor: provedFactor(login) })
     })
     const address = withParameters(login.redirectUri, { code, state: login.state, iss: issuer })
     return reply.header('Cache-Control', 'no-store').redirect(address, request.method === 'GET' ? 302 : 303)

@@ -1,3 +1,4 @@
+import type { BaseConfigService } from '../../../config/service.ts'
 import { AppError } from '../../../platform/errors.ts'
 import type { Sessions } from '../../sessions/service.ts'
 import type { SignIn } from '../../sign-in.ts'
@@ -9,8 +10,14 @@ import type { Grant } from './grant.ts'
 const longestLogin = 500
 const longestPassword = 1000
 
+export interface PasswordGrantDependencies {
+  signIn: SignIn
+  sessions: Sessions
+  baseConfig: BaseConfigService
+}
+
 /** @see RFC 6749 section 4.3 */
-export function passwordGrant({ signIn, sessions }: { signIn: SignIn; sessions: Sessions }): Grant {
+export function passwordGrant({ signIn, sessions, baseConfig }: PasswordGrantDependencies): Grant {
   return async ({ client, form, remoteAddr, device, browserHashes, userAgent }) => {
     const credentials = {
       login: required(form, 'username'),
@@ -18,6 +25,7 @@ export function passwordGrant({ signIn, sessions }: { signIn: SignIn; sessions: 
       clientId: client.id,
       remoteAddr,
       device,
+      passwordOnly: !baseConfig.get().two_factor.allow_password_grant,
     }
     const scopes = requestedScopes(form.get('scope'), client)
     if (credentials.login.length > longestLogin || credentials.password.length > longestPassword) throw wrong()

@@ -1,4 +1,4 @@
-import type { Queryable } from '../../../platform/db.ts'
+import type { Queryable, Tx } from '../../../platform/db.ts'
 import type { Login, NewLogin } from './login.ts'
 
 type Row = Omit<Login, 'id'>
@@ -49,6 +49,15 @@ export async function findFlow(db: Queryable, idHash: Buffer, browserHash: Buffe
     'login_flow',
   )
   return rows[0] ?? null
+}
+
+export async function lockFlow(tx: Tx, idHash: Buffer): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    'select from login_flow where id_hash = $1 and expires_at > now() for update',
+    [idHash],
+    'login_flow_lock',
+  )
+  return rowCount === 1
 }
 
 /** Says who it is, of a sign-in that nobody has proved anything for yet. */

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import type { Db, Queryable } from '../../../platform/db.ts'
+import type { Db, Queryable, Tx } from '../../../platform/db.ts'
 import { AppError } from '../../../platform/errors.ts'
 import type { Visit } from '../../pages/service.ts'
 import { newToken, tokenHash } from '../../sessions/token.ts'
@@ -33,21 +33,30 @@ export function createLoginFlows({ db, basePath }: { db: Db; basePath: string })
       return { ...found, id }
     },
 
+    /** Keeps others from ending or passing it until the transaction ends. @throws {AppError} `PageExpired` */
+    async hold(tx: Tx, login: Login): Promise<void> {
+      if (!(await store.lockFlow(tx, keyOf(login)))) throw new AppError('PageExpired', { what: 'login' })
+    },
+
     /** Somebody else has said who it is: a directory, another server. @throws {AppError} `PageExpired` */
     async proved(login: Login, proof: { userId: number; method: string; login: string | null }): Promise<Login> {
       if (!(await store.proveFlow(db, keyOf(login), proof))) throw new AppError('PageExpired', { what: 'login' })
       return { ...login, ...proof }
     },
 
+    /** A page of this sign-in. */
+    address: ({ id }: Login, page: string, more: Readonly<Record<string, string>> = {}): string =>
+      `${basePath}/api/page/${page}?${new URLSearchParams({ flow: id, ...more })}`,
+
     /**
      * The user has passed a step: the address to send the browser to with 303. It works once, for a minute, in this
      * browser.
      * @throws {AppError} `PageExpired`
      */
-    async passed(login: Login, step: string): Promise<string> {
+    async passed(login: Login, step: string, from: Queryable = db): Promise<string> {
       const [code, secret] = [newToken(), newToken()]
       const hashes = { codeHash: tokenHash(code), secretHash: tokenHash(secret) }
-      if (!(await store.passStep(db, keyOf(login), { step, ...hashes, seconds: wayBack }))) {
+      if (!(await store.passStep(from, keyOf(login), { step, ...hashes, seconds: wayBack }))) {
         throw new AppError('PageExpired', { what: 'login' })
       }
       return basePath + authorizeAddress(login, { auth_method: 'action_code', action_code: code, secret })
@@ -57,16 +66,17 @@ export function createLoginFlows({ db, basePath }: { db: Db; basePath: string })
      * The user gave a wrong answer. `null`: the page may be shown again. After the third the sign-in is over, and the
      * browser goes to the returned address: the sign-in page.
      */
-    async failed(login: Login): Promise<string | null> {
-      const failures = await store.countFailure(db, keyOf(login))
+    async failed(login: Login, from: Queryable = db): Promise<string | null> {
+      const failures = await store.countFailure(from, keyOf(login))
       if (failures === null) throw new AppError('PageExpired', { what: 'login' })
       if (failures < mostFailures) return null
-      await store.removeFlow(db, keyOf(login))
+      await store.removeFlow(from, keyOf(login))
       return basePath + authorizeAddress(login, { auth_method: 'native', again: '1' })
     },
 
     /** Keeps what a step needs on its next page: a challenge, a new secret. Replaces what it kept before. */
-    note: (login: Login, step: string, note: unknown): Promise<void> => store.keepNote(db, keyOf(login), step, note),
+    note: (login: Login, step: string, note: unknown, from: Queryable = db): Promise<void> =>
+      store.keepNote(from, keyOf(login), step, note),
 
     /** The sign-in behind the way back from a page; null when the pair is not good, or not good any more. */
     async useAction(browserHash: Buffer, code: string, secret: string): Promise<Login | null> {

@@ -1,0 +1,85 @@
+import type { FastifyReply } from 'fastify'
+import { html } from 'ghtml'
+import { toString as renderQr } from 'qrcode'
+import { button, field } from '../../pages/fields.ts'
+import { loginPage, type PageDefinition } from '../../pages/routes.ts'
+import type { Visit } from '../../pages/service.ts'
+import { notesOf, stepName, storedNotes } from '../notes.ts'
+import type { ProvedLogin, Standing } from '../service.ts'
+import { addressOf, keyOf, newSecret } from '../totp.ts'
+import { sendRecoveryCodes } from './recovery.ts'
+import { type FactorPages, provedLogin, toPage } from './shared.ts'
+
+/** Sets up an authenticator app: the first one, or another one for who has proved a second factor in this sign-in. */
+export function setupPage(given: FactorPages): PageDefinition {
+  const { factors, flows } = given
+  const mayEnrol = (login: ProvedLogin, { asked, usable }: Standing): boolean =>
+    (asked && usable.length === 0) || notesOf(login).proved !== null
+
+  return loginPage(flows, {
+    name: 'twoFactorSetup',
+    async show(visit, shown) {
+      const login = provedLogin(shown)
+      const standing = await factors.standing(login.userId, login.remoteAddr)
+      if (!mayEnrol(login, standing)) return toPage(given, visit, 'twoFactor', login)
+      const { proved, secret: begun } = notesOf(login)
+      const secret = begun ?? newSecret()
+      if (!begun) await flows.note(login, stepName, storedNotes({ proved, secret }))
+      return sendSetup(visit, login, standing, secret)
+    },
+
+    async submit(visit, shown, form) {
+      const login = provedLogin(shown)
+      const standing = await factors.standing(login.userId, login.remoteAddr)
+      const { proved, secret } = notesOf(login)
+      if (!mayEnrol(login, standing)) return toPage(given, visit, 'twoFactor', login)
+      if (secret === null) return toPage(given, visit, 'twoFactorSetup', login)
+      const sent = { secret, code: form.get('code') ?? '', replaces: proved !== null }
+      const codes = await factors.enrol(flows, login, sent, (tx) =>
+        // The secret is not shown again.
+        flows.note(login, stepName, storedNotes({ proved: 'totp' }), tx),
+      )
+      if (codes) return sendRecoveryCodes(visit, login, codes)
+      const over = await flows.failed(login)
+      return over === null
+        ? sendSetup(visit, login, standing, secret, visit.text('factor.wrong'))
+        : visit.reply.redirect(over, 303)
+    },
+  })
+}
+
+async function sendSetup(
+  visit: Visit,
+  login: ProvedLogin,
+  standing: Standing,
+  secret: Buffer,
+  problem: string | null = null,
+): Promise<FastifyReply> {
+  const { text, instance } = visit
+  const address = addressOf(secret, { issuer: instance, label: standing.login ?? login.login ?? '' })
+  const svg = await renderQr(address, { type: 'svg', margin: 2, errorCorrectionLevel: 'M' })
+  const picture = `data:image/svg+xml;base64,${Buffer.from(svg).toString('base64')}`
+  const key = html`<p class="key" id="key"><strong>${keyOf(secret)}</strong></p>`
+  const steps = html`<p>${text('factor.setupWhy')}</p>
+<p>${text('factor.setupScan')}</p>
+<p><img src="${picture}" width="240" height="240" alt="${text('factor.setupPicture')}"></p>
+<p>${text('factor.setupKey')}</p>!${key}`
+  const input = field({
+    name: 'code',
+    label: text('factor.code'),
+    hint: text('factor.codeHint'),
+    autocomplete: 'one-time-code',
+    inputmode: 'numeric',
+    maxLength: 100,
+    invalid: problem !== null,
+    autofocus: true,
+  })
+  const hidden = { flow: login.id }
+  const form = visit.form('/api/page/twoFactorSetup', input + button(text('factor.setupSubmit')), hidden)
+  return visit.send({
+    title: text('factor.setupTitle'),
+    content: steps + form,
+    problem,
+    formTargets: [login.redirectUri],
+  })
+}

@@ -269,7 +269,7 @@ const links: Draw = (drawing) => {
 
 const system: Draw = (drawing) => {
   const { pick, world, names, knowledge } = drawing
-  const kind = pick(['ids', 'pool', 'tags', 'owner', 'type'] as const)
+  const kind = pick(['ids', 'pool', 'pool', 'pool', 'tags', 'owner', 'type'] as const)
   const element = (field: string, list: readonly unknown[], matches: Element['matches'], more = {}): Element => ({
     wire: { type: 'in', fields: [field], in: list, ...more },
     matches: (thing) => knowledge.sees(thing.index) && matches(thing),
@@ -298,7 +298,7 @@ const system: Draw = (drawing) => {
     })
   }
   const pool = pick([...world.pools.keys()])
-  const path = pick([true, false])
+  const path = pick([true, true, false])
   return element(
     '_pool',
     [names.pools[pool]],

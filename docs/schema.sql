@@ -80,6 +80,7 @@ CREATE INDEX event_at_idx ON public.event USING brin (at) WITH (pages_per_range=
 CREATE INDEX event_object_idx ON public.event USING btree (system_object_id) WHERE (system_object_id IS NOT NULL);
 CREATE INDEX event_pollable_idx ON public.event USING btree (id) WHERE pollable;
 
+-- a file as somebody uploaded it; its contents are versions
 create table file (
   id bigint not null default nextval('file_id_seq'::regclass),
   parent_id bigint,
@@ -95,6 +96,7 @@ create table file (
 CREATE INDEX file_parent_idx ON public.file USING btree (parent_id) WHERE (parent_id IS NOT NULL);
 CREATE INDEX file_unlinked_idx ON public.file USING btree (unlinked_at) WHERE (unlinked_at IS NOT NULL);
 
+-- a content in a location, once under its hash; counted uses
 create table file_blob (
   location_id bigint not null,
   sha256 bytea not null,
@@ -105,6 +107,7 @@ create table file_blob (
 );
 CREATE INDEX file_blob_touched_idx ON public.file_blob USING btree (touched_at);
 
+-- key of the signatures in addresses of files; one row
 create table file_key (
   id integer not null default 1,
   key bytea not null,
@@ -113,6 +116,7 @@ create table file_key (
   constraint file_key_one_check CHECK ((id = 1))
 );
 
+-- where contents lie: a folder or a bucket
 create table file_location (
   id bigint not null default nextval('file_location_id_seq'::regclass),
   created_at timestamp with time zone not null default now(),
@@ -127,6 +131,7 @@ create table file_location (
   constraint file_location_name_key UNIQUE (name)
 );
 
+-- objects that have a file, by column: who may see it, and whether it may go
 create table file_use (
   file_id bigint not null,
   system_object_id bigint not null,
@@ -137,6 +142,7 @@ create table file_use (
 );
 CREATE INDEX file_use_object_idx ON public.file_use USING btree (system_object_id);
 
+-- what a file can be had as: the original, later renditions; each has a content
 create table file_version (
   file_id bigint not null,
   name text not null,
@@ -196,6 +202,7 @@ create table index_queue (
 );
 CREATE INDEX index_queue_order_idx ON public.index_queue USING btree (priority, seq);
 
+-- browsers that stay signed in, by the hash of their cookie
 create table keep_login (
   hash bytea not null,
   browser_hash bytea not null,
@@ -217,6 +224,7 @@ create table known_source (
   constraint known_source_user_id_fkey FOREIGN KEY (user_id) REFERENCES "user"(id) ON DELETE CASCADE
 );
 
+-- sign-ins on the pages that are not finished, for a quarter of an hour
 create table login_flow (
   id_hash bytea not null,
   browser_hash bytea not null,
@@ -295,6 +303,7 @@ create table message_group (
 );
 CREATE INDEX message_group_group_idx ON public.message_group USING btree (group_id);
 
+-- authorization codes, hashed; a used one is kept for a while to notice its second use
 create table oauth_code (
   hash bytea not null,
   client_id text not null,
@@ -741,6 +750,7 @@ create table "user" (
 );
 CREATE INDEX user_updated_at_idx ON public."user" USING btree (updated_at);
 
+-- second factors of users: apps for codes, recovery codes
 create table user_factor (
   user_id bigint not null,
   totp_secret bytea,

@@ -125,7 +125,7 @@ export function createAuth(dependencies: AuthDependencies) {
   const pages = createPages({ baseConfig, basePath })
   const keepLogins = createKeepLogins({ db, baseConfig, aliases })
   const redirects = createRedirects({ externalUrl, allowed: config.loginAllowRedirects })
-  const flows = createLoginFlows({ db, basePath })
+  const flows = createLoginFlows({ db, basePath, steps: () => loginParts.map(({ step }) => step) })
   const authorize = createAuthorize({
     db,
     baseConfig,

@@ -102,6 +102,8 @@ export function registerFileRoutes(http: HttpApp, { files }: { files: FileServic
       schema: {
         operationId: 'readFile',
         summary: 'The record of a file',
+        description:
+          'With signed addresses of the versions that the caller may have. Rights are those on the objects that have the file.',
         tags: ['files'],
         params: FileParams,
         querystring: ReadQuery,

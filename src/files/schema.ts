@@ -70,7 +70,9 @@ const FileShape = Type.Object(
 /** What of the record nothing here finds out is absent. */
 export const FileRecord = Type.Unsafe<Record<string, unknown>>(FileShape)
 
-export const FileParams = Type.Object({ fileId: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }) })
+export const FileParams = Type.Object({
+  fileId: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'Id of the file.' }),
+})
 
 const Format = Type.Optional(
   Type.Enum(['short', 'standard', 'long'], { description: 'How much is answered; `long` when not said.' }),
@@ -111,14 +113,19 @@ export const ChangeQuery = Type.Object({
 
 export const DownloadParams = Type.Object({
   fileId: FileParams.properties.fileId,
-  hash: Type.String({ maxLength: 200 }),
-  version: Type.String({ maxLength: 200 }),
+  hash: Type.String({ maxLength: 200, description: 'SHA-256 of the content.' }),
+  version: Type.String({ maxLength: 200, description: 'Name of the version: `original`.' }),
 })
 
 const onDemand = refused('versions are not made on demand yet')
 
 export const DownloadQuery = Type.Object({
-  'x-svc-signature': Type.Optional(Type.String({ maxLength: 200 })),
+  'x-svc-signature': Type.Optional(
+    Type.String({
+      maxLength: 200,
+      description: 'Signature of the address, which is as good as a right while it holds.',
+    }),
+  ),
   obj_uuid: notYet.obj_uuid,
   recipe: Type.Optional(Type.String(onDemand)),
   recipe_params: Type.Optional(Type.String(onDemand)),
@@ -132,4 +139,11 @@ export const DownloadQuery = Type.Object({
   dpi: Type.Optional(Type.String(onDemand)),
 })
 
-export const DownloadHeaders = Type.Object({ 'x-svc-signature': Type.Optional(Type.String({ maxLength: 200 })) })
+export const DownloadHeaders = Type.Object({
+  'x-svc-signature': Type.Optional(
+    Type.String({
+      maxLength: 200,
+      description: 'Signature of the address, which is as good as a right while it holds.',
+    }),
+  ),
+})

@@ -50,6 +50,7 @@ export function messagePart({ db, messages, actorOfUser }: SignInDependencies): 
     pages: (flows) => [
       loginPage(flows, {
         name,
+        step: name,
         async show(visit, login) {
           const { pending } = await pendingOf(login)
           if (pending.length === 0) return visit.reply.redirect(await flows.passed(login, name), 303)

@@ -7,7 +7,7 @@ import { clientCodeOf, codeAt, codesIn, type Enrolled, enrol, follow, keyIn, lat
 import { type BrowserAnswer, TestVisitor } from './sign-in-browser.ts'
 import { createGroups, createUsers, eventsOf, signIn } from './support.ts'
 
-const people = ['ada', 'ben', 'cem', 'dora', 'eva', 'finn', 'gil', 'hana', 'ivo'] as const
+const people = ['ada', 'ben', 'cem', 'dora', 'eva', 'finn', 'gil', 'hana', 'ivo', 'jan'] as const
 
 test('codes are those of RFC 6238 (appendix B), of the step before and behind too, and of no other', () => {
   const key = Buffer.from('12345678901234567890')
@@ -64,6 +64,27 @@ suite('a group that asks for a second factor', () => {
   }
   const userOf = async (login: string) =>
     (await svc.as('root').get('/user')).body.find(({ user }: { user: { login: string } }) => user.login === login)
+
+  test('nobody gets to a page behind the second factor without it, not even to set a new password', async () => {
+    const { key } = await enrol(svc, 'jan')
+    const stored = await userOf('jan')
+    const user = { ...stored.user, require_password_change: true }
+    const saved = await svc.as('root').post('/user', [{ ...stored, user }])
+    assert.equal(saved.status, 200, JSON.stringify(saved.body))
+    const [visitor, page] = await toCodePage('jan')
+    const flow = /name="flow" value="([^"]+)"/.exec(page.body)?.[1] ?? ''
+    const [stolen, other] = [{ new_password: 'stolen', again: 'stolen' }, { action: '/api/page/setPassword' }]
+    assert.equal((await visitor.get(`/api/page/setPassword?flow=${flow}`)).status, 400)
+    const posted = await visitor.submit(
+      { ...page, body: page.body.replaceAll('/api/page/twoFactor', other.action) },
+      stolen,
+    )
+    assert.equal(posted.status, 400)
+    assert.equal((await new TestVisitor(svc).signIn('jan', 'stolen')).status, 200, 'the password is the old one')
+    const [again, codes] = await toCodePage('jan')
+    const back = await again.submit(codes, { code: codeAt(key, 1) })
+    assert.equal((await follow(again, back)).location?.pathname, '/api/page/setPassword', 'its turn comes behind it')
+  })
 
   test('OAUTH-010 sets up an app at the next sign-in, which needs a valid code, and back at /oauth2/auth with auth_method=action_code', async () => {
     const visitor = new TestVisitor(svc)

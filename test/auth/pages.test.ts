@@ -18,6 +18,7 @@ const question: LoginPart = {
   pages: (flows) => [
     loginPage(flows, {
       name: 'question',
+      step: 'question',
       show: async (visit, login) =>
         visit.send({
           title: 'Question',
@@ -49,6 +50,7 @@ const notice: LoginPart = {
   pages: (flows) => [
     loginPage(flows, {
       name: 'notice',
+      step: 'notice',
       show: async (visit, login) => visit.reply.redirect(await flows.passed(login, 'notice'), 303),
     }),
   ],

@@ -180,16 +180,16 @@ test('what an earlier release stored there is shown and may be sent back, and go
   await using first = await startService()
   await first.db.query(
     `insert into base_config (section, value) values
-     ('file_url_expire', '{"default_days": 3, "max_days": 20}')`,
+     ('file_url_expire', '{"default_days": 3, "deep_link_days": 2}')`,
   )
   await using later = await attachService(first.dsn)
   const root = later.as('root')
   const document = (await root.get('/config')).body
   assert.equal(document.system.config.file_url_expire.default_days, 3)
   assert.deepEqual((await root.post('/config', document)).body, document)
-  assert.equal((await root.post('/config/system/config/file_url_expire/max_days', 21)).status, 400)
-  assert.equal((await root.get('/config/system/config/file_url_expire/max_days')).body, 20)
-  assert.equal((await root.delete('/config/system/config/file_url_expire/max_days')).body, 30)
+  assert.equal((await root.post('/config/system/config/file_url_expire/deep_link_days', 3)).status, 400)
+  assert.equal((await root.get('/config/system/config/file_url_expire/deep_link_days')).body, 2)
+  assert.equal((await root.delete('/config/system/config/file_url_expire/deep_link_days')).body, 1)
   assert.equal((await root.post('/config/system/config/file_url_expire', { default_days: 7 })).status, 200)
 })
 

@@ -61,7 +61,7 @@ suite('configuration', () => {
     assert.equal(config.backendPort, 9000)
     assert.deepEqual(config.corsOrigins, ['https://a.example', 'https://b.example'])
     assert.deepEqual(config.oauthClients, [
-      { id: 'portal', secret: hash(10), redirectURIs: ['https://a.example/cb'], scopes: null },
+      { id: 'portal', secret: hash(10), redirectURIs: ['https://a.example/cb'], scopes: null, pkce: 'required' },
     ])
   })
 

@@ -33,12 +33,33 @@ const writing = `
   DELETE /api/v1/db/:objecttype
   DELETE /api/v1/user/session/list
   DELETE /api/v1/user/session/list/:id
+  POST /api/v1/message
+  PUT /api/v1/message
+  DELETE /api/v1/message/:id
+  POST /api/v1/message/:id/confirm
+  POST /api/v1/right/:context/presets
+  DELETE /api/v1/right/:context/presets/:presetId
+  POST /api/v1/system/location/new
+  PUT /api/v1/system/location/:id
+  DELETE /api/v1/system/location/:id
+  POST /api/v1/eas/put
+  PUT /api/v1/eas/put
+  POST /api/v1/eas/:fileId
+  POST /api/page/confirmEmail
+  POST /api/page/forgotPassword
+  POST /api/page/register
+  POST /api/page/resetPassword
   POST /api/v1/system/reindex`
 
 /** What changes nothing although it is no GET. */
-const reading = ['POST /api/oauth2/introspect', 'POST /api/oauth2/userinfo', 'POST /api/v1/search']
+const reading = [
+  'HEAD /api/v1/eas/download/:fileId/:hash/:version',
+  'POST /api/oauth2/introspect',
+  'POST /api/oauth2/userinfo',
+  'POST /api/v1/search',
+]
 
-/** Decision 3: what works in read-only mode although it changes stored data. */
+/** Decision 3, and signing in: what works in read-only mode although it changes stored data. */
 const allowed = [
   'POST /api/v1/event',
   'POST /api/oauth2/auth',
@@ -46,6 +67,11 @@ const allowed = [
   'POST /api/oauth2/refresh',
   'POST /api/oauth2/revoke',
   'POST /api/oauth2/token',
+  'POST /api/page/setPassword',
+  'POST /api/page/showMessage',
+  'POST /api/page/twoFactor',
+  'POST /api/page/twoFactorRecovery',
+  'POST /api/page/twoFactorSetup',
   'POST /logout',
 ]
 

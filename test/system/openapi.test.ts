@@ -36,7 +36,7 @@ suite('description of the interface', () => {
     assert.equal(document.openapi, '3.1.0')
     // Beside them there are pages for people: at the address of the service, and those of the sign-in.
     const interfaceRoutes = svc.app.http.declaredRoutes.filter(
-      ({ url }) => url !== '/' && !url.startsWith('/api/page/'),
+      ({ method, url }) => method !== 'HEAD' && url !== '/' && !url.startsWith('/api/page/'),
     )
     assert.equal(operations().length, interfaceRoutes.length)
     const ids = operations().map(([, operation]) => operation.operationId)
@@ -163,6 +163,7 @@ suite('description of the interface', () => {
       if (!json(sent) || !json(answered)) others.push([name, sent, answered])
     }
     const form = ['application/x-www-form-urlencoded']
+    const content = ['multipart/form-data', 'application/octet-stream']
     assert.deepEqual(others, [
       ['get /api/v1/system/openapi/', [], ['text/html']],
       ['get /api/v1/event/list', [], ['application/json', 'text/csv']],
@@ -176,12 +177,15 @@ suite('description of the interface', () => {
       ['post /api/oauth2/refresh', form, ['application/json']],
       ['post /api/v1/user/change_password', form, ['application/json']],
       ['get /api/v1/schema/user/{version}', [], ['application/json', 'image/svg+xml', 'image/png']],
+      ['post /api/v1/eas/put', content, ['application/json']],
+      ['put /api/v1/eas/put', content, ['application/json']],
+      ['get /api/v1/eas/download/{fileId}/{hash}/{version}', [], ['application/octet-stream']],
     ])
     const authorization = `Bearer ${await svc.as('root').token()}`
     const html = ['/', '/api/oauth2/logout', '/api/v1/system/openapi/', '/logout']
     const seen: string[] = []
     for (const { method, url } of svc.app.http.declaredRoutes) {
-      if (method !== 'GET' || html.includes(url)) continue
+      if (method !== 'GET' || html.includes(url) || url.startsWith('/api/page/')) continue
       const path = url.replaceAll(/:(version|mask)/g, 'CURRENT').replaceAll(/:\w+|\*/g, '1')
       const answer = await svc.inject({ method: 'GET', url: path, headers: { authorization } })
       assert.match(String(answer.headers['content-type']), /^application\/json/, path)

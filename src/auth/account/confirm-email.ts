@@ -28,6 +28,7 @@ export function confirmEmailPage({ db, events, sessions, basePath }: ConfirmDepe
 
   return {
     name,
+    writes: true,
     query: ['token'],
     async show(visit, query) {
       const secret = query.get('token')

@@ -58,6 +58,7 @@ export function forgotPasswordPage(deps: ForgotDependencies): PageDefinition {
 
   return {
     name,
+    writes: true,
     show: async (visit) => (sendsMail(baseConfig) ? page(visit, null) : closed(visit)),
     async submit(visit, form) {
       const { text, request } = visit

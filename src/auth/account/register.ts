@@ -114,6 +114,7 @@ export function registerPage(deps: RegisterDependencies): PageDefinition {
 
   return {
     name,
+    writes: true,
     show: async (visit) => (mayRegister(baseConfig) ? page(visit, null, null) : closed(visit)),
     async submit(visit, form) {
       const { text, language, request } = visit

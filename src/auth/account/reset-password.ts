@@ -41,6 +41,7 @@ export function resetPasswordPage({ db, newPasswords, basePath }: ResetDependenc
 
   return {
     name,
+    writes: true,
     query: ['token'],
     async show(visit, query) {
       const secret = query.get('token')

@@ -38,16 +38,22 @@ export function setPasswordPart({ db, newPasswords }: { db: Db; newPasswords: Ne
       name,
       phase: 'account',
       async page(login) {
-        const user = await userOf(login)
-        return user.requirePasswordChange && passwordUserTypes.includes(user.type) ? name : null
+        return mustChange(await userOf(login)) ? name : null
       },
     },
     pages: (flows) => [
       loginPage(flows, {
         name,
-        show: async (visit, login) => page(visit, login, await userOf(login), null),
+        step: name,
+        async show(visit, login) {
+          const user = await userOf(login)
+          if (mustChange(user)) return page(visit, login, user, null)
+          return visit.reply.redirect(await flows.passed(login, name), 303)
+        },
         async submit(visit, login, form) {
           const user = await userOf(login)
+          // This page is for those who must: others change it where they prove the old one.
+          if (!mustChange(user)) return visit.reply.redirect(await flows.passed(login, name), 303)
           const checked = await newPasswords.check(visit, form, user.id)
           if ('problem' in checked) return page(visit, login, user, checked.problem)
           await db.transaction((tx) => newPasswords.change(tx, user.id, checked.hash, visit.request.ip))
@@ -56,4 +62,8 @@ export function setPasswordPart({ db, newPasswords }: { db: Db; newPasswords: Ne
       }),
     ],
   }
+}
+
+function mustChange(user: StoredUser): boolean {
+  return user.requirePasswordChange && passwordUserTypes.includes(user.type)
 }

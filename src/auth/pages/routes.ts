@@ -11,6 +11,8 @@ import { type Pages, type Visit, wantsPage } from './service.ts'
 /** A page of its own, `/api/page/<name>`. What its functions throw becomes the error page. */
 export interface PageDefinition {
   readonly name: string
+  /** Its form changes accounts, so it is refused in read-only mode; those of a sign-in in progress go on. */
+  readonly writes?: boolean
   /** Parameters of its address. */
   readonly query?: readonly string[]
   show(visit: Visit, query: Form): Promise<FastifyReply>
@@ -21,6 +23,8 @@ export interface PageDefinition {
 /** A page between password and code: it gets the sign-in that it belongs to. */
 export interface LoginPageDefinition {
   readonly name: string
+  /** The step that it belongs to: it is not there before all earlier ones are passed. */
+  readonly step: string
   readonly query?: readonly string[]
   show(visit: Visit, login: Login, query: Form): Promise<FastifyReply>
   submit?(visit: Visit, login: Login, form: Form): Promise<FastifyReply>
@@ -28,13 +32,13 @@ export interface LoginPageDefinition {
 
 /** Its address and its form name the sign-in: `?flow=`, a hidden field `flow`. */
 export function loginPage(flows: LoginFlows, definition: LoginPageDefinition): PageDefinition {
-  const { name, query = [], show, submit } = definition
+  const { name, step, query = [], show, submit } = definition
   return {
     name,
     query: ['flow', ...query],
-    show: async (visit, parameters) => show(visit, await flows.find(visit, parameters.get('flow')), parameters),
+    show: async (visit, parameters) => show(visit, await flows.find(visit, parameters.get('flow'), step), parameters),
     ...(submit
-      ? { submit: async (visit, form) => submit(visit, await flows.find(visit, form.get('flow')), form) }
+      ? { submit: async (visit, form) => submit(visit, await flows.find(visit, form.get('flow'), step), form) }
       : {}),
   }
 }
@@ -44,7 +48,7 @@ export async function registerPages(app: HttpApp, pages: Pages, definitions: rea
   if (definitions.length === 0) return
   await app.register(async (scope: HttpApp) => {
     scope.setErrorHandler(pageErrors(pages))
-    for (const { name, query = [], show, submit } of definitions) {
+    for (const { name, writes = false, query = [], show, submit } of definitions) {
       const url = `/api/page/${name}`
       const parameters = Object.fromEntries(query.map((one) => [one, Type.Optional(Type.Unknown())]))
       // A wrong answer counts, whether its client waits for the page or not.
@@ -54,7 +58,7 @@ export async function registerPages(app: HttpApp, pages: Pages, definitions: rea
         show(pages.visit(request, reply), readParameters(request.query)),
       )
       if (!submit) continue
-      scope.post(url, { schema, config }, (request, reply) => {
+      scope.post(url, { schema, config: { ...config, writes } }, (request, reply) => {
         const form = readForm(request.headers['content-type'], request.body)
         const visit = pages.visit(request, reply)
         visit.assertOwnForm(form.get('csrf'))

@@ -3,7 +3,9 @@ import { actorOf, type HttpApp } from '../../platform/http.ts'
 import { LocationInput, LocationOutput } from './schema.ts'
 import { type Locations, manageLocations } from './service.ts'
 
-const Params = Type.Object({ id: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }) })
+const Params = Type.Object({
+  id: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'Id of the location.' }),
+})
 const Done = Type.Object({ status: Type.Object({ acknowledged: Type.Literal('ok') }) })
 
 export function registerLocationRoutes(http: HttpApp, { locations }: { locations: Locations }): void {

@@ -1,6 +1,7 @@
 import { html } from 'ghtml'
 import { loginPage, type PageDefinition } from '../../pages/routes.ts'
 import type { FactorMethod } from '../methods.ts'
+import { stepName } from '../notes.ts'
 import { type FactorPages, provedLogin, toPage } from './shared.ts'
 
 const labels = { totp: 'factor.useTotp', recovery: 'factor.useRecovery' } as const satisfies Record<
@@ -13,6 +14,7 @@ export function choosePage(given: FactorPages): PageDefinition {
   const { factors, flows } = given
   return loginPage(flows, {
     name: 'twoFactorChoose',
+    step: stepName,
     async show(visit, login) {
       const { userId, remoteAddr } = provedLogin(login)
       const { usable } = await factors.standing(userId, remoteAddr)

@@ -17,6 +17,7 @@ export function codePage(given: FactorPages): PageDefinition {
   const { factors, flows } = given
   return loginPage(flows, {
     name: 'twoFactor',
+    step: stepName,
     query: ['method'],
     async show(visit, shown, query) {
       const login = provedLogin(shown)

@@ -12,6 +12,7 @@ export function recoveryPage(given: FactorPages): PageDefinition {
   const { flows } = given
   return loginPage(flows, {
     name: 'twoFactorRecovery',
+    step: stepName,
     show: async (visit, login) => toPage(given, visit, 'twoFactor', login),
     async submit(visit, login) {
       if (notesOf(login).proved === null) return toPage(given, visit, 'twoFactor', login)

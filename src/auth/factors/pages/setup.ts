@@ -18,6 +18,7 @@ export function setupPage(given: FactorPages): PageDefinition {
 
   return loginPage(flows, {
     name: 'twoFactorSetup',
+    step: stepName,
     async show(visit, shown) {
       const login = provedLogin(shown)
       const standing = await factors.standing(login.userId, login.remoteAddr)

@@ -5,6 +5,7 @@ import type { Visit } from '../../pages/service.ts'
 import { newToken, tokenHash } from '../../sessions/token.ts'
 import * as store from './flow-store.ts'
 import type { Login, NewLogin } from './login.ts'
+import { type LoginStep, orderedSteps } from './step.ts'
 
 /** Seconds that a sign-in may take, and the way back from one of its pages. */
 const lifetime = 15 * 60
@@ -14,8 +15,15 @@ const mostFailures = 3
 
 export type LoginFlows = ReturnType<typeof createLoginFlows>
 
-/** Sign-ins in progress; `basePath` is where a proxy has put the service. None of them is in the memory of a process. */
-export function createLoginFlows({ db, basePath }: { db: Db; basePath: string }) {
+export interface LoginFlowDependencies {
+  db: Db
+  /** Where a proxy has put the service. */
+  basePath: string
+  steps: () => readonly LoginStep[]
+}
+
+/** Sign-ins in progress. None of them is in the memory of a process. */
+export function createLoginFlows({ db, basePath, steps }: LoginFlowDependencies) {
   const keyOf = (login: Pick<Login, 'id'>): Buffer => tokenHash(login.id)
 
   return {
@@ -26,11 +34,20 @@ export function createLoginFlows({ db, basePath }: { db: Db; basePath: string })
       return { ...login, id, stepsDone: [], notes: {}, failures: 0, createdAt: new Date() }
     },
 
-    /** The sign-in that an address (`?flow=`) or a form names. @throws {AppError} `PageExpired` */
-    async find({ browser }: Pick<Visit, 'browser'>, id: string | undefined): Promise<Login> {
+    /**
+     * The sign-in that an address (`?flow=`) or a form names, for a page of this step. Nobody gets to it past an earlier
+     * one: who has proved a password alone must not come to a page that trusts in the second factor.
+     * @throws {AppError} `PageExpired`
+     */
+    async find({ browser }: Pick<Visit, 'browser'>, id: string | undefined, step: string): Promise<Login> {
       const found = id === undefined ? null : await store.findFlow(db, tokenHash(id), browser.hash)
       if (!found || id === undefined) throw new AppError('PageExpired', { what: 'login' })
-      return { ...found, id }
+      const login = { ...found, id }
+      for (const earlier of orderedSteps(steps())) {
+        if (earlier.name === step) return login
+        if (!login.stepsDone.includes(earlier.name) && (await earlier.page(login)) !== null) break
+      }
+      throw new AppError('PageExpired', { what: 'login' })
     },
 
     /** Keeps others from ending or passing it until the transaction ends. @throws {AppError} `PageExpired` */

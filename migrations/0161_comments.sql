@@ -1,0 +1,10 @@
+comment on table file is 'a file as somebody uploaded it; its contents are versions';
+comment on table file_version is 'what a file can be had as: the original, later renditions; each has a content';
+comment on table file_blob is 'a content in a location, once under its hash; counted uses';
+comment on table file_use is 'objects that have a file, by column: who may see it, and whether it may go';
+comment on table file_location is 'where contents lie: a folder or a bucket';
+comment on table file_key is 'key of the signatures in addresses of files; one row';
+comment on table login_flow is 'sign-ins on the pages that are not finished, for a quarter of an hour';
+comment on table oauth_code is 'authorization codes, hashed; a used one is kept for a while to notice its second use';
+comment on table keep_login is 'browsers that stay signed in, by the hash of their cookie';
+comment on table user_factor is 'second factors of users: apps for codes, recovery codes';

@@ -1,4 +1,4 @@
-import type { LoginPart } from '../oauth/login/step.ts'
+import type { LoginPart } from '../oauth/login/part.ts'
 import { stepName } from './notes.ts'
 import { choosePage } from './pages/choose.ts'
 import { codePage } from './pages/code.ts'

@@ -1,5 +1,3 @@
-import type { PageDefinition } from '../../pages/routes.ts'
-import type { LoginFlows } from './flows.ts'
 import type { Login } from './login.ts'
 
 /**
@@ -15,12 +13,6 @@ export interface LoginStep {
    * page, but not for steps that are passed already.
    */
   page(login: Login): Promise<string | null>
-}
-
-/** What a capability adds to the sign-in: its step, and the pages of it. */
-export interface LoginPart {
-  readonly step: LoginStep
-  pages(flows: LoginFlows): readonly PageDefinition[]
 }
 
 const phases = ['proof', 'account', 'notice'] as const

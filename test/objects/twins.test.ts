@@ -72,6 +72,7 @@ const plain: Readonly<Record<string, Omit<TwinRequest, 'path'> & { path?: string
     'GET /transitions',
     'POST /transitions',
     'POST /system/reindex',
+    'GET /right/explain',
     'GET /message',
     'POST /message',
     'PUT /message',
@@ -109,6 +110,18 @@ const outside = [
   'GET /event/stream',
   'GET /oauth2/auth',
   'POST /oauth2/auth',
+  'DELETE /user/session/list',
+  'DELETE /user/session/list/{id}',
+  'GET /.well-known/oauth-authorization-server',
+  'GET /logout',
+  'GET /oauth2/logout',
+  'GET /oauth2/userinfo',
+  'GET /user/session/list',
+  'POST /logout',
+  'POST /oauth2/introspect',
+  'POST /oauth2/logout',
+  'POST /oauth2/refresh',
+  'POST /oauth2/userinfo',
 ]
 
 describe('two services that differ only in what the caller may not see', { timeout: 600_000 }, () => {

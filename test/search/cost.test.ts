@@ -196,6 +196,8 @@ test('a search that takes longer than it seemed goes on in a place, and leaves i
     // After two seconds it is cancelled, and sent again from the place.
     await until(async () => ((await startedAt('search_document')) ?? 0) > first)
     const again = (await startedAt('search_document')) ?? 0
+    // The cancelled one may take a moment to end.
+    await until(async () => (await running('search_document')) === 1)
     const next = await send(heavy(77))
     assert.equal((await scene.svc.as('root').get('/settings')).status, 200)
     assert.equal(await running('search_document'), 1, 'there is one place')

@@ -23,6 +23,7 @@ import { type FindPeople, type NamedBy, resolveWho, type WhoDraft, whoNames } fr
 export type { ContainerRight, ObjectRight, RightContext } from './catalogue.ts'
 export { isCaller } from './compile.ts'
 export { createExplainService, type ExplainService } from './explain/service.ts'
+export { coversFile } from './file-items.ts'
 export { inForceSql, type MaskId, type ReadPrincipal, readPrincipals, tagsFit } from './grants.ts'
 export type {
   CallerRights,

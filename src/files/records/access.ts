@@ -1,4 +1,4 @@
-import type { CallerRights, Guarded, RightItem } from '../../rights/service.ts'
+import { type CallerRights, coversFile, type Guarded } from '../../rights/service.ts'
 import type { FileVersion, StoredFile } from '../model.ts'
 
 /** An object that has a file, in its latest version or an old one, and that the caller may see with its column. */
@@ -42,16 +42,7 @@ function mayThrough(
   { object, columnId }: Pick<FileUse, 'object' | 'columnId'>,
   version: FileVersion,
 ): boolean {
-  return caller.itemsOn(right, object).some((item) => itemFits(item, columnId, version))
-}
-
-function itemFits(item: RightItem, columnId: number, version: FileVersion): boolean {
-  const { column_ids, classes, extensions, versions, limit } = item
-  return (
-    (column_ids?.includes(columnId) ?? true) &&
-    (classes?.includes(version.class) ?? true) &&
-    (extensions?.includes(version.extension) ?? true) &&
-    (versions?.includes(`${version.class}.${version.name}`) ?? true) &&
-    (!limit || version.size <= limit)
-  )
+  const { class: kind, extension, name, size } = version
+  const file = { class: kind, extension, columnId, version: name, size }
+  return caller.itemsOn(right, object).some((item) => coversFile(item, file))
 }

@@ -1,6 +1,6 @@
 import type { BaseConfig } from '../../config/service.ts'
 import { AppError } from '../../platform/errors.ts'
-import type { RightItem } from '../../rights/service.ts'
+import { coversFile, type RightItem } from '../../rights/service.ts'
 import type { FileType } from './file-type.ts'
 
 export type UploadSettings = BaseConfig['produce_config']['value']
@@ -16,7 +16,7 @@ export interface UploadPermission {
 /** @throws {AppError} `RightRequired` when the caller may upload nothing. */
 export function uploadPermission(grants: readonly RightItem[], settings: UploadSettings): UploadPermission {
   if (grants.length === 0) throw new AppError('RightRequired', { right: 'asset_upload' })
-  const fitting = (type: FileType) => grants.filter((grant) => grantFits(grant, type))
+  const fitting = (type: FileType) => grants.filter((grant) => coversFile(grant, type))
   return {
     check(type) {
       const { class: kind, extension } = type
@@ -36,11 +36,6 @@ export function uploadPermission(grants: readonly RightItem[], settings: UploadS
       return Math.min(granted, own || settings.uploadmaxfilesize || Number.POSITIVE_INFINITY)
     },
   }
-}
-
-/** Whether a grant of `asset_upload` covers files of this type; its size is another question. */
-export function grantFits({ classes, extensions }: RightItem, type: Pick<FileType, 'class' | 'extension'>): boolean {
-  return (classes?.includes(type.class) ?? true) && (extensions?.includes(type.extension) ?? true)
 }
 
 function enabled(settings: UploadSettings, { class: kind, extension }: FileType): boolean {

@@ -1,6 +1,6 @@
 import type { Column } from '../../../datamodel/model.ts'
 import { AppError } from '../../../platform/errors.ts'
-import type { RightItem } from '../../../rights/service.ts'
+import { coversFile } from '../../../rights/service.ts'
 import { type FileEntry, filesByColumn, forEachFileList } from '../../content/file-links.ts'
 import { invalidValue } from '../../content/values.ts'
 import type { LinkableFile, SaveContext } from '../../deps.ts'
@@ -86,12 +86,10 @@ function noFile({ rights }: SaveContext, item: Item, column: Column, id: number)
 
 /** The right `asset_upload` on the object, for a file of this class, extension and size in this column. */
 function assertMayAdd({ rights }: SaveContext, { item, column }: Introduced, file: LinkableFile): void {
-  const covers = (grant: RightItem): boolean =>
-    (grant.column_ids?.includes(column.id) ?? true) &&
-    (grant.classes?.includes(file.class) ?? true) &&
-    (grant.extensions?.includes(file.extension) ?? true) &&
-    (!grant.limit || file.size <= grant.limit)
-  if (rights.itemsOn('asset_upload', guarded(guardAfter(item))).some(covers)) return
+  const { class: kind, extension, size } = file
+  const asked = { class: kind, extension, size, columnId: column.id }
+  const covers = rights.itemsOn('asset_upload', guarded(guardAfter(item))).some((grant) => coversFile(grant, asked))
+  if (covers) return
   throw missing(item, column, `files of this kind may not be put into ${column.fullName}`)
 }
 
@@ -100,7 +98,7 @@ function assertMayTake({ rights }: SaveContext, item: Item, column: Column): voi
   const object = guarded(guardBefore(item))
   if (rights.root || rights.rightsOn(object).owner !== undefined) return
   const grants = rights.itemsOn('asset_upload', object)
-  const covers = (grant: RightItem): boolean =>
+  const covers = (grant: (typeof grants)[number]): boolean =>
     grant.allow_update_and_remove === true && (grant.column_ids?.includes(column.id) ?? true)
   if (!grants.some(covers)) throw missing(item, column, `files may not be taken out of ${column.fullName}`)
 }

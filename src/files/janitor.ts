@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { EventLog } from '../events/service.ts'
+import type { EventLog, NewEvent } from '../events/service.ts'
 import type { Db, Tx } from '../platform/db.ts'
 import { outsideLifetimes } from '../platform/lifetime.ts'
 import type { BlobStore, Sha256 } from './blobs/blob-store.ts'
@@ -26,8 +26,16 @@ const day = 86_400_000
 const hour = 3_600_000
 /** Files and contents that are taken away with one statement. */
 const batch = 200
+/** Contents of a location that could not be removed, after which it is left alone until the next run. */
+const mostFailures = 5
 /** Advisory lock under which it works; `strg` and a number of our own. */
 const lock = 0x73747267_0009n
+
+/** A content without a file. */
+interface Unused {
+  readonly location: number
+  readonly sha256: Sha256
+}
 
 export function createJanitor({ db, events, log, locations, settings, paused, now = Date.now }: JanitorOptions) {
   let running: Promise<void> | null = null
@@ -37,7 +45,7 @@ export function createJanitor({ db, events, log, locations, settings, paused, no
     const begun = now()
     const files = await inBatches((tx) => removeFiles(tx, new Date(now() - settings().file_expire_days * day)))
     if (files > 0) await tell('file_expire', begun, files)
-    const cleared = await inBatches((tx) => removeBlobs(tx, new Date(now() - day)))
+    const cleared = await clear()
     if (cleared > 0) await tell('file_blob', begun, cleared)
     for (const { id, readOnly } of locations.all()) {
       if (readOnly || stopped) continue
@@ -46,6 +54,18 @@ export function createJanitor({ db, events, log, locations, settings, paused, no
         .sweep(new Date(now() - day))
         .catch((error: Error) => log.warn({ err: error, location: id }, 'leftovers of uploads cannot be removed'))
     }
+  }
+
+  /** Contents that nobody has had for a day; answers how many are gone. */
+  async function clear(): Promise<number> {
+    const failures = new Map<number, number>()
+    let gone = 0
+    await inBatches(async (tx) => {
+      const { found, removed } = await removeBlobs(tx, new Date(now() - day), failures)
+      gone += removed
+      return found
+    })
+    return gone
   }
 
   /** Until a batch finds nothing; each in a transaction of its own, while no other process does the same. */
@@ -80,41 +100,53 @@ export function createJanitor({ db, events, log, locations, settings, paused, no
     return rowCount
   }
 
-  /** The rows stay locked until the contents are gone: an upload of the same content waits, and then stores it anew. */
-  async function removeBlobs(tx: Tx, before: Date): Promise<number> {
-    const writable = locations.all().filter(({ readOnly }) => !readOnly)
-    const { rows } = await tx.query<{ location: number; sha256: Sha256 }>(
+  /**
+   * The rows stay locked until the contents are gone: an upload of the same content waits, and then stores it anew. A
+   * location that fails too often has its rest of the run off; what failed is tried again another day.
+   */
+  async function removeBlobs(tx: Tx, before: Date, failures: Map<number, number>) {
+    const able = locations.all().filter(({ id, readOnly }) => !readOnly && (failures.get(id) ?? 0) < mostFailures)
+    const { rows } = await tx.query<Unused>(
       `select location_id as location, encode(sha256, 'hex') as sha256 from file_blob b
        where touched_at < $1 and location_id = any($2::bigint[]) and not exists (
          select from file_version v where v.location_id = b.location_id and v.sha256 = b.sha256)
        order by touched_at limit ${batch} for update skip locked`,
-      [before, writable.map(({ id }) => id)],
+      [before, able.map(({ id }) => id)],
     )
-    const names = new Map(writable.map(({ id, name }) => [id, name]))
-    const done: typeof rows = []
+    const names = new Map(able.map(({ id, name }) => [id, name]))
+    const done: Unused[] = []
+    const failed: Unused[] = []
+    const told: NewEvent[] = []
     for (const row of rows) {
-      const info = { location_key: names.get(row.location), location_id: row.location, filename: row.sha256 }
+      const { location, sha256 } = row
+      const sofar = failures.get(location) ?? 0
+      if (sofar >= mostFailures) continue
+      const info = { location_key: names.get(location), location_id: location, filename: sha256 }
       try {
-        await locations.storeOf(row.location).remove(row.sha256)
+        await locations.storeOf(location).remove(sha256)
         done.push(row)
-        await events.append(tx, [{ type: 'FILE_DELETE', actor: null, basetype: 'file', info }])
+        told.push({ type: 'FILE_DELETE', actor: null, basetype: 'file', info })
       } catch (error) {
-        const told = { ...info, error: (error as Error).message }
-        await events.append(tx, [{ type: 'FILE_DELETE_ERROR', actor: null, basetype: 'file', info: told }])
+        failures.set(location, sofar + 1)
+        failed.push(row)
+        const failure = { ...info, error: (error as Error).message }
+        told.push({ type: 'FILE_DELETE_ERROR', actor: null, basetype: 'file', info: failure })
       }
     }
-    await tx.query(
-      `delete from file_blob b using unnest($1::bigint[], $2::text[]) as x(l, h)
-       where b.location_id = x.l and b.sha256 = decode(x.h, 'hex')`,
-      [done.map(({ location }) => location), done.map(({ sha256 }) => sha256)],
-    )
-    // What cannot be removed is tried again another day.
-    await tx.query(
-      `update file_blob b set touched_at = $3 from unnest($1::bigint[], $2::text[]) as x(l, h)
-       where b.location_id = x.l and b.sha256 = decode(x.h, 'hex')`,
-      [rows.map(({ location }) => location), rows.map(({ sha256 }) => sha256), new Date(now())],
-    )
-    return done.length
+    await Promise.all([
+      tx.query(
+        `delete from file_blob b using unnest($1::bigint[], $2::text[]) as x(l, h)
+         where b.location_id = x.l and b.sha256 = decode(x.h, 'hex')`,
+        columnsOf(done),
+      ),
+      tx.query(
+        `update file_blob b set touched_at = $3 from unnest($1::bigint[], $2::text[]) as x(l, h)
+         where b.location_id = x.l and b.sha256 = decode(x.h, 'hex')`,
+        [...columnsOf(failed), new Date(now())],
+      ),
+      events.append(tx, told),
+    ])
+    return { found: rows.length, removed: done.length }
   }
 
   async function tell(type: string, begun: number, count: number): Promise<void> {
@@ -147,4 +179,8 @@ export function createJanitor({ db, events, log, locations, settings, paused, no
       await running
     },
   }
+}
+
+function columnsOf(rows: readonly Unused[]): [number[], Sha256[]] {
+  return [rows.map(({ location }) => location), rows.map(({ sha256 }) => sha256)]
 }

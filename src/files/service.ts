@@ -61,6 +61,7 @@ export async function createFileService(options: FileOptions) {
   const locations = await createLocations({
     db,
     bus,
+    events,
     snapshots,
     folders: { dataDir: config.dataDir, folders: config.fileFolders },
     defaultName: () => settings().location_defaults.originals,

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { pino } from 'pino'
 import { createEventLog } from '../../src/events/service.ts'
+import type { BlobStore } from '../../src/files/blobs/blob-store.ts'
 import { createFileSystemStore } from '../../src/files/blobs/file-system.ts'
 import { createJanitor } from '../../src/files/janitor.ts'
 import type { Json } from '../support/client.ts'
@@ -21,8 +22,7 @@ suite('the janitor of files', () => {
   })
   after(() => museum[Symbol.asyncDispose]())
 
-  function janitor(readOnly = false, paused = false) {
-    const store = createFileSystemStore(folder())
+  function janitor(readOnly = false, paused = false, store: Pick<BlobStore, 'remove' | 'sweep'> = inFolder()) {
     return createJanitor({
       db: museum.svc.db,
       events: createEventLog(),
@@ -40,6 +40,8 @@ suite('the janitor of files', () => {
     await one.run()
     await one.close()
   }
+
+  const inFolder = () => createFileSystemStore(folder())
 
   const contents = async (): Promise<string[]> =>
     (await readdir(folder(), { recursive: true, withFileTypes: true }))
@@ -109,5 +111,36 @@ suite('the janitor of files', () => {
     await utimes(String(names[0]), new Date(Date.now() - 2 * day), new Date(Date.now() - 2 * day))
     await runAt(0)
     assert.deepEqual(await readdir(join(folder(), 'tmp')), ['new'])
+  })
+  test('a location that fails is left alone after a few contents; what failed is tried again another day', async () => {
+    const many = Array.from({ length: 9 }, (_, index) => ({
+      name: `${index}.txt`,
+      content: Buffer.from(`gone ${index}`),
+    }))
+    await upload(museum.svc, 'root', many)
+    await runAt(31)
+    const { rows: unused } = await museum.svc.db.query(
+      `update file_blob set touched_at = now() - interval '25 hours' where not exists (
+         select from file_version v where v.sha256 = file_blob.sha256) returning 1`,
+    )
+    let asked = 0
+    const broken = {
+      ...inFolder(),
+      remove: async () => {
+        asked++
+        throw new Error('the disk is gone')
+      },
+    }
+    await runAt(0, false, false, broken)
+    assert.equal(asked, 5)
+    const { rows } = await museum.svc.db.query<{ count: number }>(
+      `select count(*)::int from event where type = 'FILE_DELETE_ERROR' and info->>'error' = 'the disk is gone'`,
+    )
+    assert.equal(rows[0]?.count, 5)
+    await runAt(0, false, false, broken)
+    assert.equal(asked, unused.length, 'only those that were not tried')
+    const before = (await contents()).length
+    await runAt(2)
+    assert.equal((await contents()).length, before - unused.length)
   })
 })

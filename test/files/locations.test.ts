@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
+import type { Json } from '../support/client.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { startS3 } from './s3-server.ts'
@@ -61,6 +62,15 @@ suite('locations of files', () => {
     assert.ok(!JSON.stringify((await svc.as('root').get('/system/location/list')).body).includes('secretkey'))
     assert.equal((await svc.as('root').delete(path)).status, 200)
     assert.equal((await svc.as('root').get(path)).body.code, 'ResourceNotFound')
+    const { rows: events } = await svc.db.query<{ info: Json }>(
+      `select info from event where type = 'BASE_CONFIG_UPDATE' and basetype = 'location' and object_id = $1 order by id`,
+      [Number(path.split('/').at(-1))],
+    )
+    assert.deepEqual(
+      events.map(({ info }) => info.Method),
+      ['POST', 'PUT', 'DELETE'],
+    )
+    for (const { info } of events) assert.deepEqual(info, { ...info, ScopedNames: ['system.location'], Path: path })
   })
 
   test('one that cannot be reached is stored and marked', async () => {

@@ -1,3 +1,4 @@
+import type { EventLog } from '../../events/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import type { Bus } from '../../platform/bus.ts'
 import type { Db, Tx } from '../../platform/db.ts'
@@ -18,6 +19,7 @@ export const manageLocations: NeededRight = { name: 'system.root' }
 export interface LocationOptions {
   readonly db: Db
   readonly bus: Bus
+  readonly events: EventLog
   readonly snapshots: Pick<Snapshots, 'open'>
   readonly folders: FolderRules
   /** Name of the location where originals are stored. */
@@ -42,7 +44,7 @@ async function loadS3() {
   }
 }
 
-export async function createLocations({ db, bus, snapshots, folders, defaultName }: LocationOptions) {
+export async function createLocations({ db, bus, events, snapshots, folders, defaultName }: LocationOptions) {
   const snapshot = await snapshots.open<Location[], ReadonlyMap<number, Location>>({
     name: 'the locations of files',
     topics: [topic],
@@ -72,9 +74,12 @@ export async function createLocations({ db, bus, snapshots, folders, defaultName
     return fresh
   }
 
-  async function write(work: (tx: Tx) => Promise<number>): Promise<number> {
+  /** A location belongs to the configuration of the instance, so its changes are logged as such. */
+  async function write(actor: Actor, Method: 'POST' | 'PUT' | 'DELETE', work: (tx: Tx) => Promise<number>) {
     const id = await db.transaction(async (tx) => {
       const result = await work(tx)
+      const info = { ScopedNames: ['system.location'], Method, Path: `/system/location/${result}` }
+      await events.append(tx, [{ type: 'BASE_CONFIG_UPDATE', actor, basetype: 'location', objectId: result, info }])
       await bus.publish(tx, topic)
       return result
     })
@@ -151,7 +156,7 @@ export async function createLocations({ db, bus, snapshots, folders, defaultName
       requireRight(actor, manageLocations)
       if (input.id) throw badRequest('id must be 0 or left out: the service gives it', { name: 'id' })
       const draft = readLocation(input, null, folders)
-      const id = await write(async (tx) => {
+      const id = await write(actor, 'POST', async (tx) => {
         await assertDistinct(tx, null, draft)
         return store.insertLocation(tx, draft)
       })
@@ -161,7 +166,7 @@ export async function createLocations({ db, bus, snapshots, folders, defaultName
     async change(actor: Actor, id: number, input: LocationInput): Promise<LocationOutput> {
       requireRight(actor, manageLocations)
       if (input.id && input.id !== id) throw badRequest('id must be that of the address', { name: 'id' })
-      await write(async (tx) => {
+      await write(actor, 'PUT', async (tx) => {
         const before = await store.lockLocation(tx, id)
         if (!before) throw new AppError('ResourceNotFound', { id })
         const after = readLocation(input, before, folders)
@@ -177,7 +182,7 @@ export async function createLocations({ db, bus, snapshots, folders, defaultName
     /** Only one without contents, and not the default. */
     async remove(actor: Actor, id: number): Promise<void> {
       requireRight(actor, manageLocations)
-      await write(async (tx) => {
+      await write(actor, 'DELETE', async (tx) => {
         const before = await store.lockLocation(tx, id)
         if (!before) throw new AppError('ResourceNotFound', { id })
         assertDefault(id, before, null)

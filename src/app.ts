@@ -59,7 +59,7 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
   indexer.wake()
   return {
     http,
-    measures: [...systemMeasures(given.db), auth.failedSignIns],
+    measures: [...systemMeasures(given.db), ...jobs.measures, auth.failedSignIns],
     newRootPassword,
     async idle(options) {
       // What follows the log may queue jobs at any time, and jobs write to the log: until nothing came in between.

@@ -37,7 +37,11 @@ export async function composeGround({ config, db, log }: Given, opened: AsyncDis
     shares,
     quick,
     snapshots,
-    jobs: createJobs({ db, log }),
+    jobs: createJobs({
+      db,
+      log,
+      concurrency: { quick: config.jobsQuick, standard: config.jobsStandard, media: config.jobsMedia },
+    }),
     heavy: createPlaces({ places: config.heavyRequests }),
     /** Something for the index is committed. */
     queued: createSignal(),

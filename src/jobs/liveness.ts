@@ -9,13 +9,13 @@ export interface Liveness {
 export interface LivenessOptions {
   db: Db
   log: Logger
-  /** `locked_by` of the jobs that the pool of workers has taken. */
-  poolId: string
+  /** `locked_by` of the jobs that the pools of workers have taken. */
+  poolIds: readonly string[]
   /** Ids of the jobs that are running or have just ended. */
   activeJobs: () => readonly number[]
   /** Milliseconds between two looks for abandoned jobs. */
   interval: number
-  /** The pool holds jobs that it does not run: it has to end, so that others can take them. */
+  /** The pools hold jobs that they do not run: they have to end, so that others can take them. */
   onStuck: () => void
 }
 
@@ -25,13 +25,13 @@ const LIVENESS_SEED = 0x73747267
 const SETTLE_SECONDS = 3
 
 /**
- * Holds an advisory lock named after a pool of workers for as long as its process lives, and gives back abandoned
+ * Holds an advisory lock named after each pool of workers for as long as their process lives, and gives back abandoned
  * jobs: those of pools whose lock nobody holds (PostgreSQL drops the lock the moment a process dies). A pool that has jobs which
  * it does not run (the connection broke while the job was taken or ended) has to end, and then is one of these. So they are
  * tried again within seconds; the queue itself would wait four hours.
  */
 export async function keepLiveness(options: LivenessOptions): Promise<Liveness> {
-  const { db, log, poolId, interval, onStuck } = options
+  const { db, log, poolIds, interval, onStuck } = options
   let closed = false
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> = Promise.resolve()
@@ -53,14 +53,14 @@ export async function keepLiveness(options: LivenessOptions): Promise<Liveness> 
     holder = null
     schedule(100)
   }
-  let holder: PoolClient | null = await hold(db, poolId, onLost)
+  let holder: PoolClient | null = await hold(db, poolIds, onLost)
 
   async function beat(): Promise<void> {
-    holder ??= await hold(db, poolId, onLost)
+    holder ??= await hold(db, poolIds, onLost)
     const { rows } = await db.query<{ freed: number[]; stuck: number[] }>(RELEASE_SQL, [
       LIVENESS_SEED,
       SETTLE_SECONDS,
-      poolId,
+      poolIds,
       options.activeJobs(),
     ])
     const { freed = [], stuck = [] } = rows[0] ?? {}
@@ -83,10 +83,13 @@ export async function keepLiveness(options: LivenessOptions): Promise<Liveness> 
   }
 }
 
-async function hold(db: Db, poolId: string, onLost: (error: Error) => void): Promise<PoolClient> {
+async function hold(db: Db, poolIds: readonly string[], onLost: (error: Error) => void): Promise<PoolClient> {
   const client = await db.connect()
   try {
-    await client.query('select pg_advisory_lock(hashtextextended($1, $2))', [poolId, LIVENESS_SEED])
+    await client.query('select pg_advisory_lock(hashtextextended(id, $2)) from unnest($1::text[]) as pools(id)', [
+      poolIds,
+      LIVENESS_SEED,
+    ])
     client.once('error', onLost)
     return client
   } catch (error) {
@@ -95,15 +98,15 @@ async function hold(db: Db, poolId: string, onLost: (error: Error) => void): Pro
   }
 }
 
-/** Gives back the jobs of dead pools; tells which those were, and which this pool holds without running them. */
+/** Gives back the jobs of dead pools; tells which those were, and which these pools hold without running them. */
 const RELEASE_SQL = `
   with held as materialized (
     select id, locked_by from graphile_worker.jobs where locked_at < now() - make_interval(secs => $2)
   ), dead as materialized (
-    select locked_by from (select distinct locked_by from held where locked_by <> $3) as others
+    select locked_by from (select distinct locked_by from held where locked_by <> all($3::text[])) as others
      where pg_try_advisory_xact_lock(hashtextextended(locked_by, $1))
   ), freed as materialized (
     select graphile_worker.force_unlock_workers(array_agg(locked_by)) from dead having count(*) > 0
   )
   select array(select id from held where locked_by in (select locked_by from dead) and exists (select from freed)) as freed,
-    array(select id from held where locked_by = $3 and id <> all($4::bigint[])) as stuck`
+    array(select id from held where locked_by = any($3::text[]) and id <> all($4::bigint[])) as stuck`

@@ -1,3 +1,13 @@
+/**
+ * `quick`: what somebody waits for and takes moments (mails, webhooks, transitions). `standard`: upkeep. `media`: work in
+ * processes of its own that takes seconds or minutes (renditions).
+ */
+export const lanes = ['quick', 'standard', 'media'] as const
+export type Lane = (typeof lanes)[number]
+
+/** How many jobs of each lane run at the same time in one process. */
+export type Lanes = Readonly<Record<Lane, number>>
+
 export interface JobContext {
   /** Constant over all attempts: the key by which a handler recognises work that it has done before. */
   readonly jobId: number

@@ -25,7 +25,8 @@ export async function migrateQueue(db: Db): Promise<void> {
 /**
  * The pool as the library wants it. It insists on listeners for errors of clients, and it may give back the client on
  * which it listens twice when the connection breaks while it stops, which the pool would answer with an exception
- * that nobody can catch.
+ * that nobody can catch. All who listen through one such pool share a connection: whoever ends takes the channels from the
+ * others, so they must end together.
  */
 export function queuePool(db: Db): Db['pool'] {
   const { pool } = db
@@ -33,16 +34,41 @@ export function queuePool(db: Db): Db['pool'] {
     // An error of a client that is in use also fails its query, which is where it is dealt with.
     pool.on('connect', (client) => client.on('error', () => {}))
   }
+  let listening: { readonly client: Promise<PoolClient>; listeners: number } | null = null
   const connect = (callback?: Parameters<typeof pool.connect>[0]): Promise<PoolClient> | undefined => {
     if (!callback) return pool.connect()
-    pool.connect((error, client, release) => {
-      let released = false
-      callback(error, client, (destroy) => {
-        if (!released) release(destroy)
-        released = true
-      })
-    })
+    listening ??= { client: pool.connect().then(inTurns), listeners: 0 }
+    const shared = listening
+    shared.listeners++
+    let released = false
+    const leave = (destroy?: Error | boolean): void => {
+      if (released) return
+      released = true
+      if (listening === shared) listening = null
+      shared.listeners--
+      // It is never given back to the pool: what its listeners did to it is not undone.
+      if (shared.listeners === 0) shared.client.then((client) => client.release(destroy ?? true)).catch(() => {})
+    }
+    shared.client.then(
+      (client) => callback(undefined, client, leave),
+      (error: Error) => {
+        if (listening === shared) listening = null
+        callback(error, undefined, () => {})
+      },
+    )
     return undefined
   }
   return Object.create(pool, { connect: { value: connect } }) as Db['pool']
+}
+
+/** Several send to it at once; it takes one statement after the other. */
+function inTurns(client: PoolClient): PoolClient {
+  const query = client.query.bind(client) as (text: string) => Promise<unknown>
+  let last: Promise<unknown> = Promise.resolve()
+  const send = (text: string): Promise<unknown> => {
+    const answer = last.then(() => query(text))
+    last = answer.catch(() => {})
+    return answer
+  }
+  return Object.assign(client, { query: send })
 }

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Db, Tx } from '../platform/db.ts'
-import type { JobHandler } from './model.ts'
+import type { Measure } from '../platform/metrics.ts'
+import { type JobHandler, type Lane, type Lanes, lanes } from './model.ts'
 import { migrateQueue } from './queue.ts'
 import { startWorkers, type Workers } from './worker.ts'
 
@@ -9,13 +10,14 @@ import { startWorkers, type Workers } from './worker.ts'
  * Background work from a queue in PostgreSQL. A *job* is a name with a JSON payload, added in the transaction whose
  * consequence it is: rolled back, it never was. Any number of equal processes take jobs from the same queue. A job
  * that fails is tried again after a growing pause (e^attempt seconds, at most 6 hours); a process that dies gives
- * its jobs back. So a handler may run more than once for the same job, and must be written to bear that.
+ * its jobs back. So a handler may run more than once for the same job, and must be written to bear that. A *lane* is a
+ * kind of jobs with workers of its own: what takes minutes waits for its like, never a mail for it.
  */
 export { migrateQueue } from './queue.ts'
 
 export type Jobs = ReturnType<typeof createJobs>
 
-export type { JobContext, JobHandler } from './model.ts'
+export type { JobContext, JobHandler, Lane, Lanes } from './model.ts'
 
 export interface JobOptions {
   /** A waiting job of the same key is replaced by this one. Writers of one key take turns, so use keys sparingly. */
@@ -23,6 +25,8 @@ export interface JobOptions {
   runAt?: Date
   /** Attempts in all, 25 when not said. */
   maxAttempts?: number
+  /** Jobs of a lane with a smaller number go first; 0 when not said. */
+  priority?: number
 }
 
 export interface JobRequest extends JobOptions {
@@ -33,14 +37,18 @@ export interface JobRequest extends JobOptions {
 export interface JobsOptions {
   db: Db
   log: Logger
-  /** Jobs that this process works on at the same time. */
-  concurrency?: number
+  /** Jobs of each lane that this process works on at the same time. */
+  concurrency?: Lanes
   /** Milliseconds between two looks for jobs that ended processes have left. */
   recoverEvery?: number
 }
 
-export function createJobs({ db, log, concurrency = 4, recoverEvery = 15_000 }: JobsOptions) {
+/** What suits a small machine. */
+const fewJobs: Lanes = { quick: 4, standard: 2, media: 2 }
+
+export function createJobs({ db, log, concurrency = fewJobs, recoverEvery = 15_000 }: JobsOptions) {
   const handlers = new Map<string, JobHandler<unknown>>()
+  const laneOf = new Map<string, Lane>()
   let workers: Workers | null = null
 
   return {
@@ -51,18 +59,33 @@ export function createJobs({ db, log, concurrency = 4, recoverEvery = 15_000 }: 
     /** Adds any number of jobs with one statement. */
     enqueueAll: (tx: Tx, jobs: readonly JobRequest[]) => addJobs(tx, jobs),
 
-    /** Names the code for a job. Every process must register all names before it starts. */
-    register<Payload>(name: string, handler: JobHandler<Payload>): void {
+    /** Names the code for a job, and its lane. Every process must register all names before it starts. */
+    register<Payload>(name: string, handler: JobHandler<Payload>, lane: Lane = 'quick'): void {
       if (workers) throw new Error(`job ${name} registered after the start`)
       if (handlers.has(name)) throw new Error(`job ${name} registered twice`)
       handlers.set(name, handler as JobHandler<unknown>)
+      laneOf.set(name, lane)
     },
 
     /** Brings the queue's own tables up to date and begins to take jobs. */
     async start(): Promise<void> {
       await migrateQueue(db)
-      workers = await startWorkers({ db, log, concurrency, handlers, recoverEvery })
+      const ofLanes = lanes.map((lane) => ({
+        concurrency: concurrency[lane],
+        handlers: new Map([...handlers].filter(([name]) => laneOf.get(name) === lane)),
+      }))
+      workers = await startWorkers({ db, log, lanes: ofLanes, recoverEvery })
     },
+
+    /** How much waits and runs in each lane, the same in all processes on one database. */
+    measures: (['due', 'running'] as const).map(
+      (state): Measure => ({
+        name: `jobs_${state}`,
+        help: `Jobs that are ${state}, by lane.`,
+        label: 'lane',
+        read: async () => perLane(await countJobs(db, state), laneOf),
+      }),
+    ),
 
     /**
      * Waits until nothing runs and nothing is due: for tests. With `hurry`, jobs that wait for their next attempt or
@@ -93,6 +116,7 @@ async function addJobs(tx: Tx, jobs: readonly JobRequest[]): Promise<void> {
     run_at: job.runAt,
     max_attempts: job.maxAttempts,
     job_key: job.key,
+    priority: job.priority,
   }))
   await tx.query(
     `select count(*) from graphile_worker.add_jobs(
@@ -100,6 +124,24 @@ async function addJobs(tx: Tx, jobs: readonly JobRequest[]): Promise<void> {
     [JSON.stringify(specs)],
     'jobs.add',
   )
+}
+
+function perLane(counts: ReadonlyMap<string, number>, laneOf: ReadonlyMap<string, Lane>): Record<Lane, number> {
+  const sums: Record<Lane, number> = { quick: 0, standard: 0, media: 0 }
+  for (const [name, count] of counts) {
+    const lane = laneOf.get(name)
+    if (lane) sums[lane] += count
+  }
+  return sums
+}
+
+async function countJobs(db: Db, state: 'due' | 'running'): Promise<Map<string, number>> {
+  const condition =
+    state === 'running' ? 'locked_at is not null' : 'locked_at is null and attempts < max_attempts and run_at <= now()'
+  const { rows } = await db.query<{ name: string; count: number }>(
+    `select task_identifier as name, count(*)::int8 as count from graphile_worker.jobs where ${condition} group by 1`,
+  )
+  return new Map(rows.map(({ name, count }) => [name, count]))
 }
 
 async function openJobs(db: Db, hurry: boolean): Promise<number> {

@@ -14,10 +14,14 @@ export interface Workers {
 interface Options {
   db: Db
   log: Logger
-  concurrency: number
-  handlers: ReadonlyMap<string, JobHandler<unknown>>
+  lanes: readonly LaneOptions[]
   /** Milliseconds between two looks for abandoned jobs. */
   recoverEvery: number
+}
+
+interface LaneOptions {
+  concurrency: number
+  handlers: ReadonlyMap<string, JobHandler<unknown>>
 }
 
 /** Takes jobs until closed. When the database goes away the pool of workers ends; a new one is started until it is back. */
@@ -53,27 +57,41 @@ interface Pool extends Workers {
   ended: Promise<void>
 }
 
-async function startPool({ db, log, concurrency, handlers, recoverEvery }: Options): Promise<Pool> {
+/** One pool of the library for each lane. They listen over one connection, and end together. */
+async function startPool({ db, log, lanes, recoverEvery }: Options): Promise<Pool> {
   const active = new ActiveJobs()
-  const events: WorkerEvents = new EventEmitter()
-  const workers = runTaskList(
-    // Signals are the process's business (main.ts), and the tables are up to date.
-    { logger: queueLogger(log), events, concurrency, noHandleSignals: true, pollInterval: 1000 },
-    taskList(handlers, log, active),
-    queuePool(db),
-  )
-  endWhenStuck(events, workers)
+  const pgPool = queuePool(db)
+  const pools: WorkerPool[] = []
+  const endAll = (reason: string): void => {
+    for (const pool of pools) end(pool, reason)
+  }
+  for (const { concurrency, handlers } of lanes) {
+    if (handlers.size === 0) continue
+    const events: WorkerEvents = new EventEmitter()
+    const pool = runTaskList(
+      // Signals are the process's business (main.ts), and the tables are up to date.
+      { logger: queueLogger(log), events, concurrency, noHandleSignals: true, pollInterval: 1000 },
+      taskList(handlers, log, active),
+      pgPool,
+    )
+    pools.push(pool)
+    endWhenStuck(events, endAll)
+  }
   const activeJobs = () => active.ids()
-  const onStuck = (): void => end(workers, 'jobs were taken that nobody runs')
-  const lookout = { db, log, poolId: workers.id, activeJobs, interval: recoverEvery, onStuck }
+  const onStuck = (): void => endAll('jobs were taken that nobody runs')
+  const lookout = { db, log, poolIds: pools.map(({ id }) => id), activeJobs, interval: recoverEvery, onStuck }
   const liveness = await keepLiveness(lookout).catch(async (error: unknown) => {
-    await workers.gracefulShutdown()
+    await Promise.all(pools.map((pool) => pool.gracefulShutdown()))
     throw error
   })
-  const ended = workers.promise
-    .catch((error: unknown) => log.error({ err: error }, 'the workers ended with an error'))
-    .then(() => liveness.close())
-  return { ended, close: (grace) => stop(workers, liveness, grace) }
+  const gone = pools.map((pool) =>
+    pool.promise
+      .catch((error: unknown) => log.error({ err: error }, 'the workers ended with an error'))
+      // What is left of the others would hear of no new jobs.
+      .then(() => endAll('other workers ended')),
+  )
+  const ended = Promise.all(gone).then(() => liveness.close())
+  return { ended, close: (grace) => stop(pools, liveness, grace) }
 }
 
 /** Milliseconds between two attempts to start workers: what waits for them goes on when the database is back. */
@@ -86,7 +104,7 @@ const longestTrouble = 5000
  * The library keeps the outcome of its first look at the task names, even when it failed: workers whose connection
  * broke just then would fail for ever.
  */
-function endWhenStuck(events: WorkerEvents, workers: WorkerPool): void {
+function endWhenStuck(events: WorkerEvents, endAll: (reason: string) => void): void {
   let failingSince: number | null = null
   const onSuccess = (): void => {
     failingSince = null
@@ -97,24 +115,27 @@ function endWhenStuck(events: WorkerEvents, workers: WorkerPool): void {
     failingSince ??= Date.now()
     if (Date.now() - failingSince < longestTrouble) return
     failingSince = null
-    end(workers, 'jobs cannot be asked for')
+    endAll('jobs cannot be asked for')
   })
 }
 
 /** New workers take over. */
 function end(workers: WorkerPool, reason: string): void {
+  if (workers._shuttingDown || !workers._active) return
   Promise.resolve(workers.gracefulShutdown(reason)).catch(() => {})
 }
 
-async function stop(workers: WorkerPool, liveness: Liveness, grace: number): Promise<void> {
+async function stop(pools: readonly WorkerPool[], liveness: Liveness, grace: number): Promise<void> {
   const timer = new AbortController()
-  const graceful = Promise.resolve(workers.gracefulShutdown()).catch(() => {})
+  const graceful = Promise.all(pools.map((pool) => Promise.resolve(pool.gracefulShutdown()).catch(() => {})))
   const late = await Promise.race([
     graceful.then(() => false),
     sleep(grace, true, { signal: timer.signal }).catch(() => false),
   ])
   timer.abort()
-  if (late) await Promise.resolve(workers.forcefulShutdown('the service stops')).catch(() => {})
+  if (late) {
+    await Promise.all(pools.map((pool) => Promise.resolve(pool.forcefulShutdown('the service stops')).catch(() => {})))
+  }
   await liveness.close()
 }
 

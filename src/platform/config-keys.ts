@@ -226,6 +226,27 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     [],
     'Absolute folders, besides the data folder, in which locations of files may lie.',
   ),
+  jobsQuick: key(
+    'svc.jobs.quick',
+    'SVC_JOBS_QUICK',
+    integer(1, 100),
+    4,
+    'Jobs of the quick lane (mails, webhooks, transitions) that this process works on at the same time.',
+  ),
+  jobsStandard: key(
+    'svc.jobs.standard',
+    'SVC_JOBS_STANDARD',
+    integer(1, 100),
+    2,
+    'The same for the standard lane: upkeep.',
+  ),
+  jobsMedia: key(
+    'svc.jobs.media',
+    'SVC_JOBS_MEDIA',
+    integer(1, 100),
+    2,
+    'The same for the media lane (renditions). Each takes a processor and a process of its own.',
+  ),
   allowPrivateWebhooks: key(
     'svc.webhooks.allowPrivate',
     'SVC_ALLOW_PRIVATE_WEBHOOKS',

@@ -52,6 +52,9 @@ export interface Config {
   readonly writeTimeLimit: number
   /** Large requests that are worked on at the same time. */
   readonly heavyRequests: number
+  readonly jobsQuick: number
+  readonly jobsStandard: number
+  readonly jobsMedia: number
   readonly corsOrigins: readonly string[]
   /** Addresses and networks of proxies whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[]

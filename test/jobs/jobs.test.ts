@@ -216,3 +216,53 @@ test('a job that was taken and that nobody runs is run within seconds, while oth
     await one.jobs.idle({ timeout: 30_000 })
     assert.deepEqual(seen, ['long', { text: 'lost' }])
   }))
+
+test('lanes do not wait for each other; within one the smaller priority goes first', () =>
+  withDatabase(async (dsn) => {
+    const seen: string[] = []
+    const held = Promise.withResolvers<void>()
+    const db = openDb({
+      connectionString: dsn,
+      maxConnections: 8,
+      applicationName: 'jobs',
+      lockTimeout: 2000,
+      onError: () => {},
+    })
+    const jobs = createJobs({
+      db,
+      log: pino({ level: 'silent' }),
+      concurrency: { quick: 1, standard: 1, media: 1 },
+    })
+    jobs.register('render', async () => held.promise, 'media')
+    jobs.register<{ n: string }>('mail', async ({ n }) => void seen.push(n))
+    jobs.register<{ n: string }>(
+      'tidy',
+      async ({ n }) => {
+        seen.push(n)
+        if (n === 'last') held.resolve()
+      },
+      'standard',
+    )
+    try {
+      await jobs.start()
+      await db.transaction((tx) => jobs.enqueueAll(tx, Array(5).fill({ name: 'render', payload: {} })))
+      await db.transaction((tx) => jobs.enqueue(tx, 'mail', { n: 'mail' }))
+      // Nothing ends in the media lane until the last of these has run.
+      await db.transaction((tx) =>
+        jobs.enqueueAll(tx, [
+          { name: 'tidy', payload: { n: 'last' }, priority: 5 },
+          { name: 'tidy', payload: { n: 'first' }, priority: -1 },
+        ]),
+      )
+      await jobs.idle()
+      assert.deepEqual(
+        seen.filter((n) => n !== 'mail'),
+        ['first', 'last'],
+      )
+      assert.ok(seen.includes('mail'))
+    } finally {
+      held.resolve()
+      await jobs.close()
+      await db.close()
+    }
+  }))

@@ -182,11 +182,11 @@ export function createAuth(dependencies: AuthDependencies) {
     },
 
     /**
-     * The caller of a request; `null` when it carries no token.
+     * An `Authenticator`: the caller by the bearer token; `null` when the request carries none.
      * @throws {AppError} `InvalidToken` when the token is rejected (AUTH-004, AUTH-006); `PasswordChangedRequired`
      * while the user has to set a new password first.
      */
-    async authenticate(request: FastifyRequest): Promise<Actor | null> {
+    async bearer(request: FastifyRequest): Promise<Actor | null> {
       const token = tokenOf(request, aliases)
       if (token === null) return null
       const session = await sessions.resolve(token, () => browserHashesOf(request, aliases))
@@ -197,12 +197,6 @@ export function createAuth(dependencies: AuthDependencies) {
         throw new AppError('PasswordChangedRequired')
       }
       return sessions.actorOf(session, request.ip)
-    },
-
-    /** The client with which the caller of a request has signed in; `null` without a valid token. */
-    async clientOf(request: FastifyRequest): Promise<string | null> {
-      const token = tokenOf(request, aliases)
-      return token === null ? null : ((await sessions.find(token))?.clientId ?? null)
     },
 
     /** What a connection that stays open keeps of its token, so as to ask `callers` later; null: it carries none. */

@@ -44,7 +44,7 @@ export async function composeHttp(
     trustedProxies: config.trustedProxies,
     timeLimits: { read: 1000 * config.readTimeLimit, write: 1000 * config.writeTimeLimit },
     readOnly: () => config.readOnly,
-    authenticate: auth.authenticate,
+    authenticators: [auth.bearer],
   })
   // Requests see all changes that this process has heard of, without waiting for any of them later.
   http.addHook('onRequest', (_request, _reply, done) => {
@@ -69,7 +69,7 @@ export async function composeHttp(
   registerEventRoutes(http, events)
   registerBaseConfigRoutes(http, workflow)
   await registerAuthRoutes(http, { auth })
-  registerMessageRoutes(http, { messages, clientOf: auth.clientOf })
+  registerMessageRoutes(http, { messages })
   registerDatamodelRoutes(http, datamodel)
   registerObjecttypeRoutes(http, workflow)
   registerRightRoutes(http, { ...workflow, explain })

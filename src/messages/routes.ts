@@ -1,4 +1,3 @@
-import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { actorOf, type HttpApp } from '../platform/http.ts'
 import { Acknowledged, Ok } from '../platform/tasks.ts'
@@ -11,11 +10,9 @@ const systemRight = manageMessages
 
 export interface MessageRouteDeps {
   messages: MessageService
-  /** The client with which the caller has signed in; null: none. */
-  clientOf(request: FastifyRequest): Promise<string | null>
 }
 
-export function registerMessageRoutes(http: HttpApp, { messages, clientOf }: MessageRouteDeps): void {
+export function registerMessageRoutes(http: HttpApp, { messages }: MessageRouteDeps): void {
   http.get(
     '/api/v1/message',
     {
@@ -69,7 +66,7 @@ export function registerMessageRoutes(http: HttpApp, { messages, clientOf }: Mes
       },
       config: { access: 'optional', writes: false },
     },
-    async (request) => messages.own(request.actor, request.actor && (await clientOf(request))),
+    (request) => messages.own(request.actor),
   )
 
   http.get(
@@ -123,7 +120,7 @@ export function registerMessageRoutes(http: HttpApp, { messages, clientOf }: Mes
     },
     async (request) => {
       const { params, body } = request
-      await messages.confirm(actorOf(request), await clientOf(request), params.id, body.version)
+      await messages.confirm(actorOf(request), params.id, body.version)
       return { status: 'ok' as const }
     },
   )

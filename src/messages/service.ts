@@ -67,16 +67,16 @@ export function createMessageService(deps: MessageDependencies) {
     },
 
     /** What is for the caller now; nobody counts as a guest. */
-    async own(actor: Actor | null, clientId: string | null): Promise<OwnMessageOutput[]> {
-      return (await store.messagesFor(db, readerOf(actor, clientId))).map(renderOwnMessage)
+    async own(actor: Actor | null): Promise<OwnMessageOutput[]> {
+      return (await store.messagesFor(db, readerOf(actor))).map(renderOwnMessage)
     },
 
     /**
      * Notes that the caller has agreed to a message, or has seen it, in the version that was read.
      * @throws {AppError} `MessageNotFound` when it is not for the caller, `VersionMismatch` when it is another one now.
      */
-    async confirm(actor: Actor, clientId: string | null, id: number, version: number): Promise<void> {
-      const [message] = await store.messagesFor(db, readerOf(actor, clientId), { id })
+    async confirm(actor: Actor, id: number, version: number): Promise<void> {
+      const [message] = await store.messagesFor(db, readerOf(actor), { id })
       if (!message) throw new AppError('MessageNotFound', { _id: id })
       assertVersion(version, message.version, 'stored', { path: 'version' })
       await store.confirmMessages(db, actor.userId, [{ id, version }])
@@ -106,6 +106,10 @@ export function createMessageService(deps: MessageDependencies) {
   }
 }
 
-function readerOf(actor: Actor | null, clientId: string | null): Reader {
-  return { userId: actor?.userId ?? null, groupIds: actor?.groupIds ?? anybodyGroupIds, clientId }
+function readerOf(actor: Actor | null): Reader {
+  return {
+    userId: actor?.userId ?? null,
+    groupIds: actor?.groupIds ?? anybodyGroupIds,
+    clientId: actor?.session?.clientId ?? null,
+  }
 }

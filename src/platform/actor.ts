@@ -17,4 +17,12 @@ export interface Actor {
   readonly remoteAddr: string
   /** Languages in which the user reads, best first; the instance's languages when the user has none. */
   readonly languages: readonly string[]
+  /** The sign-in behind the request; null for what no sign-in stands behind: jobs, shares, explanations. */
+  readonly session: ActorSession | null
+}
+
+export interface ActorSession {
+  readonly id: string
+  /** The OAuth2 client that signed in for the user. */
+  readonly clientId: string
 }

@@ -37,9 +37,17 @@ import { unknownAddress } from './unknown-address.ts'
  */
 export type Access = 'public' | 'optional' | 'user' | 'session'
 
+/**
+ * One way to tell who calls: the caller; `null` when the request carries nothing of that kind.
+ * @throws {AppError} `InvalidToken` when what it carries is no good.
+ */
+export type Authenticator = (request: FastifyRequest) => Promise<Actor | null>
+
 declare module 'fastify' {
   interface FastifyContextConfig {
     access?: Access
+    /** How its callers may say who they are, asked in turn; where nothing is said, as everywhere (`HttpOptions`). */
+    authenticators?: readonly Authenticator[]
     /** The route changes stored data: refused with `ReadOnlyMode` while the instance is read-only. */
     writes?: boolean
     /** Answers errors as RFC 6749 bodies (`error`, `error_description`) in place of the envelope. */
@@ -117,8 +125,8 @@ export interface HttpOptions {
   /** Milliseconds that one request may keep the database busy, when it only reads and when it writes. */
   timeLimits: { readonly read: number; readonly write: number }
   readOnly: () => boolean
-  /** Resolves the caller; `null` when no token was sent; throws `InvalidToken` when it was rejected. */
-  authenticate: (request: FastifyRequest) => Promise<Actor | null>
+  /** For routes that declare none of their own. */
+  authenticators: readonly Authenticator[]
 }
 
 /** The actor of a route whose access is `user` or `session`: there always is one. */
@@ -259,13 +267,13 @@ function declarationsOf({ method, url, config }: RouteOptions): DeclaredRoute[] 
 
 function accessHook(options: HttpOptions) {
   return async (request: FastifyRequest): Promise<void> => {
-    const { access, writes, systemRight } = request.routeOptions.config
+    const { access, writes, systemRight, authenticators = options.authenticators } = request.routeOptions.config
     if (access === undefined || access === 'public') {
       if (writes && options.readOnly()) throw new AppError('ReadOnlyMode')
       return
     }
     try {
-      request.actor = await options.authenticate(request)
+      request.actor = await callerOf(request, authenticators)
     } catch (error) {
       if (access !== 'optional' || !(error instanceof AppError) || error.code !== 'InvalidToken') throw error
     }
@@ -274,6 +282,15 @@ function accessHook(options: HttpOptions) {
     if (writes && options.readOnly()) throw new AppError('ReadOnlyMode')
     if (systemRight) requireRight(request.actor, systemRight)
   }
+}
+
+/** The caller by the first way that the request uses: what it carries for another one is not looked at. */
+async function callerOf(request: FastifyRequest, authenticators: readonly Authenticator[]): Promise<Actor | null> {
+  for (const authenticate of authenticators) {
+    const actor = await authenticate(request)
+    if (actor) return actor
+  }
+  return null
 }
 
 /** Query `cache_seconds` works on any GET endpoint (SEARCH-006); everything else is not to be stored by caches. */

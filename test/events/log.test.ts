@@ -18,6 +18,7 @@ const root: Actor = {
   systemRights: new Map(),
   remoteAddr: '192.0.2.1',
   languages: ['en-US'],
+  session: null,
 }
 
 /** The log on a database of its own, without HTTP: these tests are about transactions. */

@@ -206,6 +206,7 @@ test('EVENT-009 EVENT-010 a backup that was made, and one that failed, stand in 
     systemRights: new Map(),
     remoteAddr: '192.0.2.1',
     languages: ['en-US'],
+    session: null,
   }
   const log = createEventLog({ userInEventGroup: () => ['ADMIN'] })
   const ids = await log.append(svc.db, [

@@ -52,6 +52,7 @@ const actor = (userId: number): Actor => ({
   systemRights: new Map(),
   remoteAddr: '',
   languages: [],
+  session: null,
 })
 
 test('rights of 1,000 callers in 500 pools, with all that searches keep of them, stay within the budget', async () => {

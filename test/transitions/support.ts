@@ -41,6 +41,7 @@ export const actor: Actor = {
   systemRights: new Map(),
   remoteAddr: '',
   languages: ['en-US'],
+  session: null,
 }
 
 let nextId = 1

@@ -1,4 +1,4 @@
-import type { Actor } from '../../platform/actor.ts'
+import type { Actor, ActorSession } from '../../platform/actor.ts'
 import type { SystemRights } from '../model.ts'
 import { createNetworks, type Networks } from '../networks.ts'
 import { mergeSystemRights, type RightParameters } from '../system-rights.ts'
@@ -38,7 +38,12 @@ export function compileAccess(user: UserAccessRow): UserAccess {
 }
 
 /** The actor behind a request from `remoteAddr` (empty: a job of ours, for which networks are not asked). */
-export function actorFrom(access: UserAccess, remoteAddr: string, instanceLanguages: readonly string[]): Actor {
+export function actorFrom(
+  access: UserAccess,
+  remoteAddr: string,
+  instanceLanguages: readonly string[],
+  session: ActorSession | null = null,
+): Actor {
   const { user, fixed } = access
   const { groupIds, systemRights } = fixed ?? standing(user, membershipsAt(access.memberships, remoteAddr))
   return {
@@ -51,6 +56,7 @@ export function actorFrom(access: UserAccess, remoteAddr: string, instanceLangua
     systemRights,
     remoteAddr,
     languages: languagesOf(user.databaseLanguages, instanceLanguages),
+    session,
   }
 }
 

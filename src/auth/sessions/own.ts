@@ -34,7 +34,7 @@ export function createOwnSessions({ db, sessions }: { db: Db; sessions: Sessions
 
   return {
     /** Open sessions of one user, last used first. */
-    async list(actor: Actor, current: Session, userId = actor.userId) {
+    async list(actor: Actor, userId = actor.userId) {
       assertMay(actor, userId)
       const { rows } = await db.query<OpenSession>(
         `select id, user_id as "userId", client_id as "clientId", method, scopes, authenticated_at as since,
@@ -57,7 +57,7 @@ export function createOwnSessions({ db, sessions }: { db: Db; sessions: Sessions
         address: row.address,
         device: row.device ?? '',
         bound_browser: row.bound,
-        current: row.id === current.id,
+        current: row.id === actor.session?.id,
       }))
     },
 

@@ -60,7 +60,7 @@ export function registerSessionRoutes(app: HttpApp, auth: Pick<Auth, 'session' |
       },
       config: { access: 'user', writes: false, errors: ['SystemRightRequired'] },
     },
-    async (request) => auth.ownSessions.list(actorOf(request), await auth.sessionOf(request), request.query.user_id),
+    async (request) => auth.ownSessions.list(actorOf(request), request.query.user_id),
   )
 
   app.delete(

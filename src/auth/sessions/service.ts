@@ -148,7 +148,8 @@ export function createSessions({ db, bus, events, baseConfig, clock = () => new 
     await store.insertSession(tx, session, stored)
     await store.markSeen(tx, userId)
     await store.removeEnded(tx)
-    const actor = actorFrom(compileAccess(user), remoteAddr, baseConfig.databaseLanguages())
+    const opened = { id: sessionId, clientId }
+    const actor = actorFrom(compileAccess(user), remoteAddr, baseConfig.databaseLanguages(), opened)
     const { login, twoFactor } = signIn
     const info = {
       method,
@@ -162,9 +163,6 @@ export function createSessions({ db, bus, events, baseConfig, clock = () => new 
   }
 
   return {
-    /** The session of a token, whether its user may sign in or not; `null` when there is none. */
-    find: async (token: string): Promise<Session | null> => cache.get(tokenKey(token)),
-
     /**
      * @throws {AppError} `InvalidToken` when it is unknown, expired, revoked, bound to another browser than those that
      * the request names, or its user may not sign in now.
@@ -186,7 +184,7 @@ export function createSessions({ db, bus, events, baseConfig, clock = () => new 
     keyOf: tokenKey,
 
     actorOf: (session: Session, remoteAddr: string): Actor =>
-      actorFrom(session.access, remoteAddr, baseConfig.databaseLanguages()),
+      actorFrom(session.access, remoteAddr, baseConfig.databaseLanguages(), session),
 
     /** The actor that a job, a deep link or a plugin acts as; `null` when there is no such user. */
     actorOfUser: async (userId: number, remoteAddr = '', from: Db | Tx = db): Promise<Actor | null> =>

@@ -648,6 +648,8 @@ create table tag (
   displaytype text not null,
   reference text,
   shortname text,
+  -- Grants on the tag; none: it is open to everybody who may write the object.
+  acl jsonb not null default '[]'::jsonb,
   constraint tag_pkey PRIMARY KEY (id),
   constraint tag_displaytype_check CHECK ((displaytype = ANY (ARRAY['facet'::text, 'search'::text, 'detail'::text, 'editor'::text, 'hidden'::text]))),
   constraint tag_group_fkey FOREIGN KEY (group_id) REFERENCES tag_group(id),

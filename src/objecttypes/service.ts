@@ -9,7 +9,7 @@ import type { Actor } from '../platform/actor.ts'
 import type { Db, Tx } from '../platform/db.ts'
 import { hasRight, type NeededRight, requireRight } from '../platform/system-right.ts'
 import type { RightsService } from '../rights/service.ts'
-import { type KeptTags, renderTagLayers } from '../tags/service.ts'
+import { type KeptTags, renderTagLayers, tagCaller } from '../tags/service.ts'
 import type { TransitionService } from '../transitions/service.ts'
 import type { KeptObjecttypes } from './kept.ts'
 import type { ObjecttypeSettings } from './model.ts'
@@ -46,8 +46,9 @@ export function createObjecttypeService(deps: ObjecttypeDeps) {
   const { db, events, rights, datamodel, objecttypes: kept, tags, transitions } = deps
 
   /** `_compiled_tags` tell where what they say comes from. */
-  function renderTags(table: Table, settings: ObjecttypeSettings) {
-    const { own, compiled } = renderTagLayers(tags.snapshot(), [kept.tagLayer(table.id)])
+  function renderTags(actor: Actor, table: Table, settings: ObjecttypeSettings) {
+    const layers = [kept.tagLayer(table.id)]
+    const { own, compiled } = renderTagLayers(tags.snapshot(), layers, tagCaller(actor), Date.now())
     const origins = new Set(settings.tags.map((tag) => tag.id))
     const origin = (id: number): string => (origins.has(id) ? `ot:${table.id}:${table.name}` : 'tags')
     return { own, compiled: compiled.map((tag) => ({ ...tag, _origin: origin(tag._id) })) }
@@ -76,7 +77,7 @@ export function createObjecttypeService(deps: ObjecttypeDeps) {
             actor.languages,
           )
         : null,
-      tags: renderTags,
+      tags: (table, settings) => renderTags(actor, table, settings),
       languages: deps.languages(),
     }
     return tables.map((table, index) => renderObjecttype(table, stored[index]!, index, renderParts))

@@ -64,7 +64,8 @@ export function createPoolService(deps: PoolDeps) {
       pools.map((pool) => pool.transitions),
       languages,
     )
-    const tags = (pool: Pool) => renderTagLayers(deps.tags.snapshot(), kept.tagLayers(pool.id))
+    const tags = (pool: Pool) =>
+      renderTagLayers(deps.tags.snapshot(), kept.tagLayers(pool.id), callerRights, Date.now())
     return renderPools(pools, { snapshot: snapshot(), rights: callerRights, parts: { names, acls, transitions, tags } })
   }
 

@@ -122,6 +122,11 @@ export type ObjectRight = (typeof objectRights)[number]
 /** Rights on a pool itself. */
 export const containerRights = ['bag_read', 'bag_write', 'bag_acl', 'bag_create', 'bag_delete'] as const
 
+/** Rights on a tag. */
+export const tagRights = ['tag_see', 'tag_add', 'tag_remove'] as const
+
+export type TagRight = (typeof tagRights)[number]
+
 export type ContainerRight = (typeof containerRights)[number]
 
 /**

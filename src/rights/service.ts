@@ -20,11 +20,11 @@ import { keepSticky } from './sticky.ts'
 import { newGrantIds } from './store.ts'
 import { type FindPeople, type NamedBy, resolveWho, type WhoDraft, whoNames } from './who.ts'
 
-export type { ContainerRight, ObjectRight, RightContext } from './catalogue.ts'
+export type { ContainerRight, ObjectRight, RightContext, TagRight } from './catalogue.ts'
 export { isCaller } from './compile.ts'
 export { createExplainService, type ExplainService } from './explain/service.ts'
 export { coversFile } from './file-items.ts'
-export { inForceSql, type MaskId, type ReadPrincipal, readPrincipals, tagsFit } from './grants.ts'
+export { inForce, inForceSql, type MaskId, type ReadPrincipal, readPrincipals, tagsFit } from './grants.ts'
 export type {
   CallerRights,
   ContainerGrants,

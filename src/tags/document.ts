@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { AppError, badRequest } from '../platform/errors.ts'
 import { assertVersion, type VersionConvention } from '../platform/versions.ts'
+import type { StoredGrant } from '../rights/service.ts'
 import type { TagGroup } from './model.ts'
 import { type TagBody, TagFields, type TagGroupBody } from './schema.ts'
 import type { GroupRow, TagRow } from './store.ts'
@@ -20,11 +21,11 @@ export interface DocumentChange {
  * @throws {AppError} `VersionMismatch`, `TagNotFound`, `ServerGeneric`
  */
 export function compareDocument(
-  sent: readonly TagGroupBody[],
+  body: readonly IdentifiedGroup[],
   stored: readonly TagGroup[],
   convention: VersionConvention,
+  acls: ReadonlyMap<TagFields, readonly StoredGrant[]>,
 ): DocumentChange {
-  const body = identified(sent, stored)
   const storedGroups = new Map(stored.map((group, position) => [group.id, groupRow(group, position)]))
   const storedTags = new Map(
     stored.flatMap((group) => group.tags.map((tag, position) => [tag.id, tagRow(tag, position)])),
@@ -41,7 +42,7 @@ export function compareDocument(
   const groups = body.map((entry, position) => {
     const group = readGroup(entry.group, position, storedGroups, convention)
     const tags = entry.tags.map((tag, index) =>
-      readTag(tag, { groupId: group.row.id, position: index }, storedTags, convention),
+      readTag(tag, { groupId: group.row.id, position: index }, storedTags, convention, acls.get(tag)),
     )
     return { ...group, tags }
   })
@@ -56,8 +57,14 @@ export function compareDocument(
 
 type GroupFields = TagGroupBody['taggroup']
 
+/** A group as it was sent, with its tags. */
+export interface IdentifiedGroup {
+  readonly group: GroupFields
+  readonly tags: readonly TagFields[]
+}
+
 /** The document with its tags unwrapped, and with the ids of what it names by reference. */
-function identified(sent: readonly TagGroupBody[], stored: readonly TagGroup[]) {
+export function identified(sent: readonly TagGroupBody[], stored: readonly TagGroup[]): IdentifiedGroup[] {
   const idOf = (entries: readonly { id: number; reference: string | null }[]) => {
     const ids = new Map(entries.map(({ id, reference }) => [reference, id]))
     return <Fields extends GroupFields | TagFields>(fields: Fields, name: string): Fields => {
@@ -88,7 +95,8 @@ function unwrapped(body: TagBody, place: string): TagFields {
     const name = `${place}.${beside}`
     throw badRequest(`${name} stands beside tag, where the fields of a wrapped tag are`, { name })
   }
-  return { ...tag, _acl: [...(tag._acl ?? []), ...(fields._acl ?? [])] }
+  const acl = tag._acl ?? fields._acl
+  return acl === undefined ? tag : { ...tag, _acl: acl && [...(tag._acl ?? []), ...(fields._acl ?? [])] }
 }
 
 function readGroup(
@@ -119,11 +127,11 @@ function readTag(
   { groupId, position }: { groupId: number; position: number },
   stored: ReadonlyMap<number, TagRow>,
   convention: VersionConvention,
+  acl: readonly StoredGrant[] | undefined,
 ) {
   const before = body._id ? stored.get(body._id) : undefined
   if (body._id && !before) throw new AppError('TagNotFound', { tag: body._id })
   if (before) assertVersion(body._version, before.version, convention, { name: 'tag', _id: before.id })
-  if (body._acl && body._acl.length > 0) throw badRequest('Tags cannot carry grants', { name: '_acl' })
   const row: TagRow = {
     id: before?.id ?? 0,
     group_id: groupId,
@@ -139,6 +147,8 @@ function readTag(
     displaytype: body.displaytype ?? 'facet',
     reference: body.reference || null,
     shortname: body.shortname || null,
+    // Unlike the rest of the document: who does not know of grants does not open the tag.
+    acl: acl ?? before?.acl ?? [],
   }
   return { row, change: changeOf(row, before) }
 }

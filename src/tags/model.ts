@@ -3,6 +3,7 @@
  * one tag, of a `checkbox` group any number. A *layer* is a pool or an object type with tag settings of its own.
  */
 import type { Localized } from '../datamodel/model.ts'
+import type { StoredGrant } from '../rights/service.ts'
 
 export const tagGroupTypes = ['checkbox', 'choice'] as const
 export const tagTypes = ['individual', 'all_versions'] as const
@@ -31,6 +32,8 @@ export interface Tag {
   readonly displaytype: DisplayType
   readonly reference: string | null
   readonly shortname: string | null
+  /** Who sees it as a choice, applies it, takes it off; none: everybody. */
+  readonly acl: readonly StoredGrant[]
 }
 
 export interface TagGroup {

@@ -1,7 +1,14 @@
+import type { RightApi } from '../rights/schema.ts'
 import { effectiveTags } from './check.ts'
+import { seesTag, type TagCaller } from './grants.ts'
 import type { Tag, TagGroup, TagLayer, TagSnapshot } from './model.ts'
 
-export function renderTagGroup(group: TagGroup) {
+/** The tags of a group that `seen` lets pass; `acls` are the grants of tags, for those who may change them. */
+export function renderTagGroup(
+  group: TagGroup,
+  seen: (tag: Tag) => boolean,
+  acls: ReadonlyMap<number, readonly RightApi[]> | null,
+) {
   return {
     _basetype: 'taggroup' as const,
     taggroup: {
@@ -11,7 +18,9 @@ export function renderTagGroup(group: TagGroup) {
       ...named(group),
       type: group.type,
     },
-    _tags: group.tags.map((tag) => renderTag(tag)),
+    _tags: group.tags
+      .filter(seen)
+      .map((tag) => ({ ...renderTag(tag), ...(acls ? { _acl: [...(acls.get(tag.id) ?? [])] } : {}) })),
   }
 }
 
@@ -31,8 +40,8 @@ export function renderTag(tag: Tag) {
   }
 }
 
-/** The last layer's own tags, and those that all layers together leave. */
-export function renderTagLayers(snapshot: TagSnapshot, layers: readonly TagLayer[]) {
+/** The last layer's own tags, and those that all layers together leave as choices for the caller. */
+export function renderTagLayers(snapshot: TagSnapshot, layers: readonly TagLayer[], caller: TagCaller, at: number) {
   const render = (id: number, enabled?: boolean, isDefault?: boolean) => {
     const tag = snapshot.get(id)
     if (!tag) return []
@@ -40,9 +49,10 @@ export function renderTagLayers(snapshot: TagSnapshot, layers: readonly TagLayer
   }
   return {
     own: (layers.at(-1)?.tags ?? []).flatMap((tag) => render(tag.id, tag.enabled, tag.isDefault)),
-    compiled: [...effectiveTags(snapshot, layers).values()].flatMap((tag) =>
-      render(tag.id, tag.enabled, tag.isDefault),
-    ),
+    compiled: [...effectiveTags(snapshot, layers).values()].flatMap(({ id, enabled, isDefault }) => {
+      const tag = snapshot.get(id)
+      return tag && seesTag(tag, caller, at) ? render(id, enabled, isDefault) : []
+    }),
   }
 }
 

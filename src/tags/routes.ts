@@ -2,7 +2,6 @@ import { Type } from 'typebox'
 import { actorOf, type HttpApp } from '../platform/http.ts'
 import { dependentsQuery } from '../platform/query.ts'
 import { TaskList } from '../platform/tasks.ts'
-import { renderTagGroup } from './render.ts'
 import { TagDocument, TagGroupOutput } from './schema.ts'
 import { manageTags, type TagService } from './service.ts'
 
@@ -15,13 +14,14 @@ export function registerTagRoutes(http: HttpApp, { tags }: { tags: TagService })
       schema: {
         operationId: 'listTags',
         summary: 'All tag groups with their tags',
-        description: 'In the order in which they are shown.',
+        description:
+          'In the order in which they are shown. With their grants for who may change them; others do not get tags that are no choice for them.',
         tags: ['tags'],
         response: { 200: Document },
       },
       config: { access: 'user', writes: false },
     },
-    async () => tags.snapshot().groups.map((group) => renderTagGroup(group)),
+    (request) => tags.document(actorOf(request)),
   )
 
   http.post(
@@ -71,7 +71,7 @@ export function registerTagRoutes(http: HttpApp, { tags }: { tags: TagService })
         removeTags: request.query.delete_policy === 'remove_tags',
       })
       if (result.kind === 'confirm') return reply.status(202).send({ tasks: result.tasks })
-      return reply.send(result.groups.map((group) => renderTagGroup(group)))
+      return reply.send(await tags.document(actorOf(request)))
     },
   )
 }

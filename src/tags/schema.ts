@@ -25,7 +25,11 @@ export const TagFields = Type.Object(
     displaytype: Type.Optional(Type.Enum([...displayTypes])),
     reference: OptionalText,
     shortname: OptionalText,
-    _acl: Type.Optional(Type.Array(Type.Unknown({ 'x-names': () => RightApi }))),
+    _acl: Type.Optional(
+      Type.Union([Type.Array(Type.Unknown({ 'x-names': () => RightApi }), { maxItems: 10_000 }), Type.Null()], {
+        description: 'Who sees the tag as a choice, applies it, takes it off. Absent: as stored; none: everybody.',
+      }),
+    ),
   },
   { additionalProperties: true, title: 'TagInput' },
 )

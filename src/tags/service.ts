@@ -8,19 +8,23 @@ import type { Actor } from '../platform/actor.ts'
 import type { Bus } from '../platform/bus.ts'
 import type { Db, Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
-import { type NeededRight, requireRight } from '../platform/system-right.ts'
+import { hasRight, type NeededRight, requireRight } from '../platform/system-right.ts'
 import { confirmTask, type Task } from '../platform/tasks.ts'
 import { assertStorable } from '../platform/text.ts'
 import type { VersionConvention } from '../platform/versions.ts'
+import type { RightsService, StoredGrant } from '../rights/service.ts'
 import { checkTags, type TagCheck } from './check.ts'
-import { compareDocument, type DocumentChange } from './document.ts'
+import { compareDocument, type DocumentChange, type IdentifiedGroup, identified } from './document.ts'
+import { seesTag, tagCaller } from './grants.ts'
 import { type KeptTags, tagTopic } from './kept.ts'
-import type { TagGroup } from './model.ts'
-import type { TagGroupBody } from './schema.ts'
+import type { Tag, TagGroup } from './model.ts'
+import { renderTagGroup } from './render.ts'
+import type { TagFields, TagGroupBody } from './schema.ts'
 import * as store from './store.ts'
 
 export { checkTags, effectiveTags, type TagCheck, withTag } from './check.ts'
 export * from './filter.ts'
+export { mayTag, tagCaller } from './grants.ts'
 export { type KeptTags, openTags } from './kept.ts'
 export type { EffectiveTag, Tag, TagGroup, TagLayer, TagSnapshot } from './model.ts'
 export { renderTagLayers } from './render.ts'
@@ -42,15 +46,62 @@ export interface TagServiceDeps {
   bus: Bus
   events: EventLog
   tags: KeptTags
+  rights: Pick<RightsService, 'validateAcls' | 'renderAcls'>
   /** All places where tags are used. */
   uses: readonly TagUse[]
   versionConvention: VersionConvention
 }
 
-export type SaveResult = { kind: 'done'; groups: readonly TagGroup[] } | { kind: 'confirm'; tasks: Task[] }
+export type SaveResult = { kind: 'done' } | { kind: 'confirm'; tasks: Task[] }
 
-export function createTagService({ db, bus, events, tags, uses, versionConvention }: TagServiceDeps) {
+export function createTagService({ db, bus, events, tags, rights, uses, versionConvention }: TagServiceDeps) {
+  /** Grants as they are to be stored, of the tags that say some. */
+  async function grantsOf(
+    tx: Tx,
+    actor: Actor,
+    body: readonly IdentifiedGroup[],
+    stored: readonly TagGroup[],
+  ): Promise<ReadonlyMap<TagFields, readonly StoredGrant[]>> {
+    const before = new Map(stored.flatMap((group) => group.tags.map((tag) => [tag.id, tag.acl] as const)))
+    const said = body.flatMap(({ tags: sent }, group) =>
+      sent.flatMap((tag, index) =>
+        tag._acl === undefined
+          ? []
+          : { tag, place: `[${group}]._tags[${index}]._acl`, previous: before.get(tag._id ?? 0) },
+      ),
+    )
+    if (said.length === 0) return new Map()
+    const lists = await rights.validateAcls(
+      tx,
+      actor,
+      'tag',
+      said.map(({ tag, place, previous = null }) => ({ wire: tag._acl, previous, shown: true, place })),
+    )
+    return new Map(said.map(({ tag }, index) => [tag, lists[index] ?? []]))
+  }
+
   return {
+    /** The document as the actor may see it: all of it, with grants, for who may replace it; for others their choices. */
+    async document(actor: Actor) {
+      const { groups } = tags.snapshot()
+      const caller = tagCaller(actor)
+      const at = Date.now()
+      const manages = hasRight(actor, manageTags)
+      const shown = groups.flatMap((group) => group.tags)
+      const acls = manages
+        ? await rights.renderAcls(
+            db,
+            shown.map((tag) => tag.acl),
+            actor.languages,
+          )
+        : null
+      const byTag = acls && new Map(shown.map((tag, index) => [tag.id, acls[index] ?? []]))
+      const seen = (tag: Tag): boolean => manages || seesTag(tag, caller, at)
+      return groups
+        .filter((group) => group.tags.length === 0 || group.tags.some(seen))
+        .map((group) => renderTagGroup(group, seen, byTag))
+    },
+
     /** All tags by id, with their groups. */
     snapshot: tags.snapshot,
 
@@ -66,7 +117,9 @@ export function createTagService({ db, bus, events, tags, uses, versionConventio
       assertStorable(body, 'body')
       const tasks = await db.transaction(async (tx) => {
         await store.lockTags(tx)
-        const change = compareDocument(body, await store.loadGroups(tx), versionConvention)
+        const stored = await store.loadGroups(tx)
+        const sent = identified(body, stored)
+        const change = compareDocument(sent, stored, versionConvention, await grantsOf(tx, actor, sent, stored))
         const open = await settleUses(tx, uses, change.deletedTags, removeTags)
         if (open.length > 0) return open
         await assignIds(tx, change)
@@ -81,7 +134,8 @@ export function createTagService({ db, bus, events, tags, uses, versionConventio
         return []
       })
       if (tasks.length > 0) return { kind: 'confirm', tasks }
-      return { kind: 'done', groups: (await tags.renewed()).groups }
+      await tags.renewed()
+      return { kind: 'done' }
     },
   }
 }

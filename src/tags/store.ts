@@ -1,5 +1,6 @@
 import type { Localized } from '../datamodel/model.ts'
 import type { Queryable } from '../platform/db.ts'
+import type { StoredGrant } from '../rights/service.ts'
 import type { DisplayType, TagGroup, TagGroupType, TagType } from './model.ts'
 
 /** A group as it is written; `position` is its place in the document. */
@@ -28,6 +29,7 @@ export interface TagRow {
   displaytype: DisplayType
   reference: string | null
   shortname: string | null
+  acl: readonly StoredGrant[]
 }
 
 /** Only one save of the tags at a time; readers go on. */
@@ -66,6 +68,7 @@ function toTag(row: TagRow, groupType: TagGroupType): TagGroup['tags'][number] {
     displaytype: row.displaytype,
     reference: row.reference,
     shortname: row.shortname,
+    acl: row.acl,
   }
 }
 
@@ -105,17 +108,17 @@ export async function replaceAll(tx: Queryable, groups: readonly GroupRow[], tag
   await tx.query('delete from tag where id <> all($1)', [tags.map((tag) => tag.id)])
   await tx.query(
     `insert into tag (id, group_id, version, position, displayname, description, frontend_prefs, enabled, is_default,
-            sticky, type, displaytype, reference, shortname)
+            sticky, type, displaytype, reference, shortname, acl)
      select id, group_id, version, position, displayname, description, frontend_prefs, enabled, is_default, sticky,
-            type, displaytype, reference, shortname
+            type, displaytype, reference, shortname, acl
        from json_to_recordset($1) as t (id int, group_id int, version int, position int, displayname jsonb,
             description jsonb, frontend_prefs jsonb, enabled boolean, is_default boolean, sticky boolean, type text,
-            displaytype text, reference text, shortname text)
+            displaytype text, reference text, shortname text, acl jsonb)
      on conflict (id) do update set group_id = excluded.group_id, version = excluded.version,
        position = excluded.position, displayname = excluded.displayname, description = excluded.description,
        frontend_prefs = excluded.frontend_prefs, enabled = excluded.enabled, is_default = excluded.is_default,
        sticky = excluded.sticky, type = excluded.type, displaytype = excluded.displaytype,
-       reference = excluded.reference, shortname = excluded.shortname`,
+       reference = excluded.reference, shortname = excluded.shortname, acl = excluded.acl`,
     [JSON.stringify(tags)],
   )
   await tx.query('delete from tag_group where id <> all($1)', [groups.map((group) => group.id)])

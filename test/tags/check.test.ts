@@ -21,6 +21,7 @@ function tag(id: number, groupId: number, groupType: TagGroup['type'], settings:
     displaytype: 'facet',
     reference: `tag${id}`,
     shortname: null,
+    acl: [],
     ...settings,
   }
 }

@@ -44,6 +44,7 @@ test('a new document is stored with ids, versions and defaults, and read back as
         sticky: false,
         type: 'individual',
         displaytype: 'facet',
+        _acl: [],
         reference: 'draft',
       },
       {
@@ -57,6 +58,7 @@ test('a new document is stored with ids, versions and defaults, and read back as
         sticky: false,
         type: 'individual',
         displaytype: 'detail',
+        _acl: [],
         reference: 'published',
         shortname: 'pub',
       },

@@ -19,6 +19,7 @@ const tag = (id: number, groupId: number, groupType: TagGroup['type']) => ({
   displaytype: 'facet' as const,
   reference: null,
   shortname: null,
+  acl: [],
 })
 const group = (id: number, type: TagGroup['type'], ids: number[]): TagGroup => ({
   id,

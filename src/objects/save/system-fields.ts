@@ -2,8 +2,8 @@ import type { Actor } from '../../platform/actor.ts'
 import { AppError } from '../../platform/errors.ts'
 import { eachInTurns, letPass } from '../../platform/pauses.ts'
 import { storedReference } from '../../platform/system-references.ts'
-import type { StoredGrant } from '../../rights/service.ts'
-import { checkTags } from '../../tags/service.ts'
+import type { StoredGrant, TagRight } from '../../rights/service.ts'
+import { checkTags, mayTag } from '../../tags/service.ts'
 import type { SaveContext } from '../deps.ts'
 import { sameContent } from '../masks/writer.ts'
 import { guardBefore, type Item } from './item.ts'
@@ -100,7 +100,7 @@ function isOwner(item: Item, owner: OwnerRef): boolean {
   return owner.kind === 'user' ? item.ownerUser === owner.id : item.ownerGroup === owner.id
 }
 
-function applyTags({ deps }: SaveContext, item: Item, skipConstraints: boolean): void {
+function applyTags({ deps, rights }: SaveContext, item: Item, skipConstraints: boolean): void {
   if (!item.table.hasTags) {
     item.tags = []
     return
@@ -112,12 +112,27 @@ function applyTags({ deps }: SaveContext, item: Item, skipConstraints: boolean):
     return id
   })
   if (tags === undefined && item.current) return
-  item.tags = checkTags(snapshot, {
-    tags,
-    previous: item.current ? item.current.tags : null,
-    available: deps.tags.available(item.table.id, item.poolId),
-    skipConstraints,
-  })
+  const previous = item.current ? item.current.tags : null
+  const available = deps.tags.available(item.table.id, item.poolId)
+  item.tags = checkTags(snapshot, { tags, previous, available, skipConstraints })
+  if (rights.root || tags === undefined) return
+  // A new object begins with the default tags, so these are not the caller's to give but to take off.
+  const begun = previous ?? checkTags(snapshot, { tags: undefined, previous, available })
+  const at = deps.clock().getTime()
+  const lacking = (right: TagRight, ids: readonly number[], without: readonly number[]): number | undefined =>
+    ids.find((id) => !without.includes(id) && !mayTag(snapshot.get(id) ?? { acl: [] }, right, rights, at))
+  const added = lacking('tag_add', item.tags, begun)
+  if (added !== undefined) throw tagRefused(item, 'tag_add', { tag: added })
+  // Which one it is says what the object has, to somebody who perhaps may not read it.
+  if (lacking('tag_remove', begun, item.tags) !== undefined) throw tagRefused(item, 'tag_remove', {})
+}
+
+function tagRefused(item: Item, right: TagRight, tag: { tag?: number }): AppError {
+  return new AppError(
+    'ObjectInsufficientRights',
+    { name: `${item.place}._tags`, right, objecttype: item.table.name, ...tag },
+    { message: `${item.place}: the right ${right} on a tag is missing` },
+  )
 }
 
 async function applyGrants({ deps, tx, actor, rights }: SaveContext, items: readonly Item[]): Promise<void> {

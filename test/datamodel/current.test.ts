@@ -6,6 +6,7 @@ import { openDb } from '../../src/platform/db.ts'
 import { AppError } from '../../src/platform/errors.ts'
 import { attachService, startService, type TestService } from '../support/service.ts'
 import { openMemory } from '../support/snapshots.ts'
+import { until } from '../support/until.ts'
 import { commitModel } from './support.ts'
 
 /** The datamodel service of a further process with one connection. */
@@ -100,14 +101,7 @@ test('settings that one process saves are those of all', async () => {
     { objecttype: { _id: 1, _version: 2, description: { 'en-US': 'new' } } },
   ])
   assert.equal(saved.status, 200)
-  const end = Date.now() + 5000
-  for (;;) {
-    const answer = await node.as('root').get('/objecttype')
-    if (answer.body[0].objecttype.description['en-US'] === 'new') {
-      assert.equal(answer.headers['x-svc-cache-id'], saved.headers['x-svc-cache-id'])
-      return
-    }
-    assert.ok(Date.now() < end, 'waited too long')
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
+  const there = () => node.as('root').get('/objecttype')
+  await until(async () => (await there()).body[0].objecttype.description['en-US'] === 'new')
+  assert.equal((await there()).headers['x-svc-cache-id'], saved.headers['x-svc-cache-id'])
 })

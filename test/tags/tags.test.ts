@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Json } from '../support/client.ts'
 import { attachService, startService, type TestService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 const status = {
   _basetype: 'taggroup',
@@ -192,10 +193,7 @@ test('other processes see a new document', async () => {
   await using svc = await startService()
   await using other = await attachService(svc.dsn)
   await svc.as('root').post('tags', [status])
-  const deadline = Date.now() + 5000
-  let seen: Json = []
-  while (seen.length === 0 && Date.now() < deadline) seen = (await other.as('root').get('tags')).body
-  assert.equal(seen.length, 1)
+  await until(async () => (await other.as('root').get('tags')).body.length === 1)
 })
 
 test('two saves of the same document: one wins, the other is told', async () => {

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { LoginPart } from '../auth/service.ts'
 import { createJobs } from '../jobs/service.ts'
+import type { SaveCallback } from '../objects/service.ts'
 import { createBus } from '../platform/bus.ts'
 import type { Config } from '../platform/config.ts'
 import { shareConnections } from '../platform/connections.ts'
@@ -19,6 +20,8 @@ export interface Given {
   readonly icu?: string
   /** Further steps of the sign-in on the pages. */
   readonly loginParts?: readonly LoginPart[]
+  /** Who is asked before a change of objects is written, in this order. */
+  readonly saveCallbacks?: readonly SaveCallback[]
 }
 
 export type Ground = Awaited<ReturnType<typeof composeGround>>

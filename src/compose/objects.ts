@@ -19,7 +19,7 @@ export type Objects = Awaited<ReturnType<typeof composeObjects>>
 
 /** Objects: reading and saving, the index and search, transitions that run by themselves, and the log as one may read it. */
 export async function composeObjects(
-  { config, db, log, icu }: Given,
+  { config, db, log, icu, saveCallbacks = [] }: Given,
   ground: Ground,
   kept: Kept,
   { principals, rights, auth, mail, messages }: People,
@@ -87,6 +87,7 @@ export async function composeObjects(
     findOwners: (tx, actor, refs) => findOwners(principals, tx, actor, refs),
     runTransitions: transitions.runOnItems,
     afterRefusal: transitions.afterFailure,
+    callbacks: { list: saveCallbacks, viewer: auth.systemActor, show: read.showPending },
     events,
     languages,
     heavy,

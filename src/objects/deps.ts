@@ -9,6 +9,7 @@ import type { CallerRights, StoredGrant } from '../rights/service.ts'
 import type { EffectiveTag, TagSnapshot } from '../tags/service.ts'
 import type { TransitionService } from '../transitions/service.ts'
 import type { MaskFilters } from './masks/filter.ts'
+import type { Callbacks } from './save/callbacks/model.ts'
 import type { OwnerRef } from './save/request/payload.ts'
 
 export interface PoolInfo {
@@ -82,6 +83,8 @@ export interface ObjectDeps {
   readonly findOwners: FindOwners
   readonly runTransitions: RunTransitions
   readonly afterRefusal: AfterRefusal
+  /** Who is asked before a change is written. */
+  readonly callbacks: Callbacks
   readonly events: EventLog
   /** Database languages, first one first. */
   readonly languages: () => readonly string[]
@@ -98,6 +101,8 @@ export interface ObjectDeps {
 export interface SaveContext {
   /** Resolves when PostgreSQL has made sure that `model` is the current one; nothing is written before. */
   readonly current: Promise<void>
+  /** False in the pass before callbacks, which finds, decides and merges like the other one and holds nothing. */
+  readonly locks: boolean
   readonly deps: ObjectDeps
   readonly tx: Tx
   readonly model: Model

@@ -12,13 +12,20 @@ import { AppError } from '../platform/errors.ts'
 import type { JsonAnswer } from '../platform/json-body.ts'
 import { endless, type Lifetime } from '../platform/lifetime.ts'
 import type { Task } from '../platform/tasks.ts'
-import { type DeleteAnswer, type DeleteOptions, type DeleteResult, deleteObjects } from './delete/delete.ts'
+import {
+  type DeleteAnswer,
+  type DeleteOptions,
+  type DeleteResult,
+  deleteObjects,
+  hearOfDelete,
+} from './delete/delete.ts'
 import type { ObjectDeps } from './deps.ts'
 import type { FormatName } from './read/formats.ts'
 import type { Shape } from './render/render.ts'
 import type { Item } from './save/item.ts'
 import type { Ignored } from './save/request/ignored.ts'
-import { type SaveOptions, type SaveResult, saveObjects } from './save/save.ts'
+import { hearOfSave, type SaveOptions, type SaveResult, saveObjects } from './save/save.ts'
+import { type Ending, inTransaction } from './save/transaction.ts'
 
 export type { ObjectDeps } from './deps.ts'
 export {
@@ -31,6 +38,7 @@ export {
 } from './masks/access.ts'
 export { appliedMergeDepth, type FormatName, formatNames, type MergeMode, mergeModes } from './read/formats.ts'
 export type { MaskDeps } from './render/shown-mask.ts'
+export type { ChangeKind, PendingChange, PendingObject, Replacement, SaveCallback } from './save/callbacks/model.ts'
 export type { SaveOptions } from './save/save.ts'
 export { refreshStandards } from './standard/refresh.ts'
 
@@ -90,9 +98,11 @@ export function createObjectService(deps: ObjectDeps, renderSaved: RenderSaved) 
       const table = objecttype(name)
       deps.files.expiry(options.fileDays)
       let answer: JsonAnswer = { body: [], short: 0 }
-      const run = { dryRun: options.dryRun, objects: body.length, lifetime }
+      const request = { actor, objecttype: table, body, options }
+      const heard = await hearOfSave(deps, request, lifetime)
+      const run = { ending: endingOf(options), objects: body.length, lifetime }
       const result = await inTransaction<SaveResult>(deps, run, async (tx) => {
-        const saved = await saveObjects(deps, tx, actor, table, body, options)
+        const saved = await saveObjects(deps, tx, request, heard)
         if (saved.kind === 'done') {
           const shape = options.dryRun ? withoutNewIds(saved.items) : undefined
           answer = await renderSaved(tx, actor, saved.items, options.format, {
@@ -120,10 +130,10 @@ export function createObjectService(deps: ObjectDeps, renderSaved: RenderSaved) 
       lifetime: Lifetime = endless,
     ): Promise<Deleted> {
       const table = objecttype(name)
-      const run = { dryRun: options.dryRun, objects: body.length, lifetime }
-      const result = await inTransaction<DeleteResult>(deps, run, (tx) =>
-        deleteObjects(deps, tx, actor, table, body, options),
-      )
+      const request = { actor, objecttype: table, body, options }
+      const heard = await hearOfDelete(deps, request, { dryRun: options.dryRun, lifetime })
+      const run = { ending: endingOf(options), objects: body.length, lifetime }
+      const result = await inTransaction<DeleteResult>(deps, run, (tx) => deleteObjects(deps, tx, request, heard))
       if (result.kind === 'confirm') return result
       const wait = options.dryRun ? 0 : options.awaitIndex
       return { kind: 'done', answer: result.answer, indexed: await waitForIndex(result.written, wait) }
@@ -131,42 +141,8 @@ export function createObjectService(deps: ObjectDeps, renderSaved: RenderSaved) 
   }
 }
 
-/** Carries the result of a dry run out of the transaction that it rolls back. */
-class DryRun<T> extends Error {
-  readonly result: T
-
-  constructor(result: T) {
-    super('dry run')
-    this.result = result
-  }
-}
-
-/** Objects in a request from which on it is a large one. */
-const mostSmall = 1000
-
 /** A dry run is the same path, with a rollback at its end. */
-async function inTransaction<T>(
-  deps: ObjectDeps,
-  { dryRun, objects, lifetime }: { dryRun: boolean; objects: number; lifetime: Lifetime },
-  work: (tx: Tx) => Promise<T>,
-): Promise<T> {
-  const whole = (): Promise<T> => deps.db.transaction(work, { lifetime, eager: true })
-  const undone = (): Promise<T> =>
-    deps.db.transaction(
-      async (tx) => {
-        throw new DryRun(await work(tx))
-      },
-      { lifetime, eager: true },
-    )
-  const run = dryRun ? undone : whole
-  try {
-    return await (objects > mostSmall ? deps.heavy.run(lifetime, run) : run())
-  } catch (error) {
-    if (error instanceof DryRun) return error.result as T
-    if (!dryRun) await deps.afterRefusal(error)
-    throw error
-  }
-}
+const endingOf = ({ dryRun }: { readonly dryRun: boolean }): Ending => (dryRun ? 'dry run' : 'store')
 
 /** Objects that a dry run would create have no ids yet (DB-004). */
 function withoutNewIds(items: readonly Item[]): Shape {

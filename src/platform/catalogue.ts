@@ -51,7 +51,6 @@ export const catalogue = {
     package: 'plugin',
     status: 400,
     text: 'A plugin failed while it handled the save.',
-    coming: 'plugins',
   },
   DeepLinkAccessByColumnDisabled: {
     package: 'export',

@@ -133,6 +133,7 @@ export function registerTransitionRoutes(http: HttpApp, { transitions, runOnObje
           'VersionMismatch',
           'CommentRequired',
           'ConstraintViolation',
+          'DbPreSaveFailed',
           'TagNotFound',
           'LookupNotFound',
           'InvalidValue',

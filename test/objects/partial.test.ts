@@ -194,7 +194,10 @@ suite('changing some fields only', () => {
     )
     const ids = created.map((object) => object.work._id)
     const edit = (list: number[]) => async () => {
-      assert.equal((await root().post('/db/work', [payload('work', { _id: list, note: 'y' })])).status, 200)
+      assert.equal(
+        (await root().post('/db/work', [payload('work', { _id: list, note: 'y' })], { skip_index: 1 })).status,
+        200,
+      )
     }
     await edit(ids.slice(0, 2))()
     const few = await statementsOf(museum.svc, () => edit(ids.slice(2, 4))())

@@ -5,6 +5,7 @@ import type { InjectOptions } from 'fastify'
 import { pino } from 'pino'
 import { type App, buildApp } from '../../src/app.ts'
 import type { LoginPart } from '../../src/auth/service.ts'
+import type { SaveCallback } from '../../src/objects/service.ts'
 import type { Config } from '../../src/platform/config.ts'
 import { shareConnections } from '../../src/platform/connections.ts'
 import { type Db, openDb } from '../../src/platform/db.ts'
@@ -13,7 +14,11 @@ import { createTestDatabase } from './postgres.ts'
 import { without } from './without.ts'
 
 /** Settings, and what is given in place of the machine's own. */
-export type TestServiceOptions = Partial<Config> & { icu?: string; loginParts?: readonly LoginPart[] }
+export type TestServiceOptions = Partial<Config> & {
+  icu?: string
+  loginParts?: readonly LoginPart[]
+  saveCallbacks?: readonly SaveCallback[]
+}
 
 /** A whole service on a database of its own. `await using svc = await startService()` removes it at the block's end. */
 export interface TestService extends AsyncDisposable {
@@ -96,7 +101,7 @@ export async function startService(options: TestServiceOptions = {}): Promise<Te
 /** A further process's worth of service on the same database: for tests with several nodes. */
 export async function attachService(
   dsn: string,
-  { icu, loginParts = [], ...options }: TestServiceOptions = {},
+  { icu, loginParts = [], saveCallbacks = [], ...options }: TestServiceOptions = {},
 ): Promise<TestService> {
   const config = testConfig(dsn, options)
   const log = pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' })
@@ -108,12 +113,16 @@ export async function attachService(
     guarded: true,
     onError: () => {},
   })
-  const app = await buildApp(config, { db, log, loginParts, ...(icu === undefined ? {} : { icu }) }).catch(
-    async (error: unknown) => {
-      await db.close()
-      throw error
-    },
-  )
+  const app = await buildApp(config, {
+    db,
+    log,
+    loginParts,
+    saveCallbacks,
+    ...(icu === undefined ? {} : { icu }),
+  }).catch(async (error: unknown) => {
+    await db.close()
+    throw error
+  })
   const direct: Inject = (request) => app.http.inject(request)
   const inject = process.env.TEST_WITHOUT ? without(process.env.TEST_WITHOUT, direct) : direct
   const clients = new Map<string, Client>()

@@ -2,12 +2,14 @@ import type { Table } from '../../datamodel/model.ts'
 import type { Actor } from '../../platform/actor.ts'
 import type { Tx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
+import type { Lifetime } from '../../platform/lifetime.ts'
 import { createPauses, eachInTurns, mapInTurns } from '../../platform/pauses.ts'
 import { confirmTasks, type Task } from '../../platform/tasks.ts'
 import type { Confirmation } from '../../transitions/service.ts'
 import type { StoredObject } from '../content/stored.ts'
 import { invalidValue } from '../content/values.ts'
 import type { ObjectDeps, SaveContext } from '../deps.ts'
+import { assertAsSeen, type Heard, hear, nothingHeard } from '../save/callbacks/hear.ts'
 import { conclude } from '../save/conclude.ts'
 import { guardBefore, type Item, itemOf } from '../save/item.ts'
 import { exists, guarded } from '../save/known.ts'
@@ -46,6 +48,31 @@ interface Triple {
   readonly comment: string | null
 }
 
+/** A deletion as it was asked for. */
+export interface DeleteRequest {
+  readonly actor: Actor
+  readonly objecttype: Table
+  readonly body: readonly unknown[]
+  readonly options: DeleteOptions
+}
+
+/** What callbacks say to a deletion, if it is one: without a policy nothing would be done. */
+export async function hearOfDelete(
+  deps: ObjectDeps,
+  { actor, objecttype, body, options }: DeleteRequest,
+  { dryRun, lifetime }: { readonly dryRun: boolean; readonly lifetime: Lifetime },
+): Promise<Heard> {
+  const { policy } = options
+  if (policy === undefined || policy === 'create_collection') return nothingHeard
+  const kind = policy === 'undelete' || policy === 'purge' ? policy : 'remove'
+  const triples = body.map(parseTriple)
+  const look = async (context: SaveContext): Promise<readonly Item[]> => {
+    const { deleted, cleared } = await prepare(context, await findNamed(context, objecttype, triples, policy), policy)
+    return [...deleted, ...cleared]
+  }
+  return hear(deps, { kind, actor, dryRun, objects: body.length, lifetime, look })
+}
+
 /**
  * Moves objects to the trash, takes them out of it, or purges them: all or nothing. Without a policy nothing is
  * done and the answer is the choice (decisions.md, 7).
@@ -53,40 +80,75 @@ interface Triple {
 export async function deleteObjects(
   deps: ObjectDeps,
   tx: Tx,
-  actor: Actor,
-  objecttype: Table,
-  body: readonly unknown[],
-  options: DeleteOptions,
+  { actor, objecttype, body, options }: DeleteRequest,
+  heard: Heard,
 ): Promise<DeleteResult> {
   const model = deps.datamodel.current()
-  const triples = body.map((entry, index) => parseTriple(entry, index))
-  const { context, objects } = await onCurrentModel(deps, tx, model, async (current) => {
+  const triples = body.map(parseTriple)
+  const { context, named } = await onCurrentModel(deps, tx, model, async (current) => {
     const rights = await deps.rights.forActor(actor)
     const pauses = createPauses()
-    const context: SaveContext = { deps, tx, model, current, actor, rights, at: deps.clock(), pauses }
-    return { context, objects: await lockNamed(context, objecttype, triples, options.policy) }
+    const context: SaveContext = { deps, tx, model, current, locks: true, actor, rights, at: deps.clock(), pauses }
+    return { context, named: await findNamed(context, objecttype, triples, options.policy) }
   })
-  const comments = new Map(objects.map((object, index) => [object.systemObjectId, triples[index]?.comment ?? null]))
-  switch (options.policy) {
+  const { policy } = options
+  switch (policy) {
     case undefined:
       await assertMayDelete(
         context,
-        objects.map((object) => itemOf(object, 'delete')),
+        named.objects.map((object) => itemOf(object, 'delete')),
       )
-      return { kind: 'confirm', tasks: [await policyTask(context, objects)] }
+      return { kind: 'confirm', tasks: [await policyTask(context, named.objects)] }
     case 'create_collection':
       throw new AppError(
         'UrlParameterNotSupported',
         { param: 'delete_policy', value: 'create_collection' },
         { message: 'delete_policy=create_collection needs collections, which this instance does not have.' },
       )
-    case 'undelete':
-      return undelete(context, objects, comments, options)
-    case 'purge':
-      return purge(context, objects, options.policy)
-    default:
-      return toTrash(context, objects, comments, { ...options, policy: options.policy })
   }
+  const prepared = await prepare(context, named, policy)
+  const { deleted, cleared } = prepared
+  if (policy === 'purge') {
+    assertAsSeen(context, deleted, heard)
+    await purgeObjects(context, named.objects)
+    return done(policy, prepared)
+  }
+  const tasks = await conclude(context, [...deleted, ...cleared], {
+    heard,
+    confirmTransition: options.confirmTransition,
+    check: () => eachInTurns(cleared, (item) => assertConstraints(item), context.pauses),
+    ask: (confirmation) => transitionTasks(confirmation, policy),
+  })
+  return tasks.length > 0 ? { kind: 'confirm', tasks } : done(policy, prepared)
+}
+
+/** The objects of a request, and what is said about each. */
+interface Named {
+  readonly objects: readonly StoredObject[]
+  readonly comments: ReadonlyMap<number, string | null>
+}
+
+/** What comes before the callbacks: all that goes, comes back or loses a link, and whether the caller may do that. */
+async function prepare(
+  context: SaveContext,
+  { objects, comments }: Named,
+  policy: 'remove' | 'setnull' | 'undelete' | 'purge',
+): Promise<DeletePlan> {
+  const { pauses } = context
+  if (policy === 'remove' || policy === 'setnull') {
+    const plan = await planDelete(context, objects, policy)
+    for (const item of plan.deleted) item.comment = comments.get(item.systemObjectId) ?? null
+    await mapInTurns(plan.deleted, (item) => assertMayOther(context, 'delete', item), pauses)
+    await mapInTurns(plan.cleared, (item) => assertMayOther(context, 'write', item), pauses)
+    assertComments(plan, comments)
+    return plan
+  }
+  if (policy === 'purge' && !context.deps.config.allowPurge) throw new AppError('PurgeNotAllowed')
+  const deleted = objects.map((object) => itemOf(object, policy === 'purge' ? 'delete' : 'undelete'))
+  if (policy === 'undelete') for (const item of deleted) item.comment = comments.get(item.systemObjectId) ?? null
+  await assertMayDelete(context, deleted)
+  if (policy === 'undelete') await dropLostParents(context, deleted)
+  return { deleted, cleared: [] }
 }
 
 function parseTriple(entry: unknown, index: number): Triple {
@@ -107,14 +169,13 @@ function parseTriple(entry: unknown, index: number): Triple {
   return { place, id: id as number, version: version as number, comment: (comment as string | undefined) || null }
 }
 
-/** The named objects in order, locked, each once, in the version given and in the state that the policy needs. */
-async function lockNamed(
+/** The named objects in order, each once, in the version given and in the state that the policy needs. */
+async function findNamed(
   context: SaveContext,
   table: Table,
   triples: readonly Triple[],
   policy: DeletePolicy | undefined,
-): Promise<StoredObject[]> {
-  const { tx, model } = context
+): Promise<Named> {
   const refs = triples.map(({ id, place }) => ({ by: 'id' as const, table, id, place }))
   const resolver = await createResolver(context, refs, [])
   const seen = new Set<number>()
@@ -127,9 +188,9 @@ async function lockNamed(
     seen.add(ref.id)
   }
   const ids = refs.map((ref) => resolver.stored(ref)?.systemObjectId as number)
-  const locked = await lockObjects(tx, model, ids, { forDelete: true })
+  const locked = await lockObjects(context, ids, { forDelete: true })
   const trashed = policy === 'undelete' || policy === 'purge'
-  return triples.map((triple, index) => {
+  const objects = triples.map((triple, index) => {
     const object = locked.get(ids[index] as number)
     if (!object) throw missing(table, triple)
     if (trashed && !object.deletedAt) throw new AppError('NotInTrash', { name: triple.place, _id: triple.id })
@@ -142,6 +203,10 @@ async function lockNamed(
     }
     return object
   })
+  return {
+    objects,
+    comments: new Map(objects.map((object, index) => [object.systemObjectId, triples[index]?.comment ?? null])),
+  }
 }
 
 function missing(table: Table, { id, place }: { id: number; place: string }): AppError {
@@ -190,28 +255,6 @@ async function policyTask(context: SaveContext, objects: readonly StoredObject[]
   }
 }
 
-async function toTrash(
-  context: SaveContext,
-  objects: readonly StoredObject[],
-  comments: ReadonlyMap<number, string | null>,
-  options: DeleteOptions & { readonly policy: 'remove' | 'setnull' },
-): Promise<DeleteResult> {
-  const plan = await planDelete(context, objects, options.policy)
-  const { pauses } = context
-  for (const item of plan.deleted) item.comment = comments.get(item.systemObjectId) ?? null
-  await mapInTurns(plan.deleted, (item) => assertMayOther(context, 'delete', item), pauses)
-  await mapInTurns(plan.cleared, (item) => assertMayOther(context, 'write', item), pauses)
-  assertComments(plan, comments)
-  const items = [...plan.deleted, ...plan.cleared]
-  const tasks = await conclude(context, items, {
-    confirmTransition: options.confirmTransition,
-    check: () => eachInTurns(plan.cleared, (item) => assertConstraints(item), pauses),
-    ask: (confirmation) => transitionTasks(confirmation, options.policy),
-  })
-  if (tasks.length > 0) return { kind: 'confirm', tasks }
-  return done(options.policy, plan.deleted, plan.cleared)
-}
-
 function assertComments(plan: DeletePlan, comments: ReadonlyMap<number, string | null>): void {
   for (const item of plan.deleted) {
     if (!comments.has(item.systemObjectId) || item.comment !== null) continue
@@ -236,51 +279,22 @@ function transitionTasks(confirmation: Confirmation | null, policy: DeletePolicy
   )
 }
 
-async function undelete(
-  context: SaveContext,
-  objects: readonly StoredObject[],
-  comments: ReadonlyMap<number, string | null>,
-  options: DeleteOptions,
-): Promise<DeleteResult> {
-  const items = objects.map((object) => itemOf(object, 'undelete'))
-  for (const item of items) item.comment = comments.get(item.systemObjectId) ?? null
-  await assertMayDelete(context, items)
-  await dropLostParents(context, items)
-  const tasks = await conclude(context, items, {
-    confirmTransition: options.confirmTransition,
-    ask: (confirmation) => transitionTasks(confirmation, 'undelete'),
-  })
-  if (tasks.length > 0) return { kind: 'confirm', tasks }
-  return done('undelete', items, [])
-}
-
 /** A parent that is in the trash or purged holds nothing: what is restored without it comes to the top level. */
-async function dropLostParents({ tx }: SaveContext, items: readonly Item[]): Promise<void> {
+async function dropLostParents({ tx, locks }: SaveContext, items: readonly Item[]): Promise<void> {
   const parents = [...new Set(items.flatMap((item) => item.parents))]
   if (parents.length === 0) return
   const { rows } = await tx.query<{ id: number }>(
     `select system_object_id as id from object
-     where system_object_id = any($1::bigint[]) and deleted_at is null order by system_object_id for key share`,
+     where system_object_id = any($1::bigint[]) and deleted_at is null order by system_object_id
+     ${locks ? 'for key share' : ''}`,
     [parents],
-    'live-parents',
+    locks ? 'live-parents' : 'look-at-parents',
   )
   const live = new Set([...rows.map((row) => row.id), ...items.map((item) => item.systemObjectId)])
   for (const item of items) item.parents = item.parents.filter((id) => live.has(id))
 }
 
-async function purge(
-  context: SaveContext,
-  objects: readonly StoredObject[],
-  policy: DeletePolicy,
-): Promise<DeleteResult> {
-  if (!context.deps.config.allowPurge) throw new AppError('PurgeNotAllowed')
-  const items = objects.map((object) => itemOf(object, 'delete'))
-  await assertMayDelete(context, items)
-  await purgeObjects(context, objects)
-  return done(policy, items, [])
-}
-
-function done(policy: DeletePolicy, removed: readonly Item[], cleared: readonly Item[]): DeleteResult {
+function done(policy: DeletePolicy, { deleted: removed, cleared }: DeletePlan): DeleteResult {
   return {
     kind: 'done',
     answer: {

@@ -85,7 +85,7 @@ export async function planDelete(
         followed.push(linker)
       } else dropped.push(linker)
     }
-    const locked = await lockObjects(tx, model, [...next], { forDelete: true })
+    const locked = await lockObjects(context, [...next], { forDelete: true })
     level = []
     for (const object of locked.values()) {
       if (object.deletedAt) continue
@@ -95,7 +95,7 @@ export async function planDelete(
   }
   const toClear = dropped.filter((linker) => !deleted.has(linker.from))
   const lost = Map.groupBy(toClear, (linker) => linker.from)
-  const stored = await lockObjects(tx, model, [...lost.keys()])
+  const stored = await lockObjects(context, [...lost.keys()])
   const known = new Set(roots.map((object) => object.systemObjectId))
   const learn = (linker: Linker): void => {
     const object = deleted.get(linker.from) ?? stored.get(linker.from)

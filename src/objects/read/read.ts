@@ -362,6 +362,16 @@ export function createReadService(deps: ReadDeps) {
       return render(q, actor, caller, pages, shown, { shape, lifetime })
     },
 
+    /** Objects as a change would leave them, all of them: for whoever is asked before it is written. */
+    async showPending(from: Queryable, viewer: Actor, objects: readonly Loaded[]): Promise<JsonAnswer> {
+      const caller = await deps.rights.forActor(viewer)
+      const items = objects.map((object) => ({
+        object,
+        mask: object.table.masks.get('_all_fields') ?? object.table.preferredMask,
+      }))
+      return render(from, viewer, caller, [items], renderOptions(deps, { format: 'full', skipReverseNested: true }))
+    },
+
     /**
      * What was just saved, in the transaction of the save: each object with the mask that it was sent with, as far as the
      * caller may read it. Rights and masks to write give none to read.

@@ -1,10 +1,13 @@
 import type { Task } from '../../platform/tasks.ts'
 import type { Confirmation, RunRequest } from '../../transitions/service.ts'
 import type { SaveContext } from '../deps.ts'
+import { assertAsSeen, type Heard } from './callbacks/hear.ts'
 import type { Item } from './item.ts'
 import { type WriteOptions, writeAll } from './write/all.ts'
 
 export interface Conclusion extends Pick<RunRequest, 'confirmTransition' | 'events'> {
+  /** What callbacks have said, and of which versions. */
+  readonly heard: Heard
   /** A transition is run for stored objects; otherwise those that concern the change are. */
   readonly trigger?: RunRequest['trigger']
   /** What still changes the items, or refuses them, once the transitions have changed them. */
@@ -18,16 +21,19 @@ const whole: WriteOptions = { dryRun: false, skipIndex: false, skipEvents: false
 
 /**
  * How every change of objects ends, whatever it was (a save, a delete, an undelete, a transition that somebody runs):
- * transitions, checks, open questions, write, and what the transitions send. Gives the open questions: if there are any,
+ * it is still what callbacks have seen, transitions, checks, open questions, write, and what the transitions send. Gives the open questions: if there are any,
  * nothing was written.
  */
 export async function conclude(
   context: SaveContext,
   items: readonly Item[],
-  { confirmTransition, trigger, check, ask, events, write = whole }: Conclusion,
+  { heard, confirmTransition, trigger, check, ask, events, write = whole }: Conclusion,
 ): Promise<readonly Task[]> {
+  assertAsSeen(context, items, heard)
   const transitions = await context.deps.runTransitions(context.actor, items, confirmTransition, trigger)
   await check?.()
+  // Those that came to it besides.
+  assertAsSeen(context, items, heard)
   const tasks = await ask(transitions.confirmation)
   if (tasks.length > 0) return tasks
   await writeAll(context, items, write)

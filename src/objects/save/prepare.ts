@@ -31,7 +31,7 @@ interface Classified {
  * statements for any number of drafts.
  */
 export async function prepareItems(context: SaveContext, tops: readonly Draft[]): Promise<Prepared> {
-  const { tx, model, pauses } = context
+  const { pauses } = context
   const { versionConvention } = context.deps.config
   const drafts = flatten(tops)
   const refs = (await mapInTurns(drafts, refsOf, pauses)).flat()
@@ -42,8 +42,7 @@ export async function prepareItems(context: SaveContext, tops: readonly Draft[])
   const created = classified.filter((entry) => !entry.found).map((entry) => entry.draft)
   const ids = await chooseIds(context, created)
   const current = await lockObjects(
-    tx,
-    model,
+    context,
     classified.flatMap((entry) => (entry.found ? [entry.found.systemObjectId] : [])),
   )
   const byDraft = new Map<Draft, Item>()
@@ -65,12 +64,8 @@ export async function prepareItems(context: SaveContext, tops: readonly Draft[])
   for (const item of items) {
     if (pauses.due()) await pauses.take()
     if (!item.draft) continue
-    item.content = writerOf(item.mask).merge(
-      item.draft.written,
-      item.current?.content ?? null,
-      item.place,
-      item.draft.partial,
-    )
+    const { over, written } = item.draft
+    item.content = writerOf(over.mask).merge(written, item.current?.content ?? null, item.place, over.partial)
     if (item.up?.field.column) item.content[item.up.field.column.key] = item.up.item.systemObjectId
   }
   return { items, found }
@@ -231,7 +226,7 @@ interface ChosenIds {
 }
 
 /** Ids of new objects: those that the client chose while they are free for ever, provisional ones otherwise. */
-async function chooseIds({ tx, pauses }: SaveContext, drafts: readonly Draft[]): Promise<Map<Draft, ChosenIds>> {
+async function chooseIds({ tx, pauses, locks }: SaveContext, drafts: readonly Draft[]): Promise<Map<Draft, ChosenIds>> {
   const chosen = drafts.filter((draft) => draft.systemObjectId !== undefined || draft.id !== undefined || draft.uuid)
   if (chosen.length > 0) await assertNeverUsed(tx, chosen)
   const highest = new Map<string, number>()
@@ -239,11 +234,13 @@ async function chooseIds({ tx, pauses }: SaveContext, drafts: readonly Draft[]):
     if (draft.systemObjectId !== undefined) raise(highest, 'system_object_id_seq', draft.systemObjectId)
     if (draft.id !== undefined) raise(highest, `object_id_${draft.table.id}`, draft.id)
   }
-  if (highest.size > 0) await claimIds(tx, highest)
+  // The pass that only looks moves no counter.
+  if (highest.size > 0 && locks) await claimIds(tx, highest)
   const provisional = provisionalIds()
   const ids = new Map<Draft, ChosenIds>()
   const choose = (draft: Draft): void => {
-    const { systemObjectId = provisional(), id = provisional(), uuid = crypto.randomUUID() } = draft
+    const { systemObjectId = provisional(), id = provisional() } = draft
+    const uuid = draft.uuid ?? draft.shownAs ?? crypto.randomUUID()
     ids.set(draft, { systemObjectId, id, uuid })
   }
   await eachInTurns(drafts, choose, pauses)

@@ -33,15 +33,15 @@ function keyOf(ref: LinkRef, databaseName: string): string {
 
 /**
  * Resolves all references of a request with a constant number of statements, and locks the objects found against
- * deletion (`for key share`) until the transaction ends.
+ * deletion (`for key share`) until the transaction ends, unless this only looks (`locks`).
  * @throws {AppError} `LookupFoundTooMany` when a lookup is ambiguous.
  */
 export async function createResolver(
-  context: Pick<SaveContext, 'deps' | 'tx' | 'rights' | 'pauses'>,
+  context: Pick<SaveContext, 'deps' | 'tx' | 'rights' | 'pauses' | 'locks'>,
   refs: readonly LinkRef[],
   drafts: readonly Draft[],
 ): Promise<Resolver> {
-  const { tx, deps, pauses } = context
+  const { tx, deps, pauses, locks } = context
   const nameOf = (ref: LinkRef) => keyOf(ref, deps.config.databaseName)
   const distinct = new Map<string, LinkRef>()
   for (const ref of refs) {
@@ -84,9 +84,9 @@ export async function createResolver(
          union
          select n.system_object_id from unnest($3::int[], $4::bigint[]) as x(objecttype, id)
          join object n on n.objecttype = x.objecttype and n.id = x.id))
-       order by o.system_object_id for key share`,
+       order by o.system_object_id ${locks ? 'for key share' : ''}`,
       [[...systemIds], uuids, tables, ids],
-      'resolve-objects',
+      locks ? 'resolve-objects' : 'look-up-objects',
     )
     for (const row of rows) {
       result.set(`s${row.systemObjectId}`, row)
@@ -106,6 +106,7 @@ export async function createResolver(
     for (const draft of all) {
       if (draft.systemObjectId !== undefined) index.set(`s${draft.systemObjectId}`, draft)
       if (draft.uuid !== undefined) index.set(`u${draft.uuid}`, draft)
+      if (draft.shownAs !== undefined) index.set(`u${draft.shownAs}`, draft)
       if (draft.id !== undefined) index.set(`i${draft.table.id}:${draft.id}`, draft)
       for (const key of columns.get(draft.table) ?? []) {
         const value = draft.written[key]

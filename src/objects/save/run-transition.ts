@@ -1,14 +1,17 @@
 import type { Actor } from '../../platform/actor.ts'
 import type { Tx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
+import { currentLifetime } from '../../platform/lifetime.ts'
 import { createPauses, eachInTurns } from '../../platform/pauses.ts'
 import type { RunRequest, RunResult } from '../../transitions/service.ts'
 import type { ObjectDeps, SaveContext } from '../deps.ts'
+import { type Heard, hear } from './callbacks/hear.ts'
 import { conclude } from './conclude.ts'
 import { guardBefore, guardOf, type Item, itemOf } from './item.ts'
 import { exists, guarded } from './known.ts'
 import { onCurrentModel } from './on-current-model.ts'
 import { assertMay } from './rules/rights.ts'
+import { inTransaction } from './transaction.ts'
 import { lockObjects } from './write/store.ts'
 
 /**
@@ -17,25 +20,30 @@ import { lockObjects } from './write/store.ts'
  * gets no new version.
  */
 export async function runTransition(deps: ObjectDeps, actor: Actor, run: RunRequest): Promise<RunResult> {
-  try {
-    return await deps.db.transaction((tx) => runInTransaction(deps, tx, actor, run), { eager: true })
-  } catch (error) {
-    await deps.afterRefusal(error)
-    throw error
-  }
+  const lifetime = currentLifetime()
+  const objects = run.objects.length
+  const look = (context: SaveContext): Promise<Item[]> => prepare(context, run)
+  const heard = await hear(deps, { kind: 'transition', actor, dryRun: false, objects, lifetime, look })
+  return inTransaction(deps, { ending: 'store', objects, lifetime }, (tx) =>
+    runInTransaction(deps, tx, actor, run, heard),
+  )
 }
 
-async function runInTransaction(deps: ObjectDeps, tx: Tx, actor: Actor, run: RunRequest): Promise<RunResult> {
+async function runInTransaction(
+  deps: ObjectDeps,
+  tx: Tx,
+  actor: Actor,
+  run: RunRequest,
+  heard: Heard,
+): Promise<RunResult> {
   const model = deps.datamodel.current()
   const { context, items } = await onCurrentModel(deps, tx, model, async (current) => {
     const rights = await deps.rights.forActor(actor)
     const pauses = createPauses()
-    const context: SaveContext = { deps, tx, model, current, actor, rights, at: deps.clock(), pauses }
-    return { context, items: await lockedItems(context, run) }
+    const context: SaveContext = { deps, tx, model, current, locks: true, actor, rights, at: deps.clock(), pauses }
+    return { context, items: await prepare(context, run) }
   })
-  const check = (item: Item): void => assertMay(context, 'write', item, guarded(guardBefore(item)))
-  await eachInTurns(items, check, context.pauses)
-  const tasks = await conclude(context, items, { ...run, ask: (confirmation) => confirmation?.tasks ?? [] })
+  const tasks = await conclude(context, items, { ...run, heard, ask: (confirmation) => confirmation?.tasks ?? [] })
   if (tasks.length > 0) return { kind: 'confirm', tasks }
   const objects = items.map((item) => ({
     systemObjectId: item.systemObjectId,
@@ -46,12 +54,16 @@ async function runInTransaction(deps: ObjectDeps, tx: Tx, actor: Actor, run: Run
   return { kind: 'done', objects }
 }
 
-/** The objects in order, locked, each once, in the version that the caller has seen. What is in the trash, or not to be known, counts as gone. */
-async function lockedItems({ tx, model, rights }: SaveContext, run: RunRequest): Promise<Item[]> {
+/**
+ * The objects in order, each once, in the version that the caller has seen, and all of them to be written by it. What is in
+ * the trash, or not to be known, counts as gone.
+ */
+async function prepare(context: SaveContext, run: RunRequest): Promise<Item[]> {
+  const { rights } = context
   const ids = new Set(run.objects.map((object) => object.systemObjectId))
-  const stored = await lockObjects(tx, model, [...ids])
+  const stored = await lockObjects(context, [...ids])
   const named = new Set<number>()
-  return run.objects.flatMap(({ systemObjectId, version }, index) => {
+  const items = run.objects.flatMap(({ systemObjectId, version }, index) => {
     const name = String(index)
     if (named.has(systemObjectId)) {
       throw new AppError(
@@ -71,4 +83,7 @@ async function lockedItems({ tx, model, rights }: SaveContext, run: RunRequest):
     }
     return itemOf(object, 'update', name)
   })
+  const check = (item: Item): void => assertMay(context, 'write', item, guarded(guardBefore(item)))
+  await eachInTurns(items, check, context.pauses)
+  return items
 }

@@ -2,11 +2,14 @@ import type { Table } from '../../datamodel/model.ts'
 import type { Actor } from '../../platform/actor.ts'
 import type { Tx } from '../../platform/db.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
+import type { Lifetime } from '../../platform/lifetime.ts'
 import { createPauses, type Pauses } from '../../platform/pauses.ts'
 import { confirmTask, confirmTasks, type Task } from '../../platform/tasks.ts'
-import { rowsOf } from '../content/stored.ts'
+import { rowsOf, type StoredObject } from '../content/stored.ts'
 import { invalidValue } from '../content/values.ts'
 import type { ObjectDeps, SaveContext } from '../deps.ts'
+import { type Heard, hear, nothingHeard } from './callbacks/hear.ts'
+import { type Said, withReplacements } from './callbacks/replace.ts'
 import { conclude } from './conclude.ts'
 import type { Item } from './item.ts'
 import { onCurrentModel } from './on-current-model.ts'
@@ -53,37 +56,72 @@ export type SaveResult = { /** What of the payload has no effect. */ readonly ig
     }
 )
 
+/** A save as it was asked for. */
+export interface SaveRequest {
+  readonly actor: Actor
+  readonly objecttype: Table
+  readonly body: readonly unknown[]
+  readonly options: SaveOptions
+}
+
+/** What callbacks say to a save; before any of it is written, and before anything is locked. */
+export async function hearOfSave(deps: ObjectDeps, request: SaveRequest, lifetime: Lifetime): Promise<Heard> {
+  const { actor, body, options } = request
+  assertOptions(actor, options)
+  if (options.skipPlugins) return nothingHeard
+  const { dryRun } = options
+  return hear(deps, {
+    kind: 'save',
+    actor,
+    dryRun,
+    objects: body.length,
+    lifetime,
+    async look(context, said) {
+      const { items, kept } = await prepare(context, request, said)
+      const { move } = followers(await poolMoves(items, kept, context.pauses), options)
+      if (!options.skipBidirectionalUpdate) await syncBidirectional(context, items)
+      movePools(items, move)
+      return items
+    },
+  })
+}
+
 /**
  * Saves a batch of objects of one type, all or nothing. The phases and their order are the specification's
- * ("Plugin callback `db_pre_save`"): access rights, plugins, transitions, constraints, save rights, write.
+ * ("Plugin callback `db_pre_save`"): access rights, plugins (`hearOfSave`), transitions, constraints, save rights, write.
  */
-export async function saveObjects(
-  deps: ObjectDeps,
-  tx: Tx,
-  actor: Actor,
-  objecttype: Table,
-  body: readonly unknown[],
-  options: SaveOptions,
-): Promise<SaveResult> {
-  assertOptions(actor, options)
+export async function saveObjects(deps: ObjectDeps, tx: Tx, request: SaveRequest, heard: Heard): Promise<SaveResult> {
+  const { actor } = request
   const model = deps.datamodel.current()
   return onCurrentModel(deps, tx, model, async (current) => {
     const pauses = createPauses()
     const rights = await deps.rights.forActor(actor)
-    const context: SaveContext = { deps, tx, model, current, actor, rights, at: deps.clock(), pauses }
-    return save(context, objecttype, body, options)
+    const context: SaveContext = { deps, tx, model, current, locks: true, actor, rights, at: deps.clock(), pauses }
+    return save(context, request, heard)
   })
 }
 
-async function save(
+interface Prepared {
+  readonly items: Item[]
+  /** Those that the client sent at the top level. */
+  readonly sent: readonly Item[]
+  readonly ignored: Ignored
+  /** Reverse objects that stay where they are, by the object that they are attached to. */
+  readonly kept: ReadonlyMap<Item, readonly StoredObject[]>
+}
+
+/**
+ * What comes before the callbacks: finds the objects, decides what becomes of them, checks the access rights and merges.
+ * With locks it is done for the write, without them for those who are asked before.
+ */
+async function prepare(
   context: SaveContext,
-  objecttype: Table,
-  body: readonly unknown[],
-  options: SaveOptions,
-): Promise<SaveResult> {
+  { objecttype, body, options }: SaveRequest,
+  said: Said,
+): Promise<Prepared> {
   const { deps, model, pauses } = context
   const payload = { model, databaseName: deps.config.databaseName, partial: options.partial }
-  const drafts = await parsePayload(payload, objecttype, body, pauses)
+  const drafts = withReplacements(payload, await parsePayload(payload, objecttype, body, pauses), said)
   if (drafts.length > maxBatch) throw invalidValue('body', drafts.length, `at most ${maxBatch} objects`)
   const { items, found } = await prepareItems(context, drafts)
   const sent = items.slice(0, drafts.length)
@@ -96,8 +134,16 @@ async function save(
   await checkFiles(context, items)
   const kept = options.skipReverseNested ? new Map() : await reconcileReverse(context, items)
   await markUnchanged(items, pauses)
+  return { items, sent, ignored, kept }
+}
+
+async function save(context: SaveContext, request: SaveRequest, heard: Heard): Promise<SaveResult> {
+  const { pauses } = context
+  const { options } = request
+  const { items, sent, ignored, kept } = await prepare(context, request, heard)
   let undecided: readonly PoolMove[] = []
   const tasks = await conclude(context, items, {
+    heard,
     confirmTransition: options.confirmTransition,
     async check() {
       const { move, ask } = followers(await poolMoves(items, kept, pauses), options)

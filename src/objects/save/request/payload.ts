@@ -55,6 +55,10 @@ export interface Draft {
   /** Values of the fields that the mask lets be written and the payload has; links are filled in when resolved. */
   readonly written: Content
   readonly links: readonly Holder[]
+  /** How the values are put over what is stored: by the mask of the draft, unless a callback has replaced them. */
+  readonly over: { readonly mask: Mask; readonly partial: boolean }
+  /** The unique identifier by which callbacks know a new object that has none of its own yet. */
+  readonly shownAs?: string | undefined
   /** Reverse-nested objects by field: only fields that the payload has. */
   readonly reverse: ReadonlyMap<ReverseField, readonly Draft[]>
   /** The object that this one is reverse-nested under. */
@@ -112,6 +116,11 @@ export async function parsePayload(
   return drafts
 }
 
+/** An object by itself, with nothing above or below it. */
+export function parseObject(context: PayloadContext, table: Table, mask: Mask, parts: RowParts, place: string): Draft {
+  return parseDraft(context, table, mask, parts, place, null, 0)
+}
+
 function maskOf(table: Table, name: unknown, place: string): Mask {
   const mask = typeof name === 'string' ? table.masks.get(name) : undefined
   if (mask) return mask
@@ -164,6 +173,7 @@ function parseDraft(
     parents: writable(mask, 'parent') ? parentsOf(table, block, at) : undefined,
     written,
     links,
+    over: { mask, partial: context.partial },
     reverse,
     up,
     back: up ? backOf(up, block, at) : undefined,

@@ -97,7 +97,7 @@ function isReachable({ table }: Column): boolean {
 }
 
 async function loadOpposites(
-  { tx, model }: SaveContext,
+  context: SaveContext,
   items: Item[],
   byId: Map<number, Item>,
   changed: readonly Item[],
@@ -108,7 +108,7 @@ async function loadOpposites(
       for (const id of changedTargets(item, side)) if (!byId.has(id)) missing.add(id)
     }
   }
-  for (const object of (await lockObjects(tx, model, [...missing])).values()) {
+  for (const object of (await lockObjects(context, [...missing])).values()) {
     if (object.deletedAt) continue
     const item = itemOf(object, 'update')
     byId.set(object.systemObjectId, item)

@@ -57,7 +57,7 @@ async function attachedObjects(context: SaveContext, items: readonly Item[]): Pr
     masters.map((item) => item.systemObjectId),
   )
   const relevant = linkers.filter((linker) => isReverse(context, linker))
-  const stored = await lockObjects(context.tx, context.model, [...new Set(relevant.map((linker) => linker.from))], {
+  const stored = await lockObjects(context, [...new Set(relevant.map((linker) => linker.from))], {
     forDelete: true,
   })
   const byId = new Map(masters.map((item) => [item.systemObjectId, item]))

@@ -14,29 +14,36 @@ type HeadRow = Omit<StoredObject, 'table' | 'operation' | 'at' | 'byUser' | 'com
 
 type VersionRow = Pick<StoredObject, 'operation' | 'at' | 'byUser' | 'comment' | 'content'> & { systemObjectId: number }
 
+/** Where stored objects are read for a change, and whether they stay as they are read until the transaction ends. */
+export interface Reading {
+  readonly tx: Tx
+  readonly model: Model
+  readonly locks: boolean
+}
+
 /**
  * Latest versions of objects, locked against other writers until the transaction ends, lowest id first.
  * `forDelete` also keeps others from linking to them. Objects whose object type is gone from the datamodel are left
- * out: nothing can be done with them.
+ * out: nothing can be done with them. Before callbacks nothing is locked (`Reading`).
  *
  * Two statements on purpose, sent together: a writer that had to wait must see the version that the other one wrote, and
  * a statement sees only what was committed when it began.
  */
 export async function lockObjects(
-  tx: Tx,
-  model: Model,
+  { tx, model, locks }: Reading,
   systemObjectIds: readonly number[],
   { forDelete = false }: { forDelete?: boolean } = {},
 ): Promise<Map<number, StoredObject>> {
   if (systemObjectIds.length === 0) return new Map()
+  const lock = locks ? `for ${forDelete ? '' : 'no key '}update` : ''
   const locking = tx.query<HeadRow>(
     `select system_object_id as "systemObjectId", objecttype, id, version, uuid, pool_id as "poolId",
        owner_user as "ownerUser", owner_group as "ownerGroup", tags, acl, parents, child_idx as "childIdx", standard,
        created_at as "createdAt", created_by as "createdBy", modified_at as "modifiedAt", deleted_at as "deletedAt"
      from object where system_object_id = any($1::bigint[]) order by system_object_id
-     for ${forDelete ? '' : 'no key '}update`,
+     ${lock}`,
     [systemObjectIds],
-    forDelete ? 'lock-objects-delete' : 'lock-objects-save',
+    locks ? (forDelete ? 'lock-objects-delete' : 'lock-objects-save') : 'look-at-objects',
   )
   const reading = tx.query<VersionRow>(
     `select v.system_object_id as "systemObjectId", v.operation, v.at, v.by_user as "byUser", v.comment, v.content

@@ -1,0 +1,261 @@
+import type { Model } from '../../../datamodel/model.ts'
+import type { Actor } from '../../../platform/actor.ts'
+import { AppError } from '../../../platform/errors.ts'
+import type { JsonAnswer } from '../../../platform/json-body.ts'
+import { JsonReader } from '../../../platform/json-reader.ts'
+import type { Lifetime } from '../../../platform/lifetime.ts'
+import { createPauses, letPass, mapInTurns, type Pauses } from '../../../platform/pauses.ts'
+import { expectedVersion } from '../../../platform/versions.ts'
+import type { StoredObject } from '../../content/stored.ts'
+import type { ObjectDeps, SaveContext } from '../../deps.ts'
+import type { Wire } from '../../masks/reader.ts'
+import { guardOf, type Loaded } from '../../read/stored-rows.ts'
+import { applyStandards } from '../../standard/apply.ts'
+import { type Item, nextVersion } from '../item.ts'
+import { inTransaction } from '../transaction.ts'
+import type { ChangeKind, PendingObject, Replacement, SaveCallback } from './model.ts'
+import { type Replaced, replaceDraft, type Said } from './replace.ts'
+
+/** A change, as far as callbacks are asked about it. */
+export interface Change {
+  readonly kind: ChangeKind
+  readonly actor: Actor
+  readonly dryRun: boolean
+  /** How many objects the request names. */
+  readonly objects: number
+  readonly lifetime: Lifetime
+  /** All that would change: finds, decides and merges, just as it is done for the write. */
+  look(context: SaveContext, said: Said): Promise<readonly Item[]>
+}
+
+/** What callbacks have said, and what they have said it of. */
+export interface Heard extends Said {
+  readonly seen: { readonly model: Model; readonly versions: ReadonlyMap<number, number> } | null
+}
+
+export const nothingHeard: Heard = { replaced: new Map(), shownAs: new Map(), seen: null }
+
+/** Asks all callbacks that want to know of the change. Holds neither a connection nor a lock while one of them works. */
+export async function hear(deps: ObjectDeps, change: Change): Promise<Heard> {
+  const callbacks = deps.callbacks.list.filter(({ kinds }) => kinds.includes(change.kind))
+  if (callbacks.length === 0) return nothingHeard
+  const viewer = await deps.callbacks.viewer()
+  let heard = nothingHeard
+  let shown: readonly Shown[] | null = null
+  for (const callback of callbacks) {
+    if (!shown) ({ heard, shown } = await lookAt(deps, change, heard, viewer))
+    const objects = shown.filter(({ item }) => callback.objecttypes?.includes(item.table.name) ?? true)
+    if (objects.length === 0) continue
+    change.lifetime.check()
+    const answer = await answerOf(callback, change, objects)
+    if (answer.length === 0) continue
+    heard = await taken(deps, heard, callback, objects, answer)
+    // The next one sees what has become of them.
+    shown = null
+  }
+  return heard
+}
+
+/** An object as callbacks are shown it. */
+interface Shown {
+  readonly item: Item
+  readonly object: Wire
+  readonly current: Wire | null
+}
+
+async function lookAt(
+  deps: ObjectDeps,
+  { actor, objects, lifetime, look }: Change,
+  heard: Heard,
+  viewer: Actor,
+): Promise<{ heard: Heard; shown: readonly Shown[] }> {
+  return inTransaction(deps, { ending: 'look', objects, lifetime }, async (tx) => {
+    const model = deps.datamodel.current()
+    const rights = await deps.rights.forActor(actor)
+    const pauses = createPauses(() => lifetime.check())
+    const current = Promise.resolve()
+    const context: SaveContext = { deps, tx, model, current, locks: false, actor, rights, at: deps.clock(), pauses }
+    const items = await look(context, heard)
+    assertAsSeen(context, items, heard)
+    await applyStandards(context, items)
+    const changed = items.filter((item) => item.changed)
+    const pending = await mapInTurns(changed, (item) => pendingOf(context, item), pauses)
+    const wires = await wiresOf(await deps.callbacks.show(tx, viewer, pending), pauses)
+    const stored = await storedWires(context, changed, viewer)
+    const shown = changed.map((item, index) => ({
+      item,
+      object: asNew(item, wires[index] as Wire),
+      current: stored.get(item.systemObjectId) ?? null,
+    }))
+    return { heard: heard.seen ? heard : { ...heard, ...seenIn(model, items) }, shown }
+  })
+}
+
+function seenIn(model: Model, items: readonly Item[]): Pick<Heard, 'seen' | 'shownAs'> {
+  const versions = new Map<number, number>()
+  const shownAs = new Map<string, string>()
+  for (const { current, draft, place, systemObjectId, uuid } of items) {
+    if (current) versions.set(systemObjectId, current.version)
+    else if (draft) shownAs.set(place, uuid)
+  }
+  return { seen: { model, versions }, shownAs }
+}
+
+/**
+ * The change is still the one that callbacks have seen. Objects that came to it since are what the callbacks have asked
+ * for, if they have asked for anything.
+ * @throws {AppError} `VersionMismatch`; `DatabaseLockError` when the datamodel is another one.
+ */
+export function assertAsSeen({ deps, model }: SaveContext, items: readonly Item[], { seen, replaced }: Heard): void {
+  if (!seen) return
+  if (seen.model !== model) throw new AppError('DatabaseLockError', { name: 'datamodel' })
+  for (const { current, draft, place, table, systemObjectId } of items) {
+    if (!current) continue
+    const version = seen.versions.get(systemObjectId)
+    if (version === current.version || (version === undefined && replaced.size > 0)) continue
+    // Others than those that were sent the caller may not know of.
+    const where = draft ? { name: `${place}.${table.name}._version` } : {}
+    const convention = draft ? deps.config.versionConvention : 'stored'
+    const got = version === undefined ? null : expectedVersion(version, convention)
+    throw new AppError(
+      'VersionMismatch',
+      { ...where, got, expected: expectedVersion(current.version, convention) },
+      { message: `${draft ? place : 'An object of this change'} was changed while callbacks were asked.` },
+    )
+  }
+}
+
+/** The object as it would be stored. */
+function pendingOf({ actor, at }: SaveContext, item: Item): Loaded {
+  const { current, systemObjectId, table, id, uuid, poolId, ownerUser, ownerGroup, tags, acl, parents } = item
+  const head = { systemObjectId, table, id, uuid, poolId, ownerUser, ownerGroup, tags, acl, parents }
+  const version = nextVersion(item)
+  const object: StoredObject = {
+    ...head,
+    version,
+    latestVersion: version,
+    standard: item.standard,
+    childIdx: current?.childIdx ?? null,
+    createdAt: current?.createdAt ?? at,
+    createdBy: current ? current.createdBy : (item.createdBy ?? actor.userId),
+    modifiedAt: at,
+    deletedAt: item.mode === 'delete' ? at : null,
+    operation: ({ create: 'i', update: 'u', delete: 'd', undelete: 'r' } as const)[item.mode],
+    at,
+    byUser: actor.userId,
+    comment: item.comment,
+    content: item.content,
+  }
+  return { ...object, guard: guardOf(object) }
+}
+
+async function storedWires(
+  { deps, tx, pauses }: SaveContext,
+  items: readonly Item[],
+  viewer: Actor,
+): Promise<ReadonlyMap<number, Wire>> {
+  const stored = items.flatMap(({ current }) => (current ? [{ ...current, guard: guardOf(current) }] : []))
+  if (stored.length === 0) return new Map()
+  const wires = await wiresOf(await deps.callbacks.show(tx, viewer, stored), pauses)
+  return new Map(stored.map(({ systemObjectId }, index) => [systemObjectId, wires[index] as Wire]))
+}
+
+/** What we have written ourselves has no limits but those of the answer. */
+const anything = { values: 1e9, depth: 1000, keyBytes: 1e9, stringBytes: 1e9 }
+
+async function wiresOf({ body }: JsonAnswer, pauses: Pauses): Promise<readonly Wire[]> {
+  const reader = new JsonReader(anything)
+  for (const piece of body) {
+    reader.write(piece)
+    await letPass(pauses)
+  }
+  return reader.end() as Wire[]
+}
+
+/** A new object has only the identifier that it was sent with. */
+function asNew({ current, draft }: Item, wire: Wire): Wire {
+  if (current || draft?.uuid !== undefined) return wire
+  const { _uuid, ...rest } = wire
+  return rest
+}
+
+interface Answered {
+  readonly shown: Shown
+  readonly replacement: Replacement
+}
+
+async function answerOf(
+  callback: SaveCallback,
+  { kind, actor, dryRun, lifetime }: Change,
+  shown: readonly Shown[],
+): Promise<readonly Answered[]> {
+  const byKey = new Map<string, Shown>()
+  const pauses = createPauses()
+  const pending = (each: Shown): PendingObject => {
+    const { item, object, current } = each
+    const key = crypto.randomUUID()
+    byKey.set(key, each)
+    return {
+      key,
+      operation: item.mode,
+      objecttype: item.table.name,
+      mask: item.mask.name,
+      replaceable: isReplaceable(kind, item),
+      // Theirs to work with.
+      object: structuredClone(object),
+      current: structuredClone(current),
+    }
+  }
+  const objects = await mapInTurns(shown, pending, pauses)
+  let answer: readonly Replacement[]
+  try {
+    answer = await callback.call({ kind, actor, dryRun, lifetime, objects })
+  } catch (error) {
+    if (error instanceof AppError) throw error
+    throw failed(callback, 'it ended with an error', error)
+  }
+  const given = new Set<string>()
+  return answer.map((replacement) => {
+    const object = byKey.get(replacement.key)
+    if (!object) throw failed(callback, 'its answer names an object that it was not given')
+    if (given.has(replacement.key)) throw failed(callback, 'its answer has an object twice')
+    if (!isReplaceable(kind, object.item)) throw failed(callback, 'its answer has an object that stays as it is')
+    given.add(replacement.key)
+    return { shown: object, replacement }
+  })
+}
+
+function isReplaceable(kind: ChangeKind, { draft, mode }: Item): boolean {
+  return kind === 'save' && draft !== null && (mode === 'create' || mode === 'update')
+}
+
+/** What was said before with the answer, which must be one that can be read. */
+async function taken(
+  deps: ObjectDeps,
+  heard: Heard,
+  callback: SaveCallback,
+  shown: readonly Shown[],
+  answer: readonly Answered[],
+): Promise<Heard> {
+  const replaced = new Map<string, readonly Replaced[]>(heard.replaced)
+  const model = heard.seen?.model
+  if (!model || shown.length === 0) return heard
+  const context = { model, databaseName: deps.config.databaseName, partial: false }
+  const take = ({ shown: { item, object }, replacement }: Answered): void => {
+    if (!item.draft) return
+    const next = { object: replacement.object, shown: object }
+    try {
+      replaceDraft(context, item.draft, next)
+    } catch (error) {
+      throw failed(callback, 'its answer cannot be read', error)
+    }
+    replaced.set(item.place, [...(replaced.get(item.place) ?? []), next])
+  }
+  await mapInTurns(answer, take, createPauses())
+  return { ...heard, replaced }
+}
+
+function failed({ name }: SaveCallback, reason: string, cause?: unknown): AppError {
+  const detail = cause instanceof AppError ? `${reason} (${cause.message})` : reason
+  return new AppError('DbPreSaveFailed', { callback: name, reason: detail }, { message: `${name}: ${detail}`, cause })
+}

@@ -1,0 +1,43 @@
+import type { Tx } from '../../platform/db.ts'
+import type { Lifetime } from '../../platform/lifetime.ts'
+import type { ObjectDeps } from '../deps.ts'
+
+/**
+ * How a transaction of a change ends: with the change stored, or rolled back. A dry run is the same path all the same; a
+ * look reads what a change would come to, all of it as of one moment.
+ */
+export type Ending = 'store' | 'dry run' | 'look'
+
+/** Objects in a request from which on it is a large one. */
+const mostSmall = 1000
+
+/** Carries the result out of a transaction that is rolled back. */
+class Undone<T> extends Error {
+  readonly result: T
+
+  constructor(result: T) {
+    super('undone')
+    this.result = result
+  }
+}
+
+export async function inTransaction<T>(
+  deps: Pick<ObjectDeps, 'db' | 'heavy' | 'afterRefusal'>,
+  { ending, objects, lifetime }: { ending: Ending; objects: number; lifetime: Lifetime },
+  work: (tx: Tx) => Promise<T>,
+): Promise<T> {
+  const options = { lifetime, eager: true, ...(ending === 'look' ? { isolation: 'repeatable read' as const } : {}) }
+  const run = async (): Promise<T> =>
+    deps.db.transaction(async (tx) => {
+      const result = await work(tx)
+      if (ending !== 'store') throw new Undone(result)
+      return result
+    }, options)
+  try {
+    return await (objects > mostSmall ? deps.heavy.run(lifetime, run) : run())
+  } catch (error) {
+    if (error instanceof Undone) return error.result as T
+    if (ending === 'store') await deps.afterRefusal(error)
+    throw error
+  }
+}

@@ -127,8 +127,19 @@ create table file_location (
   allow_purge boolean not null default false,
   read_only boolean not null default false,
   constraint file_location_pkey PRIMARY KEY (id),
-  constraint file_location_kind_check CHECK ((kind = ANY (ARRAY['file'::text, 's3'::text]))),
+  constraint file_location_kind_check CHECK ((kind = ANY (ARRAY['file'::text, 's3'::text, 'remote'::text]))),
   constraint file_location_name_key UNIQUE (name)
+);
+
+-- Where on the web contents lie that were not copied, each under its hash.
+create table file_remote (
+  location_id bigint not null default 0,
+  sha256 bytea not null,
+  url text not null,
+  etag text,
+  created_at timestamp with time zone not null default now(),
+  constraint file_remote_pkey PRIMARY KEY (location_id, sha256, url),
+  constraint file_remote_blob_fkey FOREIGN KEY (location_id, sha256) REFERENCES file_blob(location_id, sha256) ON DELETE CASCADE
 );
 
 -- objects that have a file, by column: who may see it, and whether it may go

@@ -83,6 +83,14 @@ const addFile = async ({ root, fresh }: Scene): Promise<Json> => {
   return (await root.call('POST', `/eas/put?filenames=${name}`, { number: fresh() }))[0]
 }
 
+/** Of a file that is there: what lies on the web is fetched from nowhere. */
+const known = async ({ root, fresh }: Scene): Promise<{ url: string; reference: string }> => {
+  const number = fresh()
+  const query = new URLSearchParams({ filenames: `["${number}.json"]`, references: `["known:${number}"]` })
+  await root.call('POST', `/eas/put?${query}`, { number })
+  return { url: `https://www.example.org/${number}.json`, reference: `known:${number}` }
+}
+
 const readWork = (by: string): SeedRequest => ({
   path: { objecttype: 'work', mask: '_all_fields', id: by },
   query: { format: 'long' },
@@ -298,6 +306,13 @@ export const seeds: Record<string, Seed> = {
 
   uploadFiles: { make: ({ fresh }) => uploaded(fresh()) },
   putFiles: { make: ({ fresh }) => uploaded(fresh()) },
+  fetchFile: { make: async (scene) => ({ query: { ...(await known(scene)), skip_duplicate_reference: 'true' } }) },
+  fetchFiles: {
+    make: async (scene) => ({
+      query: { skip_duplicate_reference: 'true' },
+      body: [await known(scene), { ...(await known(scene)), filename: 'own.json', leave: true }],
+    }),
+  },
   readFiles: { make: async (scene) => ({ query: { ids: `[${(await addFile(scene))._id}]`, format: 'long' } }) },
   readFile: {
     make: async (scene) => ({ path: { fileId: (await addFile(scene))._id }, query: { format: 'standard' } }),

@@ -121,7 +121,7 @@ export const eventTypes = {
   FILE_PRODUCE_ERROR: unwritten('SYSTEM', '', produce),
   FILE_DELETE: type('SYSTEM', '', fileDelete),
   FILE_DELETE_ERROR: type('SYSTEM', '', `${fileDelete} error`),
-  FILE_MOVE: unwritten('SYSTEM', '', 'remote_url location_key location_id startet took size'),
+  FILE_MOVE: type('SYSTEM', '', 'remote_url location_key location_id startet took size'),
   FILE_MOVE_ERROR: unwritten('SYSTEM', '', 'remote_url location_key location_id error'),
   NOTIFICATION_SCHEDULER_FAILED: unwritten('SYSTEM', '', 'Error'),
   LICENSE_VALIDATION_FAILED: unwritten('SYSTEM', '', 'Error'),
@@ -190,7 +190,7 @@ export const eventTypes = {
 
   // UPLOAD
   FILE_UPLOAD: type('UPLOAD', 'UL', 'file'),
-  FILE_UPLOAD_REMOTE: unwritten('UPLOAD', 'UL', 'file'),
+  FILE_UPLOAD_REMOTE: type('UPLOAD', 'UL', 'file'),
   FILE_UPLOAD_ERROR: type('UPLOAD', 'UL', 'file error'),
 
   // DOWNLOAD

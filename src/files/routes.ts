@@ -6,6 +6,7 @@ import { actorOf, type HttpApp } from '../platform/http.ts'
 import { streamedBody } from '../platform/streamed-body.ts'
 import { deliver } from './delivery/deliver.ts'
 import { registerLocationRoutes } from './locations/routes.ts'
+import { registerRemoteRoutes } from './remote/routes.ts'
 import {
   ChangeQuery,
   DownloadHeaders,
@@ -19,10 +20,8 @@ import {
   UploadQuery,
 } from './schema.ts'
 import type { FileService } from './service.ts'
-import { cleanFileName } from './upload/file-name.ts'
-import { typeByName } from './upload/file-type.ts'
+import { nameInDisposition } from './upload/file-name.ts'
 import { filesOfMultipart, type Incoming, mostFiles } from './upload/multipart.ts'
-import { tooLarge, type UploadPermission } from './upload/permission.ts'
 
 const mostIds = 1000
 
@@ -70,10 +69,12 @@ export function registerFileRoutes(http: HttpApp, { files }: { files: FileServic
           parents: readList(query.id_parents, 'id_parents', isId),
         }
         const permission = await files.permission(actorOf(request))
-        return files.put(actorOf(request), incoming(request, more.filenames[0] ?? null, permission), permission, more)
+        return files.put(actorOf(request), incoming(request, more.filenames[0] ?? null), permission, more)
       },
     })
   }
+
+  registerRemoteRoutes(http, { files })
 
   http.get(
     '/api/v1/eas',
@@ -182,46 +183,20 @@ export function registerFileRoutes(http: HttpApp, { files }: { files: FileServic
   })
 }
 
-/** What comes in the body, in either form. What says itself that it is too large is refused unread. */
-function incoming(
-  request: FastifyRequest,
-  name: string | null,
-  permission: UploadPermission,
-): AsyncIterable<Incoming> | AsyncGenerator<Incoming> {
+/** What comes in the body, in either form. */
+function incoming(request: FastifyRequest, name: string | null): AsyncIterable<Incoming> | AsyncGenerator<Incoming> {
   const type = request.headers['content-type'] ?? ''
   const body = streamedBody(request)
   if (/^multipart\/form-data\b/i.test(type)) return filesOfMultipart(type, body)
-  return single(request, { name: name || nameInHeader(request), content: body }, permission)
+  return one({
+    name: name || nameInDisposition(request.headers['content-disposition']),
+    content: body,
+    bytes: bodyBytes(request),
+  })
 }
 
-async function* single(
-  request: FastifyRequest,
-  file: Incoming,
-  permission: UploadPermission,
-): AsyncGenerator<Incoming> {
-  const named = typeByName(cleanFileName(file.name))
-  const bytes = bodyBytes(request)
-  if (named.extension !== '' && Number.isFinite(bytes)) {
-    permission.check(named)
-    const most = permission.most(named)
-    if (bytes > most) throw tooLarge(most)
-  }
+async function* one(file: Incoming): AsyncGenerator<Incoming> {
   yield file
-}
-
-/** RFC 6266, in the two forms that clients send. */
-function nameInHeader({ headers }: FastifyRequest): string {
-  const header = headers['content-disposition'] ?? ''
-  const [, encoded] = /filename\*\s*=\s*UTF-8''([^;\s]+)/i.exec(header) ?? []
-  if (encoded !== undefined) {
-    try {
-      return decodeURIComponent(encoded)
-    } catch {
-      throw badRequest('Content-Disposition has a name that cannot be read.')
-    }
-  }
-  const [, quoted, bare] = /filename\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^;\s]+))/i.exec(header) ?? []
-  return quoted?.replaceAll(/\\(.)/g, '$1') ?? bare ?? ''
 }
 
 /** A JSON list in a query string. @throws {AppError} naming the parameter. */

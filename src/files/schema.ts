@@ -19,6 +19,63 @@ export const UploadQuery = Type.Object({
   check_for_duplicates: Type.Optional(Type.Boolean(refused('nothing looks for duplicates yet'))),
 })
 
+const remote = {
+  url: Type.String({ maxLength: 2000, description: 'Where the file lies: `http` or `https`, without a password.' }),
+  filename: Type.Optional(
+    Type.String({
+      maxLength: 1000,
+      description:
+        'Its name. Where it is missing, or has no extension, the header of the answer, the address or the type say it.',
+    }),
+  ),
+  leave: Type.Optional(
+    Type.Boolean({
+      description:
+        'The content stays where it is, and is fetched from there each time; it is read once, for hash and type.',
+    }),
+  ),
+  id_parent: Type.Optional(Type.Integer({ minimum: 1, description: 'The file that this one was made from.' })),
+  reference: Type.Optional(Type.String({ minLength: 1, maxLength: 1000, description: 'Unique among all files.' })),
+  skip_head_request: Type.Optional(
+    Type.Boolean({
+      description: 'The answer is not asked for a name: `filename` must be there, and is taken as it is.',
+    }),
+  ),
+  version_name: Type.Optional(Type.String(refused(noRenditions))),
+  custom_produce_config: Type.Optional(Type.String(refused(noRenditions))),
+  produce_versions: Type.Optional(Type.Boolean(unasked(noRenditions))),
+  generate_metadata: Type.Optional(
+    Type.Literal(true, { description: 'What is known of a file is always taken from its content.' }),
+  ),
+}
+const ownMetadata = refused('what is known of a file is always taken from its content')
+
+const skipDuplicates = {
+  skip_duplicate_reference: Type.Optional(
+    Type.Boolean({
+      description: 'A reference that a file has stands for that file, which is answered with `_duplicates`.',
+    }),
+  ),
+  priority: Type.Optional(Type.Integer(unasked(noRenditions))),
+}
+
+export const RemoteQuery = Type.Object({ ...remote, ...skipDuplicates })
+
+export const RemoteInput = Type.Object(
+  { _technical_metadata: Type.Optional(Type.Unknown(ownMetadata)) },
+  { additionalProperties: true, title: 'FileMetadata' },
+)
+
+export const BulkQuery = Type.Object(skipDuplicates)
+
+export const BulkInput = Type.Array(
+  Type.Object(
+    { ...remote, metadata: Type.Optional(Type.Unknown(ownMetadata)) },
+    { additionalProperties: true, title: 'RemoteFile' },
+  ),
+  { minItems: 1, maxItems: 1000 },
+)
+
 const Version = Type.Object(
   {
     _id: Type.String({ description: 'Its name.' }),
@@ -42,6 +99,16 @@ const Version = Type.Object(
   { additionalProperties: true, title: 'FileVersion' },
 )
 
+const Duplicates = Type.Array(
+  Type.Object(
+    {
+      _id: Type.Integer({ description: 'Id of the file.' }),
+      certainty: Type.Number({ description: '1: it is the same, bit by bit.' }),
+    },
+    { additionalProperties: true },
+  ),
+)
+
 const FileShape = Type.Object(
   {
     _id: Type.Integer(),
@@ -61,6 +128,7 @@ const FileShape = Type.Object(
     best_date: Type.Optional(Type.String()),
     last_status_at: Type.Optional(Type.String({ format: 'date-time' })),
     hash: Type.Optional(Type.String({ description: 'SHA-256 of the content.' })),
+    _duplicates: Type.Optional(Duplicates),
     compiled: Type.Optional(Type.String()),
     versions: Type.Record(Type.String(), Version, { description: 'Those that the caller may see or download.' }),
   },

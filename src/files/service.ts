@@ -12,6 +12,7 @@ import type { Config } from '../platform/config.ts'
 import type { Db, Queryable, Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import { outsideLifetimes } from '../platform/lifetime.ts'
+import { blockedHosts } from '../platform/outgoing-addresses.ts'
 import type { Snapshots } from '../platform/snapshot.ts'
 import { type CallerRights, type Principal, renderWho, type WhoNames } from '../rights/service.ts'
 import { openSignatures } from './delivery/signatures.ts'
@@ -21,10 +22,15 @@ import { type FileVersion, original, originalOf, type StoredFile } from './model
 import { accessTo, type FileAccess, type FileUse } from './records/access.ts'
 import { type FileFormat, type FileLink, renderFile, type Wire } from './records/render.ts'
 import * as store from './records/store.ts'
+import type { RemoteSource } from './remote/fetch.ts'
+import { remoteOpener } from './remote/open.ts'
+import { createRemoteStore } from './remote/remote-store.ts'
+import { uploadRemote } from './remote/upload.ts'
 import { cleanFileName } from './upload/file-name.ts'
+import { uploadInfo } from './upload/keep.ts'
 import type { Incoming } from './upload/multipart.ts'
 import { type UploadPermission, uploadPermission } from './upload/permission.ts'
-import { type UploadOptions, upload, uploadInfo } from './upload/upload.ts'
+import { type UploadOptions, upload } from './upload/upload.ts'
 
 export type { FileUse } from './records/access.ts'
 export type { FileLink } from './records/render.ts'
@@ -35,7 +41,17 @@ export interface FileOptions {
   readonly events: EventLog
   readonly snapshots: Pick<Snapshots, 'open'>
   readonly log: Logger
-  readonly config: Pick<Config, 'dataDir' | 'fileFolders' | 'externalUrl' | 'readOnly'>
+  readonly config: Pick<
+    Config,
+    | 'dataDir'
+    | 'fileFolders'
+    | 'externalUrl'
+    | 'readOnly'
+    | 'allowPrivateFiles'
+    | 'blockedFileHosts'
+    | 'slowGrace'
+    | 'leastRate'
+  >
   readonly settings: () => Settings
   readonly rights: { forActor(actor: Actor): Promise<CallerRights> }
   /** Objects that have the files, by file, as far as the caller may see them. */
@@ -58,8 +74,13 @@ const day = 86_400
 
 export async function createFileService(options: FileOptions) {
   const { db, bus, events, snapshots, config, settings, rights, usesOf, whoNames, anonymous } = options
+  const open = remoteOpener({
+    rules: { allowPrivate: config.allowPrivateFiles, blocked: blockedHosts(config.blockedFileHosts) },
+    pace: { grace: config.slowGrace, leastRate: config.leastRate },
+  })
   const locations = await createLocations({
     db,
+    remote: createRemoteStore({ db, open }),
     bus,
     events,
     snapshots,
@@ -121,6 +142,30 @@ export async function createFileService(options: FileOptions) {
     return known
   }
 
+  async function mayChange(actor: Actor, ids: readonly number[]): Promise<ReadonlySet<number>> {
+    const known = await load(db, await rights.forActor(actor), ids)
+    return new Set(known.filter(({ access }) => access.change).map(({ file }) => file.id))
+  }
+
+  async function tellingFailures<T>(actor: Actor, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      if (error instanceof AppError) {
+        log({ type: 'FILE_UPLOAD_ERROR', actor, basetype: 'file', info: { error: error.message } })
+      }
+      throw error
+    }
+  }
+
+  /** Of files that are the caller's own. */
+  async function renderUploaded(actor: Actor, files: readonly StoredFile[]): Promise<Wire[]> {
+    const caller = await rights.forActor(actor)
+    const known = files.map((file) => ({ file, access: accessTo(caller, file, []) }))
+    const wires = await render(db, actor, known, 'long')
+    return files.map((file) => wires.get(file.id) ?? {})
+  }
+
   function log(event: NewEvent): void {
     const written = outsideLifetimes(() => events.append(db, [event])).catch(() => {})
     logging.add(written)
@@ -156,20 +201,47 @@ export async function createFileService(options: FileOptions) {
       permission: UploadPermission,
       more: UploadOptions,
     ): Promise<Wire[]> {
+      const files = await tellingFailures(actor, () =>
+        upload({ db, events, locations, mayChange }, actor, incoming, permission, more),
+      )
+      return renderUploaded(actor, files)
+    },
+
+    /**
+     * The same for files on the web. With `skipDuplicates` a reference that a file has stands for that file, if the caller
+     * may see it; so does one that stands in the list twice.
+     */
+    async putRemote(
+      actor: Actor,
+      sources: readonly RemoteSource[],
+      permission: UploadPermission,
+      { skipDuplicates }: { readonly skipDuplicates: boolean },
+    ): Promise<Wire[]> {
+      const references = sources.flatMap(({ reference }) => reference ?? [])
+      const stored = skipDuplicates ? await store.findByReference(db, references) : new Map<string, number>()
+      const wanted = sources.filter(
+        ({ reference }, index) =>
+          reference === undefined ||
+          !skipDuplicates ||
+          (!stored.has(reference) && sources.findIndex((one) => one.reference === reference) === index),
+      )
+      const deps = { db, events, locations, open, mayChange }
+      const files =
+        wanted.length === 0 ? [] : await tellingFailures(actor, () => uploadRemote(deps, actor, wanted, permission))
+      const made = new Map(wanted.map((source, index) => [source, files[index] as StoredFile]))
+      const byReference = new Map(files.map((file) => [file.reference, file.id]))
+      const idOf = (source: RemoteSource): number | undefined =>
+        made.get(source)?.id ?? stored.get(source.reference ?? '') ?? byReference.get(source.reference ?? null)
+      const ids = sources.map((source) => idOf(source) as number)
       const caller = await rights.forActor(actor)
-      const mayChange = async (_: Actor, ids: readonly number[]) =>
-        new Set((await load(db, caller, ids)).filter(({ access }) => access.change).map(({ file }) => file.id))
-      try {
-        const files = await upload({ db, events, locations, mayChange }, actor, incoming, permission, more)
-        const known = files.map((file) => ({ file, access: accessTo(caller, file, []) }))
-        const wires = await render(db, actor, known, 'long')
-        return files.map((file) => wires.get(file.id) ?? {})
-      } catch (error) {
-        if (error instanceof AppError) {
-          log({ type: 'FILE_UPLOAD_ERROR', actor, basetype: 'file', info: { error: error.message } })
-        }
-        throw error
-      }
+      const known = (await load(db, caller, [...new Set(ids)])).filter(({ access }) => access.any)
+      const wires = await render(db, actor, known, 'long')
+      return ids.map((id) => {
+        const wire = wires.get(id)
+        if (!wire) throw new AppError('DatabaseUniqueKeyViolation', { name: 'reference' })
+        const twice = stored.has(`${wire.reference}`) || ids.filter((one) => one === id).length > 1
+        return twice ? { ...wire, _duplicates: [{ _id: id, certainty: 1 }] } : wire
+      })
     },
 
     /** Records by id; of those that the caller may not see there is none. @throws {AppError} `InsufficientRights`. */

@@ -96,7 +96,8 @@ async function withDb(dsn: string, config: Config, work: (db: Db) => Promise<voi
 async function contentsByLocation(db: Db): Promise<{ name: string; count: number; size: number }[]> {
   const { rows } = await db.query<{ name: string; count: number; size: number }>(
     `select l.name, count(*)::int8 as count, sum(b.size)::float8 as size
-     from file_blob b join file_location l on l.id = b.location_id group by l.name order by l.name`,
+     from file_blob b join file_location l on l.id = b.location_id
+     where l.kind <> 'remote' group by l.name order by l.name`,
   )
   return rows
 }

@@ -73,7 +73,7 @@ export const catalogue = {
     status: 400,
     text: 'The name of the file cannot be used.',
   },
-  EasInvalidURL: { package: 'api', status: 400, text: 'The address of the file cannot be used.', coming: 'files' },
+  EasInvalidURL: { package: 'api', status: 400, text: 'The address of the file cannot be used.' },
   EasNoParentID: {
     package: 'fileupload',
     status: 400,
@@ -83,13 +83,11 @@ export const catalogue = {
     package: 'filesync',
     status: 400,
     text: 'The file could not be fetched from its address.',
-    coming: 'files',
   },
   EasRputErrorContentLength: {
     package: 'filesync',
     status: 400,
     text: 'The address does not say how long the file is.',
-    coming: 'files',
   },
   EmailSent: { package: 'email', status: 400, text: 'The mail has been sent already.', coming: 'records of mails' },
   EventNotFound: { package: 'api', status: 404, text: 'There is no such event.' },
@@ -286,7 +284,6 @@ export const catalogue = {
     package: 'fileupload',
     status: 400,
     text: 'The address of the file did not answer.',
-    coming: 'files',
   },
   StartTimeAfterEndTime: {
     package: 'message',

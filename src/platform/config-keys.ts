@@ -247,6 +247,20 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     2,
     'The same for the media lane (renditions). Each takes a processor and a process of its own.',
   ),
+  allowPrivateFiles: key(
+    'svc.files.remote.allowPrivate',
+    'SVC_ALLOW_PRIVATE_FILES',
+    boolean(),
+    false,
+    'Lets files be fetched from addresses of private networks.',
+  ),
+  blockedFileHosts: key(
+    'svc.files.remote.blockedHosts',
+    'SVC_BLOCKED_FILE_HOSTS',
+    list(/^((\*\.)?[\w-]+(\.[\w-]+)*|[\da-fA-F:.]+(\/\d{1,3})?)$/),
+    [],
+    'Hosts from which no file is fetched: names, `*.example.org`, addresses, networks such as `10.1.0.0/16`.',
+  ),
   allowPrivateWebhooks: key(
     'svc.webhooks.allowPrivate',
     'SVC_ALLOW_PRIVATE_WEBHOOKS',

@@ -67,6 +67,10 @@ export interface Config {
   readonly lockTimeout: number
   /** Absolute folders, besides the data folder, in which locations of files may lie. */
   readonly fileFolders: readonly string[]
+  /** Fetches files from private addresses too (tests, closed networks). */
+  readonly allowPrivateFiles: boolean
+  /** Names, addresses and networks from which no file is fetched. */
+  readonly blockedFileHosts: readonly string[]
   /** Processes webhooks to private addresses too (tests, closed networks). */
   readonly allowPrivateWebhooks: boolean
   /** Origins besides our own to which a sign-in may lead: `https://*.example.org`, `http://localhost:*`. */

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import { AppError } from './errors.ts'
-import type { Pace } from './pace.ts'
+import { atPace } from './pace.ts'
 
 /**
  * Bodies of routes with `body: 'stream'`: the handler itself takes them, as they arrive and no faster than it can use
@@ -20,17 +20,11 @@ export async function* streamedBody(request: FastifyRequest): AsyncGenerator<Buf
   if (!source) return
   const pace = request.routeOptions.config.pace ?? { grace: 15, leastRate: 0 }
   const chunks = source.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>
-  const watch = watchWaiting(pace)
-  try {
-    for (;;) {
-      const next = await watch.whileWaiting(nextOf(chunks))
-      if (next.done) return
-      watch.arrived(next.value.length)
-      yield next.value
-    }
-  } finally {
-    watch.stop()
-  }
+  yield* atPace(
+    () => nextOf(chunks),
+    pace,
+    () => new AppError('RequestTimeout'),
+  )
 }
 
 async function nextOf(chunks: AsyncIterator<Buffer>): Promise<IteratorResult<Buffer>> {
@@ -38,40 +32,5 @@ async function nextOf(chunks: AsyncIterator<Buffer>): Promise<IteratorResult<Buf
     return await chunks.next()
   } catch (cause) {
     throw new AppError('ServerGeneric', {}, { message: 'The body ended too early.', cause })
-  }
-}
-
-/** Counts the time in which the client is waited for, and what comes in it. */
-function watchWaiting({ grace, leastRate }: Pace) {
-  const patience = grace * 1000
-  let waited = 0
-  let bytes = 0
-  let timer: NodeJS.Timeout | undefined
-  return {
-    async whileWaiting<T>(arrival: Promise<T>): Promise<T> {
-      if (leastRate === 0) return arrival
-      const slow = Promise.withResolvers<never>()
-      const since = performance.now()
-      const look = (): void => {
-        if (bytes < leastRate * grace) {
-          slow.reject(new AppError('RequestTimeout'))
-          return
-        }
-        waited = 0
-        bytes = 0
-        timer = setTimeout(look, patience)
-      }
-      timer = setTimeout(look, Math.max(0, patience - waited))
-      try {
-        return await Promise.race([arrival, slow.promise])
-      } finally {
-        clearTimeout(timer)
-        waited += performance.now() - since
-      }
-    },
-    arrived(length: number): void {
-      bytes += length
-    },
-    stop: () => clearTimeout(timer),
   }
 }

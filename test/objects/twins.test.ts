@@ -92,6 +92,8 @@ const plain: Readonly<Record<string, Omit<TwinRequest, 'path'> & { path?: string
     'DELETE /system/location/{id}',
     'POST /eas/put',
     'PUT /eas/put',
+    'POST /eas/rput',
+    'POST /eas/rput/bulk',
     'GET /eas',
     'GET /eas/{fileId}',
     'POST /eas/{fileId}',

@@ -45,11 +45,10 @@ const withoutStatements = [
 /** Valid requests of operations that write, and log nothing: they ask first, change nothing, or only the working copy. */
 const withoutEvents = [
   'changeFile',
-  'changeLocation',
   'confirmMessage',
-  'createLocation',
-  'deleteLocation',
   'deleteObjects',
+  'fetchFile',
+  'fetchFiles',
   'reindex',
   'saveLocalization',
   'saveMasks',

@@ -44,6 +44,8 @@ const writing = `
   DELETE /api/v1/system/location/:id
   POST /api/v1/eas/put
   PUT /api/v1/eas/put
+  POST /api/v1/eas/rput
+  POST /api/v1/eas/rput/bulk
   POST /api/v1/eas/:fileId
   POST /api/page/confirmEmail
   POST /api/page/forgotPassword

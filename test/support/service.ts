@@ -77,6 +77,8 @@ export function testConfig(dsn: string, options: Partial<Config> = {}): Config {
     lockTimeout: 2000,
     allowPrivateWebhooks: true,
     fileFolders: [],
+    allowPrivateFiles: true,
+    blockedFileHosts: [],
     loginAllowRedirects: [],
     oauthClients: [],
     ...options,

@@ -8,6 +8,7 @@ import { type NeededRight, requireRight } from '../../platform/system-right.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import { createFileSystemStore } from '../blobs/file-system.ts'
 import { createLazyStore } from '../blobs/lazy.ts'
+import { remoteLocation, remoteLocationName } from '../remote/remote-store.ts'
 import { addressOf, type FolderRules, folderOf, readLocation } from './draft.ts'
 import type { Location, LocationDraft } from './model.ts'
 import type { LocationInput, LocationOutput } from './schema.ts'
@@ -22,6 +23,8 @@ export interface LocationOptions {
   readonly events: EventLog
   readonly snapshots: Pick<Snapshots, 'open'>
   readonly folders: FolderRules
+  /** Contents that stay where they are on the web. */
+  readonly remote: BlobStore
   /** Name of the location where originals are stored. */
   readonly defaultName: () => string
 }
@@ -44,7 +47,8 @@ async function loadS3() {
   }
 }
 
-export async function createLocations({ db, bus, events, snapshots, folders, defaultName }: LocationOptions) {
+export async function createLocations(options: LocationOptions) {
+  const { db, bus, events, snapshots, folders, remote, defaultName } = options
   const snapshot = await snapshots.open<Location[], ReadonlyMap<number, Location>>({
     name: 'the locations of files',
     topics: [topic],
@@ -62,6 +66,7 @@ export async function createLocations({ db, bus, events, snapshots, folders, def
   }
 
   function storeOf(id: number): BlobStore {
+    if (id === remoteLocation) return remote
     const location = snapshot.get().get(id)
     if (!location) throw new Error(`there is no location ${id}`)
     const { kind, config, prefix } = location
@@ -206,13 +211,17 @@ export async function createLocations({ db, bus, events, snapshots, folders, def
     storeOf,
 
     /** Where originals are stored now. @throws {AppError} `UploadError`. */
-    forOriginals(): { id: number; store: BlobStore } {
+    forOriginals(): { id: number; name: string; store: BlobStore } {
       const location = [...snapshot.get().values()].find(({ name }) => name === defaultName())
-      if (location && !location.readOnly) return { id: location.id, store: storeOf(location.id) }
+      if (location && !location.readOnly) return { id: location.id, name: location.name, store: storeOf(location.id) }
       throw new AppError('UploadError', {}, { message: 'There is no location where files could be stored.' })
     },
 
-    all: (): readonly Location[] => [...snapshot.get().values()],
+    /** All that have contents to keep, that of contents on the web included. */
+    all: (): readonly Pick<Location, 'id' | 'name' | 'readOnly'>[] => [
+      { id: remoteLocation, name: remoteLocationName, readOnly: false },
+      ...snapshot.get().values(),
+    ],
 
     close(): void {
       for (const { store: there } of opened.values()) there.close()

@@ -7,19 +7,29 @@ const columns = `id, created_at as "createdAt", name, kind, prefix, config, allo
   read_only as "readOnly"`
 
 export async function readLocations(from: Queryable): Promise<Location[]> {
-  const { rows } = await from.query<Location>(`select ${columns} from file_location order by id`, [], 'locations')
+  const { rows } = await from.query<Location>(
+    `select ${columns} from file_location where kind <> 'remote' order by id`,
+    [],
+    'locations',
+  )
   return rows
 }
 
 /** Locks it against changes until the transaction ends; null when there is none. */
 export async function lockLocation(tx: Tx, id: number): Promise<Location | null> {
-  const { rows } = await tx.query<Location>(`select ${columns} from file_location where id = $1 for update`, [id])
+  const { rows } = await tx.query<Location>(
+    `select ${columns} from file_location where id = $1 and kind <> 'remote' for update`,
+    [id],
+  )
   return rows[0] ?? null
 }
 
 /** Whether something can be stored at the location of this name; it stays so until the transaction ends. */
 export async function isWritable(tx: Tx, name: string): Promise<boolean> {
-  const { rows } = await tx.query('select from file_location where name = $1 and not read_only for share', [name])
+  const { rows } = await tx.query(
+    `select from file_location where name = $1 and not read_only and kind <> 'remote' for share`,
+    [name],
+  )
   return rows.length === 1
 }
 

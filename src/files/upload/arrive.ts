@@ -13,8 +13,15 @@ export interface Arrived {
   readonly received: Received
 }
 
-/** Takes one file to its end: nothing of it is kept in memory but its beginning. @throws {AppError} when it is refused. */
-export async function arrive(incoming: Incoming, store: BlobStore, permission: UploadPermission): Promise<Arrived> {
+/**
+ * Takes one file to its end: nothing of it is kept in memory but its beginning. What says itself that it is too large is
+ * refused unread. @throws {AppError} when it is refused.
+ */
+export async function arrive(
+  incoming: Incoming,
+  store: Pick<BlobStore, 'receive'>,
+  permission: UploadPermission,
+): Promise<Arrived> {
   const name = cleanFileName(incoming.name)
   const named = typeByName(name)
   // What a name without extension stands for only the content tells.
@@ -22,6 +29,7 @@ export async function arrive(incoming: Incoming, store: BlobStore, permission: U
   const hash = createHash('sha256')
   let type: FileType | null = null
   let most = named.extension === '' ? Number.POSITIVE_INFINITY : permission.most(named)
+  if (incoming.bytes !== undefined && Number.isFinite(incoming.bytes) && incoming.bytes > most) throw tooLarge(most)
   let head: Buffer[] = []
   let size = 0
 

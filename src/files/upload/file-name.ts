@@ -1,4 +1,4 @@
-import { AppError } from '../../platform/errors.ts'
+import { AppError, badRequest } from '../../platform/errors.ts'
 
 const longest = 255
 
@@ -35,4 +35,18 @@ function shortened(name: string): string {
   const extension = extensionOf(name)
   const end = extension === '' ? '' : `.${extension}`
   return `${name.slice(0, longest - end.length)}${end}`.toWellFormed()
+}
+
+/** The name in a header `Content-Disposition` (RFC 6266), in the two forms that are sent; empty: there is none. */
+export function nameInDisposition(header = ''): string {
+  const [, encoded] = /filename\*\s*=\s*UTF-8''([^;\s]+)/i.exec(header) ?? []
+  if (encoded !== undefined) {
+    try {
+      return decodeURIComponent(encoded)
+    } catch {
+      throw badRequest('Content-Disposition has a name that cannot be read.')
+    }
+  }
+  const [, quoted, bare] = /filename\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^;\s]+))/i.exec(header) ?? []
+  return quoted?.replaceAll(/\\(.)/g, '$1') ?? bare ?? ''
 }

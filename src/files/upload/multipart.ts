@@ -7,6 +7,8 @@ import { AppError, badRequest } from '../../platform/errors.ts'
 export interface Incoming {
   readonly name: string
   readonly content: AsyncIterable<Buffer>
+  /** How many bytes will come, where that is said. */
+  readonly bytes?: number
 }
 
 export const mostFiles = 100

@@ -4,8 +4,8 @@ import type { Db } from '../../platform/db.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
 import type { Locations } from '../locations/service.ts'
 import type { StoredFile } from '../model.ts'
-import * as store from '../records/store.ts'
-import { type Arrived, arrive } from './arrive.ts'
+import { arrive } from './arrive.ts'
+import { discardAll, keepArrived, type NewArrival, uploadInfo } from './keep.ts'
 import type { Incoming } from './multipart.ts'
 import type { UploadPermission } from './permission.ts'
 
@@ -37,63 +37,35 @@ export async function upload(
 ): Promise<StoredFile[]> {
   await assertParents(deps, actor, options.parents)
   const location = deps.locations.forOriginals()
-  const arrived: Arrived[] = []
+  const arrived: NewArrival[] = []
   try {
     for await (const file of incoming) {
-      const name = options.filenames[arrived.length] || file.name
-      arrived.push(await arrive({ ...file, name }, location.store, permission))
+      const index = arrived.length
+      const name = options.filenames[index] || file.name
+      arrived.push({
+        ...(await arrive({ ...file, name }, location.store, permission)),
+        locationId: location.id,
+        reference: options.references[index] ?? null,
+        parentId: options.parents[index] ?? null,
+      })
     }
     if (arrived.length === 0) throw new AppError('UploadError', {}, { message: 'The request has no file.' })
     assertNoMore(options, arrived.length)
-    const blobs = arrived.map(({ sha256, received: { size } }) => ({ locationId: location.id, sha256, size }))
-    await store.announceBlobs(deps.db, blobs)
-    for (const { received, sha256 } of arrived) await received.keep(sha256)
-    const files = arrived.map(({ name, type: { extension, class: kind, mimeType } }, index) => ({
-      ...(blobs[index] as store.NewBlob),
-      parentId: options.parents[index] ?? null,
-      reference: options.references[index] ?? null,
-      filepath: name,
-      extension,
-      class: kind,
-      mimeType,
-    }))
-    return await deps.db.transaction(async (tx) => {
-      const ids = await store.insertFiles(tx, actor.userId, files)
-      const stored = new Map((await store.readFiles(tx, ids)).map((file) => [file.id, file]))
-      const made = ids.flatMap((id) => stored.get(id) ?? [])
-      await deps.events.append(
-        tx,
-        made.map((file) => ({
-          type: 'FILE_UPLOAD' as const,
-          actor,
-          basetype: 'file',
-          objectId: file.id,
-          info: { file: uploadInfo(file) },
-        })),
-      )
-      return made
-    })
   } catch (error) {
-    await Promise.all(arrived.map(({ received }) => received.discard().catch(() => {})))
+    await discardAll(arrived)
     throw error
   }
+  return keepArrived(deps, actor, arrived, (file) => [
+    { type: 'FILE_UPLOAD', actor, basetype: 'file', objectId: file.id, info: { file: uploadInfo(file) } },
+  ])
 }
 
-/** What the log keeps of a file. */
-export function uploadInfo({ id, filepath, reference, versions }: StoredFile): Record<string, unknown> {
-  const [first] = versions
-  return {
-    _id: id,
-    original_filename: filepath,
-    reference,
-    filesize: first?.size,
-    class: first?.class,
-    extension: first?.extension,
-    hash: first?.sha256,
-  }
-}
-
-async function assertParents(deps: UploadDeps, actor: Actor, parents: UploadOptions['parents']): Promise<void> {
+/** @throws {AppError} `EasNoParentID` when one is not there, or the caller may not change it. */
+export async function assertParents(
+  deps: Pick<UploadDeps, 'mayChange'>,
+  actor: Actor,
+  parents: UploadOptions['parents'],
+): Promise<void> {
   const ids = parents.filter((id) => id !== null)
   if (ids.length === 0) return
   const allowed = await deps.mayChange(actor, ids)

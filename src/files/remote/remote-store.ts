@@ -1,0 +1,81 @@
+import { Readable } from 'node:stream'
+import type { Queryable } from '../../platform/db.ts'
+import { BlobMissing, type BlobStore, type ByteRange, type Sha256 } from '../blobs/blob-store.ts'
+import type { OpenRemote } from './open.ts'
+
+/** Id of the location of contents that stay where they are (migration 0220). */
+export const remoteLocation = 0
+export const remoteLocationName = ':remote'
+
+interface Place {
+  readonly url: string
+  readonly etag: string | null
+  readonly size: number
+}
+
+/** Contents on the web. They are read like all others; nothing is stored there, and nothing removed. */
+export function createRemoteStore({ db, open }: { db: Queryable; open: OpenRemote }): BlobStore {
+  async function placesOf(sha256: Sha256): Promise<Place[]> {
+    const { rows } = await db.query<Place>(
+      `select r.url, r.etag, b.size from file_remote r join file_blob b using (location_id, sha256)
+       where r.sha256 = decode($1, 'hex') order by r.created_at`,
+      [sha256],
+      'remote-places',
+    )
+    return rows
+  }
+
+  async function openOne({ url, etag, size }: Place, range?: ByteRange): Promise<Readable> {
+    const answer = await open(url, range ? { range: `bytes=${range.start}-${range.end}` } : {})
+    const whole = answer.status === 200
+    const told = whole ? answer.headers['content-length'] : /\/(\d+)$/.exec(answer.headers['content-range'] ?? '')?.[1]
+    const other = etag !== null && answer.headers.etag !== undefined && answer.headers.etag !== etag
+    if ((!whole && answer.status !== 206) || other || (told !== undefined && Number(told) !== size)) {
+      answer.close()
+      throw new Error(`the content at ${new URL(url).host} is not what it was`)
+    }
+    return Readable.from(whole && range ? part(answer.content(), range) : answer.content(), { objectMode: false })
+  }
+
+  return {
+    async read(sha256, range) {
+      const places = await placesOf(sha256)
+      let failure: unknown
+      for (const place of places) {
+        try {
+          return await openOne(place, range)
+        } catch (error) {
+          failure = error
+        }
+      }
+      throw failure ?? new BlobMissing(sha256)
+    },
+    async size(sha256) {
+      for (const place of await placesOf(sha256)) {
+        const stream = await openOne(place).catch(() => null)
+        stream?.destroy()
+        if (stream) return place.size
+      }
+      return null
+    },
+    receive: () => Promise.reject(new Error('nothing is stored on the web')),
+    // The rows go with that of the content.
+    remove: async () => {},
+    sweep: async () => 0,
+    async *list() {},
+    probe: async () => {},
+    close() {},
+  }
+}
+
+/** Of servers that do not know ranges. */
+async function* part(content: AsyncIterable<Buffer>, { start, end }: ByteRange): AsyncGenerator<Buffer> {
+  let at = 0
+  for await (const chunk of content) {
+    const from = Math.max(0, start - at)
+    const to = Math.min(chunk.length, end + 1 - at)
+    if (from < to) yield chunk.subarray(from, to)
+    at += chunk.length
+    if (at > end) return
+  }
+}

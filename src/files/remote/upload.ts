@@ -1,0 +1,145 @@
+import type { EventLog, NewEvent } from '../../events/service.ts'
+import type { Actor } from '../../platform/actor.ts'
+import type { Db, Tx } from '../../platform/db.ts'
+import { currentLifetime } from '../../platform/lifetime.ts'
+import type { BlobStore } from '../blobs/blob-store.ts'
+import type { Locations } from '../locations/service.ts'
+import type { StoredFile } from '../model.ts'
+import { type Arrived, arrive } from '../upload/arrive.ts'
+import { discardAll, keepArrived, type NewArrival, uploadInfo } from '../upload/keep.ts'
+import type { UploadPermission } from '../upload/permission.ts'
+import { assertParents } from '../upload/upload.ts'
+import { fetchRemote, type RemoteSource } from './fetch.ts'
+import type { OpenRemote } from './open.ts'
+import { remoteLocation } from './remote-store.ts'
+
+export interface RemoteUploadDeps {
+  readonly db: Db
+  readonly events: EventLog
+  readonly locations: Pick<Locations, 'forOriginals'>
+  readonly open: OpenRemote
+  readonly mayChange: (actor: Actor, ids: readonly number[]) => Promise<ReadonlySet<number>>
+}
+
+interface RemoteArrival extends NewArrival {
+  readonly source: RemoteSource
+  readonly etag: string | null
+  readonly startedAt: Date
+  /** Seconds. */
+  readonly took: number
+}
+
+/** Files of a request that are fetched at the same time. */
+const atOnce = 4
+
+/** Fetches all files, or none. The contents of those that are left are read once: for their hashes, sizes and types. */
+export async function uploadRemote(
+  deps: RemoteUploadDeps,
+  actor: Actor,
+  sources: readonly RemoteSource[],
+  permission: UploadPermission,
+): Promise<StoredFile[]> {
+  await assertParents(
+    deps,
+    actor,
+    sources.map(({ id_parent }) => id_parent ?? null),
+  )
+  const location = deps.locations.forOriginals()
+  const lifetime = currentLifetime()
+  const arrived = new Array<RemoteArrival>(sources.length)
+  const waiting = sources.entries()
+  let failure: { readonly error: unknown } | null = null
+
+  async function work(): Promise<void> {
+    for (const [index, source] of waiting) {
+      if (failure) return
+      try {
+        lifetime.check()
+        arrived[index] = await fetchOne(deps, location, source, permission)
+      } catch (error) {
+        failure ??= { error }
+      }
+    }
+  }
+
+  await Promise.all(Array.from({ length: atOnce }, work))
+  const failed = failure as { readonly error: unknown } | null
+  if (failed) {
+    await discardAll(arrived.filter(Boolean))
+    throw failed.error
+  }
+  const left = arrived.filter(({ locationId }) => locationId === remoteLocation)
+  return keepArrived(
+    deps,
+    actor,
+    arrived,
+    (file, arrival) => eventsOf(actor, file, arrival, location),
+    (tx) => rememberPlaces(tx, left),
+  )
+}
+
+async function fetchOne(
+  { open }: RemoteUploadDeps,
+  location: { readonly id: number; readonly store: BlobStore },
+  source: RemoteSource,
+  permission: UploadPermission,
+): Promise<RemoteArrival> {
+  const startedAt = new Date()
+  const fetched = await fetchRemote(open, source)
+  try {
+    const one: Arrived = await arrive(fetched, source.leave ? onlyRead : location.store, permission)
+    return {
+      ...one,
+      locationId: source.leave ? remoteLocation : location.id,
+      reference: source.reference ?? null,
+      parentId: source.id_parent ?? null,
+      source,
+      etag: fetched.etag,
+      startedAt,
+      took: (Date.now() - startedAt.getTime()) / 1000,
+    }
+  } finally {
+    fetched.close()
+  }
+}
+
+/** Takes a content to its end and keeps nothing of it. */
+const onlyRead: Pick<BlobStore, 'receive'> = {
+  async receive(source) {
+    let size = 0
+    for await (const chunk of source) size += chunk.length
+    return { size, keep: async () => {}, discard: async () => {} }
+  },
+}
+
+async function rememberPlaces(tx: Tx, left: readonly RemoteArrival[]): Promise<void> {
+  if (left.length === 0) return
+  await tx.query(
+    `insert into file_remote (sha256, url, etag)
+     select distinct on (h, u) decode(h, 'hex'), u, e from unnest($1::text[], $2::text[], $3::text[]) as x(h, u, e)
+     on conflict (location_id, sha256, url) do update set etag = excluded.etag`,
+    [left.map(({ sha256 }) => sha256), left.map(({ source }) => source.url), left.map(({ etag }) => etag)],
+  )
+}
+
+function eventsOf(
+  actor: Actor,
+  file: StoredFile,
+  { source, startedAt, took, locationId, received }: RemoteArrival,
+  location: { readonly id: number; readonly name: string },
+): NewEvent[] {
+  const about = { basetype: 'file', objectId: file.id }
+  const leave = locationId === remoteLocation
+  const info = { file: { ...uploadInfo(file), remote_url: source.url, leave } }
+  const uploaded: NewEvent = { type: 'FILE_UPLOAD_REMOTE', actor, ...about, info }
+  if (leave) return [uploaded]
+  const moved = {
+    remote_url: source.url,
+    location_key: location.name,
+    location_id: location.id,
+    startet: startedAt.toISOString(),
+    took,
+    size: received.size,
+  }
+  return [uploaded, { type: 'FILE_MOVE', actor: null, ...about, info: moved }]
+}

@@ -1,0 +1,300 @@
+import assert from 'node:assert/strict'
+import { readdir } from 'node:fs/promises'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { after, before, suite, test } from 'node:test'
+import type { Json, Query } from '../support/client.ts'
+import { startService, type TestService } from '../support/service.ts'
+import { fetched, picture, sha256 } from './support.ts'
+
+type Answer = (request: IncomingMessage, response: ServerResponse) => void
+
+/** A web server whose answers the test says, by path. */
+async function startWeb(resources: AsyncDisposableStack) {
+  const answers = new Map<string, Answer>()
+  const asked: string[] = []
+  const server = createServer((request, response) => {
+    const path = request.url?.split('?')[0] ?? ''
+    asked.push(`${request.method} ${path}`)
+    const answer = answers.get(path)
+    if (answer) answer(request, response)
+    else response.writeHead(404).end()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  resources.defer(async () => {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  })
+  const { port } = server.address() as AddressInfo
+  return { answers, asked, port, url: `http://127.0.0.1:${port}` }
+}
+
+suite('files from addresses', () => {
+  const resources = new AsyncDisposableStack()
+  let svc: TestService
+  let web: Awaited<ReturnType<typeof startWeb>>
+  before(async () => {
+    web = await startWeb(resources)
+    svc = resources.use(
+      await startService({
+        slowGrace: 1,
+        leastRate: 1000,
+        blockedFileHosts: ['localhost', '127.0.0.9', '127.7.0.0/16'],
+      }),
+    )
+  })
+  after(() => resources.disposeAsync())
+
+  const root = () => svc.as('root')
+  const rput = (query: Query, login: string | null = 'root') => svc.as(login).post('/eas/rput', undefined, query)
+  const gives =
+    (content: Buffer, headers: Record<string, string> = {}): Answer =>
+    (_, response) =>
+      response.writeHead(200, { 'content-length': content.length, ...headers }).end(content)
+  const stored = async () =>
+    (await readdir(join(svc.config.dataDir, 'files'), { recursive: true, withFileTypes: true }).catch(() => []))
+      .filter((entry) => entry.isFile())
+      .map(({ name }) => name)
+  const eventsOf = async (id: number) =>
+    (
+      await svc.db.query<{ type: string; info: Json }>(
+        `select type, info from event where basetype = 'file' and object_id = $1 order by id`,
+        [id],
+      )
+    ).rows
+
+  test('one file is fetched, stored and answered; its name is in the header, the address or the type', async () => {
+    const content = await picture()
+    web.answers.set('/a/header', gives(content, { 'content-disposition': 'attachment; filename="from header.jpg"' }))
+    web.answers.set('/a/caf%C3%A9.jpg', gives(content))
+    web.answers.set('/a/type', gives(content, { 'content-type': 'image/jpeg; x=y' }))
+    web.answers.set('/', gives(content, { 'content-type': 'image/jpeg' }))
+    web.answers.set('/moved', (_, response) => response.writeHead(302, { location: '/a/caf%C3%A9.jpg' }).end())
+    const cases: [string, Query, string][] = [
+      ['/a/header', {}, 'from header.jpg'],
+      ['/a/caf%C3%A9.jpg?token=5', {}, 'café.jpg'],
+      ['/a/type', {}, 'type.jpg'],
+      ['/', {}, 'file.jpg'],
+      ['/moved', {}, 'café.jpg'],
+      ['/a/header', { filename: 'own' }, 'own.jpg'],
+      ['/a/header', { filename: 'own.jpeg' }, 'own.jpeg'],
+      ['/a/header', { filename: 'as it is', skip_head_request: true }, 'as it is'],
+    ]
+    for (const [path, more, name] of cases) {
+      const { status, body } = await rput({ url: web.url + path, ...more })
+      assert.equal(status, 200, JSON.stringify(body))
+      assert.equal(body.length, 1)
+      assert.equal(body[0].original_filename, name, path)
+      assert.equal(body[0].hash, sha256(content))
+      assert.ok((await fetched(svc, body[0].versions.original.url)).content.equals(content))
+    }
+    const { body } = await rput({
+      url: `${web.url}/a/type`,
+      reference: 'web:1',
+      priority: 2,
+      produce_versions: true,
+      generate_metadata: true,
+    })
+    assert.equal(body[0].reference, 'web:1')
+    const [first, second, ...others] = await eventsOf(body[0]._id)
+    assert.deepEqual(others, [])
+    assert.equal(first?.type, 'FILE_UPLOAD_REMOTE')
+    assert.equal(first?.info.file.remote_url, `${web.url}/a/type`)
+    assert.equal(first?.info.file.leave, false)
+    assert.equal(second?.type, 'FILE_MOVE')
+    const { startet, took, ...info } = second?.info ?? {}
+    assert.ok(Date.parse(startet) > 0 && took >= 0)
+    assert.deepEqual(info, {
+      remote_url: `${web.url}/a/type`,
+      location_key: 'file',
+      location_id: 1,
+      size: content.length,
+    })
+  })
+
+  test('leave: the content stays where it is, is delivered from there, and noticed when it is another', async () => {
+    const content = await picture(40, 40)
+    let now = content
+    web.answers.set('/left.jpg', (request, response) => {
+      const [, from, to] = /bytes=(\d+)-(\d+)/.exec(request.headers.range ?? '') ?? []
+      if (from === undefined) return gives(now, { etag: `"${sha256(now)}"` })(request, response)
+      const part = now.subarray(Number(from), Number(to) + 1)
+      response.writeHead(206, { 'content-range': `bytes ${from}-${to}/${now.length}`, 'content-length': part.length })
+      response.end(part)
+    })
+    web.answers.set('/same.jpg', gives(content))
+    const before = await stored()
+    const { body, status } = await rput({ url: `${web.url}/left.jpg`, leave: true })
+    assert.equal(status, 200, JSON.stringify(body))
+    assert.equal((await rput({ url: `${web.url}/same.jpg`, leave: true })).status, 200)
+    assert.deepEqual(await stored(), before)
+    const [{ versions, hash, filesize, class: kind }] = body
+    assert.deepEqual([hash, filesize, kind], [sha256(content), content.length, 'image'])
+    assert.ok((await fetched(svc, versions.original.url)).content.equals(content))
+    const part = await fetched(svc, versions.original.url, { range: 'bytes=10-19' })
+    assert.equal(part.status, 206)
+    assert.ok(part.content.equals(content.subarray(10, 20)))
+    // The same content lies at a second address: one of both is enough, also where ranges are not known.
+    now = await picture(41, 40)
+    assert.ok((await fetched(svc, versions.original.url)).content.equals(content))
+    const again = await fetched(svc, versions.original.url, { range: 'bytes=10-19' })
+    assert.ok(again.content.equals(content.subarray(10, 20)))
+    web.answers.delete('/same.jpg')
+    assert.equal((await fetched(svc, versions.original.url)).status, 503)
+    const [event] = await eventsOf(body[0]._id)
+    assert.deepEqual([event?.type, event?.info.file.leave], ['FILE_UPLOAD_REMOTE', true])
+    const { body: list } = await root().get('/system/location/list')
+    assert.deepEqual(
+      list.map(({ name }: Json) => name),
+      ['file'],
+    )
+    const config = { location_defaults: { originals: ':remote' } }
+    assert.equal((await root().post('/config/system/config', config)).status, 400)
+  })
+
+  test('blocked and private hosts are refused: by name, by address, behind a redirect, after resolution', async () => {
+    web.answers.set('/ok.txt', gives(Buffer.from('text')))
+    const to =
+      (location: string): Answer =>
+      (_, response) =>
+        response.writeHead(307, { location }).end()
+    web.answers.set('/to-name', to(`http://localhost:${web.port}/ok.txt`))
+    web.answers.set('/to-address', to(`http://127.0.0.9:${web.port}/ok.txt`))
+    web.answers.set('/to-network', to(`http://127.7.1.1:${web.port}/ok.txt`))
+    web.answers.set('/to-file', to('file:///etc/passwd'))
+    web.answers.set('/to-password', to(`http://a:b@127.0.0.1:${web.port}/ok.txt`))
+    assert.equal((await rput({ url: `${web.url}/ok.txt` })).status, 200)
+    const before = web.asked.length
+    for (const url of [
+      `http://localhost:${web.port}/ok.txt`,
+      `http://LOCALHOST.:${web.port}/ok.txt`,
+      `http://127.0.0.9:${web.port}/ok.txt`,
+      `http://0x7f000009:${web.port}/ok.txt`,
+      `http://127.7.255.1:${web.port}/ok.txt`,
+    ]) {
+      const { status, body } = await rput({ url })
+      assert.deepEqual([status, body.code], [400, 'EasRputError'], url)
+      assert.equal(body.parameters.msg, 'the address is not allowed')
+    }
+    assert.equal(web.asked.length, before, 'nothing was asked')
+    for (const path of ['/to-name', '/to-address', '/to-network', '/to-file', '/to-password']) {
+      const { status, body } = await rput({ url: web.url + path })
+      assert.deepEqual([status, body.code], [400, 'EasRputError'], path)
+    }
+    assert.deepEqual(
+      web.asked.slice(before).filter((line) => line.includes('ok.txt')),
+      [],
+    )
+    await using strict = await startService({ allowPrivateFiles: false })
+    for (const host of ['127.0.0.1', 'localhost', '[::1]', '[::ffff:127.0.0.1]', '169.254.169.254', '10.0.0.1']) {
+      const query = { url: `http://${host}:${web.port}/ok.txt` }
+      const { status, body } = await strict.as('root').post('/eas/rput', undefined, query)
+      assert.deepEqual([status, body.code], [400, 'EasRputError'], host)
+    }
+    assert.ok(!web.asked.slice(before).some((line) => line.includes('ok.txt')))
+  })
+
+  test('what cannot be fetched leaves nothing', async () => {
+    web.answers.set('/broken', (_, response) => {
+      response.writeHead(200, { 'content-length': 1_000_000 }).write('x'.repeat(200_000), () => response.destroy())
+    })
+    web.answers.set('/silent', () => {})
+    web.answers.set('/slow.bin', (_, response) => {
+      response.writeHead(200, { 'content-length': 1_000_000 }).write('x')
+    })
+    web.answers.set('/packed', gives(Buffer.from('x'), { 'content-encoding': 'gzip' }))
+    web.answers.set('/empty', gives(Buffer.alloc(0)))
+    web.answers.set('/loop', (_, response) => response.writeHead(301, { location: '/loop' }).end())
+    web.answers.set('/nameless/', gives(Buffer.from('x')))
+    const before = await stored()
+    const wrong: [Query, string][] = [
+      [{ url: `${web.url}/missing` }, 'EasRputError'],
+      [{ url: `${web.url}/broken` }, 'EasRputError'],
+      [{ url: `${web.url}/slow.bin` }, 'EasRputError'],
+      [{ url: `${web.url}/packed` }, 'EasRputError'],
+      [{ url: `${web.url}/loop` }, 'EasRputError'],
+      [{ url: 'http://127.0.0.1:1/a' }, 'EasRputError'],
+      [{ url: `${web.url}/empty` }, 'EasRputErrorContentLength'],
+      [{ url: `${web.url}/nameless/` }, 'EasEmptyFilename'],
+      [{ url: `${web.url}/nameless/`, filename: '..' }, 'EasInvalidFilename'],
+      [{ url: `${web.url}/a`, skip_head_request: true }, 'SkipHeadRequestError'],
+      [{ url: `${web.url}/a`, id_parent: 99999 }, 'EasNoParentID'],
+      [{ url: 'ftp://example.org/a' }, 'EasInvalidURL'],
+      [{ url: 'a.jpg' }, 'EasInvalidURL'],
+      [{ url: 'http://user:password@example.org/a' }, 'EasInvalidURL'],
+      [{ url: `${web.url}/a`, generate_metadata: false }, 'ServerGeneric'],
+      [{ url: `${web.url}/a`, version_name: 'preview' }, 'UrlParameterNotSupported'],
+    ]
+    const loops = web.asked.length
+    for (const [query, code] of wrong) {
+      const { status, body } = await rput(query)
+      assert.equal(body.code, code, JSON.stringify(query))
+      assert.equal(status, 400)
+    }
+    assert.equal(web.asked.slice(loops).filter((line) => line.endsWith('/loop')).length, 6)
+    const metadata = await root().post('/eas/rput', { _technical_metadata: { width: 5 } }, { url: `${web.url}/ok.txt` })
+    assert.equal(metadata.status, 400)
+    assert.deepEqual(await stored(), before)
+    const { rows } = await svc.db.query(`select 1 from event where type = 'FILE_UPLOAD_ERROR'`)
+    assert.ok(rows.length > 5)
+  })
+
+  test('rights and limits are those of an upload, before anything is read', async () => {
+    web.answers.set('/large.bin', (_, response) => {
+      response.writeHead(200, { 'content-length': 500_000_000 })
+      response.write(Buffer.alloc(1000))
+    })
+    web.answers.set('/endless.bin', (_, response) => {
+      response.writeHead(200)
+      const endless = new Readable({ read: () => endless.push(Buffer.alloc(100_000)) })
+      endless.pipe(response).on('close', () => endless.destroy())
+    })
+    const limit = { produce_config: { value: { uploadmaxfilesize: '1MB' } } }
+    assert.equal((await root().post('/config/system/config', limit)).status, 200)
+    for (const path of ['/large.bin', '/endless.bin']) {
+      const { status, body } = await rput({ url: web.url + path })
+      assert.deepEqual([status, body.code], [413, 'FileLimitExceeded'], path)
+    }
+    await root().post('/config/system/config', { produce_config: { value: { uploadmaxfilesize: '0' } } })
+    await root().post('/user', [{ user: { login: 'visitor' }, _password: 'visitor' }])
+    const asked = web.asked.length
+    const refused = await rput({ url: `${web.url}/ok.txt` }, 'visitor')
+    assert.deepEqual([refused.status, refused.body.code], [403, 'RightRequired'])
+    assert.equal((await rput({ url: web.url }, null)).status, 401)
+    assert.equal(web.asked.length, asked)
+  })
+
+  test('many at once: all or none, in their order; a known reference stands for its file where that is asked for', async () => {
+    const contents = await Promise.all(Array.from({ length: 9 }, () => picture(12, 12)))
+    for (const [index, content] of contents.entries()) web.answers.set(`/many/${index}.jpg`, gives(content))
+    const list = contents.map((_, index) => ({ url: `${web.url}/many/${index}.jpg`, reference: `many:${index}` }))
+    const before = await stored()
+    const none = await root().post('/eas/rput/bulk', [...list, { url: `${web.url}/missing` }])
+    assert.equal(none.body.code, 'EasRputError')
+    assert.deepEqual(await stored(), before)
+    const { status, body } = await root().post('/eas/rput/bulk', list)
+    assert.equal(status, 200, JSON.stringify(body))
+    assert.deepEqual(
+      body.map(({ hash }: Json) => hash),
+      contents.map(sha256),
+    )
+    const refused = await root().post('/eas/rput/bulk', list.slice(0, 2))
+    assert.equal(refused.body.code, 'DatabaseUniqueKeyViolation')
+    const asked = web.asked.length
+    const again = [list[1], { url: `${web.url}/many/0.jpg`, reference: 'new' }, { url: web.url, reference: 'new' }]
+    const mixed = await root().post('/eas/rput/bulk', again, { skip_duplicate_reference: true })
+    assert.equal(mixed.status, 200, JSON.stringify(mixed.body))
+    const ids = mixed.body.map(({ _id }: Json) => _id)
+    assert.equal(ids[0], body[1]._id)
+    assert.equal(ids[1], ids[2])
+    for (const file of mixed.body) assert.deepEqual(file._duplicates, [{ _id: file._id, certainty: 1 }])
+    assert.equal(web.asked.length, asked + 1)
+    const { body: one } = await rput({ url: web.url, reference: 'new', skip_duplicate_reference: true })
+    assert.equal(one[0]._id, ids[1])
+    for (const wrong of [[], {}, [{}], [{ url: 5 }], [{ url: web.url, metadata: { width: 1 } }]]) {
+      assert.equal((await root().post('/eas/rput/bulk', wrong)).status, 400, JSON.stringify(wrong))
+    }
+  })
+})

@@ -478,6 +478,38 @@ create table objecttype (
   constraint objecttype_pkey PRIMARY KEY (id)
 );
 
+-- passkeys of users: what a device has told of its key
+create table passkey (
+  id uuid not null default gen_random_uuid(),
+  user_id bigint not null,
+  credential_id bytea not null,
+  public_key bytea not null,
+  sign_count bigint not null,
+  transports text[] not null default '{}'::text[],
+  name text not null,
+  backed_up boolean not null default false,
+  created_at timestamp with time zone not null default now(),
+  last_used_at timestamp with time zone,
+  constraint passkey_pkey PRIMARY KEY (id),
+  constraint passkey_credential_id_key UNIQUE (credential_id),
+  constraint passkey_user_id_fkey FOREIGN KEY (user_id) REFERENCES "user"(id) ON DELETE CASCADE
+);
+CREATE INDEX passkey_user_idx ON public.passkey USING btree (user_id);
+
+-- questions that passkeys have to sign, for five minutes
+create table passkey_challenge (
+  hash bytea not null,
+  browser_hash bytea not null,
+  user_id bigint,
+  purpose text not null,
+  expires_at timestamp with time zone not null,
+  constraint passkey_challenge_pkey PRIMARY KEY (hash),
+  constraint passkey_challenge_purpose_check CHECK ((purpose = ANY (ARRAY['setup'::text, 'proof'::text]))),
+  constraint passkey_challenge_user_id_fkey FOREIGN KEY (user_id) REFERENCES "user"(id) ON DELETE CASCADE
+);
+CREATE INDEX passkey_challenge_expires_idx ON public.passkey_challenge USING btree (expires_at);
+CREATE INDEX passkey_challenge_user_idx ON public.passkey_challenge USING btree (user_id);
+
 -- Pools: containers of objects, as a tree.
 create table pool (
   id bigint not null default nextval('pool_id_seq'::regclass),
@@ -771,6 +803,7 @@ create table user_factor (
   totp_last_step bigint not null default 0,
   recovery_hashes bytea[] not null default '{}'::bytea[],
   last_method text,
+  passkey_handle bytea,
   constraint user_factor_pkey PRIMARY KEY (user_id),
   constraint user_factor_user_id_fkey FOREIGN KEY (user_id) REFERENCES "user"(id) ON DELETE CASCADE
 );

@@ -255,6 +255,7 @@ export const seeds: Record<string, Seed> = {
       return { path: { id: sessions.find(({ current }) => !current)?._id ?? '' }, by }
     },
   },
+  listPasskeys: nothing,
   listSessions: { make: () => ({ query: { user_id: 1 } }) },
   revokeToken: {
     make: async ({ signIn }) => {

@@ -1,4 +1,5 @@
 import type { HttpApp } from '../platform/http.ts'
+import { registerPasskeyRoutes } from './factors/passkeys/routes.ts'
 import { registerGroupRoutes } from './groups/routes.ts'
 import { registerAuthorizeRoutes } from './oauth/authorize/routes.ts'
 import { registerFurtherOAuthRoutes } from './oauth/further-routes.ts'
@@ -14,6 +15,7 @@ export async function registerAuthRoutes(app: HttpApp, { auth }: { auth: Auth })
   await registerPages(app, auth.pages, auth.pageDefinitions())
   await registerFurtherOAuthRoutes(app, auth)
   registerSessionRoutes(app, auth)
+  registerPasskeyRoutes(app, auth)
   registerUserRoutes(app, auth)
   registerGroupRoutes(app, auth)
 }

@@ -122,6 +122,11 @@ export const UserInput = Type.Object(
     _two_factor_reset_totp: nullable(
       Type.Boolean({ description: 'true takes the authenticator app and the recovery codes of the user away.' }),
     ),
+    _two_factor_reset_passkey: nullable(
+      Type.Boolean({
+        description: 'true takes the passkeys of the user away, and recovery codes where no app is left.',
+      }),
+    ),
     _groups: nullable(
       Type.Array(Type.Object({ _basetype: Type.Optional(Type.String()), group: Ref }, open), { maxItems: 1000 }),
     ),
@@ -244,6 +249,7 @@ export const UserOutput = Type.Object(
     _groups: Type.Optional(Type.Array(Type.Object({ _basetype: Type.String(), group: ShownGroup }, open))),
     _owner: ShownOwner,
     _two_factor_totp_enrolled: Type.Optional(Type.Boolean()),
+    _two_factor_passkey_enrolled: Type.Optional(Type.Boolean()),
     _two_factor_last_method: Type.Optional(Type.String()),
     ...times,
     _archived_at: Type.Optional(Type.String()),

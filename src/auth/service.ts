@@ -18,6 +18,8 @@ import { createAccounts } from './account/service.ts'
 import { browserHashesOf } from './browser-id.ts'
 import { tokenOf } from './carriers.ts'
 import { factorPart } from './factors/part.ts'
+import { ownPasskeys } from './factors/passkeys/own.ts'
+import { createPasskeys } from './factors/passkeys/service.ts'
 import { createFactors } from './factors/service.ts'
 import { createGroupService } from './groups/service.ts'
 import { initialPassword } from './initial-password.ts'
@@ -108,14 +110,15 @@ export function createAuth(dependencies: AuthDependencies) {
   const verified = async (userId: number): Promise<void> => {
     if (userId === rootUserId) await initial.forget()
   }
-  const factors = createFactors({ db, events, sessions, throttle, baseConfig, clock })
+  const { externalUrl } = config
+  const passkeys = createPasskeys({ db, baseConfig, externalUrl })
+  const factors = createFactors({ db, events, sessions, throttle, baseConfig, passkeys, clock })
   const mustPassFactor = factors.mustPass
   const signIn = createSignIn({ db, events, passwords, throttle, sessions, verified, mustPassFactor, clock })
   const aliases = config.identifierAliases
   const clients = createOAuthClients({ configured: config.oauthClients, baseConfig, aliases })
   const codes = createCodes({ db, sessions })
   const oauth = createOAuth({ db, baseConfig, clients, codes, sessions, signIn })
-  const { externalUrl } = config
   const basePath = URL.parse(externalUrl)?.pathname.replace(/\/+$/, '') ?? ''
   const { principals, jobs, mail } = dependencies
   const people = { db, events, baseConfig, jobs, mail, passwords, throttle, sessions, principals }
@@ -135,6 +138,7 @@ export function createAuth(dependencies: AuthDependencies) {
     codes,
     flows,
     steps: () => loginParts.map(({ step }) => step),
+    passkeys: passkeys.available,
     offers: accounts.offers,
     issuer: externalUrl,
     basePath,
@@ -165,6 +169,7 @@ export function createAuth(dependencies: AuthDependencies) {
     tokenInfo,
     logout,
     ownSessions,
+    ownPasskeys: (actor: Actor) => ownPasskeys(db, actor),
     sessionOf,
     sessions,
     issuer: externalUrl,

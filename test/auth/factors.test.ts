@@ -235,7 +235,7 @@ suite('a group that asks for a second factor', () => {
     assert.ok(!first.recoveryCodes.some((one) => JSON.stringify(rows).includes(one)))
 
     // Another app, with a recovery code.
-    const toSetup = await again.submit(againPage, { code: other, new_app: '1' })
+    const toSetup = await again.submit(againPage, { code: other, new_factor: '1' })
     assert.equal(toSetup.location?.pathname, '/api/page/twoFactorSetup')
     const setup = await follow(again, toSetup)
     const key = keyIn(setup)

@@ -118,6 +118,7 @@ const outside = [
   'GET /logout',
   'GET /oauth2/logout',
   'GET /oauth2/userinfo',
+  'GET /user/passkey/list',
   'GET /user/session/list',
   'POST /logout',
   'POST /oauth2/introspect',

@@ -18,6 +18,7 @@ const publicRoutes = [
   'GET /api/oauth2/logout',
   'GET /api/page/confirmEmail',
   'GET /api/page/forgotPassword',
+  'GET /api/page/passkey',
   'GET /api/page/register',
   'GET /api/page/resetPassword',
   'GET /api/page/setPassword',
@@ -26,6 +27,7 @@ const publicRoutes = [
   'GET /api/page/twoFactorChoose',
   'GET /api/page/twoFactorRecovery',
   'GET /api/page/twoFactorSetup',
+  'GET /api/page/twoFactorSetupPasskey',
   'GET /api/v1/settings',
   'GET /logout',
   'POST /api/oauth2/auth',
@@ -36,6 +38,7 @@ const publicRoutes = [
   'POST /api/oauth2/token',
   'POST /api/page/confirmEmail',
   'POST /api/page/forgotPassword',
+  'POST /api/page/passkey',
   'POST /api/page/register',
   'POST /api/page/resetPassword',
   'POST /api/page/setPassword',
@@ -43,6 +46,7 @@ const publicRoutes = [
   'POST /api/page/twoFactor',
   'POST /api/page/twoFactorRecovery',
   'POST /api/page/twoFactorSetup',
+  'POST /api/page/twoFactorSetupPasskey',
   'POST /logout',
 ]
 

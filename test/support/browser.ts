@@ -13,9 +13,11 @@ export interface TestBrowser extends AsyncDisposable {
 /** Of a browser that shows one page and is thrown away; and one that would hide what a policy forbids. */
 const unwanted = ['--single-process', '--no-zygote', '--disable-web-security', '--allow-running-insecure-content']
 
-export async function startBrowser(): Promise<TestBrowser> {
+/** @param localhost address of the service that stands for `localhost`, whatever the port: passkeys need a name. */
+export async function startBrowser({ localhost }: { localhost?: string } = {}): Promise<TestBrowser> {
   const executablePath = await chromium.executablePath()
-  const args = chromium.args.filter((arg) => !unwanted.includes(arg))
+  const mapped = localhost === undefined ? [] : [`--host-resolver-rules=MAP localhost ${new URL(localhost).host}`]
+  const args = [...chromium.args.filter((arg) => !unwanted.includes(arg)), ...mapped]
   const browser: Browser = await engine.launch({ executablePath, args, headless: true })
   return {
     async open(url, settings = {}) {

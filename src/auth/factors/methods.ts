@@ -1,8 +1,8 @@
 /** Second factors that the base configuration may allow. */
-export const factorMethods = ['totp'] as const
+export const factorMethods = ['passkey', 'totp'] as const
 export type RecordedMethod = (typeof factorMethods)[number]
 
-/** What a user can prove with: one of those, or a recovery code in the place of an authenticator app. */
+/** What a user can prove with: one of those, or a recovery code in the place of one that was set up. */
 export type FactorMethod = RecordedMethod | 'recovery'
 
 export function isFactorMethod(name: unknown): name is FactorMethod {

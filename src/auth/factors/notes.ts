@@ -9,22 +9,28 @@ export interface FactorNotes {
   readonly proved: FactorMethod | null
   /** Secret of the authenticator app that is just being set up. */
   readonly secret: Buffer | null
+  /** Nobody has typed a login: a passkey is to say who it is. */
+  readonly byPasskey: boolean
 }
 
 export function notesOf({ notes }: Pick<Login, 'notes'>): FactorNotes {
   const kept = notes[stepName]
-  if (typeof kept !== 'object' || kept === null) return { proved: null, secret: null }
-  const { proved, secret } = kept as Readonly<Record<string, unknown>>
+  if (typeof kept !== 'object' || kept === null) return { proved: null, secret: null, byPasskey: false }
+  const { proved, secret, byPasskey } = kept as Readonly<Record<string, unknown>>
   return {
     proved: isFactorMethod(proved) ? proved : null,
     secret: typeof secret === 'string' ? Buffer.from(secret, 'base64') : null,
+    byPasskey: byPasskey === true,
   }
 }
 
 /** As they are stored. */
-export function storedNotes({ proved, secret }: Partial<FactorNotes>): object {
-  return { proved: proved ?? null, secret: secret?.toString('base64') ?? null }
+export function storedNotes({ proved, secret, byPasskey }: Partial<FactorNotes>): object {
+  return { proved: proved ?? null, secret: secret?.toString('base64') ?? null, byPasskey: byPasskey ?? false }
 }
+
+/** Those of a sign-in that begins with a passkey. */
+export const passkeyNotes: Login['notes'] = { [stepName]: storedNotes({ byPasskey: true }) }
 
 /** The second factor of a sign-in; null: none was asked for. */
 export const provedFactor = (login: Pick<Login, 'notes'>): FactorMethod | null => notesOf(login).proved

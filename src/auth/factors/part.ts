@@ -1,29 +1,39 @@
 import type { LoginPart } from '../oauth/login/part.ts'
-import { stepName } from './notes.ts'
+import { notesOf, stepName } from './notes.ts'
 import { choosePage } from './pages/choose.ts'
 import { codePage } from './pages/code.ts'
+import { passkeySignInPage } from './pages/passkey-sign-in.ts'
 import { recoveryPage } from './pages/recovery.ts'
 import { setupPage } from './pages/setup.ts'
+import { setupPasskeyPage } from './pages/setup-passkey.ts'
 import type { Factors } from './service.ts'
 
-/** The second factor as a step of the sign-in. */
+/** The second factor as a step of the sign-in; a passkey may be the first one, too. */
 export function factorPart(factors: Factors): LoginPart {
   return {
     step: {
       name: stepName,
       phase: 'proof',
-      async page({ userId, remoteAddr }) {
-        if (userId === null) return null
-        const { asked, usable } = await factors.standing(userId, remoteAddr)
-        if (!asked) return null
-        if (usable.length === 0) return 'twoFactorSetup'
+      async page(login) {
+        const { userId, remoteAddr } = login
+        if (userId === null) return notesOf(login).byPasskey ? 'passkey' : null
+        const standing = await factors.standing(userId, remoteAddr)
+        if (!standing.asked) return null
+        if (standing.usable.length === 0) return factors.setupPage()
         // A recovery code is no choice of every day: the page of the code leads to it.
-        return usable.filter((method) => method !== 'recovery').length > 1 ? 'twoFactorChoose' : 'twoFactor'
+        return standing.usable.filter((method) => method !== 'recovery').length > 1 ? 'twoFactorChoose' : 'twoFactor'
       },
     },
-    pages: (flows) => {
+    pages(flows) {
       const given = { factors, flows }
-      return [codePage(given), choosePage(given), setupPage(given), recoveryPage(given)]
+      return [
+        codePage(given),
+        choosePage(given),
+        setupPage(given),
+        setupPasskeyPage(given),
+        recoveryPage(given),
+        passkeySignInPage(given),
+      ]
     },
   }
 }

@@ -1,17 +1,23 @@
 /**
  * Second factors: what users prove besides their password. A user *must* prove one when a group asks for it, or when it
- * has set one up; the user `root` never. A *method* is a kind of proof; an authenticator app is *enrolled* once, and
- * recovery codes stand in for it.
+ * has set one up; the user `root` never. A *method* is a kind of proof; an authenticator app or a passkey is *enrolled*
+ * once, and recovery codes stand in for it.
  */
 import type { BaseConfigService } from '../../config/service.ts'
 import type { EventLog } from '../../events/service.ts'
+import type { Actor } from '../../platform/actor.ts'
 import type { Db, Queryable, Tx } from '../../platform/db.ts'
 import { rootUserId, type UserType } from '../model.ts'
 import type { LoginFlows } from '../oauth/login/flows.ts'
 import type { Login } from '../oauth/login/login.ts'
+import { signInObstacle } from '../sessions/access.ts'
 import type { Sessions } from '../sessions/service.ts'
+import { findAccess } from '../sessions/store.ts'
 import type { Throttle } from '../throttle.ts'
-import type { FactorMethod } from './methods.ts'
+import type { FactorMethod, RecordedMethod } from './methods.ts'
+import { provedFactor, stepName, storedNotes } from './notes.ts'
+import type { Passkeys } from './passkeys/service.ts'
+import { removePasskeysOf } from './passkeys/store.ts'
 import { newRecoveryCodes, recoveryHash } from './recovery-codes.ts'
 import * as store from './store.ts'
 import { stepOf } from './totp.ts'
@@ -22,6 +28,7 @@ export interface FactorDependencies {
   sessions: Sessions
   throttle: Throttle
   baseConfig: BaseConfigService
+  passkeys: Passkeys
   clock: () => Date
 }
 
@@ -45,29 +52,61 @@ export type Outcome =
   | { readonly kind: 'wrong' }
   | { readonly kind: 'over'; readonly address: string }
 
+/** What somebody answers: a code, or what a passkey has signed. */
+export interface Attempt {
+  readonly method: FactorMethod
+  readonly answer: string
+}
+
 /** Users that are many people: nobody signs in as one of them. */
 const shared: readonly UserType[] = ['anonymous', 'collection']
 
 export type Factors = ReturnType<typeof createFactors>
 
-export function createFactors({ db, events, sessions, throttle, baseConfig, clock }: FactorDependencies) {
+export function createFactors(given: FactorDependencies) {
+  const { db, events, sessions, throttle, baseConfig, passkeys, clock } = given
+
   async function standing(userId: number, remoteAddr: string): Promise<Standing> {
     const nothing: Standing = { login: null, asked: false, usable: [] }
-    const { enabled, methods } = baseConfig.get().two_factor
-    if (!enabled || userId === rootUserId) return nothing
+    if (!baseConfig.get().two_factor.enabled || userId === rootUserId) return nothing
     // Both for everybody: the time says nothing of who has to prove what.
     const [found, actor] = await Promise.all([store.findFactors(db, userId), sessions.actorOfUser(userId, remoteAddr)])
     if (!found || !actor || shared.includes(found.type)) return nothing
     const required = found.requiringGroups.some((id) => actor.groupIds.includes(id))
-    const enrolled = found.totp && methods.includes('totp')
-    const usable: FactorMethod[] = enrolled ? ['totp', ...(found.recoveryCodes > 0 ? (['recovery'] as const) : [])] : []
+    const usable: FactorMethod[] = enrolledIn(found)
+    const enrolled = usable.length > 0
+    if (enrolled && found.recoveryCodes > 0) usable.push('recovery')
     return { login: found.login ?? found.email, asked: required || enrolled, usable }
   }
 
-  /** Whether a code is right; uses it up. */
-  async function accepts(tx: Tx, userId: number, method: FactorMethod, code: string): Promise<boolean> {
+  /** What a user has set up, as far as it is on. */
+  function enrolledIn(found: store.FactorRow): RecordedMethod[] {
+    const methods: RecordedMethod[] = []
+    if (found.passkeys > 0 && setsUp('passkey')) methods.push('passkey')
+    if (found.totp && setsUp('totp')) methods.push('totp')
+    return methods
+  }
+
+  /**
+   * Whether a sign-in must not set anything up: it has proved nothing, and another one, which was faster, has set up
+   * something to prove.
+   */
+  async function isTooLate(tx: Tx, login: ProvedLogin): Promise<boolean> {
+    if (provedFactor(login) !== null) return false
+    const found = await store.findFactors(tx, login.userId)
+    return found === null || enrolledIn(found).length > 0
+  }
+
+  /** Whether an answer is right; uses it up. */
+  async function accepts(tx: Tx, login: ProvedLogin, { method, answer: code }: Attempt): Promise<boolean> {
+    const { userId } = login
     const { totpSecret, totpLastStep } = await store.lockFactors(tx, userId)
     if (method === 'recovery') return store.useRecoveryCode(tx, userId, recoveryHash(userId, code))
+    if (method === 'passkey') {
+      if ((await passkeys.prove(tx, login, code)) !== userId) return false
+      await store.setLastMethod(tx, userId, method)
+      return true
+    }
     const step = totpSecret === null ? null : stepOf(totpSecret, code, clock())
     if (step === null || step <= totpLastStep) return false
     await store.useStep(tx, userId, step)
@@ -94,22 +133,23 @@ export function createFactors({ db, events, sessions, throttle, baseConfig, cloc
     },
 
     /**
-     * Checks a code. `right` joins the transaction of one that fits: what it throws leaves the code unused.
+     * Checks an answer. `right` joins the transaction of one that fits: what it throws leaves it unused.
      * @throws {AppError} `TooManyAttempts` while the user's codes are blocked; `PageExpired`
      */
     async check(
       flows: LoginFlows,
       login: ProvedLogin,
-      attempt: { method: FactorMethod; code: string },
+      attempt: Attempt,
       right: (tx: Tx) => Promise<void>,
     ): Promise<Outcome> {
       const { userId, remoteAddr } = login
       const actor = await sessions.actorOfUser(userId, remoteAddr)
+      if (attempt.method === 'passkey') await passkeys.ready()
       return db.transaction(async (tx): Promise<Outcome> => {
         await store.lockFactors(tx, userId)
         await flows.hold(tx, login)
         const open = await throttle.openForFactor(tx, userId, remoteAddr)
-        if (await accepts(tx, userId, attempt.method, attempt.code)) {
+        if (await accepts(tx, login, attempt)) {
           await right(tx)
           await throttle.cleared(tx, open)
           return { kind: 'right' }
@@ -121,7 +161,7 @@ export function createFactors({ db, events, sessions, throttle, baseConfig, cloc
           client: login.clientId,
           two_factor: attempt.method,
           attempt: failures,
-          error: 'wrong code',
+          error: attempt.method === 'passkey' ? 'wrong passkey' : 'wrong code',
           login: login.login,
         }
         await events.append(tx, [{ type: 'USER_LOGIN_FAILED', actor, basetype: 'user', objectId: userId, info }])
@@ -138,44 +178,129 @@ export function createFactors({ db, events, sessions, throttle, baseConfig, cloc
     async enrol(
       flows: LoginFlows,
       login: ProvedLogin,
-      { secret, code, replaces }: { secret: Buffer; code: string; replaces: boolean },
+      { secret, code }: { secret: Buffer; code: string },
       right: (tx: Tx) => Promise<void>,
     ): Promise<readonly string[] | null> {
       const { userId, remoteAddr } = login
       const actor = await sessions.actorOfUser(userId, remoteAddr)
       return db.transaction(async (tx) => {
-        const { totpSecret } = await store.lockFactors(tx, userId)
+        await store.lockFactors(tx, userId)
         await flows.hold(tx, login)
-        // Another sign-in was faster: whoever has not proved its app cannot replace it.
-        if (totpSecret !== null && !replaces) return null
+        if (await isTooLate(tx, login)) return null
         const step = stepOf(secret, code, clock())
         if (step === null) return null
         await store.setTotp(tx, userId, secret, step)
         await store.setLastMethod(tx, userId, 'totp')
         const codes = await renewRecoveryCodes(tx, userId)
         await right(tx)
-        const user = await store.touchUser(tx, userId)
-        if (user) {
-          const { version, ...info } = user
-          const about = { basetype: 'user', objectId: userId, objectVersion: version, info }
-          await events.append(tx, [{ type: 'USER_UPDATE', actor, ...about }])
-        }
+        await tellChange(tx, actor, userId)
         return codes
       })
     },
+
+    passkeys,
+    setsUp,
+
+    /** The page for who has nothing to prove with yet. */
+    setupPage: (): 'twoFactorSetup' | 'twoFactorSetupPasskey' =>
+      !setsUp('totp') && passkeys.available() ? 'twoFactorSetupPasskey' : 'twoFactorSetup',
+
+    /**
+     * Keeps a passkey that a device has made; returns new recovery codes, if there were none before. `null`: the answer
+     * of the device does not hold. `right` joins the transaction.
+     */
+    async addPasskey(
+      flows: LoginFlows,
+      login: ProvedLogin,
+      { name, answer }: { name: string; answer: string },
+      right: (tx: Tx, codes: readonly string[]) => Promise<void>,
+    ): Promise<readonly string[] | null> {
+      const { userId, remoteAddr } = login
+      const [actor] = await Promise.all([sessions.actorOfUser(userId, remoteAddr), passkeys.ready()])
+      return db.transaction(async (tx) => {
+        const { recoveryCodes } = await store.lockFactors(tx, userId)
+        await flows.hold(tx, login)
+        if ((await isTooLate(tx, login)) || !(await passkeys.add(tx, login, name, answer))) return null
+        await store.setLastMethod(tx, userId, 'passkey')
+        const codes = recoveryCodes > 0 ? [] : await renewRecoveryCodes(tx, userId)
+        await right(tx, codes)
+        await tellChange(tx, actor, userId)
+        return codes
+      })
+    },
+
+    /** Somebody says by a passkey who it is. It stands for both factors. Right: the address to go on at. */
+    async signInWithPasskey(
+      flows: LoginFlows,
+      login: Login,
+      answer: string,
+    ): Promise<{ kind: 'wrong' } | { kind: 'right' | 'over'; address: string }> {
+      await passkeys.ready()
+      return db.transaction(async (tx) => {
+        await flows.hold(tx, login)
+        const userId = passkeys.available() ? await passkeys.prove(tx, login, answer) : null
+        const [user] = userId === null ? [] : await findAccess(tx, [userId])
+        const obstacle = user ? signInObstacle(user, clock()) : null
+        if (userId !== null && user && obstacle === null) {
+          const proved = await flows.proved(login, { userId, method: 'passkey', login: user.login }, tx)
+          await flows.note(proved, stepName, storedNotes({ proved: 'passkey' }), tx)
+          await store.setLastMethod(tx, userId, 'passkey')
+          return { kind: 'right', address: await flows.passed(proved, stepName, tx) }
+        }
+        const address = await flows.failed(login, tx)
+        const info = { method: 'passkey', client: login.clientId, error: obstacle ?? 'wrong passkey' }
+        const about = user ? { basetype: 'user', objectId: user.userId } : {}
+        await events.append(tx, [
+          {
+            type: 'USER_LOGIN_FAILED',
+            actor: null,
+            ...about,
+            info: { ...info, ...(user?.login ? { login: user.login } : {}) },
+          },
+        ])
+        return address === null ? { kind: 'wrong' } : { kind: 'over', address }
+      })
+    },
+  }
+
+  /** Whether the base configuration lets users set up an app, or a passkey. */
+  function setsUp(method: 'totp' | 'passkey'): boolean {
+    return method === 'passkey' ? passkeys.available() : baseConfig.get().two_factor.methods.includes('totp')
+  }
+
+  /** What the record of a user shows has changed. */
+  async function tellChange(tx: Tx, actor: Actor | null, userId: number): Promise<void> {
+    const user = await store.touchUser(tx, userId)
+    if (!user) return
+    const { version, ...info } = user
+    const about = { basetype: 'user', objectId: userId, objectVersion: version, info }
+    await events.append(tx, [{ type: 'USER_UPDATE', actor, ...about }])
   }
 }
 
-/** Takes the authenticator apps and recovery codes of users away; what blocks their codes, too. */
-export async function resetFactors(tx: Tx, throttle: Throttle, userIds: readonly number[]): Promise<void> {
+/** What is taken away from whom. */
+export interface FactorReset {
+  /** Authenticator apps, and the recovery codes. */
+  readonly totp: readonly number[]
+  /** Passkeys, and recovery codes where nothing else is left. */
+  readonly passkeys: readonly number[]
+}
+
+/** Takes second factors of users away, and what blocks their codes. */
+export async function resetFactors(tx: Tx, throttle: Throttle, { totp, passkeys }: FactorReset): Promise<void> {
+  const userIds = [...new Set([...totp, ...passkeys])]
   if (userIds.length === 0) return
-  await store.removeTotp(tx, userIds)
+  if (totp.length > 0) await store.removeTotp(tx, totp)
+  if (passkeys.length > 0) {
+    await removePasskeysOf(tx, passkeys)
+    await store.removeLoneRecoveryCodes(tx, passkeys)
+  }
   await throttle.forgiveFactors(tx, userIds)
 }
 
-/** The same for one, as a change of its own; returns the new version of the user. */
+/** All of one user, as a change of its own; returns the new version of the user. */
 export async function resetFactorsOf(tx: Tx, throttle: Throttle, userId: number): Promise<number | null> {
-  await resetFactors(tx, throttle, [userId])
+  await resetFactors(tx, throttle, { totp: [userId], passkeys: [userId] })
   return (await store.touchUser(tx, userId))?.version ?? null
 }
 

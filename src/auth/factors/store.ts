@@ -8,6 +8,7 @@ export interface FactorRow {
   readonly login: string | null
   readonly email: string | null
   readonly totp: boolean
+  readonly passkeys: number
   readonly recoveryCodes: number
   /** Groups of the user that require a second factor, wherever the request comes from. */
   readonly requiringGroups: readonly number[]
@@ -16,6 +17,7 @@ export interface FactorRow {
 export async function findFactors(db: Queryable, userId: number): Promise<FactorRow | null> {
   const { rows } = await db.query<FactorRow>(
     `select u.type, u.login, u.email, f.totp_secret is not null as totp,
+       (select count(*)::int from passkey p where p.user_id = u.id) as passkeys,
        coalesce(cardinality(f.recovery_hashes), 0) as "recoveryCodes",
        coalesce((select jsonb_agg(g.id) from "group" g where g.two_fa_required and (u.type = any(g.member_types)
          or exists (select from user_group ug where ug.user_id = u.id and ug.group_id = g.id))), '[]')
@@ -30,6 +32,7 @@ export async function findFactors(db: Queryable, userId: number): Promise<Factor
 export interface LockedFactors {
   readonly totpSecret: Buffer | null
   readonly totpLastStep: number
+  readonly recoveryCodes: number
 }
 
 /** Attempts of one user take turns, so that failures are counted exactly, however many come at once. */
@@ -40,11 +43,12 @@ export async function lockFactors(tx: Tx, userId: number): Promise<LockedFactors
     'user_factor_add',
   )
   const { rows } = await tx.query<LockedFactors>(
-    `select totp_secret as "totpSecret", totp_last_step as "totpLastStep" from user_factor where user_id = $1 for update`,
+    `select totp_secret as "totpSecret", totp_last_step as "totpLastStep", cardinality(recovery_hashes) as "recoveryCodes"
+     from user_factor where user_id = $1 for update`,
     [userId],
     'user_factor_lock',
   )
-  return rows[0] ?? { totpSecret: null, totpLastStep: 0 }
+  return rows[0] ?? { totpSecret: null, totpLastStep: 0, recoveryCodes: 0 }
 }
 
 /** A code of this step was used. The row is locked. */
@@ -87,16 +91,27 @@ export async function removeTotp(tx: Tx, userIds: readonly number[]): Promise<vo
   )
 }
 
+/** Recovery codes stand in for something: those of users who have nothing else go. */
+export async function removeLoneRecoveryCodes(tx: Tx, userIds: readonly number[]): Promise<void> {
+  await tx.query(
+    `update user_factor f set recovery_hashes = '{}' where user_id = any($1) and totp_secret is null
+       and not exists (select from passkey p where p.user_id = f.user_id)`,
+    [userIds],
+  )
+}
+
 export interface ShownFactors {
   readonly userId: number
   readonly totp: boolean
+  readonly passkey: boolean
   readonly lastMethod: RecordedMethod | null
 }
 
 export async function findShown(db: Queryable, userIds: readonly number[]): Promise<ShownFactors[]> {
   const { rows } = await db.query<ShownFactors>(
-    `select user_id as "userId", totp_secret is not null as totp, last_method as "lastMethod"
-     from user_factor where user_id = any($1)`,
+    `select user_id as "userId", totp_secret is not null as totp, last_method as "lastMethod",
+       exists (select from passkey p where p.user_id = f.user_id) as passkey
+     from user_factor f where user_id = any($1)`,
     [userIds],
     'user_factors_shown',
   )

@@ -44,7 +44,8 @@ export const german: Texts = {
   'factor.chooseTitle': 'Wie soll es weitergehen?',
   'factor.recoveryCode': 'Wiederherstellungscode',
   'factor.recoveryHint': 'Einer der Codes, die Sie aufbewahrt haben. Er gilt einmal.',
-  'factor.newApp': 'Eine andere Authentifizierungs-App einrichten; die bisherige endet',
+  'factor.usePasskey': 'Einen Passkey benutzen',
+  'factor.newFactor': 'Eine andere App oder einen Passkey einrichten; eine App davor gilt nicht mehr',
   'factor.setupTitle': 'Zweiten Schritt einrichten',
   'factor.setupWhy':
     'Dieses Konto braucht mehr als ein Passwort: einen Code aus einer Authentifizierungs-App auf Ihrem Telefon oder in einem Passwortmanager.',
@@ -52,12 +53,30 @@ export const german: Texts = {
   'factor.setupPicture': 'QR-Code für die Authentifizierungs-App; der Schlüssel darunter sagt dasselbe',
   'factor.setupKey': 'Oder geben Sie in der App diesen Schlüssel ein:',
   'factor.setupSubmit': 'Einrichten',
+  'factor.setupAppInstead': 'Stattdessen eine Authentifizierungs-App benutzen',
+  'factor.setupNothing':
+    'Dieses Konto braucht mehr als ein Passwort, aber nichts ist eingeschaltet, was Sie einrichten könnten. Fragen Sie die, die diesen Dienst betreuen.',
   'factor.recoveryTitle': 'Wiederherstellungscodes aufbewahren',
   'factor.recoveryWhat':
-    'Ohne die App kommen Sie mit einem dieser Codes hinein, mit jedem einmal. Sie werden nicht wieder gezeigt.',
+    'Ohne App oder Passkey kommen Sie mit einem dieser Codes hinein, mit jedem einmal. Sie werden nicht wieder gezeigt.',
   'factor.recoveryKeep':
     'Drucken Sie sie aus oder schreiben Sie sie auf, und bewahren Sie sie getrennt von diesem Gerät auf.',
   'factor.recoverySubmit': 'Ich habe sie aufbewahrt',
+
+  'passkey.signIn': 'Mit einem Passkey anmelden',
+  'passkey.signInHow': 'Ihr Gerät fragt nach Finger, Gesicht oder PIN. Anmeldename und Passwort brauchen Sie nicht.',
+  'passkey.password': 'Mit Passwort anmelden',
+  'passkey.failed': 'Das hat nicht geklappt oder wurde abgebrochen. Versuchen Sie es noch einmal.',
+  'passkey.refused': 'Dieser Passkey ist hier nicht bekannt, oder das Konto ist zurzeit nicht benutzbar.',
+  'passkey.unsupported': 'Dieser Browser kennt keine Passkeys.',
+  'passkey.noScript': 'Passkeys brauchen JavaScript, das in diesem Browser aus ist.',
+  'passkey.setupWhy':
+    'Dieses Konto braucht mehr als ein Passwort: einen Passkey, den dieses Gerät, ein Sicherheitsschlüssel oder ein Passwortmanager aufbewahrt.',
+  'passkey.setupSubmit': 'Passkey einrichten',
+  'passkey.setupInstead': 'Stattdessen einen Passkey benutzen',
+  'passkey.name': 'Name des Passkeys',
+  'passkey.nameHint': 'Damit Sie ihn unter anderen wiedererkennen: zum Beispiel das Gerät.',
+  'passkey.unnamed': 'Passkey',
 
   'signOut.title': 'Abmelden?',
   'signOut.text': 'Sie kommen von einer anderen Seite. Möchten Sie sich in diesem Browser abmelden?',

@@ -39,7 +39,8 @@ export const english = {
   'factor.chooseTitle': 'How do you want to go on?',
   'factor.recoveryCode': 'Recovery code',
   'factor.recoveryHint': 'One of the codes that you have kept. It works once.',
-  'factor.newApp': 'Set up another authenticator app; the one before ends',
+  'factor.usePasskey': 'Use a passkey',
+  'factor.newFactor': 'Set up another app or passkey; an app before it ends',
   'factor.setupTitle': 'Set up the second step',
   'factor.setupWhy':
     'This account needs more than a password: a code from an authenticator app on your phone, or in a password manager.',
@@ -47,11 +48,29 @@ export const english = {
   'factor.setupPicture': 'QR code for the authenticator app; the key below says the same',
   'factor.setupKey': 'Or enter this key in the app:',
   'factor.setupSubmit': 'Set up',
+  'factor.setupAppInstead': 'Use an authenticator app instead',
+  'factor.setupNothing':
+    'This account needs more than a password, but nothing is on that you could set up. Ask those who look after this service.',
   'factor.recoveryTitle': 'Keep your recovery codes',
   'factor.recoveryWhat':
-    'Without the app you get in with one of these codes, with each of them once. They are not shown again.',
+    'Without the app or the passkey you get in with one of these codes, with each of them once. They are not shown again.',
   'factor.recoveryKeep': 'Print them or write them down, and keep them away from this device.',
   'factor.recoverySubmit': 'I have kept them',
+
+  'passkey.signIn': 'Sign in with a passkey',
+  'passkey.signInHow': 'Your device asks for your finger, your face or a PIN. You need neither login nor password.',
+  'passkey.password': 'Sign in with a password',
+  'passkey.failed': 'That did not work, or it was called off. Try again.',
+  'passkey.refused': 'This passkey is not known here, or the account cannot be used now.',
+  'passkey.unsupported': 'This browser has no passkeys.',
+  'passkey.noScript': 'Passkeys need JavaScript, which is off in this browser.',
+  'passkey.setupWhy':
+    'This account needs more than a password: a passkey, kept by this device, a security key or a password manager.',
+  'passkey.setupSubmit': 'Set up a passkey',
+  'passkey.setupInstead': 'Use a passkey instead',
+  'passkey.name': 'Name of the passkey',
+  'passkey.nameHint': 'So that you know it again among others: the device, for example.',
+  'passkey.unnamed': 'Passkey',
 
   'signOut.title': 'Sign out?',
   'signOut.text': 'You come from another site. Do you want to sign out in this browser?',

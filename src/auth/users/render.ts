@@ -55,6 +55,7 @@ export function renderUser(user: StoredUser, context: RenderContext): UserOutput
     _groups: groupsOf(user, context.groups).map((group) => renderGroupSummary(group, context.languages)),
     _system_rights: user.systemRights,
     _two_factor_totp_enrolled: context.factor?.totp ?? false,
+    _two_factor_passkey_enrolled: context.factor?.passkey ?? false,
     ...present({ _two_factor_last_method: context.factor?.lastMethod }),
     ...(view === 'manager' ? { _acl: context.acl } : {}),
     ...present({ _owner: renderWho(user.owner, context.names) }),

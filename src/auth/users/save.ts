@@ -250,7 +250,9 @@ function protectedChanges(
     ],
   ]
   const owner = { userId: row.owner_user, groupId: row.owner_group }
-  if (stored && input._two_factor_reset_totp) pairs.push(['_two_factor_reset_totp', false, true])
+  for (const reset of ['_two_factor_reset_totp', '_two_factor_reset_passkey'] as const) {
+    if (stored && input[reset]) pairs.push([reset, false, true])
+  }
   if (input._owner) pairs.push(['_owner', stored?.owner ?? null, owner])
   const changed = pairs
     .filter(([, before, after]) => canonicalJson(before) !== canonicalJson(after))
@@ -273,12 +275,12 @@ async function writeRows(
     tx,
     rows.filter((_, index) => items[index]?.stored),
   )
-  const reset = items.filter(({ stored, input }) => stored && input._two_factor_reset_totp)
-  await resetFactors(
-    tx,
-    deps.throttle,
-    reset.flatMap(({ stored }) => stored?.id ?? []),
-  )
+  const whose = (reset: '_two_factor_reset_totp' | '_two_factor_reset_passkey'): number[] =>
+    items.flatMap(({ stored, input }) => (stored && input[reset] ? [stored.id] : []))
+  await resetFactors(tx, deps.throttle, {
+    totp: whose('_two_factor_reset_totp'),
+    passkeys: whose('_two_factor_reset_passkey'),
+  })
   const memberships = items.flatMap((item, index) => {
     const groupIds = assigned.groupIds.get(item)
     return groupIds ? [{ id: rows[index]?.id as number, groupIds }] : []

@@ -1,13 +1,7 @@
 import { html } from 'ghtml'
 import { loginPage, type PageDefinition } from '../../pages/routes.ts'
-import type { FactorMethod } from '../methods.ts'
 import { stepName } from '../notes.ts'
-import { type FactorPages, provedLogin, toPage } from './shared.ts'
-
-const labels = { totp: 'factor.useTotp', recovery: 'factor.useRecovery' } as const satisfies Record<
-  FactorMethod,
-  string
->
+import { type FactorPages, methodLabels, provedLogin, toPage } from './shared.ts'
 
 /** Which of several second factors it is to be. */
 export function choosePage(given: FactorPages): PageDefinition {
@@ -18,10 +12,10 @@ export function choosePage(given: FactorPages): PageDefinition {
     async show(visit, login) {
       const { userId, remoteAddr } = provedLogin(login)
       const { usable } = await factors.standing(userId, remoteAddr)
-      if (usable.length === 0) return toPage(given, visit, 'twoFactorSetup', login)
+      if (usable.length === 0) return toPage(given, visit, factors.setupPage(), login)
       const links = usable.map(
         (method) =>
-          html`<p><a class="button second" href="${flows.address(login, 'twoFactor', { method })}">${visit.text(labels[method])}</a></p>`,
+          html`<p><a class="button second" href="${flows.address(login, 'twoFactor', { method })}">${visit.text(methodLabels[method])}</a></p>`,
       )
       return visit.send({ title: visit.text('factor.chooseTitle'), content: links.join('\n') })
     },

@@ -1,5 +1,4 @@
 import type { FastifyReply } from 'fastify'
-import { html } from 'ghtml'
 import type { Tx } from '../../../platform/db.ts'
 import { button, checkbox, field } from '../../pages/fields.ts'
 import { loginPage, type PageDefinition } from '../../pages/routes.ts'
@@ -7,12 +6,14 @@ import type { Visit } from '../../pages/service.ts'
 import { type FactorMethod, isFactorMethod } from '../methods.ts'
 import { stepName, storedNotes } from '../notes.ts'
 import type { ProvedLogin, Standing } from '../service.ts'
+import { passkeyForm, passkeyScript } from './passkey-form.ts'
 import { sendRecoveryCodes } from './recovery.ts'
-import { type FactorPages, provedLogin, toPage } from './shared.ts'
+import { type FactorPages, methodLabels, otherWay, provedLogin, toPage } from './shared.ts'
 
+const action = '/api/page/twoFactor'
 const longestCode = 100
 
-/** The code of an authenticator app, or a recovery code. */
+/** A second factor is asked for: a code of an authenticator app, a passkey, a recovery code. */
 export function codePage(given: FactorPages): PageDefinition {
   const { factors, flows } = given
   return loginPage(flows, {
@@ -24,29 +25,36 @@ export function codePage(given: FactorPages): PageDefinition {
       const { usable } = await factors.standing(login.userId, login.remoteAddr)
       const method = methodOf(usable, query.get('method'))
       return method === null
-        ? toPage(given, visit, 'twoFactorSetup', login)
-        : sendCodePage(given, visit, login, usable, method)
+        ? toPage(given, visit, factors.setupPage(), login)
+        : send(given, visit, { login, usable, method })
     },
 
     async submit(visit, shown, form) {
       const login = provedLogin(shown)
       const { usable } = await factors.standing(login.userId, login.remoteAddr)
       const method = methodOf(usable, form.get('method'))
-      if (method === null) return toPage(given, visit, 'twoFactorSetup', login)
-      const code = (form.get('code') ?? '').slice(0, longestCode)
+      if (method === null) return toPage(given, visit, factors.setupPage(), login)
+      const asked = { login, usable, method }
+      const passkey = form.get('passkey')
+      if (method === 'passkey' && passkey === undefined) {
+        return send(given, visit, asked, visit.text('passkey.noScript'))
+      }
+      const answer = method === 'passkey' ? (passkey ?? '') : (form.get('code') ?? '').slice(0, longestCode)
       const wantsCodes = method === 'totp' && form.get('new_codes') === '1'
-      const wantsSetup = method === 'recovery' && form.get('new_app') === '1'
+      const wantsSetup = method === 'recovery' && form.get('new_factor') === '1'
       let way: string | undefined
       let codes: readonly string[] | undefined
-      const outcome = await factors.check(flows, login, { method, code }, async (tx: Tx) => {
+      const outcome = await factors.check(flows, login, { method, answer }, async (tx: Tx) => {
         await flows.note(login, stepName, storedNotes({ proved: method }), tx)
         if (wantsCodes) codes = await factors.renewRecoveryCodes(tx, login.userId)
         else if (!wantsSetup) way = await flows.passed(login, stepName, tx)
       })
       if (outcome.kind === 'over') return visit.reply.redirect(outcome.address, 303)
-      if (outcome.kind === 'wrong') return sendCodePage(given, visit, login, usable, method, visit.text('factor.wrong'))
+      if (outcome.kind === 'wrong') {
+        return send(given, visit, asked, visit.text(method === 'passkey' ? 'passkey.failed' : 'factor.wrong'))
+      }
       if (codes) return sendRecoveryCodes(visit, login, codes)
-      return way === undefined ? toPage(given, visit, 'twoFactorSetup', login) : visit.reply.redirect(way, 303)
+      return way === undefined ? toPage(given, visit, factors.setupPage(), login) : visit.reply.redirect(way, 303)
     },
   })
 }
@@ -56,15 +64,43 @@ function methodOf(usable: Standing['usable'], asked: string | undefined): Factor
   return isFactorMethod(asked) && usable.includes(asked) ? asked : (usable[0] ?? null)
 }
 
-function sendCodePage(
-  { flows }: FactorPages,
+interface Asked {
+  readonly login: ProvedLogin
+  readonly usable: Standing['usable']
+  readonly method: FactorMethod
+}
+
+async function send(
+  given: FactorPages,
   visit: Visit,
-  login: ProvedLogin,
-  usable: Standing['usable'],
-  method: FactorMethod,
+  { login, usable, method }: Asked,
   problem: string | null = null,
-): FastifyReply {
+): Promise<FastifyReply> {
   const { text } = visit
+  const hidden = { flow: login.id, method }
+  const form =
+    method === 'passkey'
+      ? passkeyForm(visit, {
+          action,
+          act: 'get',
+          options: await given.factors.passkeys.proofOptions(login),
+          label: text('factor.usePasskey'),
+          hidden,
+        })
+      : visit.form(action, codeFields(visit, method, problem !== null), hidden)
+  const others = usable
+    .filter((other) => other !== method)
+    .map((other) => otherWay(given, login, 'twoFactor', text(methodLabels[other]), { method: other }))
+  return visit.send({
+    title: text('factor.title'),
+    content: [form, ...others].join('\n'),
+    problem,
+    formTargets: [login.redirectUri],
+    scripts: method === 'passkey' ? [passkeyScript] : [],
+  })
+}
+
+function codeFields({ text }: Visit, method: FactorMethod, invalid: boolean): string {
   const recovery = method === 'recovery'
   const input = field({
     name: 'code',
@@ -73,18 +109,11 @@ function sendCodePage(
     autocomplete: recovery ? 'off' : 'one-time-code',
     inputmode: recovery ? 'text' : 'numeric',
     maxLength: longestCode,
-    invalid: problem !== null,
+    invalid,
     autofocus: true,
   })
-  const more = recovery ? checkbox('new_app', text('factor.newApp')) : checkbox('new_codes', text('factor.newCodes'))
-  const hidden = { flow: login.id, method }
-  const form = visit.form('/api/page/twoFactor', [input, more, button(text('factor.submit'))].join(''), hidden)
-  const others = usable
-    .filter((other) => other !== method)
-    .map((other) => {
-      const label = text(other === 'recovery' ? 'factor.useRecovery' : 'factor.useTotp')
-      return html`<p class="or"><a href="${flows.address(login, 'twoFactor', { method: other })}">${label}</a></p>`
-    })
-  const content = [form, ...others].join('\n')
-  return visit.send({ title: text('factor.title'), content, problem, formTargets: [login.redirectUri] })
+  const more = recovery
+    ? checkbox('new_factor', text('factor.newFactor'))
+    : checkbox('new_codes', text('factor.newCodes'))
+  return [input, more, button(text('factor.submit'))].join('')
 }

@@ -8,13 +8,11 @@ import { notesOf, stepName, storedNotes } from '../notes.ts'
 import type { ProvedLogin, Standing } from '../service.ts'
 import { addressOf, keyOf, newSecret } from '../totp.ts'
 import { sendRecoveryCodes } from './recovery.ts'
-import { type FactorPages, provedLogin, toPage } from './shared.ts'
+import { type FactorPages, mayEnrol, otherWay, provedLogin, toPage } from './shared.ts'
 
 /** Sets up an authenticator app: the first one, or another one for who has proved a second factor in this sign-in. */
 export function setupPage(given: FactorPages): PageDefinition {
   const { factors, flows } = given
-  const mayEnrol = (login: ProvedLogin, { asked, usable }: Standing): boolean =>
-    (asked && usable.length === 0) || notesOf(login).proved !== null
 
   return loginPage(flows, {
     name: 'twoFactorSetup',
@@ -23,19 +21,22 @@ export function setupPage(given: FactorPages): PageDefinition {
       const login = provedLogin(shown)
       const standing = await factors.standing(login.userId, login.remoteAddr)
       if (!mayEnrol(login, standing)) return toPage(given, visit, 'twoFactor', login)
+      if (!factors.setsUp('totp')) {
+        return factors.passkeys.available() ? toPage(given, visit, 'twoFactorSetupPasskey', login) : sendNothing(visit)
+      }
       const { proved, secret: begun } = notesOf(login)
       const secret = begun ?? newSecret()
       if (!begun) await flows.note(login, stepName, storedNotes({ proved, secret }))
-      return sendSetup(visit, login, standing, secret)
+      return sendSetup(given, visit, login, standing, secret)
     },
 
     async submit(visit, shown, form) {
       const login = provedLogin(shown)
       const standing = await factors.standing(login.userId, login.remoteAddr)
-      const { proved, secret } = notesOf(login)
+      const { secret } = notesOf(login)
       if (!mayEnrol(login, standing)) return toPage(given, visit, 'twoFactor', login)
-      if (secret === null) return toPage(given, visit, 'twoFactorSetup', login)
-      const sent = { secret, code: form.get('code') ?? '', replaces: proved !== null }
+      if (secret === null || !factors.setsUp('totp')) return toPage(given, visit, 'twoFactorSetup', login)
+      const sent = { secret, code: form.get('code') ?? '' }
       const codes = await factors.enrol(flows, login, sent, (tx) =>
         // The secret is not shown again.
         flows.note(login, stepName, storedNotes({ proved: 'totp' }), tx),
@@ -43,13 +44,20 @@ export function setupPage(given: FactorPages): PageDefinition {
       if (codes) return sendRecoveryCodes(visit, login, codes)
       const over = await flows.failed(login)
       return over === null
-        ? sendSetup(visit, login, standing, secret, visit.text('factor.wrong'))
+        ? sendSetup(given, visit, login, standing, secret, visit.text('factor.wrong'))
         : visit.reply.redirect(over, 303)
     },
   })
 }
 
+/** Nothing is on that this user could set up. */
+function sendNothing(visit: Visit): FastifyReply {
+  const { text } = visit
+  return visit.send({ title: text('factor.setupTitle'), content: html`<p>${text('factor.setupNothing')}</p>` })
+}
+
 async function sendSetup(
+  given: FactorPages,
   visit: Visit,
   login: ProvedLogin,
   standing: Standing,
@@ -77,9 +85,12 @@ async function sendSetup(
   })
   const hidden = { flow: login.id }
   const form = visit.form('/api/page/twoFactorSetup', input + button(text('factor.setupSubmit')), hidden)
+  const other = given.factors.passkeys.available()
+    ? otherWay(given, login, 'twoFactorSetupPasskey', text('passkey.setupInstead'))
+    : ''
   return visit.send({
     title: text('factor.setupTitle'),
-    content: steps + form,
+    content: steps + form + other,
     problem,
     formTargets: [login.redirectUri],
   })

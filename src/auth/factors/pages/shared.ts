@@ -1,20 +1,35 @@
 import type { FastifyReply } from 'fastify'
+import { html } from 'ghtml'
 import { AppError } from '../../../platform/errors.ts'
 import type { LoginFlows } from '../../oauth/login/flows.ts'
 import type { Login } from '../../oauth/login/login.ts'
-import type { Visit } from '../../pages/service.ts'
-import type { Factors, ProvedLogin } from '../service.ts'
+import type { TextName, Visit } from '../../pages/service.ts'
+import type { FactorMethod } from '../methods.ts'
+import { notesOf } from '../notes.ts'
+import type { Factors, ProvedLogin, Standing } from '../service.ts'
 
 export interface FactorPages {
   readonly factors: Factors
   readonly flows: LoginFlows
 }
 
+/** What leads to the page of a method. */
+export const methodLabels = {
+  passkey: 'factor.usePasskey',
+  totp: 'factor.useTotp',
+  recovery: 'factor.useRecovery',
+} as const satisfies Record<FactorMethod, TextName>
+
 /** @throws {AppError} `PageExpired` for a sign-in of which nobody knows yet whose it is. */
 export function provedLogin(login: Login): ProvedLogin {
   const { userId } = login
   if (userId === null) throw new AppError('PageExpired', { what: 'login' })
   return { ...login, userId }
+}
+
+/** Whether a sign-in may set up a second factor: the first one, or another for who has proved one in it. */
+export function mayEnrol(login: ProvedLogin, { asked, usable }: Standing): boolean {
+  return (asked && usable.length === 0) || notesOf(login).proved !== null
 }
 
 export function toPage(
@@ -24,4 +39,9 @@ export function toPage(
   login: Login,
 ): FastifyReply {
   return reply.header('Cache-Control', 'no-store').redirect(flows.address(login, name), 303)
+}
+
+/** A link to another page of the same sign-in, below what the page is about. */
+export function otherWay({ flows }: FactorPages, login: Login, page: string, label: string, more = {}): string {
+  return html`<p class="or"><a href="${flows.address(login, page, more)}">${label}</a></p>`
 }

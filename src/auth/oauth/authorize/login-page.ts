@@ -13,6 +13,8 @@ export interface LoginOffers {
 
 export interface LoginPage {
   readonly offers: LoginOffers
+  /** Whether passkeys sign in. */
+  readonly passkeys: boolean
   /** Where a proxy has put the service. */
   readonly basePath: string
   readonly asked: AuthorizeRequest
@@ -57,14 +59,19 @@ export function sendLoginPage(visit: Visit, page: LoginPage): FastifyReply {
       button(text('login.submit')),
     ].join(''),
     { ...requestFields(asked), auth_method: passwordMethods(asked.methods) },
-  )}!${config.login.guest ? guestForm(visit, asked) : ''}!${offersOf(visit, page)}`
+  )}!${otherWays(visit, page)}!${offersOf(visit, page)}`
   return visit.send({ title: text('login.title'), content, problem, status, formTargets: [asked.destination.uri] })
 }
 
-function guestForm({ text, form }: Visit, asked: AuthorizeRequest): string {
-  const enter = button(text('login.guest'), { second: true })
-  const hidden = { ...requestFields(asked), auth_method: 'anonymous' }
-  return html`<p class="or">${text('login.or')}</p>!${form('/api/oauth2/auth', enter, hidden)}`
+/** Ways in that ask for no password. */
+function otherWays({ text, form }: Visit, { asked, config, passkeys }: LoginPage): string {
+  const way = (method: string, label: string): string =>
+    form('/api/oauth2/auth', button(label, { second: true }), { ...requestFields(asked), auth_method: method })
+  const ways = [
+    ...(passkeys ? [way('passkey', text('passkey.signIn'))] : []),
+    ...(config.login.guest ? [way('anonymous', text('login.guest'))] : []),
+  ]
+  return ways.length === 0 ? '' : html`<p class="or">${text('login.or')}</p>!${ways.join('')}`
 }
 
 function offersOf({ text }: Visit, { offers, basePath }: LoginPage): string {
@@ -97,6 +104,6 @@ function requestFields({ client, destination, state, scopes, codeChallenge }: Au
 
 /** The form asks for a password, so what goes without is not tried again. */
 function passwordMethods(methods: readonly string[]): string {
-  const without = ['auto', 'anonymous', 'action_code', 'saml']
+  const without = ['auto', 'anonymous', 'action_code', 'saml', 'passkey']
   return methods.filter((method) => !without.includes(method)).join(',') || 'native'
 }

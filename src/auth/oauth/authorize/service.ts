@@ -8,7 +8,7 @@ import type { Db, Tx } from '../../../platform/db.ts'
 import { AppError } from '../../../platform/errors.ts'
 import { mintBrowserId } from '../../browser-id.ts'
 import { deviceCookie, deviceOf } from '../../device-cookie.ts'
-import { provedFactor } from '../../factors/notes.ts'
+import { passkeyNotes, provedFactor } from '../../factors/notes.ts'
 import { guestUserId } from '../../guest.ts'
 import type { KeepLogins } from '../../keep-login.ts'
 import type { Visit } from '../../pages/service.ts'
@@ -36,6 +36,8 @@ export interface AuthorizeDependencies {
   flows: LoginFlows
   /** What comes between credentials and code. */
   steps: () => readonly LoginStep[]
+  /** Whether passkeys sign in. */
+  passkeys: () => boolean
   /** What the sign-in page leads to besides. */
   offers: () => LoginOffers
   /** Name of this server in the answers (RFC 9207). */
@@ -67,9 +69,10 @@ export function createAuthorize(given: AuthorizeDependencies) {
   return async function authorize(visit: Visit, form: Form): Promise<FastifyReply> {
     const asked = readAuthorizeRequest(form, visit.request, given)
     const guests = baseConfig.get().login.guest
-    const methods = methodsToTry(asked.methods, { guests })
+    const methods = methodsToTry(asked.methods, { guests, passkeys: given.passkeys() })
     const typed = form.has('login') || form.has('password')
     for (const method of methods) {
+      if (method === 'passkey' && !typed) return withPasskey(visit, form, asked)
       if (method === 'action_code' && form.has('action_code')) return comeBack(visit, form, asked)
       if (method === 'native' || method === 'auto') {
         if (typed) break
@@ -96,7 +99,7 @@ export function createAuthorize(given: AuthorizeDependencies) {
     const config = baseConfig.get()
     const [login, password] = [form.get('login'), form.get('password')]
     const keep = form.get('keep_login') === '1'
-    const page = { asked, config, login, keep, offers: given.offers(), basePath }
+    const page = { asked, config, login, keep, offers: given.offers(), passkeys: given.passkeys(), basePath }
     if (login === undefined && password === undefined) {
       return sendLoginPage(visit, { ...page, problem: form.has('again') ? text('login.startOver') : null })
     }
@@ -130,29 +133,10 @@ export function createAuthorize(given: AuthorizeDependencies) {
 
   /** The user is known; what is left are steps, or nothing. */
   async function proved(visit: Visit, form: Form, asked: AuthorizeRequest, proof: Proof): Promise<FastifyReply> {
-    const { request, reply } = visit
-    const { client, destination, state, scopes, codeChallenge } = asked
-    // Bound where the code is used in this browser; what is used elsewhere cannot send the cookie (SESS-001, -008, -009).
-    const bound = destination.sameOrigin && !isCrossSite(visit)
     const login: Login = {
+      ...newLogin(visit, form, asked, proof),
       id: '',
-      clientId: client.id,
-      redirectUri: destination.uri,
-      redirectUriGiven: destination.given,
-      state,
-      scopes,
-      codeChallenge,
-      // Only our own form keeps a browser signed in: another site must not leave its account in it.
-      keepLogin: form.get('keep_login') === '1' && visit.isOwnForm(form.get('csrf')) && proof.method === 'native',
-      boundBrowserHash: bound ? mintBrowserId(request, reply, aliases) : null,
-      browserHash: visit.browser.hash,
-      userId: proof.userId,
-      method: proof.method,
-      login: proof.login,
-      remoteAddr: request.ip,
-      userAgent: userAgentOf(request),
       stepsDone: [],
-      notes: {},
       failures: 0,
       createdAt: new Date(),
     }
@@ -163,6 +147,39 @@ export function createAuthorize(given: AuthorizeDependencies) {
       return flows.begin(tx, login)
     })
     return toPage(visit, page, begun)
+  }
+
+  /** A passkey is to say who it is: that takes a page of its own. */
+  async function withPasskey(visit: Visit, form: Form, asked: AuthorizeRequest): Promise<FastifyReply> {
+    const begun = await flows.begin(db, { ...newLogin(visit, form, asked, null), notes: passkeyNotes })
+    const page = await nextPage(begun)
+    return page === null ? finish(visit, begun) : toPage(visit, page, begun)
+  }
+
+  /** @param proof null: nobody has proved anything yet. */
+  function newLogin(visit: Visit, form: Form, asked: AuthorizeRequest, proof: Proof | null): NewLogin {
+    const { request, reply } = visit
+    const { client, destination, state, scopes, codeChallenge } = asked
+    // Bound where the code is used in this browser; what is used elsewhere cannot send the cookie (SESS-001, -008, -009).
+    const bound = destination.sameOrigin && !isCrossSite(visit)
+    return {
+      clientId: client.id,
+      redirectUri: destination.uri,
+      redirectUriGiven: destination.given,
+      state,
+      scopes,
+      codeChallenge,
+      // Only our own form keeps a browser signed in: another site must not leave its account in it.
+      keepLogin: form.get('keep_login') === '1' && visit.isOwnForm(form.get('csrf')) && proof?.method === 'native',
+      boundBrowserHash: bound ? mintBrowserId(request, reply, aliases) : null,
+      browserHash: visit.browser.hash,
+      userId: proof?.userId ?? null,
+      method: proof?.method ?? null,
+      login: proof?.login ?? null,
+      remoteAddr: request.ip,
+      userAgent: userAgentOf(request),
+      notes: {},
+    }
   }
 
   /** A page was passed (OAUTH-010): the next one, or the code. */

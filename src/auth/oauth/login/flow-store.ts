@@ -11,8 +11,8 @@ const columns = `client_id as "clientId", redirect_uri as "redirectUri", redirec
 export async function insertFlow(db: Queryable, idHash: Buffer, login: NewLogin, seconds: number): Promise<void> {
   await db.query(
     `insert into login_flow (id_hash, browser_hash, client_id, redirect_uri, redirect_uri_given, state, scopes,
-       code_challenge, keep_login, bound_browser_hash, user_id, method, login, remote_addr, user_agent, expires_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, now() + make_interval(secs => $16))`,
+       code_challenge, keep_login, bound_browser_hash, user_id, method, login, remote_addr, user_agent, notes, expires_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, now() + make_interval(secs => $17))`,
     [
       idHash,
       login.browserHash,
@@ -29,6 +29,7 @@ export async function insertFlow(db: Queryable, idHash: Buffer, login: NewLogin,
       login.login,
       login.remoteAddr,
       login.userAgent,
+      JSON.stringify(login.notes),
       seconds,
     ],
     'login_flow_insert',

@@ -31,7 +31,7 @@ export function createLoginFlows({ db, basePath, steps }: LoginFlowDependencies)
     async begin(from: Queryable, login: NewLogin): Promise<Login> {
       const id = newToken()
       await store.insertFlow(from, tokenHash(id), login, lifetime)
-      return { ...login, id, stepsDone: [], notes: {}, failures: 0, createdAt: new Date() }
+      return { ...login, id, stepsDone: [], failures: 0, createdAt: new Date() }
     },
 
     /**
@@ -56,8 +56,12 @@ export function createLoginFlows({ db, basePath, steps }: LoginFlowDependencies)
     },
 
     /** Somebody else has said who it is: a directory, another server. @throws {AppError} `PageExpired` */
-    async proved(login: Login, proof: { userId: number; method: string; login: string | null }): Promise<Login> {
-      if (!(await store.proveFlow(db, keyOf(login), proof))) throw new AppError('PageExpired', { what: 'login' })
+    async proved(
+      login: Login,
+      proof: { userId: number; method: string; login: string | null },
+      from: Queryable = db,
+    ): Promise<Login> {
+      if (!(await store.proveFlow(from, keyOf(login), proof))) throw new AppError('PageExpired', { what: 'login' })
       return { ...login, ...proof }
     },
 
@@ -78,6 +82,9 @@ export function createLoginFlows({ db, basePath, steps }: LoginFlowDependencies)
       }
       return basePath + authorizeAddress(login, { auth_method: 'action_code', action_code: code, secret })
     },
+
+    /** The sign-in page for the same request of the client, for another way to sign in. */
+    startAgain: (login: NewLogin): string => basePath + authorizeAddress(login, { auth_method: 'native' }),
 
     /**
      * The user gave a wrong answer. `null`: the page may be shown again. After the third the sign-in is over, and the

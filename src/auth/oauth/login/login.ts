@@ -21,6 +21,8 @@ export interface NewLogin {
   readonly login: string | null
   readonly remoteAddr: string
   readonly userAgent: string | null
+  /** What steps have kept, by step. */
+  readonly notes: Readonly<Record<string, unknown>>
 }
 
 export interface Login extends NewLogin {
@@ -28,8 +30,6 @@ export interface Login extends NewLogin {
   readonly id: string
   /** Names of the steps that are passed. */
   readonly stepsDone: readonly string[]
-  /** What steps have kept, by step. */
-  readonly notes: Readonly<Record<string, unknown>>
   /** Wrong answers since the last step was passed. */
   readonly failures: number
   readonly createdAt: Date

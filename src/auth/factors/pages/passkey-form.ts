@@ -1,0 +1,32 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { html } from 'ghtml'
+import { button } from '../../pages/fields.ts'
+import type { Visit } from '../../pages/service.ts'
+
+const script = readFileSync(new URL('./passkey.client.js', import.meta.url), 'utf8')
+
+/** As the content security policy of a page with such a form names its script. */
+export const passkeyScript = `'sha256-${createHash('sha256').update(script).digest('base64')}'`
+
+export interface PasskeyForm {
+  readonly action: string
+  readonly act: 'create' | 'get'
+  /** What the browser hands to the device. */
+  readonly options: object
+  readonly label: string
+  /** What stands above the button. */
+  readonly fields?: string
+  readonly hidden: Readonly<Record<string, string>>
+}
+
+/** A form that goes off with the answer of a device, in `passkey`. It takes a script: only scripts speak to devices. */
+export function passkeyForm({ text, form }: Visit, asked: PasskeyForm): string {
+  const { action, act, options, label, fields = '', hidden } = asked
+  const content = html`!${fields}<div id="passkey" data-act="${act}" data-options="${JSON.stringify(options)}" data-failed="${text('passkey.failed')}" data-unsupported="${text('passkey.unsupported')}"></div>
+<input type="hidden" name="passkey" value="">
+<p class="problem" id="passkey-problem" role="alert" hidden></p>
+<noscript><p class="problem">${text('passkey.noScript')}</p></noscript>
+!${button(label)}`
+  return `${form(action, content, hidden)}<script>${script}</script>`
+}

@@ -1,0 +1,55 @@
+import type { FastifyReply } from 'fastify'
+import { html } from 'ghtml'
+import { AppError } from '../../../platform/errors.ts'
+import type { Login } from '../../oauth/login/login.ts'
+import { loginPage, type PageDefinition } from '../../pages/routes.ts'
+import type { Visit } from '../../pages/service.ts'
+import { notesOf, stepName } from '../notes.ts'
+import { passkeyForm, passkeyScript } from './passkey-form.ts'
+import type { FactorPages } from './shared.ts'
+
+const name = 'passkey'
+
+/** Signing in with a passkey alone: it says who it is, and proves it twice, by the device and by what the device asks for. */
+export function passkeySignInPage({ factors, flows }: FactorPages): PageDefinition {
+  function assertBegun(login: Login): void {
+    if (login.userId !== null || !notesOf(login).byPasskey) throw new AppError('PageExpired', { what: 'login' })
+  }
+
+  async function send(visit: Visit, login: Login, problem: string | null = null): Promise<FastifyReply> {
+    const { text } = visit
+    const form = passkeyForm(visit, {
+      action: `/api/page/${name}`,
+      act: 'get',
+      options: await factors.passkeys.proofOptions({ browserHash: login.browserHash, userId: null }),
+      label: text('passkey.signIn'),
+      hidden: { flow: login.id },
+    })
+    const back = html`<p class="or"><a href="${flows.startAgain(login)}">${text('passkey.password')}</a></p>`
+    return visit.send({
+      title: text('passkey.signIn'),
+      content: html`<p>${text('passkey.signInHow')}</p>!${form}!${back}`,
+      problem,
+      formTargets: [login.redirectUri],
+      scripts: [passkeyScript],
+    })
+  }
+
+  return loginPage(flows, {
+    name,
+    step: stepName,
+    async show(visit, login) {
+      assertBegun(login)
+      return send(visit, login)
+    },
+    async submit(visit, login, form) {
+      assertBegun(login)
+      const answer = form.get('passkey')
+      if (answer === undefined) return send(visit, login, visit.text('passkey.noScript'))
+      const outcome = await factors.signInWithPasskey(flows, login, answer)
+      return outcome.kind === 'wrong'
+        ? send(visit, login, visit.text('passkey.refused'))
+        : visit.reply.redirect(outcome.address, 303)
+    },
+  })
+}

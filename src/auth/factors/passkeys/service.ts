@@ -1,0 +1,133 @@
+/**
+ * Passkeys: keys that devices make for this service and its users, as a second factor and as a sign-in of their own. A
+ * *challenge* is what a device signs; each is used up by the first answer. Devices *set up* a passkey once and *prove* it
+ * afterwards.
+ */
+import { randomBytes } from 'node:crypto'
+import type { BaseConfigService } from '../../../config/service.ts'
+import type { Db, Tx } from '../../../platform/db.ts'
+import { tokenHash } from '../../sessions/token.ts'
+import { mostPasskeys } from './name.ts'
+import { relyingPartyOf } from './relying-party.ts'
+import * as store from './store.ts'
+import { algorithms, loadWebAuthn, readProofAnswer, readSetupAnswer, verifyProof, verifySetup } from './webauthn.ts'
+
+/** Seconds that a challenge is good for, and that browsers wait for the device. */
+const lifetime = 300
+
+/** Who is to answer: a browser, and its user if that is known already. */
+export interface Answerer {
+  readonly browserHash: Buffer
+  readonly userId: number | null
+}
+
+export type Passkeys = ReturnType<typeof createPasskeys>
+
+export interface PasskeyDependencies {
+  db: Db
+  baseConfig: BaseConfigService
+  externalUrl: string
+}
+
+export function createPasskeys({ db, baseConfig, externalUrl }: PasskeyDependencies) {
+  const party = relyingPartyOf(externalUrl)
+
+  async function challenge(answerer: Answerer, purpose: store.Challenge['purpose']): Promise<string> {
+    const text = randomBytes(32).toString('base64url')
+    await store.insertChallenge(db, { ...answerer, hash: tokenHash(text), purpose }, lifetime)
+    return text
+  }
+
+  return {
+    /** Whether they can be used: the base configuration has them on, and the service has an address with a name. */
+    available(): boolean {
+      const { enabled, methods } = baseConfig.get().two_factor
+      return party !== null && enabled && methods.includes('passkey')
+    },
+
+    /** What a browser needs to set one up (WebAuthn, `PublicKeyCredentialCreationOptionsJSON`). */
+    async setupOptions(
+      answerer: Answerer & { userId: number },
+      { login, instance }: { login: string; instance: string },
+    ): Promise<object> {
+      const [handle, keys, text] = await Promise.all([
+        store.handleOf(db, answerer.userId, randomBytes(32)),
+        store.findKeys(db, answerer.userId),
+        challenge(answerer, 'setup'),
+      ])
+      return {
+        rp: { id: party?.id, name: instance },
+        user: { id: handle.toString('base64url'), name: login, displayName: login },
+        challenge: text,
+        pubKeyCredParams: algorithms.map((alg) => ({ type: 'public-key', alg })),
+        timeout: lifetime * 1000,
+        // A device makes one for each user.
+        excludeCredentials: keys.map(describe),
+        authenticatorSelection: { residentKey: 'preferred', userVerification: 'preferred' },
+        attestation: 'none',
+      }
+    },
+
+    /** What a browser needs to prove one (`PublicKeyCredentialRequestOptionsJSON`). */
+    async proofOptions(answerer: Answerer): Promise<object> {
+      const { userId } = answerer
+      const [keys, text] = await Promise.all([
+        userId === null ? [] : store.findKeys(db, userId),
+        challenge(answerer, 'proof'),
+      ])
+      return {
+        rpId: party?.id,
+        challenge: text,
+        timeout: lifetime * 1000,
+        allowCredentials: keys.map(describe),
+        // In the place of a password the device must know that it is the user's hand.
+        userVerification: userId === null ? 'required' : 'preferred',
+      }
+    },
+
+    /** To be called before a transaction that checks an answer. */
+    ready: async (): Promise<void> => void (await loadWebAuthn()),
+
+    /** Keeps the key that a device has made. False: the answer does not hold. */
+    async add(tx: Tx, answerer: Answerer & { userId: number }, name: string, text: string): Promise<boolean> {
+      const answer = readSetupAnswer(text)
+      if (!answer || party === null) return false
+      const asked = { ...answerer, hash: tokenHash(answer.challenge), purpose: 'setup' as const }
+      if (!(await store.takeChallenge(tx, asked))) return false
+      if ((await store.findKeys(tx, answerer.userId)).length >= mostPasskeys) return false
+      const made = await orNull(verifySetup(answer, party))
+      return made !== null && store.insertPasskey(tx, { ...made, userId: answerer.userId, name })
+    },
+
+    /** The user whose passkey has answered; null when the answer does not hold. */
+    async prove(tx: Tx, answerer: Answerer, text: string): Promise<number | null> {
+      const answer = readProofAnswer(text)
+      if (!answer || party === null) return null
+      const asked = { ...answerer, hash: tokenHash(answer.challenge), purpose: 'proof' as const }
+      if (!(await store.takeChallenge(tx, asked))) return null
+      const key = await store.lockKey(tx, answer.credentialId)
+      if (!key || (answerer.userId !== null && key.userId !== answerer.userId)) return null
+      const handle = answer.json.response.userHandle
+      const byItself = answerer.userId === null
+      // A key that signs in by itself says whose it is, and must not say another than the one it was made for.
+      if (handle === undefined ? byItself : handle !== key.handle?.toString('base64url')) return null
+      const used = await orNull(verifyProof(answer, key, party, { byItself }))
+      if (!used) return null
+      await store.markUsed(tx, key.id, used)
+      return key.userId
+    },
+  }
+}
+
+function describe({ credentialId, transports }: store.PasskeyKey) {
+  return { type: 'public-key', id: credentialId.toString('base64url'), transports }
+}
+
+/** What a stranger sent may be wrong in every way, and each is told by an error of its own. */
+async function orNull<T>(checked: Promise<T | null>): Promise<T | null> {
+  try {
+    return await checked
+  } catch {
+    return null
+  }
+}

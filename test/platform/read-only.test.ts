@@ -73,7 +73,9 @@ const allowed = [
   'POST /api/page/showMessage',
   'POST /api/page/twoFactor',
   'POST /api/page/twoFactorRecovery',
+  'POST /api/page/passkey',
   'POST /api/page/twoFactorSetup',
+  'POST /api/page/twoFactorSetupPasskey',
   'POST /logout',
 ]
 

@@ -5,7 +5,7 @@ import { createEventLog } from '../events/service.ts'
 import { createCommitHooks } from '../objects/upkeep/commit-hooks.ts'
 import { openObjecttypes } from '../objecttypes/service.ts'
 import { openPools } from '../pools/service.ts'
-import { reindexTypes } from '../search/service.ts'
+import { createReindexing } from '../search/service.ts'
 import { openTags } from '../tags/service.ts'
 import type { Given, Ground } from './ground.ts'
 
@@ -20,12 +20,13 @@ export async function composeKept({ db, log }: Given, { bus, snapshots }: Ground
     userInEventGroup: () => baseConfig.get().user.user_in_event_group,
     copyToEvent: () => baseConfig.get().user.copy_to_event,
   })
+  const reindexing = createReindexing({ bus, events })
   const datamodel = await createDatamodelService({
     db,
     bus,
     snapshots,
     events,
-    hooks: createCommitHooks(reindexTypes(bus)),
+    hooks: createCommitHooks(reindexing.begin),
     dataLanguage: () => baseConfig.databaseLanguages()[0] ?? 'en-US',
   })
   const [tags, objecttypes, pools] = await Promise.all([
@@ -39,6 +40,7 @@ export async function composeKept({ db, log }: Given, { bus, snapshots }: Ground
     eventUsers,
     events,
     datamodel,
+    reindexing,
     tags,
     objecttypes,
     pools,

@@ -7,7 +7,7 @@ import { findOwners } from '../objects/save/owners.ts'
 import { runTransition } from '../objects/save/run-transition.ts'
 import { createObjectService, type ObjectDeps, refreshStandards } from '../objects/service.ts'
 import { createExplainService } from '../rights/service.ts'
-import { createIndexer, createSearchService } from '../search/service.ts'
+import { createIndexer, createSearchService, indexName } from '../search/service.ts'
 import { effectiveTags } from '../tags/service.ts'
 import { createEventRuns, type RunOnObjects, registerTransitionActions } from '../transitions/service.ts'
 import type { Given, Ground } from './ground.ts'
@@ -16,6 +16,11 @@ import type { People } from './people.ts'
 import type { Workflow } from './workflow.ts'
 
 export type Objects = Awaited<ReturnType<typeof composeObjects>>
+
+/** An event about a document of the index that could not be made. */
+function ofDocument({ id, error }: { id: number; error: string }) {
+  return { actor: null, systemObjectId: id, info: { IndexName: indexName, DocID: `${id}`, Error: error } }
+}
 
 /** Objects: reading and saving, the index and search, transitions that run by themselves, and the log as one may read it. */
 export async function composeObjects(
@@ -27,7 +32,7 @@ export async function composeObjects(
   opened: AsyncDisposableStack,
 ) {
   const { bus, jobs, quick, heavy, queued } = ground
-  const { baseConfig, datamodel, events, languages, objecttypes, pools, tags, maskSettings } = kept
+  const { baseConfig, datamodel, reindexing, events, languages, objecttypes, pools, tags, maskSettings } = kept
   const indexer = await createIndexer({
     db,
     bus,
@@ -38,9 +43,15 @@ export async function composeObjects(
     poolPath: pools.path,
     icu: icu ?? process.versions.icu ?? '',
     queued,
+    reindexing,
     onFailure: async (id, error) => {
-      const info = { IndexName: 'objects', DocID: `${id}`, Error: error }
-      await events.append(db, [{ type: 'OBJECT_INDEX_ERROR', actor: null, systemObjectId: id, info }])
+      await events.append(db, [{ type: 'OBJECT_INDEX_ERROR', ...ofDocument({ id, error }) }])
+    },
+    onRetry: async (tx, failed) => {
+      await events.append(
+        tx,
+        failed.map((one) => ({ type: 'OBJECT_INDEX_REQUEUE', ...ofDocument(one) })),
+      )
     },
   })
   opened.defer(() => indexer.close())
@@ -122,6 +133,7 @@ export async function composeObjects(
     bus,
     log,
     indexer,
+    reindexing,
     datamodel,
     rights,
     languages,

@@ -148,12 +148,12 @@ export const eventTypes = {
   // INDEX
   OBJECT_INDEX: unwritten('INDEX', '', 'Priority IndexName'),
   OBJECT_INDEX_ERROR: type('INDEX', '', 'IndexName DocID Error'),
-  OBJECT_INDEX_REQUEUE: unwritten('INDEX', '', 'IndexName DocID Error'),
-  INDEX_SWITCH: unwritten('INDEX', 'P', 'IndexNames Deleted Errors'),
-  REINDEX_START: unwritten('INDEX', 'P', 'Datamodel BlockFrontend'),
-  REINDEX_QUEUED: unwritten('INDEX', '', 'Counts IndexVersions Took'),
-  REINDEX_DONE: unwritten('INDEX', 'P', 'BlockFrontend IndexVersionsQueued IndexVersions Took'),
-  REINDEX_ERROR: unwritten('INDEX', 'P', 'BlockFrontend IndexVersionsQueued IndexVersions Took Error'),
+  OBJECT_INDEX_REQUEUE: type('INDEX', '', 'IndexName DocID Error'),
+  INDEX_SWITCH: type('INDEX', 'P', 'IndexNames Deleted Errors'),
+  REINDEX_START: type('INDEX', 'P', 'Datamodel BlockFrontend'),
+  REINDEX_QUEUED: type('INDEX', '', 'Counts IndexVersions Took'),
+  REINDEX_DONE: type('INDEX', 'P', 'BlockFrontend IndexVersionsQueued IndexVersions Took'),
+  REINDEX_ERROR: type('INDEX', 'P', 'BlockFrontend IndexVersionsQueued IndexVersions Took Error'),
   REINDEX_INDEX_PURGED: unwritten('INDEX', 'UL', 'Indexes'),
 
   // FRONTEND: written by front ends, `info` stored as sent

@@ -89,7 +89,7 @@ export function registerSearchRoutes(app: HttpApp, { search }: { search: SearchS
         querystring: ReindexQuery,
         response: { 200: Ok },
       },
-      config: { access: 'user', writes: true, systemRight: startReindex, errors: ['ReindexInProgress'] },
+      config: { access: 'user', writes: true, systemRight: startReindex },
     },
     async (request) => {
       await search.reindex(actorOf(request), { block: isOn(request.query.blockFrontend) })

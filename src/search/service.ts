@@ -28,7 +28,7 @@ import { createVision, type Vision } from './plan/vision.ts'
 import { createPostgresEngine } from './postgres/query/engine.ts'
 import { createSortIndexes } from './postgres/query/sort-indexes.ts'
 import type { Indexer } from './queue/indexer.ts'
-import { block, blockTopic, isBlocked, queueObjects } from './queue/reindex.ts'
+import { blockTopic, isBlocked, type Reindexing } from './queue/reindex.ts'
 import { type CompiledSearch, compileSearch } from './request/compile.ts'
 import { costOf, isHeavy } from './request/cost.ts'
 import { choice, type Fields } from './request/read.ts'
@@ -36,7 +36,7 @@ import type { SearchRequest, SearchResponse } from './schema.ts'
 
 export { visionBytes } from './plan/vision.ts'
 export { createIndexer, type Indexer } from './queue/indexer.ts'
-export { reindexTypes } from './queue/reindex.ts'
+export { createReindexing, indexName } from './queue/reindex.ts'
 
 /** How hits are shown; the keys of a request that say so, checked. */
 export interface HitOptions {
@@ -64,6 +64,7 @@ export interface SearchServiceDeps extends AggregationDeps, MaskDeps {
   /** For searches for words. */
   readonly connections: number
   readonly indexer: Indexer
+  readonly reindexing: Reindexing
   readonly datamodel: { current(): Model }
   readonly rights: { forActor(actor: Actor): Promise<CallerRights> }
   /** What `pools` come from; replaced when one of them changes. */
@@ -236,10 +237,9 @@ export function createSearchService(deps: SearchServiceDeps) {
     /** Queues everything for the index. @throws {AppError} `SystemRightRequired` without `system.root`. */
     async reindex(actor: Actor, options: { block: boolean }): Promise<void> {
       requireRight(actor, startReindex)
-      await db.transaction(async (tx) => {
-        await queueObjects(tx, bus, null)
-        if (options.block) await block(tx, bus)
-      })
+      const { version } = deps.datamodel.current()
+      const order = { actor, objecttypes: null, block: options.block, datamodel: version }
+      await db.transaction((tx) => deps.reindexing.begin(tx, order))
     },
 
     /** Resolves when nothing is being done in the background. */

@@ -74,7 +74,8 @@ export async function commitHead(
   await convert(tx, conversions, deps.hooks)
   if (keys.added.length + keys.removed.length > 0) await deps.hooks.rebuildUniqueKeys(tx, keys.added, keys.removed)
   if (answers.reindex !== 'skip' && reindexTables.length > 0) {
-    await deps.hooks.reindex(tx, reindexTables, { block: answers.reindex === 'reindex_block' })
+    const block = answers.reindex === 'reindex_block'
+    await deps.hooks.reindex(tx, { actor, objecttypes: reindexTables, block, datamodel: after.version })
   }
   await deps.hooks.afterModelChange?.(tx, model, [...difference.changedObjecttypes.keys()])
   await deps.events.append(tx, commitEvents(actor, after, difference))

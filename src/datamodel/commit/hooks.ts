@@ -1,3 +1,4 @@
+import type { Actor } from '../../platform/actor.ts'
 import type { Tx } from '../../platform/db.ts'
 import type { Column, Model, Table, UniqueKey } from '../model.ts'
 
@@ -20,6 +21,16 @@ export interface Conversion {
   readonly from: string
   readonly to: string
   readonly convert: (value: unknown) => unknown
+}
+
+export interface ReindexOrder {
+  readonly actor: Actor
+  /** All objects of these types. */
+  readonly objecttypes: readonly number[]
+  /** Front ends wait meanwhile. */
+  readonly block: boolean
+  /** Version of the new model. */
+  readonly datamodel: number
 }
 
 /**
@@ -45,8 +56,8 @@ export interface CommitHooks {
    * objects have the same value the lowest `_system_object_id` keeps it: the user has confirmed that.
    */
   rebuildUniqueKeys(tx: Tx, keys: readonly UniqueKey[], removedKeys: readonly string[]): Promise<void>
-  /** Queues the objects of these types for the index, under the new model. `block`: front ends wait meanwhile. */
-  reindex(tx: Tx, tableIds: readonly number[], options: { block: boolean }): Promise<void>
+  /** Queues objects for the index, under the new model. */
+  reindex(tx: Tx, order: ReindexOrder): Promise<void>
   /** Links and stored `_standard` under the new model, for types whose masks or columns changed. Called last. */
   afterModelChange?(tx: Tx, model: Model, tableIds: readonly number[]): Promise<void>
 }

@@ -3,7 +3,7 @@ import { setImmediate as breathe } from 'node:timers/promises'
 import pg from 'pg'
 import type { Logger } from 'pino'
 import type { Model } from '../../datamodel/model.ts'
-import { type Queryable, type Tx, translate } from '../../platform/db.ts'
+import type { Queryable, Tx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Arena } from '../document/arena.ts'
 import { createDocumentBuilder } from '../document/build.ts'
@@ -15,6 +15,7 @@ import { type EncodedDocument, encode } from '../postgres/index/encode.ts'
 import type { FacetSets } from '../postgres/index/facet-sets.ts'
 import * as store from '../postgres/index/store.ts'
 import type { Terms } from '../postgres/index/terms.ts'
+import { inIndexTransaction } from '../postgres/index/transaction.ts'
 import type { Changes } from './changes.ts'
 import type { Targets } from './link-targets.ts'
 
@@ -296,21 +297,6 @@ async function write(
     await store.finishQueue(db, entries)
     return store.nextGeneration(db)
   })
-}
-
-async function inIndexTransaction<T>(db: Queryable, work: () => Promise<T>): Promise<T> {
-  await db.query('begin')
-  try {
-    // The index can be built again, so its commits need not wait for the disk.
-    await db.query('set local synchronous_commit = off')
-    const result = await work()
-    await db.query('commit')
-    return result
-  } catch (error) {
-    // A connection that broke during COPY is nothing that an object could be blamed for.
-    await db.query('rollback').catch(() => {})
-    throw translate(error)
-  }
 }
 
 /** Maps a list, giving way to requests every few milliseconds. */

@@ -23,6 +23,7 @@ import { createTerms } from '../postgres/index/terms.ts'
 import { type BatchSettings, type IndexConnection, indexBatch, type RefreshStandards } from './batch.ts'
 import { createChanges } from './changes.ts'
 import { createTargets } from './link-targets.ts'
+import type { Reindexing } from './reindex.ts'
 import { createRest } from './rest.ts'
 import { createWaiters } from './waiters.ts'
 
@@ -50,6 +51,9 @@ export interface IndexerDeps {
   readonly poolPath: (id: number) => readonly number[]
   /** Reports an object that cannot be indexed. */
   readonly onFailure: (id: number, error: string) => Promise<void>
+  /** Reports objects that are tried again. */
+  readonly onRetry: (db: Queryable, failed: readonly store.Failed[]) => Promise<void>
+  readonly reindexing: Reindexing
   /** Version of ICU. */
   readonly icu: string
   /** Something has been queued and committed in this process. */
@@ -63,7 +67,8 @@ export type Indexer = Awaited<ReturnType<typeof createIndexer>>
 export const indexTopic = 'index'
 
 export async function createIndexer(deps: IndexerDeps) {
-  const { db, bus, log } = deps
+  const { db, bus, log, reindexing } = deps
+  const version = (): number => deps.datamodel.current().version
   const clock = deps.clock ?? (() => new Date())
   const now = (): number => clock().getTime()
   const targets = createTargets()
@@ -181,18 +186,23 @@ export async function createIndexer(deps: IndexerDeps) {
     }
     generation = current
     const { languages } = await settings.current()
-    const claim = await analysis.claim(connection.db, languages)
+    const claim = await analysis.claim(connection.db, languages, () =>
+      reindexing.queue(connection.db, { actor: null, objecttypes: null, block: false, datamodel: version() }),
+    )
     if (claim.kind === 'theirs') return leaveToOthers(connection.db, claim.again)
     if (claim.queued) log.info({ languages }, 'documents are built differently now: all objects are indexed anew')
     const reader = queueReader()
+    let anew = false
     const bulk = await openBulk(connection.db, log)
     while (!closed) {
       const entries = await reader.next(connection.db)
       if (entries.length === 0) {
         if (!closed && (await bulk.awaits(() => hasEntries(connection.db)))) continue
         await bulk.end()
+        if (anew) await reindexing.finish(db, version())
         break
       }
+      anew ||= entries.some(({ priority }) => priority === 2)
       await bulk.before(entries.length, batchSize)
       const began = performance.now()
       const used = await settings.current()
@@ -223,10 +233,17 @@ export async function createIndexer(deps: IndexerDeps) {
     }
   }
 
+  async function retryFailed(): Promise<void> {
+    const failed = await store.queueFailed(db)
+    if (failed.length > 0) await deps.onRetry(db, failed)
+  }
+
   async function lookAround(): Promise<void> {
     try {
       await store.queueExpired(db, clock())
-      await store.queueFailed(db)
+      await retryFailed()
+      // Of an indexer that was killed after its last batch.
+      await reindexing.finish(db, version())
       wake()
     } catch (error) {
       log.warn({ err: error }, 'the index queue cannot be looked at')
@@ -259,7 +276,7 @@ export async function createIndexer(deps: IndexerDeps) {
       rest.cut()
       try {
         await store.queueExpired(db, clock())
-        await store.queueFailed(db)
+        await retryFailed()
         for (;;) {
           wake()
           await running

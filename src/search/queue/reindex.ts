@@ -1,36 +1,139 @@
-/** Indexing anew: everything, or what a commit of the datamodel has changed. */
+/** Indexing anew: everything, or what a commit of the datamodel has changed; and what the log says of it. */
+import type { EventLog, NewEvent } from '../../events/service.ts'
+import type { Actor } from '../../platform/actor.ts'
 import type { Bus } from '../../platform/bus.ts'
-import type { Queryable, Tx } from '../../platform/db.ts'
+import type { Db, Queryable, Tx } from '../../platform/db.ts'
 import { indexTopic } from './indexer.ts'
 
 /** Bus topic: searches are kept back, or no longer. */
 export const blockTopic = 'search.block'
 
-/**
- * Queues all objects of these types, or all there are, behind everything else that waits; in place of the entries that
- * an earlier reindex of them has left. Gives their number.
- */
-export async function queueObjects(tx: Tx, bus: Bus, objecttypes: readonly number[] | null): Promise<number> {
-  const { rowCount } = await tx.query(
+/** The index, as events name it: there is one. */
+export const indexName = 'objects'
+
+export interface ReindexOrder {
+  /** Null: the service, by itself. */
+  readonly actor: Actor | null
+  /** Null: all. */
+  readonly objecttypes: readonly number[] | null
+  /** Searches of others than root wait until it is done. */
+  readonly block: boolean
+  /** Version of the datamodel by which the objects are indexed. */
+  readonly datamodel: number
+}
+
+export type Reindexing = ReturnType<typeof createReindexing>
+
+export function createReindexing({ bus, events }: { bus: Bus; events: EventLog }) {
+  /** Queues the objects, in place of what an earlier order has left of them, and notes the order. */
+  async function queue(db: Queryable, order: ReindexOrder): Promise<void> {
+    const began = performance.now()
+    const counts = await queueObjects(db, order.objecttypes)
+    await db.query(
+      // What an earlier order has left is done with this one.
+      `with sequence as (select last_value from index_queue_seq),
+         earlier as (update reindex_run set until_seq = last_value from sequence)
+       insert into reindex_run (until_seq, block, datamodel) select last_value, $1, $2 from sequence`,
+      [order.block, order.datamodel],
+    )
+    const { actor, block: blocks, datamodel } = order
+    await events.append(db, [
+      { type: 'REINDEX_START', actor, info: { Datamodel: datamodel, BlockFrontend: blocks } },
+      {
+        type: 'REINDEX_QUEUED',
+        actor,
+        info: { Counts: counts, IndexVersions: { [indexName]: datamodel }, Took: secondsSince(began) },
+      },
+    ])
+  }
+
+  return {
+    queue,
+
+    /** The same as part of a transaction that changes what is indexed, or of a request for it. */
+    async begin(tx: Tx, order: ReindexOrder): Promise<void> {
+      await queue(tx, order)
+      if (order.block) await block(tx, bus)
+      await bus.publish(tx, indexTopic)
+    },
+
+    /** Says of each order that is carried out how it went. `datamodel`: the version that objects are indexed by now. */
+    async finish(db: Db, datamodel: number): Promise<void> {
+      const { rowCount } = await db.query(`select from reindex_run r where ${isDone} limit 1`, [], 'search-reindexed')
+      if (rowCount === 0) return
+      await db.transaction(async (tx) => {
+        const runs = await takeFinished(tx)
+        await events.append(
+          tx,
+          runs.flatMap((run) => finalEvents(run, datamodel)),
+        )
+      })
+    },
+  }
+}
+
+/** Gives the number of objects by type. */
+async function queueObjects(db: Queryable, objecttypes: readonly number[] | null): Promise<Record<string, number>> {
+  const { rows } = await db.query<{ name: string; count: number }>(
     `with wanted as materialized (
-       select system_object_id as id from object where $1::int[] is null or objecttype = any($1)
+       select system_object_id as id, objecttype from object where $1::int[] is null or objecttype = any($1)
        union
-       select id from search_document where $1::int[] is null or objecttype = any($1)
+       select id, objecttype from search_document where $1::int[] is null or objecttype = any($1)
      ), superseded as (
        delete from index_queue where ctid = any(array(
          select ctid from index_queue
          where priority = 2 and ($1::int[] is null or system_object_id in (select id from wanted))
          for update skip locked))
+     ), queued as (
+       insert into index_queue (system_object_id, priority) select id, 2 from wanted order by id
      )
-     insert into index_queue (system_object_id, priority) select id, 2 from wanted order by id`,
+     select coalesce(t.name, w.objecttype::text) as name, count(*)::int as count
+     from wanted w left join objecttype t on t.id = w.objecttype group by 1 order by 1`,
     [objecttypes],
   )
-  await bus.publish(tx, indexTopic)
-  return rowCount
+  return Object.fromEntries(rows.map(({ name, count }) => [name, count]))
 }
 
+const isDone = 'not exists (select from index_queue where priority = 2 and seq <= r.until_seq)'
+
+interface Run {
+  readonly block: boolean
+  readonly datamodel: number
+  readonly seconds: number
+  /** Objects that could not be indexed meanwhile. */
+  readonly failed: number
+}
+
+async function takeFinished(tx: Tx): Promise<Run[]> {
+  const { rows } = await tx.query<Run>(
+    `delete from reindex_run r where ${isDone}
+     returning block, datamodel, extract(epoch from clock_timestamp() - began_at)::float8 as seconds,
+       (select count(*)::int from search_failure where at >= r.began_at) as failed`,
+  )
+  return rows
+}
+
+function finalEvents({ block: blocks, datamodel, seconds, failed }: Run, current: number): NewEvent[] {
+  const info = {
+    BlockFrontend: blocks,
+    IndexVersionsQueued: { [indexName]: datamodel },
+    IndexVersions: { [indexName]: current },
+    Took: rounded(seconds),
+  }
+  return [
+    { type: 'INDEX_SWITCH', actor: null, info: { IndexNames: [indexName], Errors: failed } },
+    failed === 0
+      ? { type: 'REINDEX_DONE', actor: null, info }
+      : { type: 'REINDEX_ERROR', actor: null, info: { ...info, Error: `${failed} objects cannot be indexed` } },
+  ]
+}
+
+const secondsSince = (began: number): number => rounded((performance.now() - began) / 1000)
+
+const rounded = (seconds: number): number => Math.round(seconds * 1000) / 1000
+
 /** Keeps searches of others than root back until what is queued now is done. */
-export async function block(tx: Tx, bus: Bus): Promise<void> {
+async function block(tx: Tx, bus: Bus): Promise<void> {
   await tx.query('update search_state set blocked_until = (select last_value from index_queue_seq)')
   await bus.publish(tx, blockTopic)
 }
@@ -48,11 +151,3 @@ export async function isBlocked(db: Queryable): Promise<boolean> {
   await db.query('update search_state set blocked_until = null')
   return false
 }
-
-/** Queues the objects of these types in the transaction that changed their model. `block`: others than root wait. */
-export const reindexTypes =
-  (bus: Bus) =>
-  async (tx: Tx, tableIds: readonly number[], options: { block: boolean }): Promise<void> => {
-    await queueObjects(tx, bus, tableIds)
-    if (options.block) await block(tx, bus)
-  }

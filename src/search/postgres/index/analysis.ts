@@ -6,6 +6,7 @@
  */
 import { isPresent } from '../../../platform/bus.ts'
 import type { Queryable } from '../../../platform/db.ts'
+import { inIndexTransaction } from './transaction.ts'
 
 /** To be counted up when documents are built differently, so that existing ones are built anew. */
 const analysisVersion = 2
@@ -27,8 +28,8 @@ export function createAnalysis(builder: string, now: () => number) {
   let absentSince: number | null = null
 
   return {
-    /** To be asked by whoever has become the indexer, before it indexes. */
-    async claim(db: Queryable, languages: readonly string[]): Promise<Claim> {
+    /** To be asked by whoever has become the indexer, before it indexes; `queueAll` is called in a transaction. */
+    async claim(db: Queryable, languages: readonly string[], queueAll: () => Promise<void>): Promise<Claim> {
       const { rows } = await db.query<{ analysis: string | null }>(
         'select analysis from search_state',
         [],
@@ -48,12 +49,10 @@ export function createAnalysis(builder: string, now: () => number) {
         if (left > 0) return { kind: 'theirs', again: left }
       }
       absentSince = null
-      await db.query(
-        `with noted as (update search_state set analysis = $1)
-         insert into index_queue (system_object_id, priority)
-         select id, 2 from search_document where $2 order by id`,
-        [ours, before !== null],
-      )
+      await inIndexTransaction(db, async () => {
+        await db.query('update search_state set analysis = $1', [ours])
+        if (before !== null) await queueAll()
+      })
       return { kind: 'ours', queued: before !== null }
     },
   }

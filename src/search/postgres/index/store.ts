@@ -186,15 +186,25 @@ export async function recordFailure(db: Queryable, id: number, error: string): P
   return rows[0]?.attempts ?? 1
 }
 
+export interface Failed {
+  readonly id: number
+  readonly error: string
+}
+
 /** Queues objects that could not be indexed and whose pause is over. */
-export async function queueFailed(db: Queryable): Promise<void> {
-  await db.query(
-    `insert into index_queue (system_object_id, priority)
-     select id, 1 from search_failure f
-     where retry_at <= now() and not exists (select from index_queue where system_object_id = f.id) order by id`,
+export async function queueFailed(db: Queryable): Promise<Failed[]> {
+  const { rows } = await db.query<Failed>(
+    `with failed as materialized (
+       select id, error from search_failure f
+       where retry_at <= now() and not exists (select from index_queue where system_object_id = f.id)
+     ), queued as (
+       insert into index_queue (system_object_id, priority) select id, 1 from failed order by id
+     )
+     select id, error from failed order by id`,
     [],
     'search-queue-failed',
   )
+  return rows
 }
 
 /** Queues objects on which a grant has begun or ended. */

@@ -23,7 +23,7 @@ import { createTerms } from '../postgres/index/terms.ts'
 import { type BatchSettings, type IndexConnection, indexBatch, type RefreshStandards } from './batch.ts'
 import { createChanges } from './changes.ts'
 import { createTargets } from './link-targets.ts'
-import type { Reindexing } from './reindex.ts'
+import { indexTopic, type Reindexing } from './reindex.ts'
 import { createRest } from './rest.ts'
 import { createWaiters } from './waiters.ts'
 
@@ -62,9 +62,6 @@ export interface IndexerDeps {
 }
 
 export type Indexer = Awaited<ReturnType<typeof createIndexer>>
-
-/** Bus topic for saves in other processes. */
-export const indexTopic = 'index'
 
 export async function createIndexer(deps: IndexerDeps) {
   const { db, bus, log, reindexing } = deps

@@ -3,7 +3,9 @@ import type { EventLog, NewEvent } from '../../events/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import type { Bus } from '../../platform/bus.ts'
 import type { Db, Queryable, Tx } from '../../platform/db.ts'
-import { indexTopic } from './indexer.ts'
+
+/** Bus topic: there is something in the queue of the index. */
+export const indexTopic = 'index'
 
 /** Bus topic: searches are kept back, or no longer. */
 export const blockTopic = 'search.block'

@@ -47,7 +47,18 @@ function section<const M extends Members>(
   return { group, visible, members, field: form(members), ...(rule ? { rule } : {}) }
 }
 
-const eventGroups = ['ADMIN', 'DOWNLOAD', 'EXPORT', 'FRONTEND', 'LOGIN_LOGOUT', 'SYSTEM', 'TASK', 'UPLOAD'] as const
+const eventGroups = [
+  'ADMIN',
+  'DOWNLOAD',
+  'EXPORT',
+  'FRONTEND',
+  'INDEX',
+  'LOGIN_LOGOUT',
+  'PLUGIN',
+  'SYSTEM',
+  'TASK',
+  'UPLOAD',
+] as const
 
 /** User fields that events may copy (EVENT-004). */
 const copyableUserFields = [

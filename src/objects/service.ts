@@ -126,7 +126,7 @@ export function createObjectService(deps: ObjectDeps, renderSaved: RenderSaved) 
       actor: Actor,
       name: string,
       body: readonly unknown[],
-      options: DeleteOptions & { readonly dryRun: boolean; readonly awaitIndex: number },
+      options: DeleteOptions & { readonly awaitIndex: number },
       lifetime: Lifetime = endless,
     ): Promise<Deleted> {
       const table = objecttype(name)

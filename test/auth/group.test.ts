@@ -206,6 +206,22 @@ test('RIGHTS-004 changing groups needs system.group, and gives no more than one 
   assert.equal((await grouper.delete(`/group/${group._id}`)).status, 200)
 })
 
+test('a refused save of groups draws no ids', async () => {
+  const [{ group }] = await createGroups(svc, { group: { name: 'reader of a pool' } })
+  await createUsers(svc, { user: { login: 'reader of none' }, _system_rights: { 'system.group': {} } })
+  const root = svc.as('root')
+  const [, standard] = (await root.get('/pool')).body
+  const grant = { who: { group: { _id: group._id } }, rights: { read: {} } }
+  const pool = { _id: standard.pool._id, _version: standard.pool._version }
+  assert.equal((await root.post('/pool', [{ pool, _acl: [grant] }])).status, 200)
+  const last = async () => (await svc.db.query('select last_value from group_id_seq')).rows
+  const before = await last()
+  const opened = { group: { _id: group._id, _version: 1 }, _ip_subnet_filter: ['10.0.0.0/8'] }
+  const answer = svc.as('reader of none').post('/group', [{ group: { name: 'never' } }, opened])
+  assert.deepEqual(await code(answer), [400, 'ColumnNeedsSystemRoot'])
+  assert.deepEqual(await last(), before)
+})
+
 test('GET /group without token or with a rejected one is empty', async () => {
   assert.deepEqual((await svc.as(null).get('/group')).body, [])
   const rejected = await svc.inject({ method: 'GET', url: '/api/v1/group', headers: { authorization: 'Bearer x' } })

@@ -15,7 +15,7 @@ before(async () => {
   receiver = await startWebhookServer()
   museum = await startMuseum()
   root = museum.svc.as('root')
-  const groups = 'ADMIN DOWNLOAD EXPORT FRONTEND LOGIN_LOGOUT SYSTEM TASK UPLOAD'.split(' ')
+  const groups = 'ADMIN DOWNLOAD EXPORT FRONTEND INDEX LOGIN_LOGOUT PLUGIN SYSTEM TASK UPLOAD'.split(' ')
   await save('/config', { system: { config: { user: { user_in_event_group: groups } } } })
 })
 after(async () => {

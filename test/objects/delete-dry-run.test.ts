@@ -28,6 +28,7 @@ async function stored(): Promise<string[]> {
        union all select 'unique ' || object_unique::text from object_unique
        union all select 'tombstone ' || object_tombstone::text from object_tombstone
        union all select 'event ' || event::text from event where type like 'OBJECT%'
+       union all select 'last event ' || last_value from event_id_seq
      ) rows order by row`,
     [],
     'all-of-it',

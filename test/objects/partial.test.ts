@@ -114,6 +114,8 @@ suite('changing some fields only', () => {
       const answer = await patch('work', [payload('work', block)])
       assert.deepEqual([answer.status, answer.body.code], [404, 'ObjectNotFound'], JSON.stringify(block))
     }
+    const unknown = await patch('person', [payload('person', { 'lookup:_id': { reference: 'nobody' }, name: 'x' })])
+    assert.deepEqual([unknown.status, unknown.body.code], [400, 'LookupNotFound'])
     const byLookup = await patch('person', [payload('person', { 'lookup:_id': { reference: 'ada' }, name: 'Ada L.' })])
     assert.deepEqual([byLookup.status, byLookup.body[0].person.reference], [200, 'ada'])
   })

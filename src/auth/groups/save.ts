@@ -54,13 +54,11 @@ async function write(deps: GroupDependencies, actor: Actor, items: readonly Item
   const owners = ownersOf(items)
   const found = await resolveReferences(tx, [...owners.values()], namedBy(actor, items))
   const acls = await aclsOf(deps.rights, tx, actor, 'group', items)
-  const fresh = (await store.newGroupIds(tx, items.filter((item) => !item.stored).length)).values()
-  const rows = drafts.map((draft, index): store.GroupRow => {
+  const wanted = drafts.map((draft, index): Omit<store.GroupRow, 'id'> => {
     const item = items[index] as Item
     const owner = ownerOf(item, owners.get(item), found, actor)
     return {
       ...draft,
-      id: item.stored?.id ?? (fresh.next().value as number),
       version: (item.stored?.version ?? 0) + 1,
       system_rights: rights[index] ?? {},
       acl: acls[index] ?? [],
@@ -68,7 +66,10 @@ async function write(deps: GroupDependencies, actor: Actor, items: readonly Item
       owner_group: owner.groupId,
     }
   })
-  await assertReach(reachOf(actor, deps.rights, tx), items, rows)
+  await assertReach(reachOf(actor, deps.rights, tx), items, wanted)
+  // Ids are not given back, so none is drawn for what is refused.
+  const fresh = (await store.newGroupIds(tx, items.filter((item) => !item.stored).length)).values()
+  const rows = wanted.map((row, index) => ({ ...row, id: items[index]?.stored?.id ?? (fresh.next().value as number) }))
   await store.insertGroups(
     tx,
     rows.filter((_, index) => !items[index]?.stored),
@@ -133,7 +134,11 @@ function assertMayChange(actor: Actor, { input, stored }: Item, rights: SystemRi
  * Who is in a group, from where, and who may put users into it is for those who have what it gives: an editor would
  * otherwise open it for itself.
  */
-async function assertReach(reaches: Reaches, items: readonly Item[], rows: readonly store.GroupRow[]): Promise<void> {
+async function assertReach(
+  reaches: Reaches,
+  items: readonly Item[],
+  rows: readonly Omit<store.GroupRow, 'id'>[],
+): Promise<void> {
   const opened = items.flatMap(({ stored }, index) => {
     const row = rows[index]
     if (!stored || !row) return []

@@ -31,6 +31,9 @@ export interface SaveOptions {
   skipConstraints: boolean
 }
 
+/** A user that is to be written, before it has an id. */
+type UnnumberedUser = Omit<store.UserRow, 'id'>
+
 export type SaveResult = { kind: 'confirm'; tasks: Task[] } | { kind: 'done'; ids: number[] }
 
 /**
@@ -95,14 +98,11 @@ async function write(deps: UserDependencies, actor: Actor, items: readonly Item[
   const found = await resolveReferences(tx, named, namedBy(actor, items))
   const assigned = await assignedGroups(items, drafts, groups, found, tx)
   const acls = await aclsOf(deps.rights, tx, actor, 'user', items)
-  const ids = await store.newUserIds(tx, items.filter((item) => !item.stored).length)
-  const fresh = ids.values()
-  const rows = items.map((item, index) => {
+  const wanted = items.map((item, index): UnnumberedUser => {
     const draft = drafts[index] as UserDraft
     const owner = ownerOf(item, owners.get(item), found, actor)
     return {
       ...draft,
-      id: item.stored?.id ?? (fresh.next().value as number),
       version: (item.stored?.version ?? 0) + 1,
       password_hash: item.passwordHash,
       system_rights: systemRightsOf(item),
@@ -111,8 +111,11 @@ async function write(deps: UserDependencies, actor: Actor, items: readonly Item[
       owner_group: owner.groupId,
     }
   })
-  assertRights(actor, items, rows, assigned)
-  await assertReach(reachOf(actor, deps.rights, tx), actor, items, rows, assigned)
+  assertRights(actor, items, wanted, assigned)
+  await assertReach(reachOf(actor, deps.rights, tx), actor, items, wanted, assigned)
+  // Ids are not given back, so none is drawn for what is refused.
+  const fresh = (await store.newUserIds(tx, items.filter((item) => !item.stored).length)).values()
+  const rows = wanted.map((row, index) => ({ ...row, id: items[index]?.stored?.id ?? (fresh.next().value as number) }))
   await writeRows(deps, items, rows, assigned, tx)
   await deps.post.send(tx, mailsDue(rows, now))
   await tell(deps, actor, items, rows, tx)
@@ -176,9 +179,9 @@ function systemRightsOf({ input, stored, path }: Item): SystemRights {
   return rights
 }
 
-function assertRights(actor: Actor, items: readonly Item[], rows: readonly store.UserRow[], assigned: Assigned): void {
+function assertRights(actor: Actor, items: readonly Item[], rows: readonly UnnumberedUser[], assigned: Assigned): void {
   items.forEach((item, index) => {
-    const row = rows[index] as store.UserRow
+    const row = rows[index] as UnnumberedUser
     const { stored } = item
     const groupIds = assigned.groupIds.get(item)
     const before = new Set(stored?.groupIds)
@@ -201,12 +204,12 @@ async function assertReach(
   reaches: Reaches,
   actor: Actor,
   items: readonly Item[],
-  rows: readonly store.UserRow[],
+  rows: readonly UnnumberedUser[],
   assigned: Assigned,
 ): Promise<void> {
   if (actor.isRoot) return
   const steps = items.flatMap((item, index): { column: string; group?: number; principals: string[] }[] => {
-    const row = rows[index] as store.UserRow
+    const row = rows[index] as UnnumberedUser
     const groupIds = assigned.groupIds.get(item) ?? item.stored?.groupIds ?? []
     const before = item.stored ? groupsOf(item.stored, assigned.summaries).map(({ id }) => id) : []
     const joined = assigned.summaries
@@ -226,7 +229,7 @@ async function assertReach(
 /** Protected members that really change: clients send back what they have read. */
 function protectedChanges(
   { input, stored, passwordHash }: Item,
-  row: store.UserRow,
+  row: UnnumberedUser,
   groupIds: readonly number[] | null,
 ) {
   const pairs: [member: string, before: unknown, after: unknown][] = [

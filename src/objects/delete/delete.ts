@@ -27,6 +27,8 @@ export type DeletePolicy = (typeof deletePolicies)[number]
 export interface DeleteOptions {
   readonly policy: DeletePolicy | undefined
   readonly confirmTransition: string | undefined
+  /** Everything is rolled back at the end: nothing that cannot be is drawn or sent. */
+  readonly dryRun: boolean
 }
 
 /** Answer of a delete (DB-039); ids are `_id` of objects of any type, system object ids where types differ. */
@@ -110,12 +112,13 @@ export async function deleteObjects(
   const { deleted, cleared } = prepared
   if (policy === 'purge') {
     assertAsSeen(context, deleted, heard)
-    await purgeObjects(context, named.objects)
+    await purgeObjects(context, named.objects, { logged: !options.dryRun })
     return done(policy, prepared)
   }
   const tasks = await conclude(context, [...deleted, ...cleared], {
     heard,
     confirmTransition: options.confirmTransition,
+    write: { dryRun: options.dryRun, skipIndex: options.dryRun, skipEvents: options.dryRun },
     check: () => eachInTurns(cleared, (item) => assertConstraints(item), context.pauses),
     ask: (confirmation) => transitionTasks(confirmation, policy),
   })

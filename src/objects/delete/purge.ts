@@ -11,7 +11,11 @@ import { standardText } from '../standard/compute.ts'
  * the tombstone, so that their ids are never used again, and the event log. Objects whose old versions link here show
  * `_purged_or_deferred` in the place of the link.
  */
-export async function purgeObjects(context: SaveContext, objects: readonly StoredObject[]): Promise<void> {
+export async function purgeObjects(
+  context: SaveContext,
+  objects: readonly StoredObject[],
+  { logged }: { readonly logged: boolean },
+): Promise<void> {
   const { tx, deps, actor, at, pauses } = context
   const ids = objects.map((object) => object.systemObjectId)
   await tx.query(
@@ -33,6 +37,8 @@ export async function purgeObjects(context: SaveContext, objects: readonly Store
   // object_link is found by target; the contents tell which targets these objects pointed to.
   const linksOf = (object: StoredObject) => linkTriples(object.table, object.content, object.systemObjectId)
   await removeLinks(tx, (await mapInTurns(objects, linksOf, pauses)).flat())
+  tx.afterCommit(deps.wakeIndex)
+  if (!logged) return
   const languages = deps.languages()
   await deps.events.append(
     tx,
@@ -48,5 +54,4 @@ export async function purgeObjects(context: SaveContext, objects: readonly Store
       info: { standard: standardText(object.standard, languages) },
     })),
   )
-  tx.afterCommit(deps.wakeIndex)
 }

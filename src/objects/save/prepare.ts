@@ -120,7 +120,7 @@ function classify({ deps, rights }: SaveContext, draft: Draft, resolver: Resolve
     if (lookup) throw lookupNotFound(lookup)
     return { draft, found: undefined }
   }
-  if (!found) throw notFound(draft)
+  if (!found) throw draft.lookup && isNamedByLookup(draft) ? lookupNotFound(draft.lookup) : notFound(draft)
   for (const [index, match] of matches.entries()) {
     if (match?.systemObjectId !== found.systemObjectId) throw immutable(draft, refs[index] as LinkRef)
   }

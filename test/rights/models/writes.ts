@@ -37,7 +37,7 @@ async function tryLookup(asking: Asking, { type, values }: Thing): Promise<void>
   const ofType = world.things.filter((thing) => thing.type === type)
   const found = foundBy(asking, ofType, column, value)
   const said = `${what} ${JSON.stringify(answer.body)}`
-  if (found.length === 0) assert.deepEqual([answer.status, answer.body.code], [404, 'ObjectNotFound'], said)
+  if (found.length === 0) assert.deepEqual([answer.status, answer.body.code], [400, 'LookupNotFound'], said)
   else if (found.length > 1) assert.deepEqual([answer.status, answer.body.code], [400, 'LookupFoundTooMany'], said)
   else assert.doesNotMatch(answer.body.code ?? '', /Lookup|NotFound/, said)
 }

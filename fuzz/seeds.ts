@@ -457,6 +457,15 @@ export const seeds: Record<string, Seed> = {
     },
   },
 
+  getCreateInfo: {
+    make: ({ world }) => ({ body: { objecttype: 'work', pool_id: world.pools.open, tag_ids: [] } }),
+  },
+  getUpdateInfo: {
+    make: async ({ world, root }) => {
+      const stored = await root.call('GET', `/db/work/_all_fields/system_object_id/${world.objects.dawn}?format=short`)
+      return { body: { objecttype: 'work', object_ids: [stored[0].work._id], pool_id: world.pools.open, tag_ids: [] } }
+    },
+  },
   getRights: nothing,
   explainRights: { make: ({ world }) => ({ query: { user: 1, pool: world.pools.open } }) },
   listRightPresets: { make: () => ({ path: { context: 'object' } }) },

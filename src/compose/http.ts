@@ -5,6 +5,7 @@ import { registerEventRoutes } from '../events/routes.ts'
 import { registerEventStream } from '../events/stream/routes.ts'
 import { registerFileRoutes } from '../files/routes.ts'
 import { registerMessageRoutes } from '../messages/routes.ts'
+import { registerObjectInfoRoutes } from '../objects/info/routes.ts'
 import { registerReadRoutes } from '../objects/read/routes.ts'
 import { registerObjectRoutes } from '../objects/routes.ts'
 import { registerObjecttypeRoutes } from '../objecttypes/routes.ts'
@@ -31,7 +32,7 @@ export async function composeHttp(
   { baseConfig, datamodel }: Kept,
   { auth, messages }: People,
   workflow: Workflow,
-  { indexer, read, objects, runOnObjects, search, events, streams, explain }: Objects,
+  { indexer, read, objects, info, runOnObjects, search, events, streams, explain }: Objects,
 ): Promise<HttpApp> {
   const http = await createHttp({
     log,
@@ -79,6 +80,7 @@ export async function composeHttp(
   registerFileRoutes(http, workflow)
   registerReadRoutes(http, { read })
   registerObjectRoutes(http, { objects })
+  registerObjectInfoRoutes(http, { info })
   registerSearchRoutes(http, { search })
   return http
 }

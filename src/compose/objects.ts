@@ -1,5 +1,6 @@
 import { mailRecipients } from '../auth/mail-recipients.ts'
 import { createEventService, createEventStreams, followEvents, type Seen } from '../events/service.ts'
+import { createObjectInfoService } from '../objects/info/service.ts'
 import { objectsForActions } from '../objects/read/for-actions.ts'
 import { rememberedPeople } from '../objects/read/people.ts'
 import { createReadService } from '../objects/read/read.ts'
@@ -163,6 +164,7 @@ export async function composeObjects(
     indexer,
     read,
     objects: createObjectService(objectDeps, read.renderSaved),
+    info: createObjectInfoService(objectDeps),
     runOnObjects,
     eventRuns,
     search,

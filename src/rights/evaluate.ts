@@ -102,12 +102,25 @@ export function callerRights(compiled: Compiled, now: () => number): CallerRight
   }
 
   /** Every grant that lets create such an object. */
-  function* creating(objecttypeId: number, poolId: number | null, tags: readonly number[]): Generator<Fitting> {
+  function* creating(objecttypeId: number, poolId: number | null, tags: readonly number[] | null): Generator<Fitting> {
     for (const entry of listOf(poolId, objecttypeId)?.entries ?? []) {
       const item = entry.rights.create
       // Whoever creates an object owns it, so grants to the owner count.
-      if (item && typeFits(item, objecttypeId) && entryFits(entry, tags, true)) yield entry
+      if (item && typeFits(item, objecttypeId) && (tags === null || entryFits(entry, tags, true))) yield entry
     }
+  }
+
+  function masksToCreate(
+    objecttypeId: number,
+    poolId: number | null,
+    tags: readonly number[] | null,
+  ): ReadonlySet<MaskId> | null | 'none' {
+    if (poolId !== null && compiled.pools.get(poolId)?.holdsObjects !== true) return 'none'
+    if (caller.root) return null
+    const giving = [...creating(objecttypeId, poolId, tags)]
+    if (giving.length === 0) return 'none'
+    const limits = giving.map(({ rights }) => masksOf(rights, 'create', objecttypeId))
+    return limits.includes(null) ? null : new Set(limits.flatMap((masks) => masks ?? []))
   }
 
   function reasonsToCreate(objecttypeId: number, poolId: number | null, tags: readonly number[] = []): Reason[] {
@@ -177,6 +190,7 @@ export function callerRights(compiled: Compiled, now: () => number): CallerRight
       return allowed === null || allowed.has(mask.id) || (mask.isStandard && allowed.has('standard'))
     },
     mayCreate,
+    masksToCreate,
     mayPool,
     knowsPool,
     rightsOnPool,

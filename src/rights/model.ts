@@ -142,6 +142,15 @@ export interface CallerRights {
   mayUseMask(mask: MaskUse, object: Guarded, right?: ObjectRight): boolean
   /** Create an object of the type, in a pool or (`null`) without one, with these tags. */
   mayCreate(objecttypeId: number, poolId: number | null, tags?: readonly number[]): boolean
+  /**
+   * Masks with which the caller may create objects of the type there: null is all of them, `none` that it may not create
+   * there. `tags` null: whatever they are.
+   */
+  masksToCreate(
+    objecttypeId: number,
+    poolId: number | null,
+    tags: readonly number[] | null,
+  ): ReadonlySet<number | 'standard'> | null | 'none'
   /** A right on a pool itself. */
   mayPool(right: ContainerRight, poolId: number): boolean
   /** Whether the caller can know that there is such a pool: it has a right on it, or on objects in it. */

@@ -72,6 +72,8 @@ const plain: Readonly<Record<string, Omit<TwinRequest, 'path'> & { path?: string
     'GET /transitions',
     'POST /transitions',
     'POST /system/reindex',
+    'POST /db_info/create',
+    'POST /db_info/update',
     'GET /right/explain',
     'GET /message',
     'POST /message',

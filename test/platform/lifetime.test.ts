@@ -28,6 +28,8 @@ const withoutStatements = [
   'getAuthorizationServer',
   'getConfig',
   'getConfigValue',
+  // From memory.
+  'getCreateInfo',
   'getErrorTest',
   'getObjecttype',
   'getObjecttypeStats',

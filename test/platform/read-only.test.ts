@@ -58,6 +58,8 @@ const reading = [
   'HEAD /api/v1/eas/download/:fileId/:hash/:version',
   'POST /api/oauth2/introspect',
   'POST /api/oauth2/userinfo',
+  'POST /api/v1/db_info/create',
+  'POST /api/v1/db_info/update',
   'POST /api/v1/search',
 ]
 

@@ -25,7 +25,10 @@ export function standardMask(
 }
 
 /** All masks of an object's type, the ones to prefer first, `_all_fields` last. */
-export function masksByPreference({ deps }: { readonly deps: PreferenceDeps }, { table, poolId }: Head): Mask[] {
+export function masksByPreference(
+  { deps }: { readonly deps: PreferenceDeps },
+  { table, poolId }: Pick<Head, 'table' | 'poolId'>,
+): Mask[] {
   const preferred = preferredIds(deps, table, poolId).flatMap((id) => maskById(table, id) ?? [])
   const others = [...table.masks.values()].sort((a, b) => Number(a.isAllFields) - Number(b.isAllFields))
   return [...new Set([...preferred, table.preferredMask, ...others])]

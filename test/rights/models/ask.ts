@@ -1,4 +1,5 @@
 import type { House } from './house.ts'
+import { askInfo } from './info.ts'
 import { type Knowledge, knowledgeOf } from './knowledge.ts'
 import { marksKnown } from './marks.ts'
 import { askEvents, askPools, askTransitions } from './others.ts'
@@ -37,6 +38,7 @@ export async function askAll(house: House, world: World, names: Names, tally: Ta
     }
     await askReads(asking)
     await askSearches(asking, searches)
+    await askInfo(asking)
     await askWrites(asking)
     await askTransitions(asking)
     await askPools(asking)

@@ -1,0 +1,63 @@
+import type { Mask, Table } from '../../datamodel/model.ts'
+import { AppError } from '../../platform/errors.ts'
+import type { CallerRights } from '../../rights/service.ts'
+import { type Choices, namedPool, namedTags, namedType, settableTags, toMaskInfo } from './choices.ts'
+import type { CreateInfo, CreateInfoBody } from './schema.ts'
+
+/** What the caller may create: types and pools, and for one place the masks and tags. A save decides the same way. */
+export function createInfo(choices: Choices, rights: CallerRights, body: CreateInfoBody): CreateInfo {
+  const { model } = choices
+  if (body.objecttype === undefined) {
+    const types = [...model.objecttypes.values()].flatMap((table) => creatable(choices, rights, table) ?? [])
+    return { _available_objecttypes: types }
+  }
+  const table = namedType(model, body.objecttype)
+  const pool = namedPool(choices, rights, table, body.pool_id)
+  if (table.poolLink && pool === null) {
+    const found = creatable(choices, rights, table)
+    if (!found) throw noMasks(table, null)
+    return { _available_objecttypes: [found] }
+  }
+  const tags = tagsOf(choices, table, pool, body.tag_ids)
+  const limits = rights.masksToCreate(table.id, pool, tags)
+  if (limits === 'none') return { _available_objecttypes: [] }
+  const masks = choices.masks(table, pool).filter((mask) => usable(choices, rights, mask, pool, limits))
+  if (masks.length === 0) throw noMasks(table, pool)
+  return {
+    _available_objecttypes: [{ _id: table.id, name: table.name, pool_ids: pool === null ? [] : [pool] }],
+    _available_masks: masks.map(toMaskInfo),
+    _available_tags: settableTags(choices, rights, table, pool)
+      .filter(({ is_default, add }) => is_default || add)
+      .map(({ _id, is_default }) => ({ _id, is_default })),
+  }
+}
+
+/** The type with the pools in which the caller may create with some mask and some tags; null: nowhere. */
+function creatable(choices: Choices, rights: CallerRights, table: Table) {
+  const may = (pool: number | null): boolean => {
+    const limits = rights.masksToCreate(table.id, pool, table.hasTags ? null : [])
+    return limits !== 'none' && choices.masks(table, pool).some((mask) => usable(choices, rights, mask, pool, limits))
+  }
+  const pools = table.poolLink ? rights.poolIds().filter(may) : []
+  if (table.poolLink ? pools.length === 0 : !may(null)) return null
+  return { _id: table.id, name: table.name, pool_ids: [...pools] }
+}
+
+type Limits = Exclude<ReturnType<CallerRights['masksToCreate']>, 'none'>
+
+function usable(choices: Choices, rights: CallerRights, mask: Mask, pool: number | null, limits: Limits): boolean {
+  const isStandard = mask === choices.standard(mask.table, pool)
+  if (rights.root) return true
+  if (mask.isAllFields && !isStandard) return false
+  return limits === null || limits.has(mask.id) || (isStandard && limits.has('standard'))
+}
+
+/** Tags as the new object would have them; null: whatever they are. */
+function tagsOf(choices: Choices, table: Table, pool: number | null, sent: CreateInfoBody['tag_ids']) {
+  if (!table.hasTags) return []
+  return sent === null ? null : namedTags(choices, table, pool, sent, null)
+}
+
+function noMasks(table: Table, pool: number | null): AppError {
+  return new AppError('NoMasksForCreate', { objecttype: table.name, pool })
+}

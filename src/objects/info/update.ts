@@ -1,0 +1,141 @@
+import type { Mask, Table } from '../../datamodel/model.ts'
+import type { Queryable } from '../../platform/db.ts'
+import { AppError } from '../../platform/errors.ts'
+import { createPauses, eachInTurns } from '../../platform/pauses.ts'
+import type { CallerRights, Guarded } from '../../rights/service.ts'
+import { maskFits } from '../masks/filter.ts'
+import { headsWhere } from '../read/load.ts'
+import type { Head } from '../read/stored-rows.ts'
+import { exists } from '../save/known.ts'
+import { type Choices, namedPool, namedTags, namedType, settableTags, toMaskInfo } from './choices.ts'
+import type { UpdateInfo, UpdateInfoBody } from './schema.ts'
+
+/** Told of several objects at once: those that decide what can be done with them. */
+const told = ['read', 'write', 'delete', 'unlink', 'link', 'acl', 'change_owner'] as const
+
+/**
+ * What the caller may do with each of the objects: rights, pools to move them to, tags and masks. `pool_id` and `tag_ids`
+ * ask what would hold once they are changed like that.
+ * @throws {AppError} `ObjectNotFound` for one that the caller may neither read nor write, as an update of it
+ */
+export async function updateInfo(
+  choices: Choices,
+  from: Queryable,
+  rights: CallerRights,
+  body: UpdateInfoBody,
+): Promise<UpdateInfo> {
+  const table = namedType(choices.model, body.objecttype)
+  const pool = namedPool(choices, rights, table, body.pool_id)
+  const objects = await named(choices, from, rights, table, body.object_ids)
+  const common = new Common()
+  const add = (object: Head): void => {
+    const { guard } = object
+    const held = told.filter((right) => rights.may(right, guard))
+    const writes = held.includes('write')
+    common.keep(
+      'rights',
+      held.filter((right) => writes || right === 'read'),
+    )
+    const tags = table.hasTags ? namedTags(choices, table, pool, body.tag_ids ?? undefined, object.tags) : []
+    const after: Guarded = { ...guard, poolId: pool ?? guard.poolId, tags }
+    const key = JSON.stringify([after.poolId, guard.poolId, tags, object.tags])
+    const mayLeave = writes && held.includes('unlink')
+    if (!writes) common.keep('pools', [])
+    else
+      common.once(`pools${mayLeave}${key}`, 'pools', () =>
+        poolsFor(choices, rights, table, { ...guard, tags }, mayLeave),
+      )
+    common.once(`tags${key}`, 'tags', () => tagsFor(choices, rights, table, after, object.tags))
+    common.keep('masks', masksFor(choices, rights, object, after))
+  }
+  await eachInTurns(objects, add, createPauses())
+  const rightNames = common.of<(typeof told)[number]>('rights')
+  const answer: UpdateInfo = {
+    _generated_rights: Object.fromEntries(rightNames.map((right) => [right, {}])),
+    _available_pools: common.of<number>('pools'),
+  }
+  if (!rightNames.includes('write')) return answer
+  return {
+    ...answer,
+    _available_tags: common.of<number>('tags').map((_id) => ({ _id })),
+    _available_masks: common.of<Mask>('masks').map(toMaskInfo),
+  }
+}
+
+/** What is there for every object that was looked at, in the order of the first. */
+class Common {
+  readonly #lists = new Map<string, unknown[]>()
+  readonly #seen = new Set<string>()
+
+  keep(name: string, values: readonly unknown[]): void {
+    const known = this.#lists.get(name)
+    const present = new Set(values)
+    this.#lists.set(name, known ? known.filter((value) => present.has(value)) : [...values])
+  }
+
+  /** Objects that are alike add nothing. */
+  once(key: string, name: string, values: () => readonly unknown[]): void {
+    if (this.#seen.has(key)) return
+    this.#seen.add(key)
+    this.keep(name, values())
+  }
+
+  of<T>(name: string): T[] {
+    return (this.#lists.get(name) ?? []) as T[]
+  }
+}
+
+async function named(
+  { model }: Choices,
+  from: Queryable,
+  rights: CallerRights,
+  table: Table,
+  ids: readonly number[],
+): Promise<Head[]> {
+  const condition = 'o.objecttype = $1 and o.id = any($2::bigint[]) and o.deleted_at is null'
+  const found = await headsWhere(from, model, condition, [table.id, ids], 'objects-to-update')
+  const byId = new Map(found.map((head) => [head.id, head]))
+  return [...new Set(ids)].map((_id) => {
+    const head = byId.get(_id)
+    if (head && exists(rights, { ...head.guard, deleted: false }, 'write')) return head
+    throw new AppError('ObjectNotFound', { name: 'object_ids', objecttype: table.name, _id })
+  })
+}
+
+/** Where it lies, and where it may be put. */
+function poolsFor(
+  { deps }: Choices,
+  rights: CallerRights,
+  table: Table,
+  { tags, poolId }: Guarded,
+  mayLeave: boolean,
+): readonly number[] {
+  if (!table.poolLink) return []
+  const here = poolId !== null && deps.pools.byId(poolId) && rights.knowsPool(poolId) ? [poolId] : []
+  if (poolId !== null && !mayLeave) return here
+  return rights.poolIds().filter((id) => id === poolId || rights.mayCreate(table.id, id, tags))
+}
+
+/** Tags that it has stay possible, whether they are enabled or not. */
+function tagsFor(
+  choices: Choices,
+  rights: CallerRights,
+  table: Table,
+  after: Guarded,
+  stored: readonly number[],
+): readonly number[] {
+  const settable = settableTags(choices, rights, table, after.poolId).filter(({ add }) => add)
+  return [...new Set([...stored, ...settable.map(({ _id }) => _id)])]
+}
+
+/** Masks that it can be saved with, as it is and as it would be. */
+function masksFor({ deps, masks, standard }: Choices, rights: CallerRights, { table, guard }: Head, after: Guarded) {
+  const fits = (mask: Mask, object: Guarded): boolean => {
+    const isStandard = mask === standard(table, object.poolId)
+    return (
+      maskFits(deps, mask, object.tags) &&
+      rights.mayUseMask({ id: mask.id, isAllFields: mask.isAllFields, isStandard }, object, 'write')
+    )
+  }
+  return masks(table, after.poolId).filter((mask) => rights.root || (fits(mask, guard) && fits(mask, after)))
+}

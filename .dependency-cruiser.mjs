@@ -59,8 +59,8 @@ export default {
     {
       name: 'no-orphans',
       severity: 'error',
-      // Scripts of pages are sent as they are, not imported.
-      from: { orphan: true, path: '^src/', pathNot: '\\.client\\.js$' },
+      // Scripts of pages are sent as they are, not imported; declarations of libraries are read by the compiler.
+      from: { orphan: true, path: '^src/', pathNot: '\\.(client\\.js|d\\.ts)$' },
       to: {},
     },
     {

@@ -142,6 +142,37 @@ create table file_remote (
   constraint file_remote_blob_fkey FOREIGN KEY (location_id, sha256) REFERENCES file_blob(location_id, sha256) ON DELETE CASCADE
 );
 
+-- Renditions of files: which there are to be, and how far that is.
+create table file_rendition (
+  file_id bigint not null,
+  name text not null,
+  status text not null,
+  reason text,
+  needs text,
+  recipe_hash text,
+  made_of bytea,
+  attempts integer not null default 0,
+  status_at timestamp with time zone not null default now(),
+  constraint file_rendition_pkey PRIMARY KEY (file_id, name),
+  constraint file_rendition_file_fkey FOREIGN KEY (file_id) REFERENCES file(id) ON DELETE CASCADE,
+  constraint file_rendition_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'processing'::text, 'done'::text, 'failed'::text, 'not_produced'::text, 'too_small'::text])))
+);
+CREATE INDEX file_rendition_needs_idx ON public.file_rendition USING btree (needs) WHERE (needs IS NOT NULL);
+
+-- Runs through all files that renew renditions, with their progress.
+create table file_resync (
+  id bigint not null default nextval('file_resync_id_seq'::regclass),
+  started_at timestamp with time zone not null default now(),
+  finished_at timestamp with time zone,
+  user_id bigint,
+  up_to bigint not null default 0,
+  total bigint not null,
+  checked bigint not null default 0,
+  queued bigint not null default 0,
+  removed bigint not null default 0,
+  constraint file_resync_pkey PRIMARY KEY (id)
+);
+
 -- objects that have a file, by column: who may see it, and whether it may go
 create table file_use (
   file_id bigint not null,

@@ -80,7 +80,7 @@ const uploaded = (number: number): SeedRequest => ({ query: { filenames: `["${nu
 
 const addFile = async ({ root, fresh }: Scene): Promise<Json> => {
   const name = encodeURIComponent(`["${fresh()}.json"]`)
-  return (await root.call('POST', `/eas/put?filenames=${name}`, { number: fresh() }))[0]
+  return (await root.call('POST', `/eas/put?produce_versions=false&filenames=${name}`, { number: fresh() }))[0]
 }
 
 /** Of a file that is there: what lies on the web is fetched from nowhere. */
@@ -331,6 +331,8 @@ export const seeds: Record<string, Seed> = {
       return { path: { fileId: _id, hash, version: 'original' }, query: { 'x-svc-signature': signature } }
     },
   },
+  resyncFiles: nothing,
+  listResyncs: nothing,
   listLocations: nothing,
   readLocation: { make: () => ({ path: { id: 1 } }) },
   createLocation: {

@@ -54,6 +54,7 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
   // Jobs use all of the above, so they end first.
   await jobs.start()
   opened.defer(() => jobs.close())
+  await workflow.files.renditions.wake()
   eventRuns.start()
   opened.defer(() => eventRuns.close())
   indexer.wake()

@@ -33,6 +33,7 @@ export async function composeWorkflow(
   const files = await createFileService({
     db,
     bus,
+    jobs,
     events,
     snapshots,
     log: given.log,

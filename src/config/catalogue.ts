@@ -18,6 +18,7 @@ import {
   type ValuesOf,
   waiting,
 } from './fields.ts'
+import { renditions, renditionsRule } from './renditions.ts'
 
 /**
  * The base configuration: every section with its members, kinds and defaults. To add one, add it here: reading,
@@ -147,7 +148,11 @@ export const fileClasses: Readonly<Record<keyof typeof extensions, readonly stri
 
 function classLimits(name: keyof typeof extensions) {
   const choices = fileClasses[name]
-  return { uploadenabledextensions: list(choices, { choices }), uploadmaxfilesize: byteSize('0') }
+  return {
+    uploadenabledextensions: list(choices, { choices }),
+    uploadmaxfilesize: byteSize('0'),
+    versions: renditions(name, choices),
+  }
 }
 
 const httpUrl = (required: boolean) => text('', { required, maxLength: 2000, rule: urlRule })
@@ -315,23 +320,35 @@ export const sections = {
   location_defaults: section('files', 'system.config', {
     /** Name of the location where uploaded files are stored. */
     originals: text('file', { required: true, maxLength: 100 }),
-    versions: waiting(text('file', { maxLength: 100 }), 'there are no renditions yet'),
+    /** The same for renditions; empty: where originals are. */
+    versions: text('', { maxLength: 100 }),
     backups: waiting(text('', { maxLength: 100 }), 'backups are files of whoever makes them'),
   }),
 
-  produce_config: section('files', 'user', {
-    /** Which files are taken, by class. Sizes such as `500MB`; 0: that of the whole; there 0: any. */
-    value: form({
-      classes: form({
-        audio: form(classLimits('audio')),
-        image: form(classLimits('image')),
-        office: form(classLimits('office')),
-        video: form(classLimits('video')),
+  produce_config: section(
+    'files',
+    'user',
+    {
+      /** Which files are taken, and what is made of them, by class. Sizes such as `500MB`; 0: that of the whole; there 0: any. */
+      value: form({
+        classes: form({
+          audio: form(classLimits('audio')),
+          image: form(classLimits('image')),
+          office: form(classLimits('office')),
+          video: form(classLimits('video')),
+        }),
+        uploadallowunknown: bool(true),
+        uploadmaxfilesize: byteSize('0'),
       }),
-      uploadallowunknown: bool(true),
-      uploadmaxfilesize: byteSize('0'),
-    }),
-  }),
+    },
+    ({ value }) => {
+      for (const [name, { versions }] of Object.entries(value.classes)) {
+        const broken = renditionsRule(versions)
+        if (broken) return { ...broken, path: `/value/classes/${name}/versions${broken.path}` }
+      }
+      return null
+    },
+  ),
 
   janitor: section('janitor', 'system.config', {
     /** Whether anything is taken away by itself. */

@@ -1,5 +1,6 @@
 import type { Sha256 } from './blobs/blob-store.ts'
 import type { FileClass } from './classes.ts'
+import type { Rendition } from './renditions/model.ts'
 
 /** Where a file is had, as rights see it. */
 export type { FileClass } from './classes.ts'
@@ -28,6 +29,8 @@ export interface StoredFile {
   readonly filepath: string
   /** `original` first. */
   readonly versions: readonly FileVersion[]
+  /** How far what is made of it is; what there is already is also among the versions. */
+  readonly renditions: readonly Rendition[]
 }
 
 /** The version that was uploaded. */

@@ -7,6 +7,7 @@ import { streamedBody } from '../platform/streamed-body.ts'
 import { deliver } from './delivery/deliver.ts'
 import { registerLocationRoutes } from './locations/routes.ts'
 import { registerRemoteRoutes } from './remote/routes.ts'
+import { manageFiles, type Resync as ResyncRun } from './renditions/service.ts'
 import {
   ChangeQuery,
   DownloadHeaders,
@@ -17,6 +18,7 @@ import {
   FileRecord,
   ListQuery,
   ReadQuery,
+  Resync,
   UploadQuery,
 } from './schema.ts'
 import type { FileService } from './service.ts'
@@ -69,7 +71,9 @@ export function registerFileRoutes(http: HttpApp, { files }: { files: FileServic
           parents: readList(query.id_parents, 'id_parents', isId),
         }
         const permission = await files.permission(actorOf(request))
-        return files.put(actorOf(request), incoming(request, more.filenames[0] ?? null), permission, more)
+        const wish = { produce: readFlags(query.produce_versions), priority: query.priority ?? 0 }
+        const content = incoming(request, more.filenames[0] ?? null)
+        return files.put(actorOf(request), content, permission, more, wish)
       },
     })
   }
@@ -146,6 +150,38 @@ export function registerFileRoutes(http: HttpApp, { files }: { files: FileServic
     },
   )
 
+  http.post(
+    '/api/v1/eas/resync',
+    {
+      schema: {
+        operationId: 'resyncFiles',
+        summary: 'Make renditions anew',
+        description:
+          'Looks through all files, in the background: what is missing is made, what was made by another recipe is made ' +
+          'anew, what no recipe makes any more is removed. While one run goes on, it is answered. Needs `system.root`.',
+        tags: ['files'],
+        response: { 200: Resync },
+      },
+      config: { access: 'user', writes: true, systemRight: manageFiles, errors: [] },
+    },
+    async (request) => renderResync(await files.renditions.resync(actorOf(request))),
+  )
+
+  http.get(
+    '/api/v1/eas/resync',
+    {
+      schema: {
+        operationId: 'listResyncs',
+        summary: 'Runs that made renditions anew',
+        description: 'The latest ones, newest first, with their progress. Needs `system.root`.',
+        tags: ['files'],
+        response: { 200: Type.Array(Resync) },
+      },
+      config: { access: 'user', writes: false, systemRight: manageFiles, errors: [] },
+    },
+    async (request) => (await files.renditions.resyncs(actorOf(request))).map(renderResync),
+  )
+
   http.route({
     method: ['GET', 'HEAD'],
     url: '/api/v1/eas/download/:fileId/:hash/:version',
@@ -183,6 +219,22 @@ export function registerFileRoutes(http: HttpApp, { files }: { files: FileServic
   })
 }
 
+function renderResync(run: ResyncRun) {
+  const { id, startedAt, finishedAt, total, checked, queued, removed } = run
+  const percent = finishedAt || total === 0 ? 100 : Math.min(99, Math.floor((100 * checked) / total))
+  return {
+    _id: id,
+    status: finishedAt ? ('done' as const) : ('running' as const),
+    percent_done: percent,
+    total,
+    checked,
+    queued,
+    removed,
+    started_at: startedAt.toISOString(),
+    finished_at: finishedAt?.toISOString() ?? null,
+  }
+}
+
 /** What comes in the body, in either form. */
 function incoming(request: FastifyRequest, name: string | null): AsyncIterable<Incoming> | AsyncGenerator<Incoming> {
   const type = request.headers['content-type'] ?? ''
@@ -206,6 +258,13 @@ function readList<T>(text: string | undefined, param: string, fits: (value: unkn
   const most = param === 'ids' ? mostIds : mostFiles
   if (Array.isArray(list) && list.length <= most && list.every((value) => value === null || fits(value))) return list
   throw badRequest(`${param} must be a JSON list of at most ${most} values of the right type.`, { param })
+}
+
+/** Whether something holds for the file at a place: one JSON word for all, or a list; true where nothing is said. */
+function readFlags(text: string | undefined): (index: number) => boolean {
+  if (text === 'true' || text === 'false') return () => text === 'true'
+  const flags = readList(text, 'produce_versions', (value) => typeof value === 'boolean')
+  return (index) => flags[index] ?? true
 }
 
 function parseJson(text: string): unknown {

@@ -1,9 +1,17 @@
 import { Type } from 'typebox'
-import { refused, unasked } from '../platform/query.ts'
-
-const noRenditions = 'there are no renditions yet'
+import { refused } from '../platform/query.ts'
 
 const JsonList = (description: string) => Type.Optional(Type.String({ maxLength: 64 * 1024, description }))
+
+const ownRecipes = 'recipes are those of the base configuration'
+
+const Priority = Type.Optional(
+  Type.Integer({
+    minimum: -1000,
+    maximum: 1000,
+    description: 'Of the work on renditions: smaller ones go first; 0 when not said.',
+  }),
+)
 
 export const UploadQuery = Type.Object({
   filenames: JsonList(
@@ -11,10 +19,13 @@ export const UploadQuery = Type.Object({
   ),
   references: JsonList('JSON list of texts: references, unique among all files.'),
   id_parents: JsonList('JSON list of numbers: the files that these were made from.'),
-  produce_versions: Type.Optional(Type.String(unasked(noRenditions))),
-  priority: Type.Optional(Type.Integer(unasked(noRenditions))),
-  version_names: Type.Optional(Type.String(refused(noRenditions))),
-  custom_produce_configs: Type.Optional(Type.String(refused(noRenditions))),
+  produce_versions: JsonList(
+    'JSON list of true or false, or one of them for all: whether renditions are made; true when not said. Without them, ' +
+      'a resync makes them.',
+  ),
+  priority: Priority,
+  version_names: Type.Optional(Type.String(refused('renditions are not uploaded yet'))),
+  custom_produce_configs: Type.Optional(Type.String(refused(ownRecipes))),
   collection: Type.Optional(Type.Integer(refused('there are no collections yet'))),
   check_for_duplicates: Type.Optional(Type.Boolean(refused('nothing looks for duplicates yet'))),
 })
@@ -41,9 +52,11 @@ const remote = {
       description: 'The answer is not asked for a name: `filename` must be there, and is taken as it is.',
     }),
   ),
-  version_name: Type.Optional(Type.String(refused(noRenditions))),
-  custom_produce_config: Type.Optional(Type.String(refused(noRenditions))),
-  produce_versions: Type.Optional(Type.Boolean(unasked(noRenditions))),
+  version_name: Type.Optional(Type.String(refused('renditions are not uploaded yet'))),
+  custom_produce_config: Type.Optional(Type.String(refused(ownRecipes))),
+  produce_versions: Type.Optional(
+    Type.Boolean({ description: 'Whether renditions are made; of what stays where it is there are none.' }),
+  ),
   generate_metadata: Type.Optional(
     Type.Literal(true, { description: 'What is known of a file is always taken from its content.' }),
   ),
@@ -56,7 +69,7 @@ const skipDuplicates = {
       description: 'A reference that a file has stands for that file, which is answered with `_duplicates`.',
     }),
   ),
-  priority: Type.Optional(Type.Integer(unasked(noRenditions))),
+  priority: Priority,
 }
 
 export const RemoteQuery = Type.Object({ ...remote, ...skipDuplicates })
@@ -79,14 +92,21 @@ export const BulkInput = Type.Array(
 const Version = Type.Object(
   {
     _id: Type.String({ description: 'Its name.' }),
-    class: Type.String(),
-    extension: Type.String(),
-    class_extension: Type.String(),
-    status: Type.String(),
-    date_created: Type.String({ format: 'date-time' }),
+    class: Type.Optional(Type.String()),
+    extension: Type.Optional(Type.String()),
+    class_extension: Type.Optional(Type.String()),
+    status: Type.String({
+      description:
+        '`done`; else there is no content yet: `pending`, `processing`, or there will be none: `failed` (the file is at ' +
+        'fault), `not_produced` (something is missing here); `reason` says what.',
+    }),
+    reason: Type.Optional(Type.String()),
+    percent_done: Type.Optional(Type.String()),
+    date_created: Type.Optional(Type.String({ format: 'date-time' })),
     last_status_at: Type.String({ format: 'date-time' }),
-    filesize: Type.String(),
-    hash: Type.String(),
+    filesize: Type.Optional(Type.String()),
+    hash: Type.Optional(Type.String()),
+    blurhash: Type.Optional(Type.String()),
     width: Type.Optional(Type.String()),
     height: Type.Optional(Type.String()),
     dpi: Type.Optional(Type.String()),
@@ -94,7 +114,7 @@ const Version = Type.Object(
     aspect_ratio: Type.Optional(Type.String()),
     _show_allowed: Type.Boolean(),
     _download_allowed: Type.Boolean(),
-    url: Type.String({ description: 'Signed: whoever has it may fetch the content until it expires.' }),
+    url: Type.Optional(Type.String({ description: 'Signed: whoever has it may fetch the content until it expires.' })),
   },
   { additionalProperties: true, title: 'FileVersion' },
 )
@@ -116,7 +136,7 @@ const FileShape = Type.Object(
     extension: Type.String(),
     class_extension: Type.String(),
     class_version_status: Type.String(),
-    status: Type.String(),
+    status: Type.String({ description: '`pending` or `processing` while renditions are made, then `done`.' }),
     is_original: Type.Boolean(),
     filesize: Type.Integer(),
     original_filename: Type.String(),
@@ -168,7 +188,7 @@ export const FileInput = Type.Object(
   {
     filename: Type.Optional(Type.String({ maxLength: 1000 })),
     reference: Type.Optional(Type.Union([Type.String({ minLength: 1, maxLength: 1000 }), Type.Null()])),
-    custom_produce_config: Type.Optional(Type.Unknown(refused(noRenditions))),
+    custom_produce_config: Type.Optional(Type.Unknown(refused(ownRecipes))),
   },
   { additionalProperties: true, title: 'FileInput' },
 )
@@ -215,3 +235,20 @@ export const DownloadHeaders = Type.Object({
     }),
   ),
 })
+
+export const Resync = Type.Object(
+  {
+    _id: Type.Integer(),
+    status: Type.Enum(['running', 'done'], {
+      description: '`done`: all files have been looked at. What was queued may still be in the making.',
+    }),
+    percent_done: Type.Integer(),
+    total: Type.Integer({ description: 'Files when it began.' }),
+    checked: Type.Integer(),
+    queued: Type.Integer({ description: 'Renditions that are made.' }),
+    removed: Type.Integer({ description: 'Renditions that no recipe makes any more.' }),
+    started_at: Type.String({ format: 'date-time' }),
+    finished_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+  },
+  { title: 'Resync' },
+)

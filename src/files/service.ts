@@ -6,6 +6,7 @@
 import type { Logger } from 'pino'
 import type { BaseConfig } from '../config/service.ts'
 import type { EventLog, NewEvent } from '../events/service.ts'
+import type { Jobs } from '../jobs/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Bus } from '../platform/bus.ts'
 import type { Config } from '../platform/config.ts'
@@ -26,6 +27,8 @@ import type { RemoteSource } from './remote/fetch.ts'
 import { remoteOpener } from './remote/open.ts'
 import { createRemoteStore } from './remote/remote-store.ts'
 import { uploadRemote } from './remote/upload.ts'
+import { isFree } from './renditions/recipes.ts'
+import { createRenditions, type RenditionConfig } from './renditions/service.ts'
 import { cleanFileName } from './upload/file-name.ts'
 import { uploadInfo } from './upload/keep.ts'
 import type { Incoming } from './upload/multipart.ts'
@@ -41,17 +44,12 @@ export interface FileOptions {
   readonly events: EventLog
   readonly snapshots: Pick<Snapshots, 'open'>
   readonly log: Logger
-  readonly config: Pick<
-    Config,
-    | 'dataDir'
-    | 'fileFolders'
-    | 'externalUrl'
-    | 'readOnly'
-    | 'allowPrivateFiles'
-    | 'blockedFileHosts'
-    | 'slowGrace'
-    | 'leastRate'
-  >
+  readonly jobs: Jobs
+  readonly config: RenditionConfig &
+    Pick<
+      Config,
+      'fileFolders' | 'externalUrl' | 'readOnly' | 'allowPrivateFiles' | 'blockedFileHosts' | 'slowGrace' | 'leastRate'
+    >
   readonly settings: () => Settings
   readonly rights: { forActor(actor: Actor): Promise<CallerRights> }
   /** Objects that have the files, by file, as far as the caller may see them. */
@@ -67,6 +65,14 @@ export interface FileOptions {
 
 /** What of the base configuration files need. */
 export type Settings = Pick<BaseConfig, 'location_defaults' | 'produce_config' | 'file_url_expire' | 'janitor'>
+
+/** What is said of renditions with an upload. */
+export interface ProduceWish {
+  /** Whether they are made of the file at this place of the request. */
+  produce(index: number): boolean
+  /** The smaller, the earlier. */
+  readonly priority: number
+}
 
 export type FileService = Awaited<ReturnType<typeof createFileService>>
 
@@ -86,6 +92,7 @@ export async function createFileService(options: FileOptions) {
     snapshots,
     folders: { dataDir: config.dataDir, folders: config.fileFolders },
     defaultName: () => settings().location_defaults.originals,
+    versionsName: () => settings().location_defaults.versions,
   })
   const signatures = await openSignatures(db)
   const janitor = createJanitor({
@@ -96,6 +103,15 @@ export async function createFileService(options: FileOptions) {
     settings: () => settings().janitor,
     paused: () => config.readOnly,
   })
+  const renditions = await createRenditions({
+    db,
+    jobs: options.jobs,
+    log: options.log,
+    events,
+    config,
+    locations,
+    settings: () => settings().produce_config.value,
+  })
   /** Downloads whose event is not written yet. */
   const logging = new Set<Promise<unknown>>()
 
@@ -104,6 +120,18 @@ export async function createFileService(options: FileOptions) {
     const path = `${file.id}/${version.sha256}/${encodeURIComponent(version.name)}`
     return `${config.externalUrl}/api/v1/eas/download/${path}?x-svc-signature=${signatures.sign(signed, seconds)}`
   }
+
+  function accessOf(caller: CallerRights, file: StoredFile, uses: readonly FileUse[]): FileAccess {
+    const type = originalOf(file)
+    return accessTo(caller, file, uses, (version) => isFree(settings().produce_config.value, type, version))
+  }
+
+  /** Renditions of the files of a request. */
+  const planBy = (wish: ProduceWish) => (tx: Tx, ids: readonly number[]) =>
+    renditions.plan(
+      tx,
+      ids.map((fileId, index) => ({ fileId, produce: wish.produce(index), priority: wish.priority })),
+    )
 
   interface Known {
     readonly file: StoredFile
@@ -114,7 +142,7 @@ export async function createFileService(options: FileOptions) {
     if (ids.length === 0) return []
     const files = await store.readFiles(from, ids)
     const uses = caller.root ? new Map<number, FileUse[]>() : await usesOf(from, caller, ids)
-    return files.map((file) => ({ file, access: accessTo(caller, file, uses.get(file.id) ?? []) }))
+    return files.map((file) => ({ file, access: accessOf(caller, file, uses.get(file.id) ?? []) }))
   }
 
   async function render(
@@ -161,7 +189,7 @@ export async function createFileService(options: FileOptions) {
   /** Of files that are the caller's own. */
   async function renderUploaded(actor: Actor, files: readonly StoredFile[]): Promise<Wire[]> {
     const caller = await rights.forActor(actor)
-    const known = files.map((file) => ({ file, access: accessTo(caller, file, []) }))
+    const known = files.map((file) => ({ file, access: accessOf(caller, file, []) }))
     const wires = await render(db, actor, known, 'long')
     return files.map((file) => wires.get(file.id) ?? {})
   }
@@ -175,9 +203,15 @@ export async function createFileService(options: FileOptions) {
   return {
     locations,
 
+    renditions: { resync: renditions.resync, resyncs: renditions.resyncs, wake: renditions.wake },
+
     /** What the base configuration says of files must be possible. */
     async checkSettings(tx: Tx, { location_defaults }: Settings, changed: ReadonlySet<string>): Promise<void> {
-      if (changed.has('location_defaults')) await locations.assertUsable(tx, location_defaults.originals)
+      if (!changed.has('location_defaults')) return
+      await locations.assertUsable(tx, location_defaults.originals, 'originals')
+      if (location_defaults.versions !== '') {
+        await locations.assertUsable(tx, location_defaults.versions, 'versions')
+      }
     },
 
     /** Days that addresses hold. @throws {AppError} `UrlParameterNotSupported` when that is longer than allowed. */
@@ -200,9 +234,10 @@ export async function createFileService(options: FileOptions) {
       incoming: AsyncIterable<Incoming>,
       permission: UploadPermission,
       more: UploadOptions,
+      wish: ProduceWish,
     ): Promise<Wire[]> {
       const files = await tellingFailures(actor, () =>
-        upload({ db, events, locations, mayChange }, actor, incoming, permission, more),
+        upload({ db, events, locations, mayChange, plan: planBy(wish) }, actor, incoming, permission, more),
       )
       return renderUploaded(actor, files)
     },
@@ -215,7 +250,7 @@ export async function createFileService(options: FileOptions) {
       actor: Actor,
       sources: readonly RemoteSource[],
       permission: UploadPermission,
-      { skipDuplicates }: { readonly skipDuplicates: boolean },
+      { skipDuplicates, priority }: { readonly skipDuplicates: boolean; readonly priority: number },
     ): Promise<Wire[]> {
       const references = sources.flatMap(({ reference }) => reference ?? [])
       const stored = skipDuplicates ? await store.findByReference(db, references) : new Map<string, number>()
@@ -225,7 +260,12 @@ export async function createFileService(options: FileOptions) {
           !skipDuplicates ||
           (!stored.has(reference) && sources.findIndex((one) => one.reference === reference) === index),
       )
-      const deps = { db, events, locations, open, mayChange }
+      const wish: ProduceWish = {
+        // What stays where it is is not fetched for that.
+        produce: (index) => wanted[index]?.produce_versions !== false && wanted[index]?.leave !== true,
+        priority,
+      }
+      const deps = { db, events, locations, open, mayChange, plan: planBy(wish) }
       const files =
         wanted.length === 0 ? [] : await tellingFailures(actor, () => uploadRemote(deps, actor, wanted, permission))
       const made = new Map(wanted.map((source, index) => [source, files[index] as StoredFile]))
@@ -326,7 +366,7 @@ export async function createFileService(options: FileOptions) {
       else {
         const caller = await rights.forActor(await callerOf(actor))
         const uses = caller.root ? new Map<number, FileUse[]>() : await usesOf(db, caller, [fileId])
-        const access = accessTo(caller, file, uses.get(fileId) ?? [])
+        const access = accessOf(caller, file, uses.get(fileId) ?? [])
         if (!access.may('asset_show', version) && !access.may('asset_download', version)) left = null
       }
       if (left === null) throw new AppError('InsufficientRights')
@@ -360,7 +400,7 @@ export async function createFileService(options: FileOptions) {
     },
 
     async close(): Promise<void> {
-      await janitor.close()
+      await Promise.all([janitor.close(), renditions.close()])
       await Promise.all(logging)
       locations.close()
     },

@@ -71,6 +71,13 @@ export interface Config {
   readonly allowPrivateFiles: boolean
   /** Names, addresses and networks from which no file is fetched. */
   readonly blockedFileHosts: readonly string[]
+  readonly mediaMemory: number
+  readonly mediaSeconds: number
+  readonly mediaPixels: number
+  readonly mediaOutput: number
+  readonly ffmpeg: string
+  readonly ffprobe: string
+  readonly soffice: string
   /** Processes webhooks to private addresses too (tests, closed networks). */
   readonly allowPrivateWebhooks: boolean
   /** Origins besides our own to which a sign-in may lead: `https://*.example.org`, `http://localhost:*`. */

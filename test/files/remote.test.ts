@@ -94,9 +94,10 @@ suite('files from addresses', () => {
       url: `${web.url}/a/type`,
       reference: 'web:1',
       priority: 2,
-      produce_versions: true,
+      produce_versions: false,
       generate_metadata: true,
     })
+    assert.deepEqual([body[0].status, Object.keys(body[0].versions)], ['done', ['original']])
     assert.equal(body[0].reference, 'web:1')
     const [first, second, ...others] = await eventsOf(body[0]._id)
     assert.deepEqual(others, [])

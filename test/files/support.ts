@@ -42,12 +42,14 @@ export interface Uploaded {
   readonly body: Json
 }
 
+/** Without renditions, unless the query asks for them. */
 export async function upload(
   svc: TestService,
   login: string,
   files: readonly Sent[],
-  query: Record<string, unknown> = {},
+  given: Record<string, unknown> = {},
 ): Promise<Uploaded> {
+  const query = { produce_versions: 'false', ...given }
   const { headers, payload } = multipart(files)
   const authorization = `Bearer ${await svc.as(login).token()}`
   const text = Object.entries(query).map(([key, value]) => [

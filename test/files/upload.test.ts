@@ -100,7 +100,7 @@ suite('uploads', () => {
     for (const method of ['PUT', 'POST'] as const) {
       const answer = await svc.inject({
         method,
-        url: '/api/v1/eas/put',
+        url: '/api/v1/eas/put?produce_versions=false',
         headers: {
           ...(await bearer()),
           'content-type': 'application/json',
@@ -115,14 +115,14 @@ suite('uploads', () => {
     }
     const unnamed = await svc.inject({
       method: 'PUT',
-      url: '/api/v1/eas/put',
+      url: '/api/v1/eas/put?produce_versions=false',
       headers: await bearer(),
       payload: content,
     })
     assert.equal(unnamed.json().code, 'EasEmptyFilename')
     const empty = await svc.inject({
       method: 'PUT',
-      url: `/api/v1/eas/put?filenames=${encodeURIComponent('["empty.txt"]')}`,
+      url: `/api/v1/eas/put?produce_versions=false&filenames=${encodeURIComponent('["empty.txt"]')}`,
       headers: { ...(await bearer()), 'content-type': 'text/plain' },
       payload: '',
     })
@@ -255,7 +255,7 @@ suite('uploads', () => {
       assert.equal(off.body.code, 'UploadError')
       const unread = await svc.inject({
         method: 'PUT',
-        url: `/api/v1/eas/put?filenames=${encodeURIComponent('["a.bin"]')}`,
+        url: `/api/v1/eas/put?produce_versions=false&filenames=${encodeURIComponent('["a.bin"]')}`,
         headers: { ...(await bearer()), 'content-type': 'application/octet-stream', 'content-length': '999999999' },
         payload: Readable.from([Buffer.from('only this')]),
       })

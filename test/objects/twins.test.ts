@@ -99,6 +99,8 @@ const plain: Readonly<Record<string, Omit<TwinRequest, 'path'> & { path?: string
     'GET /eas',
     'GET /eas/{fileId}',
     'POST /eas/{fileId}',
+    'POST /eas/resync',
+    'GET /eas/resync',
     'GET /eas/download/{fileId}/{hash}/{version}',
   ].map((name) => {
     const [method, path = ''] = name.split(' ') as [TwinRequest['method'], string]

@@ -47,6 +47,7 @@ const writing = `
   POST /api/v1/eas/rput
   POST /api/v1/eas/rput/bulk
   POST /api/v1/eas/:fileId
+  POST /api/v1/eas/resync
   POST /api/page/confirmEmail
   POST /api/page/forgotPassword
   POST /api/page/register

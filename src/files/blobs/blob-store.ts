@@ -34,6 +34,8 @@ export interface BlobStore {
   read(sha256: Sha256, range?: ByteRange): Promise<Readable>
   /** Its size; null when it is not there. */
   size(sha256: Sha256): Promise<number | null>
+  /** Where programs of the machine find it as a file, for places that are folders. It may be missing there. */
+  readonly local?: (sha256: Sha256) => string
   /** It may be gone already. */
   remove(sha256: Sha256): Promise<void>
   /** Removes temporary names that nobody has written to since then. Answers how many. */

@@ -53,6 +53,7 @@ export function createFileSystemStore(folder: string): BlobStore {
     async size(sha256) {
       return (await statOf(place(sha256)))?.size ?? null
     },
+    local: place,
     remove: (sha256) => rm(place(sha256), { force: true }),
     async sweep(before) {
       let removed = 0

@@ -27,6 +27,8 @@ export interface LocationOptions {
   readonly remote: BlobStore
   /** Name of the location where originals are stored. */
   readonly defaultName: () => string
+  /** Name of the location of what is made of files. */
+  readonly versionsName: () => string
 }
 
 export type Locations = Awaited<ReturnType<typeof createLocations>>
@@ -48,7 +50,7 @@ async function loadS3() {
 }
 
 export async function createLocations(options: LocationOptions) {
-  const { db, bus, events, snapshots, folders, remote, defaultName } = options
+  const { db, bus, events, snapshots, folders, remote, defaultName, versionsName } = options
   const snapshot = await snapshots.open<Location[], ReadonlyMap<number, Location>>({
     name: 'the locations of files',
     topics: [topic],
@@ -90,6 +92,13 @@ export async function createLocations(options: LocationOptions) {
     })
     await snapshot.renewed()
     return id
+  }
+
+  /** Where originals are stored now. @throws {AppError} `UploadError`. */
+  function forOriginals(): { id: number; name: string; store: BlobStore } {
+    const location = [...snapshot.get().values()].find(({ name }) => name === defaultName())
+    if (location && !location.readOnly) return { id: location.id, name: location.name, store: storeOf(location.id) }
+    throw new AppError('UploadError', {}, { message: 'There is no location where files could be stored.' })
   }
 
   async function assertDistinct(tx: Tx, id: number | null, draft: LocationDraft): Promise<void> {
@@ -202,19 +211,20 @@ export async function createLocations(options: LocationOptions) {
     },
 
     /** For the base configuration, in its transaction. @throws {AppError} when nothing can be stored there. */
-    async assertUsable(tx: Tx, name: string): Promise<void> {
+    async assertUsable(tx: Tx, name: string, member: 'originals' | 'versions'): Promise<void> {
       if (await store.isWritable(tx, name)) return
-      const path = '/location_defaults/originals'
+      const path = `/location_defaults/${member}`
       throw badRequest(`There is no location ${name} that can be written to.`, { path })
     },
 
     storeOf,
 
-    /** Where originals are stored now. @throws {AppError} `UploadError`. */
-    forOriginals(): { id: number; name: string; store: BlobStore } {
-      const location = [...snapshot.get().values()].find(({ name }) => name === defaultName())
-      if (location && !location.readOnly) return { id: location.id, name: location.name, store: storeOf(location.id) }
-      throw new AppError('UploadError', {}, { message: 'There is no location where files could be stored.' })
+    forOriginals,
+
+    /** Where what is made of files is stored now; where originals are, when that place is gone or read-only. */
+    forVersions(): { id: number; store: BlobStore } {
+      const location = [...snapshot.get().values()].find(({ name }) => name === versionsName())
+      return location && !location.readOnly ? { id: location.id, store: storeOf(location.id) } : forOriginals()
     },
 
     /** All that have contents to keep, that of contents on the web included. */

@@ -1,5 +1,5 @@
 import { type CallerRights, coversFile, type Guarded } from '../../rights/service.ts'
-import type { FileVersion, StoredFile } from '../model.ts'
+import { type FileVersion, originalOf, type StoredFile } from '../model.ts'
 
 /** An object that has a file, in its latest version or an old one, and that the caller may see with its column. */
 export interface FileUse {
@@ -11,19 +11,30 @@ export interface FileUse {
 
 export type AssetRight = 'asset_show' | 'asset_download'
 
+/** A version as far as rights ask for it; what is not there yet has neither extension nor size. */
+export type AskedVersion = Pick<FileVersion, 'name'> & Partial<Pick<FileVersion, 'extension' | 'size'>>
+
 /** Who may see a file: whoever uploaded it, and whoever an object that has it lets. */
 export interface FileAccess {
-  may(right: AssetRight, version: FileVersion): boolean
+  may(right: AssetRight, version: AskedVersion): boolean
   /** Whether anything of the file may be had. */
   readonly any: boolean
   /** Whether its name and reference may be changed. */
   readonly change: boolean
 }
 
-export function accessTo(caller: CallerRights, file: StoredFile, uses: readonly FileUse[]): FileAccess {
+/** `isFree`: whether a version is not named by rights, so that it may be had by whoever may see an object with the file. */
+export function accessTo(
+  caller: CallerRights,
+  file: StoredFile,
+  uses: readonly FileUse[],
+  isFree: (version: string) => boolean,
+): FileAccess {
   const everything = caller.root || file.uploadUser === caller.userId
-  const may = (right: AssetRight, version: FileVersion): boolean =>
-    everything || uses.some((use) => mayThrough(caller, right, use, version))
+  // Rights mean the class of the file: the poster of a film is a version of a film.
+  const { class: kind } = originalOf(file)
+  const may = (right: AssetRight, version: AskedVersion): boolean =>
+    everything || uses.some((use) => isFree(version.name) || mayThrough(caller, right, use, kind, version))
   return {
     may,
     get any() {
@@ -40,9 +51,9 @@ function mayThrough(
   caller: CallerRights,
   right: AssetRight,
   { object, columnId }: Pick<FileUse, 'object' | 'columnId'>,
-  version: FileVersion,
+  kind: string,
+  { name, extension = '', size }: AskedVersion,
 ): boolean {
-  const { class: kind, extension, name, size } = version
-  const file = { class: kind, extension, columnId, version: name, size }
+  const file = { class: kind, extension, columnId, version: name, ...(size === undefined ? {} : { size }) }
   return caller.itemsOn(right, object).some((item) => coversFile(item, file))
 }

@@ -1,4 +1,5 @@
 import { type FileVersion, originalOf, type StoredFile } from '../model.ts'
+import type { Rendition } from '../renditions/model.ts'
 import { baseOf } from '../upload/file-name.ts'
 import type { FileAccess } from './access.ts'
 
@@ -34,17 +35,17 @@ export function renderFile(file: StoredFile, view: FileView): Wire {
     class: version.class,
     extension: version.extension,
     class_extension: `${version.class}.${version.extension}`,
-    status: version.status,
-    class_version_status: `${version.class}.${version.name}.${version.status}`,
+    status: statusOf(file),
+    class_version_status: `${version.class}.${version.name}.${statusOf(file)}`,
     is_original: true,
     filesize: version.size,
     original_filename: name,
     original_filename_basename: baseOf(name),
     versions: Object.fromEntries(
-      file.versions.flatMap((one) => {
-        const wire = renderVersion(one, view)
-        return wire ? [[one.name, wire]] : []
-      }),
+      [
+        ...file.versions.map((one) => [one.name, renderVersion(one, version, view)] as const),
+        ...unmade(file).map((one) => [one.name, renderUnmade(one, view)] as const),
+      ].filter(([, wire]) => wire !== null),
     ),
   }
   if (view.format === 'short') return record
@@ -57,7 +58,7 @@ export function renderFile(file: StoredFile, view: FileView): Wire {
     upload_user: view.uploader,
     date_uploaded: file.uploadedAt.toISOString(),
     best_date: bestDate(file, version),
-    last_status_at: version.statusAt.toISOString(),
+    last_status_at: lastChange(file).toISOString(),
     hash: version.sha256,
     compiled: compiled(version),
     compiled_props: compiledProps(version),
@@ -66,7 +67,7 @@ export function renderFile(file: StoredFile, view: FileView): Wire {
 }
 
 /** Numbers in versions are texts, as the interface has them. */
-function renderVersion(version: FileVersion, { access, address }: FileView): Wire | null {
+function renderVersion(version: FileVersion, { metadata }: FileVersion, { access, address }: FileView): Wire | null {
   const show = access.may('asset_show', version)
   const download = access.may('asset_download', version)
   if (!show && !download) return null
@@ -80,13 +81,50 @@ function renderVersion(version: FileVersion, { access, address }: FileView): Wir
     status: version.status,
     date_created: version.createdAt.toISOString(),
     last_status_at: version.statusAt.toISOString(),
+    percent_done: '100',
     filesize: String(version.size),
     hash: version.sha256,
+    ...(version.class === 'image' && metadata.blurhash !== undefined ? { blurhash: metadata.blurhash } : {}),
     ...Object.fromEntries(Object.entries(texts).flatMap(([key, value]) => (value == null ? [] : [[key, `${value}`]]))),
     _show_allowed: show,
     _download_allowed: download,
     url: address(version),
   }
+}
+
+/** Renditions of which there is no content: not yet, or not at all. */
+function unmade({ versions, renditions }: StoredFile): readonly Rendition[] {
+  return renditions.filter(
+    ({ name, status }) => status !== 'too_small' && status !== 'done' && !versions.some((one) => one.name === name),
+  )
+}
+
+function renderUnmade({ name, status, reason, statusAt }: Rendition, { access }: FileView): Wire | null {
+  const show = access.may('asset_show', { name })
+  const download = access.may('asset_download', { name })
+  if (!show && !download) return null
+  return {
+    _id: name,
+    status,
+    ...(reason === null ? {} : { reason }),
+    percent_done: '0',
+    last_status_at: statusAt.toISOString(),
+    _show_allowed: show,
+    _download_allowed: download,
+  }
+}
+
+/** Of the file as a whole: whether anything is still to be made. */
+function statusOf(file: StoredFile): string {
+  const waiting = file.renditions.filter(({ status }) => status === 'pending' || status === 'processing')
+  if (waiting.length === 0) return originalOf(file).status
+  const begun = waiting.length < file.renditions.length || waiting.some(({ status }) => status === 'processing')
+  return begun ? 'processing' : 'pending'
+}
+
+function lastChange(file: StoredFile): Date {
+  const times = [originalOf(file).statusAt, ...file.renditions.map(({ statusAt }) => statusAt)]
+  return new Date(Math.max(...times.map(Number)))
 }
 
 export function technicalMetadata(version: FileVersion): Wire {

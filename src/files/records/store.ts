@@ -4,19 +4,24 @@ import type { Sha256 } from '../blobs/blob-store.ts'
 import type { FileVersion, StoredFile } from '../model.ts'
 
 type VersionRow = Omit<FileVersion, 'statusAt' | 'createdAt'> & { statusAt: string; createdAt: string }
-type FileRow = Omit<StoredFile, 'versions'> & { versions: VersionRow[] }
+type RenditionRow = Omit<StoredFile['renditions'][number], 'statusAt'> & { statusAt: string }
+type FileRow = Omit<StoredFile, 'versions' | 'renditions'> & { versions: VersionRow[]; renditions: RenditionRow[] }
 
 /** The files with their versions; those that there are, in the order of their ids. */
 export async function readFiles(from: Queryable, ids: readonly number[]): Promise<StoredFile[]> {
   const { rows } = await from.query<FileRow>(
     `select f.id, f.parent_id as "parentId", f.reference, f.upload_user as "uploadUser", f.uploaded_at as "uploadedAt",
-       f.filepath, v.versions
+       f.filepath, v.versions, coalesce(r.renditions, '[]') as renditions
      from file f cross join lateral (
        select json_agg(json_build_object('name', name, 'locationId', location_id, 'sha256', encode(sha256, 'hex'),
          'size', size, 'extension', extension, 'class', class, 'mimeType', mime_type, 'status', status,
          'statusAt', status_at, 'createdAt', created_at, 'metadata', metadata) order by name <> 'original', name) as versions
        from file_version where file_id = f.id
-     ) v
+     ) v cross join lateral (
+       select json_agg(json_build_object('name', name, 'status', status, 'reason', reason, 'statusAt', status_at,
+         'recipeHash', recipe_hash, 'madeOf', encode(made_of, 'hex')) order by name) as renditions
+       from file_rendition where file_id = f.id
+     ) r
      where f.id = any($1::bigint[]) and v.versions is not null order by f.id`,
     [ids],
     'read-files',
@@ -28,6 +33,7 @@ export async function readFiles(from: Queryable, ids: readonly number[]): Promis
       statusAt: new Date(version.statusAt),
       createdAt: new Date(version.createdAt),
     })),
+    renditions: row.renditions.map((one) => ({ ...one, statusAt: new Date(one.statusAt) })),
   }))
 }
 

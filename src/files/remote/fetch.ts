@@ -16,6 +16,8 @@ export interface RemoteSource {
   readonly id_parent?: number | undefined
   /** The answer is not asked for a name. */
   readonly skip_head_request?: boolean | undefined
+  /** Whether renditions are made; they are when nothing is said. */
+  readonly produce_versions?: boolean | undefined
 }
 
 export interface Fetched extends Incoming {

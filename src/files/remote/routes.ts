@@ -41,8 +41,8 @@ export function registerRemoteRoutes(
     },
     async (request) => {
       const permission = await files.permission(actorOf(request))
-      const { skip_duplicate_reference: skipDuplicates = false, ...source } = request.query
-      return files.putRemote(actorOf(request), [checked(source)], permission, { skipDuplicates })
+      const { skip_duplicate_reference: skipDuplicates = false, priority = 0, ...source } = request.query
+      return files.putRemote(actorOf(request), [checked(source)], permission, { skipDuplicates, priority })
     },
   )
 
@@ -62,8 +62,8 @@ export function registerRemoteRoutes(
     },
     async (request) => {
       const permission = await files.permission(actorOf(request))
-      const { skip_duplicate_reference: skipDuplicates = false } = request.query
-      return files.putRemote(actorOf(request), request.body.map(checked), permission, { skipDuplicates })
+      const { skip_duplicate_reference: skipDuplicates = false, priority = 0 } = request.query
+      return files.putRemote(actorOf(request), request.body.map(checked), permission, { skipDuplicates, priority })
     },
   )
 }

@@ -1,21 +1,19 @@
-import type { EventLog, NewEvent } from '../../events/service.ts'
+import type { NewEvent } from '../../events/service.ts'
 import type { Actor } from '../../platform/actor.ts'
-import type { Db, Tx } from '../../platform/db.ts'
+import type { Tx } from '../../platform/db.ts'
 import { currentLifetime } from '../../platform/lifetime.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import type { Locations } from '../locations/service.ts'
 import type { StoredFile } from '../model.ts'
 import { type Arrived, arrive } from '../upload/arrive.ts'
-import { discardAll, keepArrived, type NewArrival, uploadInfo } from '../upload/keep.ts'
+import { discardAll, type KeepDeps, keepArrived, type NewArrival, uploadInfo } from '../upload/keep.ts'
 import type { UploadPermission } from '../upload/permission.ts'
 import { assertParents } from '../upload/upload.ts'
 import { fetchRemote, type RemoteSource } from './fetch.ts'
 import type { OpenRemote } from './open.ts'
 import { remoteLocation } from './remote-store.ts'
 
-export interface RemoteUploadDeps {
-  readonly db: Db
-  readonly events: EventLog
+export interface RemoteUploadDeps extends KeepDeps {
   readonly locations: Pick<Locations, 'forOriginals'>
   readonly open: OpenRemote
   readonly mayChange: (actor: Actor, ids: readonly number[]) => Promise<ReadonlySet<number>>

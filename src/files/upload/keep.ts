@@ -12,13 +12,20 @@ export interface NewArrival extends Arrived {
   readonly parentId: number | null
 }
 
+export interface KeepDeps {
+  readonly db: Db
+  readonly events: EventLog
+  /** What is to be made of new files, in the transaction that makes them. */
+  readonly plan: (tx: Tx, ids: readonly number[]) => Promise<void>
+}
+
 /**
  * Makes files of contents that have arrived, of all or of none: the contents are announced, get their names, and one
  * transaction makes the records with what `also` adds and the events. What interrupts it leaves nothing but what is
  * swept away.
  */
 export async function keepArrived<T extends NewArrival>(
-  { db, events }: { readonly db: Db; readonly events: EventLog },
+  { db, events, plan }: KeepDeps,
   actor: Actor,
   arrived: readonly T[],
   eventsOf: (file: StoredFile, arrival: T) => readonly NewEvent[],
@@ -35,6 +42,7 @@ export async function keepArrived<T extends NewArrival>(
     for (const { received, sha256 } of arrived) await received.keep(sha256)
     return await db.transaction(async (tx) => {
       const ids = await store.insertFiles(tx, actor.userId, files)
+      await plan(tx, ids)
       const stored = new Map((await store.readFiles(tx, ids)).map((file) => [file.id, file]))
       const made = ids.flatMap((id) => stored.get(id) ?? [])
       await also?.(tx)

@@ -1,11 +1,9 @@
-import type { EventLog } from '../../events/service.ts'
 import type { Actor } from '../../platform/actor.ts'
-import type { Db } from '../../platform/db.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
 import type { Locations } from '../locations/service.ts'
 import type { StoredFile } from '../model.ts'
 import { arrive } from './arrive.ts'
-import { discardAll, keepArrived, type NewArrival, uploadInfo } from './keep.ts'
+import { discardAll, type KeepDeps, keepArrived, type NewArrival, uploadInfo } from './keep.ts'
 import type { Incoming } from './multipart.ts'
 import type { UploadPermission } from './permission.ts'
 
@@ -16,9 +14,7 @@ export interface UploadOptions {
   readonly parents: readonly (number | null)[]
 }
 
-export interface UploadDeps {
-  readonly db: Db
-  readonly events: EventLog
+export interface UploadDeps extends KeepDeps {
   readonly locations: Pick<Locations, 'forOriginals'>
   /** Whether each of the files exists and the caller may change it. */
   readonly mayChange: (actor: Actor, ids: readonly number[]) => Promise<ReadonlySet<number>>

@@ -1,0 +1,117 @@
+import { bool, int, list, localized, select, table, text } from './fields.ts'
+
+/** What renditions are made by, per class of files. */
+const recipes = {
+  /** `image`: a picture of it in some size. `pyramid`: tiles of all sizes, for zoom and IIIF. */
+  image: ['image', 'pyramid'],
+  /** `image`: of the first page. `pdf`: the document as PDF. */
+  office: ['image', 'pdf'],
+  /** `image`: a frame of it. `video`: MP4 of a smaller size. */
+  video: ['image', 'video'],
+  /** `image`: the cover that it carries. `audio`: for browsers. */
+  audio: ['image', 'audio'],
+} as const
+
+export type RenditionClass = keyof typeof recipes
+
+export type RecipeName = (typeof recipes)[RenditionClass][number]
+
+/** The renditions of a class, a table; names are those of versions in records of files and in rights (`image.preview`). */
+export function renditions(kind: RenditionClass, extensions: readonly string[]) {
+  const recipe = select<RecipeName>(recipes[kind], 'image')
+  return table(
+    {
+      name: text('', { required: true, maxLength: 40, rule: nameRule }),
+      displayname: localized(),
+      recipe,
+      /** Another rendition of the class that it is made of; empty: the original. */
+      source: text('', { maxLength: 40 }),
+      /** Extensions of the originals that it is made of; none: all of the class. */
+      extensions: list([], { choices: extensions }),
+      /** `auto`: JPEG, and PNG where the picture is transparent. */
+      format: select(['auto', 'jpg', 'png', 'webp', 'avif'], 'auto'),
+      /** Pixels, of what `resize_mode` says; 0: as it is. Nothing is made larger than it is. */
+      size: int(0, { max: 30_000 }),
+      resize_mode: select(['max', 'min', 'width', 'height'], 'max'),
+      /** Only made of originals whose longest side (of films: the height) has so many pixels. */
+      size_minimum: int(0, { max: 1_000_000 }),
+      quality: int(80, { min: 1, max: 100 }),
+      /** Without EXIF, IPTC and XMP. */
+      strip: bool(true),
+      /** Colours become those of the web, or stay with the profile of the original. */
+      colorprofile: select(['srgb', 'keep'], 'srgb'),
+      /** All frames of moving images. Only with the format `webp`. */
+      animated: bool(false),
+      /** What stands for the file in lists. */
+      standard: bool(false),
+      /** Rights name it; otherwise it may be had by whoever may see an object that has the file. */
+      rights_management: bool(true),
+      /** The smaller, the earlier it is made. */
+      priority: int(5, { max: 100 }),
+    },
+    { default: defaults[kind], key: 'name', maxRows: 30 },
+  )
+}
+
+const small = { name: 'small', size: 400, priority: 0 }
+const preview = { name: 'preview', size: 1000, standard: true, priority: 1 }
+
+const defaults: Readonly<Record<RenditionClass, readonly object[]>> = {
+  image: [
+    { ...small, recipe: 'image' },
+    { ...preview, recipe: 'image' },
+    { name: 'huge', recipe: 'image', size: 2000, size_minimum: 1001 },
+    { name: 'full', recipe: 'image', quality: 90 },
+    { name: 'zoom', recipe: 'pyramid', size_minimum: 1001, quality: 85, priority: 9 },
+  ],
+  office: [
+    { ...small, recipe: 'image' },
+    { ...preview, recipe: 'image' },
+    {
+      name: 'pdf',
+      recipe: 'pdf',
+      extensions: 'csv doc docx odp ods odt ppsx ppt pptx rtf txt xls xlsx'.split(' '),
+    },
+  ],
+  video: [
+    { ...small, recipe: 'image' },
+    { ...preview, recipe: 'image' },
+    { name: '360p', recipe: 'video', size: 360, priority: 8 },
+    { name: '720p', recipe: 'video', size: 720, size_minimum: 720, priority: 9 },
+  ],
+  audio: [
+    { ...small, recipe: 'image' },
+    { ...preview, recipe: 'image' },
+    { name: 'aac', recipe: 'audio', priority: 8 },
+  ],
+}
+
+interface Row {
+  readonly name: string
+  readonly source: string
+  readonly standard: boolean
+  readonly animated: boolean
+  readonly format: string
+}
+
+/** Rules across rows: sources stand before what is made of them. Answers the path below the table, and what is expected. */
+export function renditionsRule(rows: readonly Row[]): { path: string; expected: string } | null {
+  const before = new Set<string>()
+  let standard = false
+  for (const [index, row] of rows.entries()) {
+    if (row.source !== '' && !before.has(row.source)) {
+      return { path: `/${index}/source`, expected: 'the name of a row above, or empty' }
+    }
+    if (row.standard && standard) return { path: `/${index}/standard`, expected: 'set in one row only' }
+    if (row.animated && row.format !== 'webp') {
+      return { path: `/${index}/animated`, expected: 'false where the format is not webp' }
+    }
+    standard ||= row.standard
+    before.add(row.name)
+  }
+  return null
+}
+
+function nameRule(name: string): string | null {
+  return /^[a-z0-9_]+$/.test(name) && name !== 'original' ? null : 'small letters, digits and _, and not original'
+}

@@ -1,0 +1,26 @@
+import type { BaseConfig } from '../../config/service.ts'
+import type { Sha256 } from '../blobs/blob-store.ts'
+import type { FileClass } from '../classes.ts'
+
+export type RenditionStatus = 'pending' | 'processing' | 'done' | 'failed' | 'not_produced' | 'too_small'
+
+/** How far one of the renditions of a file is. */
+export interface Rendition {
+  readonly name: string
+  readonly status: RenditionStatus
+  readonly reason: string | null
+  readonly statusAt: Date
+  readonly recipeHash: string | null
+  readonly madeOf: Sha256 | null
+}
+
+/** How a rendition is made, as the base configuration has it. */
+export type Recipe = BaseConfig['produce_config']['value']['classes']['image']['versions'][number]
+
+export type RenditionSettings = BaseConfig['produce_config']['value']
+
+/** An original as far as recipes depend on it. */
+export interface OriginalType {
+  readonly class: FileClass
+  readonly extension: string
+}

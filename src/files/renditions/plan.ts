@@ -1,0 +1,55 @@
+import type { JobRequest, Jobs } from '../../jobs/service.ts'
+import type { Tx } from '../../platform/db.ts'
+import type { Recipe, RenditionSettings } from './model.ts'
+import type { ProduceJob } from './produce.ts'
+import { recipesFor } from './recipes.ts'
+import * as store from './store.ts'
+
+export const produceJob = 'files.produce'
+
+/** A rendition that is to be made; of smaller priority is made earlier. */
+export interface Scheduled {
+  readonly fileId: number
+  readonly recipe: Recipe
+  /** Added to that of the recipe. */
+  readonly priority: number
+}
+
+/** What is wanted of new files. */
+export interface Wish {
+  readonly fileId: number
+  /** Without it there are no renditions until a resync. */
+  readonly produce: boolean
+  readonly priority: number
+}
+
+/** A job is tried again when it could not do its work for lack of a database or of space, not for a bad file. */
+const maxAttempts = 8
+
+/** Announces renditions and queues the work, one job for all of a file that are of the same priority. */
+export async function schedule(tx: Tx, jobs: Jobs, scheduled: readonly Scheduled[]): Promise<void> {
+  if (scheduled.length === 0) return
+  await store.planRenditions(
+    tx,
+    scheduled.map(({ fileId, recipe: { name } }) => ({ fileId, name })),
+  )
+  const requests = new Map<string, JobRequest>()
+  for (const { fileId, recipe, priority } of scheduled) {
+    const payload: ProduceJob = { fileId, priority: recipe.priority }
+    const job = { name: produceJob, payload, priority: priority + recipe.priority, maxAttempts }
+    requests.set(`${fileId}:${recipe.priority}`, job)
+  }
+  await jobs.enqueueAll(tx, [...requests.values()])
+}
+
+/** Renditions of new files. */
+export async function planNew(tx: Tx, jobs: Jobs, settings: RenditionSettings, wishes: readonly Wish[]): Promise<void> {
+  const wanted = new Map(wishes.filter(({ produce }) => produce).map((wish) => [wish.fileId, wish]))
+  if (wanted.size === 0) return
+  const originals = await store.readOriginals(tx, [...wanted.keys()])
+  const scheduled = originals.flatMap((original) => {
+    const priority = wanted.get(original.fileId)?.priority ?? 0
+    return recipesFor(settings, original).map((recipe) => ({ fileId: original.fileId, recipe, priority }))
+  })
+  await schedule(tx, jobs, scheduled)
+}

@@ -1,0 +1,96 @@
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import type { Jobs } from '../../jobs/service.ts'
+import type { Actor } from '../../platform/actor.ts'
+import type { Config } from '../../platform/config.ts'
+import type { Tx } from '../../platform/db.ts'
+import { requireRight } from '../../platform/system-right.ts'
+import { planNew, produceJob, schedule, type Wish } from './plan.ts'
+import { createProduce, type ProduceDeps, type ProduceJob } from './produce.ts'
+import { findPrograms } from './programs.ts'
+import { type Resync, readResyncs, resyncJob, runResync, startResync } from './resync.ts'
+import { createTags } from './tags.ts'
+import { createWorkFolders } from './work-folders.ts'
+import { createWorkers } from './workshop/workers.ts'
+
+export type RenditionConfig = Pick<
+  Config,
+  | 'dataDir'
+  | 'jobsMedia'
+  | 'mediaMemory'
+  | 'mediaSeconds'
+  | 'mediaPixels'
+  | 'mediaOutput'
+  | 'ffmpeg'
+  | 'ffprobe'
+  | 'soffice'
+>
+
+export interface RenditionOptions extends Omit<ProduceDeps, 'workers' | 'programs' | 'tags' | 'folders'> {
+  readonly jobs: Jobs
+  readonly log: Logger
+  readonly config: RenditionConfig
+}
+
+export type { Resync } from './resync.ts'
+
+export type Renditions = Awaited<ReturnType<typeof createRenditions>>
+
+export const manageFiles = { name: 'system.root' } as const
+
+/** What is made of files: planned with the upload, made by jobs in processes of their own, renewed by a resync. */
+export async function createRenditions(options: RenditionOptions) {
+  const { db, jobs, log, config, settings } = options
+  const limits = {
+    memory: config.mediaMemory * 1_000_000,
+    seconds: config.mediaSeconds,
+    pixels: config.mediaPixels * 1_000_000,
+    output: config.mediaOutput * 1_000_000,
+  }
+  const workers = createWorkers({ most: config.jobsMedia, limits })
+  const { ffmpeg, ffprobe, soffice } = config
+  const programs = await findPrograms({ names: { ffmpeg, ffprobe, soffice }, seconds: config.mediaSeconds })
+  const tags = createTags({ most: config.jobsMedia, seconds: config.mediaSeconds })
+  const folders = createWorkFolders(join(config.dataDir, 'work'))
+  await folders.sweep()
+  const produce = createProduce({ ...options, workers, programs, tags, folders })
+  const scheduleIn = (tx: Tx, scheduled: Parameters<typeof schedule>[2]) => schedule(tx, jobs, scheduled)
+
+  jobs.register<ProduceJob>(produceJob, produce, 'media')
+  jobs.register<{ id: number }>(
+    resyncJob,
+    ({ id }, { signal }) => runResync({ db, jobs, settings, schedule: scheduleIn }, id, signal),
+    'standard',
+  )
+
+  return {
+    /** Renditions of new files, in the transaction that makes these. */
+    plan: (tx: Tx, wishes: readonly Wish[]): Promise<void> => planNew(tx, jobs, settings(), wishes),
+
+    /** Begins to look through all files. @throws {AppError} `SystemRightRequired`. */
+    async resync(actor: Actor): Promise<Resync> {
+      requireRight(actor, manageFiles)
+      return db.transaction((tx) => startResync(tx, jobs, actor.userId))
+    },
+
+    /** The latest runs. @throws {AppError} `SystemRightRequired`. */
+    async resyncs(actor: Actor): Promise<Resync[]> {
+      requireRight(actor, manageFiles)
+      return readResyncs(db, 20)
+    },
+
+    /** Looks for what was not made for lack of something that is there by now. To be called once, with the jobs ready. */
+    async wake(): Promise<void> {
+      const { rowCount } = await db.query('select from file_rendition where needs = any($1::text[]) limit 1', [
+        programs.found(),
+      ])
+      if (rowCount === 0) return
+      log.info({ programs: programs.found() }, 'programs are there that were missing: renditions are made')
+      await db.transaction((tx) => startResync(tx, jobs, null))
+    },
+
+    async close(): Promise<void> {
+      await Promise.all([workers.close(), tags.close()])
+    },
+  }
+}

@@ -1,0 +1,138 @@
+import type { Queryable, Tx } from '../../platform/db.ts'
+import type { Sha256 } from '../blobs/blob-store.ts'
+import type { NewBlob } from '../records/store.ts'
+import type { OriginalType, RenditionStatus } from './model.ts'
+
+export interface OriginalRow extends OriginalType {
+  readonly fileId: number
+}
+
+export async function readOriginals(from: Queryable, fileIds: readonly number[]): Promise<OriginalRow[]> {
+  const { rows } = await from.query<OriginalRow>(
+    `select file_id as "fileId", class, extension from file_version
+     where file_id = any($1::bigint[]) and name = 'original' order by file_id`,
+    [fileIds],
+    'file-originals',
+  )
+  return rows
+}
+
+export interface Planned {
+  readonly fileId: number
+  readonly name: string
+}
+
+/** Renditions that are to be made, also where they were made before. */
+export async function planRenditions(tx: Tx, planned: readonly Planned[]): Promise<void> {
+  if (planned.length === 0) return
+  await tx.query(
+    `insert into file_rendition (file_id, name, status)
+     select f, n, 'pending' from unnest($1::bigint[], $2::text[]) as x(f, n)
+     on conflict (file_id, name) do update
+       set status = 'pending', reason = null, needs = null, attempts = 0, status_at = now()`,
+    [planned.map(({ fileId }) => fileId), planned.map(({ name }) => name)],
+    'plan-renditions',
+  )
+}
+
+/**
+ * Of the renditions those that are to be made; they are being made from now on. How often each was begun, by name. Whoever
+ * tries `again` also takes those that were being made: by itself, before it was interrupted.
+ */
+export async function beginRenditions(
+  from: Queryable,
+  fileId: number,
+  { names, again }: { readonly names: readonly string[]; readonly again: boolean },
+): Promise<ReadonlyMap<string, number>> {
+  const { rows } = await from.query<{ name: string; attempts: number }>(
+    `update file_rendition set status = 'processing', status_at = now(), attempts = attempts + 1
+     where file_id = $1 and name = any($2::text[]) and (status = 'pending' or $3 and status = 'processing')
+     returning name, attempts`,
+    [fileId, names, again],
+    'begin-renditions',
+  )
+  return new Map(rows.map(({ name, attempts }) => [name, attempts]))
+}
+
+export interface Ended {
+  readonly name: string
+  readonly status: RenditionStatus
+  readonly reason: string | null
+  readonly needs: string | null
+  readonly recipeHash: string
+  readonly madeOf: Sha256
+}
+
+/** How renditions ended. A version that was there before stays until there is another. */
+export async function endRenditions(tx: Tx, fileId: number, ended: readonly Ended[]): Promise<void> {
+  if (ended.length === 0) return
+  await tx.query(
+    `update file_rendition r set status = x.status, reason = x.reason, needs = x.needs, recipe_hash = x."recipeHash",
+       made_of = decode(x."madeOf", 'hex'), attempts = 0, status_at = now()
+     from json_to_recordset($2::json) as x(name text, status text, reason text, needs text, "recipeHash" text, "madeOf" text)
+     where r.file_id = $1 and r.name = x.name`,
+    [fileId, JSON.stringify(ended)],
+    'end-renditions',
+  )
+}
+
+export interface NewVersion extends NewBlob {
+  readonly name: string
+  readonly extension: string
+  readonly class: string
+  readonly mimeType: string
+  readonly metadata: Readonly<Record<string, unknown>>
+}
+
+/** Versions with contents that were announced; false when the file has gone meanwhile. */
+export async function putVersions(tx: Tx, fileId: number, versions: readonly NewVersion[]): Promise<boolean> {
+  const { rows } = await tx.query('select from file where id = $1 for key share', [fileId])
+  if (rows.length === 0) return false
+  if (versions.length === 0) return true
+  await tx.query(
+    `with input as materialized (
+       select name, "locationId", decode(sha256, 'hex') as sha256, size, extension, class, "mimeType", metadata
+       from json_to_recordset($2::json) as x(name text, "locationId" bigint, sha256 text, size bigint, extension text,
+         class text, "mimeType" text, metadata jsonb)
+     ), unused as (
+       update file_blob b set touched_at = now() from file_version v join input i using (name)
+       where v.file_id = $1 and b.location_id = v.location_id and b.sha256 = v.sha256
+         and (b.location_id, b.sha256) not in (select "locationId", sha256 from input)
+     )
+     insert into file_version (file_id, name, location_id, sha256, size, extension, class, mime_type, status, metadata)
+     select $1, name, "locationId", sha256, size, extension, class, "mimeType", 'done', metadata from input
+     on conflict (file_id, name) do update set location_id = excluded.location_id, sha256 = excluded.sha256,
+       size = excluded.size, extension = excluded.extension, class = excluded.class, mime_type = excluded.mime_type,
+       status = excluded.status, status_at = now(), created_at = now(), metadata = excluded.metadata`,
+    [fileId, JSON.stringify(versions)],
+    'put-versions',
+  )
+  return true
+}
+
+/** What a look at the original told, beside what is known of it. */
+export async function addMetadata(tx: Tx, fileId: number, metadata: Readonly<Record<string, unknown>>): Promise<void> {
+  await tx.query(
+    `update file_version set metadata = metadata || $2::jsonb where file_id = $1 and name = 'original'`,
+    [fileId, JSON.stringify(metadata)],
+    'add-file-metadata',
+  )
+}
+
+/** Renditions that are not wanted any more, with their contents. */
+export async function dropRenditions(tx: Tx, dropped: readonly Planned[]): Promise<void> {
+  if (dropped.length === 0) return
+  await tx.query(
+    `with gone as materialized (
+       select f as file_id, n as name from unnest($1::bigint[], $2::text[]) as x(f, n)
+     ), versions as (
+       delete from file_version v using gone g where v.file_id = g.file_id and v.name = g.name
+       returning v.location_id, v.sha256
+     ), unused as (
+       update file_blob b set touched_at = now() from versions v
+       where b.location_id = v.location_id and b.sha256 = v.sha256
+     )
+     delete from file_rendition r using gone g where r.file_id = g.file_id and r.name = g.name`,
+    [dropped.map(({ fileId }) => fileId), dropped.map(({ name }) => name)],
+  )
+}

@@ -1,0 +1,24 @@
+import type { Failure } from './tasks.ts'
+
+/** Something cannot be made, and trying again would not help. */
+export class CannotMake extends Error {
+  readonly kind: Failure['kind']
+  readonly needs: string | undefined
+
+  constructor(
+    kind: Failure['kind'],
+    reason: string,
+    options: ErrorOptions & { readonly needs?: string | undefined } = {},
+  ) {
+    super(reason, options)
+    this.kind = kind
+    this.needs = options.needs
+  }
+}
+
+/** One line that people can read: libraries answer with whole pages, and with paths of ours. */
+export function reasonOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error)
+  const line = text.split('\n').find((one) => one.trim() !== '') ?? 'unknown'
+  return line.replaceAll(/(\/[\w.-]+){2,}/g, '…').slice(0, 300)
+}

@@ -1,0 +1,92 @@
+import sharp from 'sharp'
+import { blurhash } from './blurhash.ts'
+import type { Opened } from './open.ts'
+import type { Basics, MadePicture } from './tasks.ts'
+
+const depths: Readonly<Record<string, number>> = {
+  uchar: 8,
+  char: 8,
+  ushort: 16,
+  short: 16,
+  uint: 32,
+  int: 32,
+  float: 32,
+}
+const spaces: Readonly<Record<string, string>> = {
+  srgb: 'RGB',
+  rgb: 'RGB',
+  rgb16: 'RGB',
+  'b-w': 'Gray',
+  grey16: 'Gray',
+}
+
+/** What the picture itself tells, without any further program; its look from the smallest of those that were made. */
+export async function inspect(opened: Opened, made: readonly MadePicture[]): Promise<Basics> {
+  const { metadata, pages } = opened
+  const height = metadata.pageHeight ?? metadata.height
+  // Turned as it is to be seen.
+  const turned = (metadata.orientation ?? 1) >= 5
+  const [across, down] = turned ? [height, metadata.width] : [metadata.width, height]
+  const known = {
+    ...(across && down ? shape(across, down) : {}),
+    dpi: pages === null ? metadata.density : undefined,
+    colorspace: spaces[metadata.space ?? ''] ?? metadata.space?.toUpperCase(),
+    colordepth: depths[metadata.depth ?? ''],
+    samples_per_pixel: metadata.channels,
+    orientation: metadata.orientation === undefined ? undefined : `${metadata.orientation}`,
+    colorprofile: metadata.icc ? profileName(metadata.icc) : undefined,
+    pages: pages ?? ((metadata.pages ?? 1) > 1 ? metadata.pages : undefined),
+    blurhash: await look(opened, made),
+  }
+  // A page that was drawn here says nothing of colours.
+  const drawn =
+    pages === null ? [] : ['colorspace', 'colordepth', 'samples_per_pixel', 'width', 'height', 'max_dimension']
+  return Object.fromEntries(
+    Object.entries(known).filter(([key, value]) => value !== undefined && value !== null && !drawn.includes(key)),
+  )
+}
+
+function shape(width: number, height: number) {
+  const format = width > height ? 'landscape' : width < height ? 'portrait' : 'square'
+  const aspect_ratio = Math.round((1000 * width) / height) / 1000
+  return { width, height, max_dimension: Math.max(width, height), aspect_ratio, format }
+}
+
+async function look(opened: Opened, made: readonly MadePicture[]): Promise<string | undefined> {
+  const [smallest] = [...made].sort((some, other) => some.width - other.width)
+  const picture = smallest ? sharp(smallest.path, { failOn: 'none' }) : opened.open()
+  const { data, info } = await picture
+    .autoOrient()
+    .resize({ width: 32, height: 32, fit: 'inside' })
+    .flatten({ background: 'white' })
+    .toColourspace('srgb')
+    .raw()
+    .toBuffer({ resolveWithObject: true })
+  return info.channels === 3 ? blurhash(data, info.width, info.height) : undefined
+}
+
+/** The description in an ICC profile (ICC.1, 9.2.41; in version 2 of the format as plain letters). */
+function profileName(icc: Buffer): string | undefined {
+  const count = icc.length >= 132 ? Math.min(icc.readUInt32BE(128), 200) : 0
+  for (let index = 0; index < count; index++) {
+    const at = 132 + 12 * index
+    if (at + 12 > icc.length) return undefined
+    if (icc.toString('latin1', at, at + 4) !== 'desc') continue
+    const start = icc.readUInt32BE(at + 4)
+    const tag = icc.subarray(start, start + icc.readUInt32BE(at + 8))
+    if (tag.length < 28) return undefined
+    if (tag.toString('latin1', 0, 4) === 'desc') return clean(tag.toString('latin1', 12, 12 + tag.readUInt32BE(8)))
+    const [length, offset] = [tag.readUInt32BE(20), tag.readUInt32BE(24)]
+    const text = Buffer.from(tag.subarray(offset, offset + length - (length % 2))).swap16()
+    return clean(text.toString('utf16le'))
+  }
+  return undefined
+}
+
+function clean(name: string): string | undefined {
+  const text = name
+    .replaceAll(/\p{Cc}/gu, '')
+    .trim()
+    .slice(0, 200)
+  return text === '' ? undefined : text
+}

@@ -1,0 +1,55 @@
+import { readFile } from 'node:fs/promises'
+import sharp, { type Metadata, type Sharp, type SharpOptions } from 'sharp'
+import { CannotMake, reasonOf } from './failure.ts'
+import { decodeHeif } from './heif.ts'
+import { drawPage } from './pdf.ts'
+import type { MediaSource } from './tasks.ts'
+
+/** Something that pictures can be made of, any number of times. */
+export interface Opened {
+  readonly metadata: Metadata
+  /** Pages of a document, where it is one. */
+  readonly pages: number | null
+  open(options?: SharpOptions): Sharp
+}
+
+/** Longest side of a drawing that is made of lines. */
+const largestDrawing = 4000
+
+/** @throws {CannotMake} when nothing here reads it. */
+export async function openSource({ path, extension }: MediaSource, pixels: number): Promise<Opened> {
+  const limits: SharpOptions = { limitInputPixels: pixels, failOn: 'none', sequentialRead: true }
+  if (extension === 'pdf' || extension === 'ai') {
+    const { raw, pages } = await drawPage(path, largestDrawing / 2, pixels)
+    return { ...(await opened((options) => sharp(raw.data, { ...limits, ...options, raw }))), pages }
+  }
+  if (extension === 'svg') {
+    // From memory: what is read from a path may name files beside it.
+    const content = await readFile(path)
+    const { width = 1, height = 1 } = await sharp(content, limits).metadata().catch(unreadable)
+    const density = Math.max(1, Math.min(2400, (72 * largestDrawing) / 2 / Math.max(width, height, 1)))
+    return { ...(await opened((options) => sharp(content, { ...limits, ...options, density }))), pages: null }
+  }
+  const plain = (options?: SharpOptions): Sharp => sharp(path, { ...limits, ...options })
+  try {
+    const direct = await opened(plain)
+    if (!isHevc(direct.metadata)) return { ...direct, pages: null }
+  } catch (error) {
+    if (!['heic', 'heif', 'avif'].includes(extension)) throw error
+  }
+  const raw = await decodeHeif(path, pixels)
+  return { ...(await opened((options) => sharp(raw.data, { ...limits, ...options, raw }))), pages: null }
+}
+
+async function opened(open: Opened['open']): Promise<Omit<Opened, 'pages'>> {
+  return { open, metadata: await open().metadata().catch(unreadable) }
+}
+
+function unreadable(cause: unknown): never {
+  throw new CannotMake('unreadable', reasonOf(cause), { cause })
+}
+
+/** The prebuilt libvips reads the frame of these, not the picture in it. */
+function isHevc({ format, compression }: Metadata): boolean {
+  return format === 'heif' && compression === 'hevc'
+}

@@ -1,0 +1,105 @@
+import { join } from 'node:path'
+import sharp, { type OutputInfo, type Sharp } from 'sharp'
+import { CannotMake, reasonOf } from './failure.ts'
+import { inspect } from './inspect.ts'
+import { type Opened, openSource } from './open.ts'
+import type { MadePicture, PictureRecipe, PicturesResult, PicturesTask } from './tasks.ts'
+
+/** Side of the tiles of a pyramid, in pixels. */
+const tileSide = 512
+
+const extensions: Readonly<Record<string, string>> = { jpeg: 'jpg', heif: 'avif', tiff: 'tif' }
+const mimeTypes: Readonly<Record<string, string>> = {
+  jpg: 'image/jpeg',
+  png: 'image/png',
+  webp: 'image/webp',
+  avif: 'image/avif',
+  tif: 'image/tiff',
+  gif: 'image/gif',
+}
+
+/** Makes the pictures one after the other: one that cannot be made is no reason to leave out the others. */
+export async function makePictures(task: PicturesTask, pixels: number): Promise<PicturesResult> {
+  const opened = await openSource(task.source, pixels)
+  const longest = longestSide(opened)
+  const transparent = await isTransparent(opened)
+  const made: MadePicture[] = []
+  const tooSmall: string[] = []
+  const failed: Record<string, string> = {}
+  for (const recipe of task.recipes) {
+    if (longest < recipe.size_minimum) {
+      tooSmall.push(recipe.name)
+      continue
+    }
+    try {
+      made.push(await makePicture(opened, recipe, task.folder, transparent))
+    } catch (error) {
+      failed[recipe.name] = reasonOf(error)
+    }
+  }
+  if (task.recipes.length > 0 && Object.keys(failed).length === task.recipes.length) {
+    throw new CannotMake('unreadable', Object.values(failed)[0] ?? 'nothing could be made')
+  }
+  return { made, tooSmall, failed, basics: task.inspect ? await inspect(opened, made) : null }
+}
+
+async function makePicture(
+  opened: Opened,
+  recipe: PictureRecipe,
+  folder: string,
+  transparent: boolean,
+): Promise<MadePicture> {
+  const animated = recipe.animated && (opened.metadata.pages ?? 1) > 1
+  const picture = opened.open(animated ? { animated: true } : {}).autoOrient()
+  const path = join(folder, recipe.name)
+  const info = await written(sized(picture, recipe), recipe, path, transparent)
+  const extension = extensions[info.format] ?? info.format
+  const height = animated ? (info.pageHeight ?? info.height) : info.height
+  const mimeType = mimeTypes[extension] ?? 'application/octet-stream'
+  return { name: recipe.name, path, extension, mimeType, width: info.width, height }
+}
+
+function sized(picture: Sharp, { size, resize_mode }: PictureRecipe): Sharp {
+  if (size === 0) return picture
+  const none = { withoutEnlargement: true }
+  if (resize_mode === 'width') return picture.resize({ width: size, ...none })
+  if (resize_mode === 'height') return picture.resize({ height: size, ...none })
+  return picture.resize({ width: size, height: size, fit: resize_mode === 'min' ? 'outside' : 'inside', ...none })
+}
+
+/** Whether anything shows through: many pictures could be transparent and are not. A page lies on white paper. */
+async function isTransparent({ open, metadata, pages }: Opened): Promise<boolean> {
+  if (metadata.hasAlpha !== true || pages !== null) return false
+  const { data, info } = await open()
+    .resize({ width: 512, height: 512, fit: 'inside', withoutEnlargement: true })
+    .raw()
+    .toBuffer({ resolveWithObject: true })
+  const { width, height, channels } = info
+  return !(await sharp(data, { raw: { width, height, channels } }).stats()).isOpaque
+}
+
+function written(picture: Sharp, recipe: PictureRecipe, path: string, transparent: boolean): Promise<OutputInfo> {
+  const { quality, colorprofile, strip } = recipe
+  const coloured = colours(picture, colorprofile, strip)
+  if (recipe.recipe === 'pyramid') {
+    return coloured
+      .flatten({ background: 'white' })
+      .tiff({ tile: true, tileWidth: tileSide, tileHeight: tileSide, pyramid: true, compression: 'jpeg', quality })
+      .toFile(path)
+  }
+  const format = recipe.format === 'auto' ? (transparent ? 'png' : 'jpg') : recipe.format
+  if (format === 'png') return coloured.png({ compressionLevel: 6 }).toFile(path)
+  if (format === 'webp') return coloured.webp({ quality }).toFile(path)
+  if (format === 'avif') return coloured.avif({ quality, effort: 2 }).toFile(path)
+  return coloured.flatten({ background: 'white' }).jpeg({ quality, progressive: true }).toFile(path)
+}
+
+/** What was CMYK, of 16 bits or of another profile becomes sRGB with 8 bits, unless it is to keep its profile. */
+function colours(picture: Sharp, profile: PictureRecipe['colorprofile'], strip: boolean): Sharp {
+  const coloured = profile === 'keep' ? picture.keepIccProfile() : picture.toColourspace('srgb')
+  return strip ? coloured : coloured.keepExif().keepXmp()
+}
+
+export function longestSide({ metadata }: Opened): number {
+  return Math.max(metadata.width ?? 0, metadata.pageHeight ?? metadata.height ?? 0)
+}

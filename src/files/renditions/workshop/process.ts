@@ -1,0 +1,34 @@
+/**
+ * A process that works on media, started by the service (workers.ts): whatever a hostile file does to it, it does to
+ * nobody else. It knows no passwords and no database.
+ */
+import sharp from 'sharp'
+import { makeCopy } from './copy.ts'
+import { CannotMake, reasonOf } from './failure.ts'
+import { makePictures } from './pictures.ts'
+import { cutRegion } from './region.ts'
+import type { Answer, Failure, Order } from './tasks.ts'
+
+sharp.cache(false)
+sharp.concurrency(1)
+
+function work({ task, limits }: Order) {
+  if (task.kind === 'pictures') return makePictures(task, limits.pixels)
+  if (task.kind === 'copy') return makeCopy(task, limits.pixels)
+  return cutRegion(task, limits.pixels)
+}
+
+function failureOf(error: unknown): Failure {
+  const reason = reasonOf(error)
+  return error instanceof CannotMake ? { kind: error.kind, reason, needs: error.needs } : { kind: 'unreadable', reason }
+}
+
+process.on('message', (order: Order) => {
+  const answer = (message: Answer): void => void process.send?.(message)
+  work(order).then(
+    (result) => answer({ id: order.id, result }),
+    (error: unknown) => answer({ id: order.id, failure: failureOf(error) }),
+  )
+})
+// The service has gone.
+process.on('disconnect', () => process.exit(0))

@@ -1,0 +1,73 @@
+import type { Sharp } from 'sharp'
+import { type Opened, openSource } from './open.ts'
+import type { RegionTask, Results } from './tasks.ts'
+
+const mimeTypes = {
+  jpg: 'image/jpeg',
+  png: 'image/png',
+  webp: 'image/webp',
+  tif: 'image/tiff',
+  gif: 'image/gif',
+} as const
+
+/** A part of a picture in the size that is asked for, from the level of a pyramid that is just large enough. */
+export async function cutRegion(task: RegionTask, pixels: number): Promise<Results['region']> {
+  const opened = await openSource(task.source, pixels)
+  const { picture, scale } = await levelFor(opened, task)
+  const { region, width, height } = task
+  // Rounding may end a pixel beside the level.
+  const all = await picture.metadata()
+  const turned = (all.orientation ?? 1) >= 5
+  const [across, down] = (turned ? [all.height, all.width] : [all.width, all.height]) as [number, number]
+  const left = Math.min(Math.floor(region.left * scale), across - 1)
+  const top = Math.min(Math.floor(region.top * scale), down - 1)
+  const part = {
+    left,
+    top,
+    width: Math.max(1, Math.min(Math.round(region.width * scale), across - left)),
+    height: Math.max(1, Math.min(Math.round(region.height * scale), down - top)),
+  }
+  const whole = part.left === 0 && part.top === 0 && part.width === across && part.height === down
+  const upright = picture.autoOrient()
+  const cut = (whole ? upright : upright.extract(part)).resize({
+    width,
+    height,
+    fit: 'fill',
+    kernel: task.sharpPixels ? 'nearest' : 'lanczos3',
+  })
+  const content = await encoded(turnedBy(coloured(cut, task), task), task)
+  return { content, mimeType: mimeTypes[task.format] }
+}
+
+/** Pyramids are their own kind of TIFF: each page half as large as the one before. */
+async function levelFor({ open, metadata }: Opened, task: RegionTask): Promise<{ picture: Sharp; scale: number }> {
+  const levels = metadata.format === 'tiff' ? (metadata.pages ?? 1) : 1
+  const wanted = Math.min(task.region.width / task.width, task.region.height / task.height)
+  const level = Math.max(0, Math.min(levels - 1, Math.floor(Math.log2(Math.max(1, wanted)))))
+  if (level === 0) return { picture: open({ page: 0, sequentialRead: false }), scale: 1 }
+  const picture = open({ page: level, sequentialRead: false })
+  const { width } = await picture.metadata()
+  return { picture, scale: (width ?? 1) / (metadata.width ?? 1) }
+}
+
+function coloured(picture: Sharp, { quality }: RegionTask): Sharp {
+  if (quality === 'gray') return picture.greyscale()
+  if (quality === 'bitonal') return picture.threshold(128)
+  return picture
+}
+
+function turnedBy(picture: Sharp, { mirror, turn }: RegionTask): Sharp {
+  const mirrored = mirror ? picture.flop() : picture
+  if (turn === 0) return mirrored
+  return mirrored.rotate(turn, { background: turn % 90 === 0 ? '#000' : '#fff' })
+}
+
+function encoded(picture: Sharp, { format, quality }: RegionTask): Promise<Buffer> {
+  const gray = quality === 'gray' || quality === 'bitonal'
+  const toned = gray ? picture.toColourspace('b-w') : picture.toColourspace('srgb')
+  if (format === 'png') return toned.png().toBuffer()
+  if (format === 'webp') return toned.webp({ quality: 80 }).toBuffer()
+  if (format === 'tif') return toned.tiff({ compression: 'lzw' }).toBuffer()
+  if (format === 'gif') return toned.gif().toBuffer()
+  return toned.flatten({ background: 'white' }).jpeg({ quality: 80 }).toBuffer()
+}

@@ -1,0 +1,112 @@
+/** What is said between the service and its processes that work on media. Only these shapes cross the line. */
+
+/** How a picture is made. */
+export interface PictureRecipe {
+  readonly name: string
+  readonly recipe: 'image' | 'pyramid'
+  readonly format: 'auto' | 'jpg' | 'png' | 'webp' | 'avif'
+  readonly size: number
+  readonly resize_mode: 'max' | 'min' | 'width' | 'height'
+  readonly size_minimum: number
+  readonly quality: number
+  readonly strip: boolean
+  readonly colorprofile: 'srgb' | 'keep'
+  readonly animated: boolean
+}
+
+/** What is to be read: a path, and what the content is, as far as that is known. */
+export interface MediaSource {
+  readonly path: string
+  readonly extension: string
+}
+
+/** Makes pictures of a source, into a folder. */
+export interface PicturesTask {
+  readonly kind: 'pictures'
+  readonly source: MediaSource
+  readonly folder: string
+  readonly recipes: readonly PictureRecipe[]
+  /** Whether the source is the original: then it is looked at, too. */
+  readonly inspect: boolean
+}
+
+/** A changed copy of a picture, as somebody asked for it. */
+export interface CopyTask {
+  readonly kind: 'copy'
+  readonly source: MediaSource
+  readonly path: string
+  readonly format: CopyFormat
+  readonly turn: number
+  readonly flip: boolean
+  readonly flop: boolean
+  readonly crop: { readonly left: number; readonly top: number; readonly width: number; readonly height: number } | null
+  readonly colorspace: '' | 'srgb' | 'cmyk' | 'b-w'
+}
+
+export type CopyFormat = 'jpg' | 'png' | 'tif' | 'gif' | 'webp'
+
+/** A part of a picture in some size, as viewers ask for it. */
+export interface RegionTask {
+  readonly kind: 'region'
+  readonly source: MediaSource
+  readonly region: { readonly left: number; readonly top: number; readonly width: number; readonly height: number }
+  readonly width: number
+  readonly height: number
+  readonly mirror: boolean
+  readonly turn: number
+  readonly quality: 'default' | 'color' | 'gray' | 'bitonal'
+  readonly format: 'jpg' | 'png' | 'webp' | 'tif' | 'gif'
+  /** Enlarged without smoothing. */
+  readonly sharpPixels: boolean
+}
+
+export type Task = PicturesTask | CopyTask | RegionTask
+
+export interface MadePicture {
+  readonly name: string
+  readonly path: string
+  readonly extension: string
+  readonly mimeType: string
+  readonly width: number
+  readonly height: number
+}
+
+/** What is known of a source after a look at it: what `technical_metadata` says. */
+export type Basics = Readonly<Record<string, unknown>>
+
+export interface PicturesResult {
+  readonly made: readonly MadePicture[]
+  /** Names of those that the source is too small for. */
+  readonly tooSmall: readonly string[]
+  /** Why the others could not be made, by name. */
+  readonly failed: Readonly<Record<string, string>>
+  readonly basics: Basics | null
+}
+
+export interface Results {
+  readonly pictures: PicturesResult
+  readonly copy: MadePicture
+  readonly region: { readonly content: Uint8Array; readonly mimeType: string }
+}
+
+export type ResultOf<T extends Task> = Results[T['kind']]
+
+/** From the service to a process. */
+export interface Order {
+  readonly id: number
+  readonly task: Task
+  readonly limits: { readonly pixels: number }
+}
+
+/** From a process to the service: what came of it, or why nothing did. */
+export type Answer =
+  | { readonly id: number; readonly result: Results[Task['kind']] }
+  | { readonly id: number; readonly failure: Failure }
+
+/** `unavailable`: what it takes is not installed; `unreadable`: the content is broken, too large or of another kind. */
+export interface Failure {
+  readonly kind: 'unavailable' | 'unreadable'
+  readonly reason: string
+  /** The program or package that is missing. */
+  readonly needs?: string | undefined
+}

@@ -1,0 +1,297 @@
+import assert from 'node:assert/strict'
+import { after, before, suite, test } from 'node:test'
+import sharp from 'sharp'
+import type { Json } from '../support/client.ts'
+import { startService, type TestService } from '../support/service.ts'
+import { fetched, sha256, upload } from './support.ts'
+
+suite('renditions', () => {
+  let svc: TestService
+  before(async () => {
+    svc = await startService({ mediaPixels: 30 })
+  })
+  after(() => svc[Symbol.asyncDispose]())
+
+  /** A picture of four fields, each of one colour. */
+  function fields(width: number, height: number, colours = ['#d01010', '#10a010', '#1010d0', '#e0e010']) {
+    const [half, middle] = [width >> 1, height >> 1]
+    const parts = colours.map((background, index) => ({
+      input: { create: { width: half, height: middle, channels: 3 as const, background } },
+      left: index % 2 ? half : 0,
+      top: index > 1 ? middle : 0,
+    }))
+    return sharp({ create: { width, height, channels: 3, background: 'white' } }).composite(parts)
+  }
+
+  async function uploaded(name: string, content: Buffer, query = {}): Promise<Json> {
+    const { status, body } = await upload(svc, 'root', [{ name, content }], { produce_versions: 'true', ...query })
+    assert.equal(status, 200, JSON.stringify(body))
+    return body[0]
+  }
+
+  async function produced(name: string, content: Buffer, query = {}): Promise<Json> {
+    const { _id } = await uploaded(name, content, query)
+    await svc.drain()
+    return (await svc.as('root').get(`/eas/${_id}`)).body
+  }
+
+  /** The colours in the middle of the four fields of a rendition. */
+  async function colours(url: string): Promise<number[][]> {
+    const { content } = await fetched(svc, url)
+    const { data, info } = await sharp(content).removeAlpha().raw().toBuffer({ resolveWithObject: true })
+    return [0.25, 0.75].flatMap((y) =>
+      [0.25, 0.75].map((x) => {
+        const at = info.channels * (Math.floor(y * info.height) * info.width + Math.floor(x * info.width))
+        return [...data.subarray(at, at + 3)]
+      }),
+    )
+  }
+
+  function assertNear(actual: number[][], expected: number[][], tolerance: number): void {
+    for (const [index, colour] of expected.entries()) {
+      for (const [channel, value] of colour.entries()) {
+        const got = actual[index]?.[channel] ?? Number.NaN
+        assert.ok(Math.abs(got - value) <= tolerance, `${JSON.stringify(actual)} is not ${JSON.stringify(expected)}`)
+      }
+    }
+  }
+
+  const events = async (type: string, id: number): Promise<Json[]> =>
+    (await svc.as('root').get('/event/list', { type, object_id: id })).body.objects.map(({ event }: Json) => event)
+
+  test('SVC-009 an upload becomes renditions, told with its record and served at signed addresses', async () => {
+    const content = await fields(1600, 1200).jpeg().toBuffer()
+    const answered = await uploaded('fields.jpg', content)
+    assert.equal(answered.status, 'pending')
+    assert.deepEqual(
+      Object.entries(answered.versions).map(([name, { status, url }]: Json) => [name, status, url !== undefined]),
+      [
+        ['original', 'done', true],
+        ...['full', 'huge', 'preview', 'small', 'zoom'].map((name) => [name, 'pending', false]),
+      ],
+    )
+    await svc.drain()
+    const record = (await svc.as('root').get(`/eas/${answered._id}`)).body
+    assert.deepEqual([record.status, record.class_version_status], ['done', 'image.original.done'])
+    const sizes = Object.fromEntries(
+      Object.entries(record.versions).map(([name, version]: Json) => [
+        name,
+        [version.status, version.width, version.height, version.extension],
+      ]),
+    )
+    assert.deepEqual(sizes, {
+      original: ['done', '1600', '1200', 'jpg'],
+      full: ['done', '1600', '1200', 'jpg'],
+      huge: ['done', '1600', '1200', 'jpg'],
+      preview: ['done', '1000', '750', 'jpg'],
+      small: ['done', '400', '300', 'jpg'],
+      zoom: ['done', '1600', '1200', 'tif'],
+    })
+    const { small } = record.versions
+    const delivered = await fetched(svc, small.url)
+    assert.deepEqual([delivered.status, delivered.headers['content-type']], [200, 'image/jpeg'])
+    assert.deepEqual([sha256(delivered.content), `${delivered.content.length}`], [small.hash, small.filesize])
+    assertNear(await colours(small.url), await colours(record.versions.original.url), 3)
+    const { technical_metadata: known } = record
+    assert.deepEqual(
+      [known.width, known.height, known.aspect_ratio, known.format, known.colorspace, known.colordepth],
+      [1600, 1200, 1.333, 'landscape', 'RGB', 8],
+    )
+    assert.match(known.blurhash, /^.{28,34}$/)
+    assert.equal(small.blurhash, known.blurhash)
+    const made = (await events('FILE_PRODUCE', answered._id)).map(({ info }) => [info.recipe.name, info.receipt.width])
+    assert.deepEqual(Object.fromEntries(made), { small: 400, preview: 1000, huge: 1600, full: 1600, zoom: 1600 })
+  })
+
+  test('orientation, transparency, 16 bit, CMYK, animation: renditions are what the eye sees', async () => {
+    const upright = await colours(
+      (await produced('plain.png', await fields(200, 100).png().toBuffer())).versions.small.url,
+    )
+    // Stored turned to the left, as the camera was held.
+    const turned = await fields(200, 100).png().toBuffer()
+    const stored = await sharp(turned).rotate(-90).withMetadata({ orientation: 6 }).jpeg({ quality: 100 }).toBuffer()
+    const rotated = await produced('turned.jpg', stored)
+    assert.deepEqual([rotated.versions.small.width, rotated.versions.small.height], ['200', '100'])
+    assert.deepEqual([rotated.technical_metadata.width, rotated.technical_metadata.orientation], [200, '6'])
+    assertNear(await colours(rotated.versions.small.url), upright, 6)
+
+    const clear = await sharp({ create: { width: 50, height: 50, channels: 4, background: '#ff000080' } })
+      .png()
+      .toBuffer()
+    const transparent = await produced('clear.png', clear)
+    assert.equal(transparent.versions.small.extension, 'png')
+
+    const deep = await produced('deep.png', await sharp(turned).toColourspace('rgb16').png().toBuffer())
+    assert.equal(deep.technical_metadata.colordepth, 16)
+    assert.equal(deep.versions.small.extension, 'jpg')
+    assertNear(await colours(deep.versions.small.url), upright, 6)
+
+    const ink = await produced(
+      'ink.jpg',
+      await fields(200, 100).toColourspace('cmyk').jpeg({ quality: 100 }).toBuffer(),
+    )
+    assert.equal(ink.technical_metadata.colorspace, 'CMYK')
+    const shown = await sharp((await fetched(svc, ink.versions.small.url)).content).metadata()
+    assert.deepEqual([shown.space, shown.channels], ['srgb', 3])
+    // What ink can show of red, green and blue is less.
+    assertNear(await colours(ink.versions.small.url), upright, 80)
+
+    const frames = await Promise.all(
+      ['red', 'blue'].map((colour) => fields(60, 40, [colour, colour, colour, colour]).png().toBuffer()),
+    )
+    const moving = await sharp(frames, { join: { animated: true } })
+      .gif({ delay: [100, 100] })
+      .toBuffer()
+    const film = await produced('moving.gif', moving)
+    assert.deepEqual([film.versions.small.height, film.technical_metadata.pages], ['40', 2])
+  })
+
+  test('recipes of the base configuration: what they may be, and what a change of them does', async () => {
+    const root = svc.as('root')
+    const place = '/config/system/config/produce_config/value/classes/image/versions'
+    const set = (versions: object[]) => root.post(place, versions as Json)
+    for (const wrong of [
+      [{ name: 'original' }],
+      [{ name: 'A' }],
+      [{ name: 'a' }, { name: 'a' }],
+      [{ name: 'a', source: 'b' }, { name: 'b' }],
+      [
+        { name: 'a', standard: true },
+        { name: 'b', standard: true },
+      ],
+      [{ name: 'a', animated: true }],
+      [{ name: 'a', recipe: 'video' }],
+      [{ name: 'a', size: -1 }],
+      [{ name: 'a', colours: 1 }],
+    ]) {
+      assert.equal((await set(wrong)).status, 400, JSON.stringify(wrong))
+    }
+    const moving = await sharp(
+      await Promise.all(
+        ['red', 'blue'].map((colour) => fields(60, 40, [colour, colour, colour, colour]).png().toBuffer()),
+      ),
+      { join: { animated: true } },
+    )
+      .gif()
+      .toBuffer()
+    assert.equal(
+      (
+        await set([
+          { name: 'wide', size: 300, resize_mode: 'width', format: 'webp' },
+          { name: 'icon', size: 20, source: 'wide', priority: 6, rights_management: false },
+          { name: 'only_gif', extensions: ['gif'], animated: true, format: 'webp' },
+          { name: 'large', size_minimum: 5000 },
+        ])
+      ).status,
+      200,
+    )
+    const { versions, _id } = await produced('a.png', await fields(400, 300).png().toBuffer())
+    const shape = ({ extension, width, height }: Json) => [extension, width, height]
+    assert.deepEqual(Object.keys(versions), ['original', 'icon', 'wide'])
+    assert.deepEqual(
+      [shape(versions.wide), shape(versions.icon)],
+      [
+        ['webp', '300', '225'],
+        ['jpg', '20', '15'],
+      ],
+    )
+    const film = await produced('b.gif', moving)
+    const frames = await sharp((await fetched(svc, film.versions.only_gif.url)).content, { animated: true }).metadata()
+    assert.deepEqual([frames.pages, frames.pageHeight], [2, 40])
+
+    const resync = async () => {
+      const begun = await root.post('/eas/resync')
+      assert.equal(begun.status, 200, JSON.stringify(begun.body))
+      await svc.drain()
+      return (await root.get('/eas/resync')).body[0]
+    }
+    await set([
+      { name: 'wide', size: 200, resize_mode: 'width', format: 'webp' },
+      { name: 'next', size: 50 },
+    ])
+    const stale = (await root.get(`/eas/${_id}`)).body
+    assert.equal(stale.versions.wide.hash, versions.wide.hash)
+    const first = await resync()
+    assert.deepEqual([first.status, first.percent_done, first.checked], ['done', 100, first.total])
+    assert.ok(first.queued >= 2 && first.removed >= 2)
+    const renewed = (await root.get(`/eas/${_id}`)).body.versions
+    assert.deepEqual(Object.keys(renewed), ['original', 'next', 'wide'])
+    assert.deepEqual(shape(renewed.wide), ['webp', '200', '150'])
+    assert.equal((await fetched(svc, versions.icon.url)).status, 404)
+    // Nothing has changed: nothing is made again.
+    const { queued, removed } = await resync()
+    assert.deepEqual([queued, removed], [0, 0])
+    assert.equal((await root.get(`/eas/${_id}`)).body.versions.wide.date_created, renewed.wide.date_created)
+    assert.equal((await root.delete(place)).status, 200)
+  })
+
+  test('without produce_versions there are no renditions until a resync', async () => {
+    const file = await produced('later.png', await fields(50, 50).png().toBuffer(), { produce_versions: 'false' })
+    assert.deepEqual([file.status, Object.keys(file.versions)], ['done', ['original']])
+    await svc.as('root').post('/eas/resync')
+    await svc.drain()
+    const { versions } = (await svc.as('root').get(`/eas/${file._id}`)).body
+    assert.equal(versions.small.status, 'done')
+  })
+
+  test('priority of an upload is that of its work', async () => {
+    await svc.db.query('create table seen_priority (priority int)')
+    await svc.db.query(`create function note_priority() returns trigger language plpgsql as
+      $$ begin insert into seen_priority values (new.priority); return new; end $$`)
+    await svc.db.query(
+      'create trigger note after insert on graphile_worker._private_jobs for each row execute function note_priority()',
+    )
+    await uploaded('first.png', await fields(20, 20).png().toBuffer(), { priority: -7 })
+    const { rows } = await svc.db.query<{ priority: number }>('select priority from seen_priority order by 1')
+    await svc.db.query('drop function note_priority cascade')
+    assert.deepEqual(
+      rows.map(({ priority }) => priority),
+      [-7, -6, -2, 2],
+    )
+  })
+
+  test('what cannot be made says why, once; it holds nobody up', async () => {
+    const noise = await fields(40, 40).png().toBuffer()
+    const hostile: [string, Buffer, RegExp][] = [
+      // Says that it has 60,000 x 60,000 pixels.
+      ['bomb.png', bomb(noise), /pixel limit|corrupt|header|expected/i],
+      ['cut.webp', (await fields(300, 300).webp().toBuffer()).subarray(0, 60), /.+/],
+      [
+        'empty.svg',
+        Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><image href="file:///etc/passwd"/></svg>'),
+        /.*/,
+      ],
+      ['broken.pdf', Buffer.from('%PDF-1.7\nnothing of a document'), /.+/],
+      ['film.mp4', Buffer.from('00000018667479706d703432000000006d7034326d703431', 'hex'), /ffmpeg/],
+    ]
+    const ids: number[] = []
+    for (const [name, content] of hostile) ids.push((await uploaded(name, content))._id)
+    const good = await produced('good.png', noise)
+    assert.equal(good.versions.small.status, 'done')
+    for (const [index, [name, , reason]] of hostile.entries()) {
+      const { versions, status } = (await svc.as('root').get(`/eas/${ids[index]}`)).body
+      assert.equal(status, 'done', name)
+      if (name === 'empty.svg') continue
+      const { status: own, reason: told, url } = versions.small
+      assert.equal(own, name === 'film.mp4' ? 'not_produced' : 'failed', name)
+      assert.match(told, reason, name)
+      assert.equal(url, undefined)
+      assert.doesNotMatch(told, /\/(tmp|work|home|root)\//)
+      const failures = await events('FILE_PRODUCE_ERROR', ids[index] as number)
+      assert.equal(failures.filter(({ info }) => info.recipe.name === 'small').length, 1, name)
+    }
+    const { rows } = await svc.db.query(
+      'select count(*)::int as jobs from graphile_worker.jobs where task_identifier = $1',
+      ['files.produce'],
+    )
+    assert.equal(rows[0]?.jobs, 0)
+  })
+})
+
+/** A small picture whose header speaks of 60,000 x 60,000 pixels. */
+function bomb(png: Buffer): Buffer {
+  const content = Buffer.from(png)
+  content.writeUInt32BE(60_000, 16)
+  content.writeUInt32BE(60_000, 20)
+  return content
+}

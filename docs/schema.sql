@@ -631,8 +631,13 @@ create table search_document (
   lexemes tsvector not null storage external,
   -- Those of the lexemes that say where the object is, whose, how tagged and who may read it.
   access tsvector not null default ''::tsvector storage main,
+  -- When the document became what it is; ascending with every batch of the index.
+  changed_at timestamp with time zone not null default now(),
+  -- Hash of what says who may see the object: access, object type, trash.
+  place bigint not null default 0,
   constraint search_document_pkey PRIMARY KEY (id)
 ) with (toast_tuple_target=512, autovacuum_vacuum_insert_scale_factor=0.05);
+CREATE INDEX search_document_changed_idx ON public.search_document USING btree (changed_at, id);
 CREATE INDEX search_document_created_idx ON public.search_document USING btree (created_at);
 CREATE INDEX search_document_lexemes_idx ON public.search_document USING gin (lexemes) WITH (gin_pending_list_limit='2048');
 CREATE INDEX search_document_modified_idx ON public.search_document USING btree (modified_at);
@@ -660,6 +665,18 @@ create table search_failure (
   retry_at timestamp with time zone not null default now(),
   constraint search_failure_pkey PRIMARY KEY (id)
 );
+
+-- Who could see objects before they moved, were tagged otherwise or went: so that those who follow changes hear that they are gone.
+create table search_former (
+  id bigint not null,
+  place bigint not null,
+  objecttype integer not null,
+  access tsvector not null,
+  -- When that ended, as search_document.changed_at.
+  until timestamp with time zone not null,
+  constraint search_former_pkey PRIMARY KEY (id, place)
+);
+CREATE INDEX search_former_until_idx ON public.search_former USING btree (until, id);
 
 -- Rows of nested tables, for conditions that must hold in one row.
 create table search_nested (
@@ -691,6 +708,8 @@ create table search_state (
   blocked_until bigint,
   -- How documents are built; when that changes, all are built anew.
   analysis text,
+  -- Moment of the last batch; later than that of any batch before, whatever the clock says.
+  changed_at timestamp with time zone not null default now(),
   constraint search_state_pkey PRIMARY KEY (singleton),
   constraint search_state_singleton_check CHECK (singleton)
 );

@@ -7,12 +7,15 @@ import { composeWorkflow } from './compose/workflow.ts'
 import type { Config } from './platform/config.ts'
 import type { HttpApp } from './platform/http.ts'
 import type { Measure } from './platform/metrics.ts'
+import type { SearchService } from './search/service.ts'
 import { systemMeasures } from './system/measures.ts'
 
 export interface App {
   readonly http: HttpApp
   /** What the service tells of itself beside requests. */
   readonly measures: readonly Measure[]
+  /** What searches find, for whoever goes through all of it (search/walk.ts). */
+  readonly search: Pick<SearchService, 'walk' | 'changes'>
   /** Made up by the very first start when none is configured: to be printed until somebody has signed in with it. */
   readonly newRootPassword: string | null
   /**
@@ -61,6 +64,7 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
   return {
     http,
     measures: [...systemMeasures(given.db), ...jobs.measures, auth.failedSignIns],
+    search,
     newRootPassword,
     async idle(options) {
       // What follows the log may queue jobs at any time, and jobs write to the log: until nothing came in between.

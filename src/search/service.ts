@@ -33,6 +33,7 @@ import { type CompiledSearch, compileSearch } from './request/compile.ts'
 import { costOf, isHeavy } from './request/cost.ts'
 import { choice, type Fields } from './request/read.ts'
 import type { SearchRequest, SearchResponse } from './schema.ts'
+import { createWalks } from './walk.ts'
 
 export { visionBytes } from './plan/vision.ts'
 export { createIndexer, type Indexer } from './queue/indexer.ts'
@@ -233,6 +234,16 @@ export function createSearchService(deps: SearchServiceDeps) {
       }
       return answer(outcome)
     },
+
+    ...createWalks({
+      engine,
+      async planOf(actor, request) {
+        await assertOpen(actor)
+        const caller = await deps.rights.forActor(actor)
+        const { plan } = await compile(actor, caller, request)
+        return { plan, caller }
+      },
+    }),
 
     /** Queues everything for the index. @throws {AppError} `SystemRightRequired` without `system.root`. */
     async reindex(actor: Actor, options: { block: boolean }): Promise<void> {

@@ -185,7 +185,41 @@ export interface SearchOutcome {
   readonly ranges: ReadonlyMap<string, readonly number[]>
 }
 
+/** Which changes: moments in microseconds since 1970, both ends included. */
+export interface ChangesWindow {
+  /** null: all objects that are found, since nothing was seen before. */
+  readonly since: number | null
+  /** null: all that the index knows of. */
+  readonly until: number | null
+  /** Behind the last one of another page. */
+  readonly after: ChangePosition | null
+  readonly limit: number
+}
+
+export interface ChangePosition {
+  readonly at: number
+  readonly id: number
+}
+
+/** What is found of an object became something else; or it is not found any more, where it could be seen. */
+export interface ChangedObject extends ChangePosition {
+  readonly there: boolean
+}
+
+export interface ChangesPage {
+  /** By moment and id: each object once, with its last change. */
+  readonly objects: readonly ChangedObject[]
+  /** Up to which moment all changes are told: the next window begins there. */
+  readonly until: number
+  /** null: it was the last page. */
+  readonly next: ChangePosition | null
+}
+
 export interface SearchEngine {
   /** @throws {AppError} when the lifetime is over. */
   search(plan: SearchPlan, lifetime: Lifetime): Promise<SearchOutcome>
+  /** The page alone, of any size. Nothing is counted, and nothing kept. */
+  page(plan: SearchPlan, lifetime: Lifetime): Promise<readonly Hit[]>
+  /** What has changed of the objects of a scope. */
+  changes(plan: SearchPlan, window: ChangesWindow, lifetime: Lifetime): Promise<ChangesPage>
 }

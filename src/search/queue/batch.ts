@@ -128,10 +128,12 @@ async function leaveOut(
 ): Promise<number> {
   const text = error instanceof Error ? error.message : String(error)
   const [attempts, generation] = await inIndexTransaction(db, async () => {
+    const next = await store.nextGeneration(db)
+    await store.keepFormer(db, [id])
     await store.removeDocuments(db, [id])
     const failures = await store.recordFailure(db, id, text)
     await store.finishQueue(db, entries)
-    return [failures, await store.nextGeneration(db)] as const
+    return [failures, next.generation] as const
   })
   // Said once: it is tried again and again.
   if (attempts === 1) {
@@ -167,9 +169,14 @@ async function indexEntries(
   const fresh = encoded.filter((document) => indexed.get(document.id)?.digest !== document.digest)
   await queueDependents(deps, db, encoded, indexed)
   const keep = new Set(encoded.map((document) => document.id))
-  const removed = [...indexed.keys()].filter((id) => !keep.has(id))
-  removed.push(...fresh.filter((document) => indexed.has(document.id)).map((document) => document.id))
-  const generation = await write(deps, { client, db }, settings.model, removed, fresh, entries)
+  const gone = [...indexed.keys()].filter((id) => !keep.has(id))
+  const replaced = fresh.filter((document) => indexed.has(document.id))
+  const removed = [...gone, ...replaced.map((document) => document.id)]
+  const moved = [
+    ...gone,
+    ...replaced.filter(({ id, place }) => indexed.get(id)?.place !== place).map((document) => document.id),
+  ]
+  const generation = await write(deps, { client, db }, settings.model, { removed, moved }, fresh, entries)
   return { generation, done: entries }
 }
 
@@ -283,19 +290,20 @@ async function write(
   deps: BatchDeps,
   { client, db }: IndexConnection,
   model: Model,
-  removed: readonly number[],
+  before: { readonly removed: readonly number[]; readonly moved: readonly number[] },
   documents: readonly EncodedDocument[],
   entries: readonly store.QueueEntry[],
 ): Promise<number> {
   return inIndexTransaction(db, async () => {
     await deps.assertCurrent({ ...db, afterCommit: () => {} }, model)
-    await store.writeDocuments(client, removed, documents)
+    const { generation, changedAt } = await store.nextGeneration(db)
+    await store.writeDocuments(client, { ...before, changedAt }, documents)
     await store.clearFailures(
       db,
       entries.map((entry) => entry.id),
     )
     await store.finishQueue(db, entries)
-    return store.nextGeneration(db)
+    return generation
   })
 }
 

@@ -9,7 +9,7 @@ import type { Queryable } from '../../../platform/db.ts'
 import { inIndexTransaction } from './transaction.ts'
 
 /** To be counted up when documents are built differently, so that existing ones are built anew. */
-const analysisVersion = 2
+const analysisVersion = 3
 /** Milliseconds for which a newer process may be unseen, since its connection is being replaced. */
 const longestAbsence = 6000
 

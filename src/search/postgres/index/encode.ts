@@ -2,13 +2,14 @@
 import { createHash, hash } from 'node:crypto'
 import type { Arena } from '../../document/arena.ts'
 import type { IndexDocument } from '../../document/draft.ts'
+import { hash53 } from '../../document/hash.ts'
 import type { FacetSets } from './facet-sets.ts'
 
 const signature = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1')
 const trailer = Buffer.of(0xff, 0xff)
 
 export const documentColumns =
-  'id, objecttype, deleted, created_at, modified_at, valid_until, facets, sort_keys, names, access, digest, shown, far_keys, lexemes'
+  'id, objecttype, deleted, created_at, modified_at, valid_until, facets, sort_keys, names, access, digest, shown, far_keys, lexemes, place, changed_at'
 export const nestedColumns = 'id, row, parent, lexemes'
 
 export interface EncodedDocument {
@@ -18,6 +19,8 @@ export interface EncodedDocument {
   readonly shown: number
   /** It was changed since it was made. */
   readonly revised: boolean
+  /** Hash of what says who may see the object. */
+  readonly place: number
   /** One row of search_document. */
   readonly row: Buffer
   /** Rows of search_nested. */
@@ -55,7 +58,7 @@ export function encode(document: IndexDocument, sets: FacetSets, arena: Arena): 
   })
   const keyBytes = [...document.sortKeys, ...document.farKeys].reduce((sum, key) => sum + (key?.length ?? 0) + 4, 0)
   const writer = new Writer(document.lexemes.length + document.names.length + document.access.length + keyBytes)
-  writer.count(14)
+  writer.count(16)
   writer.bigint(document.id)
   writer.int(document.objecttype)
   writer.boolean(document.deleted)
@@ -71,6 +74,10 @@ export function encode(document: IndexDocument, sets: FacetSets, arena: Arena): 
   writer.bigint(document.shown)
   writer.array(bytea, document.farKeys.slice(1), (key) => writer.bytes(key))
   writer.bytes(document.lexemes)
+  const place = placeOf(document)
+  writer.bigint(place)
+  // Last of all, and not known before the batch is written (`stamp`).
+  writer.bigint(0)
   const row = arena.keep(writer.written())
   const digest = digestOf(row, nested)
   row.write(digest, digestAt, 'hex')
@@ -78,10 +85,20 @@ export function encode(document: IndexDocument, sets: FacetSets, arena: Arena): 
     id: document.id,
     digest,
     shown: document.shown,
+    place,
     revised: document.createdAt !== document.modifiedAt,
     row,
     nested,
   }
+}
+
+/** Says when the document became what it is, in microseconds since 1970. */
+export function stamp({ row }: EncodedDocument, changedAt: number): void {
+  row.writeBigInt64BE(BigInt(changedAt - epoch), row.length - 8)
+}
+
+function placeOf({ objecttype, deleted, access }: IndexDocument): number {
+  return hash53(`${objecttype} ${deleted} ${access.toString('latin1')}`)
 }
 
 function digestOf(row: Buffer, nested: readonly Buffer[]): string {

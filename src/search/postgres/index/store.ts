@@ -4,7 +4,7 @@ import type pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import { onConnection, type Queryable } from '../../../platform/db.ts'
 import type { IndexSource } from '../../document/source.ts'
-import { documentColumns, type EncodedDocument, nestedColumns, withCopyStream } from './encode.ts'
+import { documentColumns, type EncodedDocument, nestedColumns, stamp, withCopyStream } from './encode.ts'
 
 /** One indexer at a time per database holds this advisory lock. */
 const indexerLock = 7_310_041
@@ -68,12 +68,14 @@ export interface Indexed {
   readonly id: number
   readonly digest: string
   readonly shown: number
+  /** Hash of what says who may see it. */
+  readonly place: number
 }
 
 /** What the index holds of these objects already. */
 export async function readIndexed(db: Queryable, ids: readonly number[]): Promise<Map<number, Indexed>> {
   const { rows } = await db.query<Indexed>(
-    `select id, replace(digest::text, '-', '') as digest, shown
+    `select id, replace(digest::text, '-', '') as digest, shown, place
      from search_document where id = any($1::bigint[])`,
     [ids],
     'search-indexed',
@@ -109,17 +111,35 @@ export async function queueLinking(db: Queryable, ids: readonly number[]): Promi
   )
 }
 
-/** Replaces documents: removes those of `removed`, then adds the others. */
+/**
+ * Replaces documents: removes those of `removed`, then adds the others, which are what they are since `changedAt`. Of `moved`
+ * it is noted who could see them.
+ */
 export async function writeDocuments(
   client: pg.PoolClient,
-  removed: readonly number[],
+  { removed, moved, changedAt }: { removed: readonly number[]; moved: readonly number[]; changedAt: number },
   documents: readonly EncodedDocument[],
 ): Promise<void> {
-  if (removed.length > 0) await removeDocuments(onConnection(client), removed)
+  const db = onConnection(client)
+  if (moved.length > 0) await keepFormer(db, moved)
+  if (removed.length > 0) await removeDocuments(db, removed)
+  for (const document of documents) stamp(document, changedAt)
   const rows = documents.map((document) => document.row)
   if (rows.length > 0) await copy(client, `search_document (${documentColumns})`, rows)
   const nested = documents.flatMap((document) => document.nested)
   if (nested.length > 0) await copy(client, `search_nested (${nestedColumns})`, nested)
+}
+
+/** Notes who could see these objects until the batch that is just being written. */
+export async function keepFormer(db: Queryable, ids: readonly number[]): Promise<void> {
+  await db.query(
+    `insert into search_former (id, place, objecttype, access, until)
+     select d.id, d.place, d.objecttype, d.access, s.changed_at from search_document d cross join search_state s
+     where d.id = any($1::bigint[]) and not d.deleted
+     on conflict (id, place) do update set until = excluded.until`,
+    [ids],
+    'search-former-keep',
+  )
 }
 
 export async function removeDocuments(db: Queryable, ids: readonly number[]): Promise<void> {
@@ -147,14 +167,22 @@ export async function finishQueue(db: Queryable, entries: readonly QueueEntry[])
   )
 }
 
-/** Marks the index as changed, for those who keep results. */
-export async function nextGeneration(db: Queryable): Promise<number> {
-  const { rows } = await db.query<{ generation: number }>(
-    'update search_state set generation = generation + 1 returning generation',
+/** A state of the index: its number, and when it began, in microseconds since 1970. Both ascend. */
+export interface Generation {
+  readonly generation: number
+  readonly changedAt: number
+}
+
+/** Marks the index as changed, for those who keep results; before what changes, which is stamped with the moment. */
+export async function nextGeneration(db: Queryable): Promise<Generation> {
+  const { rows } = await db.query<Generation>(
+    `update search_state set generation = generation + 1,
+       changed_at = greatest(clock_timestamp(), changed_at + interval '1 microsecond')
+     returning generation, (extract(epoch from changed_at) * 1000000)::bigint as "changedAt"`,
     [],
     'search-generation-next',
   )
-  return rows[0]?.generation ?? 0
+  return rows[0] as Generation
 }
 
 export async function readGeneration(db: Queryable): Promise<number> {

@@ -15,6 +15,7 @@ import {
   type SearchPlan,
 } from '../../plan/plan.ts'
 import { readGeneration } from '../index/store.ts'
+import { readChanges } from './changes.ts'
 import { createFacetSetCache } from './facet-sets.ts'
 import { type FacetColumn, facetColumn, facetCounts } from './facets.ts'
 import { findLinked, type LinkedObjects, visionWith } from './linked.ts'
@@ -65,7 +66,8 @@ export function createPostgresEngine({
   const sets = createFacetSetCache({ onForget: cache.clear })
   const running = new Map<string, Promise<Part<SearchOutcome>>>()
 
-  async function search(asked: SearchPlan, lifetime: Lifetime): Promise<Part<SearchOutcome>> {
+  /** The plan with what has to be known for it, and how its statements begin. */
+  async function prepare(asked: SearchPlan, lifetime: Lifetime) {
     const databases = { db: db.within(lifetime), lexical: lexical.within(lifetime) }
     const expansions = await expandWildcards(databases, asked)
     const planWith = (known: LinkedObjects): SearchPlan => ({ ...asked, vision: visionWith(asked.vision, known) })
@@ -75,8 +77,12 @@ export function createPostgresEngine({
     const plan = planWith(linked)
     const start = (): statements.Statement => statements.startStatement(plan, expansions, linked)
     const first = start()
+    return { plan, linked, start, first, target: (first.lexical ? lexical : db).within(lifetime) }
+  }
+
+  async function search(asked: SearchPlan, lifetime: Lifetime): Promise<Part<SearchOutcome>> {
+    const { plan, linked, start, first, target } = await prepare(asked, lifetime)
     if (first.where === null) return { value: nothing(plan), generation: Number.MAX_SAFE_INTEGER }
-    const target = (first.lexical ? lexical : db).within(lifetime)
     const known = await currentCounts(plan)
     if (known) {
       const page = await pageAlone(target, plan, start, known.value)
@@ -195,6 +201,18 @@ export function createPostgresEngine({
       })
       running.set(key, own)
       return (await own).value
+    },
+    async page(asked, lifetime) {
+      const { plan, first, target } = await prepare(asked, lifetime)
+      if (first.where === null) return []
+      const { hits } = await statements.runPage(target, first)
+      if (hits.length >= farOffset && hits.length === plan.limit) sortIndexes.wanted(plan)
+      return hits
+    },
+    async changes(asked, window, lifetime) {
+      const { first } = await prepare(asked, lifetime)
+      // Whatever matches is looked for among the changes, not by the index of lexemes.
+      return readChanges(db.within(lifetime), first, window)
     },
     close: () => lexical.close(),
   }

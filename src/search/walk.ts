@@ -1,0 +1,76 @@
+/**
+ * All that a search finds, for what takes longer than a request: exports, harvesters. Nothing is held between two
+ * statements, so a walk may take its time, and each statement sees the rights and the index as they are then.
+ */
+import { createHash } from 'node:crypto'
+import type { Actor } from '../platform/actor.ts'
+import { endless, type Lifetime } from '../platform/lifetime.ts'
+import type { CallerRights } from '../rights/service.ts'
+import type { ChangesPage, ChangesWindow, SearchEngine, SearchPlan } from './plan/plan.ts'
+import type { SearchRequest } from './schema.ts'
+
+/** What of a search request says which objects, and in which order. */
+export type WalkRequest = Pick<
+  SearchRequest,
+  'search' | 'objecttypes' | 'sort' | 'languages' | 'timezone' | 'include_deleted'
+>
+
+/** Ids that one statement brings: so many that sorting anew for each does not matter, few enough to forget about. */
+const stride = 10_000
+
+export interface WalkDeps {
+  readonly engine: Pick<SearchEngine, 'page' | 'changes'>
+  /** The plan of a request as of now. @throws {AppError} when the caller may not search now. */
+  readonly planOf: (
+    actor: Actor,
+    request: WalkRequest,
+  ) => Promise<{ readonly plan: SearchPlan; readonly caller: CallerRights }>
+}
+
+export function createWalks({ engine, planOf }: WalkDeps) {
+  return {
+    /**
+     * System object ids of all matches that the actor may read, in the order of `sort` (without one by id), `batch` at a
+     * time. By id each object that matches all the while comes once, whatever else happens; in another order one whose
+     * place changes meanwhile may come twice or not at all. Ends with its caller and with `lifetime`.
+     */
+    async *walk(
+      actor: Actor,
+      request: WalkRequest,
+      { batch = 1000, lifetime = endless }: { readonly batch?: number; readonly lifetime?: Lifetime } = {},
+    ): AsyncGenerator<readonly number[], void, undefined> {
+      const ordered = request.sort?.length ? request : { ...request, sort: [{ field: '_system_object_id' }] }
+      let after: readonly unknown[] | null = null
+      for (;;) {
+        lifetime.check()
+        const { plan } = await planOf(actor, ordered)
+        const limit = Math.max(batch, stride)
+        const hits = await engine.page({ ...plan, after, offset: 0, limit, aggregations: [] }, lifetime)
+        for (let start = 0; start < hits.length; start += batch) {
+          yield hits.slice(start, start + batch).map(({ id }) => id)
+        }
+        const last = hits.at(-1)
+        if (!last || hits.length < limit) return
+        after = last.sort
+      }
+    },
+
+    /**
+     * What has changed of the objects that the request finds, since a moment: those that are found and became something
+     * else (they, their rights, what they show of others), and those that are not found any more although the actor could
+     * see them, be it that they were changed, moved, tagged otherwise, deleted or purged. Grants of pools and object types
+     * are no changes of objects: when they change, so does `basis`, and what was seen before is to be seen anew.
+     */
+    async changes(
+      actor: Actor,
+      request: WalkRequest,
+      window: ChangesWindow,
+      lifetime: Lifetime = endless,
+    ): Promise<ChangesPage & { readonly basis: string }> {
+      const { plan, caller } = await planOf(actor, request)
+      const page = await engine.changes({ ...plan, after: null, aggregations: [] }, window, lifetime)
+      const filter = JSON.stringify(caller.root ? null : caller.searchFilter())
+      return { ...page, basis: createHash('sha256').update(filter).digest('base64url') }
+    },
+  }
+}

@@ -196,7 +196,7 @@ test('who saves a little all the time does not keep the indexes away', async () 
     await save(svc, 1)
     await sleep(100)
     return (await indexesThere()) === 2
-  }, 10)
+  }, 60)
   await svc.drain()
   assert.deepEqual(await found(svc), await all())
 })

@@ -874,6 +874,9 @@ create table user_factor (
 create table user_group (
   user_id bigint not null,
   group_id bigint not null,
+  -- Kind of the directory that put the user there (ldap, sso); null: somebody did by hand.
+  automatic text,
+  automatic_at timestamp with time zone,
   constraint user_group_pkey PRIMARY KEY (user_id, group_id),
   constraint user_group_group_id_fkey FOREIGN KEY (group_id) REFERENCES "group"(id) ON DELETE CASCADE,
   constraint user_group_user_id_fkey FOREIGN KEY (user_id) REFERENCES "user"(id) ON DELETE CASCADE

@@ -71,6 +71,8 @@ export interface StoredUser {
   readonly lastSeenAt: Date | null
   /** Groups it was put into. */
   readonly groupIds: readonly number[]
+  /** Those of them that a directory has put it into, by id. */
+  readonly automaticGroups: Readonly<Record<string, { readonly type: string; readonly timestamp: string }>>
 }
 
 export interface StoredGroup {

@@ -152,14 +152,14 @@ export const groupProfileFields = {
   frontend_prefs: dictionary,
 }
 
-const AuthRules = Type.Array(Type.Object({ method: Type.String(), value: Type.String({ maxLength: 1000 }) }, open), {
-  maxItems: 1000,
-})
+const AuthRule = Type.Object({ method: Type.String(), value: Type.String({ maxLength: 1000 }) }, open)
+const AuthRules = Type.Array(AuthRule, { maxItems: 1000 })
 
-/** Settings of groups that nothing acts on yet, and why. */
-export const waitingGroupSettings = {
-  _auth_method_group_maps: 'users sign in with their password only, which puts nobody into groups',
-} as const
+/** How rules of groups compare the names that directories have: the same text, or a pattern found in it. */
+export const groupRuleMethods = ['eq', 'regexp'] as const
+
+/** Nothing signs users in by it yet. */
+export const waitingGroupRules = 'there is no sign-in by a system'
 
 const Strategy = nullable(Type.Enum(['keep', 'randomize', 'clear']))
 
@@ -201,8 +201,16 @@ export const GroupInput = Type.Object(
     ),
     _auth_method_group_maps: nullable(
       Type.Object(
-        { sso: Type.Optional(AuthRules), ldap: Type.Optional(AuthRules), system: Type.Optional(AuthRules) },
-        { ...open, ...refusedChange(waitingGroupSettings._auth_method_group_maps) },
+        {
+          sso: Type.Optional(AuthRules),
+          ldap: Type.Optional(AuthRules),
+          system: Type.Optional(Type.Array(AuthRule, { maxItems: 1000, ...refusedChange(waitingGroupRules) })),
+        },
+        {
+          ...open,
+          description:
+            'Who is put into this group when signing in by a directory: `ldap`, or `sso` (SAML, OpenID Connect). A rule is met by a name that the directory gives: `eq` the same, `regexp` a pattern found in it.',
+        },
       ),
     ),
     _ip_subnet_filter: nullable(Type.Array(Type.String({ maxLength: 100 }), { maxItems: 1000 })),

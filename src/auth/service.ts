@@ -17,6 +17,7 @@ import type { Measure } from '../platform/metrics.ts'
 import { createAccounts } from './account/service.ts'
 import { browserHashesOf } from './browser-id.ts'
 import { tokenOf } from './carriers.ts'
+import { createDirectories } from './directories/service.ts'
 import { factorPart } from './factors/part.ts'
 import { ownPasskeys } from './factors/passkeys/own.ts'
 import { createPasskeys } from './factors/passkeys/service.ts'
@@ -114,13 +115,15 @@ export function createAuth(dependencies: AuthDependencies) {
   const passkeys = createPasskeys({ db, baseConfig, externalUrl })
   const factors = createFactors({ db, events, sessions, throttle, baseConfig, passkeys, clock })
   const mustPassFactor = factors.mustPass
-  const signIn = createSignIn({ db, events, passwords, throttle, sessions, verified, mustPassFactor, clock })
+  const { principals, jobs, mail } = dependencies
+  const directories = createDirectories({ db, events, baseConfig, sessions, principals, clock })
+  const proof = { passwords, throttle, sessions, verified, mustPassFactor, directories }
+  const signIn = createSignIn({ db, events, ...proof, clock })
   const aliases = config.identifierAliases
   const clients = createOAuthClients({ configured: config.oauthClients, baseConfig, aliases })
   const codes = createCodes({ db, sessions })
   const oauth = createOAuth({ db, baseConfig, clients, codes, sessions, signIn })
   const basePath = URL.parse(externalUrl)?.pathname.replace(/\/+$/, '') ?? ''
-  const { principals, jobs, mail } = dependencies
   const people = { db, events, baseConfig, jobs, mail, passwords, throttle, sessions, principals }
   const accounts = createAccounts({ ...people, verified, externalUrl, basePath, clock })
   // Those of this folder come first; each stands in the folder of what it is about.
@@ -135,6 +138,7 @@ export function createAuth(dependencies: AuthDependencies) {
     clients,
     redirects,
     signIn,
+    asksDirectory: directories.asksForPasswords,
     codes,
     flows,
     steps: () => loginParts.map(({ step }) => step),

@@ -1,6 +1,10 @@
 import type { EventLog } from '../events/service.ts'
 import type { Db, Queryable } from '../platform/db.ts'
-import { identityKey } from './model.ts'
+import { AppError } from '../platform/errors.ts'
+import type { RefusalReason } from './directories/model.ts'
+import type { Directories } from './directories/service.ts'
+import { createLimiter } from './limiter.ts'
+import { identityKey, passwordUserTypes } from './model.ts'
 import type { Passwords } from './passwords.ts'
 import { signInObstacle } from './sessions/access.ts'
 import type { Sessions } from './sessions/service.ts'
@@ -16,6 +20,17 @@ export interface Credentials {
   device: string | null
   /** Nothing comes behind the password: it does not do for who must prove more. */
   passwordOnly?: boolean
+  /** Who is asked whether the password is right, in this order of theirs; undefined: all. */
+  methods?: readonly PasswordMethod[]
+}
+
+/** `native`: users of this instance; `ldap`: the directory. */
+export const passwordMethods = ['native', 'ldap'] as const
+export type PasswordMethod = (typeof passwordMethods)[number]
+
+/** The password was right, but what the directory says of its owner cannot be used here. */
+export interface Refused {
+  refused: RefusalReason
 }
 
 /** Who has signed in, and how they proved it. */
@@ -50,12 +65,17 @@ export interface SignInDependencies {
   verified?: (userId: number) => Promise<void>
   /** Whether a user, from there, must prove more than a password. Asked for user 0 in the name of nobody. */
   mustPassFactor: (userId: number, remoteAddr: string) => Promise<boolean>
+  directories: Pick<Directories, 'asksForPasswords' | 'verify'>
   clock?: () => Date
 }
 
-const method = 'native'
+/** Questions to a directory at a time, and those that wait: it may be slow, and tries are counted one after the other. */
+const directoryPlaces = { places: 4, maxWaiting: 200 }
 
-/** Checks logins and passwords against the users of this instance. Login or email name the user. */
+/**
+ * Checks logins and passwords against the users of this instance, and where they are of none against the directory. Login
+ * or email name the user.
+ */
 export function createSignIn({
   db,
   events,
@@ -64,8 +84,10 @@ export function createSignIn({
   sessions,
   verified = async () => {},
   mustPassFactor,
+  directories,
   clock = () => new Date(),
 }: SignInDependencies) {
+  const limiter = createLimiter(directoryPlaces)
   let failures = 0
 
   async function recordFailure(
@@ -76,6 +98,7 @@ export function createSignIn({
   ): Promise<void> {
     failures++
     const { clientId, remoteAddr } = credentials
+    const [method] = methodsOf(credentials)
     // Asked for nobody too: an unknown login takes as long.
     const actor = await sessions.actorOfUser(user?.id ?? 0, remoteAddr)
     await db.transaction(async (tx) => {
@@ -91,32 +114,38 @@ export function createSignIn({
   return {
     /**
      * The user of these credentials; `null` when they are wrong or the user may not sign in. An unknown login costs as
-     * much time as a wrong password.
-     * @throws {AppError} `TooManyAttempts` while they are blocked from there.
+     * much time as a wrong password, with a directory too.
+     * @throws {AppError} `TooManyAttempts` while they are blocked from there; `ServiceUnavailable` when they are wrong here
+     * and the directory cannot be asked.
      */
-    async verify(credentials: Credentials): Promise<SignedIn | null> {
+    async verify(credentials: Credentials): Promise<SignedIn | Refused | null> {
       const loginKey = identityKey(credentials.login)
+      const methods = methodsOf(credentials)
       const user = await findCandidate(db, loginKey)
       const { remoteAddr, device } = credentials
       const attempt: Attempt = { loginKey, userId: user?.id ?? null, remoteAddr, device }
+      const asksDirectory = methods.includes('ldap') && directories.asksForPasswords()
       // Before the password, and for everybody: the answer takes as long for whoever it concerns and whatever the password.
       const tooLittle = credentials.passwordOnly === true && (await mustPassFactor(user?.id ?? 0, remoteAddr))
       let open: OpenAttempt | undefined
-      const fits = await passwords.verify(credentials.password, user?.passwordHash ?? null, {
+      const wrong = user ? 'wrong password' : 'unknown login'
+      const hash = methods.includes('native') ? (user?.passwordHash ?? null) : null
+      const fits = await passwords.verify(credentials.password, hash, {
         before: async () => {
           open = await throttle.open(db, attempt)
         },
         failed: async () => {
-          if (open) await recordFailure(credentials, open, user, user ? 'wrong password' : 'unknown login')
+          if (open && !asksDirectory) await recordFailure(credentials, open, user, wrong)
         },
       })
-      if (!user || !fits || !open) return null
-      const obstacle = signInObstacle(user, clock()) ?? (tooLittle ? 'second factor required' : null)
-      if (!obstacle) {
+      const obstacle = !fits ? wrong : tooLittle ? 'second factor required' : user && signInObstacle(user, clock())
+      if (user && open && obstacle === null) {
         await verified(user.id)
-        return signedIn(user, open, attempt)
+        return signedIn(user.id, 'native', open, attempt)
       }
-      await recordFailure(credentials, open, user, obstacle)
+      // Whoever is turned away here asks the directory all the same: the time must not tell that the password was right.
+      if (asksDirectory) return limiter.run(() => byDirectory(credentials, attempt, user, obstacle ?? wrong))
+      if (open && fits) await recordFailure(credentials, open, user, obstacle ?? wrong)
       return null
     },
 
@@ -124,22 +153,52 @@ export function createSignIn({
     failures: (): number => failures,
   }
 
-  function signedIn(user: Candidate, open: OpenAttempt, attempt: Attempt): SignedIn {
+  async function byDirectory(
+    credentials: Credentials,
+    attempt: Attempt,
+    user: Candidate | null,
+    error: string,
+  ): Promise<SignedIn | Refused | null> {
+    const { login, password, remoteAddr, passwordOnly } = credentials
+    // Others may have failed while this one waited.
+    const open = await throttle.open(db, attempt)
+    const answer = await directories.verify(login, password)
+    if (answer.kind === 'user') {
+      const { userId } = answer
+      const tooLittle = passwordOnly === true && (await mustPassFactor(userId, remoteAddr))
+      if (!tooLittle) return signedIn(userId, 'ldap', open, { ...attempt, userId })
+    }
+    const why = { user: 'second factor required', nobody: error, refused: 'refused', unavailable: error }[answer.kind]
+    await recordFailure(credentials, open, user, why)
+    if (answer.kind === 'unavailable') {
+      const message = 'The directory of users cannot be asked at the moment.'
+      throw new AppError('ServiceUnavailable', { directory: true }, { message })
+    }
+    // Who may not sign in is told no more than who has a wrong password.
+    return answer.kind === 'refused' && answer.reason !== 'locked' ? { refused: answer.reason } : null
+  }
+
+  function signedIn(userId: number, method: PasswordMethod, open: OpenAttempt, attempt: Attempt): SignedIn {
     // Never one that somebody else may have put there.
     const device = (open.knownDevice && attempt.device) || newToken()
-    return { userId: user.id, method, device, remember: (tx) => throttle.succeeded(tx, open, { ...attempt, device }) }
+    return { userId, method, device, remember: (tx) => throttle.succeeded(tx, open, { ...attempt, device }) }
   }
+}
+
+function methodsOf({ methods = passwordMethods }: Credentials): readonly PasswordMethod[] {
+  return passwordMethods.filter((method) => methods.includes(method))
 }
 
 /** A login comes before an email: one user's email may be another's login. */
 async function findCandidate(db: Queryable, loginKey: string): Promise<Candidate | null> {
   const { rows } = await db.query<Candidate>(
-    `select id, password_hash as "passwordHash", archived_at is not null as archived,
+    // A password that an account had before it went over to a directory is no longer one.
+    `select id, case when type = any($2) then password_hash end as "passwordHash", archived_at is not null as archived,
        login_disabled as "loginDisabled", login_valid_from::text as "loginValidFrom",
        login_valid_to::text as "loginValidTo",
        confirm_email and email_confirmed_at is null as "emailUnconfirmed"
      from "user" where login_key = $1 or email_key = $1 order by (login_key = $1) desc nulls last limit 1`,
-    [loginKey],
+    [loginKey, passwordUserTypes],
     'sign_in_candidate',
   )
   return rows[0] ?? null

@@ -1,5 +1,6 @@
 import { RE2JS } from 're2js'
 import { redirectUriRule } from '../platform/redirect-uris.ts'
+import { ldapMembers, ldapRule } from './directories.ts'
 import {
   bool,
   byteSize,
@@ -258,6 +259,8 @@ export const sections = {
       refresh_token: duration('720h', { min: 60 }),
     }),
   }),
+
+  ldap: section('user-management', 'system.config', ldapMembers, ldapRule),
 
   openid: section('user-management', 'system.config', {
     /** What `/oauth2/userinfo` tells besides `sub`. */

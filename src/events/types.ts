@@ -166,8 +166,8 @@ export const eventTypes = {
   USER_LOGIN: type('LOGIN_LOGOUT', 'LOGIN', login),
   USER_LOGIN_FAILED: type('LOGIN_LOGOUT', 'LOGIN', `${login} error attempt`),
   USER_LOGOUT: type('LOGIN_LOGOUT', 'LOGIN', 'scope user_id bound_browser reason client method groups error'),
-  LDAP_DEBUG: unwritten('LOGIN_LOGOUT', 'UL', 'log'),
-  LDAP_ERROR: unwritten('LOGIN_LOGOUT', 'UL', 'log'),
+  LDAP_DEBUG: type('LOGIN_LOGOUT', 'UL', 'log'),
+  LDAP_ERROR: type('LOGIN_LOGOUT', 'UL', 'log'),
   SAML_DEBUG: unwritten('LOGIN_LOGOUT', 'UL', 'log'),
   SAML_ERROR: unwritten('LOGIN_LOGOUT', 'UL', 'log'),
 

@@ -61,10 +61,20 @@ test('REC-001 REC-009 a group has owner, grants, system rights, mappings, networ
 test('settings of a group that would have no effect are refused by name, and their empty forms are not', async () => {
   const send = (rest: object) => root().post('/group', [{ group: { name: 'refused' }, ...rest }])
   for (const [name, value] of [
-    ['_auth_method_group_maps', { ldap: [{ method: 'eq', value: 'cn=editors' }] }],
+    ['_auth_method_group_maps', { system: [{ method: 'eq', value: 'cn=editors' }] }],
   ] as const) {
     const answer = await send({ [name]: value })
-    assert.deepEqual([answer.status, answer.body.parameters.name], [400, `[0].${name}`], JSON.stringify(answer.body))
+    const named = `[0].${name}.system`
+    assert.deepEqual([answer.status, answer.body.parameters.name], [400, named], JSON.stringify(answer.body))
+  }
+  for (const [rule, member] of [
+    [{ method: 'like', value: 'x' }, 'method'],
+    [{ method: 'eq', value: '' }, 'value'],
+    [{ method: 'regexp', value: '(' }, 'value'],
+  ] as const) {
+    const answer = await send({ _auth_method_group_maps: { sso: [rule] } })
+    const place = `[0]._auth_method_group_maps.sso[0].${member}`
+    assert.deepEqual([answer.status, answer.body.parameters.path], [400, place], JSON.stringify(answer.body))
   }
   const empty = { _two_fa_required: false, _pseudonymization: { user: {} }, _auth_method_group_maps: null }
   assert.equal((await send(empty)).status, 200)

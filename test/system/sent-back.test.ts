@@ -28,7 +28,7 @@ suite('what was answered may be sent back', () => {
   test('settings of a group that an earlier release stored: as they are, or taken away, but not changed', async () => {
     const [made] = (await root().post('/group', [{ group: { name: 'old' } }])).body
     const stored = {
-      _auth_method_group_maps: { ldap: [{ method: 'eq', value: 'cn=editors' }] },
+      _auth_method_group_maps: { system: [{ method: 'eq', value: 'cn=editors' }] },
     }
     await svc.db.query('update "group" set auth_method_group_maps = $2 where id = $1', [
       made.group._id,
@@ -43,11 +43,11 @@ suite('what was answered may be sent back', () => {
       for (const [name, value] of Object.entries(stored)) assert.deepEqual(back.body[0][name], value)
     }
     const others = {
-      _auth_method_group_maps: { ldap: [{ method: 'eq', value: 'cn=others' }] },
+      _auth_method_group_maps: { system: [{ method: 'eq', value: 'cn=others' }] },
     }
     for (const [name, value] of Object.entries(others)) {
       const answer = await root().post('/group', [{ ...(await read()), [name]: value }])
-      assert.deepEqual([answer.status, answer.body.parameters.name], [400, `[0].${name}`])
+      assert.deepEqual([answer.status, answer.body.parameters.name], [400, `[0].${name}.system`])
     }
     const gone = { _auth_method_group_maps: null }
     assert.equal((await root().post('/group', [{ ...(await read()), ...gone }])).status, 200)

@@ -1,11 +1,10 @@
-import { isDeepStrictEqual } from 'node:util'
-import { saysSomething } from '../../platform/body-names.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
 import { storedReference } from '../../platform/system-references.ts'
 import type { StoredGroup } from '../model.ts'
 import { parseNetwork } from '../networks.ts'
 import { profileOf, textOf } from '../records.ts'
-import { type GroupInput, groupProfileFields, waitingGroupSettings } from '../schema.ts'
+import { type GroupInput, groupProfileFields } from '../schema.ts'
+import { groupMapsOf } from './directory-rules.ts'
 import type { GroupRow } from './store.ts'
 
 /** Columns of a group that come from the record itself. */
@@ -30,29 +29,11 @@ export function draftGroup(input: GroupInput, stored: StoredGroup | null, path: 
     displayname: displaynameOf(group.displayname, stored),
     profile: profileOf(groupProfileFields, group, stored?.profile),
     pseudonymization: pseudonymizationOf(input, stored),
-    auth_method_group_maps: {
-      ...waiting('_auth_method_group_maps', input, stored?.authMethodGroupMaps ?? {}, path),
-    },
+    auth_method_group_maps: groupMapsOf(input, stored, `${path}._auth_method_group_maps`),
     ip_subnet_filter: networksOf(input._ip_subnet_filter, stored, `${path}._ip_subnet_filter`),
     ip_subnet_filter_exclude: exclude === undefined ? (stored?.ipSubnetFilterExclude ?? false) : (exclude ?? false),
     two_fa_required: required === undefined ? (stored?.twoFactorRequired ?? false) : (required ?? false),
   }
-}
-
-/**
- * Nothing acts on these settings yet: what an earlier release has stored is answered, so it may be sent back, and be
- * taken away. @throws {AppError} when it would change to anything else
- */
-function waiting<Name extends keyof typeof waitingGroupSettings>(
-  name: Name,
-  input: GroupInput,
-  stored: NonNullable<GroupInput[Name]>,
-  path: string,
-): GroupInput[Name] {
-  const sent = input[name]
-  if (sent === undefined) return stored
-  if (!saysSomething(sent) || isDeepStrictEqual(sent, stored)) return sent
-  throw badRequest(`${path}.${name}: ${waitingGroupSettings[name]}`, { name: `${path}.${name}` })
 }
 
 /** Only what is said, so that what is not said is kept as by other groups. */

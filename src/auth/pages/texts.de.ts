@@ -29,6 +29,15 @@ export const german: Texts = {
   'login.or': 'oder',
   'login.missing': 'Geben Sie Anmeldename und Passwort ein.',
   'login.wrong': 'Anmeldename oder Passwort ist falsch, oder dieses Konto ist zurzeit nicht benutzbar.',
+  'login.directoryDown':
+    'Anmeldename oder Passwort ist falsch, oder das Verzeichnis Ihrer Einrichtung ist zurzeit nicht erreichbar. Versuchen Sie es später wieder.',
+  'login.refused.conflict':
+    'Ihr Anmeldename oder Ihre Adresse gehört hier zu einem anderen Konto. Die Administration kann dieses Konto an das Verzeichnis Ihrer Einrichtung übergeben.',
+  'login.refused.incomplete':
+    'Das Verzeichnis Ihrer Einrichtung sagt nicht genug über Sie. Was fehlt, steht für die Administration in den Ereignissen.',
+  'login.refused.locked': 'Dieses Konto ist zurzeit nicht benutzbar.',
+  'login.refused.unproved':
+    'Der Server Ihrer Einrichtung hat eine Antwort gegeben, die nichts beweist. Beginnen Sie die Anmeldung hier noch einmal.',
   'login.blocked': 'Es waren zu viele falsche Passwörter. Versuchen Sie es in {minutes} Minuten wieder.',
   'login.startOver': 'Es waren zu viele falsche Antworten. Bitte melden Sie sich noch einmal an.',
 

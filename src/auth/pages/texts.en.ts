@@ -25,6 +25,15 @@ export const english = {
   'login.or': 'or',
   'login.missing': 'Enter your login and your password.',
   'login.wrong': 'The login or the password is wrong, or this account cannot be used now.',
+  'login.directoryDown':
+    'The login or the password is wrong, or the directory of your organisation cannot be asked at the moment. Try again later.',
+  'login.refused.conflict':
+    'Your login or address belongs to another account here. An administrator can hand that account over to the directory of your organisation.',
+  'login.refused.incomplete':
+    'The directory of your organisation does not say enough about you. An administrator finds in the events what is missing.',
+  'login.refused.locked': 'This account cannot be used now.',
+  'login.refused.unproved':
+    'The server of your organisation gave an answer that proves nothing. Begin the sign-in again from here.',
   'login.blocked': 'There were too many wrong passwords. Try again in {minutes} minutes.',
   'login.startOver': 'There were too many wrong answers. Please sign in again.',
 

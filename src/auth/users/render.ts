@@ -52,7 +52,10 @@ export function renderUser(user: StoredUser, context: RenderContext): UserOutput
     ...mailFields(user),
   }
   const members = {
-    _groups: groupsOf(user, context.groups).map((group) => renderGroupSummary(group, context.languages)),
+    _groups: groupsOf(user, context.groups).map((group) => ({
+      ...renderGroupSummary(group, context.languages),
+      ...present({ _automatic_auth: user.automaticGroups[group.id] }),
+    })),
     _system_rights: user.systemRights,
     _two_factor_totp_enrolled: context.factor?.totp ?? false,
     _two_factor_passkey_enrolled: context.factor?.passkey ?? false,

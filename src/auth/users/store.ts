@@ -53,7 +53,10 @@ const columns = `t.id, t.version, t.type, t.login, t.email, t.reference,
   t.created_at as "createdAt", t.updated_at as "updatedAt", t.archived_at as "archivedAt",
   t.last_seen_at as "lastSeenAt",
   (select coalesce(jsonb_agg(ug.group_id order by ug.group_id), '[]') from user_group ug
-   where ug.user_id = t.id) as "groupIds"`
+   where ug.user_id = t.id) as "groupIds",
+  (select coalesce(jsonb_object_agg(ug.group_id, jsonb_build_object('type', ug.automatic,
+     'timestamp', to_char(ug.automatic_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'))), '{}')
+   from user_group ug where ug.user_id = t.id and ug.automatic is not null) as "automaticGroups"`
 
 export const {
   lock: lockUsers,

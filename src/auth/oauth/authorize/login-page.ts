@@ -3,6 +3,7 @@ import { html } from 'ghtml'
 import type { BaseConfig } from '../../../config/service.ts'
 import { button, checkbox, field } from '../../pages/fields.ts'
 import type { Visit } from '../../pages/service.ts'
+import type { PasswordMethod } from '../../sign-in.ts'
 import type { AuthorizeRequest } from './request.ts'
 
 /** Pages for those who cannot sign in yet. */
@@ -18,6 +19,8 @@ export interface LoginPage {
   /** Where a proxy has put the service. */
   readonly basePath: string
   readonly asked: AuthorizeRequest
+  /** Who is asked for the password. */
+  readonly methods: readonly PasswordMethod[]
   readonly config: BaseConfig
   /** What was typed: the login, never the password. */
   readonly login?: string | undefined
@@ -58,7 +61,7 @@ export function sendLoginPage(visit: Visit, page: LoginPage): FastifyReply {
       keepBox(visit, page, keep),
       button(text('login.submit')),
     ].join(''),
-    { ...requestFields(asked), auth_method: passwordMethods(asked.methods) },
+    { ...requestFields(asked), auth_method: page.methods.join(',') },
   )}!${otherWays(visit, page)}!${offersOf(visit, page)}`
   return visit.send({ title: text('login.title'), content, problem, status, formTargets: [asked.destination.uri] })
 }
@@ -100,10 +103,4 @@ function requestFields({ client, destination, state, scopes, codeChallenge }: Au
     code_challenge: codeChallenge ?? undefined,
     code_challenge_method: codeChallenge === null ? undefined : 'S256',
   }
-}
-
-/** The form asks for a password, so what goes without is not tried again. */
-function passwordMethods(methods: readonly string[]): string {
-  const without = ['auto', 'anonymous', 'action_code', 'saml', 'passkey']
-  return methods.filter((method) => !without.includes(method)).join(',') || 'native'
 }

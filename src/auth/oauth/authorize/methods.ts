@@ -1,16 +1,16 @@
+import { type PasswordMethod, passwordMethods } from '../../sign-in.ts'
 import { OAuthError } from '../errors.ts'
 
 /** All values of `auth_method`; an unknown one means `native` (CLIENT-021). `passkey` is one of our own. */
 const known = ['native', 'ldap', 'email', 'collection', 'saml', 'action_code', 'anonymous', 'auto', 'passkey'] as const
-type Method = (typeof known)[number]
-
-/** Those that work here. */
-const available: readonly Method[] = ['native', 'action_code', 'anonymous', 'auto', 'passkey']
+export type Method = (typeof known)[number]
 
 /** Those that an administrator may switch off. */
 export interface Switches {
   readonly guests: boolean
   readonly passkeys: boolean
+  /** A directory is asked for passwords. */
+  readonly ldap: boolean
 }
 
 /**
@@ -18,13 +18,23 @@ export interface Switches {
  * all they know; where none is left, the request is refused.
  * @throws {OAuthError} `invalid_request` that names them.
  */
-export function methodsToTry(asked: readonly string[], { guests, passkeys }: Switches): readonly Method[] {
-  const off: readonly Method[] = [
-    ...(guests ? [] : (['anonymous'] as const)),
-    ...(passkeys ? [] : (['passkey'] as const)),
-  ]
+export function methodsToTry(asked: readonly string[], { guests, passkeys, ldap }: Switches): readonly Method[] {
+  const available: Readonly<Partial<Record<Method, boolean>>> = {
+    native: true,
+    ldap,
+    action_code: true,
+    anonymous: guests,
+    auto: true,
+    passkey: passkeys,
+  }
   const named = asked.map((name): Method => known.find((one) => one === name) ?? 'native')
-  const tried = [...new Set(named)].filter((name) => available.includes(name) && !off.includes(name))
+  const tried = [...new Set(named)].filter((name) => available[name] === true)
   if (tried.length > 0) return tried
   throw new OAuthError('invalid_request', `The auth_method ${named.join(',')} is not available on this instance.`)
+}
+
+/** Who is asked for a password: those that are named, and all of them where none is (`auto`). */
+export function passwordMethodsOf(methods: readonly Method[]): readonly PasswordMethod[] {
+  const named = passwordMethods.filter((method) => methods.includes(method))
+  return named.length === 0 || methods.includes('auto') ? passwordMethods : named
 }

@@ -19,7 +19,7 @@ const ofClient = {
   code_challenge: parameter('RFC 7636: base64url of the SHA-256 of the verifier. Required of public clients.'),
   code_challenge_method: parameter('`S256`.'),
   auth_method: parameter(
-    'How to sign in, or several ways separated by commas, tried in order: `native`, `anonymous` (a guest, where the base configuration allows it), `auto` (as a guest where no login is given, else `native`), `passkey` (where the base configuration allows it), `action_code`. Unknown ones count as `native`, the default is `auto`.',
+    'How to sign in, or several ways separated by commas, tried in order: `native`, `ldap` (a directory, where one is configured), `anonymous` (a guest, where the base configuration allows it), `auto` (as a guest where no login is given, else `native`, then `ldap`), `passkey` (where the base configuration allows it), `action_code`. Unknown ones count as `native`, the default is `auto`.',
   ),
   login: parameter('Login or e-mail of the user.'),
   password: parameter('Password of the user.'),

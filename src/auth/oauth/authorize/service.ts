@@ -14,7 +14,7 @@ import type { KeepLogins } from '../../keep-login.ts'
 import type { Visit } from '../../pages/service.ts'
 import { signInObstacle } from '../../sessions/access.ts'
 import { findAccess } from '../../sessions/store.ts'
-import type { SignedIn, SignIn } from '../../sign-in.ts'
+import { type PasswordMethod, passwordMethods, type SignedIn, type SignIn } from '../../sign-in.ts'
 import type { OAuthClients } from '../clients.ts'
 import type { Codes } from '../codes.ts'
 import { type Form, required } from '../form.ts'
@@ -23,7 +23,7 @@ import type { Login, NewLogin } from '../login/login.ts'
 import { type LoginStep, orderedSteps } from '../login/step.ts'
 import { type Redirects, withParameters } from '../redirects.ts'
 import { type LoginOffers, sendLoginPage } from './login-page.ts'
-import { methodsToTry } from './methods.ts'
+import { methodsToTry, passwordMethodsOf } from './methods.ts'
 import { type AuthorizeRequest, readAuthorizeRequest } from './request.ts'
 
 export interface AuthorizeDependencies {
@@ -34,6 +34,8 @@ export interface AuthorizeDependencies {
   signIn: SignIn
   codes: Codes
   flows: LoginFlows
+  /** Whether a directory is asked for passwords, too. */
+  asksDirectory: () => boolean
   /** What comes between credentials and code. */
   steps: () => readonly LoginStep[]
   /** Whether passkeys sign in. */
@@ -61,6 +63,8 @@ interface Proof {
 
 const longestLogin = 500
 const longestPassword = 1000
+/** Methods of a form that can ask to stay signed in. */
+const keepable: readonly string[] = passwordMethods
 
 export function createAuthorize(given: AuthorizeDependencies) {
   const { db, baseConfig, redirects, signIn, codes, flows, steps, issuer, basePath, aliases, keepLogins, clock } = given
@@ -69,12 +73,13 @@ export function createAuthorize(given: AuthorizeDependencies) {
   return async function authorize(visit: Visit, form: Form): Promise<FastifyReply> {
     const asked = readAuthorizeRequest(form, visit.request, given)
     const guests = baseConfig.get().login.guest
-    const methods = methodsToTry(asked.methods, { guests, passkeys: given.passkeys() })
+    const available = { guests, passkeys: given.passkeys(), ldap: given.asksDirectory() }
+    const methods = methodsToTry(asked.methods, available)
     const typed = form.has('login') || form.has('password')
     for (const method of methods) {
       if (method === 'passkey' && !typed) return withPasskey(visit, form, asked)
       if (method === 'action_code' && form.has('action_code')) return comeBack(visit, form, asked)
-      if (method === 'native' || method === 'auto') {
+      if (method === 'native' || method === 'ldap' || method === 'auto') {
         if (typed) break
         const kept = form.has('again') ? null : await keepLogins.use(visit.request, visit.reply)
         if (kept !== null && (await mayEnter(kept))) {
@@ -86,7 +91,7 @@ export function createAuthorize(given: AuthorizeDependencies) {
         return proved(visit, form, asked, { userId: await guestUserId(db), method: 'anonymous', login: null })
       }
     }
-    return withPassword(visit, form, asked)
+    return withPassword(visit, form, asked, passwordMethodsOf(methods))
   }
 
   async function mayEnter(userId: number): Promise<boolean> {
@@ -94,12 +99,18 @@ export function createAuthorize(given: AuthorizeDependencies) {
     return user !== undefined && signInObstacle(user, clock()) === null
   }
 
-  async function withPassword(visit: Visit, form: Form, asked: AuthorizeRequest): Promise<FastifyReply> {
+  async function withPassword(
+    visit: Visit,
+    form: Form,
+    asked: AuthorizeRequest,
+    methods: readonly PasswordMethod[],
+  ): Promise<FastifyReply> {
     const { text, request } = visit
     const config = baseConfig.get()
     const [login, password] = [form.get('login'), form.get('password')]
     const keep = form.get('keep_login') === '1'
-    const page = { asked, config, login, keep, offers: given.offers(), passkeys: given.passkeys(), basePath }
+    const passkeys = given.passkeys()
+    const page = { asked, methods, config, login, keep, offers: given.offers(), passkeys, basePath }
     if (login === undefined && password === undefined) {
       return sendLoginPage(visit, { ...page, problem: form.has('again') ? text('login.startOver') : null })
     }
@@ -113,11 +124,21 @@ export function createAuthorize(given: AuthorizeDependencies) {
     const wrong = { ...page, problem: text('login.wrong'), invalid: true }
     if (login.length > longestLogin || password.length > longestPassword) return sendLoginPage(visit, wrong)
     const clientId = asked.client.id
-    const credentials = { login, password, clientId, remoteAddr: request.ip, device: deviceOf(request.headers) }
+    const credentials = {
+      login,
+      password,
+      clientId,
+      remoteAddr: request.ip,
+      device: deviceOf(request.headers),
+      methods,
+    }
     const signedIn = await signIn.verify(credentials).catch((error: unknown) => {
-      if (error instanceof AppError && error.code === 'TooManyAttempts') return error
+      if (error instanceof AppError && (error.code === 'TooManyAttempts' || error.parameters.directory)) return error
       throw error
     })
+    if (signedIn instanceof AppError && signedIn.code === 'ServiceUnavailable') {
+      return sendLoginPage(visit, { ...page, problem: text('login.directoryDown'), status: signedIn.status })
+    }
     if (signedIn instanceof AppError) {
       const seconds = Number(signedIn.parameters.retry_after)
       visit.reply.header('Retry-After', String(seconds))
@@ -125,6 +146,10 @@ export function createAuthorize(given: AuthorizeDependencies) {
       return sendLoginPage(visit, { ...page, problem, status: signedIn.status })
     }
     if (!signedIn) return sendLoginPage(visit, wrong)
+    if ('refused' in signedIn) {
+      const problem = text(`login.refused.${signedIn.refused}`)
+      return sendLoginPage(visit, { ...page, problem, invalid: true })
+    }
     const secure = request.protocol === 'https'
     visit.reply.header('Set-Cookie', deviceCookie(signedIn.device, { secure }))
     const { userId, method, remember } = signedIn
@@ -170,7 +195,8 @@ export function createAuthorize(given: AuthorizeDependencies) {
       scopes,
       codeChallenge,
       // Only our own form keeps a browser signed in: another site must not leave its account in it.
-      keepLogin: form.get('keep_login') === '1' && visit.isOwnForm(form.get('csrf')) && proof?.method === 'native',
+      keepLogin:
+        form.get('keep_login') === '1' && visit.isOwnForm(form.get('csrf')) && keepable.includes(proof?.method ?? ''),
       boundBrowserHash: bound ? mintBrowserId(request, reply, aliases) : null,
       browserHash: visit.browser.hash,
       userId: proof?.userId ?? null,

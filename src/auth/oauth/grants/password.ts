@@ -32,7 +32,7 @@ export function passwordGrant({ signIn, sessions, baseConfig }: PasswordGrantDep
     const signedIn = await signIn.verify(credentials).catch((error) => {
       throw asOAuthError(error)
     })
-    if (!signedIn) throw wrong()
+    if (!signedIn || 'refused' in signedIn) throw wrong()
     const { login, clientId } = credentials
     const { userId, method } = signedIn
     // Bound to the browser that sends it, if it is one that has signed in on our page (SESS-007).

@@ -1,0 +1,30 @@
+import { attributeTemplate, type ValuesOf } from '../../../platform/attribute-templates.ts'
+
+/**
+ * A filter with values in place of its placeholders. Everything that means something in a filter is written in hex (RFC
+ * 4515, section 3), so a value is always a value. `null`: one of them is missing, and an empty value would find others.
+ */
+export function filterWith(filter: string, valuesOf: ValuesOf): string | null {
+  const template = attributeTemplate(filter)
+  if (template.names.some((name) => !valuesOf(name)[0])) return null
+  return template.expand((name) => valuesOf(name).map(escaped))
+}
+
+function escaped(value: string): string {
+  return value.replaceAll(/[\x00-\x1f\x7f\\*()&|!=<>~:/]/g, (character) => {
+    return `\\${character.charCodeAt(0).toString(16).padStart(2, '0')}`
+  })
+}
+
+/**
+ * Whether a login can name an entry. Servers leave out what is not seen and take several spaces for one: such logins
+ * would name the same entry and be counted as others.
+ */
+export function isPlainLogin(login: string): boolean {
+  return (
+    login !== '' &&
+    login.isWellFormed() &&
+    login === login.trim().replaceAll(/\s+/g, ' ') &&
+    !/[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}]/u.test(login)
+  )
+}

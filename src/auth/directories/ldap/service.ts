@@ -1,0 +1,120 @@
+import { randomUUID } from 'node:crypto'
+import type { BaseConfig } from '../../../config/service.ts'
+import { attributeTemplate } from '../../../platform/attribute-templates.ts'
+import { attributesOf, DirectoryRefusal, type Person, type Steps } from '../model.ts'
+import { createServers, type FoundEntry, type LdapConnection, TooManyEntries } from './connection.ts'
+import { filterWith, isPlainLogin } from './filter.ts'
+
+export type LdapConfig = BaseConfig['ldap']
+
+/** Entries of groups that one user may be in. */
+const mostGroups = 1000
+
+export type LdapDirectory = ReturnType<typeof createLdap>
+
+/**
+ * People of an LDAP directory: their entry is searched by the login, and the password is right when the server takes it
+ * for that entry.
+ */
+export function createLdap() {
+  const servers = createServers()
+
+  return {
+    /**
+     * Who has these credentials; `null`: nobody. An unknown login takes as many questions as a wrong password.
+     * @throws {DirectoryUnavailable} when it cannot be asked; {DirectoryRefusal} when it cannot say who it is
+     */
+    find: (config: LdapConfig, login: string, password: string, steps: Steps): Promise<Person | null> =>
+      servers.use(config, steps, async (connection) => {
+        const entry = await findEntry(connection, config, login, steps)
+        const dn = entry?.dn ?? `cn=${randomUUID()},${config.userbasedn}`
+        const right = await connection.bind(dn, password)
+        if (!entry || !right) {
+          steps.note(entry ? 'the password is wrong' : 'no password would be right')
+          return null
+        }
+        steps.note('the password is right')
+        return asPerson(connection, config, entry, steps)
+      }),
+
+    /** The same without a password: for administrators who set it up. */
+    look: (config: LdapConfig, login: string, steps: Steps): Promise<Person | null> =>
+      servers.use(config, steps, async (connection) => {
+        const entry = await findEntry(connection, config, login, steps)
+        return entry && asPerson(connection, config, entry, steps)
+      }),
+
+    /** Whether any server takes the bind user. @throws {DirectoryUnavailable} */
+    reach: (config: LdapConfig, steps: Steps): Promise<void> => servers.use(config, steps, async () => {}),
+  }
+}
+
+async function findEntry(
+  connection: LdapConnection,
+  config: LdapConfig,
+  login: string,
+  steps: Steps,
+): Promise<FoundEntry | null> {
+  const valuesOf = attributesOf([['login', [isPlainLogin(login) ? login : randomUUID()]]])
+  const filter = filterWith(config.userfilter, valuesOf)
+  if (filter === null) throw new DirectoryRefusal('incomplete', 'The filter of users names more than the login.')
+  const names = config.usermapping.flatMap(({ value }) => attributeTemplate(value).names)
+  const ofGroups = config.groupmapping.flatMap(({ group }) => attributeTemplate(group).names)
+  const inFilter = attributeTemplate(config.groupfilter).names
+  const attributes = requested([...names, ...ofGroups, ...inFilter])
+  try {
+    const [found, second] = await connection.search({ base: config.userbasedn, filter, attributes, most: 2 })
+    if (second) throw new TooManyEntries()
+    steps.note(found ? `the filter of users finds ${found.dn}` : 'the filter of users finds nobody')
+    return found ?? null
+  } catch (error) {
+    if (!(error instanceof TooManyEntries)) throw error
+    // Nobody is right then: whose password would it be?
+    steps.note('the filter of users finds several entries, so nobody')
+    return null
+  }
+}
+
+async function asPerson(
+  connection: LdapConnection,
+  config: LdapConfig,
+  entry: FoundEntry,
+  steps: Steps,
+): Promise<Person> {
+  steps.note(`attributes of the entry: ${entry.names.join(', ') || 'none'}`)
+  const groups = config.groupbasedn === '' ? [entry] : await groupsOf(connection, config, entry, steps)
+  const groupNames = groups.flatMap(({ valuesOf }) =>
+    config.groupmapping.flatMap(({ group }) => attributeTemplate(group).expandAll(valuesOf, mostGroups)),
+  )
+  steps.note(`names of groups: ${groupNames.join(', ') || 'none'}`)
+  return { attributes: entry.valuesOf, groupNames: [...new Set(groupNames)] }
+}
+
+async function groupsOf(
+  connection: LdapConnection,
+  config: LdapConfig,
+  entry: FoundEntry,
+  steps: Steps,
+): Promise<readonly FoundEntry[]> {
+  const filter = filterWith(config.groupfilter, entry.valuesOf)
+  if (filter === null) {
+    steps.note('the filter of groups names an attribute that the entry lacks, so it finds none')
+    return []
+  }
+  const attributes = requested(config.groupmapping.flatMap(({ group }) => attributeTemplate(group).names))
+  try {
+    const found = await connection.search({ base: config.groupbasedn, filter, attributes, most: mostGroups })
+    steps.note(`the filter of groups finds ${found.length}`)
+    return found
+  } catch (error) {
+    if (!(error instanceof TooManyEntries)) throw error
+    // Some of them would be wrong rights.
+    throw new DirectoryRefusal('incomplete', `The filter of groups finds more than ${mostGroups} entries.`)
+  }
+}
+
+/** What is asked for; `1.1` is nothing (RFC 4511, 4.5.1.8). */
+function requested(names: readonly string[]): string[] {
+  const wanted = [...new Set(names)].filter((name) => name.toLowerCase() !== 'dn')
+  return wanted.length > 0 ? wanted : ['1.1']
+}

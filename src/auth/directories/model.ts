@@ -1,0 +1,77 @@
+/**
+ * Accounts outside of this instance. A *directory* (LDAP, a SAML identity provider, an OpenID provider) says who somebody
+ * is: a *person* with *attributes*. From them a user of this instance is made or found; its *group names* are compared
+ * with the rules of groups.
+ */
+import type { ValuesOf } from '../../platform/attribute-templates.ts'
+
+/** Which rules of groups count, and the type of the users: `sso` is whoever comes back from another server. */
+export type DirectoryKind = 'ldap' | 'sso'
+
+export interface Mapping {
+  readonly usermapping: readonly { readonly key: string; readonly value: string }[]
+  readonly userupdatecolumn: 'reference' | 'login' | 'email'
+  readonly groupmapping: readonly { readonly group: string }[]
+}
+
+/** Somebody as a directory knows them. */
+export interface Person {
+  readonly attributes: ValuesOf
+  /** Names that the rules of groups are compared with. */
+  readonly groupNames: readonly string[]
+}
+
+/** What the directory says cannot be used here: told to the person, and to administrators by an event. */
+export class DirectoryRefusal extends Error {
+  readonly reason: RefusalReason
+
+  constructor(reason: RefusalReason, message: string) {
+    super(message)
+    this.reason = reason
+  }
+}
+
+/**
+ * `conflict`: another account has login, address or reference; `incomplete`: what finds the user is missing or cannot be
+ * stored; `locked`: the user may not sign in now; `unproved`: the directory's answer proves nothing.
+ */
+export type RefusalReason = 'conflict' | 'incomplete' | 'locked' | 'unproved'
+
+/** The directory cannot be asked now, or not with what is configured. */
+export class DirectoryUnavailable extends Error {}
+
+/** What happened, step by step; never with passwords, tokens or what was typed. */
+export interface Steps {
+  note(step: string): void
+  readonly all: readonly string[]
+}
+
+const longest = 2000
+const most = 200
+
+export function createSteps(now: () => number = () => performance.now()): Steps {
+  const begun = now()
+  const all: string[] = []
+  return {
+    all,
+    note(step) {
+      if (all.length < most) all.push(`${Math.round(now() - begun)} ms: ${printable(step).slice(0, longest)}`)
+    },
+  }
+}
+
+/** Names and values of directories, as far as they can be stored and shown on a line. */
+export function printable(text: string): string {
+  return text.toWellFormed().replaceAll(/\p{Cc}+/gu, ' ')
+}
+
+/** Looks attributes up as they are written, else in any case: LDAP has no difference there. */
+export function attributesOf(entries: Iterable<readonly [name: string, values: readonly string[]]>): ValuesOf {
+  const exact = new Map<string, readonly string[]>()
+  const folded = new Map<string, readonly string[]>()
+  for (const [name, values] of entries) {
+    exact.set(name, values)
+    if (!folded.has(name.toLowerCase())) folded.set(name.toLowerCase(), values)
+  }
+  return (name) => exact.get(name) ?? folded.get(name.toLowerCase()) ?? []
+}

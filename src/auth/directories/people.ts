@@ -1,0 +1,191 @@
+import type { EventLog } from '../../events/service.ts'
+import { attributeTemplate } from '../../platform/attribute-templates.ts'
+import type { Db, Queryable, Tx } from '../../platform/db.ts'
+import { AppError } from '../../platform/errors.ts'
+import { identityKey, type StoredUser } from '../model.ts'
+import type { Principals } from '../principals.ts'
+import { duplicateValue } from '../records.ts'
+import type { UserInput } from '../schema.ts'
+import { signInObstacle } from '../sessions/access.ts'
+import type { Sessions } from '../sessions/service.ts'
+import { draftUser } from '../users/draft.ts'
+import * as users from '../users/store.ts'
+import { groupsByRules, setAutomaticGroups } from './groups.ts'
+import { type DirectoryKind, DirectoryRefusal, type Mapping, type Person, printable, type Steps } from './model.ts'
+
+/** Characters of a field; the names that groups are compared with, at most. */
+const [longestField, mostNames] = [500, 1000]
+
+export interface PeopleDependencies {
+  db: Db
+  events: EventLog
+  sessions: Sessions
+  principals: Principals
+  clock: () => Date
+}
+
+/** A person as a user would be: what is mapped, as far as it says something. */
+export type MappedFields = Readonly<Record<string, string>>
+
+export interface Preview {
+  readonly fields: MappedFields
+  readonly user: { readonly id: number; readonly type: string } | null
+  readonly groups: readonly { readonly id: number; readonly name: string | null }[]
+}
+
+export type DirectoryPeople = ReturnType<typeof createPeople>
+
+/** Users of this instance for people of directories: found by what is configured, made when unknown, kept up to date. */
+export function createPeople({ db, events, sessions, principals, clock }: PeopleDependencies) {
+  async function write(tx: Tx, kind: DirectoryKind, mapping: Mapping, person: Person, steps: Steps): Promise<number> {
+    const fields = mappedFields(mapping, person)
+    const by = mapping.userupdatecolumn
+    const key = keyOf(mapping, fields)
+    // Two first sign-ins at once: the second one finds what the first one has made.
+    await tx.query('select pg_advisory_xact_lock(hashtextextended($1, 260))', [`${by}:${key}`], 'directory_lock')
+    const found = await findStored(tx, by, key)
+    const [stored = null] = found === null ? [] : await users.lockUsers(tx, [found], [])
+    if (stored) assertMayBe(stored, kind, by, clock())
+    steps.note(stored ? `user ${stored.id} is found by ${by}` : `no user is found by ${by}: one is made`)
+    const id = await save(tx, kind, fields, stored, steps)
+    const groups = await groupsByRules(tx, kind, person.groupNames.slice(0, mostNames))
+    const moved = await setAutomaticGroups(
+      tx,
+      id,
+      kind,
+      groups.map((group) => group.id),
+    )
+    steps.note(`groups by rules: ${groups.map((group) => group.name ?? group.id).join(', ') || 'none'}`)
+    if (moved) await sessions.changed(tx, [id])
+    return id
+  }
+
+  /** Makes or changes the user; nothing is written when nothing is new. */
+  async function save(
+    tx: Tx,
+    kind: DirectoryKind,
+    fields: MappedFields,
+    stored: StoredUser | null,
+    steps: Steps,
+  ): Promise<number> {
+    const now = clock()
+    const input = { user: { ...fields, ...(stored ? {} : { type: kind }) } } as UserInput
+    const draft = draftUser(input, stored, 'directory', now)
+    if (stored && Object.entries(fields).every(([name, value]) => fieldOf(stored, name) === value)) return stored.id
+    const id = stored?.id ?? (await users.newUserIds(tx, 1))[0] ?? 0
+    const row: users.UserRow = {
+      ...draft,
+      // The directory vouches for the address: nobody is asked to confirm it.
+      confirm_email_sent_at: stored?.confirmEmailSentAt ?? null,
+      email_confirmed_at: draft.confirm_email ? (stored?.emailConfirmedAt ?? now) : draft.email_confirmed_at,
+      id,
+      version: (stored?.version ?? 0) + 1,
+      password_hash: null,
+      system_rights: stored?.systemRights ?? {},
+      acl: stored?.acl ?? [],
+      owner_user: stored?.owner.userId ?? null,
+      owner_group: stored?.owner.groupId ?? null,
+    }
+    await (stored ? users.updateUsers(tx, [row]) : users.insertUsers(tx, [row]))
+    if (stored) await sessions.changed(tx, [id])
+    await principals.changed(tx)
+    const info = { login: row.login, displayname: row.generated_displayname, reference: row.reference }
+    const type = stored ? 'USER_UPDATE' : 'USER_INSERT'
+    const about = { basetype: 'user', objectId: id, objectVersion: row.version, info } as const
+    await events.append(tx, [{ type, actor: null, ...about }])
+    steps.note(stored ? 'the user is changed' : `user ${id} is made`)
+    return id
+  }
+
+  return {
+    /**
+     * The user that a person is here.
+     * @throws {DirectoryRefusal} with a sentence for the person and the administrator
+     */
+    async accept(kind: DirectoryKind, mapping: Mapping, person: Person, steps: Steps): Promise<number> {
+      return db
+        .transaction((tx) => write(tx, kind, mapping, person, steps))
+        .catch((error: unknown) => {
+          throw asRefusal(error)
+        })
+    },
+
+    /** What a sign-in would do; nothing is written. @throws {DirectoryRefusal} */
+    async preview(kind: DirectoryKind, mapping: Mapping, person: Person): Promise<Preview> {
+      const fields = mappedFields(mapping, person)
+      const by = mapping.userupdatecolumn
+      const found = await findStored(db, by, keyOf(mapping, fields))
+      const [stored = null] = found === null ? [] : await users.findUsers(db, [found])
+      if (stored) assertMayBe(stored, kind, by, clock())
+      const input = { user: { ...fields, ...(stored ? {} : { type: kind }) } } as UserInput
+      try {
+        draftUser(input, stored, 'directory', clock())
+      } catch (error) {
+        throw asRefusal(error)
+      }
+      const groups = await groupsByRules(db, kind, person.groupNames.slice(0, mostNames))
+      const user = stored ? { id: stored.id, type: stored.type } : null
+      return { fields, user, groups: groups.map(({ id, name }) => ({ id, name })) }
+    },
+  }
+}
+
+/** What the mapping makes of the attributes; what comes out empty is as if it were not mapped. */
+function mappedFields({ usermapping }: Mapping, { attributes }: Person): MappedFields {
+  const values = usermapping.map(({ key, value }) => [
+    key,
+    printable(attributeTemplate(value).expand(attributes)).trim().slice(0, longestField).trim(),
+  ])
+  return Object.fromEntries(values.filter(([, value]) => value !== ''))
+}
+
+function keyOf({ userupdatecolumn }: Mapping, fields: MappedFields): string {
+  const value = fields[userupdatecolumn]
+  if (value === undefined) {
+    throw new DirectoryRefusal(
+      'incomplete',
+      `The directory has no value for ${userupdatecolumn}, which finds the user.`,
+    )
+  }
+  return userupdatecolumn === 'reference' ? value : identityKey(value)
+}
+
+async function findStored(from: Queryable, by: Mapping['userupdatecolumn'], key: string): Promise<number | null> {
+  const column = by === 'reference' ? 'reference' : `${by}_key`
+  const { rows } = await from.query<{ id: number }>(
+    `select id from "user" where ${column} = $1`,
+    [key],
+    `directory_user_${by}`,
+  )
+  return rows[0]?.id ?? null
+}
+
+/**
+ * Nobody becomes a user of another kind by a directory, which may let people choose logins and addresses: whose account
+ * goes over to a directory gets its type by an administrator.
+ */
+function assertMayBe(stored: StoredUser, kind: DirectoryKind, by: string, now: Date): void {
+  if (stored.type !== kind) {
+    const text = `The ${by} belongs to an account of type ${stored.type}; an administrator can give it the type ${kind}.`
+    throw new DirectoryRefusal('conflict', text)
+  }
+  const { loginDisabled, loginValidFrom, loginValidTo } = stored
+  const standing = { loginDisabled, loginValidFrom, loginValidTo, archived: stored.archivedAt !== null }
+  const obstacle = signInObstacle({ ...standing, emailUnconfirmed: false }, now)
+  if (obstacle) throw new DirectoryRefusal('locked', `The account may not sign in (${obstacle}).`)
+}
+
+function fieldOf(stored: StoredUser, name: string): unknown {
+  if (name === 'login' || name === 'email' || name === 'reference') return stored[name]
+  return stored.profile[name]
+}
+
+function asRefusal(error: unknown): unknown {
+  const duplicate = duplicateValue(error)
+  if (duplicate) {
+    const what = duplicate.constraint.replace(/^user_|_key$/g, '')
+    return new DirectoryRefusal('conflict', `Another account has the same ${what.replace(/_key$/, '')} already.`)
+  }
+  if (error instanceof AppError && error.status === 400) return new DirectoryRefusal('incomplete', error.message)
+  return error
+}

@@ -1,0 +1,67 @@
+/**
+ * Signing in with an account of somewhere else. Each kind of directory has a folder; what they have in common, from the
+ * attributes of a person to a user with groups, is here and in `people.ts`.
+ */
+import type { BaseConfigService } from '../../config/service.ts'
+import type { EventLog } from '../../events/service.ts'
+import type { Db } from '../../platform/db.ts'
+import { outsideLifetimes } from '../../platform/lifetime.ts'
+import type { Principals } from '../principals.ts'
+import type { Sessions } from '../sessions/service.ts'
+import { createLdap } from './ldap/service.ts'
+import { createSteps, DirectoryRefusal, DirectoryUnavailable, type RefusalReason, type Steps } from './model.ts'
+import { createPeople } from './people.ts'
+
+export interface DirectoryDependencies {
+  db: Db
+  events: EventLog
+  baseConfig: BaseConfigService
+  sessions: Sessions
+  principals: Principals
+  clock: () => Date
+}
+
+/** What a directory says to a login and a password. */
+export type DirectoryAnswer =
+  | { readonly kind: 'user'; readonly userId: number }
+  | { readonly kind: 'nobody' }
+  | { readonly kind: 'refused'; readonly reason: RefusalReason }
+  | { readonly kind: 'unavailable' }
+
+export type Directories = ReturnType<typeof createDirectories>
+
+export function createDirectories({ db, events, baseConfig, sessions, principals, clock }: DirectoryDependencies) {
+  const people = createPeople({ db, events, sessions, principals, clock })
+  const ldap = createLdap()
+
+  /** Faults are always told to administrators, the rest where they ask for it. */
+  async function log(steps: Steps, debug: boolean, fault: string | null): Promise<void> {
+    if (fault !== null) steps.note(fault)
+    if (fault === null && !debug) return
+    const type = fault === null ? 'LDAP_DEBUG' : 'LDAP_ERROR'
+    await outsideLifetimes(() => events.append(db, [{ type, actor: null, info: { log: steps.all } }]))
+  }
+
+  return {
+    people,
+
+    /** Whether users of LDAP can sign in with their password. */
+    asksForPasswords: (): boolean => baseConfig.get().ldap.connections.length > 0,
+
+    /** The user of these credentials in the directory; made or brought up to date. */
+    async verify(login: string, password: string): Promise<DirectoryAnswer> {
+      const config = baseConfig.get().ldap
+      const steps = createSteps()
+      try {
+        const person = await ldap.find(config, login, password, steps)
+        const userId = person && (await people.accept('ldap', config, person, steps))
+        await log(steps, config.debug, null)
+        return userId === null ? { kind: 'nobody' } : { kind: 'user', userId }
+      } catch (error) {
+        if (!(error instanceof DirectoryRefusal || error instanceof DirectoryUnavailable)) throw error
+        await log(steps, config.debug, error.message)
+        return error instanceof DirectoryRefusal ? { kind: 'refused', reason: error.reason } : { kind: 'unavailable' }
+      }
+    },
+  }
+}

@@ -1,0 +1,171 @@
+import { X509Certificate } from 'node:crypto'
+import { attributeTemplate } from '../platform/attribute-templates.ts'
+import { bool, secret, select, table, text } from './fields.ts'
+
+/** Members of the sections about directories, where people have accounts outside of this instance. */
+
+/** User fields that a directory may fill. */
+const mappedFields = [
+  'address_supplement',
+  'company',
+  'country',
+  'department',
+  'displayname',
+  'email',
+  'first_name',
+  'house_number',
+  'last_name',
+  'login',
+  'phone',
+  'postal_code',
+  'reference',
+  'state',
+  'street',
+  'town',
+] as const
+
+const template = (required: boolean) => text('', { required, maxLength: 2000, rule: templateRule })
+
+/** How attributes become users of this instance: the same for all kinds. */
+export function mappingMembers(matchedBy: 'reference' | 'login') {
+  return {
+    usermapping: table(
+      { key: select(mappedFields, 'login'), value: template(true) },
+      { key: 'key', maxRows: mappedFields.length },
+    ),
+    /** The field that finds the user again; it must be mapped. */
+    userupdatecolumn: select(['reference', 'login', 'email'], matchedBy),
+    /** Texts that the rules of groups are compared with. */
+    groupmapping: table({ group: template(true) }, { maxRows: 100 }),
+  }
+}
+
+interface Mapping {
+  readonly usermapping: readonly { readonly key: string }[]
+  readonly userupdatecolumn: string
+}
+
+interface Broken {
+  readonly path: string
+  readonly expected: string
+}
+
+function mappingRule({ usermapping, userupdatecolumn }: Mapping, path = ''): Broken | null {
+  const mapped = (key: string): boolean => usermapping.some((row) => row.key === key)
+  if (!mapped(userupdatecolumn)) {
+    return { path: `${path}/usermapping`, expected: `a list with the field of userupdatecolumn (${userupdatecolumn})` }
+  }
+  if (mapped('login') || mapped('email')) return null
+  return { path: `${path}/usermapping`, expected: 'a list with login or email, since users need one of them' }
+}
+
+export const ldapMembers = {
+  /** Tried in turn; none: nobody signs in by LDAP. */
+  connections: table(
+    {
+      url: text('', { required: true, maxLength: 500, rule: ldapUrlRule }),
+      /** `ldap://` goes on encrypted before anything is sent. */
+      tls_start: bool(false),
+      /** Any certificate will do, and `ldap://` may stay without encryption. */
+      tls_insecure: bool(false),
+      /** Certificates (PEM) that are trusted in place of those of the system. */
+      tls_ca_cert: text('', { maxLength: 100_000, rule: certificatesRule }),
+    },
+    { maxRows: 10 },
+  ),
+  /** Who searches; empty: nobody in particular. */
+  bindusername: text('', { maxLength: 1000 }),
+  bindpassword: secret(),
+  userbasedn: text('', { maxLength: 1000 }),
+  /** Finds the one entry of whoever signs in: `(uid=%(login)s)`. */
+  userfilter: text('', { maxLength: 5000, rule: filterRule }),
+  /** Empty: groups are read from the entry of the user itself. */
+  groupbasedn: text('', { maxLength: 1000 }),
+  /** Finds the entries of its groups by its attributes: `(member=%(DN)s)`. */
+  groupfilter: text('', { maxLength: 5000, rule: filterRule }),
+  ...mappingMembers('login'),
+  /** Each attempt is logged, step by step. */
+  debug: bool(false),
+}
+
+interface LdapValues extends Mapping {
+  readonly connections: readonly {
+    readonly url: string
+    readonly tls_start: boolean
+    readonly tls_insecure: boolean
+  }[]
+  readonly bindusername: string
+  readonly bindpassword: string
+  readonly userbasedn: string
+  readonly userfilter: string
+  readonly groupbasedn: string
+  readonly groupfilter: string
+}
+
+export function ldapRule(values: LdapValues): Broken | null {
+  const { connections, bindusername, bindpassword, userbasedn, userfilter, groupbasedn, groupfilter } = values
+  if (connections.length === 0) return null
+  for (const [index, { url, tls_start, tls_insecure }] of connections.entries()) {
+    const path = `/connections/${index}`
+    if (url.startsWith('ldaps:') && tls_start) return { path: `${path}/tls_start`, expected: 'off with ldaps://' }
+    if (url.startsWith('ldap:') && !tls_start && !tls_insecure) {
+      const expected = 'ldaps://, or tls_start on: passwords would be sent as they are (tls_insecure allows it)'
+      return { path: `${path}/url`, expected }
+    }
+  }
+  // Servers take a name without a password for nobody, and say yes.
+  if (bindusername !== '' && bindpassword === '') return { path: '/bindpassword', expected: 'given with bindusername' }
+  if (userbasedn === '') return { path: '/userbasedn', expected: 'given' }
+  if (!userfilter.includes('%(login)s')) return { path: '/userfilter', expected: 'a filter with %(login)s' }
+  if ((groupbasedn === '') !== (groupfilter === '')) {
+    return { path: groupbasedn === '' ? '/groupbasedn' : '/groupfilter', expected: 'given: the two belong together' }
+  }
+  return mappingRule(values)
+}
+
+function templateRule(source: string): string | null {
+  try {
+    attributeTemplate(source)
+    return null
+  } catch (error) {
+    return `a text with placeholders such as %(mail)s: ${error instanceof Error ? error.message : ''}`
+  }
+}
+
+function filterRule(filter: string): string | null {
+  const wrong = 'an LDAP filter in parentheses, such as (uid=%(login)s)'
+  const problem = templateRule(filter)
+  if (problem !== null) return problem
+  // Parentheses of placeholders are none of the filter.
+  const outline = filter.replaceAll(/%\(.*?\)s/gs, 'x')
+  let depth = 0
+  for (const [index, character] of [...outline].entries()) {
+    if (character === '(') depth++
+    if (character === ')') depth--
+    if (depth < 0 || depth > 50 || (depth === 0 && index < outline.length - 1)) return wrong
+  }
+  return depth === 0 && outline.startsWith('(') ? null : wrong
+}
+
+function ldapUrlRule(url: string): string | null {
+  const parsed = URL.parse(url)
+  const plain = parsed && /^ldaps?:$/.test(parsed.protocol) && parsed.hostname !== '' && /^\/?$/.test(parsed.pathname)
+  const more = parsed && (parsed.username !== '' || parsed.search !== '' || parsed.hash !== '')
+  return plain && !more ? null : 'an address such as ldaps://ldap.example.org:636'
+}
+
+const certificate = /-----BEGIN CERTIFICATE-----[\sA-Za-z0-9+/=]+-----END CERTIFICATE-----/g
+
+function certificatesRule(pem: string): string | null {
+  const found = pem.match(certificate) ?? []
+  if (found.length > 0 && found.every(isCertificate)) return null
+  return 'one or more certificates in PEM (-----BEGIN CERTIFICATE-----)'
+}
+
+function isCertificate(pem: string): boolean {
+  try {
+    return new X509Certificate(pem).raw.length > 0
+  } catch {
+    return false
+  }
+}

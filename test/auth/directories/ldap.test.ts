@@ -1,0 +1,372 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import fc from 'fast-check'
+import type { Json } from '../../support/client.ts'
+import { startService, type TestService } from '../../support/service.ts'
+import { TestVisitor } from '../sign-in-browser.ts'
+import { createGroups, createUsers, eventsOf, signIn, statusWith } from '../support.ts'
+import { ofServer, ofStranger } from './certificates.ts'
+import { type DirectoryEntry, type LdapTestServer, searcher, startLdapServer, startTlsProxy } from './ldap-server.ts'
+
+const person = (uid: string, more: Record<string, string | string[]> = {}): DirectoryEntry => ({
+  dn: `uid=${uid},ou=people,dc=example,dc=org`,
+  password: `pw-${uid}`,
+  attributes: { objectClass: 'person', uid, cn: `Name of ${uid}`, mail: `${uid}@example.org`, sn: uid, ...more },
+})
+const group = (cn: string, ...members: string[]): DirectoryEntry => ({
+  dn: `cn=${cn},ou=groups,dc=example,dc=org`,
+  attributes: { objectClass: 'group', cn, member: members.map((uid) => person(uid).dn) },
+})
+
+let svc: TestService
+let server: LdapTestServer
+let secure: LdapTestServer
+const path = '/config/system/config/ldap'
+const root = () => svc.as('root')
+
+before(async () => {
+  const entries = [
+    ...['anna', 'ben', 'eve', 'gone', 'off', 'two', 'late'].map((uid) => person(uid)),
+    person('twin', { sn: 'shared' }),
+    person('twin2', { uid: 'twin' }),
+    person('bare', { mail: [] }),
+    group('editors', 'anna', 'ben'),
+    group('students-alumni', 'anna'),
+    group('factor', 'two'),
+  ]
+  ;[svc, server, secure] = await Promise.all([
+    startService(),
+    startLdapServer(entries),
+    startLdapServer(entries, { secure: true }),
+  ])
+})
+after(async () => {
+  await svc[Symbol.asyncDispose]()
+  await Promise.all([server[Symbol.asyncDispose](), secure[Symbol.asyncDispose]()])
+})
+
+const configured = (more: Json = {}): Json => ({
+  connections: [{ url: server.url, tls_insecure: true }],
+  bindusername: searcher.dn,
+  bindpassword: searcher.password,
+  userbasedn: 'ou=people,dc=example,dc=org',
+  userfilter: '(&(objectClass=person)(uid=%(login)s))',
+  groupbasedn: 'ou=groups,dc=example,dc=org',
+  groupfilter: '(member=%(DN)s)',
+  groupmapping: [{ group: '%(cn)s' }],
+  usermapping: [
+    { key: 'login', value: '%(uid)s' },
+    { key: 'email', value: '%(mail)s' },
+    { key: 'displayname', value: '%(CN||^Name of ||)s' },
+  ],
+  userupdatecolumn: 'login',
+  debug: false,
+  ...more,
+})
+
+async function configure(more: Json = {}): Promise<void> {
+  const { status, body } = await root().post(path, configured(more))
+  assert.equal(status, 200, JSON.stringify(body))
+}
+
+async function userOf(login: string): Promise<Json> {
+  const { body } = await root().get('/user', { type: 'ldap' })
+  return body.find(({ user }: Json) => user.login === login)
+}
+
+test('the bind password is never shown again, and what cannot work is refused with its place', async () => {
+  await configure()
+  const shown = (await root().get(path)).body
+  assert.equal(shown.bindpassword, '***')
+  assert.doesNotMatch(JSON.stringify(await eventsOf(svc, 'BASE_CONFIG_UPDATE')), /s3archer/)
+  const wrong: [more: Json, place: string][] = [
+    [{ connections: [{ url: 'ldap://ldap.example.org' }] }, '/connections/0/url'],
+    [{ connections: [{ url: 'http://ldap.example.org' }] }, '/connections/0/url'],
+    [{ connections: [{ url: 'ldaps://ldap.example.org', tls_start: true }] }, '/connections/0/tls_start'],
+    [{ connections: [{ url: 'ldaps://ldap.example.org', tls_ca_cert: 'abc' }] }, '/connections/0/tls_ca_cert'],
+    [{ bindpassword: '' }, '/bindpassword'],
+    [{ userbasedn: '' }, '/userbasedn'],
+    [{ userfilter: '(uid=*)' }, '/userfilter'],
+    [{ userfilter: '(uid=%(login)s' }, '/userfilter'],
+    [{ userfilter: '(uid=%(login)s)(a=b)' }, '/userfilter'],
+    [{ groupbasedn: '' }, '/groupbasedn'],
+    [{ usermapping: [] }, '/usermapping'],
+    [{ usermapping: [{ key: 'login', value: '%(uid||(||)s' }] }, '/usermapping/0/value'],
+    [{ userupdatecolumn: 'reference' }, '/usermapping'],
+  ]
+  for (const [more, place] of wrong) {
+    const { status, body } = await root().post(path, configured(more))
+    assert.deepEqual([status, body.parameters?.path], [400, `system/config/ldap${place}`], JSON.stringify(more))
+  }
+})
+
+test('CLIENT-022 an unknown user is made at the first sign-in and put into groups, anew at each', async () => {
+  await configure({ debug: true })
+  const [editors, alumni, other] = await createGroups(
+    svc,
+    { group: { name: 'Editors here' }, _auth_method_group_maps: { ldap: [{ method: 'eq', value: 'editors' }] } },
+    { group: { name: 'Alumni' }, _auth_method_group_maps: { ldap: [{ method: 'regexp', value: 'students.*' }] } },
+    { group: { name: 'Other' }, _auth_method_group_maps: { sso: [{ method: 'eq', value: 'editors' }] } },
+    { group: { name: 'By hand' } },
+  )
+  assert.deepEqual(editors._auth_method_group_maps, { ldap: [{ method: 'eq', value: 'editors' }] })
+  const first = await signIn(svc, 'anna', 'pw-anna')
+  assert.equal(first.status, 200, JSON.stringify(first.body))
+  const made = await userOf('anna')
+  assert.deepEqual([made.user.type, made.user.email, made.user.displayname], ['ldap', 'anna@example.org', 'anna'])
+  const names = async () => (await userOf('anna'))._groups.map((one: Json) => one.group.name).filter(Boolean)
+  assert.ok((await names()).includes('Editors here') && (await names()).includes('Alumni'))
+  assert.ok(!(await names()).includes('Other'), JSON.stringify(other))
+  const shown = made._groups.find((one: Json) => one.group._id === alumni.group._id)
+  assert.equal(shown._automatic_auth.type, 'ldap')
+  // By hand into a group; and out of one in the directory.
+  const put = [
+    ...made._groups,
+    { group: { _id: (await root().get('/group')).body.find((one: Json) => one.group.name === 'By hand').group._id } },
+  ]
+  const saved = await root().post('/user', [
+    { user: { _id: made.user._id, _version: made.user._version }, _groups: put },
+  ])
+  assert.equal(saved.status, 200, JSON.stringify(saved.body))
+  const [alumniEntry] = server.entries.splice(
+    server.entries.findIndex(({ dn }) => dn.startsWith('cn=students')),
+    1,
+  )
+  const second = await signIn(svc, 'anna', 'pw-anna')
+  assert.equal(second.status, 200)
+  const now = await names()
+  assert.ok(now.includes('By hand') && now.includes('Editors here') && !now.includes('Alumni'), JSON.stringify(now))
+  if (alumniEntry) server.entries.push(alumniEntry)
+  const logins = await eventsOf(svc, 'USER_LOGIN')
+  assert.equal(logins.findLast(({ event }) => event.object_id === made.user._id)?.event.info.method, 'ldap')
+  const debug = JSON.stringify(await eventsOf(svc, 'LDAP_DEBUG'))
+  assert.match(debug, /uid=anna,ou=people/)
+  assert.doesNotMatch(debug, /pw-anna|s3archer/)
+  assert.equal(await statusWith(svc, second.body.access_token), 200)
+})
+
+test('users are found again by the configured field, brought up to date, and not written when nothing is new', async () => {
+  await configure({ userupdatecolumn: 'email' })
+  await signIn(svc, 'ben', 'pw-ben')
+  const before = await userOf('ben')
+  await signIn(svc, 'ben', 'pw-ben')
+  assert.equal((await userOf('ben')).user._version, before.user._version)
+  const at = server.entries.findIndex(({ dn }) => dn.startsWith('uid=ben,'))
+  server.entries[at] = person('ben', { cn: 'Name of Benjamin' })
+  await signIn(svc, 'ben', 'pw-ben')
+  const changed = await userOf('ben')
+  assert.deepEqual([changed.user._id, changed.user.displayname], [before.user._id, 'Benjamin'])
+})
+
+test('two first sign-ins at once make one user', async () => {
+  await configure()
+  const answers = await Promise.all([1, 2, 3].map(() => signIn(svc, 'late', 'pw-late')))
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [200, 200, 200],
+  )
+  const { rows } = await svc.db.query<{ count: number }>(`select count(*)::int from "user" where login = 'late'`)
+  assert.equal(rows[0]?.count, 1)
+})
+
+test('unknown users, wrong passwords and those who may not sign in are answered alike, with as many questions', async () => {
+  await configure()
+  await signIn(svc, 'off', 'pw-off')
+  await signIn(svc, 'gone', 'pw-gone')
+  const [off, gone] = [await userOf('off'), await userOf('gone')]
+  await root().post('/user', [{ user: { _id: off.user._id, _version: off.user._version, login_disabled: true } }])
+  await root().post('/user', [
+    { user: { _id: gone.user._id, _version: gone.user._version, login_valid_to: '2020-01-01' } },
+  ])
+  const bodies = new Set<string>()
+  for (const [login, password] of [
+    ['nobody', 'x'],
+    ['eve', 'x'],
+    ['off', 'pw-off'],
+    ['gone', 'pw-gone'],
+    ['root', 'x'],
+    ['twin', 'pw-twin'],
+  ] as const) {
+    const before = server.binds.length
+    const { status, body } = await signIn(svc, login, password)
+    assert.equal(status, 400, login)
+    bodies.add(JSON.stringify(body))
+    const asked = server.binds.slice(before)
+    // The searcher, then somebody; and the searcher again where the password was right.
+    assert.ok(asked.length >= 2 && asked[1]?.endsWith('ou=people,dc=example,dc=org'), `${login}: ${asked}`)
+    const visitor = new TestVisitor(svc)
+    const page = await visitor.signIn(login, password)
+    assert.match(page.body, /The login or the password is wrong/, login)
+  }
+  assert.equal(bodies.size, 1)
+  assert.equal(
+    (await userOf('off'))._groups.every((one: Json) => !one._automatic_auth),
+    true,
+  )
+})
+
+test('what belongs to an account of this instance stays its own; the page says so, and an administrator hands it over', async () => {
+  await configure()
+  await createUsers(svc, { user: { login: 'eve' } })
+  assert.equal((await signIn(svc, 'eve', 'pw-eve')).status, 400)
+  const page = await new TestVisitor(svc).signIn('eve', 'pw-eve')
+  assert.match(page.body, /belongs to another account here/)
+  const [error] = (await eventsOf(svc, 'LDAP_ERROR')).slice(-1)
+  assert.match(JSON.stringify(error?.event.info.log), /account of type native/)
+  // The password of this instance does, until the account goes over.
+  assert.equal((await signIn(svc, 'eve', 'eve')).status, 200)
+  const [eve] = (await root().get('/user')).body.filter(({ user }: Json) => user.login === 'eve')
+  const over = await root().post('/user', [{ user: { _id: eve.user._id, _version: eve.user._version, type: 'ldap' } }])
+  assert.equal(over.status, 200, JSON.stringify(over.body))
+  assert.equal((await signIn(svc, 'eve', 'eve')).status, 400)
+  assert.equal((await signIn(svc, 'eve', 'pw-eve')).status, 200)
+  // Another account has the address.
+  await createUsers(svc, { user: { login: 'taken', email: 'fay@example.org' } })
+  server.entries.push(person('fay'))
+  const taken = await new TestVisitor(svc).signIn('fay', 'pw-fay')
+  assert.match(taken.body, /belongs to another account here/)
+})
+
+test('a second factor that a group asks for is asked of its users, too', async () => {
+  await configure()
+  await createGroups(svc, {
+    group: { name: 'Factor' },
+    _two_fa_required: true,
+    _auth_method_group_maps: { ldap: [{ method: 'eq', value: 'factor' }] },
+  })
+  const visitor = new TestVisitor(svc)
+  const page = await visitor.signIn('two', 'pw-two')
+  assert.equal(page.location?.pathname, '/api/page/twoFactorSetup')
+  const [refused, wrong] = [await signIn(svc, 'two', 'pw-two'), await signIn(svc, 'two', 'x')]
+  assert.deepEqual([refused.status, refused.body], [wrong.status, wrong.body])
+})
+
+test('auth_method says who is asked; without a directory there is no ldap', async () => {
+  await configure()
+  await createUsers(svc, { user: { login: 'here' } })
+  const asked = async (login: string, password: string, method: string) => {
+    const before = server.binds.length
+    const done = await new TestVisitor(svc).post(
+      '/api/oauth2/auth',
+      new TestVisitor(svc).parameters({ login, password, auth_method: method }),
+    )
+    return [done.status, server.binds.length > before]
+  }
+  assert.deepEqual(await asked('here', 'here', 'native'), [303, false])
+  assert.deepEqual(await asked('here', 'here', 'ldap'), [200, true])
+  assert.deepEqual(await asked('anna', 'pw-anna', 'native'), [200, false])
+  assert.deepEqual(await asked('anna', 'pw-anna', 'ldap,native'), [303, true])
+  assert.deepEqual(await asked('anna', 'pw-anna', 'auto'), [303, true])
+  assert.deepEqual(await asked('here', 'here', 'auto'), [303, false])
+  await root().post(`${path}/connections`, [])
+  assert.equal((await new TestVisitor(svc).authorize({ auth_method: 'ldap' })).status, 400)
+  assert.equal((await signIn(svc, 'anna', 'pw-anna')).status, 400)
+})
+
+test('no login gets into a filter: what arrives is one entry by its name, or nobody', async () => {
+  await configure()
+  await root().post('/config/system/config/password/blockclient/attempts', 0)
+  const expected = JSON.stringify([
+    'AndFilter',
+    ['EqualityFilter', 'objectclass'],
+    ['EqualityFilter', 'uid'],
+  ]).toLowerCase()
+  const hostile = [
+    '*',
+    '*)(uid=*',
+    'anna)(|(uid=*',
+    'a*',
+    '\\2a',
+    'anna\\00',
+    '(',
+    ')',
+    'anna,dc=x',
+    '\u202eanna',
+    'an\u00adna',
+    'anna ',
+    'ＡＮＮＡ',
+    '&',
+    '|(a=b)',
+    '!(a=b)',
+    '\\',
+    'ä',
+    '\u{1f600}',
+  ]
+  const login = fc.oneof(
+    fc.constantFrom(...hostile),
+    fc.string({ minLength: 1, maxLength: 30, unit: fc.constantFrom(...'anbuid*()\\&|!=<>~: \u0001é,+"#;/') }),
+  )
+  await fc.assert(
+    fc.asyncProperty(login, async (typed) => {
+      const before = server.filters.length
+      // The right password of somebody: whoever else is found would be let in as nobody.
+      const { status } = await signIn(svc, typed, 'pw-anna')
+      const [filter = ''] = server.filters.slice(before)
+      assert.equal(filter.toLowerCase(), expected)
+      if (status === 200) assert.equal(typed.trim().toLowerCase(), 'anna')
+    }),
+    { numRuns: 60, examples: hostile.map((one) => [one]) },
+  )
+})
+
+test('an empty password is nobody, and one that is long no more', async () => {
+  await configure()
+  for (const password of ['', 'x'.repeat(1001)]) assert.equal((await signIn(svc, 'anna', password)).status, 400)
+  assert.ok(!server.binds.includes(''))
+})
+
+test('TLS: the certificate must be of the configured authority, from the first byte or after StartTLS', async () => {
+  await using proxy = await startTlsProxy(server.url)
+  await using dropping = await startTlsProxy(server.url, { drops: true })
+  const ca = { tls_ca_cert: ofServer.cert }
+  const cases: [connection: Json, works: boolean][] = [
+    [{ url: secure.url, ...ca }, true],
+    [{ url: secure.url }, false],
+    [{ url: secure.url, tls_ca_cert: ofStranger.cert }, false],
+    [{ url: secure.url.replace('localhost', '127.0.0.1'), ...ca }, false],
+    [{ url: secure.url, tls_insecure: true }, true],
+    [{ url: proxy.url, tls_start: true, ...ca }, true],
+    [{ url: proxy.url, tls_start: true }, false],
+    [{ url: proxy.url.replace('localhost', '127.0.0.1'), tls_start: true, ...ca }, false],
+    [{ url: dropping.url, tls_start: true, ...ca }, false],
+  ]
+  for (const [connection, works] of cases) {
+    await configure({ connections: [connection] })
+    const { status } = await signIn(svc, 'anna', 'pw-anna')
+    assert.equal(status, works ? 200 : 503, JSON.stringify(connection))
+  }
+  const plain = Buffer.concat([...proxy.plain, ...dropping.plain]).toString('latin1')
+  assert.doesNotMatch(plain, /anna|s3archer|searcher/)
+})
+
+test('servers are tried in turn; when none answers, everybody is told the same, and nobody locks others out', async () => {
+  await configure({ connections: [{ url: 'ldap://127.0.0.1:9', tls_insecure: true }, ...configured().connections] })
+  assert.equal((await signIn(svc, 'anna', 'pw-anna')).status, 200)
+  await configure({ connections: [{ url: 'ldap://127.0.0.1:9', tls_insecure: true }] })
+  const answers = [
+    await signIn(svc, 'anna', 'pw-anna'),
+    await signIn(svc, 'nobody', 'x'),
+    await signIn(svc, 'root', 'x'),
+  ]
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [503, 503, 503],
+  )
+  const page = await new TestVisitor(svc).signIn('anna', 'pw-anna')
+  assert.equal(page.status, 503)
+  assert.match(page.body, /cannot be asked at the moment/)
+  assert.equal((await signIn(svc, 'here', 'here')).status, 200)
+  const [error] = (await eventsOf(svc, 'LDAP_ERROR')).slice(-1)
+  assert.match(JSON.stringify(error?.event.info), /No server of the directory can be reached/)
+  await configure({ bindpassword: 'wrong' })
+  assert.equal((await signIn(svc, 'anna', 'pw-anna')).status, 503)
+})
+
+test('wrong passwords of a directory are counted and block', async () => {
+  await configure()
+  await root().post('/config/system/config/password/blockclient', { attempts: 3, minutes: 5 })
+  for (let attempt = 0; attempt < 3; attempt++) assert.equal((await signIn(svc, 'ben', 'x')).status, 400)
+  assert.equal((await signIn(svc, 'ben', 'pw-ben')).status, 429)
+  const failed = await eventsOf(svc, 'USER_LOGIN_FAILED')
+  assert.equal(failed.at(-1)?.event.info.attempt, 3)
+})

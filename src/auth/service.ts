@@ -153,7 +153,7 @@ export function createAuth(dependencies: AuthDependencies) {
   const { rights, removal, instance } = dependencies
   const { versionConvention } = config
   const records = { db, events, sessions, principals, rights, removal, versionConvention }
-  const users = createUserService({ ...records, baseConfig, passwords, throttle, post: accounts.post, clock })
+  const users = createUserService({ ...records, baseConfig, passwords, throttle, post: accounts.post, jobs, clock })
   const groups = createGroupService(records)
   const sessionInfo = createSessionInfo({ db, baseConfig, users, instance })
 

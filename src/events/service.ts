@@ -21,6 +21,7 @@ import * as store from './store.ts'
 import type { EventTypeDefinition } from './types.ts'
 
 export { type FollowedEvent, followEvents } from './follow.ts'
+export { type ForgottenPerson, forgetPerson } from './forget.ts'
 export { createEventLog, type EventLog, type EventLogOptions, type NewEvent } from './log.ts'
 export type { Seen } from './sight.ts'
 export { pollHorizon } from './store.ts'

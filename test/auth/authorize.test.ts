@@ -66,7 +66,7 @@ test('OAUTH-012 GET and POST take the same parameters, credentials included', as
   assert.deepEqual([multipart.statusCode, multipart.json().error], [400, 'invalid_request'])
 })
 
-test('OAUTH-001 OAUTH-002 OAUTH-004 OAUTH-011 CLIENT-019 a wrong request is a 400 with a description and leads nowhere', async () => {
+test('OAUTH-001 OAUTH-002 OAUTH-004 OAUTH-011 CLIENT-019 LIM-002 a wrong request is a 400 with a description and leads nowhere', async () => {
   const cases: [more: Record<string, string | undefined>, error: string | null][] = [
     [{ response_type: undefined }, 'invalid_request'],
     [{ response_type: 'token' }, 'unsupported_response_type'],
@@ -140,7 +140,7 @@ test('OAUTH-001 OAUTH-002 OAUTH-004 OAUTH-011 CLIENT-019 a wrong request is a 40
   assert.equal((await svc.inject({ method: 'GET', url: twice })).json().error, 'invalid_request')
 })
 
-test('CLIENT-014 another origin needs an entry in loginAllowRedirects, the service itself and its external address do not', async () => {
+test('CLIENT-014 VER-004 another origin needs an entry in loginAllowRedirects, the service itself and its external address do not', async () => {
   const visitor = new TestVisitor(svc)
   const to = async (redirect_uri: string, host = 'localhost:8080') =>
     (await visitor.get('/api/oauth2/auth', visitor.parameters({ redirect_uri }), { host })).status
@@ -164,6 +164,8 @@ test('CLIENT-014 another origin needs an entry in loginAllowRedirects, the servi
   ] as const) {
     assert.equal(await to(uri), status, uri)
   }
+  const implicit = await visitor.get('/api/oauth2/auth', visitor.parameters({ response_type: 'token' }))
+  assert.equal(implicit.status, 400, 'the implicit grant is gone')
 })
 
 test('OAUTH-016 CLIENT-029 CLIENT-030 a code is for one client, redirect URI, verifier and browser, and used once', async () => {

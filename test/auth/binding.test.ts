@@ -83,7 +83,7 @@ async function refreshedWith(refresh: string, cookie: string): Promise<string> {
   return answer.status === 200 ? 'ok' : answer.body.code
 }
 
-test('SESS-001 SESS-002 SESS-006 SESS-007 SESS-008 SESS-009 whom a token is bound to, by grant, site, callback and cookie', async () => {
+test('SESS-001 SESS-002 SESS-006 SESS-007 SESS-008 SESS-009 VER-005 VER-006 whom a token is bound to, by grant, site, callback and cookie', async () => {
   let count = 0
   for (const grant of ['authorization_code', 'refresh_token', 'password', 'client_credentials'] as const) {
     const onPage = grant === 'authorization_code' || grant === 'refresh_token'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Json } from '../support/client.ts'
-import { assertNamed } from '../support/documented.ts'
+import { assertDocumented, assertNamed } from '../support/documented.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { statementsOf } from '../support/statements.ts'
 import { createGroups, createUsers, eventsOf } from './support.ts'
@@ -230,6 +230,54 @@ test('a refused save of groups draws no ids', async () => {
   const answer = svc.as('reader of none').post('/group', [{ group: { name: 'never' } }, opened])
   assert.deepEqual(await code(answer), [400, 'ColumnNeedsSystemRoot'])
   assert.deepEqual(await last(), before)
+})
+
+test('READ-034 READ-035 READ-036 READ-037 READ-038 READ-039 groups are listed, made, read and deleted by whom the rules let', async () => {
+  await createUsers(
+    svc,
+    { user: { login: 'nobody' } },
+    { user: { login: 'maker' }, _system_rights: { 'system.group': {} } },
+  )
+  const [nobody, maker] = [svc.as('nobody'), svc.as('maker')]
+  const who = { group: { 'lookup:_id': { reference: ':native' } } }
+  const names = async (client: typeof nobody, query = {}) =>
+    (await client.get('/group', query)).body.map(({ group }: Json) => group.name)
+  for (const [name, send] of [
+    ['by POST', (body: Json) => maker.post('/group', body)],
+    ['by PUT', (body: Json) => maker.put('/group', body)],
+  ] as const) {
+    const created = await send([{ _basetype: 'group', group: { name } }])
+    assert.equal(created.status, 200, JSON.stringify(created.body))
+    const [{ group }] = created.body
+    const path = `/group/${group._id}`
+    assert.ok(!(await names(nobody)).includes(name))
+    assert.ok((await names(root())).includes(name))
+    assert.deepEqual(await code(nobody.get(path)), [400, 'ServerGeneric'])
+    const shown = await send([{ group: { _id: group._id, _version: 1 }, _acl: [{ who, rights: { bag_read: {} } }] }])
+    assert.equal(shown.body[0].group._version, 2)
+    // At once.
+    assert.ok((await names(nobody)).includes(name))
+    assert.equal((await nobody.get(path)).body[0].group.name, name)
+    for (const answer of [nobody.post('/group', []), nobody.put('/group', []), nobody.delete(path)]) {
+      assert.deepEqual(await code(answer), [403, 'SystemRightRequired'])
+    }
+    assert.equal((await maker.delete(path)).body[0].group.name, name)
+    assert.deepEqual(await code(maker.get(path)), [400, 'ServerGeneric'])
+  }
+  assert.deepEqual(
+    await names(root(), { type: 'native', limit: 1, offset: 1 }),
+    (await names(root(), { type: 'native' })).slice(1, 2),
+  )
+  assert.deepEqual((await svc.as(null).get('/group')).body, [])
+  await assertDocumented(svc, 'get /group', ['limit', 'offset', 'type'], 'administration.md')
+  assertNamed('administration.md', [
+    'GET /group',
+    'GET /group/{id}',
+    'DELETE /group/{id}',
+    'group.name',
+    '_acl',
+    '_system_rights',
+  ])
 })
 
 test('GET /group without token or with a rejected one is empty', async () => {

@@ -97,6 +97,41 @@ test('of groups that differ the stricter one counts: clear before randomize befo
   await save(all.group._version + 1, null)
 })
 
+test('what is taken out of a user is taken out of the log: who acted, and whom it was about', async () => {
+  const root = svc.as('root')
+  const settings = { user_in_event_group: ['SYSTEM'], copy_to_event: ['first_name', 'town'] }
+  assert.equal((await root.post('/config/system/config/user', settings)).status, 200)
+  const leaver = await person(
+    'logged',
+    await group('forgotten', { first_name: 'clear', last_name: 'clear', login: 'clear' }),
+  )
+  const [keeper] = await createUsers(svc, { user: { login: 'keeper', first_name: 'Mary', town: 'Bath' } })
+  const system = { 'system.user': {}, 'system.group': {} }
+  const manager = (await root.get(`/user/${leaver.user._id}`)).body[0]
+  const grown = {
+    user: { _id: leaver.user._id, _version: manager.user._version },
+    _system_rights: system,
+    _password: 'logged',
+  }
+  assert.equal((await root.post('/user', [grown], { confirm: 'ignore_password_requirements' })).status, 200)
+  assert.equal((await svc.as('logged').post('/group', [{ group: { name: 'made by the leaver' } }])).status, 200)
+  const change = { user: { _id: keeper.user._id, _version: 1, phone: '7' } }
+  assert.equal((await root.post('/user', [change])).status, 200)
+  const logOf = async () =>
+    JSON.stringify(await eventsOf(svc, 'GROUP_INSERT', 'USER_INSERT', 'USER_UPDATE', 'USER_LOGIN'))
+  assert.match(await logOf(), /Ada Byron/)
+  await remove(leaver, 'archive')
+  await svc.drain()
+  const log = await logOf()
+  assert.doesNotMatch(log, /Ada|Byron|"login":"logged"/)
+  // A field that is kept stays where it was copied, and others are not touched.
+  assert.match(log, /"user.town":"London"/)
+  assert.match(log, /"login":"keeper"/)
+  const [made] = (await eventsOf(svc, 'GROUP_INSERT')).filter(({ event }) => event.info.name === 'made by the leaver')
+  assert.equal(made.user.user._id, leaver.user._id)
+  assert.equal(made.event.user_generated_displayname, 'logged@example.org')
+})
+
 test('users of groups that want nothing stay as they are, and deleted ones are gone', async () => {
   const user = await person('stayer', await group('nothing', { login: 'keep' }))
   const { user: left } = await remove(user, 'archive')

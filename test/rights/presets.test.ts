@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Answer, Client, Json } from '../support/client.ts'
+import { assertNamed } from '../support/documented.ts'
 import { commitModel, standardPool } from '../support/seed/model.ts'
 import { inPool, museum, payload } from '../support/seed/museum.ts'
 import { attachService, startService, type TestService } from '../support/service.ts'
@@ -65,10 +66,16 @@ describe('the catalogue of rights and its presets', () => {
     return objects.map((hit: Json) => hit._system_object_id)
   }
 
-  test('RGT-001, RGT-003, RGT-004, READ-002 the catalogue has all contexts, with what their grants can carry', async () => {
+  test('RGT-001, RGT-002, RGT-003, RGT-004, READ-002 the catalogue has all contexts, with what their grants can carry', async () => {
     refused(await svc.as(null).get('/right'), 401, 'UserRequired')
     const catalogue = ok(await guest.get('/right'))
-    for (const context of ['system', 'pool', 'object', 'collection', 'tag', 'user']) {
+    const further = ['group', 'objecttype-without-pool']
+    assert.deepEqual(
+      Object.keys(catalogue).sort(),
+      ['collection', 'object', 'pool', 'system', 'tag', 'user', ...further].sort(),
+    )
+    assertNamed('rights-and-pools.md', further)
+    for (const context of Object.keys(catalogue)) {
       const { capabilities, rights } = catalogue[context]
       for (const name of ['active', 'preset', 'tagfilter', 'valid', 'sticky']) {
         assert.ok(Object.values(capabilities[name]).every((value) => typeof value === 'string'))

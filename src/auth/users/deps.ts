@@ -1,5 +1,6 @@
 import type { BaseConfigService } from '../../config/service.ts'
 import type { EventLog } from '../../events/service.ts'
+import type { Jobs } from '../../jobs/service.ts'
 import type { Db } from '../../platform/db.ts'
 import type { VersionConvention } from '../../platform/versions.ts'
 import type { AccountPost } from '../account/post.ts'
@@ -21,5 +22,6 @@ export interface UserDependencies {
   rights: RightsHooks
   removal: RemovalHooks
   versionConvention: VersionConvention
+  jobs: Pick<Jobs, 'enqueue' | 'register'>
   clock: () => Date
 }

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type { ForgottenPerson } from '../../events/service.ts'
 import type { Queryable, Tx } from '../../platform/db.ts'
 import { displaynameOf, identityKey, type StoredUser } from '../model.ts'
 import type { PseudonymizationField } from '../schema.ts'
@@ -41,10 +42,18 @@ async function planOf(from: Queryable, groupIds: readonly number[]): Promise<Pla
   return plan
 }
 
-/** Takes out of a user who is being archived, or replaces by chance texts, what the groups say. */
-export async function pseudonymize(tx: Tx, user: StoredUser, groupIds: readonly number[]): Promise<void> {
+/**
+ * Takes out of a user who is being archived, or replaces by chance texts, what the groups say. Answers what is to be taken
+ * out of the log too; null: nothing.
+ */
+export async function pseudonymize(
+  tx: Tx,
+  user: StoredUser,
+  groupIds: readonly number[],
+): Promise<ForgottenPerson | null> {
   const plan = await planOf(tx, groupIds)
-  if ([...plan.values()].every((strategy) => strategy === 'keep')) return
+  const treated = [...plan].flatMap(([field, strategy]) => (strategy === 'keep' ? [] : [field]))
+  if (treated.length === 0) return null
   const treat = (field: PseudonymizationField, value: unknown): unknown => {
     const strategy = plan.get(field) ?? 'keep'
     if (value === null || value === undefined || strategy === 'keep') return value ?? null
@@ -60,14 +69,21 @@ export async function pseudonymize(tx: Tx, user: StoredUser, groupIds: readonly 
   for (const name of additionalInfo) treatProfile(name, 'additional_info')
   const login = treat('login', user.login) as string | null
   const email = treat('_emails', user.email) as string | null
+  const displayname = displaynameOf({ ...profile, login, email })
   await store.setIdentity(tx, user.id, {
     login,
     loginKey: login === null ? null : identityKey(login),
     email,
     emailKey: email === null ? null : identityKey(email),
     profile,
-    displayname: displaynameOf({ ...profile, login, email }),
+    displayname,
   })
+  return {
+    userId: user.id,
+    displayname,
+    ...(treated.includes('login') ? { login } : {}),
+    fields: treated.flatMap((field) => (field === 'additional_info' ? additionalInfo : field)),
+  }
 }
 
 /** Says nothing of what it stands for, and is not there twice. */

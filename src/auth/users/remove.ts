@@ -11,6 +11,9 @@ import { pseudonymize } from './pseudonymize.ts'
 import { groupsOf } from './render.ts'
 import * as store from './store.ts'
 
+/** What was taken out of a user is taken out of the log as well. */
+export const forgetJob = 'users.forget'
+
 export type DeletePolicy = 'delete' | 'archive' | 'unarchive'
 
 export type RemoveResult = { kind: 'confirm'; tasks: Task[] } | { kind: 'done'; policy: DeletePolicy; user: StoredUser }
@@ -52,11 +55,12 @@ export function removeUser(
       await store.setArchived(tx, id, policy === 'archive')
       if (policy === 'archive') {
         await deps.sessions.endOfUsers(tx, [{ userId: id, reason: 'archived' }], actor.remoteAddr)
-        await pseudonymize(
+        const forgotten = await pseudonymize(
           tx,
           user,
           groups.map((group) => group.id),
         )
+        if (forgotten) await deps.jobs.enqueue(tx, forgetJob, forgotten)
       }
     }
     const after = policy === 'delete' ? user : ((await store.findUsers(tx, [id]))[0] ?? user)

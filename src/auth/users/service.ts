@@ -1,4 +1,6 @@
 /** Users as records: reading, saving, removing, and changing one's own password. */
+
+import { type ForgottenPerson, forgetPerson } from '../../events/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import type { Queryable } from '../../platform/db.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
@@ -13,7 +15,7 @@ import type { UserInput, UserOutput, UserQuery } from '../schema.ts'
 import type { OpenAttempt } from '../throttle.ts'
 import type { UserDependencies } from './deps.ts'
 import { meetsRules, ruleHint } from './password-rules.ts'
-import { type DeletePolicy, removeUser } from './remove.ts'
+import { type DeletePolicy, forgetJob, removeUser } from './remove.ts'
 import { renderUser, type View } from './render.ts'
 import { type SaveOptions, saveUsers } from './save.ts'
 import * as store from './store.ts'
@@ -30,6 +32,7 @@ export type UserService = ReturnType<typeof createUserService>
 
 export function createUserService(deps: UserDependencies) {
   const { db, baseConfig, sessions, passwords, throttle, principals, rights, events } = deps
+  deps.jobs.register<ForgottenPerson>(forgetJob, (person) => forgetPerson(db, person), 'standard')
 
   /** Users as the actor may see them, in the given order, with a constant number of statements. */
   async function render(from: Queryable, actor: Actor, users: readonly StoredUser[]): Promise<UserOutput[]> {

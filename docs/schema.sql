@@ -173,6 +173,36 @@ create table file_resync (
   constraint file_resync_pkey PRIMARY KEY (id)
 );
 
+-- Uploads in pieces, until a day after something last came.
+create table file_upload (
+  id uuid not null default gen_random_uuid(),
+  user_id bigint not null,
+  location_id bigint not null,
+  filename text not null,
+  size bigint not null,
+  received bigint not null default 0,
+  reference text,
+  parent_id bigint,
+  file_id bigint,
+  created_at timestamp with time zone not null default now(),
+  touched_at timestamp with time zone not null default now(),
+  constraint file_upload_pkey PRIMARY KEY (id),
+  constraint file_upload_location_fkey FOREIGN KEY (location_id) REFERENCES file_location(id) ON DELETE CASCADE
+);
+CREATE INDEX file_upload_touched_idx ON public.file_upload USING btree (touched_at);
+
+-- Pieces of uploads, each a content under its own hash.
+create table file_upload_part (
+  upload_id uuid not null,
+  start bigint not null,
+  location_id bigint not null,
+  sha256 bytea not null,
+  constraint file_upload_part_pkey PRIMARY KEY (upload_id, start),
+  constraint file_upload_part_blob_fkey FOREIGN KEY (location_id, sha256) REFERENCES file_blob(location_id, sha256),
+  constraint file_upload_part_upload_fkey FOREIGN KEY (upload_id) REFERENCES file_upload(id) ON DELETE CASCADE
+);
+CREATE INDEX file_upload_part_blob_idx ON public.file_upload_part USING btree (location_id, sha256);
+
 -- objects that have a file, by column: who may see it, and whether it may go
 create table file_use (
   file_id bigint not null,

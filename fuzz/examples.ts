@@ -13,6 +13,9 @@ const refusals: Readonly<Record<string, number>> = {
   logoutHere: 204,
   postLogout: 204,
   postLogoutHere: 204,
+  createUpload: 201,
+  continueUpload: 204,
+  cancelUpload: 204,
 }
 
 /**
@@ -103,7 +106,10 @@ function stable(value: unknown, key = ''): unknown {
   if (key === 'iat' && typeof value === 'number') return 1_795_255_200
   if (key === 'exp' && typeof value === 'number') return 1_795_341_600
   // Of sessions.
-  if ((key === '_id' || key === 'id') && /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(String(value)))
+  if (
+    (key === '_id' || key === 'id' || key === 'uploadId') &&
+    /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(String(value))
+  )
     return told._uuid
   if (key === 'size' && typeof value === 'string') return '8192'
   if (typeof value !== 'string') return value

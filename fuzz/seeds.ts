@@ -91,6 +91,23 @@ const known = async ({ root, fresh }: Scene): Promise<{ url: string; reference: 
   return { url: `https://www.example.org/${number}.json`, reference: `known:${number}` }
 }
 
+const tus = { 'tus-resumable': '1.0.0' }
+const pieces = { ...tus, 'content-type': 'application/offset+octet-stream' }
+
+const begunUpload = ({ fresh }: Scene): Record<string, string> => ({
+  ...tus,
+  'upload-length': '13',
+  'upload-metadata': `filename ${Buffer.from(`${fresh()}.json`).toString('base64')}`,
+})
+
+/** The id of an upload in pieces of which nothing is there. */
+const addUpload = async (scene: Scene): Promise<string> => {
+  const { root } = scene
+  const headers = { ...begunUpload(scene), authorization: `Bearer ${root.token}` }
+  const answer = await root.send({ method: 'POST', target: '/api/v1/eas/tus', headers })
+  return String(answer.headers.location).split('/').at(-1) ?? ''
+}
+
 const readWork = (by: string): SeedRequest => ({
   path: { objecttype: 'work', mask: '_all_fields', id: by },
   query: { format: 'long' },
@@ -307,13 +324,24 @@ export const seeds: Record<string, Seed> = {
 
   uploadFiles: { make: ({ fresh }) => uploaded(fresh()) },
   putFiles: { make: ({ fresh }) => uploaded(fresh()) },
-  fetchFile: { make: async (scene) => ({ query: { ...(await known(scene)), skip_duplicate_reference: 'true' } }) },
+  fetchFile: {
+    make: async (scene) => ({ query: { ...(await known(scene)), skip_duplicate_reference: 'true' }, body: {} }),
+  },
   fetchFiles: {
     make: async (scene) => ({
       query: { skip_duplicate_reference: 'true' },
       body: [await known(scene), { ...(await known(scene)), filename: 'own.json', leave: true }],
     }),
   },
+  createUpload: { make: (scene) => ({ headers: { ...begunUpload(scene), ...pieces }, body: { number: 12 } }) },
+  continueUpload: {
+    make: async (scene) => ({
+      path: { uploadId: await addUpload(scene) },
+      headers: { ...pieces, 'upload-offset': '0' },
+      body: { number: 12 },
+    }),
+  },
+  cancelUpload: { make: async (scene) => ({ path: { uploadId: await addUpload(scene) }, headers: tus }) },
   readFiles: { make: async (scene) => ({ query: { ids: `[${(await addFile(scene))._id}]`, format: 'long' } }) },
   readFile: {
     make: async (scene) => ({ path: { fileId: (await addFile(scene))._id }, query: { format: 'standard' } }),

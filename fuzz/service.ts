@@ -39,6 +39,9 @@ const notWatched = [
   'transition_event',
   'fuzz_',
   'schema_',
+  // What arrived is kept where the request was refused, and goes with the janitor.
+  'file_blob',
+  'file_upload',
   'migration',
 ]
 

@@ -3,6 +3,7 @@ import type { EventLog, NewEvent } from '../events/service.ts'
 import type { Db, Tx } from '../platform/db.ts'
 import { outsideLifetimes } from '../platform/lifetime.ts'
 import type { BlobStore, Sha256 } from './blobs/blob-store.ts'
+import { uploadLifetime } from './resumable/service.ts'
 
 /**
  * Takes away what nobody has any more: uploads that no object has had for a number of days, contents that no file has
@@ -43,6 +44,7 @@ export function createJanitor({ db, events, log, locations, settings, paused, no
 
   async function work(): Promise<void> {
     const begun = now()
+    await db.query('delete from file_upload where touched_at < $1', [new Date(now() - uploadLifetime)])
     const files = await inBatches((tx) => removeFiles(tx, new Date(now() - settings().file_expire_days * day)))
     if (files > 0) await tell('file_expire', begun, files)
     const cleared = await clear()
@@ -110,6 +112,8 @@ export function createJanitor({ db, events, log, locations, settings, paused, no
       `select location_id as location, encode(sha256, 'hex') as sha256 from file_blob b
        where touched_at < $1 and location_id = any($2::bigint[]) and not exists (
          select from file_version v where v.location_id = b.location_id and v.sha256 = b.sha256)
+       and not exists (
+         select from file_upload_part p where p.location_id = b.location_id and p.sha256 = b.sha256)
        order by touched_at limit ${batch} for update skip locked`,
       [before, able.map(({ id }) => id)],
     )

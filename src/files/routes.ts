@@ -8,6 +8,7 @@ import { deliver } from './delivery/deliver.ts'
 import { registerLocationRoutes } from './locations/routes.ts'
 import { registerRemoteRoutes } from './remote/routes.ts'
 import { manageFiles, type Resync as ResyncRun } from './renditions/service.ts'
+import { registerResumableRoutes } from './resumable/routes.ts'
 import {
   ChangeQuery,
   DownloadHeaders,
@@ -79,6 +80,7 @@ export function registerFileRoutes(http: HttpApp, { files }: { files: FileServic
   }
 
   registerRemoteRoutes(http, { files })
+  registerResumableRoutes(http, files)
 
   http.get(
     '/api/v1/eas',

@@ -29,6 +29,7 @@ import { createRemoteStore } from './remote/remote-store.ts'
 import { uploadRemote } from './remote/upload.ts'
 import { isFree } from './renditions/recipes.ts'
 import { createRenditions, type RenditionConfig } from './renditions/service.ts'
+import { createResumable } from './resumable/service.ts'
 import { cleanFileName } from './upload/file-name.ts'
 import { uploadInfo } from './upload/keep.ts'
 import type { Incoming } from './upload/multipart.ts'
@@ -200,10 +201,24 @@ export async function createFileService(options: FileOptions) {
     written.finally(() => logging.delete(written))
   }
 
+  async function permission(actor: Actor): Promise<UploadPermission> {
+    const caller = await rights.forActor(actor)
+    return uploadPermission(caller.itemsAnywhere('asset_upload'), settings().produce_config.value)
+  }
+
   return {
     locations,
 
     renditions: { resync: renditions.resync, resyncs: renditions.resyncs, wake: renditions.wake },
+    uploads: createResumable({
+      db,
+      events,
+      plan: planBy({ produce: () => true, priority: 0 }),
+      locations,
+      permission,
+      mayChange,
+      tellingFailures,
+    }),
 
     /** What the base configuration says of files must be possible. */
     async checkSettings(tx: Tx, { location_defaults }: Settings, changed: ReadonlySet<string>): Promise<void> {
@@ -223,10 +238,7 @@ export async function createFileService(options: FileOptions) {
     },
 
     /** What the caller may upload, before anything is read. @throws {AppError} `RightRequired` when that is nothing. */
-    async permission(actor: Actor): Promise<UploadPermission> {
-      const caller = await rights.forActor(actor)
-      return uploadPermission(caller.itemsAnywhere('asset_upload'), settings().produce_config.value)
-    },
+    permission,
 
     /** Stores all files or none, and answers their records. */
     async put(

@@ -308,6 +308,7 @@ export const catalogue = {
   TransitionNotApplicable: { package: 'transition', status: 400, text: 'The transition cannot be run on an object.' },
   TransitionNotFound: { package: 'transition', status: 404, text: 'There is no such transition.' },
   TransitionRejected: { package: 'transition', status: 400, text: 'The workflow does not allow this change.' },
+  TusVersion: { package: 'fileupload', status: 412, text: 'Uploads in pieces speak tus 1.0.0.' },
   TypeChangeUnsupported: {
     package: 'datamodel',
     status: 400,
@@ -335,6 +336,7 @@ export const catalogue = {
   },
   UnsupportedMediaType: { package: 'api', status: 415, text: 'The content type of the request body is not supported.' },
   UpgradeRequired: { package: 'api', status: 426, text: 'This address speaks WebSocket.' },
+  UploadConflict: { package: 'fileupload', status: 409, text: 'The upload does not go on at this place.' },
   UploadError: { package: 'fileupload', status: 400, text: 'The upload failed.' },
   UrlParameterNotSupported: { package: 'ferrors', status: 400, text: 'The parameter cannot have this value.' },
   UserArchived: { package: 'acl', status: 400, text: 'The user is archived.' },

@@ -201,6 +201,13 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
         'X-Svc-Status',
         'X-Svc-Ignored',
         'X-Svc-Truncated',
+        'X-Svc-File-Id',
+        'Location',
+        'Tus-Resumable',
+        'Tus-Version',
+        'Upload-Expires',
+        'Upload-Length',
+        'Upload-Offset',
       ],
     })
   }

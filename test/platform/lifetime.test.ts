@@ -18,7 +18,9 @@ const withoutStatements = [
   '(authorize)',
   '(authorizeWithForm)',
   '(changePassword)',
+  '(continueUpload)',
   '(createToken)',
+  '(createUpload)',
   '(introspectToken)',
   '(logout)',
   '(logoutHere)',
@@ -46,6 +48,7 @@ const withoutStatements = [
 
 /** Valid requests of operations that write, and log nothing: they ask first, change nothing, or only the working copy. */
 const withoutEvents = [
+  'cancelUpload',
   'changeFile',
   'confirmMessage',
   'deleteObjects',
@@ -59,7 +62,7 @@ const withoutEvents = [
   'saveTransitions',
 ]
 /** What a client breaks off here is logged after it has gone. */
-const logsWhatBrokeOff = ['putFiles', 'uploadFiles']
+const logsWhatBrokeOff = ['continueUpload', 'createUpload', 'putFiles', 'uploadFiles']
 const readingEvents = ['pollEvents', 'listEvents', 'getEvent']
 
 suite('lifetimes of requests', () => {
@@ -92,7 +95,9 @@ suite('lifetimes of requests', () => {
       'authorize',
       'authorizeWithForm',
       'changePassword',
+      'continueUpload',
       'createToken',
+      'createUpload',
       'introspectToken',
       'logout',
       'logoutHere',

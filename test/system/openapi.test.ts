@@ -164,6 +164,7 @@ suite('description of the interface', () => {
     }
     const form = ['application/x-www-form-urlencoded']
     const content = ['multipart/form-data', 'application/octet-stream']
+    const pieces = ['application/offset+octet-stream']
     assert.deepEqual(others, [
       ['get /api/v1/system/openapi/', [], ['text/html']],
       ['get /api/v1/event/list', [], ['application/json', 'text/csv']],
@@ -179,6 +180,8 @@ suite('description of the interface', () => {
       ['get /api/v1/schema/user/{version}', [], ['application/json', 'image/svg+xml', 'image/png']],
       ['post /api/v1/eas/put', content, ['application/json']],
       ['put /api/v1/eas/put', content, ['application/json']],
+      ['post /api/v1/eas/tus', pieces, []],
+      ['patch /api/v1/eas/tus/{uploadId}', pieces, []],
       ['get /api/v1/eas/download/{fileId}/{hash}/{version}', [], ['application/octet-stream']],
     ])
     const authorization = `Bearer ${await svc.as('root').token()}`

@@ -29,7 +29,7 @@ export async function keepArrived<T extends NewArrival>(
   actor: Actor,
   arrived: readonly T[],
   eventsOf: (file: StoredFile, arrival: T) => readonly NewEvent[],
-  also?: (tx: Tx) => Promise<void>,
+  also?: (tx: Tx, files: readonly StoredFile[]) => Promise<void>,
 ): Promise<StoredFile[]> {
   try {
     const files = arrived.map((one): store.NewFile => {
@@ -45,7 +45,7 @@ export async function keepArrived<T extends NewArrival>(
       await plan(tx, ids)
       const stored = new Map((await store.readFiles(tx, ids)).map((file) => [file.id, file]))
       const made = ids.flatMap((id) => stored.get(id) ?? [])
-      await also?.(tx)
+      await also?.(tx, made)
       await events.append(
         tx,
         made.flatMap((file, index) => eventsOf(file, arrived[index] as T)),

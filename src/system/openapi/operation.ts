@@ -20,7 +20,7 @@ export function operationOf(route: RouteOptions, components: Components): OpenAp
     security: securityOf(route),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(schema.body === undefined ? {} : { requestBody: requestBody(route, components) }),
-    ...(route.config?.body === 'stream' ? { requestBody: streamedFiles } : {}),
+    ...(route.config?.body === 'stream' ? { requestBody: streamedBody(route) } : {}),
     responses: { ...answersOf(route, components), ...failuresOf(route, components) },
   }
 }
@@ -66,6 +66,12 @@ const streamedFiles: NonNullable<OpenApiOperation['requestBody']> = {
     'multipart/form-data': { schema: { type: 'object', properties: { file: { type: 'array', items: binary } } } },
     'application/octet-stream': { schema: binary },
   },
+}
+
+function streamedBody({ schema, config }: RouteOptions): OpenApiOperation['requestBody'] {
+  if (!schema?.consumes) return streamedFiles
+  const content = Object.fromEntries(schema.consumes.map((type) => [type, { schema: binary }]))
+  return { required: config?.bodyOptional !== true, content }
 }
 
 function answersOf({ schema }: RouteOptions, components: Components): Record<string, OpenApiResponse> {

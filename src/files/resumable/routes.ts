@@ -1,0 +1,193 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { AppError, badRequest } from '../../platform/errors.ts'
+import { actorOf, type HttpApp } from '../../platform/http.ts'
+import { streamedBody } from '../../platform/streamed-body.ts'
+import { type NewResumable, type ResumableService, uploadLifetime } from './service.ts'
+import type { ResumableUpload } from './store.ts'
+
+const version = '1.0.0'
+const pieces = 'application/offset+octet-stream'
+const path = '/api/v1/eas/tus'
+
+const Params = Type.Object({ uploadId: Type.String({ format: 'uuid', description: 'Id of the upload.' }) })
+const Version = {
+  'tus-resumable': Type.Optional(Type.String({ maxLength: 20, description: `Version of the protocol: ${version}.` })),
+}
+const Bytes = (description: string) => Type.Optional(Type.String({ pattern: '^\\d{1,15}$', description }))
+const Nothing = Type.Unsafe<undefined>({ description: 'How it stands is in the headers.' })
+
+const errors = [
+  'TusVersion',
+  'RightRequired',
+  'UploadError',
+  'FileLimitExceeded',
+  'EasEmptyFilename',
+  'EasInvalidFilename',
+  'EasNoParentID',
+] as const
+const errorsOfPieces = [
+  'UploadConflict',
+  'ResourceNotFound',
+  'UnsupportedMediaType',
+  'DatabaseUniqueKeyViolation',
+] as const
+
+/** Uploads that can be resumed: tus 1.0 with creation, creation-with-upload, expiration and termination. */
+export function registerResumableRoutes(http: HttpApp, { uploads }: { uploads: ResumableService }): void {
+  http.post(
+    path,
+    {
+      schema: {
+        operationId: 'createUpload',
+        summary: 'Begin an upload in pieces',
+        description:
+          'The tus protocol, version 1.0, with creation, creation-with-upload, expiration and termination. Rights and ' +
+          'limits are those of any upload. A body of the type `application/offset+octet-stream` is the first piece.',
+        tags: ['files'],
+        headers: Type.Object({
+          ...Version,
+          'upload-length': Bytes('Bytes of the whole file.'),
+          'upload-metadata': Type.Optional(
+            Type.String({
+              maxLength: 8192,
+              description: 'Pairs of a key and a value in base64: `filename` (or `name`), `reference`, `id_parent`.',
+            }),
+          ),
+        }),
+        consumes: [pieces],
+        response: { 201: Nothing },
+      },
+      config: {
+        access: 'user',
+        writes: true,
+        body: 'stream',
+        bodyOptional: true,
+        outlivesClient: true,
+        errors: [...errors, 'DatabaseUniqueKeyViolation', 'RequestTimeout'],
+      },
+    },
+    async (request, reply) => {
+      speak(request, reply)
+      const length = request.headers['upload-length']
+      if (length === undefined)
+        throw badRequest('Upload-Length must say how long the file is.', { name: 'upload-length' })
+      const wanted = { size: Number(length), ...metadataOf(request.headers['upload-metadata']) }
+      const actor = actorOf(request)
+      const id = await uploads.create(actor, wanted)
+      reply.header('Location', `${path}/${id}`)
+      const first = request.headers['content-type'] === pieces || wanted.size === 0
+      const upload = first ? await uploads.append(actor, id, 0, streamedBody(request)) : await uploads.find(actor, id)
+      return tell(reply.status(201), upload).send()
+    },
+  )
+
+  http.route({
+    method: 'HEAD',
+    url: `${path}/:uploadId`,
+    schema: {
+      operationId: 'readUpload',
+      summary: 'How far an upload in pieces is',
+      description: '`Upload-Offset` says how much is there, `X-Svc-File-Id` which file it became.',
+      tags: ['files'],
+      params: Params,
+      headers: Type.Object(Version),
+      response: { 200: Nothing },
+    },
+    config: { access: 'user', writes: false, errors: ['TusVersion', 'ResourceNotFound'] },
+    handler: async (request, reply) => {
+      speak(request, reply)
+      const upload = await uploads.find(actorOf(request), request.params.uploadId)
+      return tell(reply.header('Cache-Control', 'no-store'), upload).header('Upload-Length', upload.size).send()
+    },
+  })
+
+  http.patch(
+    `${path}/:uploadId`,
+    {
+      schema: {
+        operationId: 'continueUpload',
+        summary: 'Send the next piece of an upload',
+        description: 'What arrives is kept, also when the request breaks off. With the last piece it becomes a file.',
+        tags: ['files'],
+        params: Params,
+        consumes: [pieces],
+        headers: Type.Object({ ...Version, 'upload-offset': Bytes('Where the piece begins.') }),
+        response: { 204: Nothing },
+      },
+      config: {
+        access: 'user',
+        writes: true,
+        body: 'stream',
+        outlivesClient: true,
+        errors: [...errors, ...errorsOfPieces, 'RequestTimeout'],
+      },
+    },
+    async (request, reply) => {
+      speak(request, reply)
+      if (request.headers['content-type'] !== pieces) {
+        throw new AppError('UnsupportedMediaType', {}, { message: `Pieces of an upload have the type ${pieces}.` })
+      }
+      const offset = request.headers['upload-offset']
+      if (offset === undefined)
+        throw badRequest('Upload-Offset must say where the piece begins.', { name: 'upload-offset' })
+      const { uploadId } = request.params
+      const upload = await uploads.append(actorOf(request), uploadId, Number(offset), streamedBody(request))
+      return tell(reply.status(204), upload).send()
+    },
+  )
+
+  http.delete(
+    `${path}/:uploadId`,
+    {
+      schema: {
+        operationId: 'cancelUpload',
+        summary: 'Give up an upload in pieces',
+        description: 'A file that it became stays.',
+        tags: ['files'],
+        params: Params,
+        headers: Type.Object(Version),
+        response: { 204: Nothing },
+      },
+      config: { access: 'user', writes: true, errors: ['TusVersion', 'ResourceNotFound'] },
+    },
+    async (request, reply) => {
+      speak(request, reply)
+      await uploads.remove(actorOf(request), request.params.uploadId)
+      return reply.status(204).send()
+    },
+  )
+}
+
+function speak(request: FastifyRequest, reply: FastifyReply): void {
+  reply.header('Tus-Resumable', version)
+  if (request.headers['tus-resumable'] === version) return
+  reply.header('Tus-Version', version)
+  throw new AppError('TusVersion', { version })
+}
+
+function tell(reply: FastifyReply, upload: ResumableUpload): FastifyReply {
+  reply.header('Upload-Offset', upload.received)
+  if (upload.fileId !== null) return reply.header('X-Svc-File-Id', upload.fileId)
+  return reply.header('Upload-Expires', new Date(upload.touchedAt.getTime() + uploadLifetime).toUTCString())
+}
+
+/** Other keys are clients' own. @throws {AppError} */
+function metadataOf(header = ''): Omit<NewResumable, 'size'> {
+  const values = new Map<string, string>()
+  for (const pair of header.split(',')) {
+    const [key = '', value = ''] = pair.trim().split(' ')
+    const text = Buffer.from(value, 'base64').toString()
+    if (text.includes('\0') || text.length > 1000) throw badRequest(`Upload-Metadata: ${key} cannot be read.`)
+    values.set(key, text)
+  }
+  const parent = values.get('id_parent')
+  if (parent !== undefined && !/^[1-9]\d{0,15}$/.test(parent)) {
+    throw badRequest('Upload-Metadata: id_parent must be the id of a file.')
+  }
+  return {
+    filename: values.get('filename') || values.get('name') || '',
+    reference: values.get('reference') || null,
+    parentId: parent === undefined ? null : Number(parent),
+  }
+}

@@ -70,7 +70,7 @@ suite('uploads', () => {
     const { status, body } = await upload(svc, 'root', sent, {
       filenames: [null, 'second.png', ''],
       references: ['museum:1', null],
-      produce_versions: [false],
+      produce_versions: [false, false, false],
       priority: 2,
     })
     assert.equal(status, 200, JSON.stringify(body))

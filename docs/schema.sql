@@ -131,6 +131,15 @@ create table file_location (
   constraint file_location_name_key UNIQUE (name)
 );
 
+-- EXIF, IPTC, XMP and other tags of files.
+create table file_metadata (
+  file_id bigint not null,
+  tags jsonb not null,
+  read_at timestamp with time zone not null default now(),
+  constraint file_metadata_pkey PRIMARY KEY (file_id),
+  constraint file_metadata_file_fkey FOREIGN KEY (file_id) REFERENCES file(id) ON DELETE CASCADE
+);
+
 -- Where on the web contents lie that were not copied, each under its hash.
 create table file_remote (
   location_id bigint not null default 0,

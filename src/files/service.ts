@@ -29,6 +29,8 @@ import { createRemoteStore } from './remote/remote-store.ts'
 import { uploadRemote } from './remote/upload.ts'
 import { isFree } from './renditions/recipes.ts'
 import { createRenditions, type RenditionConfig } from './renditions/service.ts'
+import { readTags } from './renditions/store.ts'
+import type { Tag } from './renditions/technical.ts'
 import { createResumable } from './resumable/service.ts'
 import { cleanFileName } from './upload/file-name.ts'
 import { uploadInfo } from './upload/keep.ts'
@@ -151,7 +153,7 @@ export async function createFileService(options: FileOptions) {
     actor: Actor,
     known: readonly Known[],
     format: FileFormat,
-    days?: number,
+    { days, tags }: { readonly days?: number | undefined; readonly tags?: ReadonlyMap<number, readonly Tag[]> } = {},
   ): Promise<Map<number, Wire>> {
     const who = new Set(known.map(({ file }): Principal => `u${file.uploadUser}`))
     const names = format === 'short' ? new Map() : await whoNames(from, who, actor.languages)
@@ -160,7 +162,7 @@ export async function createFileService(options: FileOptions) {
       known.map(({ file, access }) => {
         const address = (version: FileVersion): string => addressOf(file, version, seconds)
         const uploader = format === 'short' ? null : renderWho(`u${file.uploadUser}`, names)
-        return [file.id, renderFile(file, { format, access, address, uploader })]
+        return [file.id, renderFile(file, { format, access, address, uploader, tags: tags?.get(file.id) })]
       }),
     )
   }
@@ -302,7 +304,9 @@ export async function createFileService(options: FileOptions) {
       const found = await load(db, await rights.forActor(known), ids)
       const seen = found.filter(({ access }) => access.any)
       if (seen.length === 0 && ids.length > 0) throw new AppError('InsufficientRights')
-      return render(db, known, seen, format)
+      const shown = seen.map(({ file }) => file.id)
+      const tags = format === 'long' ? await readTags(db, shown) : new Map<number, readonly Tag[]>()
+      return render(db, known, seen, format, { tags })
     },
 
     /** Files as objects show them, each with what its place in the object says. */
@@ -320,7 +324,7 @@ export async function createFileService(options: FileOptions) {
         actor,
         found.filter(({ access }) => access.any),
         format,
-        days,
+        { days },
       )
       return links.map((link) => ({ ...wires.get(link._id), ...link }))
     },

@@ -146,6 +146,38 @@ suite('renditions', () => {
     assert.deepEqual([film.versions.small.height, film.technical_metadata.pages], ['40', 2])
   })
 
+  test('REC-012 what a file says of itself: technical metadata, the best date, places, tags', async () => {
+    const content = await fields(600, 300)
+      .jpeg()
+      .withMetadata({ density: 254 })
+      .withExif({
+        IFD0: { Make: 'Zeiss', Model: 'Ikon 7', ImageDescription: 'Four fields', Copyright: 'Nobody' },
+        IFD2: { DateTimeOriginal: '1936:07:14 10:30:00', ISOSpeedRatings: '400' },
+        IFD3: {
+          GPSLatitudeRef: 'S',
+          GPSLatitude: '33/1 51/1 0/1',
+          GPSLongitudeRef: 'E',
+          GPSLongitude: '151/1 12/1 0/1',
+        },
+      })
+      .toBuffer()
+    const record = await produced('camera.jpg', content)
+    const { gps_location, ...technical } = record.technical_metadata
+    assert.deepEqual([technical.camera_scanner, technical.date_time_original], ['Zeiss Ikon 7', '1936-07-14T10:30:00'])
+    assert.deepEqual([technical.dpi, technical.dimensions], [254, { width: 6, height: 3, unit: 'cm' }])
+    assert.ok(Math.abs(gps_location.latitude + 33.85) < 1e-6 && Math.abs(gps_location.longitude - 151.2) < 1e-6)
+    assert.equal(record.best_date, '1936-07-14T10:30:00')
+    assert.ok(record.metadata.groupnames.includes('IFD0'))
+    assert.deepEqual(
+      record.metadata.groups.IFD0.find(({ name }: Json) => name === 'ImageDescription'),
+      { group: 'IFD0', name: 'ImageDescription', value: 'Four fields', print: 'Four fields' },
+    )
+    const standard = (await svc.as('root').get(`/eas/${record._id}`, { format: 'standard' })).body
+    assert.deepEqual([standard.metadata, standard.best_date], [undefined, record.best_date])
+    const [event] = await events('FILE_METADATA', record._id)
+    assert.equal(event.info.metadata.technical.camera_scanner, 'Zeiss Ikon 7')
+  })
+
   test('recipes of the base configuration: what they may be, and what a change of them does', async () => {
     const root = svc.as('root')
     const place = '/config/system/config/produce_config/value/classes/image/versions'
@@ -246,7 +278,7 @@ suite('renditions', () => {
     await svc.db.query('drop function note_priority cascade')
     assert.deepEqual(
       rows.map(({ priority }) => priority),
-      [-7, -6, -2, 2],
+      [-7, -6, -4, -2, 2],
     )
   })
 

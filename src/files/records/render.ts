@@ -1,5 +1,7 @@
 import { type FileVersion, originalOf, type StoredFile } from '../model.ts'
+import { metadataName } from '../renditions/describe.ts'
 import type { Rendition } from '../renditions/model.ts'
+import { printed, type Tag } from '../renditions/technical.ts'
 import { baseOf } from '../upload/file-name.ts'
 import type { FileAccess } from './access.ts'
 
@@ -22,6 +24,8 @@ export interface FileView {
   readonly access: FileAccess
   /** The signed address of a version. */
   readonly address: (version: FileVersion) => string
+  /** What the file says of itself, where that is to be shown. */
+  readonly tags: readonly Tag[] | undefined
   /** Who uploaded it, as others are told. */
   readonly uploader: unknown
 }
@@ -63,6 +67,9 @@ export function renderFile(file: StoredFile, view: FileView): Wire {
     compiled: compiled(version),
     compiled_props: compiledProps(version),
     ...(view.format === 'long' ? { technical_metadata: technicalMetadata(version) } : {}),
+    ...(view.tags && (view.access.may('asset_show', version) || view.access.may('asset_download', version))
+      ? { metadata: grouped(view.tags) }
+      : {}),
   }
 }
 
@@ -95,7 +102,11 @@ function renderVersion(version: FileVersion, { metadata }: FileVersion, { access
 /** Renditions of which there is no content: not yet, or not at all. */
 function unmade({ versions, renditions }: StoredFile): readonly Rendition[] {
   return renditions.filter(
-    ({ name, status }) => status !== 'too_small' && status !== 'done' && !versions.some((one) => one.name === name),
+    ({ name, status }) =>
+      name !== metadataName &&
+      status !== 'too_small' &&
+      status !== 'done' &&
+      !versions.some((one) => one.name === name),
   )
 }
 
@@ -130,11 +141,18 @@ function lastChange(file: StoredFile): Date {
 export function technicalMetadata(version: FileVersion): Wire {
   return {
     ...version.metadata,
+    ...printed(version.metadata),
     filesize: version.size,
     file_type_extension: version.extension,
     mime_type: version.mimeType,
     sha256_hash: version.sha256,
   }
+}
+
+/** Tags by their groups, in the order of the file. */
+function grouped(tags: readonly Tag[]): Wire {
+  const groups = Map.groupBy(tags, ({ group }) => group)
+  return { groupnames: [...groups.keys()], groups: Object.fromEntries(groups) }
 }
 
 function bestDate({ uploadedAt }: StoredFile, { metadata }: FileVersion): unknown {

@@ -1,5 +1,6 @@
 import type { JobRequest, Jobs } from '../../jobs/service.ts'
 import type { Tx } from '../../platform/db.ts'
+import { metadataJob, metadataName } from './describe.ts'
 import type { Recipe, RenditionSettings } from './model.ts'
 import type { ProduceJob } from './produce.ts'
 import { recipesFor } from './recipes.ts'
@@ -52,4 +53,32 @@ export async function planNew(tx: Tx, jobs: Jobs, settings: RenditionSettings, w
     return recipesFor(settings, original).map((recipe) => ({ fileId: original.fileId, recipe, priority }))
   })
   await schedule(tx, jobs, scheduled)
+  const described = originals.filter(({ class: kind }) => kind !== 'unknown')
+  const later = described.map(({ fileId }) => ({ fileId, priority: wanted.get(fileId)?.priority ?? 0 }))
+  await scheduleMetadata(tx, jobs, later)
+}
+
+/** Behind the first renditions, which somebody waits for. */
+const metadataPriority = 3
+
+/** Announces the reading of files' own metadata, and queues it. */
+export async function scheduleMetadata(
+  tx: Tx,
+  jobs: Jobs,
+  files: readonly { readonly fileId: number; readonly priority: number }[],
+): Promise<void> {
+  if (files.length === 0) return
+  await store.planRenditions(
+    tx,
+    files.map(({ fileId }) => ({ fileId, name: metadataName })),
+  )
+  await jobs.enqueueAll(
+    tx,
+    files.map(({ fileId, priority }) => ({
+      name: metadataJob,
+      payload: { fileId },
+      priority: priority + metadataPriority,
+      maxAttempts,
+    })),
+  )
 }

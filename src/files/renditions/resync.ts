@@ -1,5 +1,6 @@
 import type { Jobs } from '../../jobs/service.ts'
 import type { Db, Queryable, Tx } from '../../platform/db.ts'
+import { metadataHash, metadataName } from './describe.ts'
 import type { RenditionSettings, RenditionStatus } from './model.ts'
 import type { Scheduled } from './plan.ts'
 import { recipeHash, recipesFor } from './recipes.ts'
@@ -18,9 +19,12 @@ export interface Resync {
 
 export interface ResyncDeps {
   readonly db: Db
-  readonly jobs: Jobs
   readonly settings: () => RenditionSettings
   readonly schedule: (tx: Tx, scheduled: readonly Scheduled[]) => Promise<void>
+  readonly scheduleMetadata: (
+    tx: Tx,
+    files: readonly { readonly fileId: number; readonly priority: number }[],
+  ) => Promise<void>
 }
 
 export const resyncJob = 'files.resync'
@@ -73,7 +77,7 @@ export async function runResync(deps: ResyncDeps, id: number, signal: AbortSigna
   }
 }
 
-async function next({ settings, schedule }: ResyncDeps, tx: Tx, id: number): Promise<boolean> {
+async function next({ settings, schedule, scheduleMetadata }: ResyncDeps, tx: Tx, id: number): Promise<boolean> {
   const { rows } = await tx.query<{ upTo: number }>(
     'select up_to as "upTo" from file_resync where id = $1 and finished_at is null for update',
     [id],
@@ -83,6 +87,7 @@ async function next({ settings, schedule }: ResyncDeps, tx: Tx, id: number): Pro
   const files = await look(tx, run.upTo)
   const scheduled: Scheduled[] = []
   const dropped: store.Planned[] = []
+  const described: { readonly fileId: number; readonly priority: number }[] = []
   for (const file of files) {
     const all = recipesFor(settings(), file)
     for (const recipe of all) {
@@ -90,12 +95,18 @@ async function next({ settings, schedule }: ResyncDeps, tx: Tx, id: number): Pro
       if (!isCurrent(known, recipeHash(recipe, all), file.sha256))
         scheduled.push({ fileId: file.fileId, recipe, priority })
     }
+    const tags = file.renditions.find(({ name }) => name === metadataName)
+    if (file.class !== 'unknown' && !isCurrent(tags, metadataHash, file.sha256)) {
+      described.push({ fileId: file.fileId, priority })
+    }
     for (const { name } of file.renditions) {
+      if (name === metadataName) continue
       if (!all.some((recipe) => recipe.name === name)) dropped.push({ fileId: file.fileId, name })
     }
   }
   await store.dropRenditions(tx, dropped)
   await schedule(tx, scheduled)
+  await scheduleMetadata(tx, described)
   const last = files.at(-1)
   await tx.query(
     `update file_resync set up_to = coalesce($2, up_to), checked = checked + $3, queued = queued + $4,

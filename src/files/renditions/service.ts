@@ -5,7 +5,8 @@ import type { Actor } from '../../platform/actor.ts'
 import type { Config } from '../../platform/config.ts'
 import type { Tx } from '../../platform/db.ts'
 import { requireRight } from '../../platform/system-right.ts'
-import { planNew, produceJob, schedule, type Wish } from './plan.ts'
+import { createDescribe, metadataJob } from './describe.ts'
+import { planNew, produceJob, schedule, scheduleMetadata, type Wish } from './plan.ts'
 import { createProduce, type ProduceDeps, type ProduceJob } from './produce.ts'
 import { findPrograms } from './programs.ts'
 import { type Resync, readResyncs, resyncJob, runResync, startResync } from './resync.ts'
@@ -55,11 +56,13 @@ export async function createRenditions(options: RenditionOptions) {
   await folders.sweep()
   const produce = createProduce({ ...options, workers, programs, tags, folders })
   const scheduleIn = (tx: Tx, scheduled: Parameters<typeof schedule>[2]) => schedule(tx, jobs, scheduled)
+  const describeIn = (tx: Tx, files: Parameters<typeof scheduleMetadata>[2]) => scheduleMetadata(tx, jobs, files)
 
   jobs.register<ProduceJob>(produceJob, produce, 'media')
+  jobs.register<{ fileId: number }>(metadataJob, createDescribe({ ...options, programs, tags, folders }), 'media')
   jobs.register<{ id: number }>(
     resyncJob,
-    ({ id }, { signal }) => runResync({ db, jobs, settings, schedule: scheduleIn }, id, signal),
+    ({ id }, { signal }) => runResync({ db, settings, schedule: scheduleIn, scheduleMetadata: describeIn }, id, signal),
     'standard',
   )
 

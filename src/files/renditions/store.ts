@@ -2,6 +2,7 @@ import type { Queryable, Tx } from '../../platform/db.ts'
 import type { Sha256 } from '../blobs/blob-store.ts'
 import type { NewBlob } from '../records/store.ts'
 import type { OriginalType, RenditionStatus } from './model.ts'
+import type { Tag } from './technical.ts'
 
 export interface OriginalRow extends OriginalType {
   readonly fileId: number
@@ -135,4 +136,33 @@ export async function dropRenditions(tx: Tx, dropped: readonly Planned[]): Promi
      delete from file_rendition r using gone g where r.file_id = g.file_id and r.name = g.name`,
     [dropped.map(({ fileId }) => fileId), dropped.map(({ name }) => name)],
   )
+}
+
+/** What is known of the original; nobody else changes it until the end of the transaction. */
+export async function lockMetadata(tx: Tx, fileId: number): Promise<Readonly<Record<string, unknown>>> {
+  const { rows } = await tx.query<{ metadata: Record<string, unknown> }>(
+    `select metadata from file_version where file_id = $1 and name = 'original' for update`,
+    [fileId],
+    'lock-file-metadata',
+  )
+  return rows[0]?.metadata ?? {}
+}
+
+export async function putTags(tx: Tx, fileId: number, tags: readonly Tag[]): Promise<void> {
+  await tx.query(
+    `insert into file_metadata (file_id, tags) values ($1, $2)
+     on conflict (file_id) do update set tags = excluded.tags, read_at = now()`,
+    [fileId, JSON.stringify(tags)],
+    'put-file-tags',
+  )
+}
+
+/** The tags of files, by file. */
+export async function readTags(from: Queryable, fileIds: readonly number[]): Promise<Map<number, readonly Tag[]>> {
+  const { rows } = await from.query<{ fileId: number; tags: Tag[] }>(
+    'select file_id as "fileId", tags from file_metadata where file_id = any($1::bigint[])',
+    [fileIds],
+    'read-file-tags',
+  )
+  return new Map(rows.map(({ fileId, tags }) => [fileId, tags]))
 }

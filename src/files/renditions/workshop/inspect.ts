@@ -1,4 +1,5 @@
 import sharp from 'sharp'
+import { shape } from '../technical.ts'
 import { blurhash } from './blurhash.ts'
 import type { Opened } from './open.ts'
 import type { Basics, MadePicture } from './tasks.ts'
@@ -28,7 +29,7 @@ export async function inspect(opened: Opened, made: readonly MadePicture[]): Pro
   const turned = (metadata.orientation ?? 1) >= 5
   const [across, down] = turned ? [height, metadata.width] : [metadata.width, height]
   const known = {
-    ...(across && down ? shape(across, down) : {}),
+    ...(across && down ? { width: across, height: down, ...shape(across, down) } : {}),
     dpi: pages === null ? metadata.density : undefined,
     colorspace: spaces[metadata.space ?? ''] ?? metadata.space?.toUpperCase(),
     colordepth: depths[metadata.depth ?? ''],
@@ -44,12 +45,6 @@ export async function inspect(opened: Opened, made: readonly MadePicture[]): Pro
   return Object.fromEntries(
     Object.entries(known).filter(([key, value]) => value !== undefined && value !== null && !drawn.includes(key)),
   )
-}
-
-function shape(width: number, height: number) {
-  const format = width > height ? 'landscape' : width < height ? 'portrait' : 'square'
-  const aspect_ratio = Math.round((1000 * width) / height) / 1000
-  return { width, height, max_dimension: Math.max(width, height), aspect_ratio, format }
 }
 
 async function look(opened: Opened, made: readonly MadePicture[]): Promise<string | undefined> {

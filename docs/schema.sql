@@ -80,6 +80,21 @@ CREATE INDEX event_at_idx ON public.event USING brin (at) WITH (pages_per_range=
 CREATE INDEX event_object_idx ON public.event USING btree (system_object_id) WHERE (system_object_id IS NOT NULL);
 CREATE INDEX event_pollable_idx ON public.event USING btree (id) WHERE pollable;
 
+-- codes of second factors that were sent by mail, as keyed hashes
+create table factor_mail_code (
+  id bigint not null generated always as identity,
+  flow_hash bytea not null,
+  user_id bigint not null,
+  hash bytea not null,
+  sent_at timestamp with time zone not null default now(),
+  expires_at timestamp with time zone not null,
+  constraint factor_mail_code_pkey PRIMARY KEY (id),
+  constraint factor_mail_code_user_id_fkey FOREIGN KEY (user_id) REFERENCES "user"(id) ON DELETE CASCADE
+);
+CREATE INDEX factor_mail_code_flow_idx ON public.factor_mail_code USING btree (flow_hash);
+CREATE INDEX factor_mail_code_sent_idx ON public.factor_mail_code USING btree (sent_at);
+CREATE INDEX factor_mail_code_user_idx ON public.factor_mail_code USING btree (user_id, sent_at);
+
 -- a file as somebody uploaded it; its contents are versions
 create table file (
   id bigint not null default nextval('file_id_seq'::regclass),
@@ -899,6 +914,7 @@ CREATE INDEX user_updated_at_idx ON public."user" USING btree (updated_at);
 -- second factors of users: apps for codes, recovery codes
 create table user_factor (
   user_id bigint not null,
+  -- sealed with the key of the instance (20 bytes: one of before, as it is, until the next start)
   totp_secret bytea,
   totp_enrolled_at timestamp with time zone,
   totp_last_step bigint not null default 0,

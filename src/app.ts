@@ -54,6 +54,8 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
   const { auth } = people
   const { indexer, eventRuns, search } = objects
   const newRootPassword = await auth.ensureRoot()
+  const unopened = await auth.resealFactors()
+  if (unopened > 0) given.log.warn({ apps: unopened }, 'authenticator apps are sealed with a key that is not here')
   // Jobs use all of the above, so they end first.
   await jobs.start()
   opened.defer(() => jobs.close())

@@ -18,9 +18,12 @@ import { createAccounts } from './account/service.ts'
 import { browserHashesOf } from './browser-id.ts'
 import { tokenOf } from './carriers.ts'
 import { createDirectories } from './directories/service.ts'
-import { factorPart } from './factors/part.ts'
+import { createMailCodes } from './factors/mail-codes.ts'
+import { factorPart, managementPart } from './factors/part.ts'
 import { ownPasskeys } from './factors/passkeys/own.ts'
 import { createPasskeys } from './factors/passkeys/service.ts'
+import { resealFactors } from './factors/reseal.ts'
+import { createSeal } from './factors/seal.ts'
 import { createFactors } from './factors/service.ts'
 import { createGroupService } from './groups/service.ts'
 import { initialPassword } from './initial-password.ts'
@@ -76,6 +79,8 @@ export interface AuthDependencies {
     | 'loginAllowRedirects'
     | 'oauthClients'
     | 'rootPassword'
+    | 'secretKey'
+    | 'secretKeyBefore'
     | 'versionConvention'
   >
   db: Db
@@ -112,10 +117,13 @@ export function createAuth(dependencies: AuthDependencies) {
     if (userId === rootUserId) await initial.forget()
   }
   const { externalUrl } = config
-  const passkeys = createPasskeys({ db, baseConfig, externalUrl })
-  const factors = createFactors({ db, events, sessions, throttle, baseConfig, passkeys, clock })
-  const mustPassFactor = factors.mustPass
   const { principals, jobs, mail } = dependencies
+  const passkeys = createPasskeys({ db, baseConfig, externalUrl })
+  const seal = createSeal(config)
+  const mailCodes = createMailCodes({ db, baseConfig, mail, seal })
+  const proofs = { passkeys, mailCodes, seal }
+  const factors = createFactors({ db, events, sessions, throttle, baseConfig, ...proofs, externalUrl, clock })
+  const mustPassFactor = factors.mustPass
   const directories = createDirectories({ db, events, baseConfig, sessions, principals, clock })
   const proof = { passwords, throttle, sessions, verified, mustPassFactor, directories }
   const signIn = createSignIn({ db, events, ...proof, clock })
@@ -127,7 +135,12 @@ export function createAuth(dependencies: AuthDependencies) {
   const people = { db, events, baseConfig, jobs, mail, passwords, throttle, sessions, principals }
   const accounts = createAccounts({ ...people, verified, externalUrl, basePath, clock })
   // Those of this folder come first; each stands in the folder of what it is about.
-  const loginParts = [factorPart(factors), accounts.part, ...dependencies.loginParts(sessions.actorOfUser)]
+  const loginParts = [
+    factorPart(factors),
+    accounts.part,
+    ...dependencies.loginParts(sessions.actorOfUser),
+    managementPart(factors),
+  ]
   const pages = createPages({ baseConfig, basePath })
   const keepLogins = createKeepLogins({ db, baseConfig, aliases })
   const redirects = createRedirects({ externalUrl, allowed: config.loginAllowRedirects })
@@ -228,6 +241,9 @@ export function createAuth(dependencies: AuthDependencies) {
 
     /** Gives root its password; returns one to print when it was made up and nobody has signed in with it yet. */
     ensureRoot: (): Promise<string | null> => ensureRoot({ db, passwords, sessions, initial }, config.rootPassword),
+
+    /** Seals with the present key what is not yet; how many authenticator apps no key opens. */
+    resealFactors: (): Promise<number> => resealFactors(db, seal),
 
     failedSignIns: {
       name: 'sign_ins_failed',

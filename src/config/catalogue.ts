@@ -235,7 +235,7 @@ export const sections = {
   two_factor: section('user-management', 'system.config', {
     /** Off: nobody is asked for a second factor, whatever groups say. */
     enabled: bool(true),
-    methods: list(['passkey', 'totp'], { choices: ['passkey', 'totp'], sorted: true, required: true }),
+    methods: list(['passkey', 'totp'], { choices: ['email', 'passkey', 'totp'], sorted: true, required: true }),
     /** Whether the password grant does for users who must prove a second factor. */
     allow_password_grant: bool(false),
   }),

@@ -63,6 +63,20 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     null,
     'Password of the user `root`, set at each start. Without it the first start makes a random one and prints it; later starts print it again until somebody has signed in with it.',
   ),
+  secretKey: key(
+    'svc.secretKey',
+    'SVC_SECRET_KEY',
+    secret(32),
+    null,
+    'Key that secrets in the database are sealed with, such as those of authenticator apps. Without it one is made in the data folder (`secret-key`). Processes on several machines need the same one.',
+  ),
+  secretKeyBefore: key(
+    'svc.secretKeyBefore',
+    'SVC_SECRET_KEY_BEFORE',
+    secret(32),
+    null,
+    'The key before, while keys are changed: the next start seals everything with the present one.',
+  ),
   readOnly: key(
     'svc.readOnly',
     'SVC_READ_ONLY',

@@ -32,6 +32,9 @@ export interface Config {
   /** The part after `@` in global object ids. */
   readonly databaseName: string
   readonly rootPassword: string | null
+  /** Seals what is stored; null: the key in the data folder does. */
+  readonly secretKey: string | null
+  readonly secretKeyBefore: string | null
   readonly logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent'
   readonly readOnly: boolean
   readonly allowPurge: boolean

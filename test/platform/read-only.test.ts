@@ -75,6 +75,7 @@ const allowed = [
   'POST /api/oauth2/refresh',
   'POST /api/oauth2/revoke',
   'POST /api/oauth2/token',
+  'POST /api/page/security',
   'POST /api/page/setPassword',
   'POST /api/page/showMessage',
   'POST /api/page/twoFactor',

@@ -54,6 +54,8 @@ export function testConfig(dsn: string, options: Partial<Config> = {}): Config {
     dbMaxConnections: 12,
     databaseName: 'test',
     rootPassword: 'root-test-password',
+    secretKey: 'a key that all test services share, 32',
+    secretKeyBefore: null,
     logLevel: 'silent',
     readOnly: false,
     allowPurge: true,

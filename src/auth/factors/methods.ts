@@ -1,5 +1,5 @@
 /** Second factors that the base configuration may allow. */
-export const factorMethods = ['passkey', 'totp'] as const
+export const factorMethods = ['email', 'passkey', 'totp'] as const
 export type RecordedMethod = (typeof factorMethods)[number]
 
 /** What a user can prove with: one of those, or a recovery code in the place of one that was set up. */

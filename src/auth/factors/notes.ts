@@ -7,7 +7,7 @@ export const stepName = 'twoFactor'
 export interface FactorNotes {
   /** What the user has proved in this sign-in. */
   readonly proved: FactorMethod | null
-  /** Secret of the authenticator app that is just being set up. */
+  /** Secret of the authenticator app that is just being set up, sealed. */
   readonly secret: Buffer | null
   /** Nobody has typed a login: a passkey is to say who it is. */
   readonly byPasskey: boolean

@@ -1,12 +1,26 @@
 import type { LoginPart } from '../oauth/login/part.ts'
+import { isManaged, managementStep } from './management.ts'
 import { notesOf, stepName } from './notes.ts'
 import { choosePage } from './pages/choose.ts'
 import { codePage } from './pages/code.ts'
 import { passkeySignInPage } from './pages/passkey-sign-in.ts'
 import { recoveryPage } from './pages/recovery.ts'
+import { securityPage } from './pages/security.ts'
 import { setupPage } from './pages/setup.ts'
 import { setupPasskeyPage } from './pages/setup-passkey.ts'
 import type { Factors } from './service.ts'
+
+/** What users do about their own second factors, in a sign-in that was begun for it: behind everything else. */
+export function managementPart(factors: Factors): LoginPart {
+  return {
+    step: {
+      name: managementStep,
+      phase: 'notice',
+      page: async (login) => (isManaged(login) ? managementStep : null),
+    },
+    pages: (flows) => [securityPage({ factors, flows })],
+  }
+}
 
 /** The second factor as a step of the sign-in; a passkey may be the first one, too. */
 export function factorPart(factors: Factors): LoginPart {

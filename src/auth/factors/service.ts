@@ -14,13 +14,15 @@ import { signInObstacle } from '../sessions/access.ts'
 import type { Sessions } from '../sessions/service.ts'
 import { findAccess } from '../sessions/store.ts'
 import type { Throttle } from '../throttle.ts'
+import type { MailCodes } from './mail-codes.ts'
 import type { FactorMethod, RecordedMethod } from './methods.ts'
 import { provedFactor, stepName, storedNotes } from './notes.ts'
 import type { Passkeys } from './passkeys/service.ts'
-import { removePasskeysOf } from './passkeys/store.ts'
+import { listPasskeys, type Passkey, removePasskey, removePasskeysOf, renamePasskey } from './passkeys/store.ts'
 import { newRecoveryCodes, recoveryHash } from './recovery-codes.ts'
+import type { Seal } from './seal.ts'
 import * as store from './store.ts'
-import { stepOf } from './totp.ts'
+import { newSecret, stepOf, totpAbout } from './totp.ts'
 
 export interface FactorDependencies {
   db: Db
@@ -28,7 +30,11 @@ export interface FactorDependencies {
   sessions: Sessions
   throttle: Throttle
   baseConfig: BaseConfigService
+  /** Address of the service, as browsers know it. */
+  externalUrl: string
   passkeys: Passkeys
+  mailCodes: MailCodes
+  seal: Seal
   clock: () => Date
 }
 
@@ -37,8 +43,11 @@ export type { ShownFactors } from './store.ts'
 /** What a user has to prove, and can. */
 export interface Standing {
   readonly login: string | null
+  readonly email: string | null
   /** A second factor must be passed. */
   readonly asked: boolean
+  /** A group asks for it: the last one cannot be given up. */
+  readonly required: boolean
   /** Methods that the user can prove with; empty: one must be set up first. */
   readonly usable: readonly FactorMethod[]
 }
@@ -58,16 +67,29 @@ export interface Attempt {
   readonly answer: string
 }
 
+/** What users see of their own second factors. */
+export interface Overview {
+  readonly totp: boolean
+  readonly recoveryCodes: number
+  readonly passkeys: readonly Passkey[]
+}
+
+/** What users change of them. */
+export type Change =
+  | { readonly kind: 'app' }
+  | { readonly kind: 'passkey'; readonly id: string }
+  | { readonly kind: 'rename'; readonly id: string; readonly name: string }
+
 /** Users that are many people: nobody signs in as one of them. */
 const shared: readonly UserType[] = ['anonymous', 'collection']
 
 export type Factors = ReturnType<typeof createFactors>
 
 export function createFactors(given: FactorDependencies) {
-  const { db, events, sessions, throttle, baseConfig, passkeys, clock } = given
+  const { db, events, sessions, throttle, baseConfig, passkeys, mailCodes, seal, clock } = given
 
   async function standing(userId: number, remoteAddr: string): Promise<Standing> {
-    const nothing: Standing = { login: null, asked: false, usable: [] }
+    const nothing: Standing = { login: null, email: null, asked: false, required: false, usable: [] }
     if (!baseConfig.get().two_factor.enabled || userId === rootUserId) return nothing
     // Both for everybody: the time says nothing of who has to prove what.
     const [found, actor] = await Promise.all([store.findFactors(db, userId), sessions.actorOfUser(userId, remoteAddr)])
@@ -75,8 +97,11 @@ export function createFactors(given: FactorDependencies) {
     const required = found.requiringGroups.some((id) => actor.groupIds.includes(id))
     const usable: FactorMethod[] = enrolledIn(found)
     const enrolled = usable.length > 0
+    const asked = required || enrolled
+    // Needs no setting up; where nobody asks for anything, an address alone does not begin to.
+    if (asked && found.email !== null && mailCodes.available()) usable.push('email')
     if (enrolled && found.recoveryCodes > 0) usable.push('recovery')
-    return { login: found.login ?? found.email, asked: required || enrolled, usable }
+    return { login: found.login ?? found.email, email: found.email, asked, required, usable }
   }
 
   /** What a user has set up, as far as it is on. */
@@ -107,7 +132,13 @@ export function createFactors(given: FactorDependencies) {
       await store.setLastMethod(tx, userId, method)
       return true
     }
-    const step = totpSecret === null ? null : stepOf(totpSecret, code, clock())
+    if (method === 'email') {
+      if (!(await mailCodes.use(tx, login, code))) return false
+      await store.setLastMethod(tx, userId, method)
+      return true
+    }
+    const secret = totpSecret === null ? null : await seal.open(totpSecret, totpAbout(userId))
+    const step = secret === null ? null : stepOf(secret, code, clock())
     if (step === null || step <= totpLastStep) return false
     await store.useStep(tx, userId, step)
     await store.setLastMethod(tx, userId, method)
@@ -178,7 +209,7 @@ export function createFactors(given: FactorDependencies) {
     async enrol(
       flows: LoginFlows,
       login: ProvedLogin,
-      { secret, code }: { secret: Buffer; code: string },
+      { sealed, code }: { sealed: Buffer; code: string },
       right: (tx: Tx) => Promise<void>,
     ): Promise<readonly string[] | null> {
       const { userId, remoteAddr } = login
@@ -187,9 +218,10 @@ export function createFactors(given: FactorDependencies) {
         await store.lockFactors(tx, userId)
         await flows.hold(tx, login)
         if (await isTooLate(tx, login)) return null
-        const step = stepOf(secret, code, clock())
+        const secret = await seal.open(sealed, totpAbout(userId))
+        const step = secret === null ? null : stepOf(secret, code, clock())
         if (step === null) return null
-        await store.setTotp(tx, userId, secret, step)
+        await store.setTotp(tx, userId, sealed, step)
         await store.setLastMethod(tx, userId, 'totp')
         const codes = await renewRecoveryCodes(tx, userId)
         await right(tx)
@@ -198,8 +230,58 @@ export function createFactors(given: FactorDependencies) {
       })
     },
 
+    externalUrl: given.externalUrl,
     passkeys,
+    mailCodes,
     setsUp,
+
+    /** A secret for an authenticator app, with what may be stored of it. */
+    async newTotp({ userId }: ProvedLogin): Promise<{ secret: Buffer; sealed: Buffer }> {
+      const secret = newSecret()
+      return { secret, sealed: await seal.seal(secret, totpAbout(userId)) }
+    },
+
+    /** The secret again; null: it cannot be opened any more. */
+    openTotp: ({ userId }: ProvedLogin, sealed: Buffer): Promise<Buffer | null> => seal.open(sealed, totpAbout(userId)),
+
+    /** What users see of their own second factors. */
+    async overview({ userId }: ProvedLogin): Promise<Overview> {
+      const [found, passkeys] = await Promise.all([store.findFactors(db, userId), listPasskeys(db, userId)])
+      return { totp: found?.totp ?? false, recoveryCodes: found?.recoveryCodes ?? 0, passkeys }
+    },
+
+    /** A change of one's own second factors. `last`: a group asks for one, and it is the only one. */
+    async change(flows: LoginFlows, login: ProvedLogin, change: Change): Promise<'done' | 'last'> {
+      const { userId, remoteAddr } = login
+      const actor = await sessions.actorOfUser(userId, remoteAddr)
+      const { required } = await standing(userId, remoteAddr)
+      return db.transaction(async (tx) => {
+        await store.lockFactors(tx, userId)
+        await flows.hold(tx, login)
+        if (change.kind === 'rename') {
+          await renamePasskey(tx, userId, change.id, change.name)
+          return 'done'
+        }
+        const before = await store.findFactors(tx, userId)
+        if (!before) return 'done'
+        const left = change.kind === 'app' ? { ...before, totp: false } : { ...before, passkeys: before.passkeys - 1 }
+        if (required && enrolledIn(left).length === 0) return 'last'
+        if (change.kind === 'app') await store.removeTotpAlone(tx, userId)
+        else if (!(await removePasskey(tx, userId, change.id))) return 'done'
+        await store.removeLoneRecoveryCodes(tx, [userId])
+        await tellChange(tx, actor, userId)
+        return 'done'
+      })
+    },
+
+    /** New recovery codes in place of those there are, for whoever has proved a second factor. */
+    newRecoveryCodes(flows: LoginFlows, login: ProvedLogin): Promise<readonly string[]> {
+      return db.transaction(async (tx) => {
+        await store.lockFactors(tx, login.userId)
+        await flows.hold(tx, login)
+        return renewRecoveryCodes(tx, login.userId)
+      })
+    },
 
     /** The page for who has nothing to prove with yet. */
     setupPage: (): 'twoFactorSetup' | 'twoFactorSetupPasskey' =>

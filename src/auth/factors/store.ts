@@ -71,6 +71,7 @@ export async function setRecoveryCodes(tx: Tx, userId: number, hashes: readonly 
   await tx.query('update user_factor set recovery_hashes = $2 where user_id = $1', [userId, hashes])
 }
 
+/** @param secret sealed */
 export async function setTotp(tx: Tx, userId: number, secret: Buffer, step: number): Promise<void> {
   await tx.query(
     'update user_factor set totp_secret = $2, totp_last_step = $3, totp_enrolled_at = now() where user_id = $1',
@@ -88,6 +89,35 @@ export async function removeTotp(tx: Tx, userIds: readonly number[]): Promise<vo
     `update user_factor set totp_secret = null, totp_enrolled_at = null, recovery_hashes = '{}'
      where user_id = any($1)`,
     [userIds],
+  )
+}
+
+/** The same, and leaves the recovery codes. */
+export async function removeTotpAlone(tx: Tx, userId: number): Promise<void> {
+  await tx.query('update user_factor set totp_secret = null, totp_enrolled_at = null where user_id = $1', [userId])
+}
+
+/** Secrets of apps that are not sealed with the present key, of all users; held until the transaction ends. */
+export async function lockOtherwiseSealed(tx: Tx, prefix: Buffer): Promise<{ userId: number; secret: Buffer }[]> {
+  const { rows } = await tx.query<{ userId: number; secret: Buffer }>(
+    `select user_id as "userId", totp_secret as secret from user_factor
+     where totp_secret is not null and substring(totp_secret for octet_length($1::bytea)) <> $1
+     order by user_id for update`,
+    [prefix],
+  )
+  return rows
+}
+
+export async function hasTotp(db: Queryable): Promise<boolean> {
+  const { rows } = await db.query('select from user_factor where totp_secret is not null limit 1')
+  return rows.length > 0
+}
+
+export async function replaceSecrets(tx: Tx, userIds: readonly number[], secrets: readonly Buffer[]): Promise<void> {
+  await tx.query(
+    `update user_factor f set totp_secret = n.secret from unnest($1::bigint[], $2::bytea[]) as n (user_id, secret)
+     where f.user_id = n.user_id`,
+    [userIds, secrets],
   )
 }
 

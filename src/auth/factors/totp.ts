@@ -10,6 +10,9 @@ const window = 1
 /** 160 bits, as RFC 4226 (R6) advises. */
 export const newSecret = (): Buffer => randomBytes(20)
 
+/** What the sealed secret of a user belongs to. */
+export const totpAbout = (userId: number): string => `totp:${userId}`
+
 interface Label {
   readonly issuer: string
   readonly label: string

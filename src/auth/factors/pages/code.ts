@@ -1,8 +1,10 @@
 import type { FastifyReply } from 'fastify'
+import { html } from 'ghtml'
 import type { Tx } from '../../../platform/db.ts'
 import { button, checkbox, field } from '../../pages/fields.ts'
 import { loginPage, type PageDefinition } from '../../pages/routes.ts'
 import type { Visit } from '../../pages/service.ts'
+import { codeMinutes, hinted } from '../mail-codes.ts'
 import { type FactorMethod, isFactorMethod } from '../methods.ts'
 import { stepName, storedNotes } from '../notes.ts'
 import type { ProvedLogin, Standing } from '../service.ts'
@@ -13,7 +15,7 @@ import { type FactorPages, methodLabels, otherWay, provedLogin, toPage } from '.
 const action = '/api/page/twoFactor'
 const longestCode = 100
 
-/** A second factor is asked for: a code of an authenticator app, a passkey, a recovery code. */
+/** A second factor is asked for: a passkey, a code of an authenticator app or from a mail, a recovery code. */
 export function codePage(given: FactorPages): PageDefinition {
   const { factors, flows } = given
   return loginPage(flows, {
@@ -31,10 +33,14 @@ export function codePage(given: FactorPages): PageDefinition {
 
     async submit(visit, shown, form) {
       const login = provedLogin(shown)
-      const { usable } = await factors.standing(login.userId, login.remoteAddr)
+      const { usable, email } = await factors.standing(login.userId, login.remoteAddr)
       const method = methodOf(usable, form.get('method'))
       if (method === null) return toPage(given, visit, factors.setupPage(), login)
       const asked = { login, usable, method }
+      if (method === 'email' && email !== null && form.get('send') === '1') {
+        const sent = await factors.mailCodes.send(flows, login, email, visit.language)
+        return send(given, visit, asked, sent ? null : visit.text('factor.tooManyMails'))
+      }
       const passkey = form.get('passkey')
       if (method === 'passkey' && passkey === undefined) {
         return send(given, visit, asked, visit.text('passkey.noScript'))
@@ -87,7 +93,9 @@ async function send(
           label: text('factor.usePasskey'),
           hidden,
         })
-      : visit.form(action, codeFields(visit, method, problem !== null), hidden)
+      : method === 'email'
+        ? await mailForms(given, visit, login, problem !== null)
+        : visit.form(action, codeFields(visit, method, problem !== null), hidden)
   const others = usable
     .filter((other) => other !== method)
     .map((other) => otherWay(given, login, 'twoFactor', text(methodLabels[other]), { method: other }))
@@ -98,6 +106,38 @@ async function send(
     formTargets: [login.redirectUri],
     scripts: method === 'passkey' ? [passkeyScript] : [],
   })
+}
+
+/** First what sends the mail, which a page that is only looked at does not; then the code. */
+async function mailForms(
+  { factors }: FactorPages,
+  visit: Visit,
+  login: ProvedLogin,
+  invalid: boolean,
+): Promise<string> {
+  const { text } = visit
+  const hidden = { flow: login.id, method: 'email' }
+  const [sent, { email }] = await Promise.all([
+    factors.mailCodes.isSent(login),
+    factors.standing(login.userId, login.remoteAddr),
+  ])
+  const address = hinted(email ?? '')
+  if (!sent) {
+    const first = visit.form(action, button(text('factor.sendMail')), { ...hidden, send: '1' })
+    return html`<p>${text('factor.mailHow', { address })}</p>!${first}`
+  }
+  const input = field({
+    name: 'code',
+    label: text('factor.code'),
+    hint: text('factor.mailHint', { address, minutes: codeMinutes }),
+    autocomplete: 'one-time-code',
+    inputmode: 'numeric',
+    maxLength: longestCode,
+    invalid,
+    autofocus: true,
+  })
+  const form = visit.form(action, input + button(text('factor.submit')), hidden)
+  return form + visit.form(action, button(text('factor.sendAgain'), { second: true }), { ...hidden, send: '1' })
 }
 
 function codeFields({ text }: Visit, method: FactorMethod, invalid: boolean): string {

@@ -6,7 +6,7 @@ import { loginPage, type PageDefinition } from '../../pages/routes.ts'
 import type { Visit } from '../../pages/service.ts'
 import { notesOf, stepName, storedNotes } from '../notes.ts'
 import type { ProvedLogin, Standing } from '../service.ts'
-import { addressOf, keyOf, newSecret } from '../totp.ts'
+import { addressOf, keyOf } from '../totp.ts'
 import { sendRecoveryCodes } from './recovery.ts'
 import { type FactorPages, mayEnrol, otherWay, provedLogin, toPage } from './shared.ts'
 
@@ -25,18 +25,21 @@ export function setupPage(given: FactorPages): PageDefinition {
         return factors.passkeys.available() ? toPage(given, visit, 'twoFactorSetupPasskey', login) : sendNothing(visit)
       }
       const { proved, secret: begun } = notesOf(login)
-      const secret = begun ?? newSecret()
-      if (!begun) await flows.note(login, stepName, storedNotes({ proved, secret }))
+      const again = begun && (await factors.openTotp(login, begun))
+      if (again) return sendSetup(given, visit, login, standing, again)
+      const { secret, sealed } = await factors.newTotp(login)
+      await flows.note(login, stepName, storedNotes({ proved, secret: sealed }))
       return sendSetup(given, visit, login, standing, secret)
     },
 
     async submit(visit, shown, form) {
       const login = provedLogin(shown)
       const standing = await factors.standing(login.userId, login.remoteAddr)
-      const { secret } = notesOf(login)
+      const { secret: sealed } = notesOf(login)
       if (!mayEnrol(login, standing)) return toPage(given, visit, 'twoFactor', login)
-      if (secret === null || !factors.setsUp('totp')) return toPage(given, visit, 'twoFactorSetup', login)
-      const sent = { secret, code: form.get('code') ?? '' }
+      const secret = sealed && (await factors.openTotp(login, sealed))
+      if (!sealed || !secret || !factors.setsUp('totp')) return toPage(given, visit, 'twoFactorSetup', login)
+      const sent = { sealed, code: form.get('code') ?? '' }
       const codes = await factors.enrol(flows, login, sent, (tx) =>
         // The secret is not shown again.
         flows.note(login, stepName, storedNotes({ proved: 'totp' }), tx),

@@ -4,6 +4,7 @@ import { AppError } from '../../../platform/errors.ts'
 import type { LoginFlows } from '../../oauth/login/flows.ts'
 import type { Login } from '../../oauth/login/login.ts'
 import type { TextName, Visit } from '../../pages/service.ts'
+import { isManaged } from '../management.ts'
 import type { FactorMethod } from '../methods.ts'
 import { notesOf } from '../notes.ts'
 import type { Factors, ProvedLogin, Standing } from '../service.ts'
@@ -17,6 +18,7 @@ export interface FactorPages {
 export const methodLabels = {
   passkey: 'factor.usePasskey',
   totp: 'factor.useTotp',
+  email: 'factor.useEmail',
   recovery: 'factor.useRecovery',
 } as const satisfies Record<FactorMethod, TextName>
 
@@ -27,9 +29,13 @@ export function provedLogin(login: Login): ProvedLogin {
   return { ...login, userId }
 }
 
-/** Whether a sign-in may set up a second factor: the first one, or another for who has proved one in it. */
-export function mayEnrol(login: ProvedLogin, { asked, usable }: Standing): boolean {
-  return (asked && usable.length === 0) || notesOf(login).proved !== null
+/**
+ * Whether a sign-in may set up a second factor: the first one, or another for who has proved one in it. Who must prove
+ * nothing may, where the sign-in was begun for that.
+ */
+export function mayEnrol(login: ProvedLogin, { login: name, asked, usable }: Standing): boolean {
+  if (asked) return usable.length === 0 || notesOf(login).proved !== null
+  return name !== null && isManaged(login)
 }
 
 export function toPage(

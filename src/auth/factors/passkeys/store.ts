@@ -133,6 +133,16 @@ export async function listPasskeys(db: Queryable, userId: number): Promise<Passk
   return rows
 }
 
+export async function renamePasskey(tx: Tx, userId: number, id: string, name: string): Promise<void> {
+  await tx.query('update passkey set name = $3 where id = $1 and user_id = $2', [id, userId, name])
+}
+
+/** False: there is none of this user's. */
+export async function removePasskey(tx: Tx, userId: number, id: string): Promise<boolean> {
+  const { rowCount } = await tx.query('delete from passkey where id = $1 and user_id = $2', [id, userId])
+  return rowCount === 1
+}
+
 export async function removePasskeysOf(tx: Tx, userIds: readonly number[]): Promise<void> {
   await tx.query('delete from passkey where user_id = any($1)', [userIds])
 }

@@ -72,7 +72,7 @@ function otherWays({ text, form }: Visit, { asked, config, passkeys }: LoginPage
     form('/api/oauth2/auth', button(label, { second: true }), { ...requestFields(asked), auth_method: method })
   const ways = [
     ...(passkeys ? [way('passkey', text('passkey.signIn'))] : []),
-    ...(config.login.guest ? [way('anonymous', text('login.guest'))] : []),
+    ...(config.login.guest && !asked.managed ? [way('anonymous', text('login.guest'))] : []),
   ]
   return ways.length === 0 ? '' : html`<p class="or">${text('login.or')}</p>!${ways.join('')}`
 }
@@ -93,7 +93,7 @@ function keepBox({ text }: Visit, { config }: LoginPage, checked: boolean): stri
 }
 
 /** The parameters of the client, as its request had them. */
-function requestFields({ client, destination, state, scopes, codeChallenge }: AuthorizeRequest) {
+function requestFields({ client, destination, state, scopes, codeChallenge, managed }: AuthorizeRequest) {
   return {
     client_id: client.id,
     response_type: 'code',
@@ -102,5 +102,6 @@ function requestFields({ client, destination, state, scopes, codeChallenge }: Au
     scope: scopes.join(' '),
     code_challenge: codeChallenge ?? undefined,
     code_challenge_method: codeChallenge === null ? undefined : 'S256',
+    action: managed ? 'security' : undefined,
   }
 }

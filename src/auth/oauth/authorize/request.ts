@@ -15,6 +15,8 @@ export interface AuthorizeRequest {
   readonly codeChallenge: string | null
   /** `auth_method`, in the order in which they are to be tried. */
   readonly methods: readonly string[]
+  /** The user is to deal with the own second factors before going on. */
+  readonly managed: boolean
 }
 
 /** Characters. */
@@ -46,7 +48,12 @@ export function readAuthorizeRequest(
   }
   const scopes = requestedScopes(form.get('scope'), client)
   const codeChallenge = challengeOf(form, client)
-  return { client, destination, state, scopes, codeChallenge, methods: methodsOf(form.get('auth_method')) }
+  const action = form.get('action')
+  if (action !== undefined && action !== 'security') {
+    throw new OAuthError('invalid_request', 'The parameter action must be security.')
+  }
+  const managed = action === 'security'
+  return { client, destination, state, scopes, codeChallenge, managed, methods: methodsOf(form.get('auth_method')) }
 }
 
 function methodsOf(text = 'auto'): string[] {

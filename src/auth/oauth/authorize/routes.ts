@@ -21,6 +21,9 @@ const ofClient = {
   auth_method: parameter(
     'How to sign in, or several ways separated by commas, tried in order: `native`, `ldap` (a directory, where one is configured), `anonymous` (a guest, where the base configuration allows it), `auto` (as a guest where no login is given, else `native`, then `ldap`), `passkey` (where the base configuration allows it), `action_code`. Unknown ones count as `native`, the default is `auto`.',
   ),
+  action: parameter(
+    '`security`: the user signs in anew, and comes to the page for passkeys, authenticator app and recovery codes before going on. Own extension.',
+  ),
   login: parameter('Login or e-mail of the user.'),
   password: parameter('Password of the user.'),
   action_code: parameter('Method `action_code`: the way back from a page of the sign-in, used once.'),

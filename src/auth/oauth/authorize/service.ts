@@ -8,6 +8,7 @@ import type { Db, Tx } from '../../../platform/db.ts'
 import { AppError } from '../../../platform/errors.ts'
 import { mintBrowserId } from '../../browser-id.ts'
 import { deviceCookie, deviceOf } from '../../device-cookie.ts'
+import { managementNotes } from '../../factors/management.ts'
 import { passkeyNotes, provedFactor } from '../../factors/notes.ts'
 import { guestUserId } from '../../guest.ts'
 import type { KeepLogins } from '../../keep-login.ts'
@@ -81,13 +82,14 @@ export function createAuthorize(given: AuthorizeDependencies) {
       if (method === 'action_code' && form.has('action_code')) return comeBack(visit, form, asked)
       if (method === 'native' || method === 'ldap' || method === 'auto') {
         if (typed) break
-        const kept = form.has('again') ? null : await keepLogins.use(visit.request, visit.reply)
+        // Who is about to change what proves them proves it anew.
+        const kept = form.has('again') || asked.managed ? null : await keepLogins.use(visit.request, visit.reply)
         if (kept !== null && (await mayEnter(kept))) {
           return proved(visit, form, asked, { userId: kept, method: 'keep_login', login: null })
         }
       }
       // Guests come in without a form; who wants to sign in all the same says so by another method (CLIENT-028).
-      if (method === 'anonymous' || (method === 'auto' && guests && !typed)) {
+      if (!asked.managed && (method === 'anonymous' || (method === 'auto' && guests && !typed))) {
         return proved(visit, form, asked, { userId: await guestUserId(db), method: 'anonymous', login: null })
       }
     }
@@ -176,7 +178,10 @@ export function createAuthorize(given: AuthorizeDependencies) {
 
   /** A passkey is to say who it is: that takes a page of its own. */
   async function withPasskey(visit: Visit, form: Form, asked: AuthorizeRequest): Promise<FastifyReply> {
-    const begun = await flows.begin(db, { ...newLogin(visit, form, asked, null), notes: passkeyNotes })
+    const begun = await flows.begin(db, {
+      ...newLogin(visit, form, asked, null),
+      notes: { ...passkeyNotes, ...(asked.managed ? managementNotes : {}) },
+    })
     const page = await nextPage(begun)
     return page === null ? finish(visit, begun) : toPage(visit, page, begun)
   }
@@ -204,7 +209,7 @@ export function createAuthorize(given: AuthorizeDependencies) {
       login: proof?.login ?? null,
       remoteAddr: request.ip,
       userAgent: userAgentOf(request),
-      notes: {},
+      notes: asked.managed ? managementNotes : {},
     }
   }
 

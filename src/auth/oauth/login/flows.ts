@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Db, Queryable, Tx } from '../../../platform/db.ts'
 import { AppError } from '../../../platform/errors.ts'
+import { isManaged } from '../../factors/management.ts'
 import type { Visit } from '../../pages/service.ts'
 import { newToken, tokenHash } from '../../sessions/token.ts'
 import * as store from './flow-store.ts'
@@ -27,6 +28,8 @@ export function createLoginFlows({ db, basePath, steps }: LoginFlowDependencies)
   const keyOf = (login: Pick<Login, 'id'>): Buffer => tokenHash(login.id)
 
   return {
+    basePath,
+
     /** Stores a sign-in of which pages are still to be passed. */
     async begin(from: Queryable, login: NewLogin): Promise<Login> {
       const id = newToken()
@@ -125,6 +128,7 @@ function authorizeAddress(login: NewLogin, more: Readonly<Record<string, string>
     ...(redirectUriGiven ? { redirect_uri: redirectUri } : {}),
     ...(scopes.length === 0 ? {} : { scope: scopes.join(' ') }),
     ...(codeChallenge === null ? {} : { code_challenge: codeChallenge, code_challenge_method: 'S256' }),
+    ...(isManaged(login) ? { action: 'security' } : {}),
     ...more,
   })
   return `/api/oauth2/auth?${parameters}`

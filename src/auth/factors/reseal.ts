@@ -1,0 +1,28 @@
+import type { Db } from '../../platform/db.ts'
+import type { Seal } from './seal.ts'
+import { hasTotp, lockOtherwiseSealed, replaceSecrets } from './store.ts'
+import { totpAbout } from './totp.ts'
+
+/** Bytes of a secret as releases before stored it: as it is. */
+const bareLength = 20
+
+/** Seals all secrets of apps with the present key. How many are left, since none of the keys opens them. */
+export async function resealFactors(db: Db, seal: Seal): Promise<number> {
+  // Without an app there is nothing to seal, and no need for a key.
+  if (!(await hasTotp(db))) return 0
+  const prefix = await seal.prefix()
+  return db.transaction(async (tx) => {
+    const rows = await lockOtherwiseSealed(tx, prefix)
+    const renewed: { userId: number; secret: Buffer }[] = []
+    for (const { userId, secret } of rows) {
+      const about = totpAbout(userId)
+      const bare = secret.length === bareLength ? secret : await seal.open(secret, about)
+      if (bare) renewed.push({ userId, secret: await seal.seal(bare, about) })
+    }
+    if (renewed.length > 0) {
+      const [userIds, secrets] = [renewed.map(({ userId }) => userId), renewed.map(({ secret }) => secret)]
+      await replaceSecrets(tx, userIds, secrets)
+    }
+    return rows.length - renewed.length
+  })
+}

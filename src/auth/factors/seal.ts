@@ -1,0 +1,132 @@
+import { createCipheriv, createDecipheriv, createHmac, hash, hkdfSync, randomBytes, randomUUID } from 'node:crypto'
+import { link, mkdir, open, readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+
+export interface SealOptions {
+  readonly dataDir: string
+  /** From the configuration; null: the data folder has one. */
+  readonly secretKey: string | null
+  /** The one before: still opens, seals no more. */
+  readonly secretKeyBefore: string | null
+}
+
+interface Key {
+  readonly id: Buffer
+  readonly sealing: Buffer
+  readonly hashing: Buffer
+}
+
+const version = 1
+const [idLength, nonceLength, tagLength] = [8, 12, 16]
+
+export type Seal = ReturnType<typeof createSeal>
+
+/**
+ * Keeps secrets that the service needs as they are (AES-256-GCM): who has the database alone, or a backup of it, does not
+ * have them. What is sealed names its key, so that keys can be replaced one after the other.
+ */
+export function createSeal({ dataDir, secretKey, secretKeyBefore }: SealOptions) {
+  const path = join(dataDir, 'secret-key')
+  let kept: Promise<readonly Key[]> | undefined
+
+  /** The first one seals. A key in the data folder opens also when the configuration has another. */
+  function keys(): Promise<readonly Key[]> {
+    kept ??= readKeys().catch((error: unknown) => {
+      kept = undefined
+      throw error
+    })
+    return kept
+  }
+
+  async function readKeys(): Promise<readonly Key[]> {
+    const stored = secretKey === null ? await ownKey(dataDir, path) : await readOwn(path)
+    return [secretKey, secretKeyBefore, stored].filter((one) => one !== null).map(keyOf)
+  }
+
+  async function first(): Promise<Key> {
+    const [key] = await keys()
+    if (!key) throw new Error('there is no key')
+    return key
+  }
+
+  return {
+    /** @param about what it belongs to: it opens for that alone. */
+    async seal(secret: Buffer, about: string): Promise<Buffer> {
+      const { id, sealing } = await first()
+      const nonce = randomBytes(nonceLength)
+      const cipher = createCipheriv('aes-256-gcm', sealing, nonce).setAAD(Buffer.from(about))
+      const sealed = Buffer.concat([cipher.update(secret), cipher.final()])
+      return Buffer.concat([Buffer.from([version]), id, nonce, cipher.getAuthTag(), sealed])
+    },
+
+    /** Null: none of the keys opens it. */
+    async open(sealed: Buffer, about: string): Promise<Buffer | null> {
+      const at = 1 + idLength
+      const named = sealed.subarray(1, at)
+      const key = (await keys()).find(({ id }) => id.equals(named))
+      if (sealed[0] !== version || !key) return null
+      const tag = sealed.subarray(at + nonceLength, at + nonceLength + tagLength)
+      if (tag.length !== tagLength) return null
+      const decipher = createDecipheriv('aes-256-gcm', key.sealing, sealed.subarray(at, at + nonceLength))
+      decipher.setAAD(Buffer.from(about)).setAuthTag(tag)
+      try {
+        return Buffer.concat([decipher.update(sealed.subarray(at + nonceLength + tagLength)), decipher.final()])
+      } catch {
+        return null
+      }
+    },
+
+    /** How what is sealed now begins. */
+    async prefix(): Promise<Buffer> {
+      return Buffer.concat([Buffer.from([version]), (await first()).id])
+    },
+
+    /** A hash that nobody makes without the key: for what is short enough to be guessed. */
+    async hash(text: string): Promise<Buffer> {
+      return createHmac('sha256', (await first()).hashing)
+        .update(text)
+        .digest()
+    },
+  }
+}
+
+function keyOf(secret: string): Key {
+  const derived = (use: string): Buffer => Buffer.from(hkdfSync('sha256', secret, '', `strongroom ${use}`, 32))
+  return {
+    id: hash('sha256', derived('name'), 'buffer').subarray(0, idLength),
+    sealing: derived('seal'),
+    hashing: derived('hash'),
+  }
+}
+
+async function readOwn(path: string): Promise<string | null> {
+  try {
+    return (await readFile(path, 'utf8')).trim() || null
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw error
+  }
+}
+
+/** That of the data folder, made when it is needed first. Of two processes that make one, one wins, with a whole file. */
+async function ownKey(folder: string, path: string): Promise<string> {
+  const there = await readOwn(path)
+  if (there !== null) return there
+  const written = join(folder, `secret-key-${randomUUID()}`)
+  await mkdir(folder, { recursive: true })
+  try {
+    {
+      await using file = await open(written, 'wx', 0o600)
+      await file.writeFile(`${randomBytes(32).toString('base64url')}\n`)
+      await file.sync()
+    }
+    await link(written, path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error
+    })
+  } finally {
+    await rm(written, { force: true })
+  }
+  const made = await readOwn(path)
+  if (made === null) throw new Error(`${path} is empty`)
+  return made
+}

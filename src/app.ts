@@ -52,7 +52,7 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
   const http = await composeHttp(given, ground, kept, people, workflow, objects)
   const { jobs } = ground
   const { auth } = people
-  const { indexer, eventRuns, search } = objects
+  const { index, indexer, eventRuns, search } = objects
   const newRootPassword = await auth.ensureRoot()
   const unopened = await auth.resealFactors()
   if (unopened > 0) given.log.warn({ apps: unopened }, 'authenticator apps are sealed with a key that is not here')
@@ -76,7 +76,7 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
         queued = await eventRuns.lookNow()
       }
       await indexer.idle()
-      await search.idle()
+      await index.idle()
     },
     close: () => opened.disposeAsync(),
   }

@@ -10,6 +10,7 @@ import { createPlaces } from '../platform/places.ts'
 import { openQuickReads } from '../platform/quick-reads.ts'
 import { createSignal } from '../platform/signal.ts'
 import { createSnapshots } from '../platform/snapshot.ts'
+import type { SearchIndex, SearchIndexOptions } from '../search/service.ts'
 
 /** What a service is given, and what tests give it in place of the machine's. */
 export interface Given {
@@ -20,6 +21,8 @@ export interface Given {
   readonly icu?: string
   /** Further steps of the sign-in on the pages. */
   readonly loginParts?: readonly LoginPart[]
+  /** Another index than the one in PostgreSQL, and who searches it. */
+  readonly searchIndex?: (options: SearchIndexOptions) => SearchIndex
   /** Who is asked before a change of objects is written, in this order. */
   readonly saveCallbacks?: readonly SaveCallback[]
 }

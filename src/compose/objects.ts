@@ -8,7 +8,7 @@ import { findOwners } from '../objects/save/owners.ts'
 import { runTransition } from '../objects/save/run-transition.ts'
 import { createObjectService, type ObjectDeps, refreshStandards } from '../objects/service.ts'
 import { createExplainService } from '../rights/service.ts'
-import { createIndexer, createSearchService, indexName } from '../search/service.ts'
+import { createIndexer, createPostgresIndex, createSearchService, indexName } from '../search/service.ts'
 import { effectiveTags } from '../tags/service.ts'
 import { createEventRuns, type RunOnObjects, registerTransitionActions } from '../transitions/service.ts'
 import type { Given, Ground } from './ground.ts'
@@ -25,7 +25,7 @@ function ofDocument({ id, error }: { id: number; error: string }) {
 
 /** Objects: reading and saving, the index and search, transitions that run by themselves, and the log as one may read it. */
 export async function composeObjects(
-  { config, db, log, icu, saveCallbacks = [] }: Given,
+  { config, db, log, icu, saveCallbacks = [], searchIndex = createPostgresIndex }: Given,
   ground: Ground,
   kept: Kept,
   { principals, rights, auth, mail, messages }: People,
@@ -34,6 +34,13 @@ export async function composeObjects(
 ) {
   const { bus, jobs, quick, heavy, queued } = ground
   const { baseConfig, datamodel, reindexing, events, languages, objecttypes, pools, tags, maskSettings } = kept
+  const index = searchIndex({
+    db,
+    log,
+    icu: icu ?? process.versions.icu ?? '',
+    connections: ground.shares.lexical,
+  })
+  opened.defer(() => index.close())
   const indexer = await createIndexer({
     db,
     bus,
@@ -42,7 +49,7 @@ export async function composeObjects(
     languages,
     refreshStandards,
     poolPath: pools.path,
-    icu: icu ?? process.versions.icu ?? '',
+    target: index.target,
     queued,
     reindexing,
     onFailure: async (id, error) => {
@@ -130,10 +137,8 @@ export async function composeObjects(
   })
   const search = createSearchService({
     db,
-    connections: ground.shares.lexical,
+    engine: index.engine,
     bus,
-    log,
-    indexer,
     reindexing,
     datamodel,
     rights,
@@ -161,6 +166,7 @@ export async function composeObjects(
     messages: messages.readable,
   }
   return {
+    index,
     indexer,
     read,
     objects: createObjectService(objectDeps, read.renderSaved),

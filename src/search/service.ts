@@ -2,7 +2,6 @@
  * Search: a request becomes a plan (request/, plan/), an engine finds and counts (postgres/query), the objects are rendered
  * by whoever keeps them. queue/ makes documents of what was saved (document/) and keeps the index up to date (postgres/index).
  */
-import type { Logger } from 'pino'
 import type { Model, Table } from '../datamodel/model.ts'
 import {
   appliedMergeDepth,
@@ -23,11 +22,8 @@ import type { Places } from '../platform/places.ts'
 import { type NeededRight, requireRight } from '../platform/system-right.ts'
 import type { CallerRights } from '../rights/service.ts'
 import { type AggregationDeps, answerAggregations } from './aggregations.ts'
-import type { Hit, SearchOutcome, SearchPlan } from './plan/plan.ts'
+import type { Hit, SearchEngine, SearchOutcome, SearchPlan } from './plan/plan.ts'
 import { createVision, type Vision } from './plan/vision.ts'
-import { createPostgresEngine } from './postgres/query/engine.ts'
-import { createSortIndexes } from './postgres/query/sort-indexes.ts'
-import type { Indexer } from './queue/indexer.ts'
 import { blockTopic, isBlocked, type Reindexing } from './queue/reindex.ts'
 import { type CompiledSearch, compileSearch } from './request/compile.ts'
 import { costOf, isHeavy } from './request/cost.ts'
@@ -36,6 +32,7 @@ import type { SearchRequest, SearchResponse } from './schema.ts'
 import { createWalks } from './walk.ts'
 
 export { visionBytes } from './plan/vision.ts'
+export { createPostgresIndex, type SearchIndex, type SearchIndexOptions } from './postgres/service.ts'
 export { createIndexer, type Indexer } from './queue/indexer.ts'
 export { createReindexing, indexName } from './queue/reindex.ts'
 
@@ -61,10 +58,7 @@ const domains = ['pool', 'collection', 'event', 'message', 'user', 'group', 'acl
 
 export interface SearchServiceDeps extends AggregationDeps, MaskDeps {
   readonly bus: Bus
-  readonly log: Logger
-  /** For searches for words. */
-  readonly connections: number
-  readonly indexer: Indexer
+  readonly engine: SearchEngine
   readonly reindexing: Reindexing
   readonly datamodel: { current(): Model }
   readonly rights: { forActor(actor: Actor): Promise<CallerRights> }
@@ -93,9 +87,7 @@ export const startReindex: NeededRight = { name: 'system.root' }
 export type SearchService = ReturnType<typeof createSearchService>
 
 export function createSearchService(deps: SearchServiceDeps) {
-  const { db, bus, log } = deps
-  const sortIndexes = createSortIndexes({ db, log })
-  const engine = createPostgresEngine({ db, sortIndexes, maxConnections: deps.connections })
+  const { db, bus, engine } = deps
   /** Whether a block may be on: asked of the database only then. */
   let maybeBlocked = true
   let blocks = 0
@@ -137,10 +129,10 @@ export function createSearchService(deps: SearchServiceDeps) {
   async function compile(actor: Actor, caller: CallerRights, request: SearchRequest): Promise<CompiledSearch> {
     const compiled = compileSearch(request as Fields, {
       model: deps.datamodel.current(),
-      slots: await deps.indexer.slots(),
       languages: deps.languages(),
       vision: visionOf(caller),
       databaseName: deps.databaseName,
+      isSortValue: engine.isSortValue,
     })
     if (!compiled.includeDeleted) return compiled
     const deleted = actor.isRoot || (await visibleTrash(actor))
@@ -253,14 +245,7 @@ export function createSearchService(deps: SearchServiceDeps) {
       await db.transaction((tx) => deps.reindexing.begin(tx, order))
     },
 
-    /** Resolves when nothing is being done in the background. */
-    idle: () => sortIndexes.idle(),
-
-    async close(): Promise<void> {
-      unsubscribe()
-      await sortIndexes.close()
-      await engine.close()
-    },
+    close: unsubscribe,
   }
 }
 

@@ -8,13 +8,14 @@ import { currentVersion, readVersion } from '../../src/datamodel/store.ts'
 import { parseDate } from '../../src/platform/dates.ts'
 import { endless } from '../../src/platform/lifetime.ts'
 import { words } from '../../src/search/document/analyze.ts'
-import type { SearchOutcome } from '../../src/search/plan/plan.ts'
-import { loadSlots, type Slots } from '../../src/search/plan/slots.ts'
+import type { SearchEngine, SearchOutcome } from '../../src/search/plan/plan.ts'
 import { wholeVision } from '../../src/search/plan/vision.ts'
 import { createPostgresEngine, type PostgresEngine } from '../../src/search/postgres/query/engine.ts'
 import { createSortIndexes } from '../../src/search/postgres/query/sort-indexes.ts'
+import { createSlotCache, type Slots } from '../../src/search/postgres/slots.ts'
 import { compileSearch } from '../../src/search/request/compile.ts'
 import type { Json } from '../support/client.ts'
+import { otherSearchIndex } from '../support/search-index.ts'
 import { inPool, link, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
 import { until } from '../support/until.ts'
 import { hold } from './support.ts'
@@ -45,8 +46,10 @@ let slots: Slots
 let works: Work[] = []
 const places: number[] = []
 const parentOf = new Map<number, number>()
-let small: PostgresEngine
-let large: PostgresEngine
+/** That of the tests (test/support/search-index.ts); and, of PostgreSQL, the way that large results take. */
+let small: SearchEngine
+let large: SearchEngine
+const opened: { close(): Promise<void> }[] = []
 
 before(async () => {
   museum = await startMuseum()
@@ -109,15 +112,27 @@ before(async () => {
   const snapshot = await readVersion(svc.db, await currentVersion(svc.db))
   assert.ok(snapshot)
   model = compileModel(snapshot)
-  slots = await loadSlots(svc.db, model, languages)
-  const sortIndexes = { wanted: () => {} }
-  small = createPostgresEngine({ db: svc.db, sortIndexes, maxConnections: 2 })
-  large = createPostgresEngine({ db: svc.db, sortIndexes, maxConnections: 2, largeResult: 0 })
+  const cache = createSlotCache(svc.db)
+  slots = await cache.of(model, languages)
+  const other = await otherSearchIndex()
+  if (other) {
+    const index = other({ db: svc.db, log: pino({ level: 'silent' }), icu: process.versions.icu ?? '', connections: 2 })
+    opened.push(index)
+    small = index.engine
+    large = index.engine
+    return
+  }
+  const made = { db: svc.db, slots: cache, sortIndexes: { wanted: () => {} }, maxConnections: 2 }
+  const engines: [PostgresEngine, PostgresEngine] = [
+    createPostgresEngine(made),
+    createPostgresEngine({ ...made, largeResult: 0 }),
+  ]
+  opened.push(...engines)
+  ;[small, large] = engines
 })
 
 after(async () => {
-  await small.close()
-  await large.close()
+  for (const each of opened) await each.close()
   await museum[Symbol.asyncDispose]()
 })
 
@@ -335,15 +350,18 @@ const sorts = fc.array(
   { maxLength: 2 },
 )
 
-async function run(engine: PostgresEngine, request: object): Promise<SearchOutcome> {
-  const { plan } = compileSearch(request as Record<string, unknown>, {
+/** The request as a plan. */
+const planOf = (request: object) =>
+  compileSearch(request as Record<string, unknown>, {
     model,
-    slots,
     languages,
     vision: wholeVision,
     databaseName: 'test',
-  })
-  return engine.search(plan, endless)
+    isSortValue: small.isSortValue,
+  }).plan
+
+async function run(engine: SearchEngine, request: object): Promise<SearchOutcome> {
+  return engine.search(planOf(request), endless)
 }
 
 test('SR-003 any search finds what a naive evaluation finds, whichever way the engine takes', async () => {
@@ -380,9 +398,7 @@ test('an order that large results are asked for gets an index, once, and the ind
   const indexes = createSortIndexes({ db, log })
   const request = (order: string) => ({ objecttypes: ['work'], sort: [{ field: 'work.inventory', order }] })
   for (const order of ['asc', 'desc', 'asc']) {
-    indexes.wanted(
-      compileSearch(request(order), { model, slots, languages, vision: wholeVision, databaseName: 'test' }).plan,
-    )
+    indexes.wanted({ ...planOf(request(order)), slots })
   }
   await indexes.idle()
   const { rows } = await db.query<{ name: string; definition: string }>(
@@ -418,7 +434,7 @@ test('a stop waits for no index, and leaves none behind that is half made', asyn
     )
     return rows
   }
-  indexes.wanted(compileSearch(request, { model, slots, languages, vision: wholeVision, databaseName: 'test' }).plan)
+  indexes.wanted({ ...planOf(request), slots })
   await until(async () => (await names('not i.indisvalid')).length > 0)
   await indexes.close()
   assert.deepEqual(await names('not i.indisvalid'), [])

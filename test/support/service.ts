@@ -11,6 +11,7 @@ import { shareConnections } from '../../src/platform/connections.ts'
 import { type Db, openDb } from '../../src/platform/db.ts'
 import { type Client, createClient, type Inject, type InjectResponse } from './client.ts'
 import { createTestDatabase } from './postgres.ts'
+import { otherSearchIndex } from './search-index.ts'
 import { without } from './without.ts'
 
 /** Settings, and what is given in place of the machine's own. */
@@ -124,13 +125,16 @@ export async function attachService(
     guarded: true,
     onError: () => {},
   })
-  const app = await buildApp(config, {
+  const searchIndex = await otherSearchIndex()
+  const given = {
     db,
     log,
     loginParts,
     saveCallbacks,
     ...(icu === undefined ? {} : { icu }),
-  }).catch(async (error: unknown) => {
+    ...(searchIndex ? { searchIndex } : {}),
+  }
+  const app = await buildApp(config, given).catch(async (error: unknown) => {
     await db.close()
     throw error
   })

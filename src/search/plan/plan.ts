@@ -6,7 +6,6 @@ import type { Model } from '../../datamodel/model.ts'
 import type { Lifetime } from '../../platform/lifetime.ts'
 import type { SearchFilter } from '../../rights/service.ts'
 import type { FieldCatalogue, NestedFields, SearchField } from './fields.ts'
-import type { Slots } from './slots.ts'
 import type { Vision } from './vision.ts'
 
 /** How the string of a text element is read. */
@@ -140,7 +139,6 @@ export type AggregationPlan = FacetPlan | RangesPlan
 export interface SearchPlan {
   readonly model: Model
   readonly fields: FieldCatalogue
-  readonly slots: Slots
   /** Database languages, first one first. */
   readonly languages: readonly string[]
   readonly scope: SearchScope
@@ -215,7 +213,10 @@ export interface ChangesPage {
   readonly next: ChangePosition | null
 }
 
+/** Who finds what is in the index. What it is made with, and how it is asked, is known to the engine alone. */
 export interface SearchEngine {
+  /** Whether the engine could have given this as the value of a sort key of a hit. To everybody else it means nothing. */
+  isSortValue(key: SortKey, value: unknown): boolean
   /** @throws {AppError} when the lifetime is over. */
   search(plan: SearchPlan, lifetime: Lifetime): Promise<SearchOutcome>
   /** The page alone, of any size. Nothing is counted, and nothing kept. */

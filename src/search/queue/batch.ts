@@ -1,34 +1,22 @@
 /** One batch of the index queue: read, build, write, with the same number of statements for one object or a thousand. */
-import { setImmediate as breathe } from 'node:timers/promises'
 import pg from 'pg'
 import type { Logger } from 'pino'
 import type { Model } from '../../datamodel/model.ts'
 import type { Queryable, Tx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
-import type { Arena } from '../document/arena.ts'
-import { createDocumentBuilder } from '../document/build.ts'
-import type { IndexDocument } from '../document/draft.ts'
 import type { IndexSource } from '../document/source.ts'
 import { fieldsOf } from '../plan/fields.ts'
-import type { Slots } from '../plan/slots.ts'
-import { type EncodedDocument, encode } from '../postgres/index/encode.ts'
-import type { FacetSets } from '../postgres/index/facet-sets.ts'
-import * as store from '../postgres/index/store.ts'
-import type { Terms } from '../postgres/index/terms.ts'
-import { inIndexTransaction } from '../postgres/index/transaction.ts'
 import type { Changes } from './changes.ts'
 import type { Targets } from './link-targets.ts'
-
-/** Milliseconds after which building makes room for requests. */
-const longestTurn = 4
+import * as store from './store.ts'
+import type { BatchSettings, DocumentBatch, IndexConnection, IndexTarget } from './target.ts'
+import { inIndexTransaction } from './transaction.ts'
 
 export interface BatchDeps {
   readonly log: Logger
   readonly targets: Targets
   readonly changes: Changes
-  readonly facetSets: FacetSets
-  readonly terms: Terms
-  readonly arena: Arena
+  readonly target: IndexTarget
   readonly poolPath: (id: number) => readonly number[]
   readonly now: () => number
   /** Keeps commits of the datamodel out until the transaction ends; fails when the model is not the current one. */
@@ -48,19 +36,6 @@ export type RefreshStandards = (
   languages: readonly string[],
   systemObjectIds: readonly number[],
 ) => Promise<readonly number[]>
-
-/** What stays the same for a batch. */
-export interface BatchSettings {
-  readonly model: Model
-  readonly slots: Slots
-  readonly languages: readonly string[]
-}
-
-/** The connection that holds the indexer's lock, as the store and as COPY see it. */
-export interface IndexConnection {
-  readonly client: pg.PoolClient
-  readonly db: Queryable
-}
 
 export interface BatchResult {
   /** Of the index after the batch. */
@@ -103,7 +78,7 @@ async function indexApart(
   const ids = distinct(entries)
   const [id] = ids
   if (ids.length === 1 && id !== undefined) {
-    return { generation: await leaveOut(deps, connection.db, id, entries, error), done: entries }
+    return { generation: await leaveOut(deps, connection, id, entries, error), done: entries }
   }
   const half = new Set(ids.slice(0, ids.length >> 1))
   const [first, second] = [
@@ -121,19 +96,17 @@ async function indexApart(
  */
 async function leaveOut(
   deps: BatchDeps,
-  db: Queryable,
+  connection: IndexConnection,
   id: number,
   entries: readonly store.QueueEntry[],
   error: unknown,
 ): Promise<number> {
   const text = error instanceof Error ? error.message : String(error)
-  const [attempts, generation] = await inIndexTransaction(db, async () => {
-    const next = await store.nextGeneration(db)
-    await store.keepFormer(db, [id])
-    await store.removeDocuments(db, [id])
-    const failures = await store.recordFailure(db, id, text)
-    await store.finishQueue(db, entries)
-    return [failures, next.generation] as const
+  const [attempts, generation] = await inIndexTransaction(connection.db, async () => {
+    const next = await deps.target.forget(connection, [id])
+    const failures = await store.recordFailure(connection.db, id, text)
+    await store.finishQueue(connection.db, entries)
+    return [failures, next] as const
   })
   // Said once: it is tried again and again.
   if (attempts === 1) {
@@ -149,34 +122,28 @@ function distinct(entries: readonly store.QueueEntry[]): number[] {
 
 async function indexEntries(
   deps: BatchDeps,
-  { client, db }: IndexConnection,
+  connection: IndexConnection,
   settings: BatchSettings,
   waiting: readonly store.QueueEntry[],
 ): Promise<BatchResult> {
-  deps.arena.reset()
+  const { db } = connection
   const entries = await refresh(deps, db, settings, waiting)
-  if (entries.length === 0) return { generation: await store.readGeneration(db), done: [] }
+  if (entries.length === 0) return { generation: await deps.target.generation(db), done: [] }
   const ids = distinct(entries)
   const sources = await readSources(deps, db, settings, entries, ids)
-  const built = await build(deps, db, settings, sources, ids)
-  await deps.facetSets.load(
-    db,
-    built.flatMap((document) => document.facets),
-  )
-  await deps.terms.flush(db)
-  const indexed = await store.readIndexed(db, ids)
-  const encoded = await inTurns(built, (document) => encode(document, deps.facetSets, deps.arena))
-  const fresh = encoded.filter((document) => indexed.get(document.id)?.digest !== document.digest)
-  await queueDependents(deps, db, encoded, indexed)
-  const keep = new Set(encoded.map((document) => document.id))
-  const gone = [...indexed.keys()].filter((id) => !keep.has(id))
-  const replaced = fresh.filter((document) => indexed.has(document.id))
-  const removed = [...gone, ...replaced.map((document) => document.id)]
-  const moved = [
-    ...gone,
-    ...replaced.filter(({ id, place }) => indexed.get(id)?.place !== place).map((document) => document.id),
-  ]
-  const generation = await write(deps, { client, db }, settings.model, { removed, moved }, fresh, entries)
+  const batch = await make(deps, db, settings, sources, ids)
+  if (batch.changed.length > 0) {
+    // Objects that show something of a changed one.
+    deps.changes.note(batch.changed)
+    await store.queueLinking(db, batch.changed)
+  }
+  const generation = await inIndexTransaction(db, async () => {
+    await deps.assertCurrent({ ...db, afterCommit: () => {} }, settings.model)
+    const applied = await batch.apply(connection)
+    await store.clearFailures(db, ids)
+    await store.finishQueue(db, entries)
+    return applied
+  })
   return { generation, done: entries }
 }
 
@@ -215,39 +182,36 @@ async function readSources(
   return sources.map((source) => refreshed.get(source.id) ?? source)
 }
 
-async function build(
-  deps: BatchDeps,
+/** Documents of the objects, with what is shown of those that they link to. */
+async function make(
+  { target, targets, poolPath, now }: BatchDeps,
   db: Queryable,
-  { model, slots, languages }: BatchSettings,
+  settings: BatchSettings,
   sources: readonly IndexSource[],
   ids: readonly number[],
-): Promise<IndexDocument[]> {
-  const { targets } = deps
+): Promise<DocumentBatch> {
   const present = new Set(sources.map((source) => source.id))
   targets.renew(
     sources,
     ids.filter((id) => !present.has(id)),
   )
-  const fields = fieldsOf(model)
+  const fields = fieldsOf(settings.model)
   const linked = new Set<number>()
   for (const source of sources) {
     linksOf(fields, source, linked)
     if (source.parents.length > 0) linked.add(source.id)
   }
   await targets.load(db, linked)
-  const buildDocument = createDocumentBuilder({
-    fields,
-    slots,
-    languages,
+  return target.make(db, {
+    model: settings.model,
+    languages: settings.languages,
+    ids,
+    sources,
     target: targets.get,
     ancestors: targets.ancestors,
-    poolPath: deps.poolPath,
-    terms: deps.terms,
-    arena: deps.arena,
-    now: deps.now(),
+    poolPath,
+    now: now(),
   })
-  const documents = await inTurns(sources, buildDocument)
-  return documents.filter((document) => document !== null)
 }
 
 /** System object ids of what the object links to; added to `linked`. */
@@ -266,57 +230,4 @@ function linksOf(fields: ReturnType<typeof fieldsOf>, source: IndexSource, linke
   }
   read(source.content, type.table)
   return linked
-}
-
-/** Objects that show something of a changed one. Nobody can show what was not there before. */
-async function queueDependents(
-  { changes }: BatchDeps,
-  db: Queryable,
-  documents: readonly EncodedDocument[],
-  indexed: ReadonlyMap<number, store.Indexed>,
-): Promise<void> {
-  const changed = documents.filter(({ id, shown, revised }) => {
-    const before = indexed.get(id)
-    // Not indexed before: only what was changed since it was made can be shown by others as it was.
-    return before === undefined ? revised : before.shown !== shown
-  })
-  if (changed.length === 0) return
-  const ids = changed.map((document) => document.id)
-  changes.note(ids)
-  await store.queueLinking(db, ids)
-}
-
-async function write(
-  deps: BatchDeps,
-  { client, db }: IndexConnection,
-  model: Model,
-  before: { readonly removed: readonly number[]; readonly moved: readonly number[] },
-  documents: readonly EncodedDocument[],
-  entries: readonly store.QueueEntry[],
-): Promise<number> {
-  return inIndexTransaction(db, async () => {
-    await deps.assertCurrent({ ...db, afterCommit: () => {} }, model)
-    const { generation, changedAt } = await store.nextGeneration(db)
-    await store.writeDocuments(client, { ...before, changedAt }, documents)
-    await store.clearFailures(
-      db,
-      entries.map((entry) => entry.id),
-    )
-    await store.finishQueue(db, entries)
-    return generation
-  })
-}
-
-/** Maps a list, giving way to requests every few milliseconds. */
-async function inTurns<T, R>(list: readonly T[], map: (member: T) => R): Promise<R[]> {
-  const results: R[] = []
-  let turn = performance.now()
-  for (const member of list) {
-    results.push(map(member))
-    if (performance.now() - turn > longestTurn) {
-      await breathe()
-      turn = performance.now()
-    }
-  }
-  return results
 }

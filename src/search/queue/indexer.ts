@@ -12,19 +12,14 @@ import { cutShort, type Db, isDiskFull, onConnection, type Queryable, type Tx } 
 import { AppError } from '../../platform/errors.ts'
 import { outsideLifetimes } from '../../platform/lifetime.ts'
 import type { Signal } from '../../platform/signal.ts'
-import { Arena } from '../document/arena.ts'
-import { prepareCollations } from '../document/collation.ts'
-import { loadSlots, type Slots } from '../plan/slots.ts'
-import { builderOf, createAnalysis, presenceOf } from '../postgres/index/analysis.ts'
-import { isBulkOpen, openBulk } from '../postgres/index/bulk.ts'
-import { createFacetSets } from '../postgres/index/facet-sets.ts'
-import * as store from '../postgres/index/store.ts'
-import { createTerms } from '../postgres/index/terms.ts'
-import { type BatchSettings, type IndexConnection, indexBatch, type RefreshStandards } from './batch.ts'
+import { createAnalysis, presenceOf } from './analysis.ts'
+import { indexBatch, type RefreshStandards } from './batch.ts'
 import { createChanges } from './changes.ts'
 import { createTargets } from './link-targets.ts'
 import { indexTopic, type Reindexing } from './reindex.ts'
 import { createRest } from './rest.ts'
+import * as store from './store.ts'
+import type { BatchSettings, IndexConnection, IndexTarget } from './target.ts'
 import { createWaiters } from './waiters.ts'
 
 const batchSize = 500
@@ -54,8 +49,8 @@ export interface IndexerDeps {
   /** Reports objects that are tried again. */
   readonly onRetry: (db: Queryable, failed: readonly store.Failed[]) => Promise<void>
   readonly reindexing: Reindexing
-  /** Version of ICU. */
-  readonly icu: string
+  /** Where the index is kept. */
+  readonly target: IndexTarget
   /** Something has been queued and committed in this process. */
   readonly queued: Pick<Signal, 'listen'>
   readonly clock?: () => Date
@@ -64,7 +59,7 @@ export interface IndexerDeps {
 export type Indexer = Awaited<ReturnType<typeof createIndexer>>
 
 export async function createIndexer(deps: IndexerDeps) {
-  const { db, bus, log, reindexing } = deps
+  const { db, bus, log, reindexing, target } = deps
   const version = (): number => deps.datamodel.current().version
   const clock = deps.clock ?? (() => new Date())
   const now = (): number => clock().getTime()
@@ -78,9 +73,7 @@ export async function createIndexer(deps: IndexerDeps) {
     log,
     targets,
     changes,
-    facetSets: createFacetSets(),
-    terms: createTerms(),
-    arena: new Arena(),
+    target,
     poolPath: deps.poolPath,
     refreshStandards: deps.refreshStandards,
     now,
@@ -89,10 +82,9 @@ export async function createIndexer(deps: IndexerDeps) {
   }
   const settings = createSettings(deps)
   // The first batch waits for them, the start does not.
-  void prepareCollations(deps.languages())
-  const builder = builderOf(deps.icu)
-  const analysis = createAnalysis(builder, now)
-  await bus.present(presenceOf(builder))
+  void target.warm(deps.languages())
+  const analysis = createAnalysis(target.builder, now)
+  await bus.present(presenceOf(target.builder))
   /** Generation of the index when we last had it: when it is still that, nobody else has indexed. */
   let generation = -1
   let unsettled = 0
@@ -176,13 +168,13 @@ export async function createIndexer(deps: IndexerDeps) {
   }
 
   async function indexAll(client: PoolClient, connection: IndexConnection): Promise<void> {
-    const current = await store.readGeneration(connection.db)
+    const current = await target.generation(connection.db)
     if (current !== generation) {
       targets.clear()
       changes.forget()
     }
     generation = current
-    const { languages } = await settings.current()
+    const { languages } = settings.current()
     const claim = await analysis.claim(connection.db, languages, () =>
       reindexing.queue(connection.db, { actor: null, objecttypes: null, block: false, datamodel: version() }),
     )
@@ -190,20 +182,19 @@ export async function createIndexer(deps: IndexerDeps) {
     if (claim.queued) log.info({ languages }, 'documents are built differently now: all objects are indexed anew')
     const reader = queueReader()
     let anew = false
-    const bulk = await openBulk(connection.db, log)
+    const backlog = await target.openBacklog(connection.db, log)
     while (!closed) {
       const entries = await reader.next(connection.db)
       if (entries.length === 0) {
-        if (!closed && (await bulk.awaits(() => hasEntries(connection.db)))) continue
-        await bulk.end()
+        if (!closed && (await backlog.awaits(() => hasEntries(connection.db)))) continue
+        await backlog.end()
         if (anew) await reindexing.finish(db, version())
         break
       }
       anew ||= entries.some(({ priority }) => priority === 2)
-      await bulk.before(entries.length, batchSize)
+      await backlog.before(entries.length, batchSize)
       const began = performance.now()
-      const used = await settings.current()
-      await prepareCollations(used.languages)
+      const used = settings.current()
       const batch = await indexBatch(batchDeps, { client, db: connection.db }, used, entries)
       generation = batch.generation
       unsettled += batch.done.length
@@ -215,7 +206,7 @@ export async function createIndexer(deps: IndexerDeps) {
     // A stop can come while indexes are put aside.
     if (closed || unsettled < worthSettling) return
     unsettled = 0
-    await store.settle(connection.db)
+    await target.settle(connection.db)
   }
 
   /** A process of a newer release indexes: it hears of its own saves only. */
@@ -237,7 +228,7 @@ export async function createIndexer(deps: IndexerDeps) {
 
   async function lookAround(): Promise<void> {
     try {
-      await store.queueExpired(db, clock())
+      await target.queueExpired(db, clock())
       await retryFailed()
       // Of an indexer that was killed after its last batch.
       await reindexing.finish(db, version())
@@ -262,17 +253,14 @@ export async function createIndexer(deps: IndexerDeps) {
     },
 
     /** Whether searches for words are slow for a while, since a large backlog is being indexed. */
-    rebuilding: (): Promise<boolean> => isBulkOpen(db),
-
-    /** Places of facets and sort keys under the current model. */
-    slots: async (): Promise<Slots> => (await settings.current()).slots,
+    rebuilding: (): Promise<boolean> => target.isRebuilding(db),
 
     /** Resolves when the queue is empty: for tests. */
     async idle(): Promise<void> {
       hurrying += 1
       rest.cut()
       try {
-        await store.queueExpired(db, clock())
+        await target.queueExpired(db, clock())
         await retryFailed()
         for (;;) {
           wake()
@@ -324,17 +312,14 @@ function queueReader() {
   }
 }
 
-/** Model, languages and places, renewed when one of them changes. */
-function createSettings({ db, datamodel, languages }: IndexerDeps) {
+/** Model and languages, the same as long as neither changes. */
+function createSettings({ datamodel, languages }: IndexerDeps) {
   let known: (BatchSettings & { readonly key: string }) | null = null
   return {
-    async current(): Promise<BatchSettings> {
+    current(): BatchSettings {
       const model = datamodel.current()
       const key = languages().join()
-      if (known?.model === model && known.key === key) return known
-      const configured = [...languages()]
-      const slots = await loadSlots(db, model, configured)
-      known = { model, languages: configured, key, slots }
+      if (known?.model !== model || known.key !== key) known = { model, languages: [...languages()], key }
       return known
     },
   }

@@ -1,6 +1,6 @@
 /** Requests that wait until what they saved is indexed. */
 import type { Queryable } from '../../platform/db.ts'
-import type { QueueEntry } from '../postgres/index/store.ts'
+import type { QueueEntry } from './store.ts'
 
 /** Milliseconds between looks at the queue: the indexer may be another process. */
 const lookPause = 150

@@ -2,8 +2,7 @@
 import type { Model, Table } from '../../datamodel/model.ts'
 import { AppError } from '../../platform/errors.ts'
 import { fieldsOf } from '../plan/fields.ts'
-import type { SearchPlan, SearchScope } from '../plan/plan.ts'
-import type { Slots } from '../plan/slots.ts'
+import type { SearchEngine, SearchPlan, SearchScope } from '../plan/plan.ts'
 import type { Vision } from '../plan/vision.ts'
 import { type AggregationRequest, aggregationRequests } from './aggregations.ts'
 import type { ElementContext } from './clauses.ts'
@@ -18,10 +17,10 @@ export const largestPage = 1000
 
 export interface CompileContext {
   readonly model: Model
-  readonly slots: Slots
   readonly languages: readonly string[]
   readonly vision: Vision
   readonly databaseName: string
+  readonly isSortValue: SearchEngine['isSortValue']
 }
 
 export interface CompiledSearch {
@@ -50,11 +49,10 @@ export function compileSearch(request: Fields, context: CompileContext): Compile
     scored: score.length > 0,
   })
   const aggregations = aggregationRequests(request.aggregations, elements)
-  const after = searchAfter(request.search_after, sort)
+  const after = searchAfter(request.search_after, sort, context.isSortValue)
   const plan: SearchPlan = {
     model: context.model,
     fields,
-    slots: context.slots,
     languages: context.languages,
     scope: { ...scopeOf(objecttypes, request), where: clause, rights: context.vision.rights, deleted: false },
     vision: context.vision,

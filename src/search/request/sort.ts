@@ -1,7 +1,7 @@
 /** `sort` and `search_after` of a request. */
 import { AppError } from '../../platform/errors.ts'
 import type { FieldCatalogue } from '../plan/fields.ts'
-import type { SortField, SortKey } from '../plan/plan.ts'
+import type { SearchEngine, SortField, SortKey } from '../plan/plan.ts'
 import { notAllowed, resolveName } from './names.ts'
 import { choice, type Fields, fieldsAt, languageAt, listAt, optional, unsupported, wrong } from './read.ts'
 
@@ -92,7 +92,11 @@ const systemKeys = {
 } as const
 
 /** Values of the keys of the hit after which the page begins, as `_sort` gave them. */
-export function searchAfter(list: unknown, keys: readonly SortKey[]): readonly unknown[] | null {
+export function searchAfter(
+  list: unknown,
+  keys: readonly SortKey[],
+  isSortValue: SearchEngine['isSortValue'],
+): readonly unknown[] | null {
   if (list === undefined || list === null) return null
   const values = listAt(list, 'search_after', 20)
   if (values.length === 0) return null
@@ -104,17 +108,7 @@ export function searchAfter(list: unknown, keys: readonly SortKey[]): readonly u
     )
   }
   for (const [index, value] of values.entries()) {
-    if (!fits((keys[index] as SortKey).field.by, value)) throw wrong(`search_after[${index}]`, 'a value of _sort')
+    if (!isSortValue(keys[index] as SortKey, value)) throw wrong(`search_after[${index}]`, 'a value of _sort')
   }
   return values
-}
-
-/** Texts go by their sort keys in hexadecimal digits, null last; moments by microseconds. */
-function fits(by: SortField['by'], value: unknown): boolean {
-  if (by === 'standard' || by === 'field') {
-    return value === null || (typeof value === 'string' && value.length <= 1000 && /^(?:[0-9a-f]{2})*$/.test(value))
-  }
-  // Nobody shows the times of objects that are known by their title alone.
-  if ((by === 'created' || by === 'modified') && value === null) return true
-  return by === 'score' ? Number.isFinite(value) : Number.isSafeInteger(value)
 }

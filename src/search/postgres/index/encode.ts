@@ -1,8 +1,8 @@
 /** Search documents in PostgreSQL's binary form of COPY: nothing has to be quoted here and parsed there. */
 import { createHash, hash } from 'node:crypto'
-import type { Arena } from '../../document/arena.ts'
-import type { IndexDocument } from '../../document/draft.ts'
 import { hash53 } from '../../document/hash.ts'
+import type { Arena } from '../document/arena.ts'
+import type { IndexDocument } from '../document/draft.ts'
 import type { FacetSets } from './facet-sets.ts'
 
 const signature = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1')

@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto'
 import type { Queryable } from '../../../platform/db.ts'
-import type { FacetSet } from '../../document/draft.ts'
+import type { FacetSet } from '../document/draft.ts'
 
 const mostKnown = 60_000
 

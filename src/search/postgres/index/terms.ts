@@ -1,6 +1,6 @@
 /** The dictionary of words for wildcards: collects what a batch brings. Words are added for good, outside any transaction. */
 import type { Queryable } from '../../../platform/db.ts'
-import type { TermSink } from '../../document/draft.ts'
+import type { TermSink } from '../document/draft.ts'
 
 const mostKnown = 60_000
 

@@ -3,8 +3,12 @@
  * answers; what they cannot is checked on what the index finds.
  */
 import type { SystemFieldName } from '../../../datamodel/model.ts'
-import { labelOf } from '../../document/facets.ts'
-import { exactByLexeme } from '../../document/field-lexemes.ts'
+import { openEnd, openStart, orderedMoment, orderedNumber, rangePieces } from '../../document/ordered.ts'
+import type { SearchField, TypeFields } from '../../plan/fields.ts'
+import type { ChangeClause, Clause, MomentRange, SearchScope } from '../../plan/plan.ts'
+import type { Sight } from '../../plan/vision.ts'
+import { labelOf } from '../document/facets.ts'
+import { exactByLexeme } from '../document/field-lexemes.ts'
 import {
   belowPool,
   dateEnd,
@@ -20,14 +24,11 @@ import {
   standsBelow,
   withoutPool,
   withTag,
-} from '../../document/lexemes.ts'
-import { openEnd, openStart, orderedMoment, orderedNumber, rangePieces } from '../../document/ordered.ts'
-import type { SearchField, TypeFields } from '../../plan/fields.ts'
-import type { ChangeClause, Clause, MomentRange, SearchPlan, SearchScope } from '../../plan/plan.ts'
-import { keySql } from '../../plan/slots.ts'
-import type { Sight } from '../../plan/vision.ts'
+} from '../document/lexemes.ts'
+import { keySql } from '../slots.ts'
 import { always, anyLexeme, type Condition, conjunction, never, ofNode, ofSql } from './conditions.ts'
 import { type LinkedObjects, readableNode } from './linked.ts'
+import type { PostgresPlan } from './postgres-plan.ts'
 import { ofDocuments, type Place, predicateSql } from './predicate.ts'
 import { rightsCondition } from './rights.ts'
 import { accessSql, sightNode, sightOfTypes, whereSeen } from './sight.ts'
@@ -38,7 +39,7 @@ import { datesNode, type Expansions, piecesNode, textNode } from './text.ts'
 import { allOf, anyOf, isPositive, lexeme, type Node } from './tsquery.ts'
 
 export interface ConditionContext {
-  readonly plan: SearchPlan
+  readonly plan: PostgresPlan
   readonly expansions: Expansions
   readonly linked: LinkedObjects
   readonly parameters: Parameters

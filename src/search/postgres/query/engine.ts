@@ -15,18 +15,22 @@ import {
   type SearchPlan,
 } from '../../plan/plan.ts'
 import { readGeneration } from '../index/store.ts'
+import type { SlotCache } from '../slots.ts'
 import { readChanges } from './changes.ts'
 import { createFacetSetCache } from './facet-sets.ts'
 import { type FacetColumn, facetColumn, facetCounts } from './facets.ts'
 import { findLinked, type LinkedObjects, visionWith } from './linked.ts'
 import { countsKey, pageKey } from './plan-key.ts'
+import type { PostgresPlan } from './postgres-plan.ts'
 import { createResultCache, type Kept } from './result-cache.ts'
 import type { createSortIndexes } from './sort-indexes.ts'
+import { isSortValue } from './sort-values.ts'
 import * as statements from './statements.ts'
 import { expandWildcards } from './wildcards.ts'
 
 export interface PostgresEngineDeps {
   readonly db: Db
+  readonly slots: SlotCache
   readonly sortIndexes: Pick<ReturnType<typeof createSortIndexes>, 'wanted'>
   /** Connections of this engine. */
   readonly maxConnections: number
@@ -52,6 +56,7 @@ export type PostgresEngine = SearchEngine & { close(): Promise<void> }
 
 export function createPostgresEngine({
   db,
+  slots,
   sortIndexes,
   maxConnections,
   largeResult = 30_000,
@@ -67,10 +72,11 @@ export function createPostgresEngine({
   const running = new Map<string, Promise<Part<SearchOutcome>>>()
 
   /** The plan with what has to be known for it, and how its statements begin. */
-  async function prepare(asked: SearchPlan, lifetime: Lifetime) {
+  async function prepare(given: SearchPlan, lifetime: Lifetime) {
+    const asked: PostgresPlan = { ...given, slots: await slots.of(given.model, given.languages) }
     const databases = { db: db.within(lifetime), lexical: lexical.within(lifetime) }
     const expansions = await expandWildcards(databases, asked)
-    const planWith = (known: LinkedObjects): SearchPlan => ({ ...asked, vision: visionWith(asked.vision, known) })
+    const planWith = (known: LinkedObjects): PostgresPlan => ({ ...asked, vision: visionWith(asked.vision, known) })
     const linked = await findLinked(databases.lexical, asked.vision, (known) =>
       statements.compileAll(planWith(known), expansions, known),
     )
@@ -107,7 +113,7 @@ export function createPostgresEngine({
   /** The page of a search whose matches are counted already. */
   async function pageAlone(
     target: Queryable,
-    plan: SearchPlan,
+    plan: PostgresPlan,
     start: () => statements.Statement,
     counts: Counts,
   ): Promise<Part<readonly Hit[]>> {
@@ -120,7 +126,7 @@ export function createPostgresEngine({
 
   async function pageOfLarge(
     target: Queryable,
-    plan: SearchPlan,
+    plan: PostgresPlan,
     start: () => statements.Statement,
   ): Promise<statements.Paged> {
     const statement = start()
@@ -141,7 +147,7 @@ export function createPostgresEngine({
   /** Facets as values, and what is counted by statements of its own: ranges, columns that are not prepared. */
   async function finishCounts(
     target: Queryable,
-    plan: SearchPlan,
+    plan: PostgresPlan,
     start: () => statements.Statement,
     columns: readonly FacetColumn[],
     counted: statements.Counted,
@@ -184,6 +190,7 @@ export function createPostgresEngine({
   }
 
   return {
+    isSortValue,
     async search(plan, lifetime) {
       const kept = await current(plan)
       if (kept) return kept
@@ -225,7 +232,7 @@ function bytesOf({ facets, ranges }: Counts): number {
   return bytes
 }
 
-function columnsOf(plan: SearchPlan, linked: LinkedObjects): FacetColumn[] {
+function columnsOf(plan: PostgresPlan, linked: LinkedObjects): FacetColumn[] {
   return plan.aggregations.flatMap((each) => (each.kind === 'facet' ? (facetColumn(each, plan, linked) ?? []) : []))
 }
 

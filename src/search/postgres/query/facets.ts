@@ -1,11 +1,12 @@
 /** Facets as SQL: how often each set of values occurs among the matches. */
 import type { Queryable } from '../../../platform/db.ts'
 import type { SearchField } from '../../plan/fields.ts'
-import type { FacetCounts, FacetPlan, SearchPlan } from '../../plan/plan.ts'
-import { systemFacets } from '../../plan/slots.ts'
+import type { FacetCounts, FacetPlan } from '../../plan/plan.ts'
 import type { Vision } from '../../plan/vision.ts'
+import { systemFacets } from '../slots.ts'
 import { type CountedSets, type createFacetSetCache, parseIntegers } from './facet-sets.ts'
 import { type LinkedObjects, readableNode } from './linked.ts'
+import type { PostgresPlan } from './postgres-plan.ts'
 import { accessSql, seenSql, sightOfTypes } from './sight.ts'
 import { valuePath } from './stored-values.ts'
 
@@ -19,7 +20,7 @@ export interface FacetColumn {
 }
 
 /** null: the column is not prepared for facets, or not for what this caller may know of the linked objects. */
-export function facetColumn(facet: FacetPlan, plan: SearchPlan, linked: LinkedObjects): FacetColumn | null {
+export function facetColumn(facet: FacetPlan, plan: PostgresPlan, linked: LinkedObjects): FacetColumn | null {
   const { field } = facet
   if (field.kind === 'objecttype') return { facet, sql: 'd.objecttype', direct: true }
   if (field.kind !== 'field') {
@@ -36,7 +37,7 @@ export function facetColumn(facet: FacetPlan, plan: SearchPlan, linked: LinkedOb
   return { facet, sql: only ? sql : `case when d.objecttype = ${type} then ${sql} end`, direct: false }
 }
 
-function systemSql(sql: string, field: 'pool' | 'tags' | 'owner', { fields, vision }: SearchPlan): string {
+function systemSql(sql: string, field: 'pool' | 'tags' | 'owner', { fields, vision }: PostgresPlan): string {
   if (vision.whole) return sql
   const types = [...fields.types.values()].map(({ table }) => ({ id: table.id, sight: vision.system(table, field) }))
   const where = sightOfTypes(types)

@@ -4,8 +4,9 @@
  * pattern (what is found, how well it fits, whether it stands for too much) depends on the words that it stands for; so
  * a word that a caller cannot know must not be among them.
  */
-import { columnWord, titleWord } from '../../document/lexemes.ts'
+
 import type { SearchPlan, TextTarget } from '../../plan/plan.ts'
+import { columnWord, titleWord } from '../document/lexemes.ts'
 import { readableNode } from './linked.ts'
 import { withPlaces } from './predicate.ts'
 import { whereSeen } from './sight.ts'

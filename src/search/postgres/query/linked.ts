@@ -5,8 +5,8 @@
  */
 import type { Table } from '../../../datamodel/model.ts'
 import type { Queryable } from '../../../platform/db.ts'
-import { ofObjecttype, withoutPool } from '../../document/lexemes.ts'
 import type { Sight, Vision } from '../../plan/vision.ts'
+import { ofObjecttype, withoutPool } from '../document/lexemes.ts'
 import { rightsCondition } from './rights.ts'
 import { placeNode } from './sight.ts'
 import { allOf, lexeme, type Node, tsquery } from './tsquery.ts'

@@ -1,12 +1,13 @@
 /** The order of hits: sort keys as SQL, and where a page begins. */
 
-import { ofObjecttype } from '../../document/lexemes.ts'
 import type { SearchField, Weight } from '../../plan/fields.ts'
-import type { SearchPlan, SortField, SortKey, TextClause } from '../../plan/plan.ts'
-import { isLocalized, keySql } from '../../plan/slots.ts'
+import type { SortField, SortKey, TextClause } from '../../plan/plan.ts'
 import type { Sight } from '../../plan/vision.ts'
+import { ofObjecttype } from '../document/lexemes.ts'
+import { isLocalized, keySql } from '../slots.ts'
 import { type ConditionContext, clauseSql, scoreNode } from './condition.ts'
 import { readableNode } from './linked.ts'
+import type { PostgresPlan } from './postgres-plan.ts'
 import { accessSql, seenSql, sightNode, sightOfTypes } from './sight.ts'
 import type { Parameters } from './sql.ts'
 import { allOf, anyOf, lexeme, type Node, prefix, tsquery } from './tsquery.ts'
@@ -58,7 +59,7 @@ function orderColumn(key: SortKey, context: ConditionContext): OrderColumn {
   }
 }
 
-function timeSql(sql: string, { fields, vision }: SearchPlan): { sql: string; nullable: boolean } {
+function timeSql(sql: string, { fields, vision }: PostgresPlan): { sql: string; nullable: boolean } {
   const types = [...fields.types.values()].map(({ table }) => ({ id: table.id, sight: vision.any(table) }))
   const where = sightOfTypes(types)
   return where
@@ -78,7 +79,7 @@ function seenKeySql(by: ByField, { plan, linked }: ConditionContext): string {
 }
 
 /** The sort key of the first linked object itself, as far as the caller may read it. */
-function titleKeySql({ field, languages }: ByField, { slots, vision, scope }: SearchPlan): string {
+function titleKeySql({ field, languages }: ByField, { slots, vision, scope }: PostgresPlan): string {
   const place = slots.linked(field)
   const keys = languages.map((language) => slots.standardKey(language)).filter((slot) => slot !== undefined)
   if (place === undefined || keys.length === 0) return 'null::bytea'
@@ -93,7 +94,7 @@ function titleKeySql({ field, languages }: ByField, { slots, vision, scope }: Se
 }
 
 /** Sort keys in the first of the languages that has one; other object types have none under this name. */
-export function sortKeySql(field: Extract<SortField, { by: 'standard' | 'field' }>, plan: SearchPlan): string {
+export function sortKeySql(field: Extract<SortField, { by: 'standard' | 'field' }>, plan: PostgresPlan): string {
   const slots =
     field.by === 'standard'
       ? field.languages.map((language) => plan.slots.standardKey(language))
@@ -143,7 +144,7 @@ function namesSql(clause: TextClause, context: ConditionContext): string | null 
 }
 
 /** Title and subtitle as far as the caller sees all that they are made of. */
-function seenNamesSql({ fields, vision }: SearchPlan): string {
+function seenNamesSql({ fields, vision }: PostgresPlan): string {
   if (vision.whole) return 'd.names'
   const where = (weight: Weight): Node | null => {
     const types = [...fields.types.values()].flatMap(({ table, all }) =>

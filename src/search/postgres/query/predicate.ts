@@ -3,7 +3,7 @@
  * said in lexemes of the same vector (what rows of nested tables may show depends on their object; too many linked
  * objects), the index finds candidates and the rest is asked of these.
  */
-import { exactValue, ofObjecttype } from '../../document/lexemes.ts'
+import { exactValue, ofObjecttype } from '../document/lexemes.ts'
 import { accessSql, placeNode } from './sight.ts'
 import type { Parameters } from './sql.ts'
 import { allOf, anyOf, isPlain, type Linked, lexeme, type Node, tsquery } from './tsquery.ts'

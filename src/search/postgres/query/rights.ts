@@ -1,6 +1,6 @@
 /** Which objects the caller may read, in lexemes. */
 import type { SearchFilter, SearchGrant } from '../../../rights/service.ts'
-import { inPool, ofObjecttype, ownedBy, readableBy, withoutPool, withTag } from '../../document/lexemes.ts'
+import { inPool, ofObjecttype, ownedBy, readableBy, withoutPool, withTag } from '../document/lexemes.ts'
 import { always, anyLexeme, type Condition, conjunction, never, ofNode } from './conditions.ts'
 import { anyOf, lexeme } from './tsquery.ts'
 

@@ -1,8 +1,8 @@
 /** What the caller sees, in lexemes and as SQL on the documents themselves. */
 import type { Place } from '../../../objects/service.ts'
 import type { TagFilter } from '../../../rights/service.ts'
-import { inPool, limitedFor, maskFor, ofObjecttype, ownedBy, withoutPool, withTag } from '../../document/lexemes.ts'
 import type { Sight } from '../../plan/vision.ts'
+import { inPool, limitedFor, maskFor, ofObjecttype, ownedBy, withoutPool, withTag } from '../document/lexemes.ts'
 import { allOf, anyOf, lexeme, type Node, tsquery } from './tsquery.ts'
 
 /** A condition that holds only where the caller sees what it is about; null: nowhere. */

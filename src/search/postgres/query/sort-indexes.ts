@@ -7,8 +7,8 @@ import type { Logger } from 'pino'
 import { cutShort, type Db } from '../../../platform/db.ts'
 import { outsideLifetimes } from '../../../platform/lifetime.ts'
 import type { SearchField } from '../../plan/fields.ts'
-import type { SearchPlan } from '../../plan/plan.ts'
 import { sortKeySql } from './order.ts'
+import type { PostgresPlan } from './postgres-plan.ts'
 
 /** Each costs time at every save. */
 const mostIndexes = 24
@@ -34,7 +34,7 @@ export function createSortIndexes({ db, log }: { db: Db; log: Logger }) {
 
   return {
     /** Notes that a large result was sorted this way. Returns at once. */
-    wanted(plan: SearchPlan): void {
+    wanted(plan: PostgresPlan): void {
       const order = indexOf(plan)
       if (!order || seen.has(order.name) || closed) return
       seen.add(order.name)
@@ -66,7 +66,7 @@ interface SortIndex {
 }
 
 /** The index that the first sort key could use; null where there is one anyway or none could help. */
-function indexOf(plan: SearchPlan): SortIndex | null {
+function indexOf(plan: PostgresPlan): SortIndex | null {
   const key = plan.sort[0]
   if (!key || (key.field.by !== 'field' && key.field.by !== 'standard')) return null
   const sql = sortKeySql(key.field, plan).replaceAll('d.', '')
@@ -84,7 +84,7 @@ function indexOf(plan: SearchPlan): SortIndex | null {
   }
 }
 
-function isOpen(field: SearchField, { vision }: SearchPlan): boolean {
+function isOpen(field: SearchField, { vision }: PostgresPlan): boolean {
   const { target } = field.column
   return vision.column(field) === 'always' && (target === null || vision.titles(target) === 'all')
 }

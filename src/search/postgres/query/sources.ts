@@ -3,6 +3,9 @@
  * asked of a text is given as a function of how its words are written.
  */
 import type { Table } from '../../../datamodel/model.ts'
+import type { SearchField, TypeFields } from '../../plan/fields.ts'
+import type { TextTarget } from '../../plan/plan.ts'
+import type { Sight, Vision } from '../../plan/vision.ts'
 import {
   columnWord,
   fulltextFrom,
@@ -12,10 +15,7 @@ import {
   linkedWord,
   otherLanguages,
   titleWord,
-} from '../../document/lexemes.ts'
-import type { SearchField, TypeFields } from '../../plan/fields.ts'
-import type { TextTarget } from '../../plan/plan.ts'
-import type { Sight, Vision } from '../../plan/vision.ts'
+} from '../document/lexemes.ts'
 import type { LinkedObjects } from './linked.ts'
 import { whereSeen } from './sight.ts'
 import { allOf, anyOf, lexeme, type Node } from './tsquery.ts'

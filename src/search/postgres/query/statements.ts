@@ -1,18 +1,19 @@
 /** The statements of a search: built from a plan, run, and read back. */
 import { heapBytes } from '../../../platform/byte-cache.ts'
 import type { Queryable } from '../../../platform/db.ts'
-import type { FacetCounts, FacetPlan, Hit, RangesPlan, SearchPlan } from '../../plan/plan.ts'
+import type { FacetCounts, FacetPlan, Hit, RangesPlan } from '../../plan/plan.ts'
 import { type ConditionContext, clauseSql, scopeSql } from './condition.ts'
 import { type CountedText, countSql, type FacetColumn, facetColumn, storedFacetSql } from './facets.ts'
 import type { LinkedObjects } from './linked.ts'
 import { afterSql, type OrderColumn, orderBy, orderColumns } from './order.ts'
+import type { PostgresPlan } from './postgres-plan.ts'
 import { accessSql, sightNode } from './sight.ts'
 import { Parameters } from './sql.ts'
 import type { Expansions } from './text.ts'
 
 /** One statement on its way; each has parameters of its own. */
 export interface Statement {
-  readonly plan: SearchPlan
+  readonly plan: PostgresPlan
   readonly context: ConditionContext
   readonly parameters: Parameters
   /** Condition on search_document under the alias `d`; null: nothing can match. */
@@ -21,7 +22,7 @@ export interface Statement {
   readonly lexical: boolean
 }
 
-export function startStatement(plan: SearchPlan, expansions: Expansions, linked: LinkedObjects): Statement {
+export function startStatement(plan: PostgresPlan, expansions: Expansions, linked: LinkedObjects): Statement {
   const parameters = new Parameters()
   const context = { plan, expansions, linked, parameters }
   const where = scopeSql(plan.scope, 'd', context)
@@ -88,7 +89,7 @@ function countedOf(row: object, index: number): CountedText {
 
 /** The page as one JSON list. */
 function pageSql(
-  plan: SearchPlan,
+  plan: PostgresPlan,
   order: readonly OrderColumn[],
   names: readonly string[],
   parameters: Parameters,
@@ -105,7 +106,7 @@ function hitSql(order: readonly OrderColumn[], names: readonly string[]): string
   return `json_build_array(id, ${shown.join(', ')})`
 }
 
-function hitsOf(plan: SearchPlan, rows: readonly HitRow[]): Hit[] {
+function hitsOf(plan: PostgresPlan, rows: readonly HitRow[]): Hit[] {
   const score = plan.sort.findIndex((key) => key.field.by === 'score')
   return rows.map(([id, ...sort]) => ({
     id: id as number,
@@ -221,7 +222,7 @@ export async function runRanges(
 }
 
 /** Compiles all parts of a search, to learn what is to be known for it beforehand. */
-export function compileAll(plan: SearchPlan, expansions: Expansions, linked: LinkedObjects): void {
+export function compileAll(plan: PostgresPlan, expansions: Expansions, linked: LinkedObjects): void {
   const { context } = startStatement(plan, expansions, linked)
   orderColumns(context)
   for (const each of plan.aggregations) {

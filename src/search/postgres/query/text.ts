@@ -2,10 +2,10 @@
 
 import { parseDate } from '../../../platform/dates.ts'
 import { type Pattern, patterns, token, words } from '../../document/analyze.ts'
-import { columnWord, dateEnd, dateStart, numberValue } from '../../document/lexemes.ts'
 import { momentFrom, momentTo, orderedNumber, rangePieces } from '../../document/ordered.ts'
 import type { SearchField } from '../../plan/fields.ts'
 import type { TextClause, TextTarget } from '../../plan/plan.ts'
+import { columnWord, dateEnd, dateStart, numberValue } from '../document/lexemes.ts'
 import { whereSeen } from './sight.ts'
 import { type Asked, fulltextColumns, type SourceContext, sourcesOf, type Writer, wholeFulltext } from './sources.ts'
 import { allOf, anyOf, lexeme, type Node, prefix } from './tsquery.ts'

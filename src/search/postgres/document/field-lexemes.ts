@@ -1,7 +1,9 @@
 /** The lexemes of one value of a column. */
-import type { Localized } from '../../datamodel/model.ts'
-import type { SearchField } from '../plan/fields.ts'
-import { token } from './analyze.ts'
+import type { Localized } from '../../../datamodel/model.ts'
+import { token } from '../../document/analyze.ts'
+import { orderedNumber } from '../../document/ordered.ts'
+import { customTexts, orderedInterval, wordsOf } from '../../document/values.ts'
+import type { SearchField } from '../../plan/fields.ts'
 import type { Draft } from './draft.ts'
 import { labelOf } from './facets.ts'
 import {
@@ -19,8 +21,6 @@ import {
   numberValue,
   titleWord,
 } from './lexemes.ts'
-import { orderedNumber } from './ordered.ts'
-import { customTexts, orderedInterval, wordsOf } from './values.ts'
 
 /** Between the words of two values of a column, so that no phrase reaches from one into the other. */
 const gap = 10

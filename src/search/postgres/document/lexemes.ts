@@ -5,8 +5,9 @@
  *
  * `code` is a column (its id in base 36), for localized text with the language: `c.en-us`.
  */
-import type { Weight } from '../plan/fields.ts'
-import { hash53 } from './hash.ts'
+
+import { hash53 } from '../../document/hash.ts'
+import type { Weight } from '../../plan/fields.ts'
 
 /** A word of the object's own texts that the masks put into `_fulltext`. */
 export const fulltextWord = (word: string): string => `~${word}`

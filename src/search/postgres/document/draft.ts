@@ -1,8 +1,8 @@
-import type { FieldCatalogue, SearchField } from '../plan/fields.ts'
-import type { Slots } from '../plan/slots.ts'
+import type { IndexSource, LinkTarget } from '../../document/source.ts'
+import type { FieldCatalogue, SearchField } from '../../plan/fields.ts'
+import type { Slots } from '../slots.ts'
 import type { Arena } from './arena.ts'
 import type { LexemeSet } from './lexemes.ts'
-import type { IndexSource, LinkTarget } from './source.ts'
 
 export interface IndexContext {
   readonly fields: FieldCatalogue

@@ -1,10 +1,10 @@
 /** Binary sort keys of values: bytes in the order of the values. */
-import type { Localized } from '../../datamodel/model.ts'
-import type { SearchField } from '../plan/fields.ts'
-import type { KeyPlace } from '../plan/slots.ts'
-import { collation } from './collation.ts'
+import type { Localized } from '../../../datamodel/model.ts'
+import { collation } from '../../document/collation.ts'
+import { intervalOf } from '../../document/values.ts'
+import type { SearchField } from '../../plan/fields.ts'
+import type { KeyPlace } from '../slots.ts'
 import type { Draft } from './draft.ts'
-import { intervalOf } from './values.ts'
 
 /** Bytes of a key. Long texts are told apart by their first letters; of texts with lines fewer do. */
 const lineLength = 60

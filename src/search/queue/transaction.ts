@@ -1,4 +1,4 @@
-import { type Queryable, translate } from '../../../platform/db.ts'
+import { type Queryable, translate } from '../../platform/db.ts'
 
 /** A transaction on the connection of the indexer. */
 export async function inIndexTransaction<T>(db: Queryable, work: () => Promise<T>): Promise<T> {

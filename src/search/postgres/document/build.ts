@@ -1,12 +1,13 @@
 /** One object as a search document: what of it can be found, counted and sorted by. No database here. */
-import { readPrincipals } from '../../rights/service.ts'
-import type { NestedFields, SearchField, TypeFields } from '../plan/fields.ts'
-import { systemFacets } from '../plan/slots.ts'
-import { collation } from './collation.ts'
+import { readPrincipals } from '../../../rights/service.ts'
+import { collation } from '../../document/collation.ts'
+import { hash53 } from '../../document/hash.ts'
+import type { IndexSource } from '../../document/source.ts'
+import type { NestedFields, SearchField, TypeFields } from '../../plan/fields.ts'
+import { systemFacets } from '../slots.ts'
 import type { Draft, FacetSet, IndexContext, IndexDocument } from './draft.ts'
 import { addFacet, facetSet } from './facets.ts'
 import { addTitle, fieldLexemes } from './field-lexemes.ts'
-import { hash53 } from './hash.ts'
 import {
   belowPool,
   fulltextFrom,
@@ -24,7 +25,6 @@ import {
   withTag,
 } from './lexemes.ts'
 import { setSortKey } from './sort-keys.ts'
-import type { IndexSource } from './source.ts'
 
 /** Builds documents one after the other, with the same working memory. */
 export function createDocumentBuilder(context: IndexContext): (source: IndexSource) => IndexDocument | null {

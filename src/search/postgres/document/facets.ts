@@ -1,8 +1,8 @@
 /** Members of facet sets: what an object counts under. */
-import type { Localized } from '../../datamodel/model.ts'
-import type { SearchField } from '../plan/fields.ts'
+import type { Localized } from '../../../datamodel/model.ts'
+import { customLabel, textIn } from '../../document/values.ts'
+import type { SearchField } from '../../plan/fields.ts'
 import type { Draft, FacetSet } from './draft.ts'
-import { customLabel, textIn } from './values.ts'
 
 export function facetSet(slot: number, field: string, found: readonly (number | string)[]): FacetSet {
   const members = found.length === 1 ? found : [...new Set(found)].sort(byValue)

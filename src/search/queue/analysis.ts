@@ -4,17 +4,13 @@
  * the other: then the newer one indexes, alone, for as long as it lives. Were both to, each would build anew what the
  * other has built.
  */
-import { isPresent } from '../../../platform/bus.ts'
-import type { Queryable } from '../../../platform/db.ts'
+import { isPresent } from '../../platform/bus.ts'
+import type { Queryable } from '../../platform/db.ts'
 import { inIndexTransaction } from './transaction.ts'
 
-/** To be counted up when documents are built differently, so that existing ones are built anew. */
-const analysisVersion = 3
 /** Milliseconds for which a newer process may be unseen, since its connection is being replaced. */
 const longestAbsence = 6000
 
-/** What builds documents: the version of our code and that of ICU. */
-export const builderOf = (icu: string): string => `${analysisVersion} ${icu}`
 /** Under which a process shows itself to the others. */
 export const presenceOf = (builder: string): string => `index ${builder}`
 

@@ -4,7 +4,8 @@
  */
 import type { Model, Table } from '../../datamodel/model.ts'
 import type { Db, Queryable } from '../../platform/db.ts'
-import { fieldsOf, type SearchField } from './fields.ts'
+import { outsideLifetimes } from '../../platform/lifetime.ts'
+import { fieldsOf, type SearchField } from '../plan/fields.ts'
 
 /** Places that all object types share come first. */
 export const systemFacets = { _tags: 1, _pool: 2, _owner: 3 } as const
@@ -56,7 +57,7 @@ const linkedName = (field: SearchField): string => `${field.code}>`
 export const isLocalized = (field: SearchField): boolean => field.kind === 'l10n' || field.kind === 'link'
 
 /** Reads the places and gives new ones to what has none yet. */
-export async function loadSlots(db: Db, model: Model, languages: readonly string[]): Promise<Slots> {
+async function loadSlots(db: Db, model: Model, languages: readonly string[]): Promise<Slots> {
   const all = wanted(model, languages)
   let known = await readSlots(db)
   if (all.some((row) => !known.has(idOf(row)))) {
@@ -71,6 +72,29 @@ export async function loadSlots(db: Db, model: Model, languages: readonly string
     })
   }
   return compileSlots(model, languages, (objecttype, kind, field) => known.get(idOf({ objecttype, kind, field })))
+}
+
+export interface SlotCache {
+  /** The places under a model and the database languages. */
+  of(model: Model, languages: readonly string[]): Promise<Slots>
+}
+
+/** The places as they were last asked for: mostly those of today. */
+export function createSlotCache(db: Db): SlotCache {
+  let known: { readonly model: Model; readonly languages: string; readonly slots: Promise<Slots> } | null = null
+  return {
+    of(model, languages) {
+      const key = languages.join()
+      if (known?.model === model && known.languages === key) return known.slots
+      const slots = outsideLifetimes(() => loadSlots(db, model, languages))
+      const own = { model, languages: key, slots }
+      known = own
+      slots.catch(() => {
+        if (known === own) known = null
+      })
+      return slots
+    },
+  }
 }
 
 type FindSlot = (objecttype: number, kind: SlotKind, field: string) => number | undefined

@@ -1,0 +1,81 @@
+import { prepareCollations } from '../../document/collation.ts'
+import { fieldsOf } from '../../plan/fields.ts'
+import type { DocumentBatch, IndexTarget, SourceBatch } from '../../queue/target.ts'
+import { inTurns } from '../../queue/turns.ts'
+import { Arena } from '../document/arena.ts'
+import { createDocumentBuilder } from '../document/build.ts'
+import type { SlotCache } from '../slots.ts'
+import { isBulkOpen, openBulk } from './bulk.ts'
+import { encode } from './encode.ts'
+import { createFacetSets } from './facet-sets.ts'
+import * as store from './store.ts'
+import { createTerms } from './terms.ts'
+
+/** To be counted up when documents are built differently, so that existing ones are built anew. */
+const documentsVersion = 3
+
+/** What builds documents: the version of our code and that of ICU, on which sort keys depend. */
+export const builderOf = (icu: string): string => `${documentsVersion} ${icu}`
+
+/** The index as tables of PostgreSQL. */
+export function createPostgresTarget({ slots, icu }: { slots: SlotCache; icu: string }): IndexTarget {
+  const facetSets = createFacetSets()
+  const terms = createTerms()
+  const arena = new Arena()
+
+  async function make(db: Parameters<IndexTarget['make']>[0], batch: SourceBatch): Promise<DocumentBatch> {
+    const { model, languages, ids, sources } = batch
+    arena.reset()
+    await prepareCollations(languages)
+    const context = { ...batch, fields: fieldsOf(model), slots: await slots.of(model, languages), terms, arena }
+    const built = await inTurns(sources, createDocumentBuilder(context))
+    const documents = built.filter((document) => document !== null)
+    await facetSets.load(
+      db,
+      documents.flatMap((document) => document.facets),
+    )
+    await terms.flush(db)
+    const indexed = await store.readIndexed(db, ids)
+    const encoded = await inTurns(documents, (document) => encode(document, facetSets, arena))
+    const fresh = encoded.filter((document) => indexed.get(document.id)?.digest !== document.digest)
+    const keep = new Set(encoded.map((document) => document.id))
+    const gone = [...indexed.keys()].filter((id) => !keep.has(id))
+    const replaced = fresh.filter((document) => indexed.has(document.id))
+    const moved = replaced.filter(({ id, place }) => indexed.get(id)?.place !== place)
+    const changed = encoded.filter(({ id, shown, revised }) => {
+      const before = indexed.get(id)
+      // Not indexed before: only what was changed since it was made can be shown by others as it was.
+      return before === undefined ? revised : before.shown !== shown
+    })
+    return {
+      changed: changed.map(({ id }) => id),
+      async apply(connection) {
+        const { generation, changedAt } = await store.nextGeneration(connection.db)
+        const before = {
+          removed: [...gone, ...replaced.map(({ id }) => id)],
+          moved: [...gone, ...moved.map(({ id }) => id)],
+          changedAt,
+        }
+        await store.writeDocuments(connection.client, before, fresh)
+        return generation
+      },
+    }
+  }
+
+  return {
+    builder: builderOf(icu),
+    warm: prepareCollations,
+    generation: store.readGeneration,
+    make,
+    async forget({ db }, ids) {
+      const { generation } = await store.nextGeneration(db)
+      await store.keepFormer(db, ids)
+      await store.removeDocuments(db, ids)
+      return generation
+    },
+    queueExpired: store.queueExpired,
+    openBacklog: openBulk,
+    isRebuilding: isBulkOpen,
+    settle: store.settle,
+  }
+}

@@ -1,0 +1,76 @@
+import type pg from 'pg'
+import type { Logger } from 'pino'
+import type { Model } from '../../datamodel/model.ts'
+import type { Queryable } from '../../platform/db.ts'
+import type { IndexSource, LinkTarget } from '../document/source.ts'
+
+/** The connection that holds the indexer's lock, as the store and as COPY see it. */
+export interface IndexConnection {
+  readonly client: pg.PoolClient
+  readonly db: Queryable
+}
+
+/** What stays the same for a batch. */
+export interface BatchSettings {
+  readonly model: Model
+  /** Database languages, first one first. */
+  readonly languages: readonly string[]
+}
+
+/** Objects to be indexed, and what is known around them. */
+export interface SourceBatch extends BatchSettings {
+  /** All that are asked for; those that are not among the sources are gone. */
+  readonly ids: readonly number[]
+  readonly sources: readonly IndexSource[]
+  /** Objects that are linked to, as far as they exist. */
+  readonly target: (id: number) => LinkTarget | undefined
+  /** All ancestors of an object. */
+  readonly ancestors: (id: number) => readonly number[]
+  /** Ids from the root pool down to the pool; none when it does not exist. */
+  readonly poolPath: (id: number) => readonly number[]
+  /** Milliseconds since 1970. */
+  readonly now: number
+}
+
+/** Documents that are ready to be put in the place of those that the index has of the objects. */
+export interface DocumentBatch {
+  /** Objects of which others show something else now than what the index was made from. */
+  readonly changed: readonly number[]
+  /**
+   * In the transaction that takes the objects out of the queue. Gives the generation of the index: a number that ascends
+   * with everything that is changed in it, so that whoever keeps results knows whether they are current.
+   */
+  apply(connection: IndexConnection): Promise<number>
+}
+
+/** A backlog that is larger than what is indexed may be taken in otherwise than what trickles in. */
+export interface Backlog {
+  /** To be called before each batch of `size` entries. */
+  before(size: number, fullSize: number): Promise<void>
+  /** Whether it pays to wait for `more` entries before the run ends. */
+  awaits(more: () => Promise<boolean>): Promise<boolean>
+  end(): Promise<void>
+}
+
+/**
+ * Where the index is kept. The queue decides what is indexed and when, one process at a time; what a document is made of,
+ * and where it goes, is known here alone. The other half, which finds, is `SearchEngine` (plan/plan.ts).
+ */
+export interface IndexTarget {
+  /** How documents are made, as numbers that ascend from release to release: when it changes, all is indexed anew. */
+  readonly builder: string
+  /** Makes ready what a first batch would have to wait for. */
+  warm(languages: readonly string[]): Promise<void>
+  generation(db: Queryable): Promise<number>
+  /** Outside of any transaction. */
+  make(db: Queryable, batch: SourceBatch): Promise<DocumentBatch>
+  /** Takes objects out of the index; as `DocumentBatch.apply`. */
+  forget(connection: IndexConnection, ids: readonly number[]): Promise<number>
+  /** Queues objects whose documents are out of date by themselves: a grant on them has begun or ended. */
+  queueExpired(db: Queryable, now: Date): Promise<unknown>
+  openBacklog(db: Queryable, log: Logger): Promise<Backlog>
+  /** Searches are slow for a while, since a backlog is taken in. */
+  isRebuilding(db: Queryable): Promise<boolean>
+  /** After some hundred documents, when the queue is empty. */
+  settle(db: Queryable): Promise<void>
+}

@@ -1,3 +1,4 @@
+import type { Schedule } from '../mail/service.ts'
 import type { Queryable } from '../platform/db.ts'
 
 export interface MailRecipient {
@@ -7,6 +8,8 @@ export interface MailRecipient {
   readonly email: string
   /** The user's own languages, best first; may be empty. */
   readonly languages: readonly string[]
+  /** When mails that can wait are wanted; null: at once. */
+  readonly schedule: Schedule | null
 }
 
 /**
@@ -28,7 +31,8 @@ export async function mailRecipients(
        union
        select 'g' || g.id, u.id from "group" g join "user" u on u.type = any(g.member_types) where g.id = any($2)
      )
-     select a.via, u.id as "userId", u.email, u.database_languages as languages
+     select a.via, u.id as "userId", u.email, u.database_languages as languages,
+            u.profile->'mail_schedule' as schedule
        from asked a join "user" u on u.id = a.user_id
       where u.email is not null and u.archived_at is null and not u.login_disabled
       order by u.id, a.via`,

@@ -1,3 +1,4 @@
+import { mailRecipients } from '../auth/mail-recipients.ts'
 import { createPrincipals } from '../auth/principals.ts'
 import { createAuth } from '../auth/service.ts'
 import { createMailService } from '../mail/service.ts'
@@ -34,7 +35,14 @@ export function composePeople(
     await replaceOwner(tx, kind, from, to, queued.raise)
     await pools.replacePerson(tx, kind, from, to)
   }
-  const mail = createMailService({ db, jobs, events, baseConfig, externalUrl: config.externalUrl })
+  const mail = createMailService({
+    db,
+    jobs,
+    events,
+    baseConfig,
+    externalUrl: config.externalUrl,
+    readers: mailRecipients,
+  })
   const auth = createAuth({
     config,
     db,

@@ -5,22 +5,13 @@ import type { BaseConfigService } from '../config/service.ts'
 import type { EventLog } from '../events/service.ts'
 import type { Jobs } from '../jobs/service.ts'
 import type { Db, Tx } from '../platform/db.ts'
+import { createBatches, type FindReaders } from './batches.ts'
+import type { Mail } from './model.ts'
 import { deliver } from './transport.ts'
 
-export interface Mail {
-  /** Kind of mail, for the log: `transition_resolve`, … */
-  readonly template: string
-  readonly to: readonly string[]
-  readonly cc?: readonly string[]
-  readonly bcc?: readonly string[]
-  readonly subject: string
-  readonly text: string
-  readonly html?: string
-  /** Of the reader, best first: chooses the signature. */
-  readonly languages: readonly string[]
-  /** Further keys of the log entry: `Collection`, `User`, `TaskID`, … */
-  readonly cause?: Readonly<Record<string, unknown>>
-}
+export type { WaitingMail } from './batches.ts'
+export type { Mail } from './model.ts'
+export { isTimeZone, type Schedule } from './schedule.ts'
 
 export interface MailOptions {
   db: Db
@@ -29,6 +20,7 @@ export interface MailOptions {
   baseConfig: Pick<BaseConfigService, 'get'>
   /** Address of this service, for message ids. */
   externalUrl: string
+  readers: FindReaders
 }
 
 export type MailService = ReturnType<typeof createMailService>
@@ -39,7 +31,7 @@ const attempts = 10
 /** Trying again cannot help. */
 class Undeliverable extends Error {}
 
-export function createMailService({ db, jobs, events, baseConfig, externalUrl }: MailOptions) {
+export function createMailService({ db, jobs, events, baseConfig, externalUrl, readers }: MailOptions) {
   jobs.register<Mail>(job, async (mail, { jobId }) => {
     try {
       await send(mail, jobId)
@@ -71,15 +63,16 @@ export function createMailService({ db, jobs, events, baseConfig, externalUrl }:
     })
   }
 
-  return {
-    /** Queues mails in the caller's transaction. `key` names a mail: queued twice, it is sent once. */
-    async send(tx: Tx, mails: readonly (Mail & { readonly key?: string })[]): Promise<void> {
-      await jobs.enqueueAll(
-        tx,
-        mails.map(({ key, ...mail }) => ({ name: job, payload: mail, maxAttempts: attempts, ...(key ? { key } : {}) })),
-      )
-    },
+  /** Queues mails in the caller's transaction. */
+  async function queue(tx: Tx, mails: readonly (Mail & { readonly key?: string })[]): Promise<void> {
+    await jobs.enqueueAll(
+      tx,
+      mails.map(({ key, ...mail }) => ({ name: job, payload: mail, maxAttempts: attempts, ...(key ? { key } : {}) })),
+    )
   }
+
+  const batches = createBatches({ db, jobs, readers, send: queue })
+  return { send: queue, sendWhenWanted: batches.sendWhenWanted }
 }
 
 /** Keys of EMAIL_SENT and EMAIL_SENT_FAILED (specification, Events). */

@@ -1,5 +1,5 @@
 import type { Jobs } from '../jobs/service.ts'
-import type { MailService } from '../mail/service.ts'
+import type { MailService, Schedule, WaitingMail } from '../mail/service.ts'
 import type { Db, Queryable } from '../platform/db.ts'
 import type { Person } from '../rights/service.ts'
 import type { WebhookService } from '../webhooks/service.ts'
@@ -13,6 +13,7 @@ export interface Recipient {
   readonly userId: number
   readonly email: string
   readonly languages: readonly string[]
+  readonly schedule: Schedule | null
 }
 
 /** How mails and webhooks show objects. */
@@ -91,20 +92,21 @@ async function sendMails(options: ActionOptions, job: EffectJob<'email'>, jobId:
     for (const object of asked.get(reader.via) ?? []) entry.objects.add(object)
     readers.set(reader.userId, entry)
   }
-  const mails: Parameters<MailService['send']>[1][number][] = []
+  const mails: WaitingMail[] = []
   for (const { reader, objects } of readers.values()) {
     const languages = reader.languages.length > 0 ? reader.languages : options.languages()
     const text = transitionMail(job, await shown(options, [...objects], languages), languages)
-    mails.push({
+    const mail = {
       ...text,
       key: `${effectJobNames.email}:${jobId}:${reader.userId}`,
       template: verdictOf(job.transition.type) === 'reject' ? 'transition_reject' : 'transition_resolve',
       to: [reader.email],
       languages,
       cause: { UserID: reader.userId, TransitionID: job.transition.id },
-    })
+    }
+    mails.push({ userId: reader.userId, schedule: job.action.batchable ? reader.schedule : null, mail })
   }
-  await options.db.transaction((tx) => options.mail.send(tx, mails))
+  await options.db.transaction((tx) => options.mail.sendWhenWanted(tx, mails, new Date()))
 }
 
 /** Who is to be written to about which objects; owners and pool contacts are those of each object. */

@@ -46,6 +46,13 @@ async function setEmail(login: 'editor' | 'reader'): Promise<void> {
   assert.equal(answer.status, 200, JSON.stringify(answer.body))
 }
 
+/** When the user wants mails that can wait. */
+async function setSchedule(login: 'editor' | 'reader', mail_schedule: object | null): Promise<number> {
+  const [{ user }] = (await root.get(`user/${people.ids[login]}`)).body
+  const change = { user: { _id: user._id, _version: user._version, mail_schedule } }
+  return (await root.post('user', [change])).status
+}
+
 async function configure({ webhook = {}, server = {}, from = 'archive@museum.test' }: Json): Promise<void> {
   const answer = await root.post('config', {
     system: {
@@ -102,6 +109,38 @@ async function logged(): Promise<{ type: string; info: Json; user: unknown; poll
 
 /** Waits for the jobs, and lets failed ones have their next attempts at once. */
 const drain = () => museum.svc.app.idle({ hurry: true })
+
+test('batchable mails wait for the time that their reader has chosen, and come together', async () => {
+  // Once a year: nothing of it falls into the test.
+  const day = new Date(Date.now() - 86_400_000)
+  const schedule = { days_of_month: [day.getUTCDate()], hours: [day.getUTCHours()], timezone: 'Europe/Lisbon' }
+  assert.equal(await setSchedule('reader', { ...schedule, timezone: 'Europe/Atlantis' }), 400)
+  assert.equal(await setSchedule('reader', schedule), 200)
+  await define(
+    { actions: [email([toUser(people.ids.reader), toUser(people.ids.editor)], { batchable: true })] },
+    { actions: [email([toUser(people.ids.reader)], { subject: { 'en-US': 'At once' } })] },
+  )
+  await create(['The Grey Boat'])
+  await create(['The Green Boat'])
+  await museum.svc.app.idle()
+  const to = (login: string) => mailServer.mails.filter((mail) => mail.to.includes(`${login}@museum.test`))
+  assert.deepEqual([to('editor').length, to('reader').length], [2, 2])
+  assert.ok(to('reader').every(({ data }) => data.includes('Subject: At once')))
+  mailServer.mails.length = 0
+  await drain()
+  const [batch, ...others] = to('reader')
+  assert.deepEqual(others, [])
+  assert.match(batch?.data ?? '', /Subject: 2 messages/)
+  for (const title of ['The Grey Boat', 'The Green Boat']) assert.match(batch?.data ?? '', new RegExp(title))
+  const sent = (await logged()).find(({ info }) => info.Template === 'batch')
+  assert.equal(sent?.info.Batched.length, 2)
+  // Who takes the schedule away gets mail at once again.
+  assert.equal(await setSchedule('reader', null), 200)
+  mailServer.mails.length = 0
+  await create(['The White Boat'])
+  await museum.svc.app.idle()
+  assert.equal(to('reader').length, 2)
+})
 
 test('one mail for each reader about all objects of the save, logged as EMAIL_SENT', async () => {
   await define({ actions: [email([toGroup(people.ids.staff), toUser(people.ids.editor)])] })

@@ -1,3 +1,4 @@
+import { isTimeZone } from '../../mail/service.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
 import { storedReference } from '../../platform/system-references.ts'
 import {
@@ -29,6 +30,10 @@ export function draftUser({ user }: UserInput, stored: StoredUser | null, path: 
   const type = typeOf(user.type, stored, `${path}.user.type`)
   const reference = referenceOf(textOf(user.reference, stored?.reference ?? null), stored, `${path}.user.reference`)
   const profile = profileOf(userProfileFields, user, stored?.profile)
+  const { timezone } = user.mail_schedule ?? {}
+  if (timezone && !isTimeZone(timezone)) {
+    throw new AppError('UnknownTimezone', { path: `${path}.user.mail_schedule.timezone`, timezone })
+  }
   assertLogin(login, email, type, `${path}.user.login`)
   assertSystemUserKept(stored, { login, reference })
   const validity = validityOf(user, stored, path)

@@ -87,6 +87,7 @@ export function registerUserRoutes(app: HttpApp, { users }: { users: UserService
           'UserDuplicateEmail',
           'UserDuplicateLogin',
           'UserEmailMalformed',
+          'UnknownTimezone',
         ],
       },
       handler: async (request, reply) => {

@@ -1,0 +1,91 @@
+import type { Jobs } from '../jobs/service.ts'
+import type { Db, Queryable, Tx } from '../platform/db.ts'
+import type { KeyedMail, Mail } from './model.ts'
+import { nextTime, type Schedule } from './schedule.ts'
+
+/** A mail that may wait until its reader wants mail. */
+export interface WaitingMail {
+  readonly userId: number
+  readonly schedule: Schedule | null
+  readonly mail: KeyedMail
+}
+
+/** A user's present address; absent: there is none, or the user may no longer sign in. */
+export type FindReaders = (
+  from: Queryable,
+  people: readonly `u${number}`[],
+) => Promise<readonly { readonly userId: number; readonly email: string; readonly languages: readonly string[] }[]>
+
+const job = 'mail.batch'
+/** More than these go out in several mails. */
+const mostTogether = 200
+
+export interface BatchOptions {
+  readonly db: Db
+  readonly jobs: Pick<Jobs, 'enqueueAll' | 'register'>
+  readonly readers: FindReaders
+  readonly send: (tx: Tx, mails: readonly KeyedMail[]) => Promise<void>
+}
+
+/** Mails to users who want them at certain times, then all together (`mail_schedule`). */
+export function createBatches({ db, jobs, readers, send }: BatchOptions) {
+  jobs.register<{ userId: number }>(job, ({ userId }, { jobId }) =>
+    db.transaction(async (tx) => {
+      const { rows } = await tx.query<{ mail: Mail }>(
+        `with gone as (delete from mail_batch where user_id = $1 returning id, mail) select mail from gone order by id`,
+        [userId],
+      )
+      const [reader] = await readers(tx, [`u${userId}`])
+      if (!reader) return
+      const mails = rows.map(({ mail }) => mail)
+      const together: KeyedMail[] = []
+      for (let at = 0; at < mails.length; at += mostTogether) {
+        const key = `${job}:${jobId}:${at}`
+        together.push({ ...joined(mails.slice(at, at + mostTogether)), to: [reader.email], key })
+      }
+      await send(tx, together)
+    }),
+  )
+
+  return {
+    /** Queues mails: those of readers without a schedule at once, the others for the next time that their reader wants. */
+    async sendWhenWanted(tx: Tx, waiting: readonly WaitingMail[], now: Date): Promise<void> {
+      const timed = waiting.map((one) => ({ ...one, at: one.schedule && nextTime(one.schedule, now) }))
+      const later = timed.flatMap(({ at, ...one }) => (at ? [{ ...one, at }] : []))
+      await send(
+        tx,
+        timed.flatMap(({ at, mail }) => (at ? [] : mail)),
+      )
+      if (later.length === 0) return
+      const rows = later.map(({ userId, mail: { key, ...mail } }) => ({ user_id: userId, key, mail }))
+      await tx.query(
+        `insert into mail_batch (user_id, key, mail)
+         select user_id, key, mail from json_to_recordset($1) as x(user_id bigint, key text, mail jsonb)
+         on conflict (key) do nothing`,
+        [JSON.stringify(rows)],
+      )
+      const due = new Map(later.map(({ userId, at }) => [userId, at]))
+      // One job for each reader: the next one replaces it.
+      await jobs.enqueueAll(
+        tx,
+        [...due].map(([userId, runAt]) => ({ name: job, payload: { userId }, runAt, key: `${job}:${userId}` })),
+      )
+    },
+  }
+}
+
+/** One mail out of several: what each is about stands above it. */
+function joined(mails: readonly Mail[]): Mail {
+  const [first] = mails as [Mail, ...Mail[]]
+  if (mails.length === 1) return first
+  const { html: _, ...plain } = first
+  const german = first.languages[0]?.startsWith('de') === true
+  const cause = { ...first.cause, Batched: mails.map(({ template, cause: each }) => ({ Template: template, ...each })) }
+  return {
+    ...plain,
+    template: 'batch',
+    subject: german ? `${mails.length} Nachrichten` : `${mails.length} messages`,
+    text: mails.map(({ subject, text }) => `${subject}\n\n${text}`).join(`\n\n${'-'.repeat(40)}\n\n`),
+    cause,
+  }
+}

@@ -1,0 +1,17 @@
+export interface Mail {
+  /** Kind of mail, for the log: `transition_resolve`, … */
+  readonly template: string
+  readonly to: readonly string[]
+  readonly cc?: readonly string[]
+  readonly bcc?: readonly string[]
+  readonly subject: string
+  readonly text: string
+  readonly html?: string
+  /** Of the reader, best first: chooses the signature. */
+  readonly languages: readonly string[]
+  /** Further keys of the log entry: `Collection`, `User`, `TaskID`, … */
+  readonly cause?: Readonly<Record<string, unknown>>
+}
+
+/** `key` names a mail: queued twice, it is sent once. */
+export type KeyedMail = Mail & { readonly key: string }

@@ -6,10 +6,29 @@ import { drawSort } from './order.ts'
 import { type Asking, plain } from './reads.ts'
 import { seenOf } from './seen.ts'
 import { createShow, type FormatName, formatNames } from './shown.ts'
+import { poolsAbove } from './values.ts'
 
 /** Searches: what is found, counted, in which order, and what is shown of it. */
 export async function askSearches(asking: Asking, count: number): Promise<void> {
+  await askPoolsBelow(asking)
   for (let n = 0; n < count; n++) await askSearch(asking, n)
+}
+
+/** What lies in or below each pool: of the pools below it some may not be known to the caller. */
+async function askPoolsBelow({ client, knowledge, names, who, world }: Asking): Promise<void> {
+  const objecttypes = world.types.map(({ name }) => name)
+  for (const [pool, id] of names.pools.entries()) {
+    const search = [{ type: 'in', fields: ['_pool'], in: [id], include_path: true }]
+    const what = `${who} searches what lies below the pool ${id}`
+    const { status, body } = await client.post('/search', { objecttypes, search, limit: 1000, format: 'short' })
+    assert.equal(status, 200, `${what} ${JSON.stringify(body)}`)
+    const below = world.things.filter(({ index, pool: own, trashed }) => {
+      if (own === null || trashed || !knowledge.sees(index) || !knowledge.knowsSystem(index, 'pool')) return false
+      return own === pool || (knowledge.knowsPool(own) && poolsAbove(world, own).includes(pool))
+    })
+    const found = body.objects.map((object: Json) => object._system_object_id)
+    assert.deepEqual(found.sort(byNumber), below.map(({ index }) => names.ids[index] as number).sort(byNumber), what)
+  }
 }
 
 async function askSearch(asking: Asking, n: number): Promise<void> {

@@ -72,11 +72,11 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
       // What follows the log may queue jobs at any time, and jobs write to the log: until nothing came in between.
       for (let seen = -1, queued = 0; queued !== seen; ) {
         seen = queued
+        await index.idle()
         await jobs.idle(options)
         queued = await eventRuns.lookNow()
       }
       await indexer.idle()
-      await index.idle()
     },
     close: () => opened.disposeAsync(),
   }

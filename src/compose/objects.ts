@@ -37,6 +37,7 @@ export async function composeObjects(
   const index = searchIndex({
     db,
     log,
+    jobs,
     icu: icu ?? process.versions.icu ?? '',
     connections: ground.shares.lexical,
   })

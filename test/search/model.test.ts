@@ -5,13 +5,14 @@ import { pino } from 'pino'
 import { compileModel } from '../../src/datamodel/compile/model.ts'
 import type { Model } from '../../src/datamodel/model.ts'
 import { currentVersion, readVersion } from '../../src/datamodel/store.ts'
+import { createJobs } from '../../src/jobs/service.ts'
 import { parseDate } from '../../src/platform/dates.ts'
 import { endless } from '../../src/platform/lifetime.ts'
 import { words } from '../../src/search/document/analyze.ts'
 import type { SearchEngine, SearchOutcome } from '../../src/search/plan/plan.ts'
 import { wholeVision } from '../../src/search/plan/vision.ts'
 import { createPostgresEngine, type PostgresEngine } from '../../src/search/postgres/query/engine.ts'
-import { createSortIndexes } from '../../src/search/postgres/query/sort-indexes.ts'
+import { createSortIndexes, indexOf, makeSortIndex } from '../../src/search/postgres/query/sort-indexes.ts'
 import { createSlotCache, type Slots } from '../../src/search/postgres/slots.ts'
 import { compileSearch } from '../../src/search/request/compile.ts'
 import type { Json } from '../support/client.ts'
@@ -115,8 +116,15 @@ before(async () => {
   const cache = createSlotCache(svc.db)
   slots = await cache.of(model, languages)
   const other = await otherSearchIndex()
+  const log = pino({ level: 'silent' })
   if (other) {
-    const index = other({ db: svc.db, log: pino({ level: 'silent' }), icu: process.versions.icu ?? '', connections: 2 })
+    const index = other({
+      db: svc.db,
+      log,
+      icu: process.versions.icu ?? '',
+      connections: 2,
+      jobs: createJobs({ db: svc.db, log }),
+    })
     opened.push(index)
     small = index.engine
     large = index.engine
@@ -395,12 +403,13 @@ test('SR-003 any search finds what a naive evaluation finds, whichever way the e
 test('an order that large results are asked for gets an index, once, and the index is used', async () => {
   const { db } = museum.svc
   const log = pino({ level: 'silent' })
-  const indexes = createSortIndexes({ db, log })
+  const indexes = createSortIndexes({ db, log, jobs: createJobs({ db, log }) })
   const request = (order: string) => ({ objecttypes: ['work'], sort: [{ field: 'work.inventory', order }] })
   for (const order of ['asc', 'desc', 'asc']) {
     indexes.wanted({ ...planOf(request(order)), slots })
   }
   await indexes.idle()
+  await museum.svc.drain()
   const { rows } = await db.query<{ name: string; definition: string }>(
     `select c.relname as name, pg_get_indexdef(i.indexrelid) as definition from pg_index i join pg_class c on c.oid = i.indexrelid
      where c.relname like 'search\\_sort\\_%' and i.indisvalid order by 1`,
@@ -424,7 +433,6 @@ test('a stop waits for no index, and leaves none behind that is half made', asyn
   const { db } = museum.svc
   const lines: string[] = []
   const log = pino({ level: 'warn' }, { write: (line) => lines.push(line) })
-  const indexes = createSortIndexes({ db, log })
   using _ = await hold(db, 'set transaction isolation level repeatable read; select from object limit 1')
   const request = { objecttypes: ['work'], sort: [{ field: 'work.width' }] }
   const names = async (where: string) => {
@@ -434,9 +442,13 @@ test('a stop waits for no index, and leaves none behind that is half made', asyn
     )
     return rows
   }
-  indexes.wanted({ ...planOf(request), slots })
+  const order = indexOf({ ...planOf(request), slots })
+  assert.ok(order)
+  const stop = new AbortController()
+  const making = assert.rejects(makeSortIndex({ db, log }, order, stop.signal))
   await until(async () => (await names('not i.indisvalid')).length > 0)
-  await indexes.close()
+  stop.abort()
+  await making
   assert.deepEqual(await names('not i.indisvalid'), [])
   assert.deepEqual(lines, [])
 })

@@ -1,18 +1,19 @@
 /** The index and the engine that searches it, in PostgreSQL. Another one is handed in by the composition in its place. */
 import type { Logger } from 'pino'
+import type { Jobs } from '../../jobs/service.ts'
 import type { Db } from '../../platform/db.ts'
 import type { SearchEngine } from '../plan/plan.ts'
 import type { IndexTarget } from '../queue/target.ts'
 import { createPostgresTarget } from './index/target.ts'
 import { createPostgresEngine } from './query/engine.ts'
-import { createSortIndexes } from './query/sort-indexes.ts'
+import { createSortIndexes, registerSortIndexes } from './query/sort-indexes.ts'
 import { createSlotCache } from './slots.ts'
 
 /** An index and who searches it. */
 export interface SearchIndex {
   readonly target: IndexTarget
   readonly engine: SearchEngine
-  /** Resolves when nothing is being done in the background. */
+  /** Resolves when all that searches have asked for is queued. */
   idle(): Promise<void>
   close(): Promise<void>
 }
@@ -20,23 +21,23 @@ export interface SearchIndex {
 export interface SearchIndexOptions {
   readonly db: Db
   readonly log: Logger
+  /** What takes minutes is made there. */
+  readonly jobs: Pick<Jobs, 'register' | 'enqueue'>
   /** Version of ICU. */
   readonly icu: string
   /** Connections for searches for words. */
   readonly connections: number
 }
 
-export function createPostgresIndex({ db, log, icu, connections }: SearchIndexOptions): SearchIndex {
+export function createPostgresIndex({ db, log, jobs, icu, connections }: SearchIndexOptions): SearchIndex {
   const slots = createSlotCache(db)
-  const sortIndexes = createSortIndexes({ db, log })
+  const sortIndexes = createSortIndexes({ db, log, jobs })
+  registerSortIndexes({ db, log, jobs })
   const engine = createPostgresEngine({ db, slots, sortIndexes, maxConnections: connections })
   return {
     target: createPostgresTarget({ slots, icu }),
     engine,
     idle: () => sortIndexes.idle(),
-    async close() {
-      await sortIndexes.close()
-      await engine.close()
-    },
+    close: () => engine.close(),
   }
 }

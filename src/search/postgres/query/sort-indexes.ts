@@ -1,9 +1,10 @@
 /**
- * Indexes in the order of sort keys, made when somebody first sorts a large result by them: then its pages, however
+ * Indexes in the order of sort keys, made by a job when somebody first sorts a large result by them: then its pages, however
  * deep, are read along the index. Nothing is made for orders that nobody asks for, so imports do not pay for them.
  */
 import type { PoolClient } from 'pg'
 import type { Logger } from 'pino'
+import type { Jobs } from '../../../jobs/service.ts'
 import { cutShort, type Db } from '../../../platform/db.ts'
 import { outsideLifetimes } from '../../../platform/lifetime.ts'
 import type { SearchField } from '../../plan/fields.ts'
@@ -14,16 +15,60 @@ import type { PostgresPlan } from './postgres-plan.ts'
 const mostIndexes = 24
 /** Advisory lock: one process makes one index at a time. */
 const buildLock = 7_310_042
+const job = 'search.sort-index'
+/** What stands in the way (a full disk, a transaction that never ends) is mostly there the next time, too. */
+const maxAttempts = 5
 
-export function createSortIndexes({ db, log }: { db: Db; log: Logger }) {
-  /** Orders that were looked at by this process: there, being made, or refused. */
+export interface SortIndexesOptions {
+  readonly db: Db
+  readonly log: Logger
+  readonly jobs: Pick<Jobs, 'enqueue'>
+}
+
+/** Asks for indexes. */
+export function createSortIndexes({ db, log, jobs }: SortIndexesOptions) {
+  /** Orders that this process has asked for. */
   const seen = new Set<string>()
-  let building: Promise<void> = Promise.resolve()
-  let closed = false
+  let asking: Promise<void> = Promise.resolve()
+
+  return {
+    /** Notes that a large result was sorted this way. Returns at once. */
+    wanted(plan: PostgresPlan): void {
+      const order = indexOf(plan)
+      if (!order || seen.has(order.name)) return
+      seen.add(order.name)
+      asking = outsideLifetimes(() =>
+        asking
+          .then(() =>
+            db.transaction((tx) => jobs.enqueue(tx, job, order, { key: `${job}:${order.name}`, maxAttempts })),
+          )
+          .catch((error: unknown) => {
+            seen.delete(order.name)
+            log.warn({ err: error, index: order.name }, 'an index for sorting could not be asked for')
+          }),
+      )
+    },
+
+    /** Resolves when all that was asked for is queued. */
+    idle: (): Promise<void> => asking,
+  }
+}
+
+/** Gives the job its code. */
+export function registerSortIndexes({ db, log, jobs }: { db: Db; log: Logger; jobs: Pick<Jobs, 'register'> }): void {
+  jobs.register<SortIndex>(job, (order, { signal }) => makeSortIndex({ db, log }, order, signal), 'standard')
+}
+
+/** Makes the index, unless it is there or there are enough; what is being made when `signal` says stop leaves nothing behind. */
+export async function makeSortIndex(
+  { db, log }: { db: Db; log: Logger },
+  order: SortIndex,
+  signal: AbortSignal,
+): Promise<void> {
   /** The connection on which something is waited for that may take long. */
   let busy: PoolClient | null = null
   const atLength = async (client: PoolClient, statement: string, values: unknown[] = []): Promise<void> => {
-    if (closed) throw new Error('the service stops')
+    signal.throwIfAborted()
     busy = client
     try {
       await client.query(statement, values)
@@ -31,42 +76,24 @@ export function createSortIndexes({ db, log }: { db: Db; log: Logger }) {
       busy = null
     }
   }
-
-  return {
-    /** Notes that a large result was sorted this way. Returns at once. */
-    wanted(plan: PostgresPlan): void {
-      const order = indexOf(plan)
-      if (!order || seen.has(order.name) || closed) return
-      seen.add(order.name)
-      building = outsideLifetimes(() =>
-        building.then(() => (closed ? undefined : build(db, log, order, atLength))),
-      ).catch((error: unknown) => {
-        seen.delete(order.name)
-        if (!closed) log.warn({ err: error, index: order.name }, 'an index for sorting could not be made')
-      })
-    },
-
-    /** Resolves when no index is being made. */
-    async idle(): Promise<void> {
-      await building
-    },
-
-    /** Ends what is being made: the next large result sorted this way asks for it again. */
-    async close(): Promise<void> {
-      closed = true
-      await cutShort(db, () => busy, building)
-    },
+  const making = build(db, log, order, atLength)
+  const stop = (): void => void cutShort(db, () => busy, making)
+  signal.addEventListener('abort', stop, { once: true })
+  try {
+    await making
+  } finally {
+    signal.removeEventListener('abort', stop)
   }
 }
 
-interface SortIndex {
+export interface SortIndex {
   readonly name: string
   readonly columns: string
   readonly predicate: string
 }
 
 /** The index that the first sort key could use; null where there is one anyway or none could help. */
-function indexOf(plan: PostgresPlan): SortIndex | null {
+export function indexOf(plan: PostgresPlan): SortIndex | null {
   const key = plan.sort[0]
   if (!key || (key.field.by !== 'field' && key.field.by !== 'standard')) return null
   const sql = sortKeySql(key.field, plan).replaceAll('d.', '')

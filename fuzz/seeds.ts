@@ -461,6 +461,9 @@ export const seeds: Record<string, Seed> = {
     },
   },
   getPool: { make: ({ world }) => ({ path: { poolID: world.pools.open } }) },
+  getPoolStats: {
+    make: ({ world }) => ({ path: { poolID: world.pools.open }, query: { include_subpools: 'true' } }),
+  },
   deletePool: {
     make: async (scene) => {
       const [made] = await scene.root.call('POST', '/pool', (await savePool(scene)).body)

@@ -1,6 +1,7 @@
 import { createBaseConfigAdministration } from '../config/administration.ts'
 import { createFileService } from '../files/service.ts'
 import { rememberedPeople } from '../objects/read/people.ts'
+import { fileFigures } from '../objects/upkeep/file-stats.ts'
 import { seenUses } from '../objects/upkeep/file-uses.ts'
 import { countInPools, objectPresetUse, objectTagUse, requeuePools } from '../objects/upkeep/uses.ts'
 import { createObjecttypeService } from '../objecttypes/service.ts'
@@ -77,10 +78,10 @@ export async function composeWorkflow(
     versionConvention,
   })
   const shared = { db, bus, events, rights, datamodel, pools, objecttypes, tags, transitions, versionConvention }
-  const objecttypeService = createObjecttypeService({ ...shared, languages })
+  const objecttypeService = createObjecttypeService({ ...shared, languages, fileFigures })
   const poolService = createPoolService({
     ...shared,
-    objects: { count: countInPools, requeue: (tx, ids) => requeuePools(tx, ids, queued.raise) },
+    objects: { count: countInPools, fileFigures, requeue: (tx, ids) => requeuePools(tx, ids, queued.raise) },
   })
   return {
     files,

@@ -74,7 +74,8 @@ export function registerFileRoutes(http: HttpApp, { files }: { files: FileServic
         const permission = await files.permission(actorOf(request))
         const wish = { produce: readFlags(query.produce_versions), priority: query.priority ?? 0 }
         const content = incoming(request, more.filenames[0] ?? null)
-        return files.put(actorOf(request), content, permission, more, wish)
+        const duplicates = query.check_for_duplicates
+        return files.put(actorOf(request), content, permission, more, wish, { duplicates })
       },
     })
   }
@@ -98,7 +99,9 @@ export function registerFileRoutes(http: HttpApp, { files }: { files: FileServic
     async (request) => {
       const ids = readList(request.query.ids, 'ids', isId).filter((id) => id !== null)
       if (ids.length > mostIds) throw badRequest(`ids: at most ${mostIds} at a time.`, { param: 'ids' })
-      const records = await files.read(request.actor, ids, request.query.format ?? 'long')
+      const records = await files.read(request.actor, ids, request.query.format ?? 'long', {
+        duplicates: request.query.check_for_duplicates,
+      })
       return Object.fromEntries(records)
     },
   )
@@ -120,7 +123,9 @@ export function registerFileRoutes(http: HttpApp, { files }: { files: FileServic
     },
     async (request) => {
       const { fileId } = request.params
-      const records = await files.read(request.actor, [fileId], request.query.format ?? 'long')
+      const records = await files.read(request.actor, [fileId], request.query.format ?? 'long', {
+        duplicates: request.query.check_for_duplicates,
+      })
       return records.get(fileId) ?? {}
     },
   )

@@ -13,6 +13,13 @@ const Priority = Type.Optional(
   }),
 )
 
+const lookForDuplicates = Type.Optional(
+  Type.Boolean({
+    description:
+      'Answer in `_duplicates` which other files with the same content the caller may see, at most 100 of each.',
+  }),
+)
+
 export const UploadQuery = Type.Object({
   filenames: JsonList(
     'JSON list of texts: names in place of those in the body, in its order; null or empty: that one.',
@@ -27,7 +34,7 @@ export const UploadQuery = Type.Object({
   version_names: Type.Optional(Type.String(refused('renditions are not uploaded yet'))),
   custom_produce_configs: Type.Optional(Type.String(refused(ownRecipes))),
   collection: Type.Optional(Type.Integer(refused('there are no collections yet'))),
-  check_for_duplicates: Type.Optional(Type.Boolean(refused('nothing looks for duplicates yet'))),
+  check_for_duplicates: lookForDuplicates,
 })
 
 const remote = {
@@ -124,6 +131,11 @@ const Duplicates = Type.Array(
     {
       _id: Type.Integer({ description: 'Id of the file.' }),
       certainty: Type.Number({ description: '1: it is the same, bit by bit.' }),
+      linked_system_objects: Type.Optional(
+        Type.Array(Type.Object({ _system_object_id: Type.Integer(), _column_id: Type.Integer() }), {
+          description: 'Objects that have it, as far as the caller may see them.',
+        }),
+      ),
     },
     { additionalProperties: true },
   ),
@@ -168,7 +180,7 @@ const Format = Type.Optional(
 
 const notYet = {
   obj_uuid: Type.Optional(Type.String(refused('names of files do not depend on objects yet'))),
-  check_for_duplicates: Type.Optional(Type.Boolean(refused('nothing looks for duplicates yet'))),
+  check_for_duplicates: lookForDuplicates,
   mapping: Type.Optional(Type.String(refused('there are no mappings yet'))),
   objecttype: Type.Optional(Type.String(refused('there are no mappings yet'))),
   mask: Type.Optional(Type.String(refused('there are no mappings yet'))),

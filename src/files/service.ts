@@ -21,6 +21,7 @@ import { createJanitor } from './janitor.ts'
 import { createLocations } from './locations/service.ts'
 import { type FileVersion, original, originalOf, type StoredFile } from './model.ts'
 import { accessTo, type FileAccess, type FileUse } from './records/access.ts'
+import { sameContents } from './records/duplicates.ts'
 import { type FileFormat, type FileLink, renderFile, type Wire } from './records/render.ts'
 import * as store from './records/store.ts'
 import type { RemoteSource } from './remote/fetch.ts'
@@ -197,6 +198,28 @@ export async function createFileService(options: FileOptions) {
     return files.map((file) => wires.get(file.id) ?? {})
   }
 
+  /** With the other files of the same content that the caller may see, and which objects have these. */
+  async function withDuplicates(caller: CallerRights, wires: ReadonlyMap<number, Wire>): Promise<Map<number, Wire>> {
+    const same = await sameContents(db, [...wires.keys()])
+    const others = [...new Set([...same.values()].flat())]
+    const [known, uses] = await Promise.all([load(db, caller, others), usesOf(db, caller, others)])
+    const seen = new Set(known.filter(({ access }) => access.any).map(({ file }) => file.id))
+    const told = (_id: number) => ({
+      _id,
+      certainty: 1,
+      linked_system_objects: (uses.get(_id) ?? []).map(({ object, columnId }) => ({
+        _system_object_id: object.systemObjectId,
+        _column_id: columnId,
+      })),
+    })
+    return new Map(
+      [...wires].map(([id, wire]) => {
+        const _duplicates = (same.get(id) ?? []).filter((one) => seen.has(one)).map(told)
+        return [id, _duplicates.length === 0 ? wire : { ...wire, _duplicates }]
+      }),
+    )
+  }
+
   function log(event: NewEvent): void {
     const written = outsideLifetimes(() => events.append(db, [event])).catch(() => {})
     logging.add(written)
@@ -249,11 +272,18 @@ export async function createFileService(options: FileOptions) {
       permission: UploadPermission,
       more: UploadOptions,
       wish: ProduceWish,
+      { duplicates = false }: { readonly duplicates?: boolean | undefined } = {},
     ): Promise<Wire[]> {
       const files = await tellingFailures(actor, () =>
         upload({ db, events, locations, mayChange, plan: planBy(wish) }, actor, incoming, permission, more),
       )
-      return renderUploaded(actor, files)
+      const wires = await renderUploaded(actor, files)
+      if (!duplicates) return wires
+      const told = await withDuplicates(
+        await rights.forActor(actor),
+        new Map(files.map(({ id }, index) => [id, wires[index] as Wire])),
+      )
+      return [...told.values()]
     },
 
     /**
@@ -299,14 +329,21 @@ export async function createFileService(options: FileOptions) {
     },
 
     /** Records by id; of those that the caller may not see there is none. @throws {AppError} `InsufficientRights`. */
-    async read(actor: Actor | null, ids: readonly number[], format: FileFormat): Promise<Map<number, Wire>> {
+    async read(
+      actor: Actor | null,
+      ids: readonly number[],
+      format: FileFormat,
+      { duplicates = false }: { readonly duplicates?: boolean | undefined } = {},
+    ): Promise<Map<number, Wire>> {
       const known = await callerOf(actor)
-      const found = await load(db, await rights.forActor(known), ids)
+      const caller = await rights.forActor(known)
+      const found = await load(db, caller, ids)
       const seen = found.filter(({ access }) => access.any)
       if (seen.length === 0 && ids.length > 0) throw new AppError('InsufficientRights')
       const shown = seen.map(({ file }) => file.id)
       const tags = format === 'long' ? await readTags(db, shown) : new Map<number, readonly Tag[]>()
-      return render(db, known, seen, format, { tags })
+      const wires = await render(db, known, seen, format, { tags })
+      return duplicates ? withDuplicates(caller, wires) : wires
     },
 
     /** Files as objects show them, each with what its place in the object says. */

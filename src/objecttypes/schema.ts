@@ -124,10 +124,16 @@ const Bucket = Type.Object(
 )
 const Buckets = Type.Object({ latest: Bucket, history: Bucket, deleted: Bucket }, { title: 'FileCountsByAge' })
 
+export const FileStats = Type.Object(
+  { count: Type.Integer(), size: Type.Integer(), originals: Buckets, versions: Buckets },
+  { title: 'FileStats' },
+)
+export type FileStats = Static<typeof FileStats>
+
 /** Files of an object type: counts and bytes by class and extension, of latest, former and deleted versions. */
 export const ObjecttypeStats = Type.Object(
   {
-    files: Type.Object({ count: Type.Integer(), size: Type.Integer(), originals: Buckets, versions: Buckets }),
+    files: FileStats,
   },
   { title: 'ObjecttypeStats' },
 )

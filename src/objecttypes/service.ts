@@ -6,7 +6,7 @@
 import type { Model, Table } from '../datamodel/model.ts'
 import type { EventLog } from '../events/service.ts'
 import type { Actor } from '../platform/actor.ts'
-import type { Db, Tx } from '../platform/db.ts'
+import type { Db, Queryable, Tx } from '../platform/db.ts'
 import { hasRight, type NeededRight, requireRight } from '../platform/system-right.ts'
 import type { RightsService } from '../rights/service.ts'
 import { type KeptTags, renderTagLayers, tagCaller } from '../tags/service.ts'
@@ -15,7 +15,7 @@ import type { KeptObjecttypes } from './kept.ts'
 import type { ObjecttypeSettings } from './model.ts'
 import { type RenderParts, renderObjecttype } from './render.ts'
 import { requireTable, saveAll } from './save.ts'
-import type { ObjecttypeInput, ObjecttypeOutput, ObjecttypeStats } from './schema.ts'
+import type { FileStats, ObjecttypeInput, ObjecttypeOutput, ObjecttypeStats } from './schema.ts'
 import * as store from './store.ts'
 
 export { type KeptObjecttypes, openObjecttypes } from './kept.ts'
@@ -29,6 +29,8 @@ export interface ObjecttypeDeps {
   objecttypes: KeptObjecttypes
   tags: KeptTags
   transitions: Pick<TransitionService, 'validateLists' | 'renderLists'>
+  /** How many files objects of a type have, and how large they are. */
+  fileFigures: (from: Queryable, scope: { objecttype: number }) => Promise<FileStats>
   /** Data languages of the instance. */
   languages: () => readonly string[]
 }
@@ -100,7 +102,7 @@ export function createObjecttypeService(deps: ObjecttypeDeps) {
     async stats(actor: Actor, id: number): Promise<ObjecttypeStats> {
       requireRight(actor, manageObjecttypes)
       requireTable(datamodel.current(), id, 'id')
-      return noFiles()
+      return { files: await deps.fileFigures(db, { objecttype: id }) }
     },
 
     /** Saves the settings of several object types, all or none. */
@@ -142,11 +144,4 @@ export function createObjecttypeService(deps: ObjecttypeDeps) {
       { context: 'objecttype_right', count: store.countGrantTags },
     ],
   }
-}
-
-/** The service stores no files yet, so this is what there is. */
-function noFiles(): ObjecttypeStats {
-  const bucket = () => ({ size: 0, count: 0, by_extension: {}, by_class: {} })
-  const buckets = () => ({ latest: bucket(), history: bucket(), deleted: bucket() })
-  return { files: { count: 0, size: 0, originals: buckets(), versions: buckets() } }
 }

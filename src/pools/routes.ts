@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { actorOf, type HttpApp } from '../platform/http.ts'
 import { dependentsQuery } from '../platform/query.ts'
 import { Acknowledged, TaskList } from '../platform/tasks.ts'
-import { PoolInputs, PoolOutput } from './schema.ts'
+import { PoolInputs, PoolOutput, PoolStats } from './schema.ts'
 import { managePools, type PoolService } from './service.ts'
 
 const PoolId = Type.Object({
@@ -107,6 +107,34 @@ export function registerPoolRoutes(http: HttpApp, { pools }: { pools: PoolServic
       config: { access: 'user', writes: false, errors: ['PoolNotFound', 'ResourceNotFound', 'RightRequired'] },
     },
     async (request) => [await pools.read(actorOf(request), request.params.poolID)],
+  )
+
+  http.get(
+    '/api/v1/pool/:poolID/stats',
+    {
+      schema: {
+        operationId: 'getPoolStats',
+        summary: 'Number and size of the files of a pool',
+        description:
+          'By class and extension, of latest, former and deleted versions. Needs the right `bag_read` on the pool.',
+        tags: ['pool'],
+        params: PoolId,
+        querystring: Type.Object({
+          include_subpools: Type.Optional(
+            Type.Boolean({ description: 'With those of the pools below it that the caller may read.' }),
+          ),
+        }),
+        response: { 200: PoolStats },
+      },
+      config: {
+        access: 'user',
+        writes: false,
+        systemRight: managePools,
+        errors: ['PoolNotFound', 'ResourceNotFound', 'RightRequired'],
+      },
+    },
+    (request) =>
+      pools.stats(actorOf(request), request.params.poolID, { below: request.query.include_subpools === true }),
   )
 
   http.delete(

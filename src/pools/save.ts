@@ -5,8 +5,9 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import type { Model } from '../datamodel/model.ts'
+import type { FileStats } from '../objecttypes/schema.ts'
 import type { Actor } from '../platform/actor.ts'
-import type { Tx } from '../platform/db.ts'
+import type { Queryable, Tx } from '../platform/db.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
 import { requireRight } from '../platform/system-right.ts'
 import type { VersionConvention } from '../platform/versions.ts'
@@ -26,6 +27,8 @@ import { assertTree } from './tree.ts'
 export interface PoolObjects {
   /** How many objects, those in the trash included, the pools hold. */
   count(tx: Tx, poolIds: readonly number[]): Promise<number>
+  /** How many files the objects of the pools have, and how large they are. */
+  fileFigures(from: Queryable, scope: { pools: readonly number[] }): Promise<FileStats>
   /** Objects whose place in the tree has changed must be indexed again. */
   requeue(tx: Tx, poolIds: readonly number[]): Promise<void>
 }

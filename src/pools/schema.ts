@@ -1,5 +1,6 @@
 /** Wire shapes of pools (`PoolApi`). */
 import { type Static, Type } from 'typebox'
+import { FileStats } from '../objecttypes/schema.ts'
 import { kept } from '../platform/query.ts'
 import { GeneratedRightsApi, LookupByReference, RightApi, WhoApi } from '../rights/schema.ts'
 import { ShownTag } from '../tags/schema.ts'
@@ -102,3 +103,13 @@ export const PoolOutput = Type.Object(
   { ...open, title: 'Pool' },
 )
 export type PoolOutput = Static<typeof PoolOutput>
+
+export const PoolStats = Type.Object(
+  {
+    pool_id: Type.Integer(),
+    created_at: Type.String({ format: 'date-time', description: 'When the files were counted.' }),
+    files: FileStats,
+  },
+  { title: 'PoolStats' },
+)
+export type PoolStats = Static<typeof PoolStats>

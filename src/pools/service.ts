@@ -20,7 +20,7 @@ import { type KeptPools, poolTopic } from './kept.ts'
 import type { Pool } from './model.ts'
 import { renderPools } from './render.ts'
 import { type PoolObjects, requirePool, savePools } from './save.ts'
-import type { PoolInput, PoolOutput } from './schema.ts'
+import type { PoolInput, PoolOutput, PoolStats } from './schema.ts'
 import * as store from './store.ts'
 import { poolTagUses } from './tag-use.ts'
 import { buildSnapshot, subtree } from './tree.ts'
@@ -97,6 +97,21 @@ export function createPoolService(deps: PoolDeps) {
       requirePool(callerRights, 'bag_read', id)
       const [wire] = await render(actor, [pool], callerRights)
       return wire as PoolOutput
+    },
+
+    /**
+     * How many files the objects of a pool have; on request with those of the pools below it that the caller may read.
+     * @throws {AppError} `SystemRightRequired`, and as `read`.
+     */
+    async stats(actor: Actor, id: number, { below }: { readonly below: boolean }): Promise<PoolStats> {
+      requireRight(actor, managePools)
+      const callerRights = await rights.forActor(actor)
+      if (!callerRights.knowsPool(id) || !snapshot().has(id)) notFound(id)
+      requirePool(callerRights, 'bag_read', id)
+      const pools = below ? subtree(snapshot(), id).map((pool) => pool.id) : [id]
+      const seen = pools.filter((one) => callerRights.knowsPool(one) && callerRights.mayPool('bag_read', one))
+      const files = await deps.objects.fileFigures(db, { pools: seen })
+      return { pool_id: id, created_at: new Date().toISOString(), files }
     },
 
     /**

@@ -307,4 +307,102 @@ suite('files in objects', () => {
     assert.equal(inDays(expires(await read('root', id))), 1)
     await root().post('/config/system/config/file_url_expire', { default_days: 7 })
   })
+
+  test('others with the same content are told to whoever may see them, with the objects that have them', async () => {
+    await grant({ writer: { read: {}, create: {}, write: {}, asset_upload: {} } })
+    const content = await picture()
+    const put = async (login: string, query = {}) =>
+      (await upload(museum.svc, login, [{ name: 'same.jpg', content }], query)).body[0]
+    const mine = await put('root')
+    const { _system_object_id } = await saved('root', work({ image: [{ _id: mine._id }] }))
+    const theirs = await put('writer', { check_for_duplicates: true })
+    assert.equal(theirs._duplicates, undefined, 'not to whoever may not see the file')
+    const again = await put('root', { check_for_duplicates: true })
+    const column = (await root().get('/schema/user/CURRENT')).body.tables
+      .find(({ name }: Json) => name === 'work')
+      .columns.find(({ name }: Json) => name === 'image').column_id
+    const expected = [
+      {
+        _id: mine._id,
+        certainty: 1,
+        linked_system_objects: [{ _system_object_id, _column_id: column }],
+      },
+      { _id: theirs._id, certainty: 1, linked_system_objects: [] },
+    ]
+    assert.deepEqual(again._duplicates, expected)
+    const query = { check_for_duplicates: true }
+    assert.deepEqual((await root().get(`/eas/${again._id}`, query)).body._duplicates, expected)
+    const listed = (await root().get('/eas', { ids: `[${again._id}]`, ...query })).body
+    assert.deepEqual(listed[again._id]._duplicates, expected)
+    await grant({ writer: { read: {}, asset_show: {} } })
+    const seen = (await museum.svc.as('writer').get(`/eas/${theirs._id}`, query)).body._duplicates
+    assert.deepEqual(
+      seen.map(({ _id }: Json) => _id),
+      [mine._id],
+    )
+    assert.equal((await root().get(`/eas/${again._id}`)).body._duplicates, undefined)
+  })
+
+  test('OTAPI-022 files of an object type and of pools are counted by class and extension, each once', async () => {
+    const { body: pools } = await root().post('/pool', [
+      { pool: { _id_parent: museum.pool, name: { 'en-US': 'below' } } },
+    ])
+    const below = pools[0].pool._id
+    const images = await sent('root', 3)
+    const pngs = (
+      await upload(museum.svc, 'root', [{ name: 'a.png', content: await picture(9, 9, 'png') }], {
+        produce_versions: [false],
+      })
+    ).body
+    const inside = (files: Json[], more: object = {}) =>
+      payload(
+        'work',
+        { ...inPool(below), ...more, image: files.map(({ _id }: Json) => ({ _id })) },
+        { _mask: 'work__standard' },
+      )
+    const first = await saved('root', inside([images[0], images[1]]))
+    await saved('root', inside([images[0]]))
+    const { _version, _id } = first.work
+    await saved('root', inside([images[0]], { _id, _version }))
+    const gone = await saved('root', inside([images[2], pngs[0]]))
+    const stats = async (query: Query = {}) => (await root().get(`/pool/${below}/stats`, query)).body
+    await museum.svc.drain()
+    const before = await stats()
+    assert.equal(before.pool_id, below)
+    assert.ok(Date.parse(before.created_at))
+    const size = (...files: Json[]) => files.reduce((sum, file) => sum + file.filesize, 0)
+    const jpgs = (...files: Json[]) => ({ size: size(...files), count: files.length })
+    assert.deepEqual(before.files.originals.latest, {
+      size: size(images[0], images[2], pngs[0]),
+      count: 3,
+      by_extension: { jpg: jpgs(images[0], images[2]), png: jpgs(pngs[0]) },
+      by_class: { image: jpgs(images[0], images[2], pngs[0]) },
+    })
+    assert.deepEqual(before.files.originals.history.by_extension, { jpg: jpgs(images[1]) })
+    assert.equal(before.files.originals.deleted.count, 0)
+    const deletion = await museum.svc.as('root').delete('/db/work', [[gone.work._id, gone.work._version, '']], {
+      delete_policy: 'remove',
+    })
+    assert.equal(deletion.status, 200, JSON.stringify(deletion.body))
+    const after = (await stats()).files
+    assert.deepEqual(after.originals.deleted.by_extension, { jpg: jpgs(images[2]), png: jpgs(pngs[0]) })
+    assert.deepEqual(after.originals.latest.by_extension, { jpg: jpgs(images[0]) })
+    const { originals, versions } = after
+    const buckets = [originals, versions].flatMap(({ latest, history, deleted }: Json) => [latest, history, deleted])
+    for (const figure of ['count', 'size']) {
+      assert.equal(
+        after[figure],
+        buckets.reduce((sum, bucket) => sum + bucket[figure], 0),
+      )
+    }
+    const whole = async (query: Query) => (await root().get(`/pool/${museum.pool}/stats`, query)).body.files.count
+    assert.equal(await whole({ include_subpools: true }), (await whole({})) + after.count)
+    const { table_id } = (await root().get('/schema/user/CURRENT')).body.tables.find(
+      ({ name }: Json) => name === 'work',
+    )
+    const { files } = (await root().get(`/objecttype/${table_id}/stats`)).body
+    assert.equal(files.count, await whole({ include_subpools: true }))
+    assert.equal((await museum.svc.as('reader').get(`/pool/${below}/stats`)).body.code, 'SystemRightRequired')
+    assert.equal((await root().get('/pool/99999/stats')).status, 404)
+  })
 })

@@ -185,6 +185,11 @@ export function twinReads({ scene, knowledge, names }: Draw): Generators {
         () =>
           get(`/pool/${id}`),
     ),
+    'GET /pool/{poolID}/stats': fc.constantFrom(...names.pools, nobody).map(
+      (id): Twin =>
+        () =>
+          get(`/pool/${id}/stats`, { include_subpools: true }),
+    ),
     'DELETE /pool/{poolID}': fc.constantFrom(...names.pools, nobody).map(
       (id): Twin =>
         () => ({ method: 'DELETE', path: `/pool/${id}` }),

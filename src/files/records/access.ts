@@ -4,7 +4,7 @@ import { type FileVersion, originalOf, type StoredFile } from '../model.ts'
 /** An object that has a file, in its latest version or an old one, and that the caller may see with its column. */
 export interface FileUse {
   readonly columnId: number
-  readonly object: Guarded
+  readonly object: Guarded & { readonly systemObjectId: number }
   /** In the trash. */
   readonly deleted: boolean
 }

@@ -53,6 +53,24 @@ create table datamodel_version (
   constraint datamodel_version_pkey PRIMARY KEY (version)
 );
 
+-- sign-ins by another server (OpenID Connect): what it takes to sign out there
+create table directory_session (
+  id uuid not null,
+  kind text not null,
+  provider text not null,
+  user_id bigint not null,
+  subject text not null,
+  details jsonb not null,
+  session_id uuid,
+  expires_at timestamp with time zone not null,
+  constraint directory_session_pkey PRIMARY KEY (id),
+  constraint directory_session_session_id_fkey FOREIGN KEY (session_id) REFERENCES oauth_session(id) ON DELETE CASCADE,
+  constraint directory_session_user_id_fkey FOREIGN KEY (user_id) REFERENCES "user"(id) ON DELETE CASCADE
+);
+CREATE INDEX directory_session_expires_idx ON public.directory_session USING btree (expires_at);
+CREATE INDEX directory_session_session_idx ON public.directory_session USING btree (session_id);
+CREATE INDEX directory_session_user_idx ON public.directory_session USING btree (user_id);
+
 -- The event log. Rows are never changed; they go by DELETE /event and by the janitor.
 create table event (
   id bigint not null default nextval('event_id_seq'::regclass),
@@ -431,6 +449,8 @@ create table oauth_code (
   used_at timestamp with time zone,
   session_id uuid,
   two_factor text,
+  -- the sign-in by another server that the code came of; null: none
+  directory_session uuid,
   constraint oauth_code_pkey PRIMARY KEY (hash),
   constraint oauth_code_session_id_fkey FOREIGN KEY (session_id) REFERENCES oauth_session(id) ON DELETE CASCADE,
   constraint oauth_code_user_id_fkey FOREIGN KEY (user_id) REFERENCES "user"(id) ON DELETE CASCADE

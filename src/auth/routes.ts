@@ -1,4 +1,5 @@
 import type { HttpApp } from '../platform/http.ts'
+import { registerDirectoryRoutes } from './directories/routes.ts'
 import { registerPasskeyRoutes } from './factors/passkeys/routes.ts'
 import { registerGroupRoutes } from './groups/routes.ts'
 import { registerAuthorizeRoutes } from './oauth/authorize/routes.ts'
@@ -13,6 +14,7 @@ export async function registerAuthRoutes(app: HttpApp, { auth }: { auth: Auth })
   await registerOAuthRoutes(app, auth)
   await registerAuthorizeRoutes(app, auth)
   await registerPages(app, auth.pages, auth.pageDefinitions())
+  await registerDirectoryRoutes(app, auth)
   await registerFurtherOAuthRoutes(app, auth)
   registerSessionRoutes(app, auth)
   registerPasskeyRoutes(app, auth)

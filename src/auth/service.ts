@@ -18,6 +18,7 @@ import { createAccounts } from './account/service.ts'
 import { browserHashesOf } from './browser-id.ts'
 import { tokenOf } from './carriers.ts'
 import { createDirectories } from './directories/service.ts'
+import { createSingleSignOn } from './directories/single-sign-on.ts'
 import { createMailCodes } from './factors/mail-codes.ts'
 import { factorPart, managementPart } from './factors/part.ts'
 import { ownPasskeys } from './factors/passkeys/own.ts'
@@ -32,13 +33,14 @@ import { rootUserId } from './model.ts'
 import { createAuthorize } from './oauth/authorize/service.ts'
 import { createOAuthClients } from './oauth/clients.ts'
 import { createCodes } from './oauth/codes.ts'
+import type { Form } from './oauth/form.ts'
 import { createLoginFlows } from './oauth/login/flows.ts'
 import type { LoginPart } from './oauth/login/part.ts'
 import { createLogout } from './oauth/logout.ts'
 import { createRedirects } from './oauth/redirects.ts'
 import { createOAuth } from './oauth/service.ts'
 import { createTokenInfo } from './oauth/token-info.ts'
-import { createPages } from './pages/service.ts'
+import { createPages, type Visit } from './pages/service.ts'
 import { createPasswords } from './passwords.ts'
 import type { Principals } from './principals.ts'
 import type { RemovalHooks, RightsHooks } from './records.ts'
@@ -133,9 +135,11 @@ export function createAuth(dependencies: AuthDependencies) {
   const oauth = createOAuth({ db, baseConfig, clients, codes, sessions, signIn })
   const basePath = URL.parse(externalUrl)?.pathname.replace(/\/+$/, '') ?? ''
   const people = { db, events, baseConfig, jobs, mail, passwords, throttle, sessions, principals }
+  const singleSignOn = createSingleSignOn({ db, baseConfig, directories, externalUrl, basePath })
   const accounts = createAccounts({ ...people, verified, externalUrl, basePath, clock })
   // Those of this folder come first; each stands in the folder of what it is about.
   const loginParts = [
+    singleSignOn.part,
     factorPart(factors),
     accounts.part,
     ...dependencies.loginParts(sessions.actorOfUser),
@@ -152,6 +156,7 @@ export function createAuth(dependencies: AuthDependencies) {
     redirects,
     signIn,
     asksDirectory: directories.asksForPasswords,
+    singleSignOn,
     codes,
     flows,
     steps: () => loginParts.map(({ step }) => step),
@@ -171,7 +176,7 @@ export function createAuth(dependencies: AuthDependencies) {
   const sessionInfo = createSessionInfo({ db, baseConfig, users, instance })
 
   const tokenInfo = createTokenInfo({ db, baseConfig, clients, sessions })
-  const logout = createLogout({ sessions, keepLogins, aliases })
+  const logout = createLogout({ sessions, keepLogins, aliases, signOutAddress: singleSignOn.signOutAddress })
   const ownSessions = createOwnSessions({ db, sessions })
 
   /** The session behind a request. @throws {AppError} `InvalidToken`, also without a token (AUTH-010). */
@@ -192,6 +197,7 @@ export function createAuth(dependencies: AuthDependencies) {
     issuer: externalUrl,
     authorize,
     pages,
+    comeBack: (visit: Visit, query: Form, search: string) => singleSignOn.comeBack(visit, query, search, flows),
     pageDefinitions: () => [...accounts.pages, ...loginParts.flatMap((part) => part.pages(flows))],
     aliases,
     users,

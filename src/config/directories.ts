@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { attributeTemplate } from '../platform/attribute-templates.ts'
-import { bool, secret, select, table, text } from './fields.ts'
+import { bool, localized, secret, select, table, text } from './fields.ts'
 
 /** Members of the sections about directories, where people have accounts outside of this instance. */
 
@@ -168,4 +168,46 @@ function isCertificate(pem: string): boolean {
   } catch {
     return false
   }
+}
+
+export const openidMembers = {
+  /** Servers whose users sign in here; each has a button on the sign-in page. */
+  providers: table(
+    {
+      /** In addresses; letters, digits, `-` and `_`. */
+      name: text('', { required: true, maxLength: 100, rule: nameRule }),
+      /** Its address, below which `/.well-known/openid-configuration` says the rest. */
+      issuer: text('', { required: true, maxLength: 2000, rule: issuerRule }),
+      client_id: text('', { required: true, maxLength: 1000 }),
+      /** None: a public client. */
+      client_secret: secret(),
+      scopes: text('openid profile email', { maxLength: 1000, rule: scopesRule }),
+      /** What its button says; none: its name. */
+      loginlink: localized(),
+      ...mappingMembers('reference'),
+      /** Each attempt is logged, step by step. */
+      debug: bool(false),
+    },
+    { key: 'name', maxRows: 20 },
+  ),
+}
+
+export function openidRule({ providers }: { readonly providers: readonly Mapping[] }): Broken | null {
+  return providers.map((row, index) => mappingRule(row, `/providers/${index}`)).find((broken) => broken) ?? null
+}
+
+function nameRule(name: string): string | null {
+  return /^[\w-]+$/.test(name) ? null : 'letters, digits, - and _'
+}
+
+function scopesRule(scopes: string): string | null {
+  return scopes.split(' ').includes('openid') ? null : 'scopes separated by spaces, openid among them'
+}
+
+/** Whatever is sent to it must be encrypted; on this machine nobody listens. */
+function issuerRule(issuer: string): string | null {
+  const url = URL.parse(issuer)
+  const local = url?.protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)
+  const plain = url && url.search === '' && url.hash === '' && url.username === '' && url.password === ''
+  return plain && (url.protocol === 'https:' || local) ? null : 'an https address'
 }

@@ -168,6 +168,8 @@ export const eventTypes = {
   USER_LOGOUT: type('LOGIN_LOGOUT', 'LOGIN', 'scope user_id bound_browser reason client method groups error'),
   LDAP_DEBUG: type('LOGIN_LOGOUT', 'UL', 'log'),
   LDAP_ERROR: type('LOGIN_LOGOUT', 'UL', 'log'),
+  OPENID_DEBUG: type('LOGIN_LOGOUT', 'UL', 'log'),
+  OPENID_ERROR: type('LOGIN_LOGOUT', 'UL', 'log'),
   SAML_DEBUG: unwritten('LOGIN_LOGOUT', 'UL', 'log'),
   SAML_ERROR: unwritten('LOGIN_LOGOUT', 'UL', 'log'),
 

@@ -123,6 +123,6 @@ export function formOf(body: string): { action: string; fields: Record<string, s
   return { action: form[1] ?? '', fields }
 }
 
-function unescapeHtml(text: string): string {
+export function unescapeHtml(text: string): string {
   return text.replaceAll(/&#(\d+);/g, (_, code: string) => String.fromCharCode(Number(code)))
 }

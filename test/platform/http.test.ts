@@ -16,6 +16,7 @@ const publicRoutes = [
   'GET /.well-known/oauth-authorization-server',
   'GET /api/oauth2/auth',
   'GET /api/oauth2/logout',
+  'GET /api/openid/callback',
   'GET /api/page/confirmEmail',
   'GET /api/page/forgotPassword',
   'GET /api/page/passkey',

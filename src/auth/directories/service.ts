@@ -28,6 +28,13 @@ export type DirectoryAnswer =
   | { readonly kind: 'refused'; readonly reason: RefusalReason }
   | { readonly kind: 'unavailable' }
 
+/** Events that tell the steps of an attempt. */
+const logTypes = {
+  LDAP: { debug: 'LDAP_DEBUG', error: 'LDAP_ERROR' },
+  OPENID: { debug: 'OPENID_DEBUG', error: 'OPENID_ERROR' },
+} as const
+type LoggedKind = keyof typeof logTypes
+
 export type Directories = ReturnType<typeof createDirectories>
 
 export function createDirectories({ db, events, baseConfig, sessions, principals, clock }: DirectoryDependencies) {
@@ -35,15 +42,16 @@ export function createDirectories({ db, events, baseConfig, sessions, principals
   const ldap = createLdap()
 
   /** Faults are always told to administrators, the rest where they ask for it. */
-  async function log(steps: Steps, debug: boolean, fault: string | null): Promise<void> {
+  async function log(kind: LoggedKind, steps: Steps, debug: boolean, fault: string | null): Promise<void> {
     if (fault !== null) steps.note(fault)
     if (fault === null && !debug) return
-    const type = fault === null ? 'LDAP_DEBUG' : 'LDAP_ERROR'
+    const type = logTypes[kind][fault === null ? 'debug' : 'error']
     await outsideLifetimes(() => events.append(db, [{ type, actor: null, info: { log: steps.all } }]))
   }
 
   return {
     people,
+    log,
 
     /** Whether users of LDAP can sign in with their password. */
     asksForPasswords: (): boolean => baseConfig.get().ldap.connections.length > 0,
@@ -55,11 +63,11 @@ export function createDirectories({ db, events, baseConfig, sessions, principals
       try {
         const person = await ldap.find(config, login, password, steps)
         const userId = person && (await people.accept('ldap', config, person, steps))
-        await log(steps, config.debug, null)
+        await log('LDAP', steps, config.debug, null)
         return userId === null ? { kind: 'nobody' } : { kind: 'user', userId }
       } catch (error) {
         if (!(error instanceof DirectoryRefusal || error instanceof DirectoryUnavailable)) throw error
-        await log(steps, config.debug, error.message)
+        await log('LDAP', steps, config.debug, error.message)
         return error instanceof DirectoryRefusal ? { kind: 'refused', reason: error.reason } : { kind: 'unavailable' }
       }
     },

@@ -1,5 +1,6 @@
 import type { Db, Queryable, Tx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
+import { adoptDirectorySession } from '../directories/sessions.ts'
 import type { IssuedTokens, Sessions } from '../sessions/service.ts'
 import { newToken, tokenHash } from '../sessions/token.ts'
 
@@ -17,6 +18,8 @@ export interface CodeGrant {
   readonly login: string | null
   /** The second factor that was proved; null: none was needed. */
   readonly twoFactor: string | null
+  /** The sign-in by another server that it came of. */
+  readonly directorySession: string | null
   readonly remoteAddr: string
   readonly userAgent: string | null
 }
@@ -68,6 +71,7 @@ export function createCodes({ db, sessions }: { db: Db; sessions: Sessions }) {
           [hash, opened.sessionId],
           'code_session',
         )
+        if (grant.directorySession !== null) await adoptDirectorySession(tx, grant.directorySession, opened.sessionId)
         return { ...opened.issued, userId: grant.userId }
       })
       if (!issued) await endStolen(hash, use)
@@ -89,8 +93,8 @@ export function createCodes({ db, sessions }: { db: Db; sessions: Sessions }) {
 async function insertCode(db: Queryable, hash: Buffer, grant: CodeGrant): Promise<void> {
   await db.query(
     `insert into oauth_code (hash, client_id, redirect_uri, redirect_uri_given, scopes, code_challenge, browser_hash,
-       user_id, method, login, two_factor, remote_addr, user_agent, expires_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, now() + make_interval(secs => $14))`,
+       user_id, method, login, two_factor, remote_addr, user_agent, directory_session, expires_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, now() + make_interval(secs => $15))`,
     [
       hash,
       grant.clientId,
@@ -105,6 +109,7 @@ async function insertCode(db: Queryable, hash: Buffer, grant: CodeGrant): Promis
       grant.twoFactor,
       grant.remoteAddr,
       grant.userAgent,
+      grant.directorySession,
       lifetime,
     ],
     'code_insert',
@@ -130,7 +135,8 @@ async function useCode(tx: Tx, hash: Buffer, use: CodeUse): Promise<CodeGrant | 
        and (browser_hash is null or browser_hash = any($5::bytea[]))
      returning client_id as "clientId", redirect_uri as "redirectUri", redirect_uri_given as "redirectUriGiven", scopes,
        code_challenge as "codeChallenge", browser_hash as "boundBrowserHash", user_id as "userId", method, login,
-       two_factor as "twoFactor", remote_addr as "remoteAddr", user_agent as "userAgent"`,
+       two_factor as "twoFactor", remote_addr as "remoteAddr", user_agent as "userAgent",
+       directory_session as "directorySession"`,
     [hash, use.clientId, use.redirectUri ?? null, use.codeChallenge, use.browserHashes],
     'code_use',
   )

@@ -31,6 +31,8 @@ export const german: Texts = {
   'login.wrong': 'Anmeldename oder Passwort ist falsch, oder dieses Konto ist zurzeit nicht benutzbar.',
   'login.directoryDown':
     'Anmeldename oder Passwort ist falsch, oder das Verzeichnis Ihrer Einrichtung ist zurzeit nicht erreichbar. Versuchen Sie es später wieder.',
+  'login.providerDown': 'Der Server Ihrer Einrichtung ist zurzeit nicht erreichbar. Versuchen Sie es später wieder.',
+  'login.startAgain': 'Zurück zur Anmeldung',
   'login.refused.conflict':
     'Ihr Anmeldename oder Ihre Adresse gehört hier zu einem anderen Konto. Die Administration kann dieses Konto an das Verzeichnis Ihrer Einrichtung übergeben.',
   'login.refused.incomplete':

@@ -27,6 +27,8 @@ export const english = {
   'login.wrong': 'The login or the password is wrong, or this account cannot be used now.',
   'login.directoryDown':
     'The login or the password is wrong, or the directory of your organisation cannot be asked at the moment. Try again later.',
+  'login.providerDown': 'The server of your organisation cannot be asked at the moment. Try again later.',
+  'login.startAgain': 'Back to the sign-in page',
   'login.refused.conflict':
     'Your login or address belongs to another account here. An administrator can hand that account over to the directory of your organisation.',
   'login.refused.incomplete':

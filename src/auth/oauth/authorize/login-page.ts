@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import { html } from 'ghtml'
 import type { BaseConfig } from '../../../config/service.ts'
+import type { ProviderOffer } from '../../directories/single-sign-on.ts'
 import { button, checkbox, field } from '../../pages/fields.ts'
 import type { Visit } from '../../pages/service.ts'
 import type { PasswordMethod } from '../../sign-in.ts'
@@ -16,6 +17,8 @@ export interface LoginPage {
   readonly offers: LoginOffers
   /** Whether passkeys sign in. */
   readonly passkeys: boolean
+  /** Other servers that say who somebody is. */
+  readonly providers: readonly ProviderOffer[]
   /** Where a proxy has put the service. */
   readonly basePath: string
   readonly asked: AuthorizeRequest
@@ -67,10 +70,18 @@ export function sendLoginPage(visit: Visit, page: LoginPage): FastifyReply {
 }
 
 /** Ways in that ask for no password. */
-function otherWays({ text, form }: Visit, { asked, config, passkeys }: LoginPage): string {
+function otherWays({ text, form, localized }: Visit, page: LoginPage): string {
+  const { asked, config, passkeys, providers, basePath } = page
   const way = (method: string, label: string): string =>
     form('/api/oauth2/auth', button(label, { second: true }), { ...requestFields(asked), auth_method: method })
+  // Links, since the policy of the page lets no form lead to another server.
+  const links = providers.map(({ name, label }) => {
+    const fields = Object.entries({ ...requestFields(asked), auth_method: 'openid', provider: name })
+    const query = new URLSearchParams(fields.filter((one): one is [string, string] => Boolean(one[1])))
+    return html`<p class="way"><a class="button second" href="${basePath}/api/oauth2/auth?${query.toString()}">${localized(label) || name}</a></p>`
+  })
   const ways = [
+    ...links,
     ...(passkeys ? [way('passkey', text('passkey.signIn'))] : []),
     ...(config.login.guest && !asked.managed ? [way('anonymous', text('login.guest'))] : []),
   ]

@@ -1,8 +1,19 @@
 import { type PasswordMethod, passwordMethods } from '../../sign-in.ts'
 import { OAuthError } from '../errors.ts'
 
-/** All values of `auth_method`; an unknown one means `native` (CLIENT-021). `passkey` is one of our own. */
-const known = ['native', 'ldap', 'email', 'collection', 'saml', 'action_code', 'anonymous', 'auto', 'passkey'] as const
+/** All values of `auth_method`; an unknown one means `native` (CLIENT-021). `passkey` and `openid` are our own. */
+const known = [
+  'native',
+  'ldap',
+  'email',
+  'collection',
+  'saml',
+  'action_code',
+  'anonymous',
+  'auto',
+  'passkey',
+  'openid',
+] as const
 export type Method = (typeof known)[number]
 
 /** Those that an administrator may switch off. */
@@ -11,6 +22,8 @@ export interface Switches {
   readonly passkeys: boolean
   /** A directory is asked for passwords. */
   readonly ldap: boolean
+  /** A provider of OpenID Connect is configured. */
+  readonly openid: boolean
 }
 
 /**
@@ -18,7 +31,8 @@ export interface Switches {
  * all they know; where none is left, the request is refused.
  * @throws {OAuthError} `invalid_request` that names them.
  */
-export function methodsToTry(asked: readonly string[], { guests, passkeys, ldap }: Switches): readonly Method[] {
+export function methodsToTry(asked: readonly string[], switches: Switches): readonly Method[] {
+  const { guests, passkeys, ldap, openid } = switches
   const available: Readonly<Partial<Record<Method, boolean>>> = {
     native: true,
     ldap,
@@ -26,6 +40,7 @@ export function methodsToTry(asked: readonly string[], { guests, passkeys, ldap 
     anonymous: guests,
     auto: true,
     passkey: passkeys,
+    openid,
   }
   const named = asked.map((name): Method => known.find((one) => one === name) ?? 'native')
   const tried = [...new Set(named)].filter((name) => available[name] === true)

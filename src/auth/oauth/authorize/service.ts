@@ -8,6 +8,8 @@ import type { Db, Tx } from '../../../platform/db.ts'
 import { AppError } from '../../../platform/errors.ts'
 import { mintBrowserId } from '../../browser-id.ts'
 import { deviceCookie, deviceOf } from '../../device-cookie.ts'
+import { DirectoryUnavailable } from '../../directories/model.ts'
+import type { SingleSignOn } from '../../directories/single-sign-on.ts'
 import { managementNotes } from '../../factors/management.ts'
 import { passkeyNotes, provedFactor } from '../../factors/notes.ts'
 import { guestUserId } from '../../guest.ts'
@@ -23,7 +25,7 @@ import { type LoginFlows, userAgentOf } from '../login/flows.ts'
 import type { Login, NewLogin } from '../login/login.ts'
 import { type LoginStep, orderedSteps } from '../login/step.ts'
 import { type Redirects, withParameters } from '../redirects.ts'
-import { type LoginOffers, sendLoginPage } from './login-page.ts'
+import { type LoginOffers, type LoginPage, sendLoginPage } from './login-page.ts'
 import { methodsToTry, passwordMethodsOf } from './methods.ts'
 import { type AuthorizeRequest, readAuthorizeRequest } from './request.ts'
 
@@ -37,6 +39,7 @@ export interface AuthorizeDependencies {
   flows: LoginFlows
   /** Whether a directory is asked for passwords, too. */
   asksDirectory: () => boolean
+  singleSignOn: Pick<SingleSignOn, 'active' | 'begin' | 'chosen' | 'offers' | 'sessionOf'>
   /** What comes between credentials and code. */
   steps: () => readonly LoginStep[]
   /** Whether passkeys sign in. */
@@ -69,16 +72,21 @@ const keepable: readonly string[] = passwordMethods
 
 export function createAuthorize(given: AuthorizeDependencies) {
   const { db, baseConfig, redirects, signIn, codes, flows, steps, issuer, basePath, aliases, keepLogins, clock } = given
+  const { singleSignOn } = given
 
   /** @throws {OAuthError} for a request that is wrong in itself: a 400, and nobody is sent anywhere. */
   return async function authorize(visit: Visit, form: Form): Promise<FastifyReply> {
     const asked = readAuthorizeRequest(form, visit.request, given)
     const guests = baseConfig.get().login.guest
-    const available = { guests, passkeys: given.passkeys(), ldap: given.asksDirectory() }
+    const available = { guests, passkeys: given.passkeys(), ldap: given.asksDirectory(), openid: singleSignOn.active() }
     const methods = methodsToTry(asked.methods, available)
     const typed = form.has('login') || form.has('password')
     for (const method of methods) {
       if (method === 'passkey' && !typed) return withPasskey(visit, form, asked)
+      if (method === 'openid' && !typed) {
+        const provider = singleSignOn.chosen(form.get('provider'))
+        if (provider !== null) return withProvider(visit, form, asked, provider)
+      }
       if (method === 'action_code' && form.has('action_code')) return comeBack(visit, form, asked)
       if (method === 'native' || method === 'ldap' || method === 'auto') {
         if (typed) break
@@ -108,11 +116,8 @@ export function createAuthorize(given: AuthorizeDependencies) {
     methods: readonly PasswordMethod[],
   ): Promise<FastifyReply> {
     const { text, request } = visit
-    const config = baseConfig.get()
     const [login, password] = [form.get('login'), form.get('password')]
-    const keep = form.get('keep_login') === '1'
-    const passkeys = given.passkeys()
-    const page = { asked, methods, config, login, keep, offers: given.offers(), passkeys, basePath }
+    const page = pageOf(form, asked, methods)
     if (login === undefined && password === undefined) {
       return sendLoginPage(visit, { ...page, problem: form.has('again') ? text('login.startOver') : null })
     }
@@ -186,6 +191,33 @@ export function createAuthorize(given: AuthorizeDependencies) {
     return page === null ? finish(visit, begun) : toPage(visit, page, begun)
   }
 
+  /** Somebody else says who it is: the browser goes there, and comes back to `singleSignOn`. */
+  async function withProvider(visit: Visit, form: Form, asked: AuthorizeRequest, provider: string) {
+    const { reply, request, text } = visit
+    try {
+      const address = await singleSignOn.begin(provider, newLogin(visit, form, asked, null), flows)
+      return reply.header('Cache-Control', 'no-store').redirect(address, request.method === 'GET' ? 302 : 303)
+    } catch (error) {
+      if (!(error instanceof DirectoryUnavailable)) throw error
+      const page = pageOf(form, asked, passwordMethodsOf(['auto']))
+      return sendLoginPage(visit, { ...page, problem: text('login.providerDown'), status: 503 })
+    }
+  }
+
+  function pageOf(form: Form, asked: AuthorizeRequest, methods: readonly PasswordMethod[]): LoginPage {
+    return {
+      asked,
+      methods,
+      config: baseConfig.get(),
+      login: form.get('login'),
+      keep: form.get('keep_login') === '1',
+      offers: given.offers(),
+      providers: singleSignOn.offers(),
+      passkeys: given.passkeys(),
+      basePath,
+    }
+  }
+
   /** @param proof null: nobody has proved anything yet. */
   function newLogin(visit: Visit, form: Form, asked: AuthorizeRequest, proof: Proof | null): NewLogin {
     const { request, reply } = visit
@@ -247,7 +279,13 @@ export function createAuthorize(given: AuthorizeDependencies) {
       await remember?.(tx)
       if (login.id !== '' && !(await flows.end(tx, login))) throw new AppError('PageExpired', { what: 'login' })
       if (login.keepLogin) await keepLogins.keep(tx, request, reply, userId)
-      return codes.issue(tx, { ...login, userId, method, twoFactor: provedFactor(login) })
+      return codes.issue(tx, {
+        ...login,
+        userId,
+        method,
+        twoFactor: provedFactor(login),
+        directorySession: singleSignOn.sessionOf(login),
+      })
     })
     const address = withParameters(login.redirectUri, { code, state: login.state, iss: issuer })
     return reply.header('Cache-Control', 'no-store').redirect(address, request.method === 'GET' ? 302 : 303)

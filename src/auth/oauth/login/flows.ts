@@ -119,7 +119,7 @@ export function createLoginFlows({ db, basePath, steps }: LoginFlowDependencies)
 }
 
 /** The sign-in page for the same request of the client, with further parameters. */
-function authorizeAddress(login: NewLogin, more: Readonly<Record<string, string>>): string {
+export function authorizeAddress(login: NewLogin, more: Readonly<Record<string, string>>): string {
   const { clientId, redirectUri, redirectUriGiven, state, scopes, codeChallenge } = login
   const parameters = new URLSearchParams({
     client_id: clientId,

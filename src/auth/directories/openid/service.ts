@@ -1,0 +1,150 @@
+import { LRUCache } from 'lru-cache'
+import type { Configuration } from 'openid-client'
+import type { BaseConfig } from '../../../config/service.ts'
+import { attributeTemplate, type ValuesOf } from '../../../platform/attribute-templates.ts'
+import { attributesOf, DirectoryRefusal, DirectoryUnavailable, type Person, type Steps } from '../model.ts'
+
+export type OpenIdProvider = BaseConfig['openid_connect']['providers'][number]
+
+/** What a sign-in keeps while its user is at the provider. */
+export interface OpenIdChallenge {
+  readonly nonce: string
+  readonly verifier: string
+}
+
+export interface OpenIdProof {
+  readonly person: Person
+  readonly subject: string
+  /** Names the sign-in when signing out there. */
+  readonly idToken: string
+}
+
+/** Seconds for one answer of a provider; milliseconds for which what it says of itself is kept. */
+const [timeout, kept] = [8, 10 * 60_000]
+const mostNames = 1000
+
+export type OpenId = ReturnType<typeof createOpenId>
+
+/**
+ * OpenID Connect 1.0, authorization code flow with PKCE (RFC 7636), `state`, `nonce` and `iss` (RFC 9207). Addresses are
+ * asked for that the configured issuer names, and no others: redirects are not followed.
+ */
+export function createOpenId({ redirectUri }: { redirectUri: string }) {
+  const known = new LRUCache<string, Promise<Configuration>>({ max: 50, ttl: kept })
+
+  /** @throws {DirectoryUnavailable} */
+  async function open(provider: OpenIdProvider): Promise<Configuration> {
+    const { issuer, client_id, client_secret } = provider
+    const key = JSON.stringify([issuer, client_id, client_secret])
+    const before = known.get(key)
+    const asked = before ?? discover(provider)
+    if (!before) known.set(key, asked)
+    try {
+      return await asked
+    } catch (error) {
+      if (known.peek(key) === asked) known.delete(key)
+      throw new DirectoryUnavailable(`The provider cannot be asked: ${reasonOf(error)}`)
+    }
+  }
+
+  return {
+    /** Whether the provider answers. @throws {DirectoryUnavailable} */
+    async reach(provider: OpenIdProvider, steps: Steps): Promise<void> {
+      const { authorization_endpoint: address } = (await open(provider)).serverMetadata()
+      steps.note(`the issuer describes itself; people sign in at ${address ?? 'no address'}`)
+    },
+
+    /** Where the browser is to go, and what has to be kept until it is back. @throws {DirectoryUnavailable} */
+    async begin(provider: OpenIdProvider, state: string): Promise<{ address: string; challenge: OpenIdChallenge }> {
+      const client = await import('openid-client')
+      const config = await open(provider)
+      const challenge = { nonce: client.randomNonce(), verifier: client.randomPKCECodeVerifier() }
+      const address = client.buildAuthorizationUrl(config, {
+        redirect_uri: redirectUri,
+        scope: provider.scopes,
+        state,
+        nonce: challenge.nonce,
+        code_challenge: await client.calculatePKCECodeChallenge(challenge.verifier),
+        code_challenge_method: 'S256',
+      })
+      return { address: address.href, challenge }
+    },
+
+    /**
+     * Who has come back with this query.
+     * @throws {DirectoryUnavailable} when the provider cannot be asked; {DirectoryRefusal} when its answer proves nothing
+     */
+    async finish(
+      provider: OpenIdProvider,
+      query: string,
+      state: string,
+      { nonce, verifier }: OpenIdChallenge,
+      steps: Steps,
+    ): Promise<OpenIdProof> {
+      const client = await import('openid-client')
+      const config = await open(provider)
+      try {
+        const tokens = await client.authorizationCodeGrant(config, new URL(`${redirectUri}?${query}`), {
+          expectedState: state,
+          expectedNonce: nonce,
+          pkceCodeVerifier: verifier,
+          idTokenExpected: true,
+        })
+        const claims = tokens.claims()
+        if (!claims || !tokens.id_token) throw new Error('there is no id_token')
+        steps.note(`the provider has signed for ${claims.sub}; claims: ${Object.keys(claims).join(', ')}`)
+        const more = config.serverMetadata().userinfo_endpoint
+          ? await client.fetchUserInfo(config, tokens.access_token, claims.sub)
+          : {}
+        if (Object.keys(more).length > 0) steps.note(`claims of userinfo: ${Object.keys(more).join(', ')}`)
+        // What is signed counts, whatever userinfo says.
+        const attributes = attributesOf(flattened({ ...more, ...claims }))
+        const groupNames = namesOf(provider, attributes)
+        steps.note(`names of groups: ${groupNames.join(', ') || 'none'}`)
+        return { person: { attributes, groupNames }, subject: claims.sub, idToken: tokens.id_token }
+      } catch (error) {
+        throw new DirectoryRefusal('unproved', `The answer of the provider was not accepted: ${reasonOf(error)}`)
+      }
+    },
+
+    /** Where the browser signs out at the provider, too; null: the provider has no such address. */
+    async end(provider: OpenIdProvider, idToken: string): Promise<string | null> {
+      const client = await import('openid-client')
+      const config = await open(provider)
+      if (!config.serverMetadata().end_session_endpoint) return null
+      return client.buildEndSessionUrl(config, { id_token_hint: idToken }).href
+    },
+  }
+}
+
+async function discover({ issuer, client_id, client_secret }: OpenIdProvider): Promise<Configuration> {
+  const client = await import('openid-client')
+  const authentication = client_secret === '' ? client.None() : undefined
+  const plain = issuer.startsWith('http:')
+  return client.discovery(new URL(issuer), client_id, client_secret || undefined, authentication, {
+    timeout,
+    ...(plain ? { execute: [client.allowInsecureRequests] } : {}),
+  })
+}
+
+function namesOf({ groupmapping }: OpenIdProvider, attributes: ValuesOf): string[] {
+  return [...new Set(groupmapping.flatMap(({ group }) => attributeTemplate(group).expandAll(attributes, mostNames)))]
+}
+
+/** Claims as attributes: lists have several values, members of objects are `address.country`. */
+function flattened(claims: Readonly<Record<string, unknown>>, prefix = ''): [string, string[]][] {
+  return Object.entries(claims).flatMap(([name, value]): [string, string[]][] => {
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+      return prefix === '' ? flattened(value as Record<string, unknown>, `${name}.`) : []
+    }
+    const values = [value].flat().filter((one) => ['string', 'number', 'boolean'].includes(typeof one))
+    return values.length === 0 ? [] : [[prefix + name, values.map(String)]]
+  })
+}
+
+/** Messages of the client name what is wrong; causes have the rest. Neither has tokens. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const { cause } = error
+  return cause instanceof Error ? `${error.message} (${cause.message})` : error.message
+}

@@ -501,6 +501,7 @@ export const seeds: Record<string, Seed> = {
   },
   getRights: nothing,
   explainRights: { make: ({ world }) => ({ query: { user: 1, pool: world.pools.open } }) },
+  listInvalidGrants: { make: () => ({ query: { limit: 2 } }) },
   listRightPresets: { make: () => ({ path: { context: 'object' } }) },
   saveRightPresets: { make: (scene) => ({ path: { context: 'object' }, body: [presetOf(scene)] }) },
   getRightPreset: {

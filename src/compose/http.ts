@@ -32,7 +32,7 @@ export async function composeHttp(
   { baseConfig, datamodel }: Kept,
   { auth, messages }: People,
   workflow: Workflow,
-  { indexer, read, objects, info, runOnObjects, search, events, streams, explain }: Objects,
+  { indexer, read, objects, info, invalid, runOnObjects, search, events, streams, explain }: Objects,
 ): Promise<HttpApp> {
   const http = await createHttp({
     log,
@@ -73,7 +73,7 @@ export async function composeHttp(
   registerMessageRoutes(http, { messages })
   registerDatamodelRoutes(http, datamodel)
   registerObjecttypeRoutes(http, workflow)
-  registerRightRoutes(http, { ...workflow, explain })
+  registerRightRoutes(http, { ...workflow, explain, invalid })
   registerPoolRoutes(http, workflow)
   registerTagRoutes(http, workflow)
   registerTransitionRoutes(http, { ...workflow, runOnObjects })

@@ -1,4 +1,5 @@
 import { mailRecipients } from '../auth/mail-recipients.ts'
+import type { Model } from '../datamodel/model.ts'
 import { createEventService, createEventStreams, followEvents, type Seen } from '../events/service.ts'
 import { createObjectInfoService } from '../objects/info/service.ts'
 import { objectsForActions } from '../objects/read/for-actions.ts'
@@ -7,7 +8,7 @@ import { createReadService } from '../objects/read/read.ts'
 import { findOwners } from '../objects/save/owners.ts'
 import { runTransition } from '../objects/save/run-transition.ts'
 import { createObjectService, type ObjectDeps, refreshStandards } from '../objects/service.ts'
-import { createExplainService } from '../rights/service.ts'
+import { createExplainService, createInvalidGrantService } from '../rights/service.ts'
 import { createIndexer, createPostgresIndex, createSearchService, indexName } from '../search/service.ts'
 import { effectiveTags } from '../tags/service.ts'
 import { createEventRuns, type RunOnObjects, registerTransitionActions } from '../transitions/service.ts'
@@ -176,6 +177,28 @@ export async function composeObjects(
     eventRuns,
     search,
     events: createEventService({ db, log: events, databaseName, users: kept.eventUsers, seen }),
+    invalid: createInvalidGrantService({
+      db,
+      stores: [
+        { kind: 'pool', from: 'pool', context: 'pool' },
+        {
+          kind: 'objecttype',
+          from: `(select id, settings->'acl' as acl from objecttype) as objecttype`,
+          context: 'objecttype-without-pool',
+        },
+        {
+          kind: 'object',
+          from: '(select system_object_id as id, acl from object where acl is not null) as object',
+          context: 'object',
+        },
+        { kind: 'tag', from: 'tag', context: 'tag' },
+        { kind: 'user', from: '"user"', context: 'user' },
+        { kind: 'group', from: '"group"', context: 'group' },
+      ],
+      tables: { user: '"user"', group: '"group"', right_preset: 'right_preset', pool: 'pool', tag: 'tag' },
+      model: () => namesInGrants(datamodel.current()),
+      findPeople: principals.find,
+    }),
     explain: createExplainService({
       db,
       forActor: rights.forActor,
@@ -194,5 +217,15 @@ export async function composeObjects(
       most: Math.floor(config.maxConnections / 2),
       patience: 1000 * config.slowGrace,
     }),
+  }
+}
+
+/** What of the datamodel grants name. */
+function namesInGrants({ objecttypes, columnsById }: Model) {
+  const tables = [...objecttypes.values()]
+  return {
+    objecttypes: tables.map(({ id }) => id),
+    masks: tables.flatMap(({ masks }) => [...masks.values()].map(({ id }) => id)),
+    columns: [...columnsById.keys()],
   }
 }

@@ -5,6 +5,8 @@ import { Acknowledged, TaskList } from '../platform/tasks.ts'
 import { RightsDocument, rightsDocument } from './document.ts'
 import { ExplainQuery, Explanation } from './explain/schema.ts'
 import type { ExplainService } from './explain/service.ts'
+import { InvalidGrants, InvalidQuery } from './invalid/schema.ts'
+import { type InvalidGrantService, seeAllGrants } from './invalid/service.ts'
 import { ContextParams, PresetBatch, PresetDeleteQuery, PresetOutput, PresetParams } from './presets/schema.ts'
 import { managePresets, type PresetService } from './presets/service.ts'
 
@@ -18,7 +20,7 @@ const SaveQuery = Type.Object({ allow_invalid_acl, background_invalid_acl, backg
 /** The catalogue of rights, and presets. */
 export function registerRightRoutes(
   http: HttpApp,
-  { presets, explain }: { presets: PresetService; explain: ExplainService },
+  { presets, explain, invalid }: { presets: PresetService; explain: ExplainService; invalid: InvalidGrantService },
 ): void {
   http.get(
     '/api/v1/right',
@@ -55,6 +57,23 @@ export function registerRightRoutes(
       },
     },
     (request) => explain.explain(actorOf(request), request.query),
+  )
+
+  http.get(
+    '/api/v1/right/invalid',
+    {
+      schema: {
+        tags,
+        operationId: 'listInvalidGrants',
+        summary: 'Grants that name what is gone',
+        description:
+          'On pools, object types, objects, tags, users and groups: with the users, groups, presets, pools, tags, object types, masks, columns and rights that are not there any more.',
+        querystring: InvalidQuery,
+        response: { 200: InvalidGrants },
+      },
+      config: { ...read, systemRight: seeAllGrants },
+    },
+    (request) => invalid.list(actorOf(request), request.query),
   )
 
   http.get(

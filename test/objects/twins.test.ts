@@ -75,6 +75,7 @@ const plain: Readonly<Record<string, Omit<TwinRequest, 'path'> & { path?: string
     'POST /db_info/create',
     'POST /db_info/update',
     'GET /right/explain',
+    'GET /right/invalid',
     'GET /message',
     'POST /message',
     'PUT /message',

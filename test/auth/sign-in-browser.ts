@@ -1,7 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { InjectOptions } from 'fastify'
-import type { TestService } from '../support/service.ts'
-import { requestToken, type TokenAnswer } from './support.ts'
+import { type Reachable, requestToken, type TokenAnswer } from './support.ts'
 
 export const ownCallback = 'http://localhost:8080/app/callback'
 
@@ -19,11 +18,11 @@ export interface BrowserAnswer {
 /** What a browser does without showing anything: keeps cookies, sends the forms of pages. */
 export class TestVisitor {
   readonly cookies = new Map<string, string>()
-  readonly #svc: TestService
+  readonly #svc: Reachable
   readonly verifier = randomBytes(32).toString('base64url')
   readonly state = randomBytes(12).toString('base64url')
 
-  constructor(svc: TestService) {
+  constructor(svc: Reachable) {
     this.#svc = svc
   }
 

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict'
-import type { Json } from '../support/client.ts'
+import type { InjectOptions } from 'fastify'
+import type { InjectResponse, Json } from '../support/client.ts'
 import type { TestService } from '../support/service.ts'
+
+/** A service that answers, in this process or in another one. */
+export interface Reachable {
+  inject(request: InjectOptions): Promise<Pick<InjectResponse, 'statusCode' | 'headers' | 'body' | 'json'>>
+}
 
 export interface TokenAnswer {
   status: number
@@ -10,7 +16,7 @@ export interface TokenAnswer {
 
 /** A token request; names and values as given. */
 export async function requestToken(
-  svc: TestService,
+  svc: Reachable,
   form: Record<string, string> | string,
   headers: Record<string, string> = {},
   path = '/api/oauth2/token',

@@ -305,3 +305,16 @@ test('the token of a guest is refused once the session is ended', async () => {
   await requestToken(svc, { token: body.access_token }, {}, '/api/oauth2/revoke')
   assert.equal(await statusWith(svc, body.access_token), 401)
 })
+
+test('AUTH-014 with a rejected token GET /eas refuses with 403 and GET /group answers an empty list, as without one', async () => {
+  const { body } = await signIn(svc, 'anna', 'anna')
+  assert.equal(await statusWith(svc, body.access_token), 200)
+  await requestToken(svc, { token: body.access_token, client_id: 'web-client' }, {}, '/api/oauth2/revoke')
+  for (const token of ['nonsense', body.access_token]) {
+    const get = (url: string) => svc.inject({ url, headers: { authorization: `Bearer ${token}` } })
+    assert.equal((await get('/api/v1/user/session')).statusCode, 401)
+    assert.equal((await get('/api/v1/eas?ids=[1]')).statusCode, 403)
+    const groups = await get('/api/v1/group')
+    assert.deepEqual([groups.statusCode, groups.json()], [200, []])
+  }
+})

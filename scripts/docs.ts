@@ -1,6 +1,7 @@
 /** Rewrites the generated parts of the documentation, which stand between two comments. */
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { pageTextTable } from '../src/auth/pages/texts-doc.ts'
 import { eventTypeTable } from '../src/events/types-doc.ts'
 import { bodyLimitTable } from '../src/platform/body-limits.ts'
 import { configurationTable } from '../src/platform/config-doc.ts'
@@ -12,6 +13,7 @@ await replacePart('configuration.md', 'settings', configurationTable())
 await replacePart('errors.md', 'errors', errorTable())
 await replacePart('operations.md', 'body-limits', bodyLimitTable())
 await replacePart('events.md', 'event-types', eventTypeTable())
+await replacePart('page-texts.md', 'page-texts', pageTextTable())
 
 async function replacePart(file: string, name: string, text: string): Promise<void> {
   const path = join(docs, file)

@@ -40,6 +40,7 @@ import { createLogout } from './oauth/logout.ts'
 import { createRedirects } from './oauth/redirects.ts'
 import { createOAuth } from './oauth/service.ts'
 import { createTokenInfo } from './oauth/token-info.ts'
+import type { OwnTexts } from './pages/language.ts'
 import { createPages, type Visit } from './pages/service.ts'
 import { createPasswords } from './passwords.ts'
 import type { Principals } from './principals.ts'
@@ -96,6 +97,7 @@ export interface AuthDependencies {
   instance: () => object
   jobs: Pick<Jobs, 'enqueue' | 'register'>
   mail: MailService
+  ownTexts: OwnTexts
   /** What other capabilities add to the sign-in on the pages. */
   loginParts: (actorOfUser: Sessions['actorOfUser']) => readonly LoginPart[]
   clock?: () => Date
@@ -119,7 +121,7 @@ export function createAuth(dependencies: AuthDependencies) {
     if (userId === rootUserId) await initial.forget()
   }
   const { externalUrl } = config
-  const { principals, jobs, mail } = dependencies
+  const { principals, jobs, mail, ownTexts } = dependencies
   const passkeys = createPasskeys({ db, baseConfig, externalUrl })
   const seal = createSeal(config)
   const mailCodes = createMailCodes({ db, baseConfig, mail, seal })
@@ -136,7 +138,7 @@ export function createAuth(dependencies: AuthDependencies) {
   const basePath = URL.parse(externalUrl)?.pathname.replace(/\/+$/, '') ?? ''
   const people = { db, events, baseConfig, jobs, mail, passwords, throttle, sessions, principals }
   const singleSignOn = createSingleSignOn({ db, baseConfig, directories, externalUrl, basePath })
-  const accounts = createAccounts({ ...people, verified, externalUrl, basePath, clock })
+  const accounts = createAccounts({ ...people, ownTexts, verified, externalUrl, basePath, clock })
   // Those of this folder come first; each stands in the folder of what it is about.
   const loginParts = [
     singleSignOn.part,
@@ -145,7 +147,7 @@ export function createAuth(dependencies: AuthDependencies) {
     ...dependencies.loginParts(sessions.actorOfUser),
     managementPart(factors),
   ]
-  const pages = createPages({ baseConfig, basePath })
+  const pages = createPages({ baseConfig, basePath, ownTexts })
   const keepLogins = createKeepLogins({ db, baseConfig, aliases })
   const redirects = createRedirects({ externalUrl, allowed: config.loginAllowRedirects })
   const flows = createLoginFlows({ db, basePath, steps: () => loginParts.map(({ step }) => step) })

@@ -61,6 +61,7 @@ export function composePeople(
     instance: () => ({ name: baseConfig.instanceTitle(), external_url: config.externalUrl }),
     jobs,
     mail,
+    ownTexts: (key) => datamodel.current().pageTexts.get(key),
     loginParts: (actorOfUser) => [messagePart({ db, messages, actorOfUser }), ...loginParts],
   })
   opened.defer(() => auth.close())

@@ -9,6 +9,7 @@ import type { ColumnApi, LocaApi, MaskApi, SchemaApi, SchemaTableApi } from './s
  *     schema.<owner>.column.<nested table>         a nested table as its owner shows it
  *     schema.<table>.column.reverse:<table>.<id>   a reverse view, by the link column behind it
  *     mask.<mask id>.<mask>.name                   a mask; also with the id of its table, as other tools write it
+ *     page.<name>                                  a text of the pages of the sign-in and of mails about accounts
  */
 export function tableKey(tableName: string): string {
   return `schema.${tableName}.name`
@@ -40,6 +41,12 @@ export function maskLocalized(l10n: LocaApi, mask: MaskApi): Localized {
     if (Object.keys(found).length > 0) return found
   }
   return localized({ own: mask.name_localized ?? {} }, 'own')
+}
+
+/** What stands in place of the service's own texts of pages and mails, by key. */
+export function pageTexts(l10n: LocaApi): Map<string, Localized> {
+  const keys = Object.keys(l10n).filter((key) => key.startsWith('page.'))
+  return new Map(keys.map((key) => [key, localized(l10n, key)]))
 }
 
 /** Name of a nested table: its own key, else what its owner calls it. */

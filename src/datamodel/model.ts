@@ -235,4 +235,6 @@ export interface Model {
   readonly tablesById: ReadonlyMap<number, Table>
   readonly columnsById: ReadonlyMap<number, Column>
   readonly masksById: ReadonlyMap<number, Mask>
+  /** Texts of pages and mails that an administrator has put into the localisation, by key (`page.…`). */
+  readonly pageTexts: ReadonlyMap<string, Localized>
 }

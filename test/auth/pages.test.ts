@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { html } from 'ghtml'
 import { loginPage } from '../../src/auth/pages/routes.ts'
+import { pageTextTable } from '../../src/auth/pages/texts-doc.ts'
 import type { LoginPart } from '../../src/auth/service.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { formOf, TestVisitor } from './sign-in-browser.ts'
@@ -205,4 +208,27 @@ test('programs get the errors of pages as JSON, people as a page that says what 
   assert.match(person.body, /begin again/)
   const text = await svc.inject({ method: 'POST', url, headers: { accept: 'text/html' }, payload: { a: 1 } })
   assert.deepEqual([text.statusCode, text.headers['content-type']], [400, 'text/html; charset=utf-8'])
+})
+
+test('an administrator says it in other words: texts of the localisation, once committed, in their language', async () => {
+  const root = svc.as('root')
+  const { body: before } = await root.get('/l10n/user/HEAD')
+  const own = { 'en-US': 'Welcome <b>& more</b>', 'de-DE': '' }
+  const texts = { 'page.login.title': own, 'page.login.blocked': { 'en-US': 'Wait {minutes}!' } }
+  const head = await root.post('/l10n/user/HEAD', { ...before, ...texts })
+  assert.equal(head.status, 200, JSON.stringify(head.body))
+  const heading = async (language: string) => {
+    const visitor = new TestVisitor(svc)
+    const { body } = await visitor.get('/api/oauth2/auth', visitor.parameters(), { 'accept-language': language })
+    return /<h1>(.*)<\/h1>/.exec(body)?.[1]
+  }
+  assert.equal(await heading('en'), 'Sign in', 'not before it is committed')
+  const commit = await root.post('/schema/commit?confirm=yes', {})
+  assert.equal(commit.status, 200, JSON.stringify(commit.body))
+  assert.equal(await heading('en-GB'), 'Welcome &#60;b&#62;&#38; more&#60;/b&#62;')
+  assert.equal(await heading('de'), 'Anmelden', 'an empty text is none')
+  assert.ok(
+    readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'page-texts.md'), 'utf8').includes(pageTextTable()),
+    'run: node scripts/docs.ts',
+  )
 })

@@ -1,7 +1,7 @@
 import type { BaseConfigService } from '../../config/service.ts'
 import type { Mail } from '../../mail/service.ts'
 import type { StoredUser } from '../model.ts'
-import { languageOf, type PageLanguage } from '../pages/language.ts'
+import { languageOf, type OwnTexts, type PageLanguage } from '../pages/language.ts'
 
 /** Somebody who gets a mail about the own account. */
 export interface Addressee {
@@ -46,12 +46,12 @@ const pages = {
 } as const
 
 /** Mails about accounts, in the language of those who get them. */
-export function createLetters(baseConfig: BaseConfigService, externalUrl: string): MailLetters {
+export function createLetters(baseConfig: BaseConfigService, externalUrl: string, ownTexts: OwnTexts): MailLetters {
   const base = externalUrl.replace(/\/+$/, '')
   return {
     write(kind, to, secret) {
       const languages = to.languages.length > 0 ? to.languages : baseConfig.get().languages.frontend
-      const language = languageOf(languages.join(','))
+      const language = languageOf(languages.join(','), ownTexts)
       const instance = baseConfig.instanceTitle() || 'Strongroom'
       const values = { name: to.displayname, instance, login: to.login ?? to.email, address: base }
       const link = secret === null ? null : `${base}/api/page/${pages[kind]}?token=${secret}`

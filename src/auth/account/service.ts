@@ -8,6 +8,7 @@ import type { Jobs } from '../../jobs/service.ts'
 import type { MailService } from '../../mail/service.ts'
 import type { Db } from '../../platform/db.ts'
 import type { LoginPart } from '../oauth/login/part.ts'
+import type { OwnTexts } from '../pages/language.ts'
 import type { PageDefinition } from '../pages/routes.ts'
 import type { Passwords } from '../passwords.ts'
 import type { Principals } from '../principals.ts'
@@ -35,6 +36,7 @@ export interface AccountDependencies {
   principals: Principals
   verified(userId: number): Promise<void>
   externalUrl: string
+  ownTexts: OwnTexts
   /** Where a proxy has put the service. */
   basePath: string
   clock: () => Date
@@ -51,7 +53,7 @@ export interface Accounts {
 
 export function createAccounts(deps: AccountDependencies): Accounts {
   const { baseConfig, externalUrl, mail } = deps
-  const letters = createLetters(baseConfig, externalUrl)
+  const letters = createLetters(baseConfig, externalUrl, deps.ownTexts)
   const post = createAccountPost({ baseConfig, mail, letters })
   const newPasswords = createNewPasswords(deps)
   handleRegistrations({ ...deps, letters })

@@ -16,8 +16,11 @@ export interface PageLanguage {
   text(name: TextName, values?: Readonly<Record<string, string | number>>): string
 }
 
+/** What an administrator has put in the place of texts, by key (`page.login.title`) and language. */
+export type OwnTexts = (key: string) => Readonly<Record<string, string>> | undefined
+
 /** The language that a browser asks for (RFC 9110, section 12.5.4), as far as the pages speak it. */
-export function languageOf(acceptLanguage: string | undefined): PageLanguage {
+export function languageOf(acceptLanguage: string | undefined, own: OwnTexts): PageLanguage {
   const wanted = (acceptLanguage ?? '')
     .slice(0, 1000)
     .split(',')
@@ -33,6 +36,9 @@ export function languageOf(acceptLanguage: string | undefined): PageLanguage {
   return {
     lang,
     tag,
-    text: (name, values = {}) => texts[name].replaceAll(/\{(\w+)\}/g, (_, key: string) => String(values[key] ?? '')),
+    text: (name, values = {}) =>
+      (own(`page.${name}`)?.[tag] || texts[name]).replaceAll(/\{(\w+)\}/g, (_, key: string) =>
+        String(values[key] ?? ''),
+      ),
   }
 }

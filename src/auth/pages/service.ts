@@ -9,7 +9,7 @@ import { AppError } from '../../platform/errors.ts'
 import { isOwnForm, type PageBrowser, pageBrowser } from './browser.ts'
 import { pageColours } from './colours.ts'
 import { hiddenFields } from './fields.ts'
-import { languageOf, type PageLanguage } from './language.ts'
+import { languageOf, type OwnTexts, type PageLanguage } from './language.ts'
 import { type Layout, pagePolicy, pageStyle, renderLayout, type Style } from './layout.ts'
 import type { TextName } from './texts.en.ts'
 
@@ -54,9 +54,10 @@ export interface PagesDependencies {
   baseConfig: BaseConfigService
   /** Where a proxy has put the service: what stands before `/api` in its external address. */
   basePath: string
+  ownTexts: OwnTexts
 }
 
-export function createPages({ baseConfig, basePath }: PagesDependencies): Pages {
+export function createPages({ baseConfig, basePath, ownTexts }: PagesDependencies): Pages {
   const styles = new WeakMap<BaseConfig, Style>()
 
   function styleOf(config: BaseConfig): Style {
@@ -70,7 +71,7 @@ export function createPages({ baseConfig, basePath }: PagesDependencies): Pages 
 
   function visit(request: FastifyRequest, reply: FastifyReply): Visit {
     const config = baseConfig.get()
-    const language = languageOf(request.headers['accept-language'])
+    const language = languageOf(request.headers['accept-language'], ownTexts)
     const preferred = [language.tag, ...baseConfig.databaseLanguages()]
     const localized: Visit['localized'] = (texts) => inLanguage(texts, preferred)
     const instance = localized(config.name.title) || 'Strongroom'

@@ -1,3 +1,4 @@
+import { pageTexts } from '../l10n.ts'
 import type { Model } from '../model.ts'
 import type { LocaApi, MaskSchemaApi, SchemaApi } from '../schema.ts'
 import { compileMasks } from './masks.ts'
@@ -24,5 +25,6 @@ export function compileModel(snapshot: Snapshot): Model {
     tablesById: tables.tablesById,
     columnsById: tables.columnsById,
     masksById,
+    pageTexts: pageTexts(snapshot.l10n),
   }
 }

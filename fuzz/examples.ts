@@ -16,6 +16,9 @@ const refusals: Readonly<Record<string, number>> = {
   createUpload: 201,
   continueUpload: 204,
   cancelUpload: 204,
+  // Pictures are there when renditions have been made.
+  iiifImage: 404,
+  zoomTile: 404,
 }
 
 /**

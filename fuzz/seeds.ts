@@ -108,6 +108,12 @@ const addUpload = async (scene: Scene): Promise<string> => {
   return String(answer.headers.location).split('/').at(-1) ?? ''
 }
 
+/** A picture of which nothing is made: it has no size yet, so that nothing of it is shown. */
+const picturePlace = async (scene: Scene, part: string): Promise<string> => {
+  const { _id, hash } = await addFile(scene)
+  return `${_id}/${hash}/original/${part}`
+}
+
 const readWork = (by: string): SeedRequest => ({
   path: { objecttype: 'work', mask: '_all_fields', id: by },
   query: { format: 'long' },
@@ -358,6 +364,12 @@ export const seeds: Record<string, Seed> = {
       const signature = new URL(versions.original.url).searchParams.get('x-svc-signature') ?? ''
       return { path: { fileId: _id, hash, version: 'original' }, query: { 'x-svc-signature': signature } }
     },
+  },
+  iiifImage: {
+    make: async (scene) => ({ path: { '*': await picturePlace(scene, 'full/max/0/default.jpg') } }),
+  },
+  zoomTile: {
+    make: async (scene) => ({ path: { '*': await picturePlace(scene, 'zoom32/size16/part0x0.png') } }),
   },
   resyncFiles: nothing,
   listResyncs: nothing,

@@ -2,7 +2,7 @@ import { createBaseConfigAdministration } from '../config/administration.ts'
 import { createFileService } from '../files/service.ts'
 import { rememberedPeople } from '../objects/read/people.ts'
 import { fileFigures } from '../objects/upkeep/file-stats.ts'
-import { seenUses } from '../objects/upkeep/file-uses.ts'
+import { hasFile, seenUses } from '../objects/upkeep/file-uses.ts'
 import { countInPools, objectPresetUse, objectTagUse, requeuePools } from '../objects/upkeep/uses.ts'
 import { createObjecttypeService } from '../objecttypes/service.ts'
 import { createPoolService } from '../pools/service.ts'
@@ -45,6 +45,7 @@ export async function composeWorkflow(
       const deps = { ...kept.maskSettings, pools }
       return seenUses({ deps, model: datamodel.current(), rights: caller }, from, ids)
     },
+    hasFile,
     whoNames: rememberedPeople(principals, rights).whoNames,
     anonymous: async () => (baseConfig.get().deep_link_access.enabled ? auth.actorOfUser(deepLinkUserId) : null),
   })

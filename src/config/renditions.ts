@@ -62,7 +62,7 @@ const defaults: Readonly<Record<RenditionClass, readonly object[]>> = {
     { ...preview, recipe: 'image' },
     { name: 'huge', recipe: 'image', size: 2000, size_minimum: 1001 },
     { name: 'full', recipe: 'image', quality: 90 },
-    { name: 'zoom', recipe: 'pyramid', size_minimum: 1001, quality: 85, priority: 9 },
+    { name: 'zoom', recipe: 'pyramid', size_minimum: 1001, quality: 90, priority: 9 },
   ],
   office: [
     { ...small, recipe: 'image' },

@@ -5,6 +5,7 @@ import { badRequest } from '../platform/errors.ts'
 import { actorOf, type HttpApp } from '../platform/http.ts'
 import { streamedBody } from '../platform/streamed-body.ts'
 import { deliver } from './delivery/deliver.ts'
+import { registerImageRoutes } from './images/routes.ts'
 import { registerLocationRoutes } from './locations/routes.ts'
 import { registerRemoteRoutes } from './remote/routes.ts'
 import { manageFiles, type Resync as ResyncRun } from './renditions/service.ts'
@@ -30,6 +31,7 @@ const mostIds = 1000
 
 export function registerFileRoutes(http: HttpApp, { files }: { files: FileService }): void {
   registerLocationRoutes(http, { locations: files.locations })
+  registerImageRoutes(http, { files })
 
   for (const [method, operationId] of [
     ['POST', 'uploadFiles'],

@@ -119,6 +119,8 @@ const Version = Type.Object(
     dpi: Type.Optional(Type.String()),
     orientation: Type.Optional(Type.String()),
     aspect_ratio: Type.Optional(Type.String()),
+    zoom_url: Type.Optional(Type.String({ description: 'Of pictures: the beginning of addresses of tiles.' })),
+    iiif_url: Type.Optional(Type.String({ description: 'Of pictures: the IIIF image service.' })),
     _show_allowed: Type.Boolean(),
     _download_allowed: Type.Boolean(),
     url: Type.Optional(Type.String({ description: 'Signed: whoever has it may fetch the content until it expires.' })),

@@ -17,6 +17,7 @@ import { blockedHosts } from '../platform/outgoing-addresses.ts'
 import type { Snapshots } from '../platform/snapshot.ts'
 import { type CallerRights, type Principal, renderWho, type WhoNames } from '../rights/service.ts'
 import { openSignatures } from './delivery/signatures.ts'
+import { createImages } from './images/service.ts'
 import { createJanitor } from './janitor.ts'
 import { createLocations } from './locations/service.ts'
 import { type FileVersion, original, originalOf, type StoredFile } from './model.ts'
@@ -62,6 +63,8 @@ export interface FileOptions {
     caller: CallerRights,
     fileIds: readonly number[],
   ) => Promise<ReadonlyMap<number, readonly FileUse[]>>
+  /** Whether the object of that uuid has the file. */
+  readonly hasFile: (from: Queryable, fileId: number, uuid: string) => Promise<boolean>
   readonly whoNames: (from: Queryable, who: Iterable<Principal>, languages: readonly string[]) => Promise<WhoNames>
   /** The user that callers without a token are; null: there are none such. */
   readonly anonymous: () => Promise<Actor | null>
@@ -116,8 +119,23 @@ export async function createFileService(options: FileOptions) {
     locations,
     settings: () => settings().produce_config.value,
   })
+  const images = createImages({
+    externalUrl: config.externalUrl,
+    folders: renditions.folders,
+    workers: renditions.viewers,
+    storeOf: locations.storeOf,
+    open: (actor, place, signature) => openVersion(actor, place, signature),
+  })
   /** Downloads whose event is not written yet. */
   const logging = new Set<Promise<unknown>>()
+
+  /** Where viewers find parts of a picture: the signature stands in the path, behind which they put theirs. */
+  function imageAddress(file: StoredFile, version: FileVersion, seconds: number, kind: 'iiif' | 'zoom'): string {
+    const signed = { fileId: file.id, hash: version.sha256, version: version.name }
+    const signature = signatures.sign(signed, seconds)
+    const path = `${file.id}/${version.sha256}/${signature}/${encodeURIComponent(version.name)}`
+    return `${config.externalUrl}/api/v1/eas/${kind}/${path}`
+  }
 
   function addressOf(file: StoredFile, version: FileVersion, seconds: number): string {
     const signed = { fileId: file.id, hash: version.sha256, version: version.name }
@@ -162,8 +180,10 @@ export async function createFileService(options: FileOptions) {
     return new Map(
       known.map(({ file, access }) => {
         const address = (version: FileVersion): string => addressOf(file, version, seconds)
+        const viewer = (version: FileVersion, kind: 'iiif' | 'zoom'): string =>
+          imageAddress(file, version, seconds, kind)
         const uploader = format === 'short' ? null : renderWho(`u${file.uploadUser}`, names)
-        return [file.id, renderFile(file, { format, access, address, uploader, tags: tags?.get(file.id) })]
+        return [file.id, renderFile(file, { format, access, address, viewer, uploader, tags: tags?.get(file.id) })]
       }),
     )
   }
@@ -172,6 +192,40 @@ export async function createFileService(options: FileOptions) {
     const known = actor ?? (await anonymous())
     if (!known) throw new AppError('InsufficientRights')
     return known
+  }
+
+  /**
+   * The version at an address. A signature is a right of its own; without one the rights of the caller count.
+   * @throws {AppError} `ResourceNotFound`, `InsufficientRights`.
+   */
+  async function openVersion(
+    actor: Actor | null,
+    place: {
+      readonly fileId: number
+      readonly hash: string
+      readonly version: string
+      readonly objUuid?: string | null
+    },
+    signature: string | undefined,
+  ): Promise<{ file: StoredFile; version: FileVersion; keep: number }> {
+    const { fileId, hash, version: name, objUuid = null } = place
+    const [file] = await store.readFiles(db, [fileId])
+    const version = file?.versions.find((one) => one.name === name)
+    if (!file || !version) throw new AppError('ResourceNotFound', { fileId })
+    if (hash !== version.sha256) throw new AppError('InsufficientRights')
+    let left: number | null = 0
+    if (signature !== undefined) left = signatures.left({ fileId, hash, version: name }, signature)
+    else {
+      const caller = await rights.forActor(await callerOf(actor))
+      const uses = caller.root ? new Map<number, FileUse[]>() : await usesOf(db, caller, [fileId])
+      const access = accessOf(caller, file, uses.get(fileId) ?? [])
+      if (!access.may('asset_show', version) && !access.may('asset_download', version)) left = null
+    }
+    if (left === null) throw new AppError('InsufficientRights')
+    if (objUuid !== null && !(await options.hasFile(db, fileId, objUuid))) {
+      throw new AppError('ResourceNotFound', { fileId, obj_uuid: objUuid })
+    }
+    return { file, version, keep: Math.min(left, day) }
   }
 
   async function mayChange(actor: Actor, ids: readonly number[]): Promise<ReadonlySet<number>> {
@@ -233,6 +287,8 @@ export async function createFileService(options: FileOptions) {
 
   return {
     locations,
+
+    images: { iiif: images.iiif, zoom: images.zoom },
 
     renditions: { resync: renditions.resync, resyncs: renditions.resyncs, wake: renditions.wake },
     uploads: createResumable({
@@ -410,26 +466,14 @@ export async function createFileService(options: FileOptions) {
       { fileId, hash, version: name }: { fileId: number; hash: string; version: string },
       signature: string | undefined,
     ) {
-      const [file] = await store.readFiles(db, [fileId])
-      const version = file?.versions.find((one) => one.name === name)
-      if (!file || !version) throw new AppError('ResourceNotFound', { fileId })
-      if (hash !== version.sha256) throw new AppError('InsufficientRights')
-      let left: number | null = 0
-      if (signature !== undefined) left = signatures.left({ fileId, hash, version: name }, signature)
-      else {
-        const caller = await rights.forActor(await callerOf(actor))
-        const uses = caller.root ? new Map<number, FileUse[]>() : await usesOf(db, caller, [fileId])
-        const access = accessOf(caller, file, uses.get(fileId) ?? [])
-        if (!access.may('asset_show', version) && !access.may('asset_download', version)) left = null
-      }
-      if (left === null) throw new AppError('InsufficientRights')
+      const { file, version, keep } = await openVersion(actor, { fileId, hash, version: name }, signature)
       const info = { ...uploadInfo(file), version: version.name }
       const path = `/api/v1/eas/download/${fileId}/${hash}/${encodeURIComponent(name)}`
       return {
         version,
         store: locations.storeOf(version.locationId),
         fileName: name === original ? file.filepath : `${file.filepath}.${name}.${version.extension}`,
-        keep: Math.min(left, day),
+        keep,
         delivered(bytes: number, statuscode: number): void {
           const url = config.externalUrl + path
           log({
@@ -453,6 +497,7 @@ export async function createFileService(options: FileOptions) {
     },
 
     async close(): Promise<void> {
+      images.close()
       await Promise.all([janitor.close(), renditions.close()])
       await Promise.all(logging)
       locations.close()

@@ -104,6 +104,8 @@ const plain: Readonly<Record<string, Omit<TwinRequest, 'path'> & { path?: string
     'GET /eas/{fileId}',
     'POST /eas/{fileId}',
     'POST /eas/resync',
+    'GET /eas/iiif/{path}',
+    'GET /eas/zoom/{path}',
     'GET /eas/resync',
     'GET /eas/download/{fileId}/{hash}/{version}',
   ].map((name) => {

@@ -1,3 +1,4 @@
+import { isViewable } from '../images/service.ts'
 import { type FileVersion, originalOf, type StoredFile } from '../model.ts'
 import { metadataName } from '../renditions/describe.ts'
 import type { Rendition } from '../renditions/model.ts'
@@ -24,6 +25,8 @@ export interface FileView {
   readonly access: FileAccess
   /** The signed address of a version. */
   readonly address: (version: FileVersion) => string
+  /** Its signed address for viewers, up to what they add. */
+  readonly viewer: (version: FileVersion, kind: 'iiif' | 'zoom') => string
   /** What the file says of itself, where that is to be shown. */
   readonly tags: readonly Tag[] | undefined
   /** Who uploaded it, as others are told. */
@@ -74,7 +77,8 @@ export function renderFile(file: StoredFile, view: FileView): Wire {
 }
 
 /** Numbers in versions are texts, as the interface has them. */
-function renderVersion(version: FileVersion, { metadata }: FileVersion, { access, address }: FileView): Wire | null {
+function renderVersion(version: FileVersion, { metadata }: FileVersion, view: FileView): Wire | null {
+  const { access, address, viewer } = view
   const show = access.may('asset_show', version)
   const download = access.may('asset_download', version)
   if (!show && !download) return null
@@ -96,6 +100,7 @@ function renderVersion(version: FileVersion, { metadata }: FileVersion, { access
     _show_allowed: show,
     _download_allowed: download,
     url: address(version),
+    ...(isViewable(version) ? { zoom_url: viewer(version, 'zoom'), iiif_url: viewer(version, 'iiif') } : {}),
   }
 }
 

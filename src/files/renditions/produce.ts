@@ -157,7 +157,8 @@ async function makePictures(
     const picture = made.find(({ name }) => name === recipe.name)
     if (picture) {
       const { width, height } = picture
-      return { recipe, output: { ...picture, metadata: dimensions(width, height) } }
+      const pyramid = recipe.recipe === 'pyramid' ? { pyramid: true } : {}
+      return { recipe, output: { ...picture, metadata: { ...dimensions(width, height), ...pyramid } } }
     }
     if (tooSmall.includes(recipe.name)) return { recipe, tooSmall: true }
     return { recipe, problem: new CannotMake('unreadable', failed[recipe.name] ?? 'nothing was made') }

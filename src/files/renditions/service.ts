@@ -66,7 +66,16 @@ export async function createRenditions(options: RenditionOptions) {
     'standard',
   )
 
+  // Somebody waits for these: they do not wait for renditions, and are given up early.
+  const viewers = createWorkers({
+    most: config.jobsMedia,
+    limits: { ...limits, seconds: Math.min(30, limits.seconds) },
+  })
+
   return {
+    folders,
+    viewers,
+
     /** Renditions of new files, in the transaction that makes these. */
     plan: (tx: Tx, wishes: readonly Wish[]): Promise<void> => planNew(tx, jobs, settings(), wishes),
 
@@ -93,7 +102,7 @@ export async function createRenditions(options: RenditionOptions) {
     },
 
     async close(): Promise<void> {
-      await Promise.all([workers.close(), tags.close()])
+      await Promise.all([workers.close(), viewers.close(), tags.close()])
     },
   }
 }

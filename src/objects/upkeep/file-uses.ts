@@ -47,3 +47,14 @@ export async function seenUses(
   }
   return found
 }
+
+/** Whether the object of that uuid has the file, in its latest version or an old one. */
+export async function hasFile(from: Queryable, fileId: number, uuid: string): Promise<boolean> {
+  const { rows } = await from.query(
+    `select from file_use u join object o on o.system_object_id = u.system_object_id
+     where u.file_id = $1 and o.uuid = $2 limit 1`,
+    [fileId, uuid],
+    'file-of-object',
+  )
+  return rows.length > 0
+}

@@ -1,0 +1,119 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import type { HttpApp } from '../../platform/http.ts'
+import type { FileService } from '../service.ts'
+import { infoType, wantedVersion } from './iiif.ts'
+import type { Cut } from './service.ts'
+
+const Signature = Type.Optional(
+  Type.String({
+    maxLength: 200,
+    description: 'Signature of the version, where it does not stand in the address; that of its `url`.',
+  }),
+)
+
+const Path = (description: string) => Type.Object({ '*': Type.String({ maxLength: 2000, description }) })
+
+const ImageQuery = Type.Object({ 'x-svc-signature': Signature })
+const ImageHeaders = Type.Object({
+  'x-svc-signature': Signature,
+  accept: Type.Optional(Type.String({ maxLength: 2000, description: 'May name the profile of IIIF Image 2.' })),
+})
+
+const picture = {
+  description: 'The image.',
+  content: { 'image/jpeg': { schema: Type.Unsafe<unknown>({ type: 'string', format: 'binary' }) } },
+}
+
+const place = '`{fileId}/{hash}[/obj_uuid/{uuid}][/{signature}]/{version}`'
+
+export function registerImageRoutes(http: HttpApp, { files }: { files: Pick<FileService, 'images'> }): void {
+  http.route({
+    method: ['GET', 'HEAD'],
+    url: '/api/v1/eas/iiif/*',
+    schema: {
+      operationId: 'iiifImage',
+      summary: 'IIIF Image API',
+      description:
+        `Version 3, and 2 where \`Accept\` names its profile; level 2. ${place}, then nothing (303 to the description), ` +
+        '`/info.json`, or `/{region}/{size}/{rotation}/{quality}.{format}`. The signature is that of the `url` of the ' +
+        'version; without one the rights of the caller count. `obj_uuid` names an object that must have the file.',
+      tags: ['files'],
+      params: Path('Place of the picture, and what of it.'),
+      querystring: ImageQuery,
+      headers: ImageHeaders,
+      response: { 200: picture, 303: Type.Unsafe<undefined>({ description: 'To the description.' }) },
+    },
+    config: {
+      access: 'optional',
+      writes: false,
+      errors: ['InsufficientRights', 'ResourceNotFound', 'UrlParameterNotSupported', 'ServiceUnavailable'],
+    },
+    compress: false,
+    handler: async (request, reply) => {
+      const { accept } = request.headers
+      const version = wantedVersion(accept)
+      const signature = request.query['x-svc-signature'] ?? request.headers['x-svc-signature']
+      const answer = await files.images.iiif(request.actor, request.params['*'], signature, version)
+      reply.headers({ 'Access-Control-Allow-Origin': '*', Vary: 'Accept' })
+      if (answer.kind === 'redirect') return reply.status(303).header('Location', answer.to).send()
+      if (answer.kind === 'image') return sendCut(request, reply, answer.image)
+      return reply
+        .headers({ 'Content-Type': infoType(accept, version), 'Cache-Control': cacheControl(answer.keep) })
+        .send(JSON.stringify(answer.info))
+    },
+  })
+
+  http.route({
+    method: ['GET', 'HEAD'],
+    url: '/api/v1/eas/zoom/*',
+    schema: {
+      operationId: 'zoomTile',
+      summary: 'A tile of a picture',
+      description:
+        `${place}\`/zoom{viewport}[/size{tile}][/avoid_interpolation]/part{x}x{y}.{format}\`: of the whole picture, its ` +
+        'longest side `viewport` pixels long, the tile in column x and row y (from 0), `tile` pixels long (256 when not ' +
+        'said), as `jpg` or `png`. `avoid_interpolation` shows pixels as squares.',
+      tags: ['files'],
+      params: Path('Place of the picture, and which tile.'),
+      querystring: ImageQuery,
+      headers: ImageHeaders,
+      response: { 200: picture },
+    },
+    config: {
+      access: 'optional',
+      writes: false,
+      errors: ['InsufficientRights', 'ResourceNotFound', 'UrlParameterNotSupported', 'ServiceUnavailable'],
+    },
+    compress: false,
+    handler: async (request, reply) => {
+      const signature = request.query['x-svc-signature'] ?? request.headers['x-svc-signature']
+      const tile = await files.images.zoom(request.actor, request.params['*'], signature)
+      reply.header('Access-Control-Allow-Origin', '*')
+      return sendCut(request, reply, tile)
+    },
+  })
+}
+
+async function sendCut(request: FastifyRequest, reply: FastifyReply, { tag, keep, make }: Cut): Promise<FastifyReply> {
+  reply.headers({
+    ETag: `"${tag}"`,
+    'Cache-Control': cacheControl(keep),
+    'X-Content-Type-Options': 'nosniff',
+    'Cross-Origin-Resource-Policy': 'cross-origin',
+  })
+  if (request.headers['if-none-match']?.includes(`"${tag}"`)) return reply.status(304).send()
+  const gone = new AbortController()
+  const onClose = (): void => gone.abort()
+  reply.raw.once('close', onClose)
+  try {
+    const { content, mimeType } = await make(gone.signal)
+    return await reply.header('Content-Type', mimeType).send(Buffer.from(content))
+  } finally {
+    reply.raw.off('close', onClose)
+  }
+}
+
+function cacheControl(keep: number): string {
+  return keep > 0 ? `private, max-age=${keep}` : 'private, no-cache'
+}

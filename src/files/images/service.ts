@@ -1,0 +1,126 @@
+import { createHash } from 'node:crypto'
+import type { Actor } from '../../platform/actor.ts'
+import { AppError } from '../../platform/errors.ts'
+import type { BlobStore } from '../blobs/blob-store.ts'
+import { type FileVersion, original, type StoredFile } from '../model.ts'
+import type { WorkFolders } from '../renditions/work-folders.ts'
+import { CannotMake } from '../renditions/workshop/failure.ts'
+import type { RegionTask } from '../renditions/workshop/tasks.ts'
+import type { Workers } from '../renditions/workshop/workers.ts'
+import { type ImagePlace, readIiifAddress, readZoomAddress } from './address.ts'
+import { type IiifVersion, imageInfo, readWish, type Size } from './iiif.ts'
+import { createLocalCopies } from './local-copies.ts'
+import { tileOf } from './zoom.ts'
+
+export interface ImageDeps {
+  readonly externalUrl: string
+  readonly folders: WorkFolders
+  readonly workers: Workers
+  readonly storeOf: (locationId: number) => BlobStore
+  /** The version at an address, for whom it is; seconds for which it may be kept. @throws {AppError} */
+  readonly open: (
+    actor: Actor | null,
+    place: Pick<ImagePlace, 'fileId' | 'hash' | 'version' | 'objUuid'>,
+    signature: string | undefined,
+  ) => Promise<{ readonly file: StoredFile; readonly version: FileVersion; readonly keep: number }>
+}
+
+/** An image that is made when somebody takes it. */
+export interface Cut {
+  readonly tag: string
+  readonly keep: number
+  make(signal: AbortSignal): Promise<{ readonly content: Uint8Array; readonly mimeType: string }>
+}
+
+export type IiifAnswer =
+  | { readonly kind: 'redirect'; readonly to: string }
+  | { readonly kind: 'info'; readonly info: Record<string, unknown>; readonly keep: number }
+  | { readonly kind: 'image'; readonly image: Cut }
+
+/** Images that wait to be made; further ones are refused. */
+const mostWaiting = 200
+
+/** What the processes read as it is: other originals have renditions to be asked for. */
+const readable = new Set('jpg jpeg jfif png webp gif tif tiff avif'.split(' '))
+
+/** Whether parts of a version can be had. */
+export function isViewable({ extension, metadata }: FileVersion): boolean {
+  return readable.has(extension) && metadata.width !== undefined && metadata.height !== undefined
+}
+
+/** Parts of pictures for viewers, cut by processes of the workshop, from pyramids where there are. */
+export function createImages({ externalUrl, folders, workers, storeOf, open }: ImageDeps) {
+  const copies = createLocalCopies(folders)
+  let waiting = 0
+
+  function pictureOf(file: StoredFile, version: FileVersion): { readonly source: FileVersion; readonly size: Size } {
+    const pyramid = file.versions.find((one) => one.metadata.pyramid === true)
+    const source = version.name === original && pyramid ? pyramid : version
+    const { width, height } = source.metadata
+    if (typeof width !== 'number' || typeof height !== 'number' || !isViewable(source)) {
+      const message = 'The version is no picture, or not yet.'
+      throw new AppError('ResourceNotFound', { version: version.name }, { message })
+    }
+    return { source, size: { width, height } }
+  }
+
+  function cut(source: FileVersion, keep: number, wish: Omit<RegionTask, 'kind' | 'source'>): Cut {
+    const tag = createHash('sha256')
+      .update(JSON.stringify([source.sha256, wish]))
+      .digest('hex')
+      .slice(0, 32)
+    return {
+      tag,
+      keep,
+      async make(signal) {
+        if (waiting >= mostWaiting)
+          throw new AppError('ServiceUnavailable', {}, { message: 'Too many images at a time.' })
+        waiting++
+        try {
+          const path = await copies.path(source, storeOf(source.locationId))
+          return await workers.run({ kind: 'region', source: { path, extension: source.extension }, ...wish }, signal)
+        } catch (error) {
+          if (!(error instanceof CannotMake)) throw error
+          throw new AppError('ResourceNotFound', { version: source.name }, { message: `No picture: ${error.message}.` })
+        } finally {
+          waiting--
+        }
+      },
+    }
+  }
+
+  return {
+    /** @throws {AppError} `ResourceNotFound`, `InsufficientRights`, `UrlParameterNotSupported`. */
+    async iiif(
+      actor: Actor | null,
+      path: string,
+      signature: string | undefined,
+      version: IiifVersion,
+    ): Promise<IiifAnswer> {
+      const address = readIiifAddress(path)
+      if (!address) throw new AppError('ResourceNotFound', { path: path.slice(0, 200) })
+      const found = await open(actor, address, address.signature ?? signature)
+      const { source, size } = pictureOf(found.file, found.version)
+      const id = `${externalUrl}/api/v1/eas/iiif/${address.segments.map(encodeURIComponent).join('/')}`
+      if (address.wanted === 'image') {
+        const wish = { ...readWish(address, size, version), sharpPixels: false }
+        return { kind: 'image', image: cut(source, found.keep, wish) }
+      }
+      if (address.wanted === 'base') return { kind: 'redirect', to: `${id}/info.json` }
+      return { kind: 'info', info: imageInfo(id, size, version), keep: found.keep }
+    },
+
+    /** @throws {AppError} as above. */
+    async zoom(actor: Actor | null, path: string, signature: string | undefined): Promise<Cut> {
+      const address = readZoomAddress(path)
+      if (!address) throw new AppError('ResourceNotFound', { path: path.slice(0, 200) })
+      const found = await open(actor, address, address.signature ?? signature)
+      const { source, size } = pictureOf(found.file, found.version)
+      return cut(source, found.keep, tileOf(address, size))
+    },
+
+    close(): void {
+      copies.close()
+    },
+  }
+}

@@ -1,0 +1,237 @@
+import assert from 'node:assert/strict'
+import { after, before, suite, test } from 'node:test'
+import fc from 'fast-check'
+import sharp from 'sharp'
+import type { Json } from '../support/client.ts'
+import { inPool, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
+import { fetched, upload } from './support.ts'
+
+const [width, height] = [2560, 1280]
+
+/** Red grows to the right, green to the bottom, so that each colour says where it was. */
+function gradient(): Promise<Buffer> {
+  const pixels = Buffer.alloc(3 * width * height)
+  for (let y = 0, at = 0; y < height; y++) {
+    for (let x = 0; x < width; x++) {
+      pixels[at++] = Math.floor((255 * x) / width)
+      pixels[at++] = Math.floor((255 * y) / height)
+      pixels[at++] = 40
+    }
+  }
+  return sharp(pixels, { raw: { width, height, channels: 3 } })
+    .jpeg({ quality: 95 })
+    .toBuffer()
+}
+
+suite('parts of pictures', () => {
+  let museum: Museum
+  let file: Json
+  let object: Json
+  before(async () => {
+    museum = await startMuseum()
+    const { body } = await upload(museum.svc, 'root', [{ name: 'gradient.jpg', content: await gradient() }], {
+      produce_versions: 'true',
+    })
+    object = (
+      await museum.svc
+        .as('root')
+        .post('/db/work', [
+          payload('work', { ...inPool(museum.pool), image: [{ _id: body[0]._id }] }, { _mask: 'work__standard' }),
+        ])
+    ).body[0]
+    await museum.svc.drain()
+    file = (await museum.svc.as('root').get(`/eas/${body[0]._id}`)).body
+  })
+  after(() => museum[Symbol.asyncDispose]())
+
+  const get = (url: string, headers = {}) => fetched(museum.svc, url, headers)
+
+  /** Where in the whole picture the corners of an image come from, from 0 to 1. */
+  async function corners(content: Buffer): Promise<{ size: number[]; from: number[]; to: number[] }> {
+    const { data, info } = await sharp(content).removeAlpha().raw().toBuffer({ resolveWithObject: true })
+    const place = (x: number, y: number): number[] => {
+      const at = info.channels * (y * info.width + x)
+      return [(data[at] ?? 0) / 255, (data[at + 1] ?? 0) / 255]
+    }
+    return { size: [info.width, info.height], from: place(0, 0), to: place(info.width - 1, info.height - 1) }
+  }
+
+  async function assertShows(url: string, size: number[], from: number[], to: number[]): Promise<void> {
+    const { status, content } = await get(url)
+    assert.equal(status, 200, `${url}: ${content}`)
+    const seen = await corners(content)
+    assert.deepEqual(seen.size, size, url)
+    const off = [...from, ...to].map((value, index) => Math.abs(value - ([...seen.from, ...seen.to][index] ?? 9)))
+    assert.ok(Math.max(...off) < 0.02, `${url}: ${JSON.stringify(seen)} is not ${JSON.stringify([from, to])}`)
+  }
+
+  test('IIIF Image 3 and 2: the description, and where it is found', async () => {
+    const { iiif_url } = file.versions.original
+    const base = await get(iiif_url)
+    assert.deepEqual([base.status, base.headers.location], [303, `${iiif_url}/info.json`])
+    const { status, headers, content } = await get(`${iiif_url}/info.json`)
+    assert.deepEqual([status, headers['access-control-allow-origin']], [200, '*'])
+    const info = JSON.parse(content.toString())
+    assert.deepEqual(
+      [info['@context'], info.id, info.type, info.protocol, info.profile, info.width, info.height],
+      [
+        'http://iiif.io/api/image/3/context.json',
+        iiif_url,
+        'ImageService3',
+        'http://iiif.io/api/image',
+        'level2',
+        width,
+        height,
+      ],
+    )
+    assert.deepEqual(info.tiles, [{ width: 512, height: 512, scaleFactors: [1, 2, 4, 8] }])
+    const old = await get(`${iiif_url}/info.json`, {
+      accept: 'application/ld+json;profile="http://iiif.io/api/image/2/context.json"',
+    })
+    assert.match(String(old.headers['content-type']), /application\/ld\+json/)
+    const second = JSON.parse(old.content.toString())
+    assert.deepEqual([second['@id'], second.profile[0]], [iiif_url, 'http://iiif.io/api/image/2/level2.json'])
+    for (const { width: w, height: h } of info.sizes.slice(0, 2)) {
+      assert.equal((await get(`${iiif_url}/full/${w},${h}/0/default.jpg`)).status, 200)
+    }
+  })
+
+  test('IIIF: every region, size, rotation, quality and format of level 2', async () => {
+    const at = file.versions.original.iiif_url
+    await assertShows(`${at}/full/650,/0/default.jpg`, [650, 325], [0, 0], [1, 1])
+    await assertShows(`${at}/full/,130/0/default.png`, [260, 130], [0, 0], [1, 1])
+    await assertShows(`${at}/full/!300,300/0/default.jpg`, [300, 150], [0, 0], [1, 1])
+    await assertShows(`${at}/full/pct:10/0/default.webp`, [256, 128], [0, 0], [1, 1])
+    await assertShows(`${at}/full/100,100/0/default.tif`, [100, 100], [0, 0], [1, 1])
+    await assertShows(`${at}/square/max/0/default.jpg`, [1280, 1280], [0.25, 0], [0.75, 1])
+    await assertShows(`${at}/1280,640,512,256/max/0/default.jpg`, [512, 256], [0.5, 0.5], [0.7, 0.7])
+    await assertShows(`${at}/pct:50,50,50,50/325,/0/default.jpg`, [325, 163], [0.5, 0.5], [1, 1])
+    await assertShows(`${at}/2048,1024,9999,9999/max/0/default.jpg`, [512, 256], [0.8, 0.8], [1, 1])
+    await assertShows(`${at}/0,0,256,128/^512,/0/default.jpg`, [512, 256], [0, 0], [0.1, 0.1])
+    await assertShows(`${at}/full/260,/180/default.jpg`, [260, 130], [1, 1], [0, 0])
+    await assertShows(`${at}/full/260,/!0/default.jpg`, [260, 130], [1, 0], [0, 1])
+    const quarter = await corners((await get(`${at}/full/260,/90/default.jpg`)).content)
+    assert.deepEqual(quarter.size, [130, 260])
+    assert.ok(quarter.from[1] !== undefined && quarter.from[1] > 0.97)
+    const gray = await sharp((await get(`${at}/full/100,/0/gray.jpg`)).content).metadata()
+    assert.equal(gray.space, 'b-w')
+    const bits = (await get(`${at}/full/100,/0/bitonal.png`)).content
+    assert.deepEqual([...new Set(await sharp(bits).toColourspace('b-w').raw().toBuffer())].toSorted(), [0, 255])
+    const first = await get(`${at}/full/100,/0/default.jpg`)
+    const again = await get(`${at}/full/100,/0/default.jpg`, { 'if-none-match': String(first.headers.etag) })
+    assert.deepEqual([again.status, again.content.length], [304, 0])
+    for (const wrong of [
+      'full/5000,/0/default.jpg',
+      'full/0,/0/default.jpg',
+      '9999,0,10,10/max/0/default.jpg',
+      '0,0,0,10/max/0/default.jpg',
+      'full/max/361/default.jpg',
+      'full/max/0/fine.jpg',
+      'full/max/0/default.jp2',
+      'full/^99999,99999/0/default.jpg',
+      'pct:50,50,0,0/max/0/default.jpg',
+    ]) {
+      assert.equal((await get(`${at}/${wrong}`)).status, 400, wrong)
+    }
+  })
+
+  test('tiles of all zooms, in every form of the address', async () => {
+    const { versions, _id, hash } = file
+    const signature = new URL(versions.original.url).searchParams.get('x-svc-signature')
+    const root = { authorization: `Bearer ${await museum.svc.as('root').token()}` }
+    const api = `${museum.svc.config.externalUrl}/api/v1/eas/zoom/${_id}/${hash}`
+    const [full] = [`${versions.original.zoom_url}/zoom2560/size512`]
+    await assertShows(`${full}/part0x0.jpg`, [512, 512], [0, 0], [512 / width, 512 / height])
+    await assertShows(`${full}/part4x2.png`, [512, 256], [2048 / width, 1024 / height], [1, 1])
+    await assertShows(`${versions.original.zoom_url}/zoom650/part2x1.jpg`, [138, 69], [512 / 650, 256 / 325], [1, 1])
+    assert.equal((await get(`${full}/part5x0.jpg`)).status, 404)
+    const near = `${versions.original.zoom_url}/zoom10400/avoid_interpolation/part0x0.png`
+    const { data, info } = await sharp((await get(near)).content)
+      .raw()
+      .toBuffer({ resolveWithObject: true })
+    assert.deepEqual(data.subarray(0, 3), data.subarray(3 * info.channels, 3 * info.channels + 3))
+    const tails = [
+      'zoom650/',
+      'zoom650/size128/',
+      'zoom650/avoid_interpolation/',
+      'zoom650/size128/avoid_interpolation/',
+    ]
+    const { _uuid } = object
+    for (const tail of tails.map((one) => `${one}part0x0.jpg`)) {
+      for (const [lead, headers] of [
+        ['original', root],
+        [`${signature}/original`, {}],
+        [`obj_uuid/${_uuid}/original`, root],
+        [`obj_uuid/${_uuid}/${signature}/original`, {}],
+      ] as const) {
+        assert.equal((await get(`${api}/${lead}/${tail}`, headers)).status, 200, `${lead}/${tail}`)
+      }
+    }
+    const iiif = api.replace('/zoom/', '/iiif/')
+    for (const tail of ['info.json', 'full/50,/0/default.jpg']) {
+      assert.equal((await get(`${iiif}/obj_uuid/${_uuid}/${signature}/original/${tail}`)).status, 200)
+      assert.equal((await get(`${iiif}/obj_uuid/${_uuid}/original/${tail}`, root)).status, 200)
+      assert.equal((await get(`${iiif}/original/${tail}?x-svc-signature=${signature}`)).status, 200)
+      assert.equal((await get(`${iiif}/original/${tail}`, { 'x-svc-signature': `${signature}` })).status, 200)
+      const other = crypto.randomUUID()
+      assert.equal((await get(`${iiif}/obj_uuid/${other}/${signature}/original/${tail}`)).status, 404)
+      assert.equal((await get(`${iiif}/original/${tail}`)).status, 403)
+      assert.equal((await get(`${iiif}/${signature}x/original/${tail}`)).status, 403)
+      assert.equal((await get(`${iiif}/${signature}/small/${tail}`)).status, 403, 'of another version')
+      assert.equal((await get(`${iiif.replace(hash, 'f'.repeat(64))}/${signature}/original/${tail}`)).status, 403)
+    }
+    const picture = file.versions.preview
+    await assertShows(`${picture.iiif_url}/full/200,/0/default.jpg`, [200, 100], [0, 0], [1, 1])
+  })
+
+  test('whatever stands in an address is answered, and never by a failure', async () => {
+    const { pathname } = new URL(file.versions.original.iiif_url)
+    const zoom = new URL(file.versions.original.zoom_url).pathname
+    const number = fc.oneof(
+      fc.integer({ min: -5, max: 3000 }).map(String),
+      fc.constantFrom('1e9', '0', '00', '-1', '99999999999999999999', 'NaN', '1.5', '.', '', '%00', '٣', '1;2'),
+    )
+    const part = fc.oneof(
+      fc.constantFrom(
+        'full',
+        'max',
+        'square',
+        '^max',
+        '!',
+        '^',
+        'pct:',
+        '..',
+        '%2e%2e',
+        '%2F',
+        'obj_uuid',
+        'info.json',
+      ),
+      fc.tuple(number, number, number, number).map((all) => all.join(',')),
+      fc.tuple(fc.constantFrom('', '!', '^', '^!', 'pct:'), number, number).map(([sign, a, b]) => `${sign}${a},${b}`),
+      number,
+      fc.string({ maxLength: 12 }).map(encodeURIComponent),
+    )
+    const last = fc.oneof(
+      fc
+        .tuple(fc.constantFrom('default', 'gray', 'color', 'x'), fc.constantFrom('jpg', 'png', 'tif', 'jp2', ''))
+        .map((all) => all.join('.')),
+      part,
+    )
+    const tile = fc
+      .tuple(number, number, number, number, fc.constantFrom('jpg', 'png', 'gif'))
+      .map(([viewport, size, x, y, format]) => `zoom${viewport}/size${size}/part${x}x${y}.${format}`)
+    const address = fc.oneof(
+      fc.tuple(fc.array(part, { maxLength: 3 }), last).map(([parts, end]) => [pathname, ...parts, end].join('/')),
+      fc.tuple(part, part, part, last).map((parts) => [pathname, ...parts].join('/')),
+      tile.map((end) => `${zoom}/${end}`),
+      fc.array(part, { maxLength: 8 }).map((parts) => ['/api/v1/eas/iiif', ...parts].join('/')),
+    )
+    await fc.assert(
+      fc.asyncProperty(address, async (url) => {
+        const { statusCode, body } = await museum.svc.inject({ method: 'GET', url })
+        assert.ok(statusCode < 500, `${url}: ${statusCode} ${body.slice(0, 300)}`)
+      }),
+      { numRuns: 150 },
+    )
+  })
+})

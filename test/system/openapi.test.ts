@@ -182,6 +182,8 @@ suite('description of the interface', () => {
       ['put /api/v1/eas/put', content, ['application/json']],
       ['post /api/v1/eas/tus', pieces, []],
       ['patch /api/v1/eas/tus/{uploadId}', pieces, []],
+      ['get /api/v1/eas/iiif/{path}', [], ['image/jpeg']],
+      ['get /api/v1/eas/zoom/{path}', [], ['image/jpeg']],
       ['get /api/v1/eas/download/{fileId}/{hash}/{version}', [], ['application/octet-stream']],
     ])
     const authorization = `Bearer ${await svc.as('root').token()}`

@@ -178,12 +178,12 @@ suite('description of the interface', () => {
       ['post /api/oauth2/refresh', form, ['application/json']],
       ['post /api/v1/user/change_password', form, ['application/json']],
       ['get /api/v1/schema/user/{version}', [], ['application/json', 'image/svg+xml', 'image/png']],
+      ['get /api/v1/eas/iiif/{path}', [], ['image/jpeg']],
+      ['get /api/v1/eas/zoom/{path}', [], ['image/jpeg']],
       ['post /api/v1/eas/put', content, ['application/json']],
       ['put /api/v1/eas/put', content, ['application/json']],
       ['post /api/v1/eas/tus', pieces, []],
       ['patch /api/v1/eas/tus/{uploadId}', pieces, []],
-      ['get /api/v1/eas/iiif/{path}', [], ['image/jpeg']],
-      ['get /api/v1/eas/zoom/{path}', [], ['image/jpeg']],
       ['get /api/v1/eas/download/{fileId}/{hash}/{version}', [], ['application/octet-stream']],
     ])
     const authorization = `Bearer ${await svc.as('root').token()}`

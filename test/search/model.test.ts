@@ -483,3 +483,41 @@ test('SR-018 pages behind a hit follow each other without gap or repetition, whi
     { numRuns: 40 },
   )
 })
+
+test('texts that begin alike for long are in order all the same, on pages of any size and whichever way', async () => {
+  const beginning = 'A very long title that says the same again and again; '.repeat(10)
+  const numbers = [7, 3, 11, 1, 10, 2, 5]
+  const names = [...numbers.map((n) => `${beginning}${n}`), beginning, 'A very long title', 'Another one']
+  const answer = await museum.svc.as('root').post(
+    '/db/topic',
+    names.map((name) => payload('topic', { name })),
+  )
+  assert.equal(answer.status, 200, JSON.stringify(answer.body))
+  await museum.svc.drain()
+  const byId = new Map<number, string>(answer.body.map((each: Json) => [each._system_object_id, each.topic.name]))
+  const sorted = [
+    'A very long title',
+    beginning,
+    ...numbers.toSorted((a, b) => a - b).map((n) => `${beginning}${n}`),
+    'Another one',
+  ]
+  for (const order of ['asc', 'desc']) {
+    const expected = order === 'asc' ? sorted : sorted.toReversed()
+    for (const [engine, limit] of [small, large].flatMap((engine) =>
+      [1, 2, 100].map((size) => [engine, size] as const),
+    )) {
+      const found: (string | undefined)[] = []
+      let after: readonly unknown[] | undefined
+      for (;;) {
+        const request = { objecttypes: ['topic'], sort: [{ field: 'topic.name', order }], limit, search_after: after }
+        const { hits } = await run(engine, request)
+        if (hits.length === 0) break
+        found.push(...hits.map(({ id }) => byId.get(id)))
+        after = hits.at(-1)?.sort
+        // However long the text is, what a hit carries of it is not.
+        assert.ok(JSON.stringify(after).length < 1000)
+      }
+      assert.deepEqual(found, expected, `${order}, ${limit}`)
+    }
+  }
+})

@@ -4,20 +4,22 @@
  * `Intl.Collator` can be asked for the order of single characters, and from that the keys are built: first what
  * letters are there (accents and case aside), then the accents, then the case.
  *
- * A key is `primary 00 accents 00 case`; levels at the end that say nothing are left out. Long texts are cut.
+ * A key is `primary 00 accents 00 case`; levels at the end that say nothing are left out. It is as long as the text
+ * asks for: whoever wants bounded keys (an index does) takes the first bytes, and the rest where these are the same.
  */
 
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { buildTable, type CollationTable, type Weight } from './collation-table.ts'
 
-/** Longest key in bytes. */
-const longestKey = 64
+/** Letters of a text by which it is sorted: nobody has two that differ only behind these. */
+const mostLetters = 65_536
+/** Bytes that one letter or number adds at most, with room to spare. */
+const mostAdded = 1024
 
 export interface SortKeyOptions {
   /** Runs of digits count as numbers: `Car 11` before `Car 100`. */
   readonly numeric: boolean
-  readonly maxLength?: number
 }
 
 export interface Collation {
@@ -77,18 +79,26 @@ function adopt(language: string, own: CollationTable): CollationTable {
 }
 
 // Keys are built here and copied out: one buffer for all, since nothing runs in between.
-const primaryBytes = Buffer.alloc(1024)
-const accentBytes = Buffer.alloc(1024)
-const caseBytes = Buffer.alloc(1024)
+let primaryBytes = Buffer.alloc(4 * mostAdded)
+let accentBytes = Buffer.alloc(4 * mostAdded)
+let caseBytes = Buffer.alloc(4 * mostAdded)
 
-function sortKey(table: CollationTable, text: string, { numeric, maxLength = longestKey }: SortKeyOptions): Buffer {
-  const source = prepare(text, maxLength)
+function makeRoom({ primary, accents }: Levels): void {
+  if (Math.max(primary, accents) + mostAdded < primaryBytes.length) return
+  const larger = (bytes: Buffer): Buffer<ArrayBuffer> => Buffer.concat([bytes], 2 * bytes.length)
+  primaryBytes = larger(primaryBytes)
+  accentBytes = larger(accentBytes)
+  caseBytes = larger(caseBytes)
+}
+
+function sortKey(table: CollationTable, text: string, { numeric }: SortKeyOptions): Buffer {
+  const source = prepare(text)
   const level: Levels = { primary: 0, accents: 0, accentsUsed: 0, cases: 0, casesUsed: 0 }
-  for (let i = 0; i < source.length && level.primary < maxLength; ) {
+  for (let i = 0; i < source.length; ) {
+    makeRoom(level)
     if (numeric && isDigit(source, i)) i = addNumber(table, level, source, i)
     else i = addCharacter(table, level, source, i)
   }
-  if (level.primary >= maxLength) return Buffer.from(primaryBytes.subarray(0, maxLength))
   return joinLevels(level)
 }
 
@@ -115,9 +125,8 @@ interface Levels {
 }
 
 /** Hamza and Ayn at the start of a transcription sort before all letters. */
-function prepare(text: string, maxLength: number): string {
-  // Eight characters a byte is more than any text with marks needs.
-  const short = text.length > maxLength * 8 ? text.slice(0, maxLength * 8) : text
+function prepare(text: string): string {
+  const short = text.length > mostLetters ? text.slice(0, mostLetters) : text
   if (/^[\x20-\x7e]*$/.test(short)) return short
   return short.replace(/[ʾʿ]/g, '@').normalize('NFC')
 }
@@ -136,7 +145,7 @@ function addNumber(table: CollationTable, level: Levels, text: string, start: nu
   const digits = Math.min(end - first, 250)
   for (const byte of table.numberLead) primaryBytes[level.primary++] = byte
   primaryBytes[level.primary++] = digits
-  for (let i = first; i < first + digits && level.primary < 1000; i += 2) {
+  for (let i = first; i < first + digits; i += 2) {
     const high = text.charCodeAt(i) - 48
     const low = i + 1 < first + digits ? text.charCodeAt(i + 1) - 48 : 0
     primaryBytes[level.primary++] = high * 16 + low

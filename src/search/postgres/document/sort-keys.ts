@@ -6,10 +6,6 @@ import type { SearchField } from '../../plan/fields.ts'
 import type { KeyPlace } from '../slots.ts'
 import type { Draft } from './draft.ts'
 
-/** Bytes of a key. Long texts are told apart by their first letters; of texts with lines fewer do. */
-const lineLength = 60
-const textLength = 32
-
 /** Sets the key of a column; of nested tables the first row with a value counts. */
 export function setSortKey(draft: Draft, field: SearchField, value: unknown): void {
   const { context } = draft
@@ -40,7 +36,7 @@ function setTexts(draft: Draft, field: SearchField, texts: Localized): void {
     if (text === undefined || text === first) continue
     first ??= text
     const place = freePlace(draft, context.slots.sortKey(field, language))
-    if (place) place.keys[place.at] = collation(language).key(text, { numeric: true, maxLength: lengthOf(field) })
+    if (place) place.keys[place.at] = collation(language).key(text, { numeric: true })
   }
 }
 
@@ -55,15 +51,11 @@ function freePlace(
   return keys[at] ? null : { keys, at }
 }
 
-function lengthOf(field: SearchField): number {
-  return field.column.type === 'text' || field.column.type === 'text_l10n' ? textLength : lineLength
-}
-
 function keyOf(field: SearchField, value: unknown, language: string): Buffer | undefined {
   switch (field.kind) {
     case 'text':
     case 'string':
-      return collation(language).key(value as string, { numeric: true, maxLength: lengthOf(field) })
+      return collation(language).key(value as string, { numeric: true })
     case 'number':
       return numberKey(value as number)
     case 'boolean':

@@ -9,6 +9,7 @@ import { type ConditionContext, clauseSql, scoreNode } from './condition.ts'
 import { readableNode } from './linked.ts'
 import type { PostgresPlan } from './postgres-plan.ts'
 import { accessSql, seenSql, sightNode, sightOfTypes } from './sight.ts'
+import { carriedKeySql, headSql, shownKeySql } from './sort-values.ts'
 import type { Parameters } from './sql.ts'
 import { allOf, anyOf, lexeme, type Node, prefix, tsquery } from './tsquery.ts'
 
@@ -16,12 +17,14 @@ export interface OrderColumn {
   readonly key: SortKey
   /** Over search_document under the alias `d`. */
   readonly sql: string
+  /** The beginning of a value that may be long: indexes are made of these. */
+  readonly head?: string
   /** May be null; then it stands last, whatever the direction. */
   readonly nullable: boolean
   /** The value as it is answered in `_sort`, given the name of the column. */
   readonly shown: (column: string) => string
-  /** An answered value as a parameter. */
-  readonly parameter: (value: unknown, parameters: Parameters) => string
+  /** An answered value as a parameter; `id` is that of the hit that it was answered of. */
+  readonly parameter: (value: unknown, parameters: Parameters, id: unknown) => string
 }
 
 export function orderColumns(context: ConditionContext): OrderColumn[] {
@@ -49,14 +52,27 @@ function orderColumn(key: SortKey, context: ConditionContext): OrderColumn {
       }
     case 'standard':
     case 'field':
-      return {
-        key,
-        sql: field.by === 'field' ? seenKeySql(field, context) : sortKeySql(field, context.plan),
-        nullable: true,
-        shown: (column) => `encode(${column}, 'hex')`,
-        parameter: (value, parameters) => parameters.add(Buffer.from(value as string, 'hex'), 'bytea'),
-      }
+      return keyColumn(key, field.by === 'field' ? seenKeySql(field, context) : sortKeySql(field, context.plan))
   }
+}
+
+function keyColumn(key: SortKey, sql: string): OrderColumn {
+  return {
+    key,
+    sql,
+    // What is asked of other objects has no index.
+    ...(isLong(key.field) && !sql.includes('select') ? { head: headSql(sql) } : {}),
+    nullable: true,
+    shown: shownKeySql,
+    parameter: (value, parameters, id) =>
+      carriedKeySql(value as string, { key: sql, id, add: (each, type) => parameters.add(each, type) }),
+  }
+}
+
+/** Keys of texts are as long as the texts; those of numbers, dates and truth values are short. */
+export function isLong(field: SortField): boolean {
+  if (field.by === 'standard') return true
+  return field.by === 'field' && ['text', 'string', 'l10n', 'link'].includes(field.field.kind)
 }
 
 function timeSql(sql: string, { fields, vision }: PostgresPlan): { sql: string; nullable: boolean } {
@@ -198,13 +214,20 @@ function objecttypeSql({ plan, parameters }: ConditionContext): string {
 
 /** `order by` over the given names of the columns. */
 export function orderBy(columns: readonly OrderColumn[], names: readonly string[]): string {
+  return columns.map((column, index) => directed(column, names[index] as string)).join(', ')
+}
+
+/** The same over the columns themselves, along their indexes: the beginnings first, then what these leave open. */
+export function orderByIndex(columns: readonly OrderColumn[]): string {
   return columns
-    .map(({ key, nullable }, index) => {
-      const direction = key.descending ? ' desc' : ''
-      // Ascending order has nulls last by itself; said again it would not fit an index.
-      return `${names[index]}${direction}${nullable && key.descending ? ' nulls last' : ''}`
-    })
+    .flatMap((column) => [...(column.head ? [directed(column, column.head)] : []), directed(column, column.sql)])
     .join(', ')
+}
+
+function directed({ key, nullable }: OrderColumn, sql: string): string {
+  const direction = key.descending ? ' desc' : ''
+  // Ascending order has nulls last by itself; said again it would not fit an index.
+  return `${sql}${direction}${nullable && key.descending ? ' nulls last' : ''}`
 }
 
 /** Condition for what stands behind the given hit. */
@@ -215,7 +238,7 @@ export function afterSql(
   parameters: Parameters,
 ): string {
   const placeholders = columns.map((column, index) =>
-    after[index] === null ? 'null' : column.parameter(after[index], parameters),
+    after[index] === null ? 'null' : column.parameter(after[index], parameters, after.at(-1)),
   )
   const alternatives: string[] = []
   for (let i = 0; i < columns.length; i++) {

@@ -8,8 +8,9 @@ import type { Jobs } from '../../../jobs/service.ts'
 import { cutShort, type Db } from '../../../platform/db.ts'
 import { outsideLifetimes } from '../../../platform/lifetime.ts'
 import type { SearchField } from '../../plan/fields.ts'
-import { sortKeySql } from './order.ts'
+import { isLong, sortKeySql } from './order.ts'
 import type { PostgresPlan } from './postgres-plan.ts'
+import { headSql } from './sort-values.ts'
 
 /** Each costs time at every save. */
 const mostIndexes = 24
@@ -96,16 +97,18 @@ export interface SortIndex {
 export function indexOf(plan: PostgresPlan): SortIndex | null {
   const key = plan.sort[0]
   if (!key || (key.field.by !== 'field' && key.field.by !== 'standard')) return null
-  const sql = sortKeySql(key.field, plan).replaceAll('d.', '')
+  const whole = sortKeySql(key.field, plan).replaceAll('d.', '')
   // Whoever sees the values of some objects only sorts by something else.
   if (key.field.by === 'field' && !isOpen(key.field.field, plan)) return null
-  if (sql === 'null::bytea' || sql.startsWith('case ')) return null
+  if (whole === 'null::bytea' || whole.startsWith('case ')) return null
+  const long = isLong(key.field)
+  const sql = long ? headSql(whole) : whole
   const direction = key.descending ? ' desc nulls last' : ''
   const type = key.field.by === 'field' ? key.field.field.column.table.root.id : null
-  const slots = [...sql.matchAll(/(far)?_keys\[(\d+)\]/g)].map(([, far = '', slot]) => `${far}${slot}`).join('_')
+  const slots = [...whole.matchAll(/(far)?_keys\[(\d+)\]/g)].map(([, far = '', slot]) => `${far}${slot}`).join('_')
   const part = key.field.by === 'field' && key.field.end ? '_end' : ''
   return {
-    name: `search_sort_${type ?? 'all'}_${slots}${part}${key.descending ? '_desc' : ''}`,
+    name: `search_sort_${type ?? 'all'}_${slots}${part}${long ? '_head' : ''}${key.descending ? '_desc' : ''}`,
     columns: `(${sql})${direction}, id`,
     predicate: type === null ? '' : ` where objecttype = ${type}`,
   }

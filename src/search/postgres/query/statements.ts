@@ -5,9 +5,10 @@ import type { FacetCounts, FacetPlan, Hit, RangesPlan } from '../../plan/plan.ts
 import { type ConditionContext, clauseSql, scopeSql } from './condition.ts'
 import { type CountedText, countSql, type FacetColumn, facetColumn, storedFacetSql } from './facets.ts'
 import type { LinkedObjects } from './linked.ts'
-import { afterSql, type OrderColumn, orderBy, orderColumns } from './order.ts'
+import { afterSql, type OrderColumn, orderBy, orderByIndex, orderColumns } from './order.ts'
 import type { PostgresPlan } from './postgres-plan.ts'
 import { accessSql, sightNode } from './sight.ts'
+import { headSql } from './sort-values.ts'
 import { Parameters } from './sql.ts'
 import type { Expansions } from './text.ts'
 
@@ -180,7 +181,7 @@ export async function runPage(db: Queryable, { plan, context, parameters, where 
   const limit = parameters.add(plan.limit, 'int')
   const part = (condition: string, offset: string): string =>
     `(select d.id, ${selected} from search_document d where ${where}${condition}
-      order by ${orderBy(order, sorted)} limit ${limit}${offset})`
+      order by ${orderByIndex(order)} limit ${limit}${offset})`
   const parts = plan.after
     ? behind(order, sorted, plan.after, parameters).map((condition) => part(` and ${condition}`, ''))
     : [part('', ` offset ${parameters.add(plan.offset, 'bigint')}`)]
@@ -200,9 +201,12 @@ function behind(
 ): string[] {
   const first = order[0] as OrderColumn
   const condition = afterSql(order, sorted, after, parameters)
-  if (after[0] === null) return [condition]
-  const bound = `${sorted[0]} ${first.key.descending ? '<=' : '>='} ${first.parameter(after[0], parameters)}`
-  return first.nullable ? [`${bound} and ${condition}`, `${sorted[0]} is null`] : [`${bound} and ${condition}`]
+  const empty = `${first.head ?? first.sql} is null`
+  if (after[0] === null) return [`${empty} and ${condition}`]
+  const value = first.parameter(after[0], parameters, after.at(-1))
+  const beginning = first.head ? headSql(value) : value
+  const bound = `${first.head ?? first.sql} ${first.key.descending ? '<=' : '>='} ${beginning}`
+  return first.nullable ? [`${bound} and ${condition}`, empty] : [`${bound} and ${condition}`]
 }
 
 export async function runRanges(

@@ -5,6 +5,7 @@
 import type { Queryable } from '../../platform/db.ts'
 import type { IndexSource, LinkTarget } from '../document/source.ts'
 
+/** Then all are forgotten, at the begin of a batch, which reads those that it needs with the statement that it sends anyway. */
 const mostTargets = 50_000
 /** A hierarchy is a tree or nearly so; whoever manages to build a circle gets it cut here. */
 const mostAncestors = 1000

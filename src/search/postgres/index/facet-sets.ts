@@ -6,6 +6,10 @@ import { hash } from 'node:crypto'
 import type { Queryable } from '../../../platform/db.ts'
 import type { FacetSet } from '../document/draft.ts'
 
+/**
+ * Then all are forgotten: an order of use costs every look-up once and a half to twice as much (measured with 60,000 sets),
+ * and what is missing is asked for with the one statement that a batch with a new set sends anyway.
+ */
 const mostKnown = 60_000
 
 export interface FacetSets {

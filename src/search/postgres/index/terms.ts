@@ -2,6 +2,7 @@
 import type { Queryable } from '../../../platform/db.ts'
 import type { TermSink } from '../document/draft.ts'
 
+/** Then all are forgotten: the words of one batch are sent once more, and are there already (as with facet-sets.ts). */
 const mostKnown = 60_000
 
 export interface Terms extends TermSink {

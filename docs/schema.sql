@@ -135,10 +135,15 @@ create table file_blob (
   sha256 bytea not null,
   size bigint not null,
   touched_at timestamp with time zone not null default now(),
+  verified_at timestamp with time zone not null default now(),
+  fixity text not null default 'ok'::text,
   constraint file_blob_pkey PRIMARY KEY (location_id, sha256),
+  constraint file_blob_fixity_check CHECK ((fixity = ANY (ARRAY['ok'::text, 'damaged'::text, 'missing'::text]))),
   constraint file_blob_location_fkey FOREIGN KEY (location_id) REFERENCES file_location(id)
 );
+CREATE INDEX file_blob_damaged_idx ON public.file_blob USING btree (location_id, verified_at) WHERE (fixity <> 'ok'::text);
 CREATE INDEX file_blob_touched_idx ON public.file_blob USING btree (touched_at);
+CREATE INDEX file_blob_verified_idx ON public.file_blob USING btree (verified_at);
 
 -- key of the signatures in addresses of files; one row
 create table file_key (

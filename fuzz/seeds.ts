@@ -374,6 +374,7 @@ export const seeds: Record<string, Seed> = {
   resyncFiles: nothing,
   listResyncs: nothing,
   listLocations: nothing,
+  getFixity: nothing,
   readLocation: { make: () => ({ path: { id: 1 } }) },
   createLocation: {
     make: ({ fresh }) => {

@@ -65,7 +65,7 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
   indexer.wake()
   return {
     http,
-    measures: [...systemMeasures(given.db), ...jobs.measures, auth.failedSignIns],
+    measures: [...systemMeasures(given.db), ...jobs.measures, auth.failedSignIns, workflow.files.fixity.measure],
     search,
     newRootPassword,
     async idle(options) {

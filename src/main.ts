@@ -12,6 +12,7 @@ Commands
   import tate <folder>  load the Tate collection through the HTTP interface
   backup <file>         write all data into a file, also while the service runs
   restore <file>        put the data of a backup into an empty data folder
+  files verify          read all contents of files and compare them with their hashes
   user <command>        set passwords, make users, end sessions, reset factors, for the day when nobody can sign in
   config                print the effective configuration, secrets masked
 
@@ -31,6 +32,7 @@ async function main(): Promise<number> {
   if (first === 'demo') return demo(others)
   if (first === 'backup') return (await import('./maintenance/backup-commands.ts')).runBackup(others, ownConfig())
   if (first === 'restore') return (await import('./maintenance/backup-commands.ts')).runRestore(others, ownConfig())
+  if (first === 'files') return (await import('./maintenance/file-commands.ts')).runFilesCommand(others, ownConfig())
   if (first === 'user') return (await import('./maintenance/user-commands.ts')).runUserCommand(others, ownConfig())
   const { values, positionals } = parseArgs({
     allowPositionals: true,

@@ -30,7 +30,7 @@ import { filesOfMultipart, type Incoming, mostFiles } from './upload/multipart.t
 const mostIds = 1000
 
 export function registerFileRoutes(http: HttpApp, { files }: { files: FileService }): void {
-  registerLocationRoutes(http, { locations: files.locations })
+  registerLocationRoutes(http, files)
   registerImageRoutes(http, { files })
 
   for (const [method, operationId] of [

@@ -17,6 +17,7 @@ import { blockedHosts } from '../platform/outgoing-addresses.ts'
 import type { Snapshots } from '../platform/snapshot.ts'
 import { type CallerRights, type Principal, renderWho, type WhoNames } from '../rights/service.ts'
 import { openSignatures } from './delivery/signatures.ts'
+import { createFixity, scheduleFixity } from './fixity/service.ts'
 import { createImages } from './images/service.ts'
 import { createJanitor } from './janitor.ts'
 import { createLocations } from './locations/service.ts'
@@ -40,6 +41,7 @@ import type { Incoming } from './upload/multipart.ts'
 import { type UploadPermission, uploadPermission } from './upload/permission.ts'
 import { type UploadOptions, upload } from './upload/upload.ts'
 
+export { verifyAll } from './fixity/verify-all.ts'
 export type { FileUse } from './records/access.ts'
 export type { FileLink } from './records/render.ts'
 
@@ -126,6 +128,8 @@ export async function createFileService(options: FileOptions) {
     storeOf: locations.storeOf,
     open: (actor, place, signature) => openVersion(actor, place, signature),
   })
+  const fixity = createFixity({ db, events, log: options.log, locations })
+  const fixitySchedule = scheduleFixity(fixity, { db, jobs: options.jobs, paused: () => config.readOnly })
   /** Downloads whose event is not written yet. */
   const logging = new Set<Promise<unknown>>()
 
@@ -287,6 +291,7 @@ export async function createFileService(options: FileOptions) {
 
   return {
     locations,
+    fixity,
 
     images: { iiif: images.iiif, zoom: images.zoom },
 
@@ -498,6 +503,7 @@ export async function createFileService(options: FileOptions) {
 
     async close(): Promise<void> {
       images.close()
+      fixitySchedule.close()
       await Promise.all([janitor.close(), renditions.close()])
       await Promise.all(logging)
       locations.close()

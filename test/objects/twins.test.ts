@@ -89,6 +89,7 @@ const plain: Readonly<Record<string, Omit<TwinRequest, 'path'> & { path?: string
     'GET /right/{context}/presets/{presetId}',
     'DELETE /right/{context}/presets/{presetId}',
     'GET /system/location/list',
+    'GET /system/location/fixity',
     'POST /system/location/new',
     'GET /system/location/{id}',
     'PUT /system/location/{id}',

@@ -81,3 +81,36 @@ export const LocationOutput = Type.Object(
   { title: 'LocationApi' },
 )
 export type LocationOutput = Static<typeof LocationOutput>
+
+const Fixity = Type.Enum(['ok', 'damaged', 'missing'])
+
+export const FixityReport = Type.Object(
+  {
+    round_days: Type.Integer({ description: 'Within so many days every content is read once.' }),
+    locations: Type.Array(
+      Type.Object({
+        location_id: Type.Integer(),
+        location_key: Type.String({ description: 'Its name.' }),
+        count: Type.Integer({ description: 'Contents that are kept there.' }),
+        size: Type.Integer({ description: 'Their bytes.' }),
+        damaged: Type.Integer(),
+        missing: Type.Integer(),
+        verified_since: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
+          description: 'Since then each of them has been read, or has arrived.',
+        }),
+      }),
+    ),
+    contents: Type.Array(
+      Type.Object({
+        location_id: Type.Integer(),
+        hash: Type.String(),
+        size: Type.Integer(),
+        fixity: Fixity,
+        verified_at: Type.String({ format: 'date-time' }),
+        file_ids: Type.Array(Type.Integer(), { description: 'Files that have it, at most 100.' }),
+      }),
+      { description: 'Those that were wrong when they were last read, at most 1000.' },
+    ),
+  },
+  { title: 'FixityReport' },
+)

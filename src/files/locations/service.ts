@@ -6,11 +6,10 @@ import { AppError, badRequest } from '../../platform/errors.ts'
 import type { Snapshots } from '../../platform/snapshot.ts'
 import { type NeededRight, requireRight } from '../../platform/system-right.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
-import { createFileSystemStore } from '../blobs/file-system.ts'
-import { createLazyStore } from '../blobs/lazy.ts'
 import { remoteLocation, remoteLocationName } from '../remote/remote-store.ts'
-import { addressOf, type FolderRules, folderOf, readLocation } from './draft.ts'
+import { addressOf, type FolderRules, readLocation } from './draft.ts'
 import type { Location, LocationDraft } from './model.ts'
+import { openStore } from './open.ts'
 import type { LocationInput, LocationOutput } from './schema.ts'
 import * as store from './store.ts'
 
@@ -39,16 +38,6 @@ const patience = 5000
 /** Contents that must be there when a location gets another address. */
 const samples = 3
 
-/** S3 needs packages that are not installed with the service: most have no bucket, and they are large. */
-async function loadS3() {
-  try {
-    return await import('../blobs/s3.ts')
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw cause
-    throw new Error('S3 needs the packages @aws-sdk/client-s3 and @aws-sdk/lib-storage beside the service.', { cause })
-  }
-}
-
 export async function createLocations(options: LocationOptions) {
   const { db, bus, events, snapshots, folders, remote, defaultName, versionsName } = options
   const snapshot = await snapshots.open<Location[], ReadonlyMap<number, Location>>({
@@ -59,13 +48,7 @@ export async function createLocations(options: LocationOptions) {
   })
   const opened = new Map<number, { of: string; store: BlobStore }>()
 
-  function open(place: Location | LocationDraft): BlobStore {
-    if (place.kind === 's3') {
-      const { config, prefix } = place
-      return createLazyStore(async () => (await loadS3()).createS3Store(config, prefix))
-    }
-    return createFileSystemStore(`${folderOf(place.config.dir, folders)}/${place.prefix}`)
-  }
+  const open = (place: Location | LocationDraft): BlobStore => openStore(place, folders)
 
   function storeOf(id: number): BlobStore {
     if (id === remoteLocation) return remote

@@ -1,0 +1,142 @@
+/**
+ * Fixity: every content is read again and compared with its hash, a share of them each hour, so that all have their turn
+ * within the days of a round. What is wrong is put right from another location that has the same content, where there is one.
+ */
+import type { Logger } from 'pino'
+import type { EventLog, NewEvent } from '../../events/service.ts'
+import type { Jobs } from '../../jobs/service.ts'
+import type { Db } from '../../platform/db.ts'
+import type { Measure } from '../../platform/metrics.ts'
+import type { BlobStore } from '../blobs/blob-store.ts'
+import type { KeptBlob } from './store.ts'
+import * as store from './store.ts'
+import { type Fixity, restore, verify } from './verify.ts'
+
+export interface FixityOptions {
+  readonly db: Db
+  readonly events: EventLog
+  readonly log: Pick<Logger, 'warn'>
+  readonly locations: {
+    all(): readonly { readonly id: number; readonly name: string; readonly readOnly: boolean }[]
+    storeOf(id: number): Pick<BlobStore, 'read' | 'receive' | 'remove' | 'probe'>
+  }
+}
+
+export interface FixityResult {
+  readonly blob: KeptBlob
+  readonly fixity: Fixity
+  /** It was wrong, and is right again. */
+  readonly restored: boolean
+}
+
+export type FixityService = ReturnType<typeof createFixity>
+
+/** Days in which every content has its turn. */
+const round = 90
+const job = 'files.fixity'
+const hour = 3_600_000
+const mostTold = 1000
+
+export function createFixity({ db, events, log, locations }: FixityOptions) {
+  /** Contents of a location that cannot be reached tell nothing: they are left out. */
+  async function check(blobs: readonly KeptBlob[]): Promise<FixityResult[]> {
+    const known = new Map(locations.all().map((location) => [location.id, location]))
+    const results: FixityResult[] = []
+    for (const [id, there] of Map.groupBy(blobs, ({ locationId }) => locationId)) {
+      const location = known.get(id)
+      if (!location) continue
+      try {
+        const place = locations.storeOf(id)
+        await place.probe({ readOnly: true })
+        for (const blob of there) {
+          const found = await verify(place, blob)
+          const restored = found !== 'ok' && !location.readOnly && (await putRight(blob))
+          results.push({ blob, fixity: restored ? 'ok' : found, restored })
+        }
+      } catch (error) {
+        log.warn({ err: error, location: id }, 'contents of a location cannot be verified')
+      }
+    }
+    await store.noteResults(db, results)
+    return results
+  }
+
+  async function putRight(blob: KeptBlob): Promise<boolean> {
+    for (const id of await store.otherPlaces(db, blob)) {
+      const done = await restore(locations.storeOf(id), locations.storeOf(blob.locationId), blob).catch(() => false)
+      if (done) return true
+    }
+    return false
+  }
+
+  /** The share of an hour. */
+  async function run(now = new Date()): Promise<FixityResult[]> {
+    const begun = Date.now()
+    const due = await store.dueBlobs(db, { hours: round * 24, now })
+    const results = await check(due)
+    const wrong = results.filter(({ fixity, restored }) => fixity !== 'ok' || restored)
+    const names = new Map(locations.all().map(({ id, name }) => [id, name]))
+    const info = { type: 'file_fixity', run_time: (Date.now() - begun) / 1000, batch_size: due.length }
+    const told = wrong.map(({ blob, fixity, restored }): NewEvent => {
+      const state = restored ? 'was wrong and has been restored' : `is ${fixity}`
+      const error = `The content ${blob.sha256} in the location ${names.get(blob.locationId)} ${state}.`
+      return { type: 'JANITOR_ERROR', actor: null, info: { ...info, error, count: 1 } }
+    })
+    if (results.length > 0) told.unshift({ type: 'JANITOR', actor: null, info: { ...info, count: results.length } })
+    await events.append(db, told)
+    return results
+  }
+
+  return {
+    run,
+
+    /** Every content, or every one of a location; answers in batches. */
+    async *all(locationId: number | null): AsyncGenerator<FixityResult[]> {
+      for (let last: KeptBlob | null = null; ; ) {
+        const blobs: KeptBlob[] = await store.blobsBehind(db, last, 100, locationId)
+        const end = blobs.at(-1)
+        if (!end) return
+        yield await check(blobs)
+        last = end
+      }
+    },
+
+    async report() {
+      const [there, harmed] = await Promise.all([store.readFixity(db), store.readHarmed(db, mostTold)])
+      return {
+        round_days: round,
+        locations: there.map(({ oldest, ...one }) => ({ ...one, verified_since: oldest?.toISOString() ?? null })),
+        contents: harmed.map((one) => ({ ...one, verified_at: one.verified_at.toISOString() })),
+      }
+    },
+
+    measure: {
+      name: 'file_contents_harmed',
+      help: 'Contents of files that were damaged or missing when they were last read.',
+      label: 'location',
+      read: async () =>
+        Object.fromEntries(
+          (await store.readFixity(db)).map(({ location_key, damaged, missing }) => [location_key, damaged + missing]),
+        ),
+    } satisfies Measure,
+  }
+}
+
+/** Once an hour one of the processes reads its share. */
+export function scheduleFixity(
+  fixity: FixityService,
+  { db, jobs, paused }: { readonly db: Db; readonly jobs: Jobs; readonly paused: () => boolean },
+) {
+  jobs.register<null>(
+    job,
+    async () => {
+      if (!paused()) await fixity.run()
+    },
+    'standard',
+  )
+  const timer = setInterval(() => {
+    if (paused()) return
+    db.transaction((tx) => jobs.enqueue(tx, job, null, { key: job, maxAttempts: 1 })).catch(() => {})
+  }, hour).unref()
+  return { close: () => clearInterval(timer) }
+}

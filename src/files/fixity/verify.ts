@@ -1,0 +1,54 @@
+import { createHash } from 'node:crypto'
+import type { Readable } from 'node:stream'
+import { BlobMissing, type BlobStore, type Sha256 } from '../blobs/blob-store.ts'
+
+/** What a content was found to be. */
+export type Fixity = 'ok' | 'damaged' | 'missing'
+
+export interface Verifiable {
+  readonly sha256: Sha256
+  readonly size: number
+}
+
+/** Reads a content from its beginning to its end. @throws when it can be read no more than nothing of the place can. */
+export async function verify(store: Pick<BlobStore, 'read'>, { sha256, size }: Verifiable): Promise<Fixity> {
+  const content = await store.read(sha256).catch((error: unknown) => {
+    if (error instanceof BlobMissing) return null
+    throw error
+  })
+  if (!content) return 'missing'
+  const found = await hashOf(content)
+  return found.sha256 === sha256 && found.size === size ? 'ok' : 'damaged'
+}
+
+async function hashOf(content: Readable): Promise<Verifiable> {
+  const hash = createHash('sha256')
+  let size = 0
+  for await (const chunk of content as AsyncIterable<Buffer>) {
+    hash.update(chunk)
+    size += chunk.length
+  }
+  return { sha256: hash.digest('hex'), size }
+}
+
+/** Puts a content in its place again from another; false when that one is no better. */
+export async function restore(
+  from: Pick<BlobStore, 'read'>,
+  to: Pick<BlobStore, 'receive' | 'remove'>,
+  { sha256, size }: Verifiable,
+): Promise<boolean> {
+  const hash = createHash('sha256')
+  async function* content(): AsyncGenerator<Buffer> {
+    for await (const chunk of (await from.read(sha256)) as AsyncIterable<Buffer>) {
+      hash.update(chunk)
+      yield chunk
+    }
+  }
+  const received = await to.receive(content())
+  if (received.size === size && hash.digest('hex') === sha256) {
+    await received.keep(sha256)
+    return true
+  }
+  await received.discard()
+  return false
+}

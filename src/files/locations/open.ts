@@ -1,0 +1,24 @@
+import type { BlobStore } from '../blobs/blob-store.ts'
+import { createFileSystemStore } from '../blobs/file-system.ts'
+import { createLazyStore } from '../blobs/lazy.ts'
+import { type FolderRules, folderOf } from './draft.ts'
+import type { LocationPlace } from './model.ts'
+
+/** S3 needs packages that are not installed with the service: most have no bucket, and they are large. */
+async function loadS3() {
+  try {
+    return await import('../blobs/s3.ts')
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw cause
+    throw new Error('S3 needs the packages @aws-sdk/client-s3 and @aws-sdk/lib-storage beside the service.', { cause })
+  }
+}
+
+/** Where the contents of a location lie. */
+export function openStore(place: LocationPlace & { readonly prefix: string }, folders: FolderRules): BlobStore {
+  if (place.kind === 's3') {
+    const { config, prefix } = place
+    return createLazyStore(async () => (await loadS3()).createS3Store(config, prefix))
+  }
+  return createFileSystemStore(`${folderOf(place.config.dir, folders)}/${place.prefix}`)
+}

@@ -46,7 +46,12 @@ export async function composeGround({ config, db, log }: Given, opened: AsyncDis
     jobs: createJobs({
       db,
       log,
-      concurrency: { quick: config.jobsQuick, standard: config.jobsStandard, media: config.jobsMedia },
+      concurrency: {
+        quick: config.jobsQuick,
+        standard: config.jobsStandard,
+        preview: config.jobsPreview,
+        media: config.jobsMedia,
+      },
     }),
     heavy: createPlaces({ places: config.heavyRequests }),
     /** Something for the index is committed. */

@@ -291,12 +291,19 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     2,
     'The same for the standard lane: upkeep.',
   ),
+  jobsPreview: key(
+    'svc.jobs.preview',
+    'SVC_JOBS_PREVIEW',
+    integer(1, 100),
+    2,
+    'The same for the preview lane: the first renditions of files, which somebody waits for.',
+  ),
   jobsMedia: key(
     'svc.jobs.media',
     'SVC_JOBS_MEDIA',
     integer(1, 100),
     2,
-    'The same for the media lane (renditions). Each takes a processor and a process of its own.',
+    'The same for the media lane (the other renditions). Each takes a process of its own, behind those of previews.',
   ),
   allowPrivateFiles: key(
     'svc.files.remote.allowPrivate',

@@ -57,6 +57,7 @@ export interface Config {
   readonly heavyRequests: number
   readonly jobsQuick: number
   readonly jobsStandard: number
+  readonly jobsPreview: number
   readonly jobsMedia: number
   readonly corsOrigins: readonly string[]
   /** Addresses and networks of proxies whose X-Forwarded-For is believed. */

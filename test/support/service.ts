@@ -71,6 +71,7 @@ export function testConfig(dsn: string, options: Partial<Config> = {}): Config {
     heavyRequests: 2,
     jobsQuick: 4,
     jobsStandard: 1,
+    jobsPreview: 1,
     jobsMedia: 2,
     corsOrigins: [],
     trustedProxies: ['loopback'],

@@ -8,6 +8,9 @@ import * as store from './store.ts'
 
 export const produceJob = 'files.produce'
 
+/** The same for recipes of priority 0, which wait for no others. */
+export const previewJob = 'files.preview'
+
 /** A rendition that is to be made; of smaller priority is made earlier. */
 export interface Scheduled {
   readonly fileId: number
@@ -37,7 +40,12 @@ export async function schedule(tx: Tx, jobs: Jobs, scheduled: readonly Scheduled
   const requests = new Map<string, JobRequest>()
   for (const { fileId, recipe, priority } of scheduled) {
     const payload: ProduceJob = { fileId, priority: recipe.priority }
-    const job = { name: produceJob, payload, priority: priority + recipe.priority, maxAttempts }
+    const job = {
+      name: recipe.priority === 0 ? previewJob : produceJob,
+      payload,
+      priority: priority + recipe.priority,
+      maxAttempts,
+    }
     requests.set(`${fileId}:${recipe.priority}`, job)
   }
   await jobs.enqueueAll(tx, [...requests.values()])

@@ -35,7 +35,7 @@ export interface ProduceDeps {
   readonly folders: WorkFolders
 }
 
-/** Renditions of one file, all that wait and whose recipes have this priority or a smaller one. */
+/** Renditions of one file, all that wait and whose recipes have this priority. */
 export interface ProduceJob {
   readonly fileId: number
   readonly priority: number
@@ -72,7 +72,7 @@ export function createProduce(deps: ProduceDeps) {
     if (!file) return
     const original = originalOf(file)
     const all = recipesFor(deps.settings(), original)
-    const wanted = all.filter((recipe) => recipe.priority <= priority)
+    const wanted = all.filter((recipe) => recipe.priority === priority)
     const begun = await store.beginRenditions(deps.db, fileId, {
       names: wanted.map(({ name }) => name),
       again: attempt > 1,

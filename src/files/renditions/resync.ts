@@ -44,6 +44,8 @@ interface Looked {
     readonly status: RenditionStatus
     readonly hash: string | null
     readonly madeOf: string | null
+    /** Seconds since it was announced or ended. */
+    readonly age: number
   }[]
 }
 
@@ -116,10 +118,13 @@ async function next({ settings, schedule, scheduleMetadata }: ResyncDeps, tx: Tx
   return files.length === batch
 }
 
+/** Seconds after which nobody can be at it any more: its recipe changed before its turn came. */
+const longestWait = 86_400
+
 /** What waits is not queued twice, and what failed is not tried again as long as nothing has changed. */
 function isCurrent(known: Looked['renditions'][number] | undefined, hash: string, sha256: string): boolean {
   if (!known || known.status === 'not_produced') return false
-  if (known.status === 'pending' || known.status === 'processing') return true
+  if (known.status === 'pending' || known.status === 'processing') return known.age < longestWait
   return known.hash === hash && known.madeOf === sha256
 }
 
@@ -130,7 +135,7 @@ async function look(tx: Tx, after: number): Promise<Looked[]> {
        join file_version v on v.file_id = f.id and v.name = 'original'
        cross join lateral (
          select coalesce(json_agg(json_build_object('name', name, 'status', status, 'hash', recipe_hash,
-           'madeOf', encode(made_of, 'hex'))), '[]') as renditions
+           'madeOf', encode(made_of, 'hex'), 'age', extract(epoch from now() - status_at))), '[]') as renditions
          from file_rendition where file_id = f.id
        ) r
      order by f.id`,

@@ -6,7 +6,7 @@ import type { Config } from '../../platform/config.ts'
 import type { Tx } from '../../platform/db.ts'
 import { requireRight } from '../../platform/system-right.ts'
 import { createDescribe, metadataJob } from './describe.ts'
-import { planNew, produceJob, schedule, scheduleMetadata, type Wish } from './plan.ts'
+import { planNew, previewJob, produceJob, schedule, scheduleMetadata, type Wish } from './plan.ts'
 import { createProduce, type ProduceDeps, type ProduceJob } from './produce.ts'
 import { findPrograms } from './programs.ts'
 import { type Resync, readResyncs, resyncJob, runResync, startResync } from './resync.ts'
@@ -17,6 +17,7 @@ import { createWorkers } from './workshop/workers.ts'
 export type RenditionConfig = Pick<
   Config,
   | 'dataDir'
+  | 'jobsPreview'
   | 'jobsMedia'
   | 'mediaMemory'
   | 'mediaSeconds'
@@ -48,7 +49,13 @@ export async function createRenditions(options: RenditionOptions) {
     pixels: config.mediaPixels * 1_000_000,
     output: config.mediaOutput * 1_000_000,
   }
-  const workers = createWorkers({ most: config.jobsMedia, limits })
+  const workers = createWorkers({ most: config.jobsMedia, limits, background: true })
+  // Somebody waits for these: they do not wait for other renditions, and are given up early.
+  const viewers = createWorkers({
+    most: config.jobsPreview + config.jobsMedia,
+    limits: { ...limits, seconds: Math.min(60, limits.seconds) },
+    background: false,
+  })
   const { ffmpeg, ffprobe, soffice } = config
   const programs = await findPrograms({ names: { ffmpeg, ffprobe, soffice }, seconds: config.mediaSeconds })
   const tags = createTags({ most: config.jobsMedia, seconds: config.mediaSeconds })
@@ -58,6 +65,11 @@ export async function createRenditions(options: RenditionOptions) {
   const scheduleIn = (tx: Tx, scheduled: Parameters<typeof schedule>[2]) => schedule(tx, jobs, scheduled)
   const describeIn = (tx: Tx, files: Parameters<typeof scheduleMetadata>[2]) => scheduleMetadata(tx, jobs, files)
 
+  jobs.register<ProduceJob>(
+    previewJob,
+    createProduce({ ...options, workers: viewers, programs, tags, folders }),
+    'preview',
+  )
   jobs.register<ProduceJob>(produceJob, produce, 'media')
   jobs.register<{ fileId: number }>(metadataJob, createDescribe({ ...options, programs, tags, folders }), 'media')
   jobs.register<{ id: number }>(
@@ -65,12 +77,6 @@ export async function createRenditions(options: RenditionOptions) {
     ({ id }, { signal }) => runResync({ db, settings, schedule: scheduleIn, scheduleMetadata: describeIn }, id, signal),
     'standard',
   )
-
-  // Somebody waits for these: they do not wait for renditions, and are given up early.
-  const viewers = createWorkers({
-    most: config.jobsMedia,
-    limits: { ...limits, seconds: Math.min(30, limits.seconds) },
-  })
 
   return {
     folders,

@@ -2,6 +2,7 @@
  * A process that works on media, started by the service (workers.ts): whatever a hostile file does to it, it does to
  * nobody else. It knows no passwords and no database.
  */
+import { constants, setPriority } from 'node:os'
 import sharp from 'sharp'
 import { makeCopy } from './copy.ts'
 import { CannotMake, reasonOf } from './failure.ts'
@@ -9,6 +10,7 @@ import { makePictures } from './pictures.ts'
 import { cutRegion } from './region.ts'
 import type { Answer, Failure, Order } from './tasks.ts'
 
+if (process.env.BACKGROUND) setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
 sharp.cache(false)
 sharp.concurrency(1)
 

@@ -21,6 +21,8 @@ export interface WorkersOptions {
   /** Tasks that are worked on at the same time, each by a process of its own. */
   readonly most: number
   readonly limits: WorkLimits
+  /** Behind everything else on the machine. */
+  readonly background: boolean
 }
 
 export type Workers = ReturnType<typeof createWorkers>
@@ -39,7 +41,7 @@ const longestIdle = 30_000
 const mostTasks = 500
 
 /** Processes that work on media. One is started when there is work and none is free, and serves until it is not needed. */
-export function createWorkers({ most, limits }: WorkersOptions) {
+export function createWorkers({ most, limits, background }: WorkersOptions) {
   const idle: Worker[] = []
   const all = new Set<Worker>()
   const waiting: (() => void)[] = []
@@ -63,6 +65,7 @@ export function createWorkers({ most, limits }: WorkersOptions) {
         TMPDIR: tmpdir(),
         NODE_NO_WARNINGS: '1',
         VIPS_BLOCK_UNTRUSTED: '1',
+        ...(background ? { BACKGROUND: '1' } : {}),
       },
       execArgv: ['--max-old-space-size=512'],
     })

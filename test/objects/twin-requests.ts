@@ -140,6 +140,24 @@ export function twinReads({ scene, knowledge, names }: Draw): Generators {
         () =>
           get('/search', { BODY: JSON.stringify(body) }),
     ),
+    'POST /db_info/create': fc
+      .record(
+        { objecttype: typed, pool_id: fc.constantFrom(...names.pools, nobody), tag_ids: some(null, []) },
+        { requiredKeys: [] },
+      )
+      .map(
+        (body): Twin =>
+          () => ({ method: 'POST', path: '/db_info/create', body }),
+      ),
+    'POST /db_info/update': fc
+      .record({ target, more: anything, pool_id: some(undefined, ...names.pools) })
+      .map(({ target: { type, index }, more, pool_id }): Twin => {
+        const indexes = scene.things[more]?.type === type ? [index, more] : [index]
+        return (world) => {
+          const object_ids = indexes.map((each) => world.objectIds[each])
+          return { method: 'POST', path: '/db_info/update', body: { objecttype: type, object_ids, pool_id } }
+        }
+      }),
     'GET /event/poll/{fromEventId}': fc.record({ limit: some(1, 3, 1000), from: anything }).map(
       ({ limit, from }): Twin =>
         // Of those that a reader of the log sees some are about hidden objects, more here than there.

@@ -13,6 +13,8 @@ interface Operation {
 
 /** Requests other than GET that change nothing: what they do not know is named, not refused (decision 26; RFC 6749, 3.2). */
 const readsByPost = [
+  'POST /api/v1/db_info/create',
+  'POST /api/v1/db_info/update',
   'POST /api/v1/search',
   ...['auth', 'introspect', 'logout', 'refresh', 'revoke', 'token', 'userinfo'].map(
     (name) => `POST /api/oauth2/${name}`,

@@ -2,8 +2,17 @@ import assert from 'node:assert/strict'
 import type { Json, Query } from '../../support/client.ts'
 import { startService, type TestService } from '../../support/service.ts'
 import type { Ids } from './model.ts'
-import { type Names, wireFilter, wireGrant, wireMasks, wireTables, wireThing, wireTransition } from './wire.ts'
-import { callers, groups, tagCount, type World } from './world.ts'
+import {
+  type Names,
+  principal,
+  wireFilter,
+  wireGrant,
+  wireMasks,
+  wireTables,
+  wireThing,
+  wireTransition,
+} from './wire.ts'
+import { callers, groups, type TagRule, tagCount, tagRules, type Who, type World } from './world.ts'
 
 /**
  * One service in which world after world is built: each has object types of its own, pools of its own below the root, and
@@ -91,10 +100,26 @@ async function addPeople(post: Post): Promise<People> {
   const [tags] = await post('/tags', [
     {
       taggroup: { displayname: { 'en-US': 'Tags' }, type: 'checkbox' },
-      _tags: Array.from({ length: tagCount }, (_, index) => ({ displayname: { 'en-US': `Tag ${index}` } })),
+      _tags: Array.from({ length: tagCount }, (_, index) => ({
+        displayname: { 'en-US': `Tag ${index}` },
+        _acl: tagGrants(tagRules[index] ?? null, { users, groups: made }),
+      })),
     },
   ])
   return { users, groups: made, tags: tags._tags.map((tag: Json) => tag._id) }
+}
+
+/** With some that are not in force, and so count for nothing. */
+function tagGrants(rule: TagRule | null, people: Pick<Names, 'users' | 'groups'>): object[] {
+  const given = (who: readonly Who[], right: string, more: object = {}) =>
+    who.map((each) => ({ who: principal(each, people), rights: { [right]: {} }, ...more }))
+  if (!rule) return []
+  return [
+    ...given(rule.add, 'tag_add'),
+    ...given(rule.remove, 'tag_remove', { when: { to: '2901-01-01T00:00:00Z' } }),
+    ...given(['all'], 'tag_add', { when: { to: '2001-01-01T00:00:00Z' } }),
+    ...given(['all'], 'tag_remove', { active: false }),
+  ]
 }
 
 async function settle(svc: TestService, post: Post, world: World, people: People): Promise<Names> {

@@ -11,6 +11,17 @@ export const groups: readonly (readonly number[])[] = [
 ]
 export const tagCount = 3
 
+/** Who applies a tag and who takes it off, by tag; null: everybody who may write. The same in all worlds. */
+export interface TagRule {
+  readonly add: readonly Who[]
+  readonly remove: readonly Who[]
+}
+export const tagRules: readonly (TagRule | null)[] = [
+  null,
+  { add: ['u0', 'g1'], remove: ['all'] },
+  { add: ['all'], remove: ['g0'] },
+]
+
 /** Users and groups by number; `all` is the group of everybody, `contact` that of the pool of the object. */
 export type Who = `u${number}` | `g${number}` | 'all' | 'owner' | 'contact'
 export type Right = 'read' | 'write' | 'delete' | 'create' | 'link' | 'unlink' | 'acl'

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import type { Answer } from '../../support/client.ts'
+import { isOf } from './knowledge.ts'
 import type { Column, Field, Mask } from './model.ts'
 import { type Asking, plain } from './reads.ts'
 import { seenOf } from './seen.ts'
 import { createShow } from './shown.ts'
 import { maskNames } from './wire.ts'
-import { linksOf, type Thing } from './world.ts'
+import { linksOf, type TagRule, type Thing, tagRules } from './world.ts'
 
 /** Saves and deletions that are only tried: what they answer, and what they tell by being refused. */
 
@@ -18,6 +19,7 @@ export async function askWrites(asking: Asking): Promise<void> {
     await tryDelete(asking, thing, pick(['setnull', 'remove'] as const))
     await tryLink(asking, thing)
     await tryLookup(asking, thing)
+    await tryTags(asking, thing)
   }
 }
 
@@ -40,6 +42,34 @@ async function tryLookup(asking: Asking, { type, values }: Thing): Promise<void>
   if (found.length === 0) assert.deepEqual([answer.status, answer.body.code], [400, 'LookupNotFound'], said)
   else if (found.length > 1) assert.deepEqual([answer.status, answer.body.code], [400, 'LookupFoundTooMany'], said)
   else assert.doesNotMatch(answer.body.code ?? '', /Lookup|NotFound/, said)
+}
+
+/** Other tags: which may be applied and taken off by whom, whoever may write. */
+async function tryTags(asking: Asking, thing: Thing): Promise<void> {
+  const { client, knowledge, names, pick, who } = asking
+  const { index, type, trashed, tags } = thing
+  if (trashed || !type.tags || !knowledge.may('write', index)) return
+  const masks = maskNames(type).filter(
+    (mask) => !mask.without.has('tags') && knowledge.maySaveWith(index, mask, 'write'),
+  )
+  if (masks.length === 0) return
+  const wanted = tagRules.flatMap((_, tag) => pick([[], [tag]]))
+  const may = (what: keyof TagRule) => (tag: number) =>
+    tagRules[tag]?.[what].some((each) => isOf(each, knowledge.caller)) ?? true
+  const payload = {
+    ...payloadOf(asking, thing, pick(masks), {}),
+    _tags: wanted.map((tag) => ({ _id: names.tags[tag] })),
+  }
+  const what = `${who} tags ${type.name} ${names.ids[index]} with ${wanted} in place of ${tags}`
+  const { status, body } = await send(asking, what, () => client.patch(`/db/${type.name}`, [payload], { dry_run: 1 }))
+  const right = !wanted.filter((tag) => !tags.includes(tag)).every(may('add'))
+    ? 'tag_add'
+    : !tags.filter((tag) => !wanted.includes(tag)).every(may('remove'))
+      ? 'tag_remove'
+      : undefined
+  // Otherwise it is refused, if at all, for what comes of it: the caller may lose the right to read or to write.
+  if (right) assert.deepEqual([status, body.parameters?.right], [403, right], what)
+  else assert.ok(!/^tag_/.test(body.parameters?.right ?? ''), `${what} ${JSON.stringify(body)}`)
 }
 
 const isLookedUp = ({ kind }: Column): boolean => ['string', 'text_oneline', 'number'].includes(kind)

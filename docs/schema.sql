@@ -700,6 +700,14 @@ create table right_preset (
   constraint right_preset_context_check CHECK ((context = ANY (ARRAY['object'::text, 'collection'::text])))
 );
 
+-- SAML assertions that were used, until they expire
+create table saml_used_assertion (
+  hash bytea not null,
+  expires_at timestamp with time zone not null,
+  constraint saml_used_assertion_pkey PRIMARY KEY (hash)
+);
+CREATE INDEX saml_used_assertion_expires_idx ON public.saml_used_assertion USING btree (expires_at);
+
 -- The search index: one row for each object that is not purged. What is read for every match stands first, the rest out of line.
 create table search_document (
   id bigint not null,

@@ -200,6 +200,11 @@ export function createAuth(dependencies: AuthDependencies) {
     authorize,
     pages,
     comeBack: (visit: Visit, query: Form, search: string) => singleSignOn.comeBack(visit, query, search, flows),
+    saml: {
+      metadata: singleSignOn.samlMetadata,
+      take: (visit: Visit, form: Form) => singleSignOn.takeAssertion(visit, form, flows),
+      goOn: (visit: Visit, query: Form) => singleSignOn.goOn(visit, query, flows),
+    },
     pageDefinitions: () => [...accounts.pages, ...loginParts.flatMap((part) => part.pages(flows))],
     aliases,
     users,

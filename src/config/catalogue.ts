@@ -1,6 +1,6 @@
 import { RE2JS } from 're2js'
 import { redirectUriRule } from '../platform/redirect-uris.ts'
-import { ldapMembers, ldapRule, openidMembers, openidRule } from './directories.ts'
+import { ldapMembers, ldapRule, openidMembers, openidRule, samlMembers, samlRule } from './directories.ts'
 import {
   bool,
   byteSize,
@@ -261,6 +261,8 @@ export const sections = {
   }),
 
   ldap: section('user-management', 'system.config', ldapMembers, ldapRule),
+
+  saml: section('user-management', 'system.config', samlMembers, samlRule),
 
   /** Where this service asks others who somebody is; `openid` is what it tells others itself. */
   openid_connect: section('user-management', 'system.config', openidMembers, openidRule),

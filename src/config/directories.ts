@@ -1,6 +1,6 @@
-import { X509Certificate } from 'node:crypto'
+import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { attributeTemplate } from '../platform/attribute-templates.ts'
-import { bool, localized, secret, select, table, text } from './fields.ts'
+import { bool, localized, secret, select, table, text, waiting } from './fields.ts'
 
 /** Members of the sections about directories, where people have accounts outside of this instance. */
 
@@ -210,4 +210,86 @@ function issuerRule(issuer: string): string | null {
   const local = url?.protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)
   const plain = url && url.search === '' && url.hash === '' && url.username === '' && url.password === ''
   return plain && (url.protocol === 'https:' || local) ? null : 'an https address'
+}
+
+/** Where an identity provider is described: at an address, or in a text. */
+const providerMembers = {
+  url: text('', { maxLength: 2000, rule: metadataUrlRule }),
+  metadata: text('', { maxLength: 200_000 }),
+  /** Which one, where the metadata have several. */
+  idp_entity_id: text('', { maxLength: 1000 }),
+  /** What its button says; none: its name. */
+  loginlink: localized(),
+  ...mappingMembers('reference'),
+}
+
+const notYet = 'the sign-in page has a button for each provider'
+
+export const samlMembers = {
+  ...providerMembers,
+  /** Name of this service at its providers; none: the address of its metadata. */
+  sp_entity_id: text('', { maxLength: 1000 }),
+  /** Certificate and key (PEM) that requests are signed with, and assertions encrypted for. */
+  cert: text('', { maxLength: 20_000, rule: certificatesRule }),
+  key: secret(keyRule, 20_000),
+  signrequest: select(['', 'sha1', 'sha256', 'sha512'], ''),
+  /** Further identity providers, each with a button. */
+  providers: table(
+    { name: text('', { required: true, maxLength: 100, rule: nameRule }), ...providerMembers },
+    { key: 'name', maxRows: 20 },
+  ),
+  /** Each attempt is logged, step by step. */
+  debug: bool(false),
+  loginlink_internal: waiting(localized(), notYet),
+  loginpreferred: waiting(bool(false), notYet),
+  loginredirect: waiting(bool(false), notYet),
+  entry_js: waiting(text(''), 'programs of the configuration are not run; templates replace and join values'),
+}
+
+interface ProviderValues extends Mapping {
+  readonly url: string
+  readonly metadata: string
+}
+
+interface SamlValues extends ProviderValues {
+  readonly cert: string
+  readonly key: string
+  readonly signrequest: string
+  readonly providers: readonly (ProviderValues & { readonly name: string })[]
+}
+
+export function samlRule(values: SamlValues): Broken | null {
+  const { cert, key, signrequest, providers } = values
+  if (signrequest === 'sha1') return { path: '/signrequest', expected: 'sha256 or sha512: sha1 can be forged' }
+  if ((cert === '') !== (key === ''))
+    return { path: cert === '' ? '/cert' : '/key', expected: 'given: the two belong together' }
+  if (key !== '' && !belong(cert, key)) return { path: '/key', expected: 'the key of the certificate' }
+  if (signrequest !== '' && key === '') return { path: '/key', expected: 'given, to sign requests' }
+  if (providers.some(({ name }) => name === 'saml')) {
+    return { path: '/providers', expected: 'a list of other names than saml, which is the first provider' }
+  }
+  const first = values.url === '' && values.metadata === '' ? [] : [['', values] as const]
+  const further = providers.map((row, index) => [`/providers/${index}`, row] as const)
+  for (const [path, row] of [...first, ...further]) {
+    if ((row.url === '') === (row.metadata === '')) return { path: `${path}/url`, expected: 'given, or metadata' }
+    const broken = mappingRule(row, path)
+    if (broken) return broken
+  }
+  return null
+}
+
+function metadataUrlRule(url: string): string | null {
+  return issuerRule(url.split('?')[0] ?? '') === null && !url.includes('#') ? null : 'an https address'
+}
+
+function keyRule(pem: string): string | null {
+  try {
+    return createPrivateKey(pem).asymmetricKeyType === 'rsa' ? null : 'a private RSA key (PEM)'
+  } catch {
+    return 'a private RSA key (PEM)'
+  }
+}
+
+function belong(cert: string, key: string): boolean {
+  return new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))
 }

@@ -239,8 +239,8 @@ const masked = '***'
  * text replaces it, and `""`, `"-"`, `false` or `null` remove it. Where there is none to keep, `***` is refused: the
  * document of another instance, or of a row that has another name now, would lose its secret without a word.
  */
-export function secret(rule?: (text: string) => string | null): Field<string> {
-  const inner = text('', { maxLength: 1000, ...(rule ? { rule } : {}) })
+export function secret(rule?: (text: string) => string | null, maxLength = 1000): Field<string> {
+  const inner = text('', { maxLength, ...(rule ? { rule } : {}) })
   return {
     type: 'secret',
     default: '',

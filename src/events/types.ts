@@ -170,8 +170,8 @@ export const eventTypes = {
   LDAP_ERROR: type('LOGIN_LOGOUT', 'UL', 'log'),
   OPENID_DEBUG: type('LOGIN_LOGOUT', 'UL', 'log'),
   OPENID_ERROR: type('LOGIN_LOGOUT', 'UL', 'log'),
-  SAML_DEBUG: unwritten('LOGIN_LOGOUT', 'UL', 'log'),
-  SAML_ERROR: unwritten('LOGIN_LOGOUT', 'UL', 'log'),
+  SAML_DEBUG: type('LOGIN_LOGOUT', 'UL', 'log'),
+  SAML_ERROR: type('LOGIN_LOGOUT', 'UL', 'log'),
 
   // TASK
   TASK_INSERT: unwritten('TASK', 'UL', 'module description'),

@@ -30,6 +30,8 @@ const publicRoutes = [
   'GET /api/page/twoFactorRecovery',
   'GET /api/page/twoFactorSetup',
   'GET /api/page/twoFactorSetupPasskey',
+  'GET /api/saml/continue',
+  'GET /api/saml/metadata',
   'GET /api/v1/settings',
   'GET /logout',
   'POST /api/oauth2/auth',
@@ -50,6 +52,7 @@ const publicRoutes = [
   'POST /api/page/twoFactorRecovery',
   'POST /api/page/twoFactorSetup',
   'POST /api/page/twoFactorSetupPasskey',
+  'POST /api/saml/acs',
   'POST /logout',
 ]
 

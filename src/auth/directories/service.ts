@@ -31,6 +31,7 @@ export type DirectoryAnswer =
 /** Events that tell the steps of an attempt. */
 const logTypes = {
   LDAP: { debug: 'LDAP_DEBUG', error: 'LDAP_ERROR' },
+  SAML: { debug: 'SAML_DEBUG', error: 'SAML_ERROR' },
   OPENID: { debug: 'OPENID_DEBUG', error: 'OPENID_ERROR' },
 } as const
 type LoggedKind = keyof typeof logTypes

@@ -36,16 +36,6 @@ export function createLdap() {
         steps.note('the password is right')
         return asPerson(connection, config, entry, steps)
       }),
-
-    /** The same without a password: for administrators who set it up. */
-    look: (config: LdapConfig, login: string, steps: Steps): Promise<Person | null> =>
-      servers.use(config, steps, async (connection) => {
-        const entry = await findEntry(connection, config, login, steps)
-        return entry && asPerson(connection, config, entry, steps)
-      }),
-
-    /** Whether any server takes the bind user. @throws {DirectoryUnavailable} */
-    reach: (config: LdapConfig, steps: Steps): Promise<void> => servers.use(config, steps, async () => {}),
   }
 }
 

@@ -48,12 +48,6 @@ export function createOpenId({ redirectUri }: { redirectUri: string }) {
   }
 
   return {
-    /** Whether the provider answers. @throws {DirectoryUnavailable} */
-    async reach(provider: OpenIdProvider, steps: Steps): Promise<void> {
-      const { authorization_endpoint: address } = (await open(provider)).serverMetadata()
-      steps.note(`the issuer describes itself; people sign in at ${address ?? 'no address'}`)
-    },
-
     /** Where the browser is to go, and what has to be kept until it is back. @throws {DirectoryUnavailable} */
     async begin(provider: OpenIdProvider, state: string): Promise<{ address: string; challenge: OpenIdChallenge }> {
       const client = await import('openid-client')

@@ -75,8 +75,8 @@ function otherWays({ text, form, localized }: Visit, page: LoginPage): string {
   const way = (method: string, label: string): string =>
     form('/api/oauth2/auth', button(label, { second: true }), { ...requestFields(asked), auth_method: method })
   // Links, since the policy of the page lets no form lead to another server.
-  const links = providers.map(({ name, label }) => {
-    const fields = Object.entries({ ...requestFields(asked), auth_method: 'openid', provider: name })
+  const links = providers.map(({ kind, name, label }) => {
+    const fields = Object.entries({ ...requestFields(asked), auth_method: kind, provider: name })
     const query = new URLSearchParams(fields.filter((one): one is [string, string] => Boolean(one[1])))
     return html`<p class="way"><a class="button second" href="${basePath}/api/oauth2/auth?${query.toString()}">${localized(label) || name}</a></p>`
   })

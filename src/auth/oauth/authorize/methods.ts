@@ -24,6 +24,7 @@ export interface Switches {
   readonly ldap: boolean
   /** A provider of OpenID Connect is configured. */
   readonly openid: boolean
+  readonly saml: boolean
 }
 
 /**
@@ -32,7 +33,7 @@ export interface Switches {
  * @throws {OAuthError} `invalid_request` that names them.
  */
 export function methodsToTry(asked: readonly string[], switches: Switches): readonly Method[] {
-  const { guests, passkeys, ldap, openid } = switches
+  const { guests, passkeys, ldap, openid, saml } = switches
   const available: Readonly<Partial<Record<Method, boolean>>> = {
     native: true,
     ldap,
@@ -41,6 +42,7 @@ export function methodsToTry(asked: readonly string[], switches: Switches): read
     auto: true,
     passkey: passkeys,
     openid,
+    saml,
   }
   const named = asked.map((name): Method => known.find((one) => one === name) ?? 'native')
   const tried = [...new Set(named)].filter((name) => available[name] === true)

@@ -19,12 +19,12 @@ const ofClient = {
   code_challenge: parameter('RFC 7636: base64url of the SHA-256 of the verifier. Required of public clients.'),
   code_challenge_method: parameter('`S256`.'),
   auth_method: parameter(
-    'How to sign in, or several ways separated by commas, tried in order: `native`, `ldap` (a directory, where one is configured), `anonymous` (a guest, where the base configuration allows it), `auto` (as a guest where no login is given, else `native`, then `ldap`), `passkey` (where the base configuration allows it), `openid` (a provider of OpenID Connect, where one is configured), `action_code`. Unknown ones count as `native`, the default is `auto`.',
+    'How to sign in, or several ways separated by commas, tried in order: `native`, `ldap` (a directory, where one is configured), `anonymous` (a guest, where the base configuration allows it), `auto` (as a guest where no login is given, else `native`, then `ldap`), `passkey` (where the base configuration allows it), `openid` and `saml` (another server, where one is configured), `action_code`. Unknown ones count as `native`, the default is `auto`.',
   ),
   action: parameter(
     '`security`: the user signs in anew, and comes to the page for passkeys, authenticator app and recovery codes before going on. Own extension.',
   ),
-  provider: parameter('Method `openid`: the name of the provider; may be left out where there is one.'),
+  provider: parameter('Methods `openid` and `saml`: the name of the provider; may be left out where there is one.'),
   login: parameter('Login or e-mail of the user.'),
   password: parameter('Password of the user.'),
   action_code: parameter('Method `action_code`: the way back from a page of the sign-in, used once.'),

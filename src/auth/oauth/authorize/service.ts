@@ -9,7 +9,7 @@ import { AppError } from '../../../platform/errors.ts'
 import { mintBrowserId } from '../../browser-id.ts'
 import { deviceCookie, deviceOf } from '../../device-cookie.ts'
 import { DirectoryUnavailable } from '../../directories/model.ts'
-import type { SingleSignOn } from '../../directories/single-sign-on.ts'
+import type { ProviderName, SingleSignOn } from '../../directories/single-sign-on.ts'
 import { managementNotes } from '../../factors/management.ts'
 import { passkeyNotes, provedFactor } from '../../factors/notes.ts'
 import { guestUserId } from '../../guest.ts'
@@ -78,13 +78,13 @@ export function createAuthorize(given: AuthorizeDependencies) {
   return async function authorize(visit: Visit, form: Form): Promise<FastifyReply> {
     const asked = readAuthorizeRequest(form, visit.request, given)
     const guests = baseConfig.get().login.guest
-    const available = { guests, passkeys: given.passkeys(), ldap: given.asksDirectory(), openid: singleSignOn.active() }
+    const available = { guests, passkeys: given.passkeys(), ldap: given.asksDirectory(), ...singleSignOn.active() }
     const methods = methodsToTry(asked.methods, available)
     const typed = form.has('login') || form.has('password')
     for (const method of methods) {
       if (method === 'passkey' && !typed) return withPasskey(visit, form, asked)
-      if (method === 'openid' && !typed) {
-        const provider = singleSignOn.chosen(form.get('provider'))
+      if ((method === 'openid' || method === 'saml') && !typed) {
+        const provider = singleSignOn.chosen(method, form.get('provider'))
         if (provider !== null) return withProvider(visit, form, asked, provider)
       }
       if (method === 'action_code' && form.has('action_code')) return comeBack(visit, form, asked)
@@ -192,7 +192,7 @@ export function createAuthorize(given: AuthorizeDependencies) {
   }
 
   /** Somebody else says who it is: the browser goes there, and comes back to `singleSignOn`. */
-  async function withProvider(visit: Visit, form: Form, asked: AuthorizeRequest, provider: string) {
+  async function withProvider(visit: Visit, form: Form, asked: AuthorizeRequest, provider: ProviderName) {
     const { reply, request, text } = visit
     try {
       const address = await singleSignOn.begin(provider, newLogin(visit, form, asked, null), flows)

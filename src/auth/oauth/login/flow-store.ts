@@ -52,6 +52,15 @@ export async function findFlow(db: Queryable, idHash: Buffer, browserHash: Buffe
   return rows[0] ?? null
 }
 
+export async function findFlowOfAnyBrowser(db: Queryable, idHash: Buffer): Promise<Row | null> {
+  const { rows } = await db.query<Row>(
+    `select ${columns} from login_flow where id_hash = $1 and expires_at > now()`,
+    [idHash],
+    'login_flow_message',
+  )
+  return rows[0] ?? null
+}
+
 export async function lockFlow(tx: Tx, idHash: Buffer): Promise<boolean> {
   const { rowCount } = await tx.query(
     'select from login_flow where id_hash = $1 and expires_at > now() for update',

@@ -53,6 +53,17 @@ export function createLoginFlows({ db, basePath, steps }: LoginFlowDependencies)
       throw new AppError('PageExpired', { what: 'login' })
     },
 
+    /**
+     * The same for the message of another server, which a browser brings by a form of that server and so without its
+     * cookie: whoever goes on must show it.
+     * @throws {AppError} `PageExpired`
+     */
+    async findForMessage(id: string | undefined): Promise<Login> {
+      const found = id === undefined ? null : await store.findFlowOfAnyBrowser(db, tokenHash(id))
+      if (!found || id === undefined) throw new AppError('PageExpired', { what: 'login' })
+      return { ...found, id }
+    },
+
     /** Keeps others from ending or passing it until the transaction ends. @throws {AppError} `PageExpired` */
     async hold(tx: Tx, login: Login): Promise<void> {
       if (!(await store.lockFlow(tx, keyOf(login)))) throw new AppError('PageExpired', { what: 'login' })

@@ -1,0 +1,228 @@
+import type { SAML } from '@node-saml/node-saml'
+import { LRUCache } from 'lru-cache'
+import type { BaseConfig } from '../../../config/service.ts'
+import { attributeTemplate, type ValuesOf } from '../../../platform/attribute-templates.ts'
+import {
+  attributesOf,
+  DirectoryRefusal,
+  DirectoryUnavailable,
+  type Mapping,
+  type Person,
+  type Steps,
+} from '../model.ts'
+import { assertHarmlessXml, type IdentityProvider, longestXml } from './metadata.ts'
+
+type SamlConfig = BaseConfig['saml']
+
+/** One identity provider, as it is configured. */
+export interface SamlProvider extends Mapping {
+  readonly name: string
+  readonly url: string
+  readonly metadata: string
+  readonly idp_entity_id: string
+}
+
+export interface SamlProof {
+  readonly person: Person
+  /** Of the assertion: used once. */
+  readonly assertionId: string
+  /** Until when it could be used again. */
+  readonly expiresAt: Date
+}
+
+/** Milliseconds for an answer of a provider, and for which its metadata are kept. */
+const [timeout, kept] = [8_000, 60 * 60_000]
+/** Characters of a response; milliseconds that clocks may differ. */
+const [longestResponse, skew] = [256 * 1024, 60_000]
+const mostNames = 1000
+
+/** What is read of an assertion: as xml2js has it, prefixes taken away. */
+interface Assertion {
+  $?: { ID?: string }
+  Subject?: { SubjectConfirmation?: { $?: { Method?: string }; SubjectConfirmationData?: { $?: Confirmation }[] }[] }[]
+  Conditions?: { AudienceRestriction?: { Audience?: Text[] }[] }[]
+  AttributeStatement?: { Attribute?: { $?: { Name?: string; FriendlyName?: string }; AttributeValue?: Text[] }[] }[]
+}
+type Text = string | { _?: string }
+interface Confirmation {
+  InResponseTo?: string
+  Recipient?: string
+  NotOnOrAfter?: string
+}
+
+export type Saml = ReturnType<typeof createSaml>
+
+/** SAML 2.0, web browser single sign-on: a request by HTTP-Redirect, the answer by HTTP-POST. */
+export function createSaml({ base }: { base: string }) {
+  const acs = `${base}/api/saml/acs`
+  const metadataUrl = `${base}/api/saml/metadata`
+  const known = new LRUCache<string, Promise<IdentityProvider>>({ max: 50, ttl: kept })
+  const entityIdOf = (config: SamlConfig): string => config.sp_entity_id || metadataUrl
+
+  /** @throws {DirectoryUnavailable} */
+  async function open(provider: SamlProvider): Promise<IdentityProvider> {
+    const { url, metadata, idp_entity_id: entityId } = provider
+    const key = JSON.stringify([url, metadata, entityId])
+    const before = known.get(key)
+    const asked = before ?? read(provider)
+    if (!before) known.set(key, asked)
+    try {
+      return await asked
+    } catch (error) {
+      if (known.peek(key) === asked) known.delete(key)
+      throw new DirectoryUnavailable(`The provider cannot be asked: ${reasonOf(error)}`)
+    }
+  }
+
+  async function samlOf(
+    config: SamlConfig,
+    provider: SamlProvider,
+    id: string,
+  ): Promise<{ saml: SAML; entityId: string }> {
+    const { SAML, ValidateInResponseTo } = await import('@node-saml/node-saml')
+    const idp = await open(provider)
+    const signs = config.signrequest !== ''
+    const saml = new SAML({
+      callbackUrl: acs,
+      entryPoint: idp.signOnUrl,
+      issuer: entityIdOf(config),
+      audience: entityIdOf(config),
+      idpIssuer: idp.entityId,
+      idpCert: [...idp.certificates],
+      identifierFormat: null,
+      disableRequestedAuthnContext: true,
+      acceptedClockSkewMs: skew,
+      // Response or assertion must be; which of them is up to the provider.
+      wantAssertionsSigned: false,
+      wantAuthnResponseSigned: false,
+      // Checked below, where it is signed.
+      validateInResponseTo: ValidateInResponseTo.never,
+      generateUniqueId: () => id,
+      ...(signs ? { privateKey: config.key, signatureAlgorithm: config.signrequest as 'sha256' | 'sha512' } : {}),
+      ...(config.key === '' ? {} : { decryptionPvk: config.key }),
+    })
+    return { saml, entityId: idp.entityId }
+  }
+
+  return {
+    /** Where the browser is to go with a request of this id. @throws {DirectoryUnavailable} */
+    async begin(config: SamlConfig, provider: SamlProvider, relayState: string, id: string): Promise<string> {
+      const { saml } = await samlOf(config, provider, id)
+      return saml.getAuthorizeUrlAsync(relayState, undefined, {})
+    },
+
+    /**
+     * Who the provider says has come, in answer to the request of this id.
+     * @throws {DirectoryUnavailable} {DirectoryRefusal}
+     */
+    async finish(
+      config: SamlConfig,
+      provider: SamlProvider,
+      response: string,
+      id: string,
+      steps: Steps,
+    ): Promise<SamlProof> {
+      const { saml, entityId } = await samlOf(config, provider, id)
+      try {
+        if (response.length > longestResponse) throw new Error('the response is too long')
+        assertHarmlessXml(Buffer.from(response, 'base64').toString('utf8'), longestXml)
+        const { profile } = await saml.validatePostResponseAsync({ SAMLResponse: response })
+        const assertion = (profile?.getAssertion?.() as { Assertion?: Assertion } | undefined)?.Assertion
+        if (!profile || !assertion) throw new Error('there is no assertion')
+        if (profile.issuer !== entityId) throw new Error('the assertion is of another issuer')
+        const expiresAt = assertMeant(assertion, { id, acs, audience: entityIdOf(config) })
+        const assertionId = assertion.$?.ID
+        if (!assertionId) throw new Error('the assertion has no id')
+        const attributes = attributesIn(assertion, profile.nameID)
+        steps.note(`${entityId} has signed for somebody; attributes: ${[...attributes.keys()].join(', ')}`)
+        const valuesOf = attributesOf(attributes)
+        const groupNames = namesOf(provider, valuesOf)
+        steps.note(`names of groups: ${groupNames.join(', ') || 'none'}`)
+        return { person: { attributes: valuesOf, groupNames }, assertionId: `${entityId} ${assertionId}`, expiresAt }
+      } catch (error) {
+        throw new DirectoryRefusal('unproved', `The answer of the provider was not accepted: ${reasonOf(error)}`)
+      }
+    },
+
+    /** What identity providers want to know of this service. */
+    async metadata(config: SamlConfig): Promise<string> {
+      const { generateServiceProviderMetadata } = await import('@node-saml/node-saml')
+      const signs = config.signrequest !== ''
+      return generateServiceProviderMetadata({
+        issuer: entityIdOf(config),
+        callbackUrl: acs,
+        identifierFormat: null,
+        wantAssertionsSigned: true,
+        generateUniqueId: () => '_metadata',
+        ...(config.key === '' ? {} : { decryptionPvk: config.key, decryptionCert: config.cert }),
+        ...(signs
+          ? {
+              privateKey: config.key,
+              publicCerts: config.cert,
+              signatureAlgorithm: config.signrequest as 'sha256' | 'sha512',
+            }
+          : {}),
+      })
+    },
+  }
+}
+
+/**
+ * The signed assertion is for this service, in answer to this request, and now (SAML profiles, 4.1.4.2 and 4.1.4.3): what
+ * stands outside of it may not be signed. Returns until when.
+ */
+function assertMeant({ Subject, Conditions }: Assertion, meant: { id: string; acs: string; audience: string }): Date {
+  const confirmed = (Subject?.[0]?.SubjectConfirmation ?? [])
+    .filter(({ $ }) => $?.Method === 'urn:oasis:names:tc:SAML:2.0:cm:bearer')
+    .flatMap(({ SubjectConfirmationData: [data] = [] }) => data?.$ ?? [])
+    .find((data) => data.InResponseTo === meant.id && data.Recipient === meant.acs)
+  if (!confirmed) throw new Error('the assertion answers no request of this sign-in')
+  const end = Date.parse(confirmed.NotOnOrAfter ?? '')
+  if (Number.isNaN(end) || end + skew <= Date.now()) throw new Error('the assertion is not valid any more')
+  const restrictions = (Conditions ?? []).flatMap(({ AudienceRestriction = [] }) => AudienceRestriction)
+  const forUs = restrictions.every(({ Audience = [] }) => Audience.some((one) => textIn(one) === meant.audience))
+  if (restrictions.length === 0 || !forUs) throw new Error('the assertion is for another audience')
+  return new Date(end + 2 * skew)
+}
+
+function attributesIn({ AttributeStatement = [] }: Assertion, nameId: string): Map<string, readonly string[]> {
+  const found = new Map<string, readonly string[]>([['nameID', nameId ? [nameId] : []]])
+  for (const { $, AttributeValue = [] } of AttributeStatement.flatMap(({ Attribute = [] }) => Attribute)) {
+    const values = AttributeValue.map(textIn).filter((text) => text !== '')
+    for (const name of [$?.Name, $?.FriendlyName]) {
+      if (name) found.set(name, [...(found.get(name) ?? []), ...values])
+    }
+  }
+  return found
+}
+
+const textIn = (text: Text): string => (typeof text === 'string' ? text : (text._ ?? '')).trim()
+
+function namesOf({ groupmapping }: Mapping, attributes: ValuesOf): string[] {
+  return [...new Set(groupmapping.flatMap(({ group }) => attributeTemplate(group).expandAll(attributes, mostNames)))]
+}
+
+async function read({ url, metadata, idp_entity_id: entityId }: SamlProvider): Promise<IdentityProvider> {
+  const { readIdentityProvider } = await import('./metadata.ts')
+  return readIdentityProvider(metadata === '' ? await download(url) : metadata, entityId)
+}
+
+/** Only what is configured is asked, whatever it answers. */
+async function download(url: string): Promise<string> {
+  const response = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(timeout) })
+  if (!response.ok || !response.body) throw new Error(`${url} answers ${response.status}`)
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of response.body) {
+    size += chunk.length
+    if (size > longestXml)
+      throw new Error(`the metadata are larger than ${longestXml} bytes: use those of one provider`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return error.cause instanceof Error ? `${error.message} (${error.cause.message})` : error.message
+}

@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module'
+import { assertHarmlessXml } from './harmless-xml.ts'
 
 /** What is used of the parser: its own types would bring those of browsers into the whole project. */
 interface Node {
@@ -10,7 +11,8 @@ interface Parser {
   readonly DOMParser: new (options: object) => { parseFromString(xml: string, type: string): Node }
 }
 
-const { DOMParser } = createRequire(import.meta.url)('@xmldom/xmldom') as Parser
+const require = createRequire(import.meta.url)
+const { DOMParser } = require('@xmldom/xmldom') as Parser
 
 /** An identity provider, as its metadata (SAML 2.0) describe it. */
 export interface IdentityProvider {
@@ -22,25 +24,6 @@ export interface IdentityProvider {
 }
 
 const redirectBinding = 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect'
-/** Characters; elements within each other. */
-export const [longestXml, deepestXml] = [1024 * 1024, 60]
-
-/**
- * Refuses what no message of SAML has, before anything reads it: entities, which may name files or grow without end, and
- * elements in each other without end.
- * @throws {Error}
- */
-export function assertHarmlessXml(xml: string, longest = longestXml): void {
-  if (xml.length > longest) throw new Error('the XML is too long')
-  if (/<!(?!\[CDATA\[|--)|<\?(?!xml[\s?])/i.test(xml)) throw new Error('the XML has a document type or instructions')
-  let depth = 0
-  for (const [tag] of xml.matchAll(/<(?:\/|[^!?/>])[^>]*>/g)) {
-    if (tag.startsWith('</')) depth--
-    else if (!tag.endsWith('/>')) depth++
-    if (depth > deepestXml) throw new Error('the XML is nested too deep')
-  }
-}
-
 /** @throws {Error} that says what is missing */
 export function readIdentityProvider(xml: string, entityId: string): IdentityProvider {
   assertHarmlessXml(xml)

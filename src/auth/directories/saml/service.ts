@@ -10,7 +10,8 @@ import {
   type Person,
   type Steps,
 } from '../model.ts'
-import { assertHarmlessXml, type IdentityProvider, longestXml } from './metadata.ts'
+import { assertHarmlessXml, longestXml } from './harmless-xml.ts'
+import type { IdentityProvider } from './metadata.ts'
 
 type SamlConfig = BaseConfig['saml']
 

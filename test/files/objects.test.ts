@@ -201,6 +201,41 @@ suite('files in objects', () => {
     assert.deepEqual([_show_allowed, _download_allowed], [true, false])
   })
 
+  test('renditions: objects show them as soon as they are made; rights name them, or leave them to all', async () => {
+    const { body } = await upload(museum.svc, 'root', [{ name: 'a.png', content: await picture(60, 40, 'png') }], {
+      produce_versions: 'true',
+    })
+    const { work: block } = await saved('root', work({ image: [{ _id: body[0]._id }] }))
+    await museum.svc.drain()
+    const { versions } = (await read('root', block._id)).work.image[0]
+    assert.deepEqual([versions.small.status, versions.small.width], ['done', '60'])
+    await grant({
+      viewer: { read: {}, asset_show: { versions: ['image.small'] } },
+      reader: { read: {}, asset_download: { classes: ['video'] } },
+    })
+    const seen = async (login: string) => Object.keys((await read(login, block._id)).work.image[0].versions ?? {})
+    assert.deepEqual([await seen('viewer'), await seen('reader')], [['small'], []])
+    const bearer = { authorization: `Bearer ${await museum.svc.as('viewer').token()}` }
+    const bare = (name: string): string => versions[name].url.split('?')[0]
+    const info = (name: string): string => bare(name).replace('/download/', '/iiif/').concat('/info.json')
+    assert.equal((await fetched(museum.svc, bare('small'), bearer)).status, 200)
+    assert.equal((await fetched(museum.svc, info('small'), bearer)).status, 200)
+    for (const name of ['preview', 'full', 'original']) {
+      assert.equal((await fetched(museum.svc, bare(name), bearer)).status, 403, name)
+      assert.equal((await fetched(museum.svc, info(name), bearer)).status, 403, name)
+    }
+    const place = '/config/system/config/produce_config/value/classes/image/versions'
+    const recipes = (await root().get(place)).body
+    const free = recipes.map((recipe: Json) => ({ ...recipe, rights_management: recipe.name !== 'preview' }))
+    assert.equal((await root().post(place, free)).status, 200)
+    assert.deepEqual([await seen('viewer'), await seen('reader')], [['preview', 'small'], ['preview']])
+    const unrelated = await fetched(museum.svc, bare('preview'), {
+      authorization: `Bearer ${await museum.svc.as('writer').token()}`,
+    })
+    assert.equal(unrelated.status, 403, 'who may not see the object')
+    assert.equal((await root().delete(place)).status, 200)
+  })
+
   test('what no mask of the caller shows is not to be had by guessing numbers', async () => {
     const [file] = await sent('root')
     await saved('root', work({ image: [{ _id: file._id }] }))

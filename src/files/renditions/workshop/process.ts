@@ -4,7 +4,6 @@
  */
 import { constants, setPriority } from 'node:os'
 import sharp from 'sharp'
-import { makeCopy } from './copy.ts'
 import { CannotMake, reasonOf } from './failure.ts'
 import { makePictures } from './pictures.ts'
 import { cutRegion } from './region.ts'
@@ -16,7 +15,6 @@ sharp.concurrency(1)
 
 function work({ task, limits }: Order) {
   if (task.kind === 'pictures') return makePictures(task, limits.pixels)
-  if (task.kind === 'copy') return makeCopy(task, limits.pixels)
   return cutRegion(task, limits.pixels)
 }
 

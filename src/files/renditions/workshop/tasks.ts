@@ -30,21 +30,6 @@ export interface PicturesTask {
   readonly inspect: boolean
 }
 
-/** A changed copy of a picture, as somebody asked for it. */
-export interface CopyTask {
-  readonly kind: 'copy'
-  readonly source: MediaSource
-  readonly path: string
-  readonly format: CopyFormat
-  readonly turn: number
-  readonly flip: boolean
-  readonly flop: boolean
-  readonly crop: { readonly left: number; readonly top: number; readonly width: number; readonly height: number } | null
-  readonly colorspace: '' | 'srgb' | 'cmyk' | 'b-w'
-}
-
-export type CopyFormat = 'jpg' | 'png' | 'tif' | 'gif' | 'webp'
-
 /** A part of a picture in some size, as viewers ask for it. */
 export interface RegionTask {
   readonly kind: 'region'
@@ -60,7 +45,7 @@ export interface RegionTask {
   readonly sharpPixels: boolean
 }
 
-export type Task = PicturesTask | CopyTask | RegionTask
+export type Task = PicturesTask | RegionTask
 
 export interface MadePicture {
   readonly name: string
@@ -85,7 +70,6 @@ export interface PicturesResult {
 
 export interface Results {
   readonly pictures: PicturesResult
-  readonly copy: MadePicture
   readonly region: { readonly content: Uint8Array; readonly mimeType: string }
 }
 

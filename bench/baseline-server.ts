@@ -2,16 +2,23 @@
  * What the service is measured beside: plain `node:http` and `pg`, doing the least work that could give the same answer.
  * It has the service's database, and tables of its own for what it writes.
  */
+import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage } from 'node:http'
 import pg from 'pg'
 
 const pool = new pg.Pool({ connectionString: process.env.BENCH_DSN, max: 10, pipeline: true } as pg.PoolConfig)
+
+const sessions = 1000
 
 const tables = `
   create table if not exists bare_object (id bigint primary key, version int not null, standard jsonb not null);
   create table if not exists bare_version (id bigint, version int, at timestamptz, content jsonb, primary key (id, version));
   create table if not exists bare_event (id bigserial primary key, type text, object bigint, at timestamptz, info jsonb);
   create table if not exists bare_queue (object bigint, seq bigserial);
+  create table if not exists bare_session (id bigint primary key, expires_at timestamptz, last_used_at timestamptz);
+  create table if not exists bare_token (hash bytea primary key, kind "char", session bigint, issued_at timestamptz,
+    expires_at timestamptz, used_at timestamptz, seed bytea);
+  create index if not exists bare_token_idx on bare_token (session);
   create sequence if not exists bare_id`
 
 /** One row by primary key. */
@@ -69,16 +76,46 @@ async function save(objects: unknown[]): Promise<unknown> {
   }
 }
 
+/** What a refresh writes: a used token, two new ones, the end of the session; in one transaction and two round trips. */
+async function token(): Promise<unknown> {
+  const session = Math.floor(Math.random() * sessions)
+  const [used, access, refresh, seed] = [1, 2, 3, 4].map(() => randomBytes(32))
+  const client = await pool.connect()
+  const write = (name: string, text: string, values: unknown[]) => client.query({ name, text, values })
+  try {
+    await Promise.all([
+      client.query('begin'),
+      write('use', `insert into bare_token values ($1, 'r', $2, now(), now(), now(), $3)`, [used, session, seed]),
+    ])
+    await Promise.all([
+      write(
+        'tokens',
+        `insert into bare_token select h, k, $3, now(), now() + interval '1 day' from unnest($1::bytea[], $2::"char"[]) x(h, k)`,
+        [[access, refresh], ['a', 'r'], session],
+      ),
+      write('session', `update bare_session set expires_at = now(), last_used_at = now() where id = $1`, [session]),
+      client.query('commit'),
+    ])
+    return { access_token: access?.toString('base64url'), refresh_token: refresh?.toString('base64url') }
+  } finally {
+    client.release()
+  }
+}
+
 async function answer(request: IncomingMessage): Promise<unknown> {
   const [, what, id] = request.url?.split('/') ?? []
   if (what === 'one') return one(Number(id))
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk as Buffer)
   const body = JSON.parse(Buffer.concat(chunks).toString())
+  if (what === 'token') return token()
   return what === 'page' ? page(body) : save(body)
 }
 
 await pool.query(tables)
+await pool.query('insert into bare_session select g from generate_series(0, $1 - 1) g on conflict do nothing', [
+  sessions,
+])
 const server = createServer(async (request, response) => {
   const body = await answer(request)
   response.setHeader('content-type', 'application/json; charset=utf-8')

@@ -4,7 +4,7 @@
  *     --tate <folder>   the Tate collection (default ../shared/data/tate; else the sample of the package, multiplied)
  *     --large           also a million objects; takes a quarter of an hour and some 10 GB in the temporary folder
  *     --copies <n>      how often the large run has the collection (default 15)
- *     --only <names>    comma-separated: start, import, read, render, search, latency, save, cold, mixed, large
+ *     --only <names>    comma-separated: start, auth, import, read, render, search, latency, save, cold, mixed, large
  *     --minutes <n>     how long the mixed load lasts (default 1)
  *     --strict          the exit code is 1 when a figure is over its limit
  */
@@ -12,6 +12,7 @@ import { access } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { sampleFolder } from '../src/import/demo.ts'
+import { measureAuth } from './auth.ts'
 import { measureCold } from './cold.ts'
 import { type Context, openContext, temporaryFolder } from './context.ts'
 import { measureImport } from './import.ts'
@@ -38,7 +39,7 @@ const { values } = parseArgs({
   },
 })
 
-const names = ['start', 'import', 'read', 'render', 'search', 'latency', 'save', 'cold', 'mixed', 'large']
+const names = ['start', 'auth', 'import', 'read', 'render', 'search', 'latency', 'save', 'cold', 'mixed', 'large']
 const unknown = values.only?.split(',').filter((name) => !names.includes(name)) ?? []
 if (unknown.length > 0) throw new Error(`--only knows ${names.join(', ')}, not ${unknown.join(', ')}`)
 const wanted = values.only === undefined ? null : new Set(values.only.split(','))
@@ -49,6 +50,7 @@ const rows: Row[] = []
 const source = await sourceFolder()
 try {
   if (wants('start')) rows.push(...(await step('start', measureStart)))
+  if (wants('auth')) rows.push(...(await step('auth', () => measureAuth(say))))
   if (['import', 'read', 'render', 'search', 'latency', 'save', 'cold', 'mixed'].some(wants))
     rows.push(...(await onTheCollection(source.path)))
   if (values.large && wants('large'))

@@ -52,7 +52,7 @@ input[aria-invalid=true] { border-color: var(--bad); border-width: 2px }
 .check input { width: 1.15rem; height: 1.15rem; margin: .2rem 0 0; flex: none; accent-color: var(--brand) }
 button, .button { display: block; width: 100%; font: inherit; font-weight: 600; text-align: center; text-decoration: none; cursor: pointer; padding: .65rem 1rem; border: 1px solid var(--brand); border-radius: .35rem; background: var(--brand); color: var(--on-brand) }
 button.second, .button.second { background: var(--card); color: var(--text); border-color: var(--line) }
-form + form, form + .or, .way + form { margin-top: 1rem } .or { text-align: center; color: var(--muted); margin: 1rem 0 }
+form + form, form + p, form + .or, .way + form { margin-top: 1rem } section + form { margin-top: 1.6rem } .or { text-align: center; color: var(--muted); margin: 1rem 0 }
 a { color: inherit }
 :focus-visible { outline: 3px solid var(--text); outline-offset: 2px }
 .problem { color: var(--bad); background: var(--bad-back); border: 1px solid currentColor; border-radius: .35rem; padding: .7rem .9rem; margin: 0 0 1rem }

@@ -1,0 +1,158 @@
+import { Pool } from 'undici'
+import type { Actor } from '../src/platform/actor.ts'
+import { cacheSizes } from '../src/platform/byte-cache.ts'
+import { createRightsService } from '../src/rights/service.ts'
+import { grant, pool } from '../test/rights/support.ts'
+import { type Context, openContext } from './context.ts'
+import { load, median } from './load.ts'
+import { startProcess } from './process.ts'
+import { atLeast, atMost, figureOnly, type Row } from './report.ts'
+
+const seconds = 3
+const connections = 10
+const rounds = 3
+
+/** Signing in, and what a known caller costs, on a service of its own: sessions, tokens, pages, rights. */
+export async function measureAuth(say: (line: string) => void): Promise<Row[]> {
+  const context = await openContext('', say)
+  try {
+    return [
+      ...(await measureCallers(context)),
+      ...(await measureRefresh(context)),
+      ...(await measurePage(context)),
+      ...(await measureRights()),
+    ]
+  } finally {
+    await context.close()
+  }
+}
+
+/** The same request with a user and without, in turn, so that both have the same machine. */
+async function measureCallers(context: Context): Promise<Row[]> {
+  const path = '/api/v1/message/mine'
+  const origin = context.service.url
+  const headers = await context.headers()
+  const shares: number[] = []
+  let last = 0
+  for (let round = 0; round < rounds; round++) {
+    const nobody = await load({ origin, connections, seconds, request: () => ({ path }) })
+    const known = await load({ origin, connections, seconds, request: () => ({ path, headers }) })
+    last = known.perSecond
+    shares.push((known.perSecond / nobody.perSecond) * 100)
+  }
+  return [
+    figureOnly('a small request with a user', last, '/s'),
+    atLeast('… of the same without a user', 90, median(shares), '%'),
+  ]
+}
+
+/** Tokens by refresh, beside a bare server that writes the same rows in one transaction. */
+async function measureRefresh(context: Context): Promise<Row[]> {
+  const bare = await startProcess('bench/baseline-server.ts', [], { BENCH_DSN: context.dsn })
+  try {
+    const shares: number[] = []
+    let last = 0
+    for (let round = 0; round < rounds; round++) {
+      const ours = await refreshes(context.service.url)
+      const theirs = await load({
+        origin: bare.url,
+        connections,
+        seconds,
+        request: () => ({ method: 'POST', path: '/token', body: '{}' }),
+      })
+      last = ours
+      shares.push((ours / theirs.perSecond) * 100)
+    }
+    return [figureOnly('tokens by refresh', last, '/s'), atLeast('… of a bare server', 30, median(shares), '%')]
+  } finally {
+    await bare.stop()
+  }
+}
+
+/** Each connection has a session, and refreshes it over and over. */
+async function refreshes(origin: string): Promise<number> {
+  const clients = new Pool(origin, { connections, pipelining: 1 })
+  const ask = async (form: Record<string, string>): Promise<string> => {
+    const answer = await clients.request({
+      method: 'POST',
+      path: '/api/oauth2/token',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({ client_id: 'web-client', ...form }).toString(),
+    })
+    const body = (await answer.body.json()) as { refresh_token?: string }
+    if (answer.statusCode !== 200 || !body.refresh_token)
+      throw new Error(`${answer.statusCode} ${JSON.stringify(body)}`)
+    return body.refresh_token
+  }
+  const login = { grant_type: 'password', username: 'root', password: 'bench-root-password', scope: 'offline' }
+  const tokens = await Promise.all(Array.from({ length: connections }, () => ask(login)))
+  let count = 0
+  const started = performance.now()
+  await Promise.all(
+    tokens.map(async (first) => {
+      for (let token = first; performance.now() < started + seconds * 1000; count++) {
+        token = await ask({ grant_type: 'refresh_token', refresh_token: token })
+      }
+    }),
+  )
+  const elapsed = (performance.now() - started) / 1000
+  await clients.close()
+  return count / elapsed
+}
+
+async function measurePage({ service }: Context): Promise<Row[]> {
+  const query = new URLSearchParams({
+    client_id: 'web-client',
+    response_type: 'code',
+    state: 'state-of-the-bench',
+    redirect_uri: `${service.url}/callback`,
+    code_challenge: 'x'.repeat(43),
+    code_challenge_method: 'S256',
+  })
+  const path = `/api/oauth2/auth?${query}`
+  const page = await load({ origin: service.url, connections: 1, seconds, request: () => ({ path }) })
+  return [atMost('sign-in page (median)', 5, page.median, 'ms'), atMost('sign-in page (p95)', 20, page.p95, 'ms')]
+}
+
+/** 200 pools with 1,000 grants to 50 groups, of which the caller is in all. */
+async function measureRights(): Promise<Row[]> {
+  const [pools, groups, each, callers] = [200, 50, 5, 40]
+  const grants = (number: number) =>
+    Array.from({ length: each }, (_, index) =>
+      grant(`g${1 + ((number * each + index) % groups)}`, 'bag_read read write'),
+    )
+  const list = [pool(1, null), ...Array.from({ length: pools }, (_, at) => pool(2 + at, 1, grants(at)))]
+  const containers = { pools: list, objecttypes: new Map() }
+  const rights = createRightsService({
+    containers: () => containers,
+    findPeople: async () => ({ users: [], groups: [] }),
+    existingTags: async () => new Set(),
+    presets: async () => new Map(),
+    derivedBytes: () => 0,
+  })
+  const actor = (userId: number): Actor => ({
+    userId,
+    login: `u${userId}`,
+    displayname: '',
+    reference: null,
+    groupIds: Array.from({ length: groups }, (_, index) => 1 + index),
+    isRoot: false,
+    systemRights: new Map(),
+    remoteAddr: '',
+    languages: [],
+    session: null,
+  })
+  const size = () => cacheSizes().get('caller_rights')?.bytes ?? 0
+  const times: number[] = []
+  const before = size()
+  for (let user = 1; user <= callers; user++) {
+    const begun = performance.now()
+    await rights.forActor(actor(user))
+    times.push(performance.now() - begun)
+  }
+  const bytes = (size() - before) / callers
+  return [
+    atMost('rights of a caller: 200 pools, 50 groups, 1,000 grants', 5, median(times), 'ms'),
+    atMost('… in memory', 100, bytes / 1000, 'kB'),
+  ]
+}

@@ -225,8 +225,10 @@ export function createSessions({ db, bus, events, baseConfig, clock = () => new 
         const tokens = newTokens(scopes, next)
         if (!first && next !== null && !(await store.hasToken(tx, tokenHash(next)))) return null
         const stored = first ? tokens.stored : { ...tokens.stored, refreshHash: null }
-        await store.addTokens(tx, { id: rotated.sessionId, scopes: rotated.scopes }, stored)
-        await store.markSeen(tx, rotated.userId)
+        await Promise.all([
+          store.addTokens(tx, { id: rotated.sessionId, scopes: rotated.scopes }, stored),
+          store.markSeen(tx, rotated.userId),
+        ])
         return tokens.issued
       })
       if (!issued) await endStolen(hash, request)

@@ -154,13 +154,15 @@ export async function addTokens(
   session: { id: string; scopes: readonly string[] },
   tokens: NewTokens,
 ): Promise<void> {
-  await tx.query(insertTokens, tokenValues(session.id, session.scopes, tokens), 'token_insert')
-  await tx.query(
-    `update oauth_session set expires_at = greatest(expires_at, now() + make_interval(secs => $2)) where id = $1`,
-    [session.id, lifetime(tokens)],
-    'session_extend',
-  )
-  await tx.query('delete from oauth_token where session_id = $1 and expires_at <= now()', [session.id])
+  await Promise.all([
+    tx.query(insertTokens, tokenValues(session.id, session.scopes, tokens), 'token_insert'),
+    tx.query(
+      `update oauth_session set expires_at = greatest(expires_at, now() + make_interval(secs => $2)) where id = $1`,
+      [session.id, lifetime(tokens)],
+      'session_extend',
+    ),
+    tx.query('delete from oauth_token where session_id = $1 and expires_at <= now()', [session.id], 'token_expire'),
+  ])
 }
 
 function lifetime(tokens: NewTokens): number {
@@ -389,5 +391,10 @@ export async function removeEnded(tx: Tx): Promise<void> {
 }
 
 export async function markSeen(tx: Tx, userId: number): Promise<void> {
-  await tx.query('update "user" set last_seen_at = now() where id = $1', [userId])
+  await tx.query(
+    `update "user" set last_seen_at = now()
+     where id = $1 and (last_seen_at is null or last_seen_at < now() - interval '1 minute')`,
+    [userId],
+    'user_seen',
+  )
 }

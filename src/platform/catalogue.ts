@@ -139,7 +139,6 @@ export const catalogue = {
     package: 'dbinfo',
     status: 400,
     text: 'No mask lets the caller create an object of this type.',
-    coming: 'what a form for a new object needs (/db_info)',
   },
   NoPassword: { package: 'acl', status: 400, text: 'The user has no password.' },
   NotInTrash: { package: 'objects', status: 400, text: 'The object is not in the trash.' },

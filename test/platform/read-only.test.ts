@@ -77,6 +77,7 @@ const allowed = [
   'POST /api/oauth2/refresh',
   'POST /api/oauth2/revoke',
   'POST /api/oauth2/token',
+  'POST /api/saml/acs',
   'POST /api/page/security',
   'POST /api/page/setPassword',
   'POST /api/page/showMessage',

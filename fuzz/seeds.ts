@@ -366,10 +366,10 @@ export const seeds: Record<string, Seed> = {
     },
   },
   iiifImage: {
-    make: async (scene) => ({ path: { '*': await picturePlace(scene, 'full/max/0/default.jpg') } }),
+    make: async (scene) => ({ path: { path: await picturePlace(scene, 'full/max/0/default.jpg') } }),
   },
   zoomTile: {
-    make: async (scene) => ({ path: { '*': await picturePlace(scene, 'zoom32/size16/part0x0.png') } }),
+    make: async (scene) => ({ path: { path: await picturePlace(scene, 'zoom32/size16/part0x0.png') } }),
   },
   resyncFiles: nothing,
   listResyncs: nothing,

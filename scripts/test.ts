@@ -32,7 +32,8 @@ const tests = spawn(
     '--import',
     join(root, 'test', 'support', 'properties.ts'),
     '--test',
-    `--test-concurrency=${Math.max(2, availableParallelism())}`,
+    // One more than there are cores: tests wait a part of their time, for processes and for PostgreSQL.
+    `--test-concurrency=${availableParallelism() + 1}`,
     '--test-reporter=spec',
     '--test-timeout=180000',
     ...files,

@@ -34,9 +34,10 @@ suite('description of the interface', () => {
 
   test('every route is in it, and nothing of an operation is left unsaid', () => {
     assert.equal(document.openapi, '3.1.0')
-    // Beside them there are pages for people: at the address of the service, and those of the sign-in.
+    // Beside them there are pages for people: at the address of the service, those of the sign-in, and those to which
+    // other providers send browsers back.
     const interfaceRoutes = svc.app.http.declaredRoutes.filter(
-      ({ method, url }) => method !== 'HEAD' && url !== '/' && !url.startsWith('/api/page/'),
+      ({ method, url }) => method !== 'HEAD' && url !== '/' && !/^\/api\/(page|openid|saml)\//.test(url),
     )
     assert.equal(operations().length, interfaceRoutes.length)
     const ids = operations().map(([, operation]) => operation.operationId)

@@ -55,14 +55,15 @@ test('whoever has to set a new password does so between sign-in and code; nothin
   assert.equal(event.event.info.login, 'forced')
 })
 
-test('users of directories are not asked for a password that is not kept here', async () => {
+test('who has become a user of a directory is neither let in by the password of before nor asked for a new one', async () => {
   const { svc } = posted
   const [user] = await createUsers(svc, { user: { login: 'directory', require_password_change: true } })
   const { _id: id, _version } = user.user
   const change = await svc.as('root').post('/user', [{ user: { _id: id, _version, type: 'ldap' } }])
   assert.equal(change.status, 200, JSON.stringify(change.body))
-  const visitor = new TestVisitor(svc)
-  assert.equal((await visitor.signIn('directory', 'directory')).location?.pathname, '/app/callback')
+  const page = await new TestVisitor(svc).signIn('directory', 'directory')
+  assert.deepEqual([page.status, page.location], [200, null])
+  assert.equal(problemOf(page), 'The login or the password is wrong, or this account cannot be used now.')
 })
 
 test('a forgotten password: a mail with a link that is good once, for an hour', async () => {

@@ -25,13 +25,7 @@ export interface PeopleDependencies {
 }
 
 /** A person as a user would be: what is mapped, as far as it says something. */
-export type MappedFields = Readonly<Record<string, string>>
-
-export interface Preview {
-  readonly fields: MappedFields
-  readonly user: { readonly id: number; readonly type: string } | null
-  readonly groups: readonly { readonly id: number; readonly name: string | null }[]
-}
+type MappedFields = Readonly<Record<string, string>>
 
 export type DirectoryPeople = ReturnType<typeof createPeople>
 
@@ -108,24 +102,6 @@ export function createPeople({ db, events, sessions, principals, clock }: People
         .catch((error: unknown) => {
           throw asRefusal(error)
         })
-    },
-
-    /** What a sign-in would do; nothing is written. @throws {DirectoryRefusal} */
-    async preview(kind: DirectoryKind, mapping: Mapping, person: Person): Promise<Preview> {
-      const fields = mappedFields(mapping, person)
-      const by = mapping.userupdatecolumn
-      const found = await findStored(db, by, keyOf(mapping, fields))
-      const [stored = null] = found === null ? [] : await users.findUsers(db, [found])
-      if (stored) assertMayBe(stored, kind, by, clock())
-      const input = { user: { ...fields, ...(stored ? {} : { type: kind }) } } as UserInput
-      try {
-        draftUser(input, stored, 'directory', clock())
-      } catch (error) {
-        throw asRefusal(error)
-      }
-      const groups = await groupsByRules(db, kind, person.groupNames.slice(0, mostNames))
-      const user = stored ? { id: stored.id, type: stored.type } : null
-      return { fields, user, groups: groups.map(({ id, name }) => ({ id, name })) }
     },
   }
 }

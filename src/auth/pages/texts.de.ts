@@ -65,7 +65,7 @@ export const german: Texts = {
   'factor.newFactor': 'Eine andere App oder einen Passkey einrichten; eine App davor gilt nicht mehr',
   'factor.setupTitle': 'Zweiten Schritt einrichten',
   'factor.setupWhy':
-    'Dieses Konto braucht mehr als ein Passwort: einen Code aus einer Authentifizierungs-App auf Ihrem Telefon oder in einem Passwortmanager.',
+    'Neben dem Passwort fragt die Anmeldung nach einem Code aus einer Authentifizierungs-App auf Ihrem Telefon oder in einem Passwortmanager.',
   'factor.setupScan': 'Nehmen Sie dieses Bild mit der App auf:',
   'factor.setupPicture': 'QR-Code für die Authentifizierungs-App; der Schlüssel darunter sagt dasselbe',
   'factor.setupKey': 'Oder geben Sie in der App diesen Schlüssel ein:',
@@ -88,7 +88,7 @@ export const german: Texts = {
   'passkey.unsupported': 'Dieser Browser kennt keine Passkeys.',
   'passkey.noScript': 'Passkeys brauchen JavaScript, das in diesem Browser aus ist.',
   'passkey.setupWhy':
-    'Dieses Konto braucht mehr als ein Passwort: einen Passkey, den dieses Gerät, ein Sicherheitsschlüssel oder ein Passwortmanager aufbewahrt.',
+    'Neben dem Passwort fragt die Anmeldung nach einem Passkey, den dieses Gerät, ein Sicherheitsschlüssel oder ein Passwortmanager aufbewahrt.',
   'passkey.setupSubmit': 'Passkey einrichten',
   'passkey.setupInstead': 'Stattdessen einen Passkey benutzen',
   'passkey.name': 'Name des Passkeys',

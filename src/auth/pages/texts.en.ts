@@ -60,7 +60,7 @@ export const english = {
   'factor.newFactor': 'Set up another app or passkey; an app before it ends',
   'factor.setupTitle': 'Set up the second step',
   'factor.setupWhy':
-    'This account needs more than a password: a code from an authenticator app on your phone, or in a password manager.',
+    'Besides the password the sign-in asks for a code from an authenticator app on your phone, or in a password manager.',
   'factor.setupScan': 'Take a picture of this with the app:',
   'factor.setupPicture': 'QR code for the authenticator app; the key below says the same',
   'factor.setupKey': 'Or enter this key in the app:',
@@ -82,7 +82,7 @@ export const english = {
   'passkey.unsupported': 'This browser has no passkeys.',
   'passkey.noScript': 'Passkeys need JavaScript, which is off in this browser.',
   'passkey.setupWhy':
-    'This account needs more than a password: a passkey, kept by this device, a security key or a password manager.',
+    'Besides the password the sign-in asks for a passkey, kept by this device, a security key or a password manager.',
   'passkey.setupSubmit': 'Set up a passkey',
   'passkey.setupInstead': 'Use a passkey instead',
   'passkey.name': 'Name of the passkey',

@@ -26,7 +26,7 @@ const root = () => svc.as('root')
 
 before(async () => {
   const entries = [
-    ...['anna', 'ben', 'eve', 'gone', 'off', 'two', 'late'].map((uid) => person(uid)),
+    ...['anna', 'ben', 'eve', 'gone', 'off', 'two', 'late', 'forced'].map((uid) => person(uid)),
     person('twin', { sn: 'shared' }),
     person('twin2', { uid: 'twin' }),
     person('bare', { mail: [] }),
@@ -225,6 +225,15 @@ test('what belongs to an account of this instance stays its own; the page says s
   server.entries.push(person('fay'))
   const taken = await new TestVisitor(svc).signIn('fay', 'pw-fay')
   assert.match(taken.body, /belongs to another account here/)
+})
+
+test('a directory keeps its passwords: nobody is asked for a new one here', async () => {
+  await configure()
+  await signIn(svc, 'forced', 'pw-forced')
+  const { _id, _version } = (await userOf('forced')).user
+  const told = await root().post('/user', [{ user: { _id, _version, require_password_change: true } }])
+  assert.equal(told.status, 200, JSON.stringify(told.body))
+  assert.equal((await new TestVisitor(svc).signIn('forced', 'pw-forced')).location?.pathname, '/app/callback')
 })
 
 test('a second factor that a group asks for is asked of its users, too', async () => {

@@ -45,6 +45,11 @@ suite('files from addresses', () => {
       }),
     )
   })
+  before(async () => {
+    const groups = 'ADMIN DOWNLOAD EXPORT FRONTEND INDEX LOGIN_LOGOUT PLUGIN SYSTEM TASK UPLOAD'.split(' ')
+    const { status } = await root().post('/config/system/config/user/user_in_event_group', groups)
+    assert.equal(status, 200)
+  })
   after(() => resources.disposeAsync())
 
   const root = () => svc.as('root')
@@ -59,13 +64,13 @@ suite('files from addresses', () => {
       .map(({ name }) => name)
   const eventsOf = async (id: number) =>
     (
-      await svc.db.query<{ type: string; info: Json }>(
-        `select type, info from event where basetype = 'file' and object_id = $1 order by id`,
+      await svc.db.query<{ type: string; info: Json; user: number | null; pollable: boolean }>(
+        `select type, info, user_id as user, pollable from event where basetype = 'file' and object_id = $1 order by id`,
         [id],
       )
     ).rows
 
-  test('one file is fetched, stored and answered; its name is in the header, the address or the type', async () => {
+  test('EVENT-023 one file is fetched, stored and answered; its name is in the header, the address or the type; the log says where it came from and where it lies', async () => {
     const content = await picture()
     web.answers.set('/a/header', gives(content, { 'content-disposition': 'attachment; filename="from header.jpg"' }))
     web.answers.set('/a/caf%C3%A9.jpg', gives(content))
@@ -101,6 +106,13 @@ suite('files from addresses', () => {
     assert.equal(body[0].reference, 'web:1')
     const [first, second, ...others] = await eventsOf(body[0]._id)
     assert.deepEqual(others, [])
+    assert.deepEqual(
+      [first, second].map((event) => [event?.user, event?.pollable]),
+      [
+        [1, false],
+        [null, false],
+      ],
+    )
     assert.equal(first?.type, 'FILE_UPLOAD_REMOTE')
     assert.equal(first?.info.file.remote_url, `${web.url}/a/type`)
     assert.equal(first?.info.file.leave, false)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { readdir } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { after, before, suite, test } from 'node:test'
@@ -227,12 +227,7 @@ suite('uploads', () => {
       (await send(headers, payload, `?references=${encodeURIComponent('["a","b"]')}`)).message,
       /2 entries for 1/,
     )
-    for (const refused of [
-      'version_names=[]',
-      'collection=1',
-      'check_for_duplicates=true',
-      'custom_produce_configs=[]',
-    ]) {
+    for (const refused of ['version_names=[]', 'collection=1', 'custom_produce_configs=[]']) {
       assert.equal((await send(headers, payload, `?${refused}`)).code, 'UrlParameterNotSupported', refused)
     }
     assert.equal(await blobs(), before)
@@ -324,14 +319,7 @@ suite('uploads', () => {
     for (const ids of ['x', '[0]', '["1"]', '{}', `[${'1,'.repeat(1000)}1]`]) {
       assert.equal((await root().get('/eas', { ids })).status, 400, ids.slice(0, 20))
     }
-    for (const parameter of [
-      'obj_uuid=x',
-      'check_for_duplicates=true',
-      'mapping=1',
-      'objecttype=x',
-      'mask=x',
-      'pool_id=1',
-    ]) {
+    for (const parameter of ['obj_uuid=x', 'mapping=1', 'objecttype=x', 'mask=x', 'pool_id=1']) {
       assert.equal((await root().get(`/eas/${_id}?${parameter}`)).body.code, 'UrlParameterNotSupported', parameter)
     }
   })
@@ -359,7 +347,7 @@ suite('uploads', () => {
     assert.equal((await uma.post(path, { filename: '..' })).body.code, 'EasInvalidFilename')
   })
 
-  test('the log says what was uploaded, refused and downloaded', async () => {
+  test('EVENT-054 EVENT-058 the log says what was uploaded and downloaded, each in a group of its own', async () => {
     const content = await picture()
     const { body } = await upload(svc, 'root', [{ name: 'logged.jpg', content }])
     const { url } = body[0].versions.original
@@ -374,6 +362,8 @@ suite('uploads', () => {
         rows.map(({ type }) => type),
         ['FILE_UPLOAD', 'FILE_DOWNLOAD'],
       )
+      const page = await readFile(join(import.meta.dirname, '..', '..', 'docs', 'events.md'), 'utf8')
+      for (const row of ['| UPLOAD | `FILE_UPLOAD` |', '| DOWNLOAD | `FILE_DOWNLOAD` |']) assert.ok(page.includes(row))
       assert.equal(rows[0]?.info.file.original_filename, 'logged.jpg')
       assert.deepEqual([rows[1]?.info.bytes_count, rows[1]?.info.statuscode], [10, 206])
       assert.ok(!JSON.stringify(rows[1]?.info).includes('signature'), 'the log gives no addresses away')

@@ -9,8 +9,9 @@ RUN npm pack --pack-destination /tmp
 FROM node:26-slim
 ENV NODE_ENV=production SVC_HOST=0.0.0.0 SVC_DATA_DIR=/data
 COPY --from=build /tmp/strongroom-*.tgz /tmp/
-# The packages for S3 go beside it.
+# The packages for passkeys, SAML and S3 go beside it.
 RUN npm install --global --omit=dev --no-audit --no-fund /tmp/strongroom-*.tgz @aws-sdk/client-s3@^3 @aws-sdk/lib-storage@^3 \
+    @simplewebauthn/server@^14 @node-saml/node-saml@^5 \
   && rm -rf /tmp/* /root/.npm \
   && mkdir /data && chown node:node /data
 USER node

@@ -1,5 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { attributeTemplate } from '../platform/attribute-templates.ts'
+import { isInstalled } from '../platform/optional-packages.ts'
 import { bool, localized, secret, select, table, text, waiting } from './fields.ts'
 
 /** Members of the sections about directories, where people have accounts outside of this instance. */
@@ -258,6 +259,9 @@ interface SamlValues extends ProviderValues {
   readonly providers: readonly (ProviderValues & { readonly name: string })[]
 }
 
+/** Does not come with ours (platform/optional-packages.ts). */
+const samlPackage = '@node-saml/node-saml'
+
 export function samlRule(values: SamlValues): Broken | null {
   const { cert, key, signrequest, providers } = values
   if (signrequest === 'sha1') return { path: '/signrequest', expected: 'sha256 or sha512: sha1 can be forged' }
@@ -270,6 +274,9 @@ export function samlRule(values: SamlValues): Broken | null {
   }
   const first = values.url === '' && values.metadata === '' ? [] : [['', values] as const]
   const further = providers.map((row, index) => [`/providers/${index}`, row] as const)
+  if (first.length + further.length > 0 && !isInstalled(samlPackage)) {
+    return { path: first.length > 0 ? '' : '/providers', expected: `empty, or the package ${samlPackage} beside ours` }
+  }
   for (const [path, row] of [...first, ...further]) {
     if ((row.url === '') === (row.metadata === '')) return { path: `${path}/url`, expected: 'given, or metadata' }
     const broken = mappingRule(row, path)

@@ -219,8 +219,13 @@ export function createSingleSignOn(given: SingleSignOnDependencies) {
     goOn,
 
     /** What identity providers want to know; null: SAML is off. */
-    samlMetadata: async (): Promise<string | null> =>
-      samlProviders().length === 0 ? null : saml.metadata(baseConfig.get().saml),
+    async samlMetadata(): Promise<string | null> {
+      if (samlProviders().length === 0) return null
+      return saml.metadata(baseConfig.get().saml).catch((cause: unknown) => {
+        if (!(cause instanceof DirectoryUnavailable)) throw cause
+        throw new AppError('ServiceUnavailable', {}, { message: cause.message, cause })
+      })
+    },
 
     comeBack,
 

@@ -53,6 +53,16 @@ interface Confirmation {
 
 export type Saml = ReturnType<typeof createSaml>
 
+/** Loaded where somebody signs in by it. What was configured before may stand there without the package. */
+async function loadSaml() {
+  try {
+    return await import('@node-saml/node-saml')
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw cause
+    throw new DirectoryUnavailable('The package @node-saml/node-saml is not installed beside the service.')
+  }
+}
+
 /** SAML 2.0, web browser single sign-on: a request by HTTP-Redirect, the answer by HTTP-POST. */
 export function createSaml({ base }: { base: string }) {
   const acs = `${base}/api/saml/acs`
@@ -80,7 +90,7 @@ export function createSaml({ base }: { base: string }) {
     provider: SamlProvider,
     id: string,
   ): Promise<{ saml: SAML; entityId: string }> {
-    const { SAML, ValidateInResponseTo } = await import('@node-saml/node-saml')
+    const { SAML, ValidateInResponseTo } = await loadSaml()
     const idp = await open(provider)
     const signs = config.signrequest !== ''
     const saml = new SAML({
@@ -147,7 +157,7 @@ export function createSaml({ base }: { base: string }) {
 
     /** What identity providers want to know of this service. */
     async metadata(config: SamlConfig): Promise<string> {
-      const { generateServiceProviderMetadata } = await import('@node-saml/node-saml')
+      const { generateServiceProviderMetadata } = await loadSaml()
       const signs = config.signrequest !== ''
       return generateServiceProviderMetadata({
         issuer: entityIdOf(config),

@@ -6,11 +6,20 @@
 import { randomBytes } from 'node:crypto'
 import type { BaseConfigService } from '../../../config/service.ts'
 import type { Db, Tx } from '../../../platform/db.ts'
+import { isInstalled } from '../../../platform/optional-packages.ts'
 import { tokenHash } from '../../sessions/token.ts'
 import { mostPasskeys } from './name.ts'
 import { relyingPartyOf } from './relying-party.ts'
 import * as store from './store.ts'
-import { algorithms, loadWebAuthn, readProofAnswer, readSetupAnswer, verifyProof, verifySetup } from './webauthn.ts'
+import {
+  algorithms,
+  loadWebAuthn,
+  readProofAnswer,
+  readSetupAnswer,
+  verifyProof,
+  verifySetup,
+  webAuthnPackage,
+} from './webauthn.ts'
 
 /** Seconds that a challenge is good for, and that browsers wait for the device. */
 const lifetime = 300
@@ -30,7 +39,8 @@ export interface PasskeyDependencies {
 }
 
 export function createPasskeys({ db, baseConfig, externalUrl }: PasskeyDependencies) {
-  const party = relyingPartyOf(externalUrl)
+  // Without the package nobody is offered one.
+  const party = isInstalled(webAuthnPackage) ? relyingPartyOf(externalUrl) : null
 
   async function challenge(answerer: Answerer, purpose: store.Challenge['purpose']): Promise<string> {
     const text = randomBytes(32).toString('base64url')

@@ -95,6 +95,9 @@ function parsed(text: string): unknown {
   }
 }
 
+/** Does not come with ours (platform/optional-packages.ts). */
+export const webAuthnPackage = '@simplewebauthn/server'
+
 /** Loaded where somebody uses a passkey: it is large, and most processes never need it. */
 export function loadWebAuthn() {
   return import('@simplewebauthn/server')

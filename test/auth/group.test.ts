@@ -245,6 +245,7 @@ test('READ-034 READ-035 READ-036 READ-037 READ-038 READ-039 groups are listed, m
   for (const [name, send] of [
     ['by POST', (body: Json) => maker.post('/group', body)],
     ['by PUT', (body: Json) => maker.put('/group', body)],
+    ['by root', (body: Json) => root().post('/group', body)],
   ] as const) {
     const created = await send([{ _basetype: 'group', group: { name } }])
     assert.equal(created.status, 200, JSON.stringify(created.body))

@@ -1,8 +1,8 @@
-import { LRUCache } from 'lru-cache'
 import type { Configuration } from 'openid-client'
 import type { BaseConfig } from '../../../config/service.ts'
 import { attributeTemplate, type ValuesOf } from '../../../platform/attribute-templates.ts'
-import { attributesOf, DirectoryRefusal, DirectoryUnavailable, type Person, type Steps } from '../model.ts'
+import { knownProviders, reasonOf } from '../known-providers.ts'
+import { attributesOf, DirectoryRefusal, type Person, type Steps } from '../model.ts'
 
 export type OpenIdProvider = BaseConfig['openid_connect']['providers'][number]
 
@@ -30,22 +30,11 @@ export type OpenId = ReturnType<typeof createOpenId>
  * asked for that the configured issuer names, and no others: redirects are not followed.
  */
 export function createOpenId({ redirectUri }: { redirectUri: string }) {
-  const known = new LRUCache<string, Promise<Configuration>>({ max: 50, ttl: kept })
-
-  /** @throws {DirectoryUnavailable} */
-  async function open(provider: OpenIdProvider): Promise<Configuration> {
-    const { issuer, client_id, client_secret } = provider
-    const key = JSON.stringify([issuer, client_id, client_secret])
-    const before = known.get(key)
-    const asked = before ?? discover(provider)
-    if (!before) known.set(key, asked)
-    try {
-      return await asked
-    } catch (error) {
-      if (known.peek(key) === asked) known.delete(key)
-      throw new DirectoryUnavailable(`The provider cannot be asked: ${reasonOf(error)}`)
-    }
-  }
+  const open = knownProviders<OpenIdProvider, Configuration>({
+    ttl: kept,
+    keyOf: ({ issuer, client_id, client_secret }) => [issuer, client_id, client_secret],
+    ask: discover,
+  })
 
   return {
     /** Where the browser is to go, and what has to be kept until it is back. @throws {DirectoryUnavailable} */
@@ -134,11 +123,4 @@ function flattened(claims: Readonly<Record<string, unknown>>, prefix = ''): [str
     const values = [value].flat().filter((one) => ['string', 'number', 'boolean'].includes(typeof one))
     return values.length === 0 ? [] : [[prefix + name, values.map(String)]]
   })
-}
-
-/** Messages of the client name what is wrong; causes have the rest. Neither has tokens. */
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  const { cause } = error
-  return cause instanceof Error ? `${error.message} (${cause.message})` : error.message
 }

@@ -1,7 +1,7 @@
 import type { SAML } from '@node-saml/node-saml'
-import { LRUCache } from 'lru-cache'
 import type { BaseConfig } from '../../../config/service.ts'
 import { attributeTemplate, type ValuesOf } from '../../../platform/attribute-templates.ts'
+import { knownProviders, reasonOf } from '../known-providers.ts'
 import {
   attributesOf,
   DirectoryRefusal,
@@ -67,23 +67,13 @@ async function loadSaml() {
 export function createSaml({ base }: { base: string }) {
   const acs = `${base}/api/saml/acs`
   const metadataUrl = `${base}/api/saml/metadata`
-  const known = new LRUCache<string, Promise<IdentityProvider>>({ max: 50, ttl: kept })
   const entityIdOf = (config: SamlConfig): string => config.sp_entity_id || metadataUrl
 
-  /** @throws {DirectoryUnavailable} */
-  async function open(provider: SamlProvider): Promise<IdentityProvider> {
-    const { url, metadata, idp_entity_id: entityId } = provider
-    const key = JSON.stringify([url, metadata, entityId])
-    const before = known.get(key)
-    const asked = before ?? read(provider)
-    if (!before) known.set(key, asked)
-    try {
-      return await asked
-    } catch (error) {
-      if (known.peek(key) === asked) known.delete(key)
-      throw new DirectoryUnavailable(`The provider cannot be asked: ${reasonOf(error)}`)
-    }
-  }
+  const open = knownProviders<SamlProvider, IdentityProvider>({
+    ttl: kept,
+    keyOf: ({ url, metadata, idp_entity_id }) => [url, metadata, idp_entity_id],
+    ask: read,
+  })
 
   async function samlOf(
     config: SamlConfig,
@@ -231,9 +221,4 @@ async function download(url: string): Promise<string> {
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')
-}
-
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  return error.cause instanceof Error ? `${error.message} (${error.cause.message})` : error.message
 }

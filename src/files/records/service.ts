@@ -1,0 +1,201 @@
+import type { BaseConfig } from '../../config/service.ts'
+import type { Actor } from '../../platform/actor.ts'
+import type { Db, Queryable, Tx } from '../../platform/db.ts'
+import { AppError } from '../../platform/errors.ts'
+import { type CallerRights, type Principal, renderWho, type WhoNames } from '../../rights/service.ts'
+import type { Addresses } from '../delivery/addresses.ts'
+import { type FileVersion, originalOf, type StoredFile } from '../model.ts'
+import { isFree } from '../renditions/recipes.ts'
+import { readTags } from '../renditions/store.ts'
+import type { Tag } from '../renditions/technical.ts'
+import { cleanFileName } from '../upload/file-name.ts'
+import { accessTo, type FileAccess, type FileUse } from './access.ts'
+import { sameContents } from './duplicates.ts'
+import { type FileFormat, type FileLink, renderFile, type Wire } from './render.ts'
+import * as store from './store.ts'
+
+export interface RecordOptions {
+  readonly db: Db
+  readonly settings: () => Pick<BaseConfig, 'produce_config' | 'file_url_expire'>
+  readonly addresses: Addresses
+  readonly rights: { forActor(actor: Actor): Promise<CallerRights> }
+  /** Objects that have the files, by file, as far as the caller may see them. */
+  readonly usesOf: (
+    from: Queryable,
+    caller: CallerRights,
+    fileIds: readonly number[],
+  ) => Promise<ReadonlyMap<number, readonly FileUse[]>>
+  readonly whoNames: (from: Queryable, who: Iterable<Principal>, languages: readonly string[]) => Promise<WhoNames>
+  /** The user that callers without a token are; null: there are none such. */
+  readonly anonymous: () => Promise<Actor | null>
+}
+
+/** A file, and what the caller may do with it. */
+export interface KnownFile {
+  readonly file: StoredFile
+  readonly access: FileAccess
+}
+
+export type Records = ReturnType<typeof createRecords>
+
+const day = 86_400
+
+/** Records of files as callers may see and change them. */
+export function createRecords({ db, settings, addresses, rights, usesOf, whoNames, anonymous }: RecordOptions) {
+  function accessOf(caller: CallerRights, file: StoredFile, uses: readonly FileUse[]): FileAccess {
+    const type = originalOf(file)
+    return accessTo(caller, file, uses, (version) => isFree(settings().produce_config.value, type, version))
+  }
+
+  /** Those of the files that there are. */
+  async function load(from: Queryable, caller: CallerRights, ids: readonly number[]): Promise<KnownFile[]> {
+    if (ids.length === 0) return []
+    const files = await store.readFiles(from, ids)
+    const uses = caller.root ? new Map<number, FileUse[]>() : await usesOf(from, caller, ids)
+    return files.map((file) => ({ file, access: accessOf(caller, file, uses.get(file.id) ?? []) }))
+  }
+
+  async function render(
+    from: Queryable,
+    actor: Actor,
+    known: readonly KnownFile[],
+    format: FileFormat,
+    { days, tags }: { readonly days?: number | undefined; readonly tags?: ReadonlyMap<number, readonly Tag[]> } = {},
+  ): Promise<Map<number, Wire>> {
+    const who = new Set(known.map(({ file }): Principal => `u${file.uploadUser}`))
+    const names = format === 'short' ? new Map() : await whoNames(from, who, actor.languages)
+    const seconds = (days ?? settings().file_url_expire.default_days) * day
+    return new Map(
+      known.map(({ file, access }) => {
+        const address = (version: FileVersion): string => addresses.download(file, version, seconds)
+        const viewer = (version: FileVersion, kind: 'iiif' | 'zoom'): string =>
+          addresses.viewer(file, version, seconds, kind)
+        const uploader = format === 'short' ? null : renderWho(`u${file.uploadUser}`, names)
+        return [file.id, renderFile(file, { format, access, address, viewer, uploader, tags: tags?.get(file.id) })]
+      }),
+    )
+  }
+
+  /** With the other files of the same content that the caller may see, and which objects have these. */
+  async function withDuplicates(caller: CallerRights, wires: ReadonlyMap<number, Wire>): Promise<Map<number, Wire>> {
+    const same = await sameContents(db, [...wires.keys()])
+    const others = [...new Set([...same.values()].flat())]
+    const [known, uses] = await Promise.all([load(db, caller, others), usesOf(db, caller, others)])
+    const seen = new Set(known.filter(({ access }) => access.any).map(({ file }) => file.id))
+    const told = (_id: number) => ({
+      _id,
+      certainty: 1,
+      linked_system_objects: (uses.get(_id) ?? []).map(({ object, columnId }) => ({
+        _system_object_id: object.systemObjectId,
+        _column_id: columnId,
+      })),
+    })
+    return new Map(
+      [...wires].map(([id, wire]) => {
+        const _duplicates = (same.get(id) ?? []).filter((one) => seen.has(one)).map(told)
+        return [id, _duplicates.length === 0 ? wire : { ...wire, _duplicates }]
+      }),
+    )
+  }
+
+  async function callerOf(actor: Actor | null): Promise<Actor> {
+    const known = actor ?? (await anonymous())
+    if (!known) throw new AppError('InsufficientRights')
+    return known
+  }
+
+  return {
+    load,
+
+    render,
+
+    withDuplicates,
+
+    /** Of files that are the caller's own. */
+    async renderUploaded(actor: Actor, files: readonly StoredFile[]): Promise<Wire[]> {
+      const caller = await rights.forActor(actor)
+      const known = files.map((file) => ({ file, access: accessOf(caller, file, []) }))
+      const wires = await render(db, actor, known, 'long')
+      return files.map((file) => wires.get(file.id) ?? {})
+    },
+
+    /** What the caller, or whoever callers without a token are, may do with a file. @throws {AppError} `InsufficientRights`. */
+    async accessFor(actor: Actor | null, file: StoredFile): Promise<FileAccess> {
+      const caller = await rights.forActor(await callerOf(actor))
+      const uses = caller.root ? new Map<number, FileUse[]>() : await usesOf(db, caller, [file.id])
+      return accessOf(caller, file, uses.get(file.id) ?? [])
+    },
+
+    /** Those of the files that exist and that the caller may change. */
+    async mayChange(actor: Actor, ids: readonly number[]): Promise<ReadonlySet<number>> {
+      const known = await load(db, await rights.forActor(actor), ids)
+      return new Set(known.filter(({ access }) => access.change).map(({ file }) => file.id))
+    },
+
+    /** Records by id; of those that the caller may not see there is none. @throws {AppError} `InsufficientRights`. */
+    async read(
+      actor: Actor | null,
+      ids: readonly number[],
+      format: FileFormat,
+      { duplicates = false }: { readonly duplicates?: boolean | undefined } = {},
+    ): Promise<Map<number, Wire>> {
+      const known = await callerOf(actor)
+      const caller = await rights.forActor(known)
+      const found = await load(db, caller, ids)
+      const seen = found.filter(({ access }) => access.any)
+      if (seen.length === 0 && ids.length > 0) throw new AppError('InsufficientRights')
+      const shown = seen.map(({ file }) => file.id)
+      const tags = format === 'long' ? await readTags(db, shown) : new Map<number, readonly Tag[]>()
+      const wires = await render(db, known, seen, format, { tags })
+      return duplicates ? withDuplicates(caller, wires) : wires
+    },
+
+    /** Files as objects show them, each with what its place in the object says. */
+    async shown(
+      from: Queryable,
+      actor: Actor,
+      links: readonly FileLink[],
+      days: number | undefined,
+      format: FileFormat,
+    ): Promise<Wire[]> {
+      const caller = await rights.forActor(actor)
+      const found = await load(from, caller, [...new Set(links.map(({ _id }) => _id))])
+      const seen = found.filter(({ access }) => access.any)
+      const wires = await render(from, actor, seen, format, { days })
+      return links.map((link) => ({ ...wires.get(link._id), ...link }))
+    },
+
+    /**
+     * Of the files those that exist and that the caller may give to an object: whoever uploaded them, or may download the
+     * original from an object that has it. Less would let it take what it may only look at. They stay until the end of the
+     * transaction.
+     */
+    async linkable(tx: Tx, actor: Actor, ids: readonly number[]): Promise<Map<number, FileVersion>> {
+      await tx.query('select from file where id = any($1::bigint[]) order by id for key share', [ids])
+      const found = await load(tx, await rights.forActor(actor), ids)
+      return new Map(
+        found
+          .filter(({ file, access }) => access.may('asset_download', originalOf(file)))
+          .map(({ file }) => [file.id, originalOf(file)]),
+      )
+    },
+
+    /** Changes name or reference. @throws {AppError} `InsufficientRights`, also where there is no such file. */
+    async change(
+      actor: Actor,
+      id: number,
+      change: { readonly filename?: string | undefined; readonly reference?: string | null | undefined },
+      checkOnly: boolean,
+    ): Promise<void> {
+      const caller = await rights.forActor(actor)
+      await db.transaction(async (tx) => {
+        await tx.query('select from file where id = $1 for update', [id])
+        const [known] = await load(tx, caller, [id])
+        if (!known?.access.change) throw new AppError('InsufficientRights')
+        if (checkOnly) return
+        const filepath = change.filename === undefined ? null : cleanFileName(change.filename)
+        await store.changeFile(tx, id, { filepath, reference: change.reference })
+      })
+    },
+  }
+}

@@ -1,0 +1,155 @@
+import type { BaseConfig } from '../../config/service.ts'
+import type { EventLog, NewEvent } from '../../events/service.ts'
+import type { Actor } from '../../platform/actor.ts'
+import type { Db, Tx } from '../../platform/db.ts'
+import { AppError } from '../../platform/errors.ts'
+import type { CallerRights } from '../../rights/service.ts'
+import type { Locations } from '../locations/service.ts'
+import type { StoredFile } from '../model.ts'
+import type { Wire } from '../records/render.ts'
+import type { Records } from '../records/service.ts'
+import { findByReference } from '../records/store.ts'
+import type { RemoteSource } from '../remote/fetch.ts'
+import type { OpenRemote } from '../remote/open.ts'
+import { uploadRemote } from '../remote/upload.ts'
+import type { Wish } from '../renditions/plan.ts'
+import { createResumable } from '../resumable/service.ts'
+import type { Incoming } from './multipart.ts'
+import { type UploadPermission, uploadPermission } from './permission.ts'
+import { type UploadOptions, upload } from './upload.ts'
+
+export interface UploadsOptions {
+  readonly db: Db
+  readonly events: EventLog
+  readonly settings: () => Pick<BaseConfig, 'produce_config'>
+  readonly rights: { forActor(actor: Actor): Promise<CallerRights> }
+  readonly locations: Locations
+  readonly records: Records
+  readonly open: OpenRemote
+  /** What is to be made of new files, in the transaction that makes them. */
+  readonly plan: (tx: Tx, wishes: readonly Wish[]) => Promise<void>
+  /** Writes an event beside the request. */
+  readonly log: (event: NewEvent) => void
+}
+
+/** What is said of renditions with an upload. */
+export interface ProduceWish {
+  /** Whether they are made of the file at this place of the request. */
+  produce(index: number): boolean
+  /** The smaller, the earlier. */
+  readonly priority: number
+}
+
+/** How files come: with a request, from addresses, in pieces. */
+export function createUploads(options: UploadsOptions) {
+  const { db, events, settings, rights, locations, records, open, plan, log } = options
+
+  /** Renditions of the files of a request. */
+  const planBy = (wish: ProduceWish) => (tx: Tx, ids: readonly number[]) =>
+    plan(
+      tx,
+      ids.map((fileId, index) => ({ fileId, produce: wish.produce(index), priority: wish.priority })),
+    )
+  const keeping = { db, events, locations, mayChange: records.mayChange }
+
+  async function tellingFailures<T>(actor: Actor, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      if (error instanceof AppError) {
+        log({ type: 'FILE_UPLOAD_ERROR', actor, basetype: 'file', info: { error: error.message } })
+      }
+      throw error
+    }
+  }
+
+  async function permission(actor: Actor): Promise<UploadPermission> {
+    const caller = await rights.forActor(actor)
+    return uploadPermission(caller.itemsAnywhere('asset_upload'), settings().produce_config.value)
+  }
+
+  /** Of files that were there, and those that have just come, the records in the order of their sources. */
+  async function renderSources(
+    actor: Actor,
+    sources: readonly RemoteSource[],
+    idOf: (source: RemoteSource) => number | undefined,
+    wasThere: (reference: string) => boolean,
+  ): Promise<Wire[]> {
+    const ids = sources.map((source) => idOf(source) as number)
+    const caller = await rights.forActor(actor)
+    const known = (await records.load(db, caller, [...new Set(ids)])).filter(({ access }) => access.any)
+    const wires = await records.render(db, actor, known, 'long')
+    return ids.map((id) => {
+      const wire = wires.get(id)
+      if (!wire) throw new AppError('DatabaseUniqueKeyViolation', { name: 'reference' })
+      const twice = wasThere(`${wire.reference}`) || ids.filter((one) => one === id).length > 1
+      return twice ? { ...wire, _duplicates: [{ _id: id, certainty: 1 }] } : wire
+    })
+  }
+
+  return {
+    /** What the caller may upload, before anything is read. @throws {AppError} `RightRequired` when that is nothing. */
+    permission,
+
+    resumable: createResumable({
+      ...keeping,
+      plan: planBy({ produce: () => true, priority: 0 }),
+      permission,
+      tellingFailures,
+    }),
+
+    /** Stores all files or none, and answers their records. */
+    async put(
+      actor: Actor,
+      incoming: AsyncIterable<Incoming>,
+      allowed: UploadPermission,
+      more: UploadOptions,
+      wish: ProduceWish,
+      { duplicates = false }: { readonly duplicates?: boolean | undefined } = {},
+    ): Promise<Wire[]> {
+      const files = await tellingFailures(actor, () =>
+        upload({ ...keeping, plan: planBy(wish) }, actor, incoming, allowed, more),
+      )
+      const wires = await records.renderUploaded(actor, files)
+      if (!duplicates) return wires
+      const told = await records.withDuplicates(
+        await rights.forActor(actor),
+        new Map(files.map(({ id }, index) => [id, wires[index] as Wire])),
+      )
+      return [...told.values()]
+    },
+
+    /**
+     * The same for files on the web. With `skipDuplicates` a reference that a file has stands for that file, if the caller
+     * may see it; so does one that stands in the list twice.
+     */
+    async putRemote(
+      actor: Actor,
+      sources: readonly RemoteSource[],
+      allowed: UploadPermission,
+      { skipDuplicates, priority }: { readonly skipDuplicates: boolean; readonly priority: number },
+    ): Promise<Wire[]> {
+      const references = sources.flatMap(({ reference }) => reference ?? [])
+      const stored = skipDuplicates ? await findByReference(db, references) : new Map<string, number>()
+      const wanted = sources.filter(
+        ({ reference }, index) =>
+          reference === undefined ||
+          !skipDuplicates ||
+          (!stored.has(reference) && sources.findIndex((one) => one.reference === reference) === index),
+      )
+      const wish: ProduceWish = {
+        // What stays where it is is not fetched for that.
+        produce: (index) => wanted[index]?.produce_versions !== false && wanted[index]?.leave !== true,
+        priority,
+      }
+      const deps = { ...keeping, open, plan: planBy(wish) }
+      const files =
+        wanted.length === 0 ? [] : await tellingFailures(actor, () => uploadRemote(deps, actor, wanted, allowed))
+      const made = new Map(wanted.map((source, index) => [source, files[index] as StoredFile]))
+      const byReference = new Map(files.map((file) => [file.reference, file.id]))
+      const idOf = (source: RemoteSource): number | undefined =>
+        made.get(source)?.id ?? stored.get(source.reference ?? '') ?? byReference.get(source.reference ?? null)
+      return renderSources(actor, sources, idOf, (reference) => stored.has(reference))
+    },
+  }
+}

@@ -200,6 +200,7 @@ create table file_rendition (
   made_of bytea,
   attempts integer not null default 0,
   status_at timestamp with time zone not null default now(),
+  percent smallint not null default 0,
   constraint file_rendition_pkey PRIMARY KEY (file_id, name),
   constraint file_rendition_file_fkey FOREIGN KEY (file_id) REFERENCES file(id) ON DELETE CASCADE,
   constraint file_rendition_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'processing'::text, 'done'::text, 'failed'::text, 'not_produced'::text, 'too_small'::text])))

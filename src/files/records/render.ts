@@ -115,7 +115,7 @@ function unmade({ versions, renditions }: StoredFile): readonly Rendition[] {
   )
 }
 
-function renderUnmade({ name, status, reason, statusAt }: Rendition, { access }: FileView): Wire | null {
+function renderUnmade({ name, status, reason, percent, statusAt }: Rendition, { access }: FileView): Wire | null {
   const show = access.may('asset_show', { name })
   const download = access.may('asset_download', { name })
   if (!show && !download) return null
@@ -123,7 +123,7 @@ function renderUnmade({ name, status, reason, statusAt }: Rendition, { access }:
     _id: name,
     status,
     ...(reason === null ? {} : { reason }),
-    percent_done: '0',
+    percent_done: `${percent}`,
     last_status_at: statusAt.toISOString(),
     _show_allowed: show,
     _download_allowed: download,

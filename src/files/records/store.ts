@@ -18,7 +18,7 @@ export async function readFiles(from: Queryable, ids: readonly number[]): Promis
          'statusAt', status_at, 'createdAt', created_at, 'metadata', metadata) order by name <> 'original', name) as versions
        from file_version where file_id = f.id
      ) v cross join lateral (
-       select json_agg(json_build_object('name', name, 'status', status, 'reason', reason, 'statusAt', status_at,
+       select json_agg(json_build_object('name', name, 'status', status, 'reason', reason, 'percent', percent, 'statusAt', status_at,
          'recipeHash', recipe_hash, 'madeOf', encode(made_of, 'hex')) order by name) as renditions
        from file_rendition where file_id = f.id
      ) r

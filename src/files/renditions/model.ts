@@ -10,6 +10,8 @@ export interface Rendition {
   readonly status: RenditionStatus
   readonly reason: string | null
   readonly statusAt: Date
+  /** How much of it is made, while it is being made. */
+  readonly percent: number
   readonly recipeHash: string | null
   readonly madeOf: Sha256 | null
 }

@@ -3,18 +3,20 @@ import type { Tx } from '../../platform/db.ts'
 import { metadataJob, metadataName } from './describe.ts'
 import type { Recipe, RenditionSettings } from './model.ts'
 import type { ProduceJob } from './produce.ts'
-import { recipesFor } from './recipes.ts'
+import { recipesFor, turnsOf } from './recipes.ts'
 import * as store from './store.ts'
 
 export const produceJob = 'files.produce'
 
-/** The same for recipes of priority 0, which wait for no others. */
+/** The same for those whose turn is at once: they wait for no others. */
 export const previewJob = 'files.preview'
 
 /** A rendition that is to be made; of smaller priority is made earlier. */
 export interface Scheduled {
   readonly fileId: number
   readonly recipe: Recipe
+  /** When it is made: `turnsOf` the recipes. */
+  readonly turn: number
   /** Added to that of the recipe. */
   readonly priority: number
 }
@@ -38,15 +40,10 @@ export async function schedule(tx: Tx, jobs: Jobs, scheduled: readonly Scheduled
     scheduled.map(({ fileId, recipe: { name } }) => ({ fileId, name })),
   )
   const requests = new Map<string, JobRequest>()
-  for (const { fileId, recipe, priority } of scheduled) {
-    const payload: ProduceJob = { fileId, priority: recipe.priority }
-    const job = {
-      name: recipe.priority === 0 ? previewJob : produceJob,
-      payload,
-      priority: priority + recipe.priority,
-      maxAttempts,
-    }
-    requests.set(`${fileId}:${recipe.priority}`, job)
+  for (const { fileId, turn, priority } of scheduled) {
+    const payload: ProduceJob = { fileId, priority: turn }
+    const name = turn === 0 ? previewJob : produceJob
+    requests.set(`${fileId}:${turn}`, { name, payload, priority: priority + turn, maxAttempts })
   }
   await jobs.enqueueAll(tx, [...requests.values()])
 }
@@ -58,12 +55,24 @@ export async function planNew(tx: Tx, jobs: Jobs, settings: RenditionSettings, w
   const originals = await store.readOriginals(tx, [...wanted.keys()])
   const scheduled = originals.flatMap((original) => {
     const priority = wanted.get(original.fileId)?.priority ?? 0
-    return recipesFor(settings, original).map((recipe) => ({ fileId: original.fileId, recipe, priority }))
+    return scheduledFor(original, recipesFor(settings, original), priority)
   })
   await schedule(tx, jobs, scheduled)
   const described = originals.filter(({ class: kind }) => kind !== 'unknown')
   const later = described.map(({ fileId }) => ({ fileId, priority: wanted.get(fileId)?.priority ?? 0 }))
   await scheduleMetadata(tx, jobs, later)
+}
+
+/** The recipes `all` of an original that fulfil the condition. */
+export function scheduledFor(
+  original: store.OriginalRow,
+  all: readonly Recipe[],
+  priority: number,
+  condition: (recipe: Recipe) => boolean = () => true,
+): Scheduled[] {
+  const turns = turnsOf(all, original)
+  const { fileId } = original
+  return all.filter(condition).map((recipe) => ({ fileId, recipe, priority, turn: turns.get(recipe.name) ?? 0 }))
 }
 
 /** Behind the first renditions, which somebody waits for. */

@@ -1,24 +1,22 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
-import { join } from 'node:path'
 import type { EventLog, NewEvent } from '../../events/service.ts'
 import type { JobContext } from '../../jobs/service.ts'
 import type { Db } from '../../platform/db.ts'
 import type { BlobStore, Received } from '../blobs/blob-store.ts'
-import { BlobMissing } from '../blobs/blob-store.ts'
 import { classOf } from '../classes.ts'
-import { type FileVersion, originalOf, type StoredFile } from '../model.ts'
+import { originalOf, type StoredFile } from '../model.ts'
 import * as records from '../records/store.ts'
+import { makeAll, type Outcome, type Output, type Produced } from './make.ts'
 import type { Recipe, RenditionSettings } from './model.ts'
 import type { Programs } from './programs.ts'
-import { recipeHash, recipesFor } from './recipes.ts'
-import { localPath, pictureSource } from './sources.ts'
+import { createProgress } from './progress.ts'
+import { recipeHash, recipesFor, turnsOf } from './recipes.ts'
 import * as store from './store.ts'
 import type { Tags } from './tags.ts'
 import type { WorkFolders } from './work-folders.ts'
 import { CannotMake } from './workshop/failure.ts'
-import type { PictureRecipe } from './workshop/tasks.ts'
 import type { Workers } from './workshop/workers.ts'
 
 export interface ProduceDeps {
@@ -44,24 +42,6 @@ export interface ProduceJob {
 /** Times that a rendition is begun before it is given up: each time the service ended in the middle. */
 const mostAttempts = 3
 
-interface Output {
-  readonly path: string
-  readonly extension: string
-  readonly mimeType: string
-  readonly metadata: Readonly<Record<string, unknown>>
-}
-
-type Outcome =
-  | { readonly recipe: Recipe; readonly output: Output }
-  | { readonly recipe: Recipe; readonly tooSmall: true }
-  | { readonly recipe: Recipe; readonly problem: CannotMake }
-
-interface Produced {
-  readonly outcomes: readonly Outcome[]
-  /** What a look at the original told. */
-  readonly basics: Readonly<Record<string, unknown>> | null
-}
-
 /**
  * Makes renditions: begun, made by other processes, stored, and said so in one transaction. What cannot be made says why,
  * and is not tried again until something has changed; what fails for another reason is (a full disk, a database away).
@@ -72,7 +52,8 @@ export function createProduce(deps: ProduceDeps) {
     if (!file) return
     const original = originalOf(file)
     const all = recipesFor(deps.settings(), original)
-    const wanted = all.filter((recipe) => recipe.priority === priority)
+    const turns = turnsOf(all, original)
+    const wanted = all.filter(({ name }) => turns.get(name) === priority)
     const begun = await store.beginRenditions(deps.db, fileId, {
       names: wanted.map(({ name }) => name),
       again: attempt > 1,
@@ -84,122 +65,13 @@ export function createProduce(deps: ProduceDeps) {
     const tired = mine.filter(({ name }) => (begun.get(name) ?? 0) > mostAttempts)
     const fresh = mine.filter((recipe) => !tired.includes(recipe))
     const givenUp = new CannotMake('unreadable', 'the service ended each time when it was made')
-    const { outcomes, basics } = await makeAll(deps, file, fresh, folder.path, signal)
+    const { workers, programs, tags, locations } = deps
+    await using progress = createProgress(deps.db, fileId)
+    const tools = { workers, programs, tags, storeOf: locations.storeOf, folder: folder.path, signal }
+    const { outcomes, basics } = await makeAll({ ...tools, onProgress: progress.note }, file, fresh)
+    await progress.settled()
     const ended = [...outcomes, ...tired.map((recipe) => ({ recipe, problem: givenUp }))]
     await conclude(deps, file, all, { outcomes: ended, basics }, performance.now() - began)
-  }
-}
-
-async function makeAll(
-  deps: ProduceDeps,
-  file: StoredFile,
-  recipes: readonly Recipe[],
-  folder: string,
-  signal: AbortSignal,
-): Promise<Produced> {
-  const original = originalOf(file)
-  const outcomes: Outcome[] = []
-  let basics: Produced['basics'] = null
-  // Recipes of the same source share one look at it.
-  for (const [source, group] of Map.groupBy(recipes, (recipe) => sourceOf(file, recipe))) {
-    const isOriginal = source === original
-    try {
-      const path = await readable(deps, source, folder)
-      const pictures = group.filter((recipe) => recipe.recipe === 'image' || recipe.recipe === 'pyramid')
-      if (pictures.length > 0) {
-        const made = await makePictures(deps, source, path, pictures, isOriginal && needsLook(original), folder, signal)
-        outcomes.push(...made.outcomes)
-        basics = made.basics ?? basics
-      }
-      for (const recipe of group) {
-        if (!pictures.includes(recipe)) outcomes.push(await convert(deps, source, path, recipe, folder, signal))
-      }
-    } catch (error) {
-      if (!(error instanceof CannotMake)) throw error
-      const done = new Set(outcomes.map(({ recipe }) => recipe))
-      outcomes.push(...group.filter((recipe) => !done.has(recipe)).map((recipe) => ({ recipe, problem: error })))
-    }
-  }
-  return { outcomes, basics }
-}
-
-/** The version that a rendition is made of; the original, where there is none of that name yet. */
-function sourceOf(file: StoredFile, { source }: Recipe): FileVersion {
-  return file.versions.find(({ name }) => source !== '' && name === source) ?? originalOf(file)
-}
-
-function needsLook({ metadata }: FileVersion): boolean {
-  return metadata.blurhash === undefined
-}
-
-async function readable({ locations }: ProduceDeps, source: FileVersion, folder: string): Promise<string> {
-  try {
-    return await localPath(source, locations.storeOf(source.locationId), folder)
-  } catch (cause) {
-    if (cause instanceof BlobMissing) throw new CannotMake('unreadable', 'its content is missing', { cause })
-    throw cause
-  }
-}
-
-async function makePictures(
-  { workers, programs, tags }: ProduceDeps,
-  version: FileVersion,
-  path: string,
-  recipes: readonly Recipe[],
-  inspect: boolean,
-  folder: string,
-  signal: AbortSignal,
-): Promise<Produced> {
-  const source = await pictureSource(version, path, { programs, tags, signal, folder })
-  const task = { kind: 'pictures', source, folder, inspect, recipes: recipes.map(pictureRecipe) } as const
-  const { made, tooSmall, failed, basics } = await workers.run(task, signal)
-  const outcomes = recipes.map((recipe): Outcome => {
-    const picture = made.find(({ name }) => name === recipe.name)
-    if (picture) {
-      const { width, height } = picture
-      const pyramid = recipe.recipe === 'pyramid' ? { pyramid: true } : {}
-      return { recipe, output: { ...picture, metadata: { ...dimensions(width, height), ...pyramid } } }
-    }
-    if (tooSmall.includes(recipe.name)) return { recipe, tooSmall: true }
-    return { recipe, problem: new CannotMake('unreadable', failed[recipe.name] ?? 'nothing was made') }
-  })
-  return { outcomes, basics }
-}
-
-function pictureRecipe(recipe: Recipe): PictureRecipe {
-  const { displayname: _, recipe: kind, ...rest } = recipe
-  return { ...rest, recipe: kind === 'pyramid' ? 'pyramid' : 'image' }
-}
-
-function dimensions(width: number, height: number) {
-  return { width, height, aspect_ratio: Math.round((1000 * width) / height) / 1000 }
-}
-
-/** What programs of the machine make. */
-async function convert(
-  { programs }: ProduceDeps,
-  { extension, metadata }: FileVersion,
-  path: string,
-  recipe: Recipe,
-  folder: string,
-  signal: AbortSignal,
-): Promise<Outcome> {
-  try {
-    if (recipe.recipe === 'pdf') {
-      const made = await programs.pdf(path, extension, join(folder), signal)
-      return { recipe, output: { path: made, extension: 'pdf', mimeType: 'application/pdf', metadata: {} } }
-    }
-    if (recipe.recipe === 'video') {
-      if (typeof metadata.height === 'number' && metadata.height < recipe.size_minimum)
-        return { recipe, tooSmall: true }
-      const made = await programs.video(path, folder, recipe.size, signal)
-      return { recipe, output: { path: made, extension: 'mp4', mimeType: 'video/mp4', metadata: {} } }
-    }
-    const made = await programs.audio(path, folder, signal)
-    return { recipe, output: { path: made, extension: 'm4a', mimeType: 'audio/mp4', metadata: {} } }
-  } catch (error) {
-    if (error instanceof CannotMake) return { recipe, problem: error }
-    throw error
   }
 }
 

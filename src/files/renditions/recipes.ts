@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { OriginalType, Recipe, RenditionSettings } from './model.ts'
+import { isDocument } from './programs/office.ts'
+import { isDirect } from './sources.ts'
 
 /** Changes when the same recipe makes something else: a resync then renews what was made before. */
 const engine = 1
@@ -9,6 +11,27 @@ export function recipesFor(settings: RenditionSettings, { class: kind, extension
   if (kind === 'unknown') return []
   const { versions } = settings.classes[kind]
   return versions.filter(({ extensions }) => extensions.length === 0 || extensions.includes(extension))
+}
+
+/**
+ * When each of the recipes has its turn, by name: at its priority, and never behind what is made of it. What needs a document
+ * as PDF, or the frame of a film, is made together, since that takes longest.
+ */
+export function turnsOf(recipes: readonly Recipe[], original: OriginalType): ReadonlyMap<string, number> {
+  const turns = new Map<string, number>()
+  // Sources stand above what is made of them.
+  for (const { name, priority, source } of [...recipes].reverse()) {
+    const turn = Math.min(priority, turns.get(name) ?? priority)
+    turns.set(name, turn)
+    if (source !== '') turns.set(source, Math.min(turn, turns.get(source) ?? turn))
+  }
+  if (isDirect(original.extension)) return turns
+  const together = recipes
+    .filter(({ source, recipe }) => source === '' && (recipe === 'image' || isDocument(original.extension)))
+    .map(({ name }) => name)
+  const first = Math.min(...together.map((name) => turns.get(name) ?? 0))
+  for (const name of together) turns.set(name, first)
+  return turns
 }
 
 /** What tells whether a rendition was made by the recipe as it is now; what it is made of counts, too. */

@@ -1,8 +1,8 @@
 import type { Jobs } from '../../jobs/service.ts'
 import type { Db, Queryable, Tx } from '../../platform/db.ts'
 import { metadataHash, metadataName } from './describe.ts'
-import type { RenditionSettings, RenditionStatus } from './model.ts'
-import type { Scheduled } from './plan.ts'
+import type { Recipe, RenditionSettings, RenditionStatus } from './model.ts'
+import { type Scheduled, scheduledFor } from './plan.ts'
 import { recipeHash, recipesFor } from './recipes.ts'
 import * as store from './store.ts'
 
@@ -92,11 +92,11 @@ async function next({ settings, schedule, scheduleMetadata }: ResyncDeps, tx: Tx
   const described: { readonly fileId: number; readonly priority: number }[] = []
   for (const file of files) {
     const all = recipesFor(settings(), file)
-    for (const recipe of all) {
+    const isStale = (recipe: Recipe): boolean => {
       const known = file.renditions.find(({ name }) => name === recipe.name)
-      if (!isCurrent(known, recipeHash(recipe, all), file.sha256))
-        scheduled.push({ fileId: file.fileId, recipe, priority })
+      return !isCurrent(known, recipeHash(recipe, all), file.sha256)
     }
+    scheduled.push(...scheduledFor(file, all, priority, isStale))
     const tags = file.renditions.find(({ name }) => name === metadataName)
     if (file.class !== 'unknown' && !isCurrent(tags, metadataHash, file.sha256)) {
       described.push({ fileId: file.fileId, priority })

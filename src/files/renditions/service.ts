@@ -57,7 +57,7 @@ export async function createRenditions(options: RenditionOptions) {
     background: false,
   })
   const { ffmpeg, ffprobe, soffice } = config
-  const programs = await findPrograms({ names: { ffmpeg, ffprobe, soffice }, seconds: config.mediaSeconds })
+  const programs = await findPrograms({ names: { ffmpeg, ffprobe, soffice }, limits })
   const tags = createTags({ most: config.jobsMedia, seconds: config.mediaSeconds })
   const folders = createWorkFolders(join(config.dataDir, 'work'))
   await folders.sweep()

@@ -1,8 +1,11 @@
 import { createWriteStream } from 'node:fs'
+import { mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import type { FileVersion } from '../model.ts'
+import type { MediaFacts } from './programs/ffmpeg.ts'
+import { isDocument } from './programs/office.ts'
 import type { Programs } from './programs.ts'
 import type { Tags } from './tags.ts'
 import { CannotMake } from './workshop/failure.ts'
@@ -16,11 +19,31 @@ export interface SourceTools {
   readonly folder: string
 }
 
+/** Something that pictures can be made of. */
+export interface PictureSource extends MediaSource {
+  /** What it tells of the original: everything, or only how that looks. */
+  readonly tells: 'all' | 'look'
+}
+
+/** A content that renditions are made of; whatever several of them need of it is made once. */
+export interface Material {
+  readonly extension: string
+  readonly isOriginal: boolean
+  path(): Promise<string>
+  /** @throws {CannotMake} */
+  picture(): Promise<PictureSource>
+  /** The path of the document as PDF. @throws {CannotMake} */
+  pdf(): Promise<string>
+  /** Of a film or a sound. @throws {CannotMake} */
+  facts(): Promise<MediaFacts>
+}
+
 /** What the processes of the workshop read by themselves. */
 const direct = new Set('jpg jpeg jfif png webp gif tif tiff svg avif heic heif pdf ai'.split(' '))
 
-/** Documents that LibreOffice opens. */
-const documents = new Set('csv doc docx odp ods odt ppsx ppt pptx rtf txt xls xlsx'.split(' '))
+export function isDirect(extension: string): boolean {
+  return direct.has(extension)
+}
 
 /** Files that carry a picture of themselves. */
 const carriers = new Set('arw cr2 cr3 crw dng nef raf rw2 psd eps indd'.split(' '))
@@ -38,16 +61,56 @@ export async function localPath(
   return path
 }
 
-/** Something that pictures of an original can be made of. @throws {CannotMake} */
-export async function pictureSource(
+export function openMaterial(
   { extension, class: kind }: Pick<FileVersion, 'extension' | 'class'>,
-  path: string,
-  { programs, tags, signal, folder }: SourceTools,
-): Promise<MediaSource> {
-  if (direct.has(extension)) return { path, extension }
-  if (carriers.has(extension)) return { path: await tags.embedded(path, folder), extension: 'jpg' }
-  if (documents.has(extension)) return { path: await programs.pdf(path, extension, folder, signal), extension: 'pdf' }
-  if (kind === 'video') return { path: await programs.frame(path, folder, signal), extension: 'png' }
-  if (kind === 'audio') return { path: await programs.cover(path, folder, signal), extension: 'png' }
-  throw new CannotMake('unavailable', `nothing here makes pictures of files of the type ${extension}`)
+  given: { readonly isOriginal: boolean; readonly path: () => Promise<string> },
+  tools: SourceTools,
+): Material {
+  const { programs, tags, signal } = tools
+  const path = once(given.path)
+  const pdf = once(async () => {
+    if (!isDocument(extension)) throw unknownType(extension)
+    return programs.office.pdf(await path(), extension, await ownFolder(tools), signal)
+  })
+  const step = async () => ({ path: await path(), folder: await ownFolder(tools), signal })
+
+  async function picture(): Promise<PictureSource> {
+    if (direct.has(extension)) return { path: await path(), extension, tells: 'all' }
+    if (carriers.has(extension)) {
+      return { path: await tags.embedded(await path(), await ownFolder(tools)), extension: 'jpg', tells: 'look' }
+    }
+    if (isDocument(extension)) return { path: await pdf(), extension: 'pdf', tells: 'all' }
+    if (kind === 'video') return { path: await programs.film.frame(await step()), extension: 'png', tells: 'look' }
+    if (kind === 'audio') {
+      const cover = await programs.film.cover(await step())
+      return { path: cover.path, extension: 'png', tells: 'look' }
+    }
+    throw unknownType(extension)
+  }
+
+  return {
+    extension,
+    isOriginal: given.isOriginal,
+    path,
+    pdf,
+    picture: once(picture),
+    facts: once(async () => programs.film.facts(await step())),
+  }
+}
+
+/** A folder for one step: programs name what they make as they like. */
+export function ownFolder({ folder }: Pick<SourceTools, 'folder'>): Promise<string> {
+  return mkdtemp(join(folder, 'step-'))
+}
+
+function unknownType(extension: string): CannotMake {
+  return new CannotMake('unavailable', `nothing here makes pictures of files of the type ${extension}`)
+}
+
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | null = null
+  return () => {
+    made ??= make()
+    return made
+  }
 }

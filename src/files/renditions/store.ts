@@ -30,7 +30,7 @@ export async function planRenditions(tx: Tx, planned: readonly Planned[]): Promi
     `insert into file_rendition (file_id, name, status)
      select f, n, 'pending' from unnest($1::bigint[], $2::text[]) as x(f, n)
      on conflict (file_id, name) do update
-       set status = 'pending', reason = null, needs = null, attempts = 0, status_at = now()`,
+       set status = 'pending', reason = null, needs = null, attempts = 0, percent = 0, status_at = now()`,
     [planned.map(({ fileId }) => fileId), planned.map(({ name }) => name)],
     'plan-renditions',
   )
@@ -46,13 +46,27 @@ export async function beginRenditions(
   { names, again }: { readonly names: readonly string[]; readonly again: boolean },
 ): Promise<ReadonlyMap<string, number>> {
   const { rows } = await from.query<{ name: string; attempts: number }>(
-    `update file_rendition set status = 'processing', status_at = now(), attempts = attempts + 1
+    `update file_rendition set status = 'processing', status_at = now(), percent = 0, attempts = attempts + 1
      where file_id = $1 and name = any($2::text[]) and (status = 'pending' or $3 and status = 'processing')
      returning name, attempts`,
     [fileId, names, again],
     'begin-renditions',
   )
   return new Map(rows.map(({ name, attempts }) => [name, attempts]))
+}
+
+/** How much of renditions is made, by name, while they are being made. */
+export async function noteProgress(
+  from: Queryable,
+  fileId: number,
+  percents: ReadonlyMap<string, number>,
+): Promise<void> {
+  await from.query(
+    `update file_rendition r set percent = x.percent from unnest($2::text[], $3::int[]) as x(name, percent)
+     where r.file_id = $1 and r.name = x.name and r.status = 'processing' and r.percent <> x.percent`,
+    [fileId, [...percents.keys()], [...percents.values()]],
+    'note-rendition-progress',
+  )
 }
 
 export interface Ended {
@@ -69,7 +83,7 @@ export async function endRenditions(tx: Tx, fileId: number, ended: readonly Ende
   if (ended.length === 0) return
   await tx.query(
     `update file_rendition r set status = x.status, reason = x.reason, needs = x.needs, recipe_hash = x."recipeHash",
-       made_of = decode(x."madeOf", 'hex'), attempts = 0, status_at = now()
+       made_of = decode(x."madeOf", 'hex'), attempts = 0, percent = 0, status_at = now()
      from json_to_recordset($2::json) as x(name text, status text, reason text, needs text, "recipeHash" text, "madeOf" text)
      where r.file_id = $1 and r.name = x.name`,
     [fileId, JSON.stringify(ended)],

@@ -1,10 +1,10 @@
 import { type ChildProcess, fork } from 'node:child_process'
-import { readdir, readFile, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { extname, join } from 'node:path'
+import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { CannotMake } from './failure.ts'
 import type { Answer, Order, ResultOf, Task } from './tasks.ts'
+import { megabytes, memoryOf, sizeOf } from './usage.ts'
 
 export interface WorkLimits {
   /** Bytes of memory of one process. */
@@ -195,28 +195,4 @@ function watchWorker(child: ChildProcess, task: Task, limits: WorkLimits, fail: 
     clearTimeout(deadline)
     clearInterval(look)
   }
-}
-
-const pageBytes = 4096
-
-async function memoryOf(pid: number | undefined): Promise<number> {
-  const text = await readFile(`/proc/${pid}/statm`, 'latin1').catch(() => '')
-  return pageBytes * Number(text.split(' ')[1] ?? 0)
-}
-
-async function sizeOf(folder: string): Promise<number> {
-  const names = await readdir(folder).catch(() => [])
-  const sizes = await Promise.all(
-    names.map((name) =>
-      stat(join(folder, name)).then(
-        ({ size }) => size,
-        () => 0,
-      ),
-    ),
-  )
-  return sizes.reduce((sum, size) => sum + size, 0)
-}
-
-function megabytes(bytes: number): number {
-  return Math.round(bytes / 1_000_000)
 }

@@ -1,0 +1,185 @@
+import type { BlobStore } from '../blobs/blob-store.ts'
+import { BlobMissing } from '../blobs/blob-store.ts'
+import { classOf } from '../classes.ts'
+import { type FileVersion, originalOf, type StoredFile } from '../model.ts'
+import type { Recipe } from './model.ts'
+import type { MediaFacts } from './programs/ffmpeg.ts'
+import { localPath, type Material, openMaterial, ownFolder, type SourceTools } from './sources.ts'
+import { shape } from './technical.ts'
+import { CannotMake } from './workshop/failure.ts'
+import type { Basics, PictureRecipe } from './workshop/tasks.ts'
+import type { Workers } from './workshop/workers.ts'
+
+export interface MakeTools extends SourceTools {
+  readonly storeOf: (locationId: number) => BlobStore
+  readonly workers: Workers
+  /** Told the part of a rendition that is made, 0 to 1, of those that take long. */
+  readonly onProgress: (name: string, part: number) => void
+}
+
+export interface Output {
+  readonly path: string
+  readonly extension: string
+  readonly mimeType: string
+  readonly metadata: Readonly<Record<string, unknown>>
+}
+
+export type Outcome =
+  | { readonly recipe: Recipe; readonly output: Output }
+  | { readonly recipe: Recipe; readonly tooSmall: true }
+  | { readonly recipe: Recipe; readonly problem: CannotMake }
+
+export interface Produced {
+  readonly outcomes: readonly Outcome[]
+  /** What a look at the original told. */
+  readonly basics: Basics | null
+}
+
+/** Makes renditions of a file; each of what it is to be made of, also where that is made here, too. */
+export async function makeAll(tools: MakeTools, file: StoredFile, recipes: readonly Recipe[]): Promise<Produced> {
+  const outcomes: Outcome[] = []
+  const told: Basics[] = []
+  const materials = new Map<FileVersion | Output, Material>()
+
+  function materialOf({ source }: Recipe): Material {
+    const made = outcomes.find((one) => one.recipe.name === source)
+    const version = file.versions.find(({ name }) => source !== '' && name === source) ?? originalOf(file)
+    const content = made && 'output' in made ? made.output : version
+    const material = materials.get(content) ?? openContent(tools, file, content)
+    materials.set(content, material)
+    return material
+  }
+
+  for (let rest = recipes; rest.length > 0; ) {
+    const names = new Set(rest.map(({ name }) => name))
+    const now = rest.filter(({ source }) => !names.has(source))
+    rest = rest.filter(({ source }) => names.has(source))
+    for (const [material, group] of Map.groupBy(now, materialOf)) {
+      const made = await makeOf(tools, file, material, group)
+      outcomes.push(...made.outcomes)
+      if (made.basics) told.push(made.basics)
+    }
+  }
+  return { outcomes, basics: told.length > 0 ? Object.assign({}, ...told) : null }
+}
+
+function openContent(tools: MakeTools, file: StoredFile, content: FileVersion | Output): Material {
+  if ('path' in content) {
+    const type = { extension: content.extension, class: classOf(content.extension) }
+    return openMaterial(type, { isOriginal: false, path: async () => content.path }, tools)
+  }
+  const path = (): Promise<string> =>
+    localPath(content, tools.storeOf(content.locationId), tools.folder).catch((cause: unknown) => {
+      if (cause instanceof BlobMissing) throw new CannotMake('unreadable', 'its content is missing', { cause })
+      throw cause
+    })
+  return openMaterial(content, { isOriginal: content === originalOf(file), path }, tools)
+}
+
+/** Recipes of the same material share one look at it. */
+async function makeOf(
+  tools: MakeTools,
+  file: StoredFile,
+  material: Material,
+  recipes: readonly Recipe[],
+): Promise<Produced> {
+  const outcomes: Outcome[] = []
+  let basics: Basics | null = null
+  try {
+    const pictures = recipes.filter(({ recipe }) => recipe === 'image' || recipe === 'pyramid')
+    if (pictures.length > 0) {
+      const look = material.isOriginal && originalOf(file).metadata.blurhash === undefined
+      const made = await makePictures(tools, material, pictures, look)
+      outcomes.push(...made.outcomes)
+      basics = made.basics
+    }
+    for (const recipe of recipes) {
+      if (!pictures.includes(recipe)) outcomes.push(await convert(tools, material, recipe))
+    }
+  } catch (error) {
+    if (!(error instanceof CannotMake)) throw error
+    const done = new Set(outcomes.map(({ recipe }) => recipe))
+    outcomes.push(...recipes.filter((recipe) => !done.has(recipe)).map((recipe) => ({ recipe, problem: error })))
+  }
+  const { class: kind } = originalOf(file)
+  if (!material.isOriginal || (kind !== 'video' && kind !== 'audio')) return { outcomes, basics }
+  const facts = await material.facts().catch((error: unknown) => {
+    if (error instanceof CannotMake) return null
+    throw error
+  })
+  return { outcomes, basics: facts ? { ...basics, ...technicalOf(facts) } : basics }
+}
+
+async function makePictures(
+  { workers, signal, folder }: MakeTools,
+  material: Material,
+  recipes: readonly Recipe[],
+  inspect: boolean,
+): Promise<Produced> {
+  const { tells, ...source } = await material.picture()
+  const task = {
+    kind: 'pictures',
+    source,
+    folder: await ownFolder({ folder }),
+    inspect,
+    recipes: recipes.map(pictureRecipe),
+  } as const
+  const { made, tooSmall, failed, basics } = await workers.run(task, signal)
+  const outcomes = recipes.map((recipe): Outcome => {
+    const picture = made.find(({ name }) => name === recipe.name)
+    if (picture) {
+      const { path, extension, mimeType, width, height } = picture
+      const pyramid = recipe.recipe === 'pyramid' ? { pyramid: true } : {}
+      return { recipe, output: { path, extension, mimeType, metadata: { ...dimensions(width, height), ...pyramid } } }
+    }
+    if (tooSmall.includes(recipe.name)) return { recipe, tooSmall: true }
+    return { recipe, problem: new CannotMake('unreadable', failed[recipe.name] ?? 'nothing was made') }
+  })
+  const look = basics?.blurhash === undefined ? {} : { blurhash: basics.blurhash }
+  return { outcomes, basics: basics && tells === 'look' ? look : basics }
+}
+
+function pictureRecipe(recipe: Recipe): PictureRecipe {
+  const { displayname: _, recipe: kind, ...rest } = recipe
+  return { ...rest, recipe: kind === 'pyramid' ? 'pyramid' : 'image' }
+}
+
+/** What programs of the machine make. */
+async function convert(tools: MakeTools, material: Material, recipe: Recipe): Promise<Outcome> {
+  try {
+    if (recipe.recipe === 'pdf') {
+      const path = await material.pdf()
+      return { recipe, output: { path, extension: 'pdf', mimeType: 'application/pdf', metadata: {} } }
+    }
+    const { film } = tools.programs
+    const facts = await material.facts()
+    const step = { path: await material.path(), folder: await ownFolder(tools), signal: tools.signal }
+    const onProgress = (part: number): void => tools.onProgress(recipe.name, part)
+    if (recipe.recipe === 'audio') {
+      const path = await film.audio(step, facts, onProgress)
+      const made = technicalOf(await film.facts({ ...step, path }))
+      return { recipe, output: { path, extension: 'm4a', mimeType: 'audio/mp4', metadata: made } }
+    }
+    if (facts.height !== undefined && facts.height < recipe.size_minimum) return { recipe, tooSmall: true }
+    const path = await film.video(step, recipe.size, facts, onProgress)
+    const made = technicalOf(await film.facts({ ...step, path }))
+    return { recipe, output: { path, extension: 'mp4', mimeType: 'video/mp4', metadata: made } }
+  } catch (error) {
+    if (error instanceof CannotMake) return { recipe, problem: error }
+    throw error
+  }
+}
+
+function dimensions(width: number, height: number) {
+  return { width, height, aspect_ratio: Math.round((1000 * width) / height) / 1000 }
+}
+
+/** As `technical_metadata` has it. */
+function technicalOf({ width, height, duration, videoCodecs, audioCodecs }: MediaFacts): Basics {
+  return {
+    ...(width && height ? { width, height, ...shape(width, height) } : {}),
+    ...(duration === undefined ? {} : { duration }),
+    ...(videoCodecs.length > 0 ? { video_codec: videoCodecs } : {}),
+    ...(audioCodecs.length > 0 ? { audio_codec: audioCodecs } : {}),
+  }
+}

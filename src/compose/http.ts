@@ -32,7 +32,7 @@ export async function composeHttp(
   { baseConfig, datamodel }: Kept,
   { auth, messages }: People,
   workflow: Workflow,
-  { indexer, read, objects, info, invalid, runOnObjects, search, events, streams, explain }: Objects,
+  { index, read, objects, info, invalid, runOnObjects, search, events, streams, explain }: Objects,
 ): Promise<HttpApp> {
   const http = await createHttp({
     log,
@@ -62,7 +62,7 @@ export async function composeHttp(
     configName: () => baseConfig.get().name.internal_name,
     searchBlocked: search.blocked,
     openApiForEverybody: () => baseConfig.get().openapi_spec_endpoint.active,
-    searchRebuilding: indexer.rebuilding,
+    searchIndex: index.target,
     objecttypeName: (id) => datamodel.current().tablesById.get(id)?.name,
   })
   registerSystemRoutes(http, { openApi, system })

@@ -27,8 +27,15 @@ export interface SystemDeps {
   searchBlocked: () => Promise<boolean>
   /** Whether callers without a user may read the description of the interface. */
   openApiForEverybody: () => boolean
-  /** Whether searches for words are slow for a while, since their indexes are being built anew. */
-  searchRebuilding: () => Promise<boolean>
+  /** Where searches look. */
+  searchIndex: {
+    /** How many live objects are found, by object type. */
+    count(db: Db): Promise<ReadonlyMap<number, number>>
+    /** Bytes that it takes. */
+    size(db: Db): Promise<number>
+    /** Whether searches for words are slow for a while, since a backlog is taken in. */
+    isRebuilding(db: Db): Promise<boolean>
+  }
   /** Name of an object type of the committed datamodel. */
   objecttypeName: (id: number) => string | undefined
 }
@@ -67,15 +74,21 @@ export function createSystemService(deps: SystemDeps) {
     /** @throws {AppError} `SystemRightRequired` without `system.root`. */
     async status(actor: Actor): Promise<SystemStats> {
       requireRight(actor, readStatus)
-      const [counts, waiting, baseTypes, bytes, rebuilding] = await Promise.all([
+      const [counts, indexed, waiting, baseTypes, bytes, rebuilding] = await Promise.all([
         store.countObjects(db),
+        deps.searchIndex.count(db),
         store.countWaiting(db),
         store.countBaseTypes(db),
-        store.indexSize(db),
-        deps.searchRebuilding(),
+        deps.searchIndex.size(db),
+        deps.searchIndex.isRebuilding(db),
       ])
-      const objecttypes = counts.map((count) =>
-        typeStats(deps.objecttypeName(count.objecttype) ?? `${count.objecttype}`, count),
+      const objecttypes = counts.map(({ objecttype, total, failed }) =>
+        typeStats(deps.objecttypeName(objecttype) ?? `${objecttype}`, {
+          total,
+          // Both are counted at moments of their own.
+          indexed: Math.min(total, indexed.get(objecttype) ?? 0),
+          failed,
+        }),
       )
       return {
         objecttypes,
@@ -107,12 +120,15 @@ export function createSystemService(deps: SystemDeps) {
   }
 }
 
-function typeStats(name: string, count: Omit<store.ObjectCount, 'objecttype'>): TypeStats {
+function typeStats(
+  name: string,
+  { total, indexed, failed }: { readonly total: number; readonly indexed: number; readonly failed: number },
+): TypeStats {
   return {
     type_name: name,
-    total_count: count.total,
-    indexed_count: count.indexed,
-    not_indexed_count: count.total - count.indexed - count.failed,
-    error_count: count.failed,
+    total_count: total,
+    indexed_count: indexed,
+    not_indexed_count: Math.max(0, total - indexed - failed),
+    error_count: failed,
   }
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Json } from '../support/client.ts'
+import { payload } from '../support/seed/museum.ts'
 import { type SearchScene, startScene, text } from './support.ts'
 
 let scene: SearchScene
@@ -117,10 +118,21 @@ describe('text elements', () => {
       assert.equal(answer.status, 400)
       assert.equal(answer.body.code, 'WildcardOnlyNotAllowed')
     }
-    await scene.svc.db.query(
-      `insert into search_term (field, term) select 0, 'many' || n || 'x' from generate_series(1, 1100) n`,
+    const root = scene.svc.as('root')
+    const saved = await root.post(
+      '/db/topic',
+      Array.from({ length: 11 }, (_, tens) =>
+        payload('topic', {
+          name: Array.from({ length: 100 }, (_, n) => `any${(100 * tens + n).toString(36)}`).join(' '),
+        }),
+      ),
+      { await_index: 30 },
     )
-    const answer = await scene.search({ search: [text('*any*', { mode: 'wildcard' })] })
+    assert.equal(saved.status, 200, JSON.stringify(saved.body))
+    const answer = await scene.search({ search: [text('*any*', { mode: 'wildcard', fields: ['topic.name'] })] })
+    const triples = saved.body.map(({ topic }: Json) => [topic._id, topic._version, null])
+    const gone = await root.delete('/db/topic', triples, { await_index: 30, delete_policy: 'remove' })
+    assert.equal(gone.status, 200, JSON.stringify(gone.body))
     assert.equal(answer.status, 400)
     assert.equal(answer.body.code, 'WildcardExpandedToTooManyTerms')
   })

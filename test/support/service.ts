@@ -11,7 +11,7 @@ import { shareConnections } from '../../src/platform/connections.ts'
 import { type Db, openDb } from '../../src/platform/db.ts'
 import { type Client, createClient, type Inject, type InjectResponse } from './client.ts'
 import { createTestDatabase } from './postgres.ts'
-import { otherSearchIndex } from './search-index.ts'
+import { type MakeSearchIndex, otherSearchIndex } from './search-index.ts'
 import { without } from './without.ts'
 
 /** Settings, and what is given in place of the machine's own. */
@@ -19,6 +19,7 @@ export type TestServiceOptions = Partial<Config> & {
   icu?: string
   loginParts?: readonly LoginPart[]
   saveCallbacks?: readonly SaveCallback[]
+  searchIndex?: MakeSearchIndex
 }
 
 /** A whole service on a database of its own. `await using svc = await startService()` removes it at the block's end. */
@@ -114,7 +115,7 @@ export async function startService(options: TestServiceOptions = {}): Promise<Te
 /** A further process's worth of service on the same database: for tests with several nodes. */
 export async function attachService(
   dsn: string,
-  { icu, loginParts = [], saveCallbacks = [], ...options }: TestServiceOptions = {},
+  { icu, loginParts = [], saveCallbacks = [], searchIndex: givenIndex, ...options }: TestServiceOptions = {},
 ): Promise<TestService> {
   const config = testConfig(dsn, options)
   const log = pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' })
@@ -126,7 +127,7 @@ export async function attachService(
     guarded: true,
     onError: () => {},
   })
-  const searchIndex = await otherSearchIndex()
+  const searchIndex = givenIndex ?? (await otherSearchIndex())
   const given = {
     db,
     log,

@@ -5,6 +5,9 @@ import type { StoredGrant } from '../../rights/service.ts'
 export interface IndexSource {
   readonly id: number
   readonly objecttype: number
+  readonly uuid: string
+  /** `_id`, its number among the objects of its type. */
+  readonly ownId: number
   readonly poolId: number | null
   readonly ownerUser: number | null
   readonly ownerGroup: number | null
@@ -21,6 +24,15 @@ export interface IndexSource {
 
 /** `_standard` as it is stored (objects/standard/compute.ts): slot to text per language. */
 export type StandardTexts = Readonly<Record<string, { readonly text?: Localized } | undefined>>
+
+/** One change of an object, as its history has it. */
+export interface ObjectChange {
+  /** Microseconds since 1970. */
+  readonly at: number
+  readonly operation: 'i' | 'u' | 'd' | 'r'
+  readonly userId: number | null
+  readonly comment: string | null
+}
 
 /** An object that others link to, as they show it. */
 export interface LinkTarget {

@@ -210,6 +210,7 @@ async function make(
     target: targets.get,
     ancestors: targets.ancestors,
     poolPath,
+    history: () => store.readHistory(db, ids),
     now: now(),
   })
 }

@@ -221,6 +221,11 @@ export async function createIndexer(deps: IndexerDeps) {
     }
   }
 
+  async function queueExpired(): Promise<void> {
+    const expired = await target.expired(db, clock())
+    if (expired.length > 0) await store.queueAnew(db, expired)
+  }
+
   async function retryFailed(): Promise<void> {
     const failed = await store.queueFailed(db)
     if (failed.length > 0) await deps.onRetry(db, failed)
@@ -228,7 +233,7 @@ export async function createIndexer(deps: IndexerDeps) {
 
   async function lookAround(): Promise<void> {
     try {
-      await target.queueExpired(db, clock())
+      await queueExpired()
       await retryFailed()
       // Of an indexer that was killed after its last batch.
       await reindexing.finish(db, version())
@@ -252,15 +257,12 @@ export async function createIndexer(deps: IndexerDeps) {
       return done
     },
 
-    /** Whether searches for words are slow for a while, since a large backlog is being indexed. */
-    rebuilding: (): Promise<boolean> => target.isRebuilding(db),
-
     /** Resolves when the queue is empty: for tests. */
     async idle(): Promise<void> {
       hurrying += 1
       rest.cut()
       try {
-        await target.queueExpired(db, clock())
+        await queueExpired()
         await retryFailed()
         for (;;) {
           wake()

@@ -1,5 +1,5 @@
 import type { Queryable } from '../../platform/db.ts'
-import type { IndexSource } from '../document/source.ts'
+import type { IndexSource, ObjectChange } from '../document/source.ts'
 
 /** One indexer at a time per database holds this advisory lock. */
 const indexerLock = 7_310_041
@@ -47,7 +47,7 @@ export async function readQueue(
 
 export async function readSources(db: Queryable, ids: readonly number[]): Promise<IndexSource[]> {
   const { rows } = await db.query<IndexSource>(
-    `select o.system_object_id as id, o.objecttype, o.pool_id as "poolId", o.owner_user as "ownerUser",
+    `select o.system_object_id as id, o.objecttype, o.uuid, o.id as "ownId", o.pool_id as "poolId", o.owner_user as "ownerUser",
        o.owner_group as "ownerGroup", o.tags, o.acl, o.parents, o.standard, v.content,
        (extract(epoch from o.created_at) * 1000000)::bigint as "createdAt",
        (extract(epoch from o.modified_at) * 1000000)::bigint as "modifiedAt", o.deleted_at is not null as deleted
@@ -57,6 +57,28 @@ export async function readSources(db: Queryable, ids: readonly number[]): Promis
     'search-sources',
   )
   return rows
+}
+
+/** All changes of these objects, by their ids. */
+export async function readHistory(db: Queryable, ids: readonly number[]): Promise<Map<number, ObjectChange[]>> {
+  const { rows } = await db.query<ObjectChange & { readonly id: number }>(
+    `select system_object_id as id, (extract(epoch from at) * 1000000)::bigint as at, operation, by_user as "userId", comment
+     from object_version where system_object_id = any($1::bigint[]) order by system_object_id, version`,
+    [ids],
+    'search-history',
+  )
+  return Map.groupBy(rows, ({ id }) => id)
+}
+
+/** Queues objects that did not change themselves, unless they wait anyway. */
+export async function queueAnew(db: Queryable, ids: readonly number[]): Promise<void> {
+  await db.query(
+    `insert into index_queue (system_object_id, priority)
+     select id, 1 from unnest($1::bigint[]) as id
+     where not exists (select from index_queue where system_object_id = id) order by id`,
+    [ids],
+    'search-queue-anew',
+  )
 }
 
 /**

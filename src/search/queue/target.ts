@@ -2,7 +2,7 @@ import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { Model } from '../../datamodel/model.ts'
 import type { Queryable } from '../../platform/db.ts'
-import type { IndexSource, LinkTarget } from '../document/source.ts'
+import type { IndexSource, LinkTarget, ObjectChange } from '../document/source.ts'
 
 /** The connection that holds the indexer's lock, as the store and as COPY see it. */
 export interface IndexConnection {
@@ -28,6 +28,8 @@ export interface SourceBatch extends BatchSettings {
   readonly ancestors: (id: number) => readonly number[]
   /** Ids from the root pool down to the pool; none when it does not exist. */
   readonly poolPath: (id: number) => readonly number[]
+  /** All changes of the objects by their ids: for an index that cannot ask the database when it searches. */
+  readonly history: () => Promise<ReadonlyMap<number, readonly ObjectChange[]>>
   /** Milliseconds since 1970. */
   readonly now: number
 }
@@ -66,8 +68,12 @@ export interface IndexTarget {
   make(db: Queryable, batch: SourceBatch): Promise<DocumentBatch>
   /** Takes objects out of the index; as `DocumentBatch.apply`. */
   forget(connection: IndexConnection, ids: readonly number[]): Promise<number>
-  /** Queues objects whose documents are out of date by themselves: a grant on them has begun or ended. */
-  queueExpired(db: Queryable, now: Date): Promise<unknown>
+  /** Objects whose documents are out of date by themselves: a grant on them has begun or ended. */
+  expired(db: Queryable, now: Date): Promise<readonly number[]>
+  /** How many live objects are found, by object type. */
+  count(db: Queryable): Promise<ReadonlyMap<number, number>>
+  /** Bytes that the index takes. */
+  size(db: Queryable): Promise<number>
   openBacklog(db: Queryable, log: Logger): Promise<Backlog>
   /** Searches are slow for a while, since a backlog is taken in. */
   isRebuilding(db: Queryable): Promise<boolean>

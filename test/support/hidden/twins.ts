@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Json } from '../client.ts'
 import { commitModel } from '../seed/model.ts'
-import { startService, type TestService } from '../service.ts'
+import { startService, type TestService, type TestServiceOptions } from '../service.ts'
 import { filteredMask, hiddenModel, maskIds, type TypeName, tableIds, typeNames } from './model.ts'
 import { callers, type Grant, members, type Scene, type Thing, tagCount } from './scene.ts'
 import { type Names, wireGrant, wireThing } from './wire.ts'
@@ -34,10 +34,11 @@ export interface WorldOptions {
   readonly comment?: (index: number) => string
   /** Callers who may read the event log. */
   readonly eventReaders?: readonly number[]
+  readonly service?: TestServiceOptions
 }
 
 export async function startWorld(scene: Scene, options: WorldOptions = {}): Promise<World> {
-  const svc = await startService()
+  const svc = await startService(options.service)
   try {
     return await fill(svc, scene, options)
   } catch (error) {

@@ -94,16 +94,35 @@ export async function readGeneration(db: Queryable): Promise<number> {
   return rows[0]?.generation ?? 0
 }
 
-/** Queues objects on which a grant has begun or ended. */
-export async function queueExpired(db: Queryable, now: Date): Promise<number> {
-  const { rowCount } = await db.query(
-    `insert into index_queue (system_object_id, priority)
-     select id, 1 from search_document d
-     where valid_until <= $1 and not exists (select from index_queue where system_object_id = d.id) order by id`,
+/** Objects on which a grant has begun or ended. */
+export async function readExpired(db: Queryable, now: Date): Promise<readonly number[]> {
+  const { rows } = await db.query<{ id: number }>(
+    'select id from search_document where valid_until <= $1 order by id',
     [now],
-    'search-queue-expired',
+    'search-expired',
   )
-  return rowCount
+  return rows.map(({ id }) => id)
+}
+
+/** Documents of live objects by type. */
+export async function countDocuments(db: Queryable): Promise<ReadonlyMap<number, number>> {
+  const { rows } = await db.query<{ objecttype: number; count: number }>(
+    'select objecttype, count(*)::int as count from search_document where not deleted group by objecttype',
+    [],
+    'search-documents-count',
+  )
+  return new Map(rows.map(({ objecttype, count }) => [objecttype, count]))
+}
+
+/** Bytes of all tables of the search, with everything that belongs to them. */
+export async function indexSize(db: Queryable): Promise<number> {
+  const { rows } = await db.query<{ bytes: number }>(
+    `select coalesce(sum(pg_total_relation_size(oid)), 0)::int8 as bytes
+     from pg_class where relkind = 'r' and relnamespace = current_schema()::regnamespace and relname like 'search\\_%'`,
+    [],
+    'search-size',
+  )
+  return rows[0]?.bytes ?? 0
 }
 
 /** Sorts waiting entries into the index, so that searches need not read through them. */

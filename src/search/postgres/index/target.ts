@@ -73,7 +73,9 @@ export function createPostgresTarget({ slots, icu }: { slots: SlotCache; icu: st
       await store.removeDocuments(db, ids)
       return generation
     },
-    queueExpired: store.queueExpired,
+    expired: store.readExpired,
+    count: store.countDocuments,
+    size: store.indexSize,
     openBacklog: openBulk,
     isRebuilding: isBulkOpen,
     settle: store.settle,

@@ -1,0 +1,7 @@
+/** What searches find does not depend on the engine: tests of searches, run with the index in memory. */
+process.env.TEST_SEARCH_INDEX = new URL('memory/index.ts', import.meta.url).href
+
+await import('./elements.test.ts')
+await import('./aggregations.test.ts')
+await import('./results.test.ts')
+await import('./masks.test.ts')

@@ -1,0 +1,83 @@
+/** Two indexes of the same objects, one in PostgreSQL and one in memory: whatever is searched is searched in both. */
+import assert from 'node:assert/strict'
+import type { FacetCounts, Hit, SearchOutcome, SearchPlan } from '../../../src/search/plan/plan.ts'
+import { createPostgresIndex, type SearchIndex, type SearchIndexOptions } from '../../../src/search/service.ts'
+import createMemoryIndex from './index.ts'
+
+/** How many plans were compared. */
+export interface Compared {
+  plans: number
+  /** What they answered differently. */
+  readonly differences: Error[]
+}
+
+/** Answers are those of PostgreSQL. */
+export function createComparingIndex(compared: Compared): (options: SearchIndexOptions) => SearchIndex {
+  return (options) => {
+    const one = createPostgresIndex(options)
+    const other = createMemoryIndex(options)
+    return {
+      target: {
+        ...one.target,
+        async make(db, batch) {
+          const [first, second] = [await one.target.make(db, batch), await other.target.make(db, batch)]
+          return {
+            ...first,
+            async apply(connection) {
+              await second.apply(connection)
+              return first.apply(connection)
+            },
+          }
+        },
+        async forget(connection, ids) {
+          await other.target.forget(connection, ids)
+          return one.target.forget(connection, ids)
+        },
+      },
+      engine: {
+        ...one.engine,
+        async search(plan, lifetime) {
+          const found = await one.engine.search(plan, lifetime)
+          // Hits carry what their engine sorts by, so what stands behind one is compared by nobody.
+          if (plan.after) return found
+          compared.plans++
+          const expected = await other.engine.search(plan, lifetime)
+          try {
+            assertSame(plan, found, expected)
+          } catch (error) {
+            compared.differences.push(error as Error)
+          }
+          return found
+        },
+      },
+      idle: one.idle,
+      async close() {
+        await one.close()
+        await other.close()
+      },
+    }
+  }
+}
+
+function assertSame(plan: SearchPlan, found: SearchOutcome, expected: SearchOutcome): void {
+  assert.equal(found.count, expected.count, 'number of matches')
+  assertSameHits(plan, found.hits, expected.hits, found.count)
+  for (const [name, facet] of expected.facets) {
+    assert.deepEqual(countsOf(found.facets.get(name)), countsOf(facet), `facet ${name}`)
+  }
+  assert.deepEqual(found.ranges, expected.ranges, 'ranges')
+}
+
+/** How relevant a hit is, each engine says by itself. */
+function assertSameHits(plan: SearchPlan, found: readonly Hit[], expected: readonly Hit[], count: number): void {
+  const ids = (hits: readonly Hit[]): number[] => hits.map(({ id }) => id)
+  if (!plan.sort.some(({ field }) => field.by === 'score')) assert.deepEqual(ids(found), ids(expected), 'order')
+  else if (plan.offset === 0 && plan.limit >= count) assert.deepEqual(ids(found).sort(), ids(expected).sort())
+}
+
+function countsOf(facet: FacetCounts | undefined): [number | string, number][] {
+  assert.ok(facet)
+  return Array.from(facet.counts, (count, index): [number | string, number] => [facet.value(index), count]).sort(
+    ([a], [b]) => (a < b ? -1 : 1),
+  )
+}

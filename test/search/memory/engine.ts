@@ -1,0 +1,68 @@
+/** Plans, carried out in the plainest way: every document is looked at. */
+import type { Hit, SearchEngine, SearchOutcome, SearchPlan } from '../../../src/search/plan/plan.ts'
+import { changesOf } from './changes.ts'
+import type { MemoryDocument } from './documents.ts'
+import { countFacet } from './facets.ts'
+import { assertFewWords, isInScope, matches } from './match.ts'
+import { carried, comparison, isSortValue, scoreOf, shown, sortValues } from './order.ts'
+import type { Held } from './target.ts'
+import type { Asked } from './text.ts'
+
+export function createMemoryEngine(held: Held): SearchEngine {
+  function found(plan: SearchPlan, asked: Asked): MemoryDocument[] {
+    const all = [...held.documents.values()]
+    assertFewWords(plan.scope.where, all, asked)
+    return all.filter((document) => isInScope(plan.scope, document, asked))
+  }
+
+  function pageOf(plan: SearchPlan, documents: readonly MemoryDocument[], asked: Asked): Hit[] {
+    const compare = comparison(plan)
+    const after = plan.after && carried(plan.after, asked)
+    const scored = plan.sort.some(({ field }) => field.by === 'score')
+    return documents
+      .map((document) => ({ document, values: sortValues(document, asked) }))
+      .filter(({ values }) => after === null || compare(values, after) > 0)
+      .sort((a, b) => compare(a.values, b.values))
+      .slice(plan.offset, plan.offset + plan.limit)
+      .map(({ document, values }) => ({
+        id: document.id,
+        score: scored ? scoreOf(document, asked) : null,
+        sort: shown(values),
+      }))
+  }
+
+  return {
+    isSortValue,
+    async search(plan, lifetime): Promise<SearchOutcome> {
+      lifetime.check()
+      const asked = { plan, all: held.documents }
+      const documents = found(plan, asked)
+      const outcome = {
+        count: documents.length,
+        hits: pageOf(plan, documents, asked),
+        facets: new Map<string, ReturnType<typeof countFacet>>(),
+        ranges: new Map<string, number[]>(),
+      }
+      for (const each of plan.aggregations) {
+        if (each.kind === 'facet') outcome.facets.set(each.name, countFacet(each.field, documents, asked))
+        else
+          outcome.ranges.set(
+            each.name,
+            each.clauses.map(
+              (clause) => documents.filter((document) => matches(clause, { document, row: null }, asked)).length,
+            ),
+          )
+      }
+      return outcome
+    },
+    async page(plan, lifetime) {
+      lifetime.check()
+      const asked = { plan, all: held.documents }
+      return pageOf(plan, found(plan, asked), asked)
+    },
+    async changes(plan, window, lifetime) {
+      lifetime.check()
+      return changesOf(window, { plan, all: held.documents }, held.former, held.changedAt)
+    },
+  }
+}

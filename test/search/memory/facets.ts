@@ -1,0 +1,50 @@
+/** Values counted object by object. */
+
+import type { Localized } from '../../../src/datamodel/model.ts'
+import { customLabel, textIn } from '../../../src/search/document/values.ts'
+import type { SearchField } from '../../../src/search/plan/fields.ts'
+import type { FacetCounts, FacetField } from '../../../src/search/plan/plan.ts'
+import { type MemoryDocument, valuesAt } from './documents.ts'
+import { aboveLink } from './match.ts'
+import { isSeen } from './sight.ts'
+import type { Asked } from './text.ts'
+
+export function countFacet(field: FacetField, documents: readonly MemoryDocument[], asked: Asked): FacetCounts {
+  const counts = new Map<number | string, number>()
+  for (const document of documents) {
+    for (const value of new Set(valuesOf(field, document, asked))) counts.set(value, (counts.get(value) ?? 0) + 1)
+  }
+  const found = [...counts]
+  return {
+    counts: Int32Array.from(found, ([, count]) => count),
+    bytes: 0,
+    value: (index) => (found[index] as (typeof found)[number])[0],
+  }
+}
+
+function valuesOf(field: FacetField, document: MemoryDocument, asked: Asked): readonly (number | string)[] {
+  const { source, poolPath, owner } = document
+  if (field.kind === 'objecttype') return [source.objecttype]
+  if (field.kind === 'field') return ofColumn(field.field, document, asked)
+  const table = asked.plan.fields.types.get(source.objecttype)?.table
+  if (!table || !isSeen(asked.plan.vision.system(table, field.kind), document)) return []
+  if (field.kind === 'pool') return poolPath
+  if (field.kind === 'tags') return source.tags
+  return owner === null ? [] : [owner]
+}
+
+function ofColumn(field: SearchField, document: MemoryDocument, asked: Asked): readonly (number | string)[] {
+  if (!isSeen(asked.plan.vision.column(field), document)) return []
+  const spot = { document, row: null }
+  const values = valuesAt(spot, field)
+  if (field.kind === 'link') return values.flatMap((id) => [id as number, ...aboveLink(id as number, spot, asked)])
+  const own = field.kind === 'boolean' && field.path.length === 0 && values.length === 0
+  if (own && field.column.table.root.id === document.source.objecttype) return ['false']
+  return values.map((value) => labelOf(field, value, asked)).filter((label) => label !== undefined && label !== null)
+}
+
+function labelOf(field: SearchField, value: unknown, { plan }: Asked): string | null | undefined {
+  if (field.kind === 'l10n') return textIn(value as Localized, plan.languages)
+  if (field.kind === 'date') return (value as { value?: string }).value
+  return field.kind === 'custom' ? customLabel(value) : String(value)
+}

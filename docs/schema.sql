@@ -951,6 +951,7 @@ create table "user" (
   email_confirmed_at timestamp with time zone,
   welcome_email boolean not null default false,
   welcome_email_sent_at timestamp with time zone,
+  account_uuid bytea,
   constraint user_pkey PRIMARY KEY (id),
   constraint user_email_key UNIQUE (email_key),
   constraint user_login_key UNIQUE (login_key),

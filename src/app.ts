@@ -54,8 +54,16 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
   const { auth } = people
   const { index, indexer, eventRuns, search } = objects
   const newRootPassword = await auth.ensureRoot()
-  const unopened = await auth.resealFactors()
-  if (unopened > 0) given.log.warn({ apps: unopened }, 'authenticator apps are sealed with a key that is not here')
+  const unopened = await auth.reseal()
+  if (unopened.apps > 0) {
+    given.log.warn({ apps: unopened.apps }, 'authenticator apps are sealed with a key that is not here')
+  }
+  if (unopened.accounts > 0) {
+    given.log.warn(
+      { accounts: unopened.accounts },
+      'accounts without a password are sealed with a key that is not here',
+    )
+  }
   // Jobs use all of the above, so they end first.
   await jobs.start()
   opened.defer(() => jobs.close())

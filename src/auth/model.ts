@@ -1,7 +1,10 @@
 /** Vocabulary of users, groups and sessions inside the service; wire spelling stands in schema.ts. */
 import type { StoredGrant } from '../rights/service.ts'
 
-/** `native`: an account of this instance; `native_self_register`: one that its user made; the rest by their source. */
+/**
+ * `native`: an account of this instance; `native_self_register`: one that its user made; `email`: somebody who was invited by
+ * mail and has no password; `collection`: whoever is invited to a collection; the rest by their source.
+ */
 export const userTypes = [
   'system',
   'native',
@@ -15,7 +18,14 @@ export const userTypes = [
 export type UserType = (typeof userTypes)[number]
 
 /** Types that the interface may give a user; the others are made by the service itself. */
-export const assignableUserTypes: readonly string[] = ['native', 'native_self_register', 'email', 'ldap', 'sso']
+export const assignableUserTypes: readonly string[] = [
+  'native',
+  'native_self_register',
+  'email',
+  'collection',
+  'ldap',
+  'sso',
+]
 
 /** Types whose users sign in with a password kept here. */
 export const passwordUserTypes: readonly string[] = ['system', 'native', 'native_self_register']

@@ -20,6 +20,8 @@ const decoy = `$argon2id$v=19$m=${cost.memory},t=${cost.passes},p=${cost.paralle
 
 export interface Watch {
   before?: () => Promise<void>
+  /** Whether it is right for another reason. */
+  otherwise?: () => Promise<boolean>
   failed?: () => Promise<void>
 }
 
@@ -34,13 +36,13 @@ export function createPasswords({ places = 2, maxWaiting = 200 } = {}) {
 
     /**
      * Whether the password belongs to the hash; `null` takes as long and is never right. `before` runs when it is this
-     * password's turn, and what it throws ends the verification; `failed` runs before it is the next one's turn. So
-     * failures can be counted exactly, however many come at once.
+     * password's turn, and what it throws ends the verification; `otherwise` and `failed` run before it is the next one's
+     * turn. So failures can be counted exactly, however many come at once.
      */
-    verify: (password: string, hash: string | null, { before, failed }: Watch = {}): Promise<boolean> =>
+    verify: (password: string, hash: string | null, { before, otherwise, failed }: Watch = {}): Promise<boolean> =>
       limiter.run(async () => {
         await before?.()
-        const fits = await verifyPassword(password, hash)
+        const fits = (await verifyPassword(password, hash)) || ((await otherwise?.()) ?? false)
         if (!fits) await failed?.()
         return fits
       }),

@@ -1,6 +1,6 @@
 /** Wire shapes of users, groups and sessions. In requests a member that is not said keeps its value, `null` clears it. */
 import { type Static, Type } from 'typebox'
-import { refusedChange } from '../platform/query.ts'
+import { refused, refusedChange } from '../platform/query.ts'
 
 const open = { additionalProperties: true } as const
 const nullable = <const T extends Type.TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]))
@@ -133,6 +133,9 @@ export const UserInput = Type.Object(
     _acl: AclInput,
     _system_rights: SystemRightsInput,
     _owner: nullable(WhoInput),
+    _collection_pin_codes: nullable(
+      Type.Array(Type.Unknown(), { maxItems: 1000, ...refused('there are no collections yet') }),
+    ),
   },
   { ...open, title: 'UserInput', description: 'A user to create or to change.' },
 )

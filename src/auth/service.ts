@@ -51,6 +51,7 @@ import { createOwnSessions } from './sessions/own.ts'
 import { createSessions, type Sessions } from './sessions/service.ts'
 import { createSignIn } from './sign-in.ts'
 import { createThrottle } from './throttle.ts'
+import { createAccountUuids } from './users/account-uuids.ts'
 import { createUserService } from './users/service.ts'
 
 export { initialPassword } from './initial-password.ts'
@@ -124,19 +125,20 @@ export function createAuth(dependencies: AuthDependencies) {
   const { principals, jobs, mail, ownTexts } = dependencies
   const passkeys = createPasskeys({ db, baseConfig, externalUrl })
   const seal = createSeal(config)
+  const accountUuids = createAccountUuids(seal)
   const mailCodes = createMailCodes({ db, baseConfig, mail, seal })
   const proofs = { passkeys, mailCodes, seal }
   const factors = createFactors({ db, events, sessions, throttle, baseConfig, ...proofs, externalUrl, clock })
   const mustPassFactor = factors.mustPass
   const directories = createDirectories({ db, events, baseConfig, sessions, principals, clock })
-  const proof = { passwords, throttle, sessions, verified, mustPassFactor, directories }
+  const proof = { passwords, throttle, accountUuids, sessions, verified, mustPassFactor, directories }
   const signIn = createSignIn({ db, events, ...proof, clock })
   const aliases = config.identifierAliases
   const clients = createOAuthClients({ configured: config.oauthClients, baseConfig, aliases })
   const codes = createCodes({ db, sessions })
   const oauth = createOAuth({ db, baseConfig, clients, codes, sessions, signIn })
   const basePath = URL.parse(externalUrl)?.pathname.replace(/\/+$/, '') ?? ''
-  const people = { db, events, baseConfig, jobs, mail, passwords, throttle, sessions, principals }
+  const people = { db, events, baseConfig, jobs, mail, passwords, throttle, sessions, principals, accountUuids }
   const singleSignOn = createSingleSignOn({ db, baseConfig, directories, externalUrl, basePath })
   const accounts = createAccounts({ ...people, ownTexts, verified, externalUrl, basePath, clock })
   // Those of this folder come first; each stands in the folder of what it is about.
@@ -173,7 +175,9 @@ export function createAuth(dependencies: AuthDependencies) {
   const { rights, removal, instance } = dependencies
   const { versionConvention } = config
   const records = { db, events, sessions, principals, rights, removal, versionConvention }
-  const users = createUserService({ ...records, baseConfig, passwords, throttle, post: accounts.post, jobs, clock })
+  const { post } = accounts
+  const accountOfUsers = { baseConfig, passwords, throttle, post, accountUuids, jobs, clock }
+  const users = createUserService({ ...records, ...accountOfUsers })
   const groups = createGroupService(records)
   const sessionInfo = createSessionInfo({ db, baseConfig, users, instance })
 
@@ -255,8 +259,11 @@ export function createAuth(dependencies: AuthDependencies) {
     /** Gives root its password; returns one to print when it was made up and nobody has signed in with it yet. */
     ensureRoot: (): Promise<string | null> => ensureRoot({ db, passwords, sessions, initial }, config.rootPassword),
 
-    /** Seals with the present key what is not yet; how many authenticator apps no key opens. */
-    resealFactors: (): Promise<number> => resealFactors(db, seal),
+    /** Seals with the present key what is not yet; how many authenticator apps and accounts no key opens. */
+    reseal: async () => ({
+      apps: await resealFactors(db, seal),
+      accounts: await db.transaction((tx) => accountUuids.reseal(tx)),
+    }),
 
     failedSignIns: {
       name: 'sign_ins_failed',

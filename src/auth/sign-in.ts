@@ -10,6 +10,7 @@ import { signInObstacle } from './sessions/access.ts'
 import type { Sessions } from './sessions/service.ts'
 import { newToken } from './sessions/token.ts'
 import type { Attempt, OpenAttempt, Throttle } from './throttle.ts'
+import type { AccountUuids } from './users/account-uuids.ts'
 
 export interface Credentials {
   login: string
@@ -24,8 +25,8 @@ export interface Credentials {
   methods?: readonly PasswordMethod[]
 }
 
-/** `native`: users of this instance; `ldap`: the directory. */
-export const passwordMethods = ['native', 'ldap'] as const
+/** In this order. `native`: passwords of this instance; `email`: UUIDs of those who have none; `ldap`: the directory. */
+export const passwordMethods = ['native', 'email', 'ldap'] as const
 export type PasswordMethod = (typeof passwordMethods)[number]
 
 /** The password was right, but what the directory says of its owner cannot be used here. */
@@ -46,6 +47,7 @@ export interface SignedIn {
 interface Candidate {
   id: number
   passwordHash: string | null
+  accountUuid: Buffer | null
   archived: boolean
   loginDisabled: boolean
   loginValidFrom: string | null
@@ -60,6 +62,7 @@ export interface SignInDependencies {
   events: EventLog
   passwords: Passwords
   throttle: Throttle
+  accountUuids: Pick<AccountUuids, 'isRight'>
   sessions: Sessions
   /** Told who has proved to be who they are, before they get a session. */
   verified?: (userId: number) => Promise<void>
@@ -81,6 +84,7 @@ export function createSignIn({
   events,
   passwords,
   throttle,
+  accountUuids,
   sessions,
   verified = async () => {},
   mustPassFactor,
@@ -130,10 +134,19 @@ export function createSignIn({
       let open: OpenAttempt | undefined
       const wrong = user ? 'wrong password' : 'unknown login'
       const hash = methods.includes('native') ? (user?.passwordHash ?? null) : null
+      const uuid = methods.includes('email') ? (user?.accountUuid ?? null) : null
+      let method: PasswordMethod = 'native'
+      // A UUID is looked at in its turn, like a password, and after as much work.
+      const fitsUuid = async (): Promise<boolean> => {
+        if (user === null || uuid === null) return false
+        method = 'email'
+        return accountUuids.isRight(user.id, uuid, credentials.password)
+      }
       const fits = await passwords.verify(credentials.password, hash, {
         before: async () => {
           open = await throttle.open(db, attempt)
         },
+        otherwise: fitsUuid,
         failed: async () => {
           if (open && !asksDirectory) await recordFailure(credentials, open, user, wrong)
         },
@@ -141,7 +154,7 @@ export function createSignIn({
       const obstacle = !fits ? wrong : tooLittle ? 'second factor required' : user && signInObstacle(user, clock())
       if (user && open && obstacle === null) {
         await verified(user.id)
-        return signedIn(user.id, 'native', open, attempt)
+        return signedIn(user.id, method, open, attempt)
       }
       // Whoever is turned away here asks the directory all the same: the time must not tell that the password was right.
       if (asksDirectory) return limiter.run(() => byDirectory(credentials, attempt, user, obstacle ?? wrong))
@@ -163,11 +176,10 @@ export function createSignIn({
     // Others may have failed while this one waited.
     const open = await throttle.open(db, attempt)
     const answer = await directories.verify(login, password)
-    if (answer.kind === 'user') {
-      const { userId } = answer
-      const tooLittle = passwordOnly === true && (await mustPassFactor(userId, remoteAddr))
-      if (!tooLittle) return signedIn(userId, 'ldap', open, { ...attempt, userId })
-    }
+    // Asked whatever the answer was: its time must not tell which one it was.
+    const userId = 'userId' in answer ? answer.userId : (user?.id ?? 0)
+    const tooLittle = passwordOnly === true && (await mustPassFactor(userId, remoteAddr))
+    if (answer.kind === 'user' && !tooLittle) return signedIn(userId, 'ldap', open, { ...attempt, userId })
     const why = { user: 'second factor required', nobody: error, refused: 'refused', unavailable: error }[answer.kind]
     await recordFailure(credentials, open, user, why)
     if (answer.kind === 'unavailable') {
@@ -193,7 +205,7 @@ function methodsOf({ methods = passwordMethods }: Credentials): readonly Passwor
 async function findCandidate(db: Queryable, loginKey: string): Promise<Candidate | null> {
   const { rows } = await db.query<Candidate>(
     // A password that an account had before it went over to a directory is no longer one.
-    `select id, case when type = any($2) then password_hash end as "passwordHash", archived_at is not null as archived,
+    `select id, case when type = any($2) then password_hash end as "passwordHash", account_uuid as "accountUuid", archived_at is not null as archived,
        login_disabled as "loginDisabled", login_valid_from::text as "loginValidFrom",
        login_valid_to::text as "loginValidTo",
        confirm_email and email_confirmed_at is null as "emailUnconfirmed"

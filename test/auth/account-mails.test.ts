@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Json } from '../support/client.ts'
+import { attachService } from '../support/service.ts'
 import { linkOf, type PostedService, startWithMail, textOf } from './account-support.ts'
 import { TestVisitor } from './sign-in-browser.ts'
 import { createGroups, createUsers, eventsOf, signIn, statusWith } from './support.ts'
@@ -208,4 +209,92 @@ test('who registers twice before confirming gets the mail again, at most three a
   assert.equal((await signIn(svc, 'twice@example.org', 'chosen here')).status, 200)
   assert.equal((await visitor.get(linkOf(mails[0]))).status, 400)
   await root().delete('/config/system/config/registration')
+})
+
+test('CLIENT-023 a user of type email signs in with login and UUID in place of a password, which the welcome mail brings', async () => {
+  const { svc, mailsTo } = posted
+  const [stored] = await createUsers(svc, {
+    user: { login: 'lender', email: 'lender@example.org', type: 'email', welcome_email: true },
+    _password: undefined,
+  })
+  assert.equal(stored.user.type, 'email')
+  const [mail] = await mailsTo('lender@example.org')
+  const text = textOf(mail as never)
+  assert.match(text, /You sign in as lender, without a password[\s\S]*enter this/)
+  const [uuid = ''] = /[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/.exec(text) ?? []
+  for (const [login, typed] of [
+    ['lender', uuid],
+    ['LENDER@example.org', ` ${uuid.toUpperCase()} `],
+  ] as const) {
+    const { status, body } = await signIn(svc, login, typed)
+    assert.equal(status, 200, login)
+    assert.equal(await statusWith(svc, body.access_token), 200)
+  }
+  const page = (auth_method: string) => new TestVisitor(svc).signIn('lender', uuid, { auth_method })
+  assert.equal((await page('email')).location?.pathname, '/app/callback')
+  assert.equal((await page('collection,email')).location?.pathname, '/app/callback')
+  assert.equal((await page('native')).status, 200, 'it is no password')
+  const methods = (await eventsOf(svc, 'USER_LOGIN')).filter(({ event }) => event.object_id === stored.user._id)
+  assert.deepEqual(new Set(methods.map(({ event }) => event.info.method)), new Set(['email']))
+  // Nobody finds it anywhere else.
+  const shown = [await root().get(`/user/${stored.user._id}`), await root().get('/event/list')]
+  assert.ok(!JSON.stringify(shown.map(({ body }) => body)).includes(uuid))
+  const { rows } = await svc.db.query<{ kept: string }>('select u::text as kept from "user" u where login = $1', [
+    'lender',
+  ])
+  assert.ok(!rows[0]?.kept.includes(uuid) && !rows[0]?.kept.includes(Buffer.from(uuid).toString('hex')))
+  // Sent again it is the same; nobody gives such an account a password; of another type it is void for good.
+  await change(stored, { welcome_email: false })
+  await change(stored, { welcome_email: true })
+  assert.ok(textOf((await mailsTo('lender@example.org'))[1] as never).includes(uuid))
+  const { _id } = stored.user
+  const version = async () => (await root().get(`/user/${_id}`)).body[0].user._version
+  const refused = await root().post('/user', [{ user: { _id, _version: await version() }, _password: 'of my own' }])
+  assert.equal(refused.body.code, 'UnableToSetPasswordForUserType')
+  await change(stored, { type: 'native' })
+  assert.equal((await signIn(svc, 'lender', uuid)).status, 400)
+  await change(stored, { type: 'email' })
+  assert.equal((await signIn(svc, 'lender', uuid)).status, 400)
+})
+
+test('UUIDs are sealed and throttled like passwords; a wrong one answers like one of an account that may not sign in', async () => {
+  const { svc, mailsTo } = posted
+  const [stored] = await createUsers(svc, {
+    user: { login: 'courier', email: 'courier@example.org', type: 'email', welcome_email: true },
+    _password: undefined,
+  })
+  const uuidIn = async () => /[0-9a-f-]{36}/.exec(textOf((await mailsTo('courier@example.org')).at(-1) as never))?.[0]
+  const uuid = (await uuidIn()) ?? ''
+  const wrong = await signIn(svc, 'courier', '00000000-0000-4000-8000-000000000000')
+  const none = await signIn(svc, 'courier', '')
+  await change(stored, { login_disabled: true })
+  const disabled = await signIn(svc, 'courier', uuid)
+  assert.deepEqual([wrong.status, wrong.body], [400, disabled.body])
+  assert.equal(none.status, 400)
+  await change(stored, { login_disabled: false })
+  const keys = { secretKey: 'another key, of thirty-two letters', secretKeyBefore: svc.config.secretKey }
+  await using next = await attachService(svc.dsn, keys)
+  assert.equal((await signIn(next, 'courier', uuid)).status, 200)
+  assert.equal((await signIn(svc, 'courier', uuid)).status, 400, 'it is sealed anew')
+  await root().post('/config/system/config/password/blockclient', { attempts: 3, minutes: 5 })
+  for (let attempt = 0; attempt < 3; attempt++) assert.equal((await signIn(next, 'courier', 'wrong')).status, 400)
+  assert.equal((await signIn(next, 'courier', uuid)).status, 429)
+  await root().post('/config/system/config/password/blockclient', { attempts: 0, minutes: 5 })
+})
+
+test('accounts of type collection are there; what needs a collection is refused by its name', async () => {
+  const { svc } = posted
+  const save = (more: Json) => root().post('/user', [{ user: { type: 'collection', ...more.user }, ...more.members }])
+  const made = await save({})
+  assert.deepEqual([made.status, made.body[0]?.user.type], [200, 'collection'])
+  const listed = (await root().get('/user')).body.map(({ user }: Json) => user._id)
+  assert.ok(!listed.includes(made.body[0].user._id), 'listed where asked for')
+  assert.equal((await root().get('/user', { type: 'collection' })).body.length, 1)
+  const pins = await save({ members: { _collection_pin_codes: [{ collection_id: 4, pin_code: '1234' }] } })
+  assert.deepEqual([pins.status, JSON.stringify(pins.body).includes('_collection_pin_codes')], [400, true])
+  const password = await save({ members: { _password: 'a password' } })
+  assert.equal(password.body.code, 'UnableToSetPasswordForUserType')
+  const page = await new TestVisitor(svc).authorize({ auth_method: 'collection' })
+  assert.equal(page.status, 400)
+  assert.match(page.body, /auth_method collection/)
 })

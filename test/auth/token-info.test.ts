@@ -142,6 +142,28 @@ test('OAUTH-028 AUTH-010 userinfo answers 401 InvalidToken when no user resolves
   }
 })
 
+test('AUTH-011 AUTH-012 VER-007 rejected tokens, those of a former server too, are 401 and InvalidToken at once, where it was 400', async () => {
+  // What another server may have issued once: whoever still has it signs in anew.
+  const former = `${Buffer.from('{"alg":"RS256"}').toString('base64url')}.${Buffer.from('{"sub":"anna"}').toString('base64url')}.c2ln`
+  const ended = (await signIn(svc, 'anna', 'anna')).body.access_token
+  await requestToken(svc, { token: ended, client_id: 'web-client' }, {}, '/api/oauth2/revoke')
+  for (const token of [former, ended, 'unknown']) {
+    const headers = { authorization: `Bearer ${token}` }
+    for (const [method, url] of [
+      ['GET', '/api/v1/user/session'],
+      ['GET', '/api/oauth2/userinfo'],
+      ['POST', '/api/oauth2/userinfo'],
+      ['POST', '/api/oauth2/refresh'],
+    ] as const) {
+      const answer = await svc.inject({ method, url, headers })
+      assert.deepEqual([answer.statusCode, answer.json().code], [401, 'InvalidToken'], `${method} ${url}`)
+    }
+  }
+  for (const scope of ['openid', 'offline_access', 'read openid']) {
+    assert.equal((await signIn(svc, 'anna', 'anna', { scope })).body.error, 'invalid_scope', scope)
+  }
+})
+
 test('OAUTH-029 OAUTH-030 AUTH-009 /oauth2/refresh with a rejected token is 401 InvalidToken, never 400', async () => {
   const visitor = new TestVisitor(svc)
   const done = await visitor.signIn('anna', 'anna', { scope: 'offline' })

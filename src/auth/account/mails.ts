@@ -13,7 +13,7 @@ export interface Addressee {
   readonly languages: readonly string[]
 }
 
-export type AccountMail = 'welcome' | 'confirm' | 'reset' | 'register' | 'known'
+export type AccountMail = 'welcome' | 'access' | 'confirm' | 'reset' | 'register' | 'known'
 
 /** A user as somebody to write to. */
 export function addresseeOf(user: StoredUser, email: string): Addressee {
@@ -32,12 +32,13 @@ export function sendsMail(baseConfig: BaseConfigService): boolean {
 }
 
 export interface MailLetters {
-  /** The mail as it is sent; `secret` is that of the link in it. */
+  /** The mail as it is sent; `secret` is that of the link in it, of `access` the UUID to sign in with. */
   write(kind: AccountMail, to: Addressee, secret: string | null): Mail
 }
 
-/** Pages that the links in the mails lead to. */
+/** Pages that the links in the mails lead to. Who has no password goes where everybody begins. */
 const pages = {
+  access: null,
   welcome: 'resetPassword',
   confirm: 'confirmEmail',
   reset: 'resetPassword',
@@ -54,7 +55,8 @@ export function createLetters(baseConfig: BaseConfigService, externalUrl: string
       const language = languageOf(languages.join(','), ownTexts)
       const instance = baseConfig.instanceTitle() || 'Strongroom'
       const values = { name: to.displayname, instance, login: to.login ?? to.email, address: base }
-      const link = secret === null ? null : `${base}/api/page/${pages[kind]}?token=${secret}`
+      const page = pages[kind]
+      const link = secret === null ? null : page === null ? secret : `${base}/api/page/${page}?token=${secret}`
       return {
         template: `account_${kind}`,
         to: [to.email],
@@ -75,6 +77,6 @@ function lines(
 ): string {
   const parts = [text('mail.greeting', values), text(`mail.${kind}.text`, values)]
   if (link !== null) parts.push(`${text(`mail.${kind}.link`)}\n${link}`)
-  if (kind !== 'welcome') parts.push(text(`mail.${kind}.otherwise`))
+  if (kind !== 'welcome' && kind !== 'access') parts.push(text(`mail.${kind}.otherwise`))
   return parts.join('\n\n')
 }

@@ -3,6 +3,7 @@ import type { MailService } from '../../mail/service.ts'
 import type { Tx } from '../../platform/db.ts'
 import { badRequest } from '../../platform/errors.ts'
 import { passwordUserTypes } from '../model.ts'
+import type { AccountUuids } from '../users/account-uuids.ts'
 import * as users from '../users/store.ts'
 import { addresseeOf, type MailLetters, sendsMail } from './mails.ts'
 import { issueTokens, lifetimes } from './tokens.ts'
@@ -15,7 +16,8 @@ export interface DueMail {
 
 export interface AccountPost {
   /**
-   * Queues mails to users, in the transaction that makes them due. A welcome has a link for a password where there is none.
+   * Queues mails to users, in the transaction that makes them due. A welcome has a link for a password where there is none,
+   * and for those who never have one what they sign in with.
    * @throws {AppError} `ServerGeneric` when no mail can be sent: nobody could sign in who waits for one.
    */
   send(tx: Tx, due: readonly DueMail[]): Promise<void>
@@ -25,9 +27,10 @@ export interface PostDependencies {
   baseConfig: BaseConfigService
   mail: MailService
   letters: MailLetters
+  accountUuids: AccountUuids
 }
 
-export function createAccountPost({ baseConfig, mail, letters }: PostDependencies): AccountPost {
+export function createAccountPost({ baseConfig, mail, letters, accountUuids }: PostDependencies): AccountPost {
   return {
     async send(tx, due) {
       if (due.length === 0) return
@@ -41,6 +44,8 @@ export function createAccountPost({ baseConfig, mail, letters }: PostDependencie
       )
       const lacking = await users.lackPassword(tx, of('welcome'))
       const starters = [...lacking].filter((id) => passwordUserTypes.includes(stored.get(id)?.type ?? ''))
+      const invited = of('welcome').filter((id) => stored.get(id)?.type === 'email')
+      const uuids = await accountUuids.read(tx, invited)
       const secrets = {
         welcome: await issueTokens(tx, starters, 'password', lifetimes.welcome),
         confirm: await issueTokens(tx, of('confirm'), 'email', lifetimes.confirm),
@@ -48,6 +53,8 @@ export function createAccountPost({ baseConfig, mail, letters }: PostDependencie
       const mails = due.flatMap(({ userId, kind }) => {
         const user = stored.get(userId)
         if (!user?.email) return []
+        const uuid = kind === 'welcome' ? uuids.get(userId) : undefined
+        if (uuid !== undefined) return [letters.write('access', addresseeOf(user, user.email), uuid)]
         return [letters.write(kind, addresseeOf(user, user.email), secrets[kind].get(userId) ?? null)]
       })
       await mail.send(tx, mails)

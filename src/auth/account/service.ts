@@ -14,6 +14,7 @@ import type { Passwords } from '../passwords.ts'
 import type { Principals } from '../principals.ts'
 import type { Sessions } from '../sessions/service.ts'
 import type { Throttle } from '../throttle.ts'
+import type { AccountUuids } from '../users/account-uuids.ts'
 import { confirmEmailPage } from './confirm-email.ts'
 import { forgotPasswordPage } from './forgot-password.ts'
 import { createLetters, sendsMail } from './mails.ts'
@@ -34,6 +35,7 @@ export interface AccountDependencies {
   throttle: Throttle
   sessions: Sessions
   principals: Principals
+  accountUuids: AccountUuids
   verified(userId: number): Promise<void>
   externalUrl: string
   ownTexts: OwnTexts
@@ -52,9 +54,9 @@ export interface Accounts {
 }
 
 export function createAccounts(deps: AccountDependencies): Accounts {
-  const { baseConfig, externalUrl, mail } = deps
+  const { baseConfig, externalUrl } = deps
   const letters = createLetters(baseConfig, externalUrl, deps.ownTexts)
-  const post = createAccountPost({ baseConfig, mail, letters })
+  const post = createAccountPost({ ...deps, letters })
   const newPasswords = createNewPasswords(deps)
   handleRegistrations({ ...deps, letters })
   return {

@@ -26,7 +26,6 @@ export async function groupsByRules(
   kind: DirectoryKind,
   names: readonly string[],
 ): Promise<RuledGroup[]> {
-  if (names.length === 0) return []
   const { rows } = await from.query<RuledGroup>(
     `select id, name, auth_method_group_maps -> $1 as rules from "group"
      where type = 'native' and jsonb_array_length(coalesce(auth_method_group_maps -> $1, '[]')) > 0 order by id`,

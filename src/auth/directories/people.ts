@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { EventLog } from '../../events/service.ts'
 import { attributeTemplate } from '../../platform/attribute-templates.ts'
 import type { Db, Queryable, Tx } from '../../platform/db.ts'
@@ -24,6 +25,8 @@ export interface PeopleDependencies {
   clock: () => Date
 }
 
+type Names = Person['groupNames']
+
 /** A person as a user would be: what is mapped, as far as it says something. */
 type MappedFields = Readonly<Record<string, string>>
 
@@ -31,26 +34,35 @@ export type DirectoryPeople = ReturnType<typeof createPeople>
 
 /** Users of this instance for people of directories: found by what is configured, made when unknown, kept up to date. */
 export function createPeople({ db, events, sessions, principals, clock }: PeopleDependencies) {
+  /** Whom a person is found as, and which groups they belong to. Nothing is written. */
+  async function look(tx: Tx, kind: DirectoryKind, by: Mapping['userupdatecolumn'], key: string, names: Names) {
+    // Two first sign-ins at once: the second one finds what the first one has made.
+    await tx.query('select pg_advisory_xact_lock(hashtextextended($1, 260))', [`${by}:${key}`], 'directory_lock')
+    const [stored = null] = await users.lockUsers(tx, [(await findStored(tx, by, key)) ?? 0], [])
+    const groups = await groupsByRules(tx, kind, names.slice(0, mostNames))
+    return { stored, groups }
+  }
+
   async function write(tx: Tx, kind: DirectoryKind, mapping: Mapping, person: Person, steps: Steps): Promise<number> {
     const fields = mappedFields(mapping, person)
     const by = mapping.userupdatecolumn
-    const key = keyOf(mapping, fields)
-    // Two first sign-ins at once: the second one finds what the first one has made.
-    await tx.query('select pg_advisory_xact_lock(hashtextextended($1, 260))', [`${by}:${key}`], 'directory_lock')
-    const found = await findStored(tx, by, key)
-    const [stored = null] = found === null ? [] : await users.lockUsers(tx, [found], [])
-    if (stored) assertMayBe(stored, kind, by, clock())
+    const { stored, groups } = await look(tx, kind, by, keyOf(mapping, fields), person.groupNames)
+    if (stored) assertKind(stored, kind, by)
+    const join = (id: number): Promise<boolean> =>
+      setAutomaticGroups(
+        tx,
+        id,
+        kind,
+        groups.map((group) => group.id),
+      )
+    const moved = stored ? await join(stored.id) : false
+    // Behind all questions (see `rehearse`).
+    if (stored) assertMayEnter(stored, clock())
     steps.note(stored ? `user ${stored.id} is found by ${by}` : `no user is found by ${by}: one is made`)
     const id = await save(tx, kind, fields, stored, steps)
-    const groups = await groupsByRules(tx, kind, person.groupNames.slice(0, mostNames))
-    const moved = await setAutomaticGroups(
-      tx,
-      id,
-      kind,
-      groups.map((group) => group.id),
-    )
+    const joined = stored ? moved : await join(id)
     steps.note(`groups by rules: ${groups.map((group) => group.name ?? group.id).join(', ') || 'none'}`)
-    if (moved) await sessions.changed(tx, [id])
+    if (joined) await sessions.changed(tx, [id])
     return id
   }
 
@@ -103,6 +115,21 @@ export function createPeople({ db, events, sessions, principals, clock }: People
           throw asRefusal(error)
         })
     },
+
+    /**
+     * Asks what `accept` asks, for whoever has not proved to be that person, and changes nothing: so a right password that
+     * is of no use takes as long as a wrong one. The user it would be; 0: none.
+     */
+    async rehearse(kind: DirectoryKind, mapping: Mapping, person: Person | null): Promise<number> {
+      const by = mapping.userupdatecolumn
+      const found = person && mappedFields(mapping, person)[by]
+      const key = found ? (by === 'reference' ? found : identityKey(found)) : randomUUID()
+      return db.transaction(async (tx) => {
+        const { stored } = await look(tx, kind, by, key, person?.groupNames ?? [])
+        await setAutomaticGroups(tx, 0, kind, [])
+        return stored?.id ?? 0
+      })
+    },
   }
 }
 
@@ -140,11 +167,13 @@ async function findStored(from: Queryable, by: Mapping['userupdatecolumn'], key:
  * Nobody becomes a user of another kind by a directory, which may let people choose logins and addresses: whose account
  * goes over to a directory gets its type by an administrator.
  */
-function assertMayBe(stored: StoredUser, kind: DirectoryKind, by: string, now: Date): void {
-  if (stored.type !== kind) {
-    const text = `The ${by} belongs to an account of type ${stored.type}; an administrator can give it the type ${kind}.`
-    throw new DirectoryRefusal('conflict', text)
-  }
+function assertKind(stored: StoredUser, kind: DirectoryKind, by: string): void {
+  if (stored.type === kind) return
+  const text = `The ${by} belongs to an account of type ${stored.type}; an administrator can give it the type ${kind}.`
+  throw new DirectoryRefusal('conflict', text)
+}
+
+function assertMayEnter(stored: StoredUser, now: Date): void {
   const { loginDisabled, loginValidFrom, loginValidTo } = stored
   const standing = { loginDisabled, loginValidFrom, loginValidTo, archived: stored.archivedAt !== null }
   const obstacle = signInObstacle({ ...standing, emailUnconfirmed: false }, now)

@@ -24,7 +24,8 @@ export interface DirectoryDependencies {
 /** What a directory says to a login and a password. */
 export type DirectoryAnswer =
   | { readonly kind: 'user'; readonly userId: number }
-  | { readonly kind: 'nobody' }
+  /** The user whose password was asked for; 0: none. */
+  | { readonly kind: 'nobody'; readonly userId: number }
   | { readonly kind: 'refused'; readonly reason: RefusalReason }
   | { readonly kind: 'unavailable' }
 
@@ -62,10 +63,13 @@ export function createDirectories({ db, events, baseConfig, sessions, principals
       const config = baseConfig.get().ldap
       const steps = createSteps()
       try {
-        const person = await ldap.find(config, login, password, steps)
-        const userId = person && (await people.accept('ldap', config, person, steps))
+        const { person, proved } = await ldap.find(config, login, password, steps)
+        const userId =
+          proved && person
+            ? await people.accept('ldap', config, person, steps)
+            : await people.rehearse('ldap', config, person)
         await log('LDAP', steps, config.debug, null)
-        return userId === null ? { kind: 'nobody' } : { kind: 'user', userId }
+        return { kind: proved ? 'user' : 'nobody', userId }
       } catch (error) {
         if (!(error instanceof DirectoryRefusal || error instanceof DirectoryUnavailable)) throw error
         await log('LDAP', steps, config.debug, error.message)

@@ -214,6 +214,10 @@ export const german: Texts = {
   'mail.welcome.subject': 'Ihr Konto: {instance}',
   'mail.welcome.text': 'es gibt ein Konto für Sie bei {instance}, {address}. Sie melden sich als {login} an.',
   'mail.welcome.link': 'Wählen Sie hier innerhalb von sieben Tagen Ihr Passwort:',
+  'mail.access.subject': 'Ihr Zugang: {instance}',
+  'mail.access.text':
+    'Sie sind eingeladen zu {instance}, {address}. Sie melden sich als {login} an, ohne eigenes Passwort.',
+  'mail.access.link': 'Geben Sie statt eines Passworts dies ein, und behalten Sie es für sich:',
   'mail.confirm.subject': 'Bestätigen Sie Ihre E-Mail-Adresse: {instance}',
   'mail.confirm.text':
     'diese Adresse wurde für ein Konto bei {instance} angegeben. Bestätigen Sie, dass sie Ihnen gehört; dann ist das Konto benutzbar.',

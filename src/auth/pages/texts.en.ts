@@ -202,6 +202,10 @@ export const english = {
   'mail.welcome.subject': 'Your account: {instance}',
   'mail.welcome.text': 'there is an account for you at {instance}, {address}. You sign in as {login}.',
   'mail.welcome.link': 'Choose your password here, within seven days:',
+  'mail.access.subject': 'Your access: {instance}',
+  'mail.access.text':
+    'you have been invited to {instance}, {address}. You sign in as {login}, without a password of your own.',
+  'mail.access.link': 'Where a password is asked for, enter this, and keep it to yourself:',
   'mail.confirm.subject': 'Confirm your e-mail address: {instance}',
   'mail.confirm.text':
     'this address was given for an account at {instance}. To use it, confirm that the address is yours.',

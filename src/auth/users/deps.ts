@@ -9,6 +9,7 @@ import type { Principals } from '../principals.ts'
 import type { RemovalHooks, RightsHooks } from '../records.ts'
 import type { Sessions } from '../sessions/service.ts'
 import type { Throttle } from '../throttle.ts'
+import type { AccountUuids } from './account-uuids.ts'
 
 export interface UserDependencies {
   db: Db
@@ -17,6 +18,7 @@ export interface UserDependencies {
   passwords: Passwords
   throttle: Throttle
   post: AccountPost
+  accountUuids: AccountUuids
   sessions: Sessions
   principals: Principals
   rights: RightsHooks

@@ -264,7 +264,7 @@ function protectedChanges(
 }
 
 async function writeRows(
-  deps: Pick<UserDependencies, 'throttle'>,
+  deps: Pick<UserDependencies, 'throttle' | 'accountUuids'>,
   items: readonly Item[],
   rows: readonly store.UserRow[],
   assigned: Assigned,
@@ -277,6 +277,10 @@ async function writeRows(
   await store.updateUsers(
     tx,
     rows.filter((_, index) => items[index]?.stored),
+  )
+  await deps.accountUuids.give(
+    tx,
+    rows.filter(({ type }) => type === 'email').map(({ id }) => id),
   )
   const whose = (reset: '_two_factor_reset_totp' | '_two_factor_reset_passkey'): number[] =>
     items.flatMap(({ stored, input }) => (stored && input[reset] ? [stored.id] : []))

@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import type { Json } from '../../support/client.ts'
 import { startService, type TestService } from '../../support/service.ts'
+import { statementsOf } from '../../support/statements.ts'
 import { TestVisitor } from '../sign-in-browser.ts'
 import { createGroups, createUsers, eventsOf, signIn, statusWith } from '../support.ts'
 import { ofServer, ofStranger } from './certificates.ts'
@@ -187,13 +188,14 @@ test('unknown users, wrong passwords and those who may not sign in are answered 
     ['root', 'x'],
     ['twin', 'pw-twin'],
   ] as const) {
-    const before = server.binds.length
+    const before = [server.binds.length, server.filters.length] as const
     const { status, body } = await signIn(svc, login, password)
     assert.equal(status, 400, login)
     bodies.add(JSON.stringify(body))
-    const asked = server.binds.slice(before)
-    // The searcher, then somebody; and the searcher again where the password was right.
-    assert.ok(asked.length >= 2 && asked[1]?.endsWith('ou=people,dc=example,dc=org'), `${login}: ${asked}`)
+    const asked = server.binds.slice(before[0])
+    // The searcher, then somebody, then the searcher again; the user and the groups, also where no password was right.
+    assert.deepEqual([asked.length, asked[1]?.split(',').slice(1).join(',')], [3, 'ou=people,dc=example,dc=org'], login)
+    assert.equal(server.filters.length - before[1], 2, login)
     const visitor = new TestVisitor(svc)
     const page = await visitor.signIn(login, password)
     assert.match(page.body, /The login or the password is wrong/, login)
@@ -250,6 +252,26 @@ test('a second factor that a group asks for is asked of its users, too', async (
   assert.deepEqual([refused.status, refused.body], [wrong.status, wrong.body])
 })
 
+test('the database is asked as much for a wrong password as for a right one of somebody who may not sign in', async () => {
+  await configure()
+  await createGroups(svc, {
+    group: { name: 'Factor of the few' },
+    _two_fa_required: true,
+    _auth_method_group_maps: { ldap: [{ method: 'eq', value: 'factor' }] },
+  })
+  await new TestVisitor(svc).signIn('two', 'pw-two')
+  const statements = (login: string, password: string): Promise<number> =>
+    statementsOf(svc, () => signIn(svc, login, password))
+  await root().post('/config/system/config/password/blockclient/attempts', 0)
+  const wrong = await statements('two', 'x')
+  assert.equal(await statements('two', 'pw-two'), wrong, 'a second factor is lacking')
+
+  assert.equal(await statements('nobody', 'x'), wrong, 'nobody has the login')
+  const { _id, _version } = (await userOf('two')).user
+  await root().post('/user', [{ user: { _id, _version, login_disabled: true } }])
+  assert.equal(await statements('two', 'pw-two'), await statements('two', 'x'), 'the account is disabled')
+})
+
 test('auth_method says who is asked; without a directory there is no ldap', async () => {
   await configure()
   await createUsers(svc, { user: { login: 'here' } })
@@ -303,7 +325,10 @@ test('no login gets into a filter: what arrives is one entry by its name, or nob
   ]
   const login = fc.oneof(
     fc.constantFrom(...hostile),
-    fc.string({ minLength: 1, maxLength: 30, unit: fc.constantFrom(...'anbuid*()\\&|!=<>~: \u0001é,+"#;/') }),
+    fc
+      .string({ minLength: 1, maxLength: 30, unit: fc.constantFrom(...'anbuid*()\\&|!=<>~: \u0001é,+"#;/') })
+      // The server of the test cannot read a value with a backslash before a parenthesis, however it is sent.
+      .filter((typed) => !/\\[()]/.test(typed)),
   )
   await fc.assert(
     fc.asyncProperty(login, async (typed) => {

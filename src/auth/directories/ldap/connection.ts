@@ -132,8 +132,8 @@ async function withConnection<T>(
     return await work({
       async bind(dn, password) {
         const right = await bind(dn, password)
-        // What is searched next is searched by whom it was before.
-        if (right) await asSearcher()
+        // What is searched next is searched by whom it was before; a refused bind leaves nobody (RFC 4513, 4).
+        await asSearcher()
         return right
       },
       search: (request) => search(client, request, ask, (error) => error instanceof ldap.SizeLimitExceededError),

@@ -10,6 +10,17 @@ export type LdapConfig = BaseConfig['ldap']
 /** Entries of groups that one user may be in. */
 const mostGroups = 1000
 
+/** Somebody whom a login finds. */
+export interface LdapFinding {
+  /** Null: nobody. */
+  readonly person: Person | null
+  /** Whether the password is theirs. */
+  readonly proved: boolean
+}
+
+/** In whose place groups are asked for where there is no entry. */
+const nobody: FoundEntry = { dn: '', names: [], valuesOf: () => [randomUUID()] }
+
 export type LdapDirectory = ReturnType<typeof createLdap>
 
 /**
@@ -21,20 +32,23 @@ export function createLdap() {
 
   return {
     /**
-     * Who has these credentials; `null`: nobody. An unknown login takes as many questions as a wrong password.
+     * Who has this login, and whether the password is right. An unknown login and a wrong password take as many questions
+     * as a right one: who is turned away behind it is told no more than they are.
      * @throws {DirectoryUnavailable} when it cannot be asked; {DirectoryRefusal} when it cannot say who it is
      */
-    find: (config: LdapConfig, login: string, password: string, steps: Steps): Promise<Person | null> =>
+    find: (config: LdapConfig, login: string, password: string, steps: Steps): Promise<LdapFinding> =>
       servers.use(config, steps, async (connection) => {
         const entry = await findEntry(connection, config, login, steps)
         const dn = entry?.dn ?? `cn=${randomUUID()},${config.userbasedn}`
-        const right = await connection.bind(dn, password)
-        if (!entry || !right) {
-          steps.note(entry ? 'the password is wrong' : 'no password would be right')
-          return null
+        const proved = (await connection.bind(dn, password)) && entry !== null
+        steps.note(proved ? 'the password is right' : entry ? 'the password is wrong' : 'no password would be right')
+        try {
+          return { person: await asPerson(connection, config, entry, steps), proved }
+        } catch (error) {
+          // What is wrong with an entry is told to whom it belongs.
+          if (proved || !(error instanceof DirectoryRefusal)) throw error
+          return { person: null, proved }
         }
-        steps.note('the password is right')
-        return asPerson(connection, config, entry, steps)
       }),
   }
 }
@@ -68,9 +82,13 @@ async function findEntry(
 async function asPerson(
   connection: LdapConnection,
   config: LdapConfig,
-  entry: FoundEntry,
+  entry: FoundEntry | null,
   steps: Steps,
-): Promise<Person> {
+): Promise<Person | null> {
+  if (!entry) {
+    if (config.groupbasedn !== '') await groupsOf(connection, config, nobody, steps)
+    return null
+  }
   steps.note(`attributes of the entry: ${entry.names.join(', ') || 'none'}`)
   const groups = config.groupbasedn === '' ? [entry] : await groupsOf(connection, config, entry, steps)
   const groupNames = groups.flatMap(({ valuesOf }) =>

@@ -88,7 +88,7 @@ export function createAuthorize(given: AuthorizeDependencies) {
         if (provider !== null) return withProvider(visit, form, asked, provider)
       }
       if (method === 'action_code' && form.has('action_code')) return comeBack(visit, form, asked)
-      if (method === 'native' || method === 'ldap' || method === 'auto') {
+      if (method === 'auto' || passwordMethods.some((one) => one === method)) {
         if (typed) break
         // Who is about to change what proves them proves it anew.
         const kept = form.has('again') || asked.managed ? null : await keepLogins.use(visit.request, visit.reply)

@@ -10,6 +10,7 @@ import type { EffectiveTag, TagSnapshot } from '../tags/service.ts'
 import type { TransitionService } from '../transitions/service.ts'
 import type { MaskFilters } from './masks/filter.ts'
 import type { Callbacks } from './save/callbacks/model.ts'
+import type { Found } from './save/found.ts'
 import type { OwnerRef } from './save/request/payload.ts'
 
 export interface PoolInfo {
@@ -109,6 +110,12 @@ export interface SaveContext {
   readonly actor: Actor
   readonly rights: CallerRights
   readonly at: Date
+  /** Objects that are linked to, as far as they were looked up after `at`; those of the request stay until the end. */
+  readonly targets: Map<number, Found>
   /** Ten thousand objects keep each phase busy for long enough that others notice. */
   readonly pauses: Pauses
+}
+
+export function newContext(parts: Omit<SaveContext, 'at' | 'targets'>): SaveContext {
+  return { ...parts, at: parts.deps.clock(), targets: new Map() }
 }

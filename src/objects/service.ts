@@ -20,9 +20,10 @@ import {
   hearOfDelete,
 } from './delete/delete.ts'
 import type { ObjectDeps } from './deps.ts'
-import type { FormatName } from './read/formats.ts'
+import { type FormatName, formats } from './read/formats.ts'
 import type { Shape } from './render/render.ts'
-import type { Item } from './save/item.ts'
+import { type Known, nothingKnown } from './render/run.ts'
+import type { SavedObject } from './save/outcome.ts'
 import type { Ignored } from './save/request/ignored.ts'
 import { hearOfSave, type SaveOptions, type SaveResult, saveObjects } from './save/save.ts'
 import { type Ending, inTransaction } from './save/transaction.ts'
@@ -46,14 +47,14 @@ export { refreshStandards } from './standard/refresh.ts'
 export type RenderSaved = (
   tx: Tx,
   actor: Actor,
-  items: readonly Item[],
+  saved: readonly SavedObject[],
   format: FormatName,
   options: {
     skipReverseNested: boolean
     shape?: Shape | undefined
     lifetime: Lifetime
-    /** Reverse fields that are known to be empty. */
-    empty: ReadonlySet<string>
+    /** What is around them, as far as the save knows it. */
+    known: Known
   },
 ) => Promise<JsonAnswer>
 
@@ -102,17 +103,14 @@ export function createObjectService(deps: ObjectDeps, renderSaved: RenderSaved) 
       const heard = await hearOfSave(deps, request, lifetime)
       const run = { ending: endingOf(options), objects: body.length, lifetime }
       const result = await inTransaction<SaveResult>(deps, run, async (tx) => {
-        const saved = await saveObjects(deps, tx, request, heard)
-        if (saved.kind === 'done') {
-          const shape = options.dryRun ? withoutNewIds(saved.items) : undefined
-          answer = await renderSaved(tx, actor, saved.items, options.format, {
-            ...options,
-            shape,
-            lifetime,
-            empty: saved.empty,
-          })
+        const result = await saveObjects(deps, tx, request, heard)
+        if (result.kind === 'done') {
+          const { saved, around } = result
+          const shape = options.dryRun ? withoutNewIds(saved) : undefined
+          const known = formats[options.format].fields ? await around() : nothingKnown
+          answer = await renderSaved(tx, actor, saved, options.format, { ...options, shape, lifetime, known })
         }
-        return saved
+        return result
       })
       if (result.kind === 'confirm') return result
       const { ignored } = result
@@ -145,8 +143,8 @@ export function createObjectService(deps: ObjectDeps, renderSaved: RenderSaved) 
 const endingOf = ({ dryRun }: { readonly dryRun: boolean }): Ending => (dryRun ? 'dry run' : 'store')
 
 /** Objects that a dry run would create have no ids yet (DB-004). */
-function withoutNewIds(items: readonly Item[]): Shape {
-  const created = new Set(items.filter(({ mode }) => mode === 'create').map(({ systemObjectId }) => systemObjectId))
+function withoutNewIds(saved: readonly SavedObject[]): Shape {
+  const created = new Set(saved.flatMap(({ item }) => (item.mode === 'create' ? item.systemObjectId : [])))
   return (wire, { object }) => {
     if (!created.has(object.systemObjectId)) return wire
     const { _system_object_id, _global_object_id, ...rest } = wire

@@ -87,6 +87,19 @@ test('saving costs a constant number of statements', async () => {
   assert.equal(await statements(10), await statements(1000))
 })
 
+test('a save of one object: six statements if it is new, else eight', async () => {
+  const save = async (objecttype: string, block: object) => {
+    const answer = await root().post(`/db/${objecttype}`, [payload(objecttype, block)], { skip_index: 1 })
+    assert.equal(answer.status, 200, JSON.stringify(answer.body))
+    return answer.body[0]
+  }
+  const title = (text: string) => ({ ...inPool(museum.pool), title: { 'en-US': text } })
+  const { _id } = (await save('work', title('First'))).work
+  const created = await statementsOf(museum.svc, () => save('person', { name: 'New' }))
+  const updated = await statementsOf(museum.svc, (run) => save('work', { _id, _version: 1 + run, ...title('Next') }))
+  assert.deepEqual([created, updated], [6, 8])
+})
+
 test('more first saves at once than there are connections: none waits for another’s connection', async () => {
   // Nothing is in the memory of a new process: names, rights and the datamodel are read in the middle of the saves.
   await using fresh = await attachService(museum.svc.dsn, { dbMaxConnections: 8 })

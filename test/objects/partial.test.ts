@@ -57,6 +57,37 @@ suite('changing some fields only', () => {
     assert.equal((await latest(before.work['_reverse_nested:loan:work'][0].loan._id, 'loan')).loan._version, 1)
   })
 
+  test('what another writer stores while it is waited for stays as well', async () => {
+    const [created] = await save('work', [work()])
+    const other = await museum.svc.db.connect()
+    let answer: ReturnType<typeof patch>
+    try {
+      // A version as another save writes it, without the note; not committed yet.
+      await other.query('begin')
+      const { rows } = await other.query<{ key: string }>(
+        `update object set version = 2 where system_object_id = $1 returning (select e.key from object_version v, jsonb_each(v.content) e
+         where v.system_object_id = $1 and e.value = '"text"') as key`,
+        [created._system_object_id],
+      )
+      await other.query(
+        `insert into object_version (system_object_id, version, operation, at, datamodel_version, pool_id, content)
+         select system_object_id, 2, 'u', now(), datamodel_version, pool_id, content - $2
+         from object_version where system_object_id = $1`,
+        [created._system_object_id, rows[0]?.key],
+      )
+      answer = patch('work', [payload('work', { _id: created.work._id, width: 4 })])
+      const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+      while ((await museum.svc.db.query(waiting)).rowCount === 0) await new Promise(setImmediate)
+      await other.query('commit')
+    } finally {
+      other.release()
+    }
+    const { status, body } = await answer
+    assert.equal(status, 200, JSON.stringify(body))
+    const { _version, width, note } = await latest(created.work._id).then((object) => object.work)
+    assert.deepEqual({ _version, width, note }, { _version: 3, width: 4, note: null })
+  })
+
   test('every field alone: the others stay', async () => {
     const [created] = await save('work', [work()])
     const id = created.work._id

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { createPool } from '../pools/support.ts'
 import { type People, seedPeople, toUser } from '../rights/people.ts'
 import type { Answer, Json } from '../support/client.ts'
-import { inPool, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
+import { inPool, link, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
 
 /** Who may write an object is not told by the answer what it may not read. */
 let museum: Museum
@@ -91,6 +91,70 @@ test('whoever may not read an object is not told whether what is sent is what is
     [200, '0._create_user'],
     [200, '0._create_user'],
   ])
+})
+
+test('the answer to a save is what a read gives in the same format, for root and for others', async () => {
+  const { root, reader } = people
+  const rights = { read: {}, write: {} }
+  const { _id: pool } = await createPool(root, {}, { _acl: [{ who: toUser(people.ids.reader), rights }] })
+  const saved = async (client: typeof root, objecttype: string, block: object, query = {}) => {
+    const { status, body } = await client.post(`/db/${objecttype}`, [payload(objecttype, block)], query)
+    assert.equal(status, 200, JSON.stringify(body))
+    return body[0]
+  }
+  const to = ({ _system_object_id }: Json, objecttype: string) => link(objecttype, _system_object_id)
+  const person = await saved(root, 'person', { name: 'Ada', reference: 'answer', born: { value: '1815-12' } })
+  const country = await saved(root, 'place', { name: { 'en-US': 'England' }, code: 'answer-1' })
+  const city = await saved(root, 'place', {
+    name: { 'en-US': 'London' },
+    code: 'answer-2',
+    _id_parent: country.place._id,
+  })
+  const loan = (borrower: string, rest = {}) => payload('loan', { borrower, due: { value: '2030-05-01' }, ...rest })
+  const block = {
+    ...inPool(pool),
+    title: { 'en-US': 'Title', 'de-DE': 'Titel' },
+    note: 'a note',
+    width: 3,
+    price: 499,
+    weight: 1.5e21,
+    signed: false,
+    seen: { value: '2026-11-21T10:00:00Z' },
+    period: { from: '1900', to: '1901', text: { 'en-US': 'about 1900' } },
+    location: { type: 'Point', properties: { b: 1, aa: [2] }, coordinates: [1.5, 2] },
+    vocabulary: { uri: 'x', a: { z: 1, y: null } },
+    creator: to(person, 'person'),
+    place: to(city, 'place'),
+    '_nested:work__material': [
+      {
+        name: 'oil',
+        amount: 1,
+        origin: to(city, 'place'),
+        '_nested:work__material__supplier': [{ person: to(person, 'person') }],
+      },
+    ],
+    '_reverse_nested:loan:work': [loan('B'), loan('A')],
+  }
+  const formats = ['short', 'standard', 'long', 'full_inheritance']
+  for (const format of formats) {
+    const read = async ({ _system_object_id: id }: Json, client = root, mask = '_all_fields') =>
+      (await client.get(`/db/work/${mask}/system_object_id/${id}`, { format })).body[0]
+    const created = await saved(root, 'work', block, { format })
+    assert.deepEqual(created, await read(created), `${format}, created`)
+    const { _id } = created.work
+    const [first] = (await root.get(`/db/work/_all_fields/${_id}`)).body[0].work['_reverse_nested:loan:work']
+    const kept = loan('C', { _id: first.loan._id, _version: 1 })
+    const loans = { '_reverse_nested:loan:work': [loan('D'), kept] }
+    const updated = await saved(root, 'work', { ...block, _id, _version: 1, note: null, ...loans }, { format })
+    assert.deepEqual(updated, await read(updated), `${format}, updated`)
+    for (const client of [root, reader]) {
+      const mask = client === root ? '_all_fields' : 'work__standard'
+      const change = { _objecttype: 'work', _mask: mask, work: { _id, title: { 'en-US': mask } } }
+      const { status, body } = await client.patch('/db/work', [change], { format })
+      assert.equal(status, 200, JSON.stringify(body))
+      assert.deepEqual(body[0], await read(updated, client, mask), `${format}, changed in part, ${mask}`)
+    }
+  }
 })
 
 test('the standard mask that a grant lets be used to write is that of the pool', async () => {

@@ -8,7 +8,7 @@ import { confirmTasks, type Task } from '../../platform/tasks.ts'
 import type { Confirmation } from '../../transitions/service.ts'
 import type { StoredObject } from '../content/stored.ts'
 import { invalidValue } from '../content/values.ts'
-import type { ObjectDeps, SaveContext } from '../deps.ts'
+import { newContext, type ObjectDeps, type SaveContext } from '../deps.ts'
 import { assertAsSeen, type Heard, hear, nothingHeard } from '../save/callbacks/hear.ts'
 import { conclude } from '../save/conclude.ts'
 import { guardBefore, type Item, itemOf } from '../save/item.ts'
@@ -90,7 +90,7 @@ export async function deleteObjects(
   const { context, named } = await onCurrentModel(deps, tx, model, async (current) => {
     const rights = await deps.rights.forActor(actor)
     const pauses = createPauses()
-    const context: SaveContext = { deps, tx, model, current, locks: true, actor, rights, at: deps.clock(), pauses }
+    const context = newContext({ deps, tx, model, current, locks: true, actor, rights, pauses })
     return { context, named: await findNamed(context, objecttype, triples, options.policy) }
   })
   const { policy } = options

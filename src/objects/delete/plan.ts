@@ -30,6 +30,7 @@ export interface Linker {
 
 /** Live objects that link to any of the given ones, and their children in hierarchies. */
 export async function findLinkers(q: Queryable, systemObjectIds: readonly number[]): Promise<Linker[]> {
+  if (systemObjectIds.length === 0) return []
   const { rows } = await q.query<Linker>(
     `select l.from_id as "from", l.to_id as "to", l.column_id as "column"
      from object_link l join object o on o.system_object_id = l.from_id and o.deleted_at is null

@@ -22,8 +22,8 @@ import {
   type Shape,
 } from '../render/render.ts'
 import { masksByPreference, mayUseMask, standardMask } from '../render/shown-mask.ts'
-import type { Item } from '../save/item.ts'
 import { showable } from '../save/known.ts'
+import type { SavedObject } from '../save/outcome.ts'
 import { type FormatName, formats, type MergeMode } from './formats.ts'
 import { areSame, createAnswers, hasDatedGrants, type Sources, watched } from './kept-answers.ts'
 import { type Address, loadHeads, loadLatest, loadVersions } from './load.ts'
@@ -144,17 +144,17 @@ export function createReadService(deps: ReadDeps) {
     const found = await memory.one(deps.datamodel.current(), table, address, readerOf(mask), needs)
     if (!found || !allow(caller, mask, found.object)) return null
     const { object, heads, absent } = found
-    const empty = new Set(absent.map((column) => reverseKey(column, object.systemObjectId)))
-    return { object, mask, known: { heads, empty } }
+    const below = new Map(absent.map((column) => [reverseKey(column, object.systemObjectId), []]))
+    return { object, mask, known: { heads, below } }
   }
 
   /** What the answer to a read depends on, as far as it is in memory. */
   function sourcesOf(actor: Actor, caller: CallerRights, { object, mask, known }: Latest): Sources {
-    const { heads, empty } = known
+    const { heads, below } = known
     return [
       mask,
       object,
-      empty.size,
+      below.size,
       deps.datamodel.current(),
       caller,
       ...deps.snapshots(),
@@ -379,29 +379,34 @@ export function createReadService(deps: ReadDeps) {
     async renderSaved(
       tx: Queryable,
       actor: Actor,
-      saved: readonly Item[],
+      saved: readonly SavedObject[],
       format: FormatName,
-      { skipReverseNested = false, fileDays, shape, lifetime = endless, empty }: SavedContext = {},
+      { skipReverseNested = false, fileDays, shape, lifetime = endless, known }: SavedContext = {},
     ): Promise<JsonAnswer> {
       const caller = await deps.rights.forActor(actor)
-      const ids = saved.map((item) => item.systemObjectId)
       const untold = new Set<number>()
-      const maskOf = (object: Head, index: number): Mask | 'short' | null => {
-        const item = saved[index]
-        const shown = item && showable({ deps, rights: caller }, item)
+      const toItem = ({ item, object }: SavedObject): RenderItem => {
+        const shown = showable({ deps, rights: caller }, item)
         if (shown === 'nothing') untold.add(object.systemObjectId)
-        return item && shown === 'whole' ? item.mask : 'short'
+        if (shown === 'whole') return { object, mask: item.mask }
+        return { object: headOf(object), mask: standardMask({ deps }, object) }
       }
-      const pages = latestOf(tx, ids, formats[format].fields, maskOf)
       const told: Shape = (wire, item) => {
         const shown = untold.has(item.object.systemObjectId) ? idsOnly(wire, item.object.table.name) : wire
         return shape ? shape(shown, item) : shown
       }
-      return render(tx, actor, caller, pages, renderOptions(deps, { format, skipReverseNested, fileDays }), {
-        ...(caller.root && !shape ? {} : { shape: told }),
-        lifetime,
-        ...(empty ? { known: { heads: [], empty } } : {}),
-      })
+      return render(
+        tx,
+        actor,
+        caller,
+        inPages(saved, toItem),
+        renderOptions(deps, { format, skipReverseNested, fileDays }),
+        {
+          ...(caller.root && !shape ? {} : { shape: told }),
+          lifetime,
+          ...(known ? { known } : {}),
+        },
+      )
     },
   }
 
@@ -447,8 +452,7 @@ interface SavedContext {
   readonly fileDays?: number | undefined
   readonly shape?: Shape | undefined
   readonly lifetime?: Lifetime
-  /** Reverse fields (`reverseKey`) that are known to be empty. */
-  readonly empty?: ReadonlySet<string>
+  readonly known?: Known
 }
 
 /** Linked objects bring linked objects. */
@@ -459,6 +463,11 @@ function isDeep({ mergeLinkedObjects, mergeMaxDepth }: RenderOptions): boolean {
 function isLong(count: number, shown: RenderOptions): boolean {
   if (!shown.format.fields) return count > 5000
   return count > (shown.mergeLinkedObjects === 'none' ? 300 : 50) || (count > 0 && isDeep(shown))
+}
+
+/** What is there already, some at a time: answers are written page by page. */
+function* inPages<T>(list: readonly T[], toItem: (member: T) => RenderItem): Iterable<readonly RenderItem[]> {
+  for (let start = 0; start < list.length; start += 100) yield list.slice(start, start + 100).map(toItem)
 }
 
 /** Objects without contents that are loaded at a time. */

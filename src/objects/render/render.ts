@@ -14,7 +14,7 @@ import { inheritInto, loadInheritance } from '../content/inheritance.ts'
 import { rowsOf } from '../content/stored.ts'
 import { type FieldSink, filteredReader, type Reader, readerOf, type Wire } from '../masks/reader.ts'
 import { appliedMergeDepth, type Format, formats } from '../read/formats.ts'
-import { loadAsOf, loadChildren, loadHeads, loadLatest, loadReverses } from '../read/load.ts'
+import { type LoadedReverse, loadAsOf, loadChildren, loadHeads, loadLatest, loadReverses } from '../read/load.ts'
 import type { Head, Loaded } from '../read/stored-rows.ts'
 import { standardText } from '../standard/compute.ts'
 import { finish } from './finish.ts'
@@ -22,7 +22,9 @@ import { sortRows } from './nested-sort.ts'
 import { type AnswerLimits, contentBytes, frameBytes, type Part, shortBytes } from './parts.ts'
 import {
   asOfKey,
+  type Known,
   maySee,
+  nothingKnown,
   type RenderOptions,
   type ReverseWant,
   type Run,
@@ -41,7 +43,7 @@ import {
   trashedObject,
 } from './system-fields.ts'
 
-export { defaultOptions, maySee, type RenderDeps, type RenderOptions, reverseKey } from './run.ts'
+export { defaultOptions, type Known, maySee, type RenderDeps, type RenderOptions, reverseKey } from './run.ts'
 
 /** An object to be shown, already allowed to the actor, and the mask that shapes it; a head is enough for `short`. */
 export interface RenderItem {
@@ -71,13 +73,6 @@ interface Chain {
   readonly up: Chain | null
 }
 
-/** What is known before anything is loaded. */
-export interface Known {
-  readonly heads: readonly Head[]
-  /** Reverse wants (`reverseKey`) that nothing links through. */
-  readonly empty: ReadonlySet<string>
-}
-
 /** A last change to an object that was asked for itself. */
 export type Shape = (wire: Wire, item: RenderItem) => Wire
 
@@ -88,8 +83,7 @@ export async function renderAnswer(
   pages: AsyncIterable<readonly RenderItem[]> | Iterable<readonly RenderItem[]>,
   { known = nothingKnown, shape }: { known?: Known | undefined; shape?: Shape | undefined } = {},
 ): Promise<JsonAnswer> {
-  const run = startRun(base, limits, known.empty)
-  for (const head of known.heads) run.heads.set(head.systemObjectId, head)
+  const run = startRun(base, limits, known)
   for await (const items of pages) {
     const tops = await renderPage(run, items)
     if (shape) {
@@ -105,8 +99,6 @@ export async function renderAnswer(
   }
   return { body: run.parts.end(), short: run.parts.short }
 }
-
-const nothingKnown: Known = { heads: [], empty: new Set() }
 
 /** Linked objects that are kept for the next page, and those that are loaded with one statement. */
 const mostRemembered = 2000
@@ -242,7 +234,27 @@ async function loadWanted(run: Run, wants: readonly Want[]): Promise<void> {
 }
 
 /** The objects for each reverse field, in the order of the wants. */
-async function loadBelow(run: Run, wants: readonly ReverseWant[]): Promise<Loaded[][]> {
+async function loadBelow(run: Run, wants: readonly ReverseWant[]): Promise<(readonly Loaded[])[]> {
+  if (wants.length === 0) return []
+  const groups = new Map<string, readonly Loaded[]>()
+  const open: ReverseWant[] = []
+  for (const want of wants) {
+    const key = reverseKey(want.column, want.to)
+    const known = run.below.get(key)
+    if (known) groups.set(key, known)
+    else open.push(want)
+  }
+  for (const [key, group] of Map.groupBy(await loadReverse(run, open), ({ to, column }) => reverseKey(column, to)))
+    groups.set(
+      key,
+      group.map(({ object }) => object),
+    )
+  const found = wants.map((want) => groups.get(reverseKey(want.column, want.to)) ?? [])
+  if (found.reduce((sum, group) => sum + group.length, 0) > run.parts.mostObjects) throw run.parts.tooLarge()
+  return asTheyWere(run, wants, found)
+}
+
+async function loadReverse(run: Run, wants: readonly ReverseWant[]): Promise<LoadedReverse[]> {
   if (wants.length === 0) return []
   const links = wants.filter((want) => want.column !== null)
   const children = wants.filter((want) => want.column === null)
@@ -262,22 +274,15 @@ async function loadBelow(run: Run, wants: readonly ReverseWant[]): Promise<Loade
       : loadChildren(run.q, run.model, distinct(children.map((want) => want.to)), run.parts.mostObjects + 1),
   ])
   if (byLink.length + byParent.length > run.parts.mostObjects) throw run.parts.tooLarge()
-  const groups = new Map<string, Loaded[]>()
-  for (const { to, column, object } of [...byLink, ...byParent]) {
-    const key = reverseKey(column, to)
-    const group = groups.get(key)
-    if (group) group.push(object)
-    else groups.set(key, [object])
-  }
-  return asTheyWere(
-    run,
-    wants,
-    wants.map((want) => groups.get(reverseKey(want.column, want.to)) ?? []),
-  )
+  return [...byLink, ...byParent]
 }
 
 /** Below an old version stand those of today's objects that existed then, as they were. */
-async function asTheyWere(run: Run, wants: readonly ReverseWant[], groups: Loaded[][]): Promise<Loaded[][]> {
+async function asTheyWere(
+  run: Run,
+  wants: readonly ReverseWant[],
+  groups: (readonly Loaded[])[],
+): Promise<(readonly Loaded[])[]> {
   const past = wants.flatMap(({ asOf }, index) =>
     asOf === null ? [] : (groups[index] ?? []).map((object) => ({ id: object.systemObjectId, asOf })),
   )
@@ -466,7 +471,7 @@ function wantReverse(run: Run, place: Place, object: Loaded, holder: Wire, key: 
   const list: string[] = []
   holder[key] = list
   const column = field.column?.id ?? null
-  if (run.empty.has(reverseKey(column, object.systemObjectId))) return
+  if (run.below.get(reverseKey(column, object.systemObjectId))?.length === 0) return
   run.reverses.push({
     to: object.systemObjectId,
     column,

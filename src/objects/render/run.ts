@@ -111,8 +111,8 @@ export interface Run {
   readonly loaded: Map<number, Loaded>
   /** Objects as they were: key from `asOfKey`. */
   readonly past: Map<string, Loaded>
-  /** Reverse wants (`reverseKey`) that are known to find nothing. */
-  readonly empty: ReadonlySet<string>
+  /** What reverse wants (`reverseKey`) find, as far as it is known. */
+  readonly below: Known['below']
   wants: Want[]
   reverses: ReverseWant[]
   /** Asked once, after all rounds. */
@@ -134,6 +134,15 @@ export interface Run {
   readonly pauses: Pauses
 }
 
+/** What is known before anything is loaded. */
+export interface Known {
+  readonly heads: readonly Head[]
+  /** What stands below objects by `reverseKey`, in the order of siblings. */
+  readonly below: ReadonlyMap<string, readonly Loaded[]>
+}
+
+export const nothingKnown: Known = { heads: [], below: new Map() }
+
 /** The objects under one object, announced by a reverse field. */
 export interface ReverseWant {
   readonly to: number
@@ -154,15 +163,15 @@ export function asOfKey(id: number, asOf: number): string {
 export function startRun(
   base: Pick<Run, 'deps' | 'q' | 'model' | 'actor' | 'caller' | 'options' | 'pauses'>,
   limits: AnswerLimits,
-  empty: ReadonlySet<string>,
+  { heads, below }: Known,
 ): Run {
   return {
     ...base,
     parts: new AnswerParts(limits),
     shared: new Map(),
     shorts: new WeakMap(),
-    empty,
-    heads: new Map(),
+    below,
+    heads: new Map(heads.map((head) => [head.systemObjectId, head])),
     loaded: new Map(),
     past: new Map(),
     wants: [],

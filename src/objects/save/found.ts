@@ -1,4 +1,6 @@
-/** What a save needs to know of an object that exists: which one it is and what rights on it depend on. */
+import type { Standard } from '../content/stored.ts'
+
+/** What a save needs to know of an object that exists: which one it is and what rights on it depend on, what others show it by. */
 export interface Found {
   readonly systemObjectId: number
   readonly objecttypeId: number
@@ -12,9 +14,14 @@ export interface Found {
   readonly acl: unknown
   readonly parents: readonly number[]
   readonly deleted: boolean
+  readonly deletedAt: Date | null
+  readonly standard: Standard
 }
 
 /** Columns of `object o` that rights depend on, as `Found` has them. */
 export const guardColumns = `o.system_object_id as "systemObjectId", o.objecttype as "objecttypeId", o.id,
   o.pool_id as "poolId", o.owner_user as "ownerUserId", o.owner_group as "ownerGroupId", o.tags, o.acl,
   o.deleted_at is not null as deleted`
+
+/** The rest of `Found`. */
+export const foundColumns = `${guardColumns}, o.version, o.uuid, o.parents, o.standard, o.deleted_at as "deletedAt"`

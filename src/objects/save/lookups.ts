@@ -103,7 +103,7 @@ async function scan(
   }
 }
 
-type Candidate = Omit<Found, 'version' | 'uuid' | 'parents'>
+type Candidate = Omit<Found, 'version' | 'uuid' | 'parents' | 'standard' | 'deletedAt'>
 
 async function candidatesOf(
   tx: SaveContext['tx'],

@@ -4,6 +4,7 @@ import { eachInTurns, letPass, mapInTurns } from '../../platform/pauses.ts'
 import { expectedVersion, type VersionConvention } from '../../platform/versions.ts'
 import type { LinkRef } from '../content/link-ref.ts'
 import type { StoredObject } from '../content/stored.ts'
+import { findLinkers, type Linker } from '../delete/plan.ts'
 import type { SaveContext } from '../deps.ts'
 import { writerOf } from '../masks/writer.ts'
 import type { Found } from './found.ts'
@@ -11,13 +12,14 @@ import type { Item } from './item.ts'
 import { exists } from './known.ts'
 import type { Draft } from './request/payload.ts'
 import { createResolver, type Resolver } from './resolve.ts'
+import { hasBelow } from './rules/reverse.ts'
 import { provisionalIds } from './write/provisional-ids.ts'
 import { claimIds, findTombstones, lockObjects } from './write/store.ts'
 
 export interface Prepared {
   readonly items: Item[]
-  /** Stored objects that the request names, by system object id. */
-  readonly found: ReadonlyMap<number, Found>
+  /** What links to those of them that can have others below them. */
+  readonly linkers: readonly Linker[]
 }
 
 interface Classified {
@@ -30,7 +32,11 @@ interface Classified {
  * updated, gives provisional ids, locks the stored versions and puts the written values over them. A constant number of
  * statements for any number of drafts.
  */
-export async function prepareItems(context: SaveContext, tops: readonly Draft[]): Promise<Prepared> {
+export async function prepareItems(
+  context: SaveContext,
+  tops: readonly Draft[],
+  { below }: { below: boolean },
+): Promise<Prepared> {
   const { pauses } = context
   const { versionConvention } = context.deps.config
   const drafts = flatten(tops)
@@ -41,10 +47,13 @@ export async function prepareItems(context: SaveContext, tops: readonly Draft[])
   await letPass(pauses)
   const created = classified.filter((entry) => !entry.found).map((entry) => entry.draft)
   const ids = await chooseIds(context, created)
-  const current = await lockObjects(
-    context,
-    classified.flatMap((entry) => (entry.found ? [entry.found.systemObjectId] : [])),
-  )
+  const stored = classified.filter((entry): entry is Classified & { found: Found } => entry.found !== undefined)
+  const masters = below ? stored.filter(({ draft }) => hasBelow(draft)) : []
+  const [current, linkers] = await Promise.all([
+    lockObjects(context, stored.map(idOf)),
+    // Carried out once they are locked: whoever saved them before has brought what stands below them.
+    findLinkers(context.tx, masters.map(idOf)),
+  ])
   const byDraft = new Map<Draft, Item>()
   const prepare = ({ draft, found }: Classified): Item => {
     const stored = found ? current.get(found.systemObjectId) : undefined
@@ -56,10 +65,9 @@ export async function prepareItems(context: SaveContext, tops: readonly Draft[])
     return item
   }
   const items = await mapInTurns(classified, prepare, pauses)
-  const found = new Map<number, Found>()
   for (const item of items) {
     if (pauses.due()) await pauses.take()
-    fillLinks(context, item, resolver, byDraft, found)
+    fillLinks(context, item, resolver, byDraft)
   }
   for (const item of items) {
     if (pauses.due()) await pauses.take()
@@ -68,8 +76,10 @@ export async function prepareItems(context: SaveContext, tops: readonly Draft[])
     item.content = writerOf(over.mask).merge(written, item.current?.content ?? null, item.place, over.partial)
     if (item.up?.field.column) item.content[item.up.field.column.key] = item.up.item.systemObjectId
   }
-  return { items, found }
+  return { items, linkers }
 }
+
+const idOf = ({ found }: { readonly found: Found }): number => found.systemObjectId
 
 /** Top-level drafts first, then those nested under them, level by level. */
 function flatten(tops: readonly Draft[]): Draft[] {
@@ -311,11 +321,10 @@ export const unknownTarget = -1
 
 /** Puts the resolved targets into the written content and the parents. */
 function fillLinks(
-  { rights, deps }: SaveContext,
+  { rights, deps, targets }: SaveContext,
   item: Item,
   resolver: Resolver,
   byDraft: ReadonlyMap<Draft, Item>,
-  found: Map<number, Found>,
 ): void {
   const { draft } = item
   if (!draft) return
@@ -329,7 +338,7 @@ function fillLinks(
       if (rights.root || ref.by === 'lookup' || foreign) throw lookupNotFound(ref)
       return unknownTarget
     }
-    found.set(stored.systemObjectId, stored)
+    targets.set(stored.systemObjectId, stored)
     return stored.systemObjectId
   }
   for (const { target, holder, key } of draft.links) holder[key] = resolve(target)

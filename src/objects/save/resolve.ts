@@ -2,7 +2,7 @@ import type { Table } from '../../datamodel/model.ts'
 import type { Tx } from '../../platform/db.ts'
 import type { LinkRef } from '../content/link-ref.ts'
 import type { SaveContext } from '../deps.ts'
-import { type Found, guardColumns } from './found.ts'
+import { type Found, foundColumns } from './found.ts'
 import { isLookup, lookupName, mayFind, resolveLookups } from './lookups.ts'
 import type { Draft } from './request/payload.ts'
 
@@ -77,7 +77,7 @@ export async function createResolver(
     const result = new Map<string, Found>()
     if (systemIds.size + uuids.length + ids.length === 0) return result
     const { rows } = await q.query<Found>(
-      `select ${guardColumns}, o.version, o.uuid, o.parents
+      `select ${foundColumns}
        from object o
        where o.system_object_id = any($1::bigint[] || array(
          select system_object_id from object where uuid = any($2::text[])

@@ -4,7 +4,7 @@ import { AppError } from '../../platform/errors.ts'
 import { currentLifetime } from '../../platform/lifetime.ts'
 import { createPauses, eachInTurns } from '../../platform/pauses.ts'
 import type { RunRequest, RunResult } from '../../transitions/service.ts'
-import type { ObjectDeps, SaveContext } from '../deps.ts'
+import { newContext, type ObjectDeps, type SaveContext } from '../deps.ts'
 import { type Heard, hear } from './callbacks/hear.ts'
 import { conclude } from './conclude.ts'
 import { guardBefore, guardOf, type Item, itemOf } from './item.ts'
@@ -40,7 +40,7 @@ async function runInTransaction(
   const { context, items } = await onCurrentModel(deps, tx, model, async (current) => {
     const rights = await deps.rights.forActor(actor)
     const pauses = createPauses()
-    const context: SaveContext = { deps, tx, model, current, locks: true, actor, rights, at: deps.clock(), pauses }
+    const context = newContext({ deps, tx, model, current, locks: true, actor, rights, pauses })
     return { context, items: await prepare(context, run) }
   })
   const tasks = await conclude(context, items, { ...run, heard, ask: (confirmation) => confirmation?.tasks ?? [] })

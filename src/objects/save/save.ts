@@ -3,16 +3,18 @@ import type { Actor } from '../../platform/actor.ts'
 import type { Tx } from '../../platform/db.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
 import type { Lifetime } from '../../platform/lifetime.ts'
-import { createPauses, type Pauses } from '../../platform/pauses.ts'
+import { createPauses, mapInTurns, type Pauses } from '../../platform/pauses.ts'
 import { confirmTask, confirmTasks, type Task } from '../../platform/tasks.ts'
 import { rowsOf, type StoredObject } from '../content/stored.ts'
 import { invalidValue } from '../content/values.ts'
-import type { ObjectDeps, SaveContext } from '../deps.ts'
+import { newContext, type ObjectDeps, type SaveContext } from '../deps.ts'
+import type { Known } from '../render/run.ts'
 import { type Heard, hear, nothingHeard } from './callbacks/hear.ts'
 import { type Said, withReplacements } from './callbacks/replace.ts'
 import { conclude } from './conclude.ts'
 import type { Item } from './item.ts'
 import { onCurrentModel } from './on-current-model.ts'
+import { asStored, knownAfter, type SavedObject } from './outcome.ts'
 import { prepareItems } from './prepare.ts'
 import { type Ignored, ignoredParts } from './request/ignored.ts'
 import { maxBatch, parsePayload } from './request/payload.ts'
@@ -20,8 +22,15 @@ import { syncBidirectional } from './rules/bidirectional.ts'
 import { assertConstraints } from './rules/constraints.ts'
 import { checkFiles } from './rules/files.ts'
 import { assertNoCycles } from './rules/hierarchy.ts'
-import { emptyReverses } from './rules/new-reverse.ts'
-import { markUnchanged, movePools, type PoolMove, poolMoves, reconcileReverse } from './rules/reverse.ts'
+import {
+  type Attached,
+  attachedObjects,
+  markUnchanged,
+  movePools,
+  type PoolMove,
+  poolMoves,
+  reconcileReverse,
+} from './rules/reverse.ts'
 import { assertAccess, assertIntroducedLinks, assertSaveRights, losesAccess } from './rules/rights.ts'
 import { applySystemFields } from './system-fields.ts'
 
@@ -46,13 +55,13 @@ export interface SaveOptions {
 
 export type SaveResult = { /** What of the payload has no effect. */ readonly ignored: Ignored } & (
   | { readonly kind: 'confirm'; readonly tasks: readonly Task[] }
-  /** `items` are those that the client sent at the top level, in order; `written` all that got a new version. */
+  /** `saved` are those that the client sent at the top level, in order; `written` all that got a new version. */
   | {
       readonly kind: 'done'
-      readonly items: readonly Item[]
+      readonly saved: readonly SavedObject[]
       readonly written: readonly number[]
-      /** Reverse fields of the items that are known to be empty (`reverseKey`). */
-      readonly empty: ReadonlySet<string>
+      /** What is around them, as far as the save knows it. */
+      readonly around: () => Promise<Known>
     }
 )
 
@@ -96,7 +105,7 @@ export async function saveObjects(deps: ObjectDeps, tx: Tx, request: SaveRequest
   return onCurrentModel(deps, tx, model, async (current) => {
     const pauses = createPauses()
     const rights = await deps.rights.forActor(actor)
-    const context: SaveContext = { deps, tx, model, current, locks: true, actor, rights, at: deps.clock(), pauses }
+    const context = newContext({ deps, tx, model, current, locks: true, actor, rights, pauses })
     return save(context, request, heard)
   })
 }
@@ -108,6 +117,8 @@ interface Prepared {
   readonly ignored: Ignored
   /** Reverse objects that stay where they are, by the object that they are attached to. */
   readonly kept: ReadonlyMap<Item, readonly StoredObject[]>
+  /** Those that were attached before; null: that does not matter. */
+  readonly attached: readonly Attached[] | null
 }
 
 /**
@@ -123,24 +134,25 @@ async function prepare(
   const payload = { model, databaseName: deps.config.databaseName, partial: options.partial }
   const drafts = withReplacements(payload, await parsePayload(payload, objecttype, body, pauses), said)
   if (drafts.length > maxBatch) throw invalidValue('body', drafts.length, `at most ${maxBatch} objects`)
-  const { items, found } = await prepareItems(context, drafts)
+  const { items, linkers } = await prepareItems(context, drafts, { below: !options.skipReverseNested })
   const sent = items.slice(0, drafts.length)
   await applySystemFields(context, items, options)
   await assertAccess(context, items)
   // It compares with what is stored, so it comes after the rights.
   const ignored = await ignoredParts(context, items)
   if (options.strict) assertNothingIgnored(ignored)
-  await assertIntroducedLinks(context, items, found)
+  await assertIntroducedLinks(context, items)
   await checkFiles(context, items)
-  const kept = options.skipReverseNested ? new Map() : await reconcileReverse(context, items)
+  const attached = options.skipReverseNested ? null : await attachedObjects(context, linkers)
+  const kept = attached ? await reconcileReverse(context, items, attached) : new Map()
   await markUnchanged(items, pauses)
-  return { items, sent, ignored, kept }
+  return { items, sent, ignored, kept, attached }
 }
 
 async function save(context: SaveContext, request: SaveRequest, heard: Heard): Promise<SaveResult> {
   const { pauses } = context
   const { options } = request
-  const { items, sent, ignored, kept } = await prepare(context, request, heard)
+  const { items, sent, ignored, kept, attached } = await prepare(context, request, heard)
   let undecided: readonly PoolMove[] = []
   const tasks = await conclude(context, items, {
     heard,
@@ -160,8 +172,9 @@ async function save(context: SaveContext, request: SaveRequest, heard: Heard): P
   })
   if (tasks.length > 0) return { kind: 'confirm', tasks, ignored }
   const written = items.filter((item) => item.changed).map((item) => item.systemObjectId)
-  const empty = options.skipReverseNested ? new Set<string>() : await emptyReverses(sent, items, pauses)
-  return { kind: 'done', items: sent, written, ignored, empty }
+  const saved = await mapInTurns(sent, (item) => ({ item, object: asStored(context, item) }), pauses)
+  const around = () => knownAfter(context, items, sent, attached)
+  return { kind: 'done', saved, written, ignored, around }
 }
 
 function assertNothingIgnored({ paths, more, nearest }: Ignored): void {

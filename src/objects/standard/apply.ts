@@ -5,14 +5,19 @@ import { computeStandard, linkedForStandard } from './compute.ts'
 
 /**
  * Computes `_standard` of all items that are written, each after the items it links to. Standards of other linked
- * objects come from the database in one statement.
+ * objects come from the database in one statement, as far as the save has not found them already.
  */
-export async function applyStandards({ deps, tx, pauses }: SaveContext, items: readonly Item[]): Promise<void> {
+export async function applyStandards(
+  { deps, tx, pauses, targets }: SaveContext,
+  items: readonly Item[],
+): Promise<void> {
   const pending = new Map(items.filter((item) => item.changed).map((item) => [item.systemObjectId, item]))
   const wanted = new Set<number>()
   for (const item of pending.values()) {
     if (pauses.due()) await pauses.take()
-    for (const id of linkedForStandard(item.table.preferredMask, item.content)) if (!pending.has(id)) wanted.add(id)
+    for (const id of linkedForStandard(item.table.preferredMask, item.content)) {
+      if (!pending.has(id) && !targets.has(id)) wanted.add(id)
+    }
   }
   const stored = new Map<number, Standard>()
   if (wanted.size > 0) {
@@ -27,7 +32,7 @@ export async function applyStandards({ deps, tx, pauses }: SaveContext, items: r
   const done = new Set<number>()
   const standardOf = (id: number): Standard | undefined => {
     const item = pending.get(id)
-    if (!item) return stored.get(id)
+    if (!item) return targets.get(id)?.standard ?? stored.get(id)
     // Objects that link to each other in a circle: one of them is shown by its former standard.
     if (!done.has(id)) {
       done.add(id)

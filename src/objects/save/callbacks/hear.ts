@@ -6,12 +6,12 @@ import { JsonReader } from '../../../platform/json-reader.ts'
 import type { Lifetime } from '../../../platform/lifetime.ts'
 import { createPauses, letPass, mapInTurns, type Pauses } from '../../../platform/pauses.ts'
 import { expectedVersion } from '../../../platform/versions.ts'
-import type { StoredObject } from '../../content/stored.ts'
-import type { ObjectDeps, SaveContext } from '../../deps.ts'
+import { newContext, type ObjectDeps, type SaveContext } from '../../deps.ts'
 import type { Wire } from '../../masks/reader.ts'
-import { guardOf, type Loaded } from '../../read/stored-rows.ts'
+import { guardOf } from '../../read/stored-rows.ts'
 import { applyStandards } from '../../standard/apply.ts'
-import { type Item, nextVersion } from '../item.ts'
+import type { Item } from '../item.ts'
+import { asStored } from '../outcome.ts'
 import { inTransaction } from '../transaction.ts'
 import type { ChangeKind, PendingObject, Replacement, SaveCallback } from './model.ts'
 import { type Replaced, replaceDraft, type Said } from './replace.ts'
@@ -74,12 +74,12 @@ async function lookAt(
     const rights = await deps.rights.forActor(actor)
     const pauses = createPauses(() => lifetime.check())
     const current = Promise.resolve()
-    const context: SaveContext = { deps, tx, model, current, locks: false, actor, rights, at: deps.clock(), pauses }
+    const context = newContext({ deps, tx, model, current, locks: false, actor, rights, pauses })
     const items = await look(context, heard)
     assertAsSeen(context, items, heard)
     await applyStandards(context, items)
     const changed = items.filter((item) => item.changed)
-    const pending = await mapInTurns(changed, (item) => pendingOf(context, item), pauses)
+    const pending = await mapInTurns(changed, (item) => asStored(context, item), pauses)
     const wires = await wiresOf(await deps.callbacks.show(tx, viewer, pending), pauses)
     const stored = await storedWires(context, changed, viewer)
     const shown = changed.map((item, index) => ({
@@ -123,30 +123,6 @@ export function assertAsSeen({ deps, model }: SaveContext, items: readonly Item[
       { message: `${draft ? place : 'An object of this change'} was changed while callbacks were asked.` },
     )
   }
-}
-
-/** The object as it would be stored. */
-function pendingOf({ actor, at }: SaveContext, item: Item): Loaded {
-  const { current, systemObjectId, table, id, uuid, poolId, ownerUser, ownerGroup, tags, acl, parents } = item
-  const head = { systemObjectId, table, id, uuid, poolId, ownerUser, ownerGroup, tags, acl, parents }
-  const version = nextVersion(item)
-  const object: StoredObject = {
-    ...head,
-    version,
-    latestVersion: version,
-    standard: item.standard,
-    childIdx: current?.childIdx ?? null,
-    createdAt: current?.createdAt ?? at,
-    createdBy: current ? current.createdBy : (item.createdBy ?? actor.userId),
-    modifiedAt: at,
-    deletedAt: item.mode === 'delete' ? at : null,
-    operation: ({ create: 'i', update: 'u', delete: 'd', undelete: 'r' } as const)[item.mode],
-    at,
-    byUser: actor.userId,
-    comment: item.comment,
-    content: item.content,
-  }
-  return { ...object, guard: guardOf(object) }
 }
 
 async function storedWires(

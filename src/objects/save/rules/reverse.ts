@@ -1,37 +1,45 @@
-import type { ReverseField } from '../../../datamodel/model.ts'
+import type { Model, ReverseField } from '../../../datamodel/model.ts'
 import { eachInTurns, type Pauses } from '../../../platform/pauses.ts'
 import type { StoredObject } from '../../content/stored.ts'
-import { findLinkers, type Linker, planDelete } from '../../delete/plan.ts'
+import { type Linker, planDelete } from '../../delete/plan.ts'
 import type { SaveContext } from '../../deps.ts'
 import { sameContent } from '../../masks/writer.ts'
 import { guardOf, type Item, itemOf } from '../item.ts'
 import { guarded } from '../known.ts'
 import { lockObjects } from '../write/store.ts'
 
+/** A stored object that stands below one of the request. */
+export interface Attached extends Linker {
+  readonly object: StoredObject
+}
+
 /**
  * Reconciles reverse-nested objects: those attached to an updated object through a field that its mask lets be written,
  * but missing from the payload, go to the trash; those reached through a read-only field stay (DB-019). Sent ones
  * that did not change get no new version.
- * @returns the objects attached now, per item: for a pool change that they follow.
+ * @returns those that stay, per item: for a pool change that they follow.
  */
 export async function reconcileReverse(
   context: SaveContext,
   items: Item[],
+  attached: readonly Attached[],
 ): Promise<ReadonlyMap<Item, readonly StoredObject[]>> {
-  const attachedTo = await attachedObjects(context, items)
-  const sent = new Set(items.map((item) => item.systemObjectId))
+  const byId = new Map(items.map((item) => [item.systemObjectId, item]))
   const doomed: StoredObject[] = []
   const kept = new Map<Item, StoredObject[]>()
-  for (const [item, attached] of attachedTo) {
-    for (const { object, field } of attached) {
-      if (sent.has(object.systemObjectId)) continue
-      if (field?.mode === 'edit' && saysAll(item, field)) doomed.push(object)
-      else kept.set(item, [...(kept.get(item) ?? []), object])
-    }
+  const decide = ({ object, ...linker }: Attached): void => {
+    const item = byId.get(linker.to)
+    if (!item || byId.has(object.systemObjectId) || object.deletedAt || !isVisible(context, object)) return
+    const field = item.mask.fields.find((candidate): candidate is ReverseField =>
+      shows(candidate as ReverseField, linker),
+    )
+    if (field?.mode === 'edit' && saysAll(item, field)) doomed.push(object)
+    else kept.set(item, [...(kept.get(item) ?? []), object])
   }
+  await eachInTurns(attached, decide, context.pauses)
   if (doomed.length > 0) {
-    const plan = await planDelete(context, doomed, 'refuse', sent)
-    items.push(...plan.deleted, ...plan.cleared.filter((item) => !sent.has(item.systemObjectId)))
+    const plan = await planDelete(context, doomed, 'refuse', new Set(byId.keys()))
+    items.push(...plan.deleted, ...plan.cleared.filter((item) => !byId.has(item.systemObjectId)))
   }
   return kept
 }
@@ -41,37 +49,18 @@ function saysAll({ draft }: Item, field: ReverseField): boolean {
   return !draft?.partial || draft.sent.block[field.wireKey] !== undefined
 }
 
-interface Attached {
-  readonly object: StoredObject
-  /** The field of the item's mask that shows it; undefined when the mask has none. */
-  readonly field: ReverseField | undefined
-}
-
-/** Stored objects that are reverse-nested under updated items. */
-async function attachedObjects(context: SaveContext, items: readonly Item[]): Promise<Map<Item, Attached[]>> {
-  const masters = items.filter((item) => item.mode === 'update' && item.draft && hasReverse(item))
-  const result = new Map<Item, Attached[]>()
-  if (masters.length === 0) return result
-  const linkers = await findLinkers(
-    context.tx,
-    masters.map((item) => item.systemObjectId),
+/** Stored objects that are reverse-nested under objects of the request. */
+export async function attachedObjects(context: SaveContext, linkers: readonly Linker[]): Promise<Attached[]> {
+  const relevant = linkers.filter((linker) => isReverse(context.model, linker.column))
+  const stored = await lockObjects(
+    context,
+    relevant.map((linker) => linker.from),
+    { forDelete: true },
   )
-  const relevant = linkers.filter((linker) => isReverse(context, linker))
-  const stored = await lockObjects(context, [...new Set(relevant.map((linker) => linker.from))], {
-    forDelete: true,
-  })
-  const byId = new Map(masters.map((item) => [item.systemObjectId, item]))
-  const attach = (linker: Linker): void => {
-    const item = byId.get(linker.to)
+  return relevant.flatMap((linker) => {
     const object = stored.get(linker.from)
-    if (!item || !object || object.deletedAt || !isVisible(context, object)) return
-    const field = item.mask.fields.find((candidate): candidate is ReverseField =>
-      shows(candidate as ReverseField, linker),
-    )
-    result.set(item, [...(result.get(item) ?? []), { object, field }])
-  }
-  await eachInTurns(relevant, attach, context.pauses)
-  return result
+    return object ? [{ ...linker, object }] : []
+  })
 }
 
 /** What the caller cannot read was not shown to it either: that it is not sent back says nothing. */
@@ -79,17 +68,18 @@ function isVisible({ rights }: SaveContext, object: StoredObject): boolean {
   return rights.root || rights.may('read', guarded(guardOf(object)))
 }
 
-function hasReverse(item: Item): boolean {
-  return item.table.reverses.length > 0 || item.mask.fields.some((field) => field.kind === 'reverse')
+/** Whether others can stand below the object. */
+export function hasBelow({ table, mask }: Pick<Item, 'table' | 'mask'>): boolean {
+  return table.reverses.length > 0 || mask.fields.some((field) => field.kind === 'reverse')
 }
 
 function shows(field: ReverseField, linker: Linker): boolean {
   return field.kind === 'reverse' && (field.column?.id ?? null) === linker.column
 }
 
-function isReverse({ model }: SaveContext, linker: Linker): boolean {
-  if (linker.column === null) return true
-  return model.columnsById.get(linker.column)?.reverseEdit === true
+/** Whether what links through the column stands below its target; null: children in the hierarchy do. */
+export function isReverse(model: Model, column: number | null): boolean {
+  return column === null || model.columnsById.get(column)?.reverseEdit === true
 }
 
 /**

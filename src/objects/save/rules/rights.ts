@@ -5,7 +5,6 @@ import { forEachLink } from '../../content/links.ts'
 import type { SaveContext } from '../../deps.ts'
 import { maskFits } from '../../masks/filter.ts'
 import { standardMask } from '../../render/shown-mask.ts'
-import type { Found } from '../found.ts'
 import { guardAfter, guardBefore, type Item } from '../item.ts'
 import { exists, guarded } from '../known.ts'
 import { unknownTarget } from '../prepare.ts'
@@ -54,9 +53,8 @@ function assertMask({ rights, deps }: SaveContext, item: Item): void {
  * root cannot find out which ids are in use.
  */
 export async function assertIntroducedLinks(
-  { rights, pauses }: SaveContext,
+  { rights, pauses, targets }: SaveContext,
   items: readonly Item[],
-  found: ReadonlyMap<number, Found>,
 ): Promise<void> {
   const inRequest = new Set(items.map((item) => item.systemObjectId))
   const checkItem = (item: Item): void => {
@@ -67,7 +65,7 @@ export async function assertIntroducedLinks(
     }
     const check = (to: number, location: string, field: string) => {
       if (to === unknownTarget) throw noTarget(item, field)
-      const target = found.get(to)
+      const target = targets.get(to)
       if (!target || inRequest.has(to) || before.has(`${location}=${to}`)) return
       if (!exists(rights, target)) throw noTarget(item, field)
       if (target.deleted) throw trashedTarget(item, field, to)

@@ -8,11 +8,7 @@ import type { Item } from '../item.ts'
 import { nextVersion } from '../item.ts'
 import type { UniqueEntry } from '../rules/unique.ts'
 
-type HeadRow = Omit<StoredObject, 'table' | 'operation' | 'at' | 'byUser' | 'comment' | 'content' | 'latestVersion'> & {
-  objecttype: number
-}
-
-type VersionRow = Pick<StoredObject, 'operation' | 'at' | 'byUser' | 'comment' | 'content'> & { systemObjectId: number }
+type Row = Omit<StoredObject, 'table' | 'latestVersion'> & { objecttype: number }
 
 /** Where stored objects are read for a change, and whether they stay as they are read until the transaction ends. */
 export interface Reading {
@@ -26,41 +22,48 @@ export interface Reading {
  * `forDelete` also keeps others from linking to them. Objects whose object type is gone from the datamodel are left
  * out: nothing can be done with them. Before callbacks nothing is locked (`Reading`).
  *
- * Two statements on purpose, sent together: a writer that had to wait must see the version that the other one wrote, and
- * a statement sees only what was committed when it began.
+ * A statement sees only the versions that were there when it began. An object for which it had to wait, and which then was
+ * another one, is missing in its answer, locked all the same; those are read by a second one.
  */
 export async function lockObjects(
-  { tx, model, locks }: Reading,
+  reading: Reading,
   systemObjectIds: readonly number[],
   { forDelete = false }: { forDelete?: boolean } = {},
 ): Promise<Map<number, StoredObject>> {
-  if (systemObjectIds.length === 0) return new Map()
-  const lock = locks ? `for ${forDelete ? '' : 'no key '}update` : ''
-  const locking = tx.query<HeadRow>(
-    `select system_object_id as "systemObjectId", objecttype, id, version, uuid, pool_id as "poolId",
-       owner_user as "ownerUser", owner_group as "ownerGroup", tags, acl, parents, child_idx as "childIdx", standard,
-       created_at as "createdAt", created_by as "createdBy", modified_at as "modifiedAt", deleted_at as "deletedAt"
-     from object where system_object_id = any($1::bigint[]) order by system_object_id
+  const ids = [...new Set(systemObjectIds)]
+  const rows = await lockRows(reading, ids, forDelete)
+  if (rows.length < ids.length) {
+    const found = new Set(rows.map((row) => row.systemObjectId))
+    const missing = ids.filter((id) => !found.has(id))
+    rows.push(...(await lockRows(reading, missing, forDelete)))
+  }
+  const result = new Map<number, StoredObject>()
+  for (const { objecttype, ...object } of rows) {
+    const table = reading.model.tablesById.get(objecttype)
+    if (table) result.set(object.systemObjectId, { ...object, table, latestVersion: object.version })
+  }
+  return result
+}
+
+async function lockRows(
+  { tx, locks }: Reading,
+  systemObjectIds: readonly number[],
+  forDelete: boolean,
+): Promise<Row[]> {
+  if (systemObjectIds.length === 0) return []
+  const lock = locks ? `for ${forDelete ? '' : 'no key '}update of o` : ''
+  const { rows } = await tx.query<Row>(
+    `select o.system_object_id as "systemObjectId", o.objecttype, o.id, o.version, o.uuid, o.pool_id as "poolId",
+       o.owner_user as "ownerUser", o.owner_group as "ownerGroup", o.tags, o.acl, o.parents, o.child_idx as "childIdx",
+       o.standard, o.created_at as "createdAt", o.created_by as "createdBy", o.modified_at as "modifiedAt",
+       o.deleted_at as "deletedAt", v.operation, v.at, v.by_user as "byUser", v.comment, v.content
+     from object o join object_version v on v.system_object_id = o.system_object_id and v.version = o.version
+     where o.system_object_id = any($1::bigint[]) order by o.system_object_id
      ${lock}`,
     [systemObjectIds],
     locks ? (forDelete ? 'lock-objects-delete' : 'lock-objects-save') : 'look-at-objects',
   )
-  const reading = tx.query<VersionRow>(
-    `select v.system_object_id as "systemObjectId", v.operation, v.at, v.by_user as "byUser", v.comment, v.content
-     from object o join object_version v on v.system_object_id = o.system_object_id and v.version = o.version
-     where o.system_object_id = any($1::bigint[])`,
-    [systemObjectIds],
-    'locked-versions',
-  )
-  const [{ rows: heads }, { rows: versions }] = await Promise.all([locking, reading])
-  const versionOf = new Map(versions.map((version) => [version.systemObjectId, version]))
-  const result = new Map<number, StoredObject>()
-  for (const { objecttype, ...head } of heads) {
-    const table = model.tablesById.get(objecttype)
-    const version = versionOf.get(head.systemObjectId)
-    if (table && version) result.set(head.systemObjectId, { ...head, ...version, table, latestVersion: head.version })
-  }
-  return result
+  return rows
 }
 
 /** What an object needs: an id in the instance, one in its object type, or both. */

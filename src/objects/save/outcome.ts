@@ -1,0 +1,109 @@
+import { forEachLink } from '../content/links.ts'
+import type { Operation, StoredObject } from '../content/stored.ts'
+import type { SaveContext } from '../deps.ts'
+import { guardOf, type Head, type Loaded } from '../read/stored-rows.ts'
+import { type Known, reverseKey } from '../render/run.ts'
+import { type Item, nextVersion } from './item.ts'
+import { type Attached, isReverse } from './rules/reverse.ts'
+
+/** What a save comes to, from what it has in hand: neither callbacks nor the answer have to read it. */
+
+/** An object of a save, and as it is stored now. */
+export interface SavedObject {
+  readonly item: Item
+  readonly object: Loaded
+}
+
+const operations: Readonly<Record<Item['mode'], Operation>> = { create: 'i', update: 'u', delete: 'd', undelete: 'r' }
+
+/** The object as it is stored by the save, or would be. */
+export function asStored({ actor, at }: Pick<SaveContext, 'actor' | 'at'>, item: Item): Loaded {
+  const { current, systemObjectId, table, id, uuid, poolId, ownerUser, ownerGroup, tags, acl, parents } = item
+  if (current && !item.changed) return loaded(current)
+  const version = nextVersion(item)
+  return loaded({
+    ...{ systemObjectId, table, id, uuid, poolId, ownerUser, ownerGroup, tags, acl, parents },
+    version,
+    latestVersion: version,
+    standard: item.standard,
+    childIdx: current?.childIdx ?? null,
+    createdAt: current?.createdAt ?? at,
+    createdBy: current ? current.createdBy : (item.createdBy ?? actor.userId),
+    modifiedAt: at,
+    deletedAt: item.mode === 'delete' ? at : null,
+    operation: operations[item.mode],
+    at,
+    byUser: actor.userId,
+    comment: item.comment,
+    content: item.content,
+  })
+}
+
+function loaded(object: StoredObject): Loaded {
+  return { ...object, guard: guardOf(object) }
+}
+
+/** Heads of what was saved and of what it links to, and what stands below the objects of `shown`. */
+export async function knownAfter(
+  context: SaveContext,
+  items: readonly Item[],
+  shown: readonly Item[],
+  attached: readonly Attached[] | null,
+): Promise<Known> {
+  const { model, targets, pauses } = context
+  const saved = new Map<number, Loaded>()
+  for (const item of items) {
+    if (pauses.due()) await pauses.take()
+    saved.set(item.systemObjectId, asStored(context, item))
+  }
+  const heads: Head[] = [...saved.values()]
+  for (const {
+    objecttypeId,
+    ownerUserId: ownerUser,
+    ownerGroupId: ownerGroup,
+    deleted,
+    ...found
+  } of targets.values()) {
+    const table = model.tablesById.get(objecttypeId)
+    if (!table || saved.has(found.systemObjectId)) continue
+    const head = { ...found, table, ownerUser, ownerGroup }
+    heads.push({ ...head, guard: guardOf(head) })
+  }
+  return { heads, below: attached ? await belowOf(context, saved, shown, attached) : new Map() }
+}
+
+/** Objects below by reverse field; for all fields of new objects, otherwise for those that were looked at. */
+async function belowOf(
+  { model, pauses }: SaveContext,
+  saved: ReadonlyMap<number, Loaded>,
+  shown: readonly Item[],
+  attached: readonly Attached[],
+): Promise<Map<string, Loaded[]>> {
+  const below = new Map<string, Map<number, Loaded>>()
+  for (const { mask, mode, systemObjectId } of shown) {
+    if (pauses.due()) await pauses.take()
+    for (const field of mask.fields) {
+      if (field.kind !== 'reverse') continue
+      const column = field.column?.id ?? null
+      if (mode === 'create' || isReverse(model, column)) below.set(reverseKey(column, systemObjectId), new Map())
+    }
+  }
+  if (below.size === 0) return new Map()
+  const put = (column: number | null, to: number, object: Loaded): void => {
+    below.get(reverseKey(column, to))?.set(object.systemObjectId, object)
+  }
+  for (const { column, to, from, object } of attached) if (!saved.has(from)) put(column, to, loaded(object))
+  for (const object of saved.values()) {
+    if (pauses.due()) await pauses.take()
+    if (object.deletedAt) continue
+    forEachLink(object.table, object.content, (column, to) => put(column.id, to, object))
+    for (const parent of object.parents) put(null, parent, object)
+  }
+  return new Map(Array.from(below, ([key, objects]) => [key, [...objects.values()].sort(asSiblings)]))
+}
+
+/** The order of `loadReverses` and `loadChildren`. */
+function asSiblings(a: Loaded, b: Loaded): number {
+  const place = ({ childIdx }: Loaded) => childIdx ?? Number.POSITIVE_INFINITY
+  return place(a) === place(b) ? a.systemObjectId - b.systemObjectId : place(a) - place(b)
+}

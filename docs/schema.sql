@@ -178,6 +178,30 @@ create table file_metadata (
   constraint file_metadata_file_fkey FOREIGN KEY (file_id) REFERENCES file(id) ON DELETE CASCADE
 );
 
+-- Runs that bring contents of files from one location to another, with their progress.
+create table file_move (
+  id bigint not null default nextval('file_move_id_seq'::regclass),
+  started_at timestamp with time zone not null default now(),
+  finished_at timestamp with time zone,
+  user_id bigint not null,
+  from_id bigint not null,
+  to_id bigint not null,
+  contents text not null,
+  status text not null default 'running'::text,
+  error text,
+  up_to bytea not null default '\x'::bytea,
+  pass_moved bigint not null default 0,
+  total bigint not null,
+  total_size bigint not null,
+  moved bigint not null default 0,
+  moved_size bigint not null default 0,
+  failed bigint not null default 0,
+  constraint file_move_pkey PRIMARY KEY (id),
+  constraint file_move_contents_check CHECK ((contents = ANY (ARRAY['all'::text, 'originals'::text, 'versions'::text]))),
+  constraint file_move_status_check CHECK ((status = ANY (ARRAY['running'::text, 'done'::text, 'stopped'::text, 'failed'::text])))
+);
+CREATE UNIQUE INDEX file_move_running_idx ON public.file_move USING btree (status) WHERE (status = 'running'::text);
+
 -- Where on the web contents lie that were not copied, each under its hash.
 create table file_remote (
   location_id bigint not null default 0,

@@ -114,6 +114,20 @@ const picturePlace = async (scene: Scene, part: string): Promise<string> => {
   return `${_id}/${hash}/original/${part}`
 }
 
+/** A move of nothing; the same each time, so that it may go on. */
+const startMove = async ({ root }: Scene) => {
+  const known = (await root.call('GET', '/system/location/list')) as Json[]
+  const find = async (name: string): Promise<number> => {
+    const made = known.find((location) => location.name === name)
+    if (made) return made.id
+    const config = { file: { dir: `files/${name}` } }
+    return (await root.call('POST', '/system/location/new', { name, kind: 'file', config })).id
+  }
+  const id = await find('move-from')
+  await find('move-to')
+  return { path: { id }, body: { to: 'move-to', contents: 'originals' } }
+}
+
 const readWork = (by: string): SeedRequest => ({
   path: { objecttype: 'work', mask: '_all_fields', id: by },
   query: { format: 'long' },
@@ -393,6 +407,15 @@ export const seeds: Record<string, Seed> = {
       const config = { file: { dir: `files/d${fresh()}` } }
       const made = await root.call('POST', '/system/location/new', { name: `gone${fresh()}`, kind: 'file', config })
       return { path: { id: made.id } }
+    },
+  },
+  moveContents: { make: startMove },
+  listMoves: nothing,
+  stopMove: {
+    make: async (scene) => {
+      const { path, body } = await startMove(scene)
+      const run = await scene.root.call('POST', `/system/location/${path.id}/move`, body)
+      return { path: { moveId: run.id } }
     },
   },
   listMessages: { make: () => ({ query: { limit: 10, offset: 0 } }) },

@@ -68,6 +68,7 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
   await jobs.start()
   opened.defer(() => jobs.close())
   await workflow.files.renditions.wake()
+  await workflow.files.moves.wake()
   eventRuns.start()
   opened.defer(() => eventRuns.close())
   indexer.wake()

@@ -122,7 +122,7 @@ export const eventTypes = {
   FILE_DELETE: type('SYSTEM', '', fileDelete),
   FILE_DELETE_ERROR: type('SYSTEM', '', `${fileDelete} error`),
   FILE_MOVE: type('SYSTEM', '', 'remote_url location_key location_id startet took size'),
-  FILE_MOVE_ERROR: unwritten('SYSTEM', '', 'remote_url location_key location_id error'),
+  FILE_MOVE_ERROR: type('SYSTEM', '', 'remote_url location_key location_id error'),
   NOTIFICATION_SCHEDULER_FAILED: unwritten('SYSTEM', '', 'Error'),
   LICENSE_VALIDATION_FAILED: unwritten('SYSTEM', '', 'Error'),
   LICENSE_EXPIRATION_EMAIL: unwritten(

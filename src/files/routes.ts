@@ -7,6 +7,7 @@ import { streamedBody } from '../platform/streamed-body.ts'
 import { deliver } from './delivery/deliver.ts'
 import { registerImageRoutes } from './images/routes.ts'
 import { registerLocationRoutes } from './locations/routes.ts'
+import { registerMoveRoutes } from './moves/routes.ts'
 import { registerRemoteRoutes } from './remote/routes.ts'
 import { manageFiles, type Resync as ResyncRun } from './renditions/service.ts'
 import { registerResumableRoutes } from './resumable/routes.ts'
@@ -31,6 +32,7 @@ const mostIds = 1000
 
 export function registerFileRoutes(http: HttpApp, { files }: { files: FileService }): void {
   registerLocationRoutes(http, files)
+  registerMoveRoutes(http, files)
   registerImageRoutes(http, { files })
 
   for (const [method, operationId] of [

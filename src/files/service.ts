@@ -20,6 +20,7 @@ import { createFixity, scheduleFixity } from './fixity/service.ts'
 import { createImages } from './images/service.ts'
 import { createJanitor } from './janitor.ts'
 import { createLocations } from './locations/service.ts'
+import { createMoves } from './moves/service.ts'
 import { createRecords, type RecordOptions } from './records/service.ts'
 import { findByReference } from './records/store.ts'
 import { remoteOpener } from './remote/open.ts'
@@ -89,6 +90,14 @@ export async function createFileService(options: FileOptions) {
   })
   const fixity = createFixity({ db, events, log: options.log, locations })
   const fixitySchedule = scheduleFixity(fixity, { db, jobs, paused: () => config.readOnly })
+  const moves = createMoves({
+    db,
+    events,
+    jobs,
+    locations,
+    defaults: locations.defaults,
+    paused: () => config.readOnly,
+  })
   const signatures = await openSignatures(db)
   const records = createRecords({ ...options, addresses: createAddresses({ externalUrl, signatures }) })
   const delivery = createDelivery({ ...options, externalUrl, signatures, storeOf, records })
@@ -109,6 +118,7 @@ export async function createFileService(options: FileOptions) {
   return {
     locations,
     fixity,
+    moves,
     images: { iiif: images.iiif, zoom: images.zoom },
     renditions: { resync: renditions.resync, resyncs: renditions.resyncs, wake: renditions.wake },
     uploads: uploads.resumable,

@@ -53,12 +53,14 @@ const withoutEvents = [
   'deleteObjects',
   'fetchFile',
   'fetchFiles',
+  'moveContents',
   'resyncFiles',
   'saveLocalization',
   'saveMasks',
   'saveSchema',
   'saveTags',
   'saveTransitions',
+  'stopMove',
 ]
 /** What a client breaks off here is logged after it has gone. */
 const logsWhatBrokeOff = ['continueUpload', 'createUpload', 'putFiles', 'uploadFiles']

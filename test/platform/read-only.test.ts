@@ -42,6 +42,8 @@ const writing = `
   POST /api/v1/system/location/new
   PUT /api/v1/system/location/:id
   DELETE /api/v1/system/location/:id
+  POST /api/v1/system/location/:id/move
+  DELETE /api/v1/system/location/move/:moveId
   POST /api/v1/eas/put
   PUT /api/v1/eas/put
   POST /api/v1/eas/rput

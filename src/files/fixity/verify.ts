@@ -12,13 +12,18 @@ export interface Verifiable {
 
 /** Reads a content from its beginning to its end. @throws when it can be read no more than nothing of the place can. */
 export async function verify(store: Pick<BlobStore, 'read'>, { sha256, size }: Verifiable): Promise<Fixity> {
-  const content = await store.read(sha256).catch((error: unknown) => {
-    if (error instanceof BlobMissing) return null
-    throw error
-  })
+  const content = await contentOf(store, sha256)
   if (!content) return 'missing'
   const found = await hashOf(content)
   return found.sha256 === sha256 && found.size === size ? 'ok' : 'damaged'
+}
+
+/** Null where there is none. @throws when it cannot be read for another reason. */
+export async function contentOf(store: Pick<BlobStore, 'read'>, sha256: Sha256): Promise<Readable | null> {
+  return store.read(sha256).catch((error: unknown) => {
+    if (error instanceof BlobMissing) return null
+    throw error
+  })
 }
 
 async function hashOf(content: Readable): Promise<Verifiable> {

@@ -210,6 +210,14 @@ export async function createLocations(options: LocationOptions) {
       return location && !location.readOnly ? { id: location.id, store: storeOf(location.id) } : forOriginals()
     },
 
+    /** Where originals and what is made of them are stored now; null: nowhere. */
+    defaults(): { readonly originals: number | null; readonly versions: number | null } {
+      const named = (name: string): number | null =>
+        [...snapshot.get().values()].find((location) => location.name === name && !location.readOnly)?.id ?? null
+      const originals = named(defaultName())
+      return { originals, versions: named(versionsName()) ?? originals }
+    },
+
     /** All that have contents to keep, that of contents on the web included. */
     all: (): readonly Pick<Location, 'id' | 'name' | 'readOnly'>[] => [
       { id: remoteLocation, name: remoteLocationName, readOnly: false },

@@ -145,6 +145,61 @@ CREATE INDEX file_blob_damaged_idx ON public.file_blob USING btree (location_id,
 CREATE INDEX file_blob_touched_idx ON public.file_blob USING btree (touched_at);
 CREATE INDEX file_blob_verified_idx ON public.file_blob USING btree (verified_at);
 
+-- Files that are to be counted anew; entries are added and removed, never changed.
+create table file_count_due (
+  id bigint not null default nextval('file_count_due_id_seq'::regclass),
+  file_id bigint not null,
+  constraint file_count_due_pkey PRIMARY KEY (id)
+);
+
+-- Kinds of versions of files that are counted together.
+create table file_count_kind (
+  id integer not null default nextval('file_count_kind_id_seq'::regclass),
+  original boolean not null,
+  extension text not null,
+  class text not null,
+  constraint file_count_kind_pkey PRIMARY KEY (id),
+  constraint file_count_kind_key UNIQUE (original, extension, class)
+);
+
+-- How many versions of files there are, and how large, by use and kind.
+create table file_count_sum (
+  usage_id integer not null,
+  kind_id integer not null,
+  count bigint not null,
+  size bigint not null,
+  constraint file_count_sum_pkey PRIMARY KEY (usage_id, kind_id)
+);
+
+-- Kinds of use: the object types and pools of the objects that have a file.
+create table file_count_use (
+  id integer not null default nextval('file_count_use_id_seq'::regclass),
+  hash bytea not null,
+  constraint file_count_use_pkey PRIMARY KEY (id),
+  constraint file_count_use_hash_key UNIQUE (hash)
+);
+
+-- Object types and pools of a kind of use.
+create table file_count_use_part (
+  usage_id integer not null,
+  objecttype integer not null,
+  pool_id bigint,
+  age smallint not null,
+  constraint file_count_use_part_usage_fkey FOREIGN KEY (usage_id) REFERENCES file_count_use(id) ON DELETE CASCADE
+);
+CREATE INDEX file_count_use_part_objecttype_idx ON public.file_count_use_part USING btree (objecttype);
+CREATE INDEX file_count_use_part_pool_idx ON public.file_count_use_part USING btree (pool_id);
+CREATE INDEX file_count_use_part_usage_idx ON public.file_count_use_part USING btree (usage_id);
+
+-- What stands in the sums of each file.
+create table file_counted (
+  file_id bigint not null,
+  usage_id integer not null,
+  kinds integer[] not null,
+  sizes bigint[] not null,
+  constraint file_counted_pkey PRIMARY KEY (file_id)
+);
+
 -- key of the signatures in addresses of files; one row
 create table file_key (
   id integer not null default 1,

@@ -1,6 +1,7 @@
 import { createBaseConfigAdministration } from '../config/administration.ts'
 import { createFileService } from '../files/service.ts'
 import { rememberedPeople } from '../objects/read/people.ts'
+import { createFileCounts } from '../objects/upkeep/file-counts.ts'
 import { fileFigures } from '../objects/upkeep/file-stats.ts'
 import { hasFile, seenUses } from '../objects/upkeep/file-uses.ts'
 import { countInPools, objectPresetUse, objectTagUse, requeuePools } from '../objects/upkeep/uses.ts'
@@ -78,6 +79,8 @@ export async function composeWorkflow(
     webhooks: webhooks.names,
     versionConvention,
   })
+  const fileCounts = createFileCounts({ db, log: given.log, paused: () => config.readOnly })
+  opened.defer(() => fileCounts.close())
   const shared = { db, bus, events, rights, datamodel, pools, objecttypes, tags, transitions, versionConvention }
   const objecttypeService = createObjecttypeService({ ...shared, languages, fileFigures })
   const poolService = createPoolService({

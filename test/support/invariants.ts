@@ -19,4 +19,20 @@ export const invariants: Readonly<Record<string, string>> = {
      where not up.parent = any(up.seen)
      )
      select * from up where parent = any(seen) or not exists (select from object o where o.system_object_id = parent and o.deleted_at is null)`,
+  'a file is not counted as it is': `with due as (select file_id from file_count_due),
+     parts as (select f.file_id, o.objecttype, o.pool_id, min(case when o.deleted_at is not null then 3 when f.latest then 1 else 2 end) as age
+       from file_use f join object o using (system_object_id) group by 1, 2, 3),
+     there as (select p.file_id, array_agg(row(p.objecttype, p.pool_id, p.age)::text order by p.objecttype, p.pool_id) as parts,
+         (select array_agg(row(v.name = 'original', v.extension, v.class, v.size)::text order by v.name) from file_version v where v.file_id = p.file_id) as versions
+       from parts p group by 1),
+     counted as (select c.file_id,
+         (select array_agg(row(p.objecttype, p.pool_id, p.age)::text order by p.objecttype, p.pool_id) from file_count_use_part p where p.usage_id = c.usage_id) as parts,
+         (select array_agg(row(k.original, k.extension, k.class, v.size)::text order by v.at) from unnest(c.kinds, c.sizes) with ordinality as v(kind, size, at)
+            join file_count_kind k on k.id = v.kind) as versions
+       from file_counted c)
+     select * from there t full join counted c using (file_id) where file_id not in (select file_id from due)
+       and (t.parts is distinct from c.parts or t.versions is distinct from c.versions)`,
+  'the sums of files are not what was counted': `select * from (select * from file_count_sum where count <> 0 or size <> 0) s full join (
+       select usage_id, v.kind_id, count(*) as n, sum(v.size) as bytes from file_counted cross join unnest(kinds, sizes) as v(kind_id, size) group by 1, 2
+     ) c using (usage_id, kind_id) where s.count is distinct from c.n or s.size is distinct from c.bytes`,
 }

@@ -21,10 +21,10 @@ export interface SequenceState {
 const schemas = ['public', 'graphile_worker']
 
 /**
- * Made from the objects anew after a restore: the search index, what waits for it, and locks.
+ * Made from the objects anew after a restore: the search index, what waits for it, counted files, and locks.
  * The table of migrations says what the schema is; a restore brings it about by migrating.
  */
-const leftOut = ['search\\_%', 'index\\_queue', 'migration', 'migrations']
+const leftOut = ['search\\_%', 'index\\_queue', 'file\\_count%', 'migration', 'migrations']
 
 /** All tables whose rows a backup holds, by name. */
 export async function contentTables(client: ClientBase): Promise<TableContent[]> {

@@ -29,21 +29,37 @@ interface Row extends FileCount {
 export type FileScope = { readonly objecttype: number } | { readonly pools: readonly number[] }
 
 /**
- * How many files objects have and how large they are, each file once: where the latest version of an object has it, where
+ * From the sums that are kept (file-counts.ts): how many files objects have and how large they are, each file once: where the latest version of an object has it, where
  * only former ones do, where only objects in the trash do.
  */
 export async function fileFigures(from: Queryable, scope: FileScope): Promise<FileFigures> {
   const [condition, value] =
-    'pools' in scope ? ['o.pool_id = any($1::bigint[])', scope.pools] : ['o.objecttype = $1', scope.objecttype]
+    'pools' in scope ? ['pool_id = any($1::bigint[])', scope.pools] : ['objecttype = $1', scope.objecttype]
+  // Sums as they were kept, less what was counted of files that have changed since, and these as they are: all of one moment.
   const { rows } = await from.query<Row>(
-    `with used as (
-       select u.file_id, min(case when o.deleted_at is not null then 3 when u.latest then 1 else 2 end) as age
-       from object o join file_use u using (system_object_id) where ${condition} group by u.file_id
+    `with due as materialized (select distinct file_id from file_count_due),
+     uses as materialized (select usage_id, min(age) as age from file_count_use_part where ${condition} group by 1),
+     counted as (
+       select u.age, k.original, k.extension, k.class, x.count, x.size
+       from uses u join (
+         select usage_id, kind_id, count, size from file_count_sum
+         union all
+         select c.usage_id, v.kind_id, -1, -v.size
+         from due join file_counted c using (file_id) cross join unnest(c.kinds, c.sizes) as v(kind_id, size)
+       ) x using (usage_id) join file_count_kind k on k.id = x.kind_id
+     ), changed as (
+       select file_id, min(case when o.deleted_at is not null then 3 when f.latest then 1 else 2 end) as age
+       from due join file_use f using (file_id) join object o using (system_object_id) where ${condition} group by 1
      )
-     select (array['latest', 'history', 'deleted'])[used.age] as age, v.name = 'original' as original, v.extension, v.class,
-       count(*)::int as count, sum(v.size)::bigint as size
-     from used join file_version v using (file_id) group by 1, 2, 3, 4 order by 1, 2, 3, 4`,
+     select (array['latest', 'history', 'deleted'])[age] as age, original, extension, class,
+       sum(count)::int as count, sum(size)::bigint as size
+     from (
+       select * from counted
+       union all
+       select c.age, v.name = 'original', v.extension, v.class, 1, v.size from changed c join file_version v using (file_id)
+     ) x group by 1, 2, 3, 4 having sum(count) > 0 order by 1, 2, 3, 4`,
     [value],
+    'pools' in scope ? 'file-figures-pools' : 'file-figures-type',
   )
   const figures: FileFigures = { count: 0, size: 0, originals: byAge(), versions: byAge() }
   for (const row of rows) {

@@ -1,0 +1,114 @@
+import type { Logger } from 'pino'
+import type { Db, Tx } from '../../platform/db.ts'
+import { outsideLifetimes } from '../../platform/lifetime.ts'
+
+/**
+ * Keeps the sums of files (migration 0391): files that triggers have left to be counted anew are taken out of the sums as they
+ * were counted and put in as they are, in one transaction. Whoever reads sums meanwhile does the same for what is left
+ * (file-stats.ts), so nothing depends on when this runs, or where it ends.
+ */
+export interface FileCountOptions {
+  readonly db: Db
+  readonly log: Pick<Logger, 'warn'>
+  /** Nothing is changed at this time. */
+  readonly paused: () => boolean
+}
+
+/** Milliseconds between two looks. */
+const often = 15_000
+/** Entries that are worked off in one transaction. */
+const batch = 5000
+/** Advisory lock under which it works; `strg` and a number of our own. */
+const lock = 0x73747267_000an
+
+export function createFileCounts({ db, log, paused }: FileCountOptions) {
+  let running: Promise<void> | null = null
+  let stopped = false
+
+  async function work(): Promise<void> {
+    for (let taken = batch; taken === batch && !stopped; ) taken = await db.transaction(recount)
+  }
+
+  /** Counts anew what is due; what fails is tried again. */
+  function run(): Promise<void> {
+    if (paused() || stopped) return Promise.resolve()
+    running ??= outsideLifetimes(work)
+      .catch((error: Error) => log.warn({ err: error }, 'files could not be counted'))
+      .finally(() => {
+        running = null
+      })
+    return running
+  }
+
+  const timer = setInterval(() => void run(), often).unref()
+  return {
+    run,
+    async close(): Promise<void> {
+      stopped = true
+      clearInterval(timer)
+      await running
+    },
+  }
+}
+
+/** The objects of each file: once for each object type and pool. */
+const parts = `select u.file_id, o.objecttype, o.pool_id,
+    min(case when o.deleted_at is not null then 3 when u.latest then 1 else 2 end)::smallint as age
+  from file_use u join object o using (system_object_id) where u.file_id = any($1::bigint[]) group by 1, 2, 3`
+
+/** What these are for the sums. */
+const uses = `select file_id, sha256(convert_to(string_agg(objecttype || ' ' || coalesce(pool_id::text, '-') || ' ' || age, ','
+    order by objecttype, pool_id, age), 'UTF8')) as hash
+  from parts group by 1`
+
+/** How many entries were worked off; none while another process does so. */
+async function recount(tx: Tx): Promise<number> {
+  const { rows } = await tx.query<{ mine: boolean }>('select pg_try_advisory_xact_lock($1) as mine', [lock])
+  if (!rows[0]?.mine) return 0
+  // What is committed from here on leaves an entry of its own, which stays.
+  const { rows: due } = await tx.query<{ fileId: number }>(
+    `delete from file_count_due where id in (select id from file_count_due order by id limit ${batch}) returning file_id as "fileId"`,
+  )
+  if (due.length === 0) return 0
+  const ids = [...new Set(due.map(({ fileId }) => fileId))]
+  await tx.query(
+    `with parts as materialized (${parts}), uses as materialized (${uses}),
+     example as (select distinct on (hash) hash, file_id from uses where hash not in (select hash from file_count_use) order by 1, 2),
+     added as (insert into file_count_use (hash) select hash from example returning id, hash)
+     insert into file_count_use_part (usage_id, objecttype, pool_id, age)
+     select a.id, p.objecttype, p.pool_id, p.age from added a join example e using (hash) join parts p using (file_id)`,
+    [ids],
+  )
+  await tx.query(
+    `insert into file_count_kind (original, extension, class)
+     select distinct name = 'original', extension, class from file_version where file_id = any($1::bigint[])
+     except select original, extension, class from file_count_kind`,
+    [ids],
+  )
+  await tx.query(
+    `with parts as materialized (${parts}), uses as materialized (${uses}),
+     counted as materialized (
+       select s.file_id, u.id as usage_id, array_agg(k.id order by v.name) as kinds, array_agg(v.size order by v.name) as sizes
+       from uses s join file_count_use u using (hash) join file_version v using (file_id)
+         join file_count_kind k on k.original = (v.name = 'original') and k.extension = v.extension and k.class = v.class
+       group by 1, 2
+     ), before as materialized (
+       select * from file_counted where file_id = any($1::bigint[])
+     ), gone as (
+       delete from file_counted c using before b where c.file_id = b.file_id and b.file_id not in (select file_id from counted)
+     ), put as (
+       insert into file_counted (file_id, usage_id, kinds, sizes) select * from counted
+       on conflict (file_id) do update set usage_id = excluded.usage_id, kinds = excluded.kinds, sizes = excluded.sizes
+     ), changes as (
+       select usage_id, kind_id, sum(n) as count, sum(n * size) as size from (
+         select usage_id, k.id as kind_id, k.size, 1 as n from counted cross join unnest(kinds, sizes) as k(id, size)
+         union all
+         select usage_id, k.id, k.size, -1 from before cross join unnest(kinds, sizes) as k(id, size)
+       ) x group by 1, 2 having sum(n) <> 0 or sum(n * size) <> 0
+     )
+     insert into file_count_sum as s (usage_id, kind_id, count, size) select * from changes
+     on conflict (usage_id, kind_id) do update set count = s.count + excluded.count, size = s.size + excluded.size`,
+    [ids],
+  )
+  return due.length
+}

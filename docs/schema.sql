@@ -788,6 +788,15 @@ create table saml_used_assertion (
 );
 CREATE INDEX saml_used_assertion_expires_idx ON public.saml_used_assertion USING btree (expires_at);
 
+-- Different values of search_document.access. Never changed; numbers ascend in the order in which they are there for others.
+create table search_access_set (
+  id integer not null generated always as identity,
+  key uuid not null,
+  access tsvector not null,
+  constraint search_access_set_pkey PRIMARY KEY (id),
+  constraint search_access_set_key_key UNIQUE (key)
+);
+
 -- The search index: one row for each object that is not purged. What is read for every match stands first, the rest out of line.
 create table search_document (
   id bigint not null,
@@ -815,8 +824,11 @@ create table search_document (
   changed_at timestamp with time zone not null default now(),
   -- Hash of what says who may see the object: access, object type, trash.
   place bigint not null default 0,
+  -- Number of access in search_access_set; 0: not known yet.
+  access_set integer not null default 0,
   constraint search_document_pkey PRIMARY KEY (id)
 ) with (toast_tuple_target=512, autovacuum_vacuum_insert_scale_factor=0.05);
+CREATE INDEX search_document_access_set_idx ON public.search_document USING btree (access_set);
 CREATE INDEX search_document_changed_idx ON public.search_document USING btree (changed_at, id);
 CREATE INDEX search_document_created_idx ON public.search_document USING btree (created_at);
 CREATE INDEX search_document_lexemes_idx ON public.search_document USING gin (lexemes) WITH (gin_pending_list_limit='2048');

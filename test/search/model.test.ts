@@ -11,6 +11,7 @@ import { endless } from '../../src/platform/lifetime.ts'
 import { words } from '../../src/search/document/analyze.ts'
 import type { SearchEngine, SearchOutcome } from '../../src/search/plan/plan.ts'
 import { wholeVision } from '../../src/search/plan/vision.ts'
+import { createKnownSets } from '../../src/search/postgres/query/access-sets.ts'
 import { createPostgresEngine, type PostgresEngine } from '../../src/search/postgres/query/engine.ts'
 import { createSortIndexes, indexOf, makeSortIndex } from '../../src/search/postgres/query/sort-indexes.ts'
 import { createSlotCache, type Slots } from '../../src/search/postgres/slots.ts'
@@ -130,7 +131,8 @@ before(async () => {
     large = index.engine
     return
   }
-  const made = { db: svc.db, slots: cache, sortIndexes: { wanted: () => {} }, maxConnections: 2 }
+  const accessSets = createKnownSets({ db: svc.db, log })
+  const made = { db: svc.db, slots: cache, accessSets, sortIndexes: { wanted: () => {} }, maxConnections: 2 }
   const engines: [PostgresEngine, PostgresEngine] = [
     createPostgresEngine(made),
     createPostgresEngine({ ...made, largeResult: 0 }),
@@ -406,7 +408,7 @@ test('an order that large results are asked for gets an index, once, and the ind
   const indexes = createSortIndexes({ db, log, jobs: createJobs({ db, log }) })
   const request = (order: string) => ({ objecttypes: ['work'], sort: [{ field: 'work.inventory', order }] })
   for (const order of ['asc', 'desc', 'asc']) {
-    indexes.wanted({ ...planOf(request(order)), slots })
+    indexes.wanted({ ...planOf(request(order)), slots, accessSets: { known: () => null } })
   }
   await indexes.idle()
   await museum.svc.drain()
@@ -442,7 +444,7 @@ test('a stop waits for no index, and leaves none behind that is half made', asyn
     )
     return rows
   }
-  const order = indexOf({ ...planOf(request), slots })
+  const order = indexOf({ ...planOf(request), slots, accessSets: { known: () => null } })
   assert.ok(order)
   const stop = new AbortController()
   const making = assert.rejects(makeSortIndex({ db, log }, order, stop.signal))

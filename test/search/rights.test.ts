@@ -76,6 +76,34 @@ test('facets and numbers count only what the caller may read', async () => {
   assert.deepEqual(await counts(people.stranger), [2, 2])
 })
 
+test('callers find the same before their sets are known, when they are, and when sets are new or not known', async () => {
+  const { db } = museum.svc
+  const pool = await createPool(people.root, {}, { _acl: [wireGrant(toGroup(people.ids.staff), 'read')] })
+  const closed = await createPool(people.root, {})
+  // Whose rights nobody has asked for yet.
+  const [seen, hidden] = [await work(pool._id), await work(closed._id)]
+  const among = async (list: string[], request: object = {}) =>
+    (await found(people.reader, request)).filter((each) => list.includes(each))
+  assert.deepEqual(await among([seen, hidden]), [seen])
+  await museum.svc.drain()
+  assert.deepEqual(await among([seen, hidden], { limit: 500 }), [seen])
+  const sets = async () =>
+    (await db.query<{ set: number }>('select access_set as set from search_document')).rows.map(({ set }) => set)
+  assert.ok(!(await sets()).includes(0), 'each document has a number')
+  // Sets that came later than what is known.
+  const [fresh, freshHidden] = [
+    await work(pool._id, { _tags: [{ _id: tag }] }),
+    await work(closed._id, { _tags: [{ _id: tag }] }),
+  ]
+  assert.deepEqual(await among([seen, hidden, fresh, freshHidden], { limit: 501 }), [seen, fresh])
+  await db.query('update search_document set access_set = 0')
+  assert.deepEqual(await among([seen, hidden, fresh, freshHidden], { limit: 502 }), [seen, fresh])
+  const { rows } = await db.query<{ same: boolean }>(
+    `select bool_and(exists (select from search_access_set s where s.access = d.access)) as same from search_document d`,
+  )
+  assert.deepEqual(rows, [{ same: true }])
+})
+
 test('a grant with an end is over when it ends', async () => {
   const pool = await createPool(people.root, {})
   const end = Date.now() + 3000

@@ -5,6 +5,7 @@ import type { Db } from '../../platform/db.ts'
 import type { SearchEngine } from '../plan/plan.ts'
 import type { IndexTarget } from '../queue/target.ts'
 import { createPostgresTarget } from './index/target.ts'
+import { createKnownSets } from './query/access-sets.ts'
 import { createPostgresEngine } from './query/engine.ts'
 import { createSortIndexes, registerSortIndexes } from './query/sort-indexes.ts'
 import { createSlotCache } from './slots.ts'
@@ -13,7 +14,7 @@ import { createSlotCache } from './slots.ts'
 export interface SearchIndex {
   readonly target: IndexTarget
   readonly engine: SearchEngine
-  /** Resolves when all that searches have asked for is queued. */
+  /** Resolves when all that searches have set going is done, or queued. */
   idle(): Promise<void>
   close(): Promise<void>
 }
@@ -33,11 +34,21 @@ export function createPostgresIndex({ db, log, jobs, icu, connections }: SearchI
   const slots = createSlotCache(db)
   const sortIndexes = createSortIndexes({ db, log, jobs })
   registerSortIndexes({ db, log, jobs })
-  const engine = createPostgresEngine({ db, slots, sortIndexes, maxConnections: connections })
+  const accessSets = createKnownSets({ db, log })
+  const engine = createPostgresEngine({
+    db,
+    slots,
+    accessSets,
+    sortIndexes,
+    maxConnections: connections,
+  })
   return {
     target: createPostgresTarget({ slots, icu }),
     engine,
-    idle: () => sortIndexes.idle(),
+    async idle() {
+      await sortIndexes.idle()
+      await accessSets.idle()
+    },
     close: () => engine.close(),
   }
 }

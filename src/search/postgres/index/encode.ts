@@ -3,13 +3,14 @@ import { createHash, hash } from 'node:crypto'
 import { hash53 } from '../../document/hash.ts'
 import type { Arena } from '../document/arena.ts'
 import type { IndexDocument } from '../document/draft.ts'
+import type { AccessSets } from './access-sets.ts'
 import type { FacetSets } from './facet-sets.ts'
 
 const signature = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1')
 const trailer = Buffer.of(0xff, 0xff)
 
 export const documentColumns =
-  'id, objecttype, deleted, created_at, modified_at, valid_until, facets, sort_keys, names, access, digest, shown, far_keys, lexemes, place, changed_at'
+  'id, objecttype, deleted, created_at, modified_at, valid_until, facets, sort_keys, names, access, digest, shown, far_keys, lexemes, place, access_set, changed_at'
 export const nestedColumns = 'id, row, parent, lexemes'
 
 export interface EncodedDocument {
@@ -46,7 +47,13 @@ let spare = Buffer.alloc(0)
 
 let scratch = Buffer.allocUnsafeSlow(1 << 16)
 
-export function encode(document: IndexDocument, sets: FacetSets, arena: Arena): EncodedDocument {
+/** Sets that documents share, by their numbers. */
+export interface SharedSets {
+  readonly facets: Pick<FacetSets, 'number'>
+  readonly access: Pick<AccessSets, 'number'>
+}
+
+export function encode(document: IndexDocument, { facets, access }: SharedSets, arena: Arena): EncodedDocument {
   const nested = document.rows.map((row) => {
     const writer = new Writer(row.lexemes.length)
     writer.count(4)
@@ -58,7 +65,7 @@ export function encode(document: IndexDocument, sets: FacetSets, arena: Arena): 
   })
   const keyBytes = [...document.sortKeys, ...document.farKeys].reduce((sum, key) => sum + (key?.length ?? 0) + 4, 0)
   const writer = new Writer(document.lexemes.length + document.names.length + document.access.length + keyBytes)
-  writer.count(16)
+  writer.count(17)
   writer.bigint(document.id)
   writer.int(document.objecttype)
   writer.boolean(document.deleted)
@@ -66,7 +73,7 @@ export function encode(document: IndexDocument, sets: FacetSets, arena: Arena): 
   writer.moment(document.modifiedAt)
   if (document.validUntil === null) writer.nothing()
   else writer.moment(document.validUntil * 1000)
-  writer.array(int4, facetNumbers(document, sets), (number) => writer.int(number))
+  writer.array(int4, facetNumbers(document, facets), (number) => writer.int(number))
   writer.array(bytea, document.sortKeys.slice(1), (key) => writer.bytes(key))
   writer.bytes(document.names)
   writer.bytes(document.access)
@@ -76,6 +83,7 @@ export function encode(document: IndexDocument, sets: FacetSets, arena: Arena): 
   writer.bytes(document.lexemes)
   const place = placeOf(document)
   writer.bigint(place)
+  writer.int(access.number(document.access))
   // Last of all, and not known before the batch is written (`stamp`).
   writer.bigint(0)
   const row = arena.keep(writer.written())
@@ -108,7 +116,7 @@ function digestOf(row: Buffer, nested: readonly Buffer[]): string {
   return all.digest('hex')
 }
 
-function facetNumbers(document: IndexDocument, sets: FacetSets): (number | undefined)[] {
+function facetNumbers(document: IndexDocument, sets: Pick<FacetSets, 'number'>): (number | undefined)[] {
   const numbers: (number | undefined)[] = []
   for (const set of document.facets) numbers[set.slot - 1] = sets.number(set)
   return numbers

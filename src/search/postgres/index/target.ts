@@ -5,6 +5,7 @@ import { inTurns } from '../../queue/turns.ts'
 import { Arena } from '../document/arena.ts'
 import { createDocumentBuilder } from '../document/build.ts'
 import type { SlotCache } from '../slots.ts'
+import { createAccessSets } from './access-sets.ts'
 import { isBulkOpen, openBulk } from './bulk.ts'
 import { encode } from './encode.ts'
 import { createFacetSets } from './facet-sets.ts'
@@ -12,7 +13,7 @@ import * as store from './store.ts'
 import { createTerms } from './terms.ts'
 
 /** To be counted up when documents are built differently, so that existing ones are built anew. */
-const documentsVersion = 4
+const documentsVersion = 5
 
 /** What builds documents: the version of our code and that of ICU, on which sort keys depend. */
 export const builderOf = (icu: string): string => `${documentsVersion} ${icu}`
@@ -20,6 +21,8 @@ export const builderOf = (icu: string): string => `${documentsVersion} ${icu}`
 /** The index as tables of PostgreSQL. */
 export function createPostgresTarget({ slots, icu }: { slots: SlotCache; icu: string }): IndexTarget {
   const facetSets = createFacetSets()
+  const accessSets = createAccessSets()
+  const shared = { facets: facetSets, access: accessSets }
   const terms = createTerms()
   const arena = new Arena()
 
@@ -34,9 +37,13 @@ export function createPostgresTarget({ slots, icu }: { slots: SlotCache; icu: st
       db,
       documents.flatMap((document) => document.facets),
     )
+    await accessSets.load(
+      db,
+      documents.map(({ access }) => access),
+    )
     await terms.flush(db)
     const indexed = await store.readIndexed(db, ids)
-    const encoded = await inTurns(documents, (document) => encode(document, facetSets, arena))
+    const encoded = await inTurns(documents, (document) => encode(document, shared, arena))
     const fresh = encoded.filter((document) => indexed.get(document.id)?.digest !== document.digest)
     const keep = new Set(encoded.map((document) => document.id))
     const gone = [...indexed.keys()].filter((id) => !keep.has(id))

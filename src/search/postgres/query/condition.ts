@@ -26,6 +26,7 @@ import {
   withTag,
 } from '../document/lexemes.ts'
 import { keySql } from '../slots.ts'
+import { knownSetsSql } from './access-sets.ts'
 import { always, anyLexeme, type Condition, conjunction, never, ofNode, ofSql } from './conditions.ts'
 import { type LinkedObjects, readableNode } from './linked.ts'
 import type { PostgresPlan } from './postgres-plan.ts'
@@ -52,7 +53,10 @@ export function scopeSql(scope: SearchScope, alias: string, context: ConditionCo
   const place = ofDocuments(alias)
   const { types } = context.plan.fields
   const searched = scope.objecttypes ?? [...types.keys()]
-  const condition = conjunction([compile(scope.where, place, { ...context, searched }), rightsCondition(scope.rights)])
+  const condition = conjunction([
+    compile(scope.where, place, { ...context, searched }),
+    readable(rightsCondition(scope.rights), alias, context),
+  ])
   if (condition.never) return null
   const parts: string[] = []
   const ofTypes = anyOf(searched.map((id) => lexeme(ofObjecttype(id))))
@@ -70,6 +74,12 @@ export function scopeSql(scope: SearchScope, alias: string, context: ConditionCo
     parts.push(`(not ${alias}.deleted or ${alias}.id = any(${context.parameters.add(scope.deleted, 'bigint[]')}))`)
   }
   return parts.length === 0 ? 'true' : parts.join(' and ')
+}
+
+/** What the caller may read, by the numbers of the sets where these are known, else as lexemes for the index. */
+function readable(rights: Condition, alias: string, { plan, parameters }: ConditionContext): Condition {
+  const known = rights.never || !rights.node ? null : plan.accessSets.known(rights.node)
+  return known ? ofSql(knownSetsSql(known, alias, parameters)) : rights
 }
 
 /** A clause by itself, as a boolean expression; null: it cannot match. */

@@ -16,6 +16,7 @@ import {
 } from '../../plan/plan.ts'
 import { readGeneration } from '../index/store.ts'
 import type { SlotCache } from '../slots.ts'
+import type { AccessSets } from './access-sets.ts'
 import { readChanges } from './changes.ts'
 import { createFacetSetCache } from './facet-sets.ts'
 import { type FacetColumn, facetColumn, facetCounts } from './facets.ts'
@@ -31,6 +32,7 @@ import { expandWildcards } from './wildcards.ts'
 export interface PostgresEngineDeps {
   readonly db: Db
   readonly slots: SlotCache
+  readonly accessSets: AccessSets
   readonly sortIndexes: Pick<ReturnType<typeof createSortIndexes>, 'wanted'>
   /** Connections of this engine. */
   readonly maxConnections: number
@@ -57,6 +59,7 @@ export type PostgresEngine = SearchEngine & { close(): Promise<void> }
 export function createPostgresEngine({
   db,
   slots,
+  accessSets,
   sortIndexes,
   maxConnections,
   largeResult = 30_000,
@@ -73,7 +76,7 @@ export function createPostgresEngine({
 
   /** The plan with what has to be known for it, and how its statements begin. */
   async function prepare(given: SearchPlan, lifetime: Lifetime) {
-    const asked: PostgresPlan = { ...given, slots: await slots.of(given.model, given.languages) }
+    const asked: PostgresPlan = { ...given, slots: await slots.of(given.model, given.languages), accessSets }
     const databases = { db: db.within(lifetime), lexical: lexical.within(lifetime) }
     const expansions = await expandWildcards(databases, asked)
     const planWith = (known: LinkedObjects): PostgresPlan => ({ ...asked, vision: visionWith(asked.vision, known) })

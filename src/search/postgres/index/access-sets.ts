@@ -1,0 +1,89 @@
+/**
+ * What says who may see an object (`access` of its document), as a small number: objects of a collection share it again and
+ * again, so searches compare the rights of a caller with the sets. A set never changes.
+ */
+import { hash } from 'node:crypto'
+import type { Queryable } from '../../../platform/db.ts'
+
+/** Then all are forgotten, and found again by one statement. */
+const mostKnown = 20_000
+/** Advisory lock: numbers ascend in the order in which they become visible. */
+const lock = 7_310_043
+
+export interface AccessSets {
+  /** Makes sure that all these have numbers; at most three statements. */
+  load(db: Queryable, sets: Iterable<Buffer>): Promise<void>
+  /** Number of a set that was loaded. */
+  number(set: Buffer): number
+}
+
+export function createAccessSets(): AccessSets {
+  const known = new Map<string, number>()
+  return {
+    async load(db, sets) {
+      if (known.size > mostKnown) known.clear()
+      const missing = new Map<string, Buffer>()
+      for (const set of sets) {
+        const name = nameOf(set)
+        if (!known.has(name) && !missing.has(name)) missing.set(name, set)
+      }
+      if (missing.size === 0) return
+      const names = new Map([...missing.keys()].map((name) => [hash('md5', name), name]))
+      for (const { id, key } of await intern(db, names, missing)) known.set(names.get(key) as string, id)
+    },
+    number: (set) => known.get(nameOf(set)) as number,
+  }
+}
+
+const nameOf = (set: Buffer): string => set.toString('latin1')
+
+interface Row {
+  readonly id: number
+  readonly key: string
+}
+
+async function intern(
+  db: Queryable,
+  names: ReadonlyMap<string, string>,
+  sets: ReadonlyMap<string, Buffer>,
+): Promise<Row[]> {
+  const wanted = [...names.keys()]
+  const existing = await find(db, wanted)
+  const present = new Set(existing.map(({ key }) => key))
+  const fresh = wanted.filter((key) => !present.has(key))
+  if (fresh.length === 0) return existing
+  const lexemes = fresh.map((key) => JSON.stringify(lexemesOf(sets.get(names.get(key) as string) as Buffer)))
+  const { rows } = await db.query<Row>(
+    `with alone as materialized (select pg_advisory_xact_lock($3))
+     insert into search_access_set (key, access)
+     select key::uuid, array_to_tsvector(array(select json_array_elements_text(lexemes::json)))
+     from alone, unnest($1::text[], $2::text[]) as x(key, lexemes)
+     on conflict (key) do nothing returning id, replace(key::text, '-', '') as key`,
+    [fresh, lexemes, lock],
+    'search-access-sets-add',
+  )
+  if (rows.length === fresh.length) return [...existing, ...rows]
+  // Another process was faster with some of them.
+  return find(db, wanted)
+}
+
+async function find(db: Queryable, keys: readonly string[]): Promise<Row[]> {
+  const { rows } = await db.query<Row>(
+    `select id, replace(key::text, '-', '') as key from search_access_set where key = any($1::uuid[])`,
+    [keys],
+    'search-access-sets-find',
+  )
+  return rows
+}
+
+/** The lexemes of a `tsvector` in binary form, as `LexemeSet` writes it. */
+function lexemesOf(set: Buffer): string[] {
+  const lexemes: string[] = []
+  let at = 4
+  for (let left = set.readInt32BE(0); left > 0; left--) {
+    const end = set.indexOf(0, at)
+    lexemes.push(set.toString('utf8', at, end))
+    at = end + 3 + 2 * set.readUInt16BE(end + 1)
+  }
+  return lexemes
+}

@@ -610,6 +610,8 @@ create table object (
   modified_at timestamp with time zone not null,
   -- Since when it is in the trash.
   deleted_at timestamp with time zone,
+  -- Of the grants of its pools and its object type only sticky ones reach the object.
+  private_acl boolean not null default false,
   constraint object_pkey PRIMARY KEY (system_object_id),
   constraint object_id_key UNIQUE (objecttype, id),
   constraint object_uuid_key UNIQUE (uuid)
@@ -668,6 +670,7 @@ create table object_version (
   parents bigint[] not null default '{}'::bigint[],
   -- Values by column id, rows of nested tables by table id, so that old versions stay readable under later names.
   content jsonb not null,
+  private_acl boolean not null default false,
   constraint object_version_pkey PRIMARY KEY (system_object_id, version)
 );
 

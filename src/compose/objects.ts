@@ -207,6 +207,7 @@ export async function composeObjects(
       actorOf: auth.actorOfUser,
       objectOf: read.guarded,
       isObjecttype: (id) => datamodel.current().tablesById.get(id)?.kind === 'object',
+      hasOwnGrants: (id) => datamodel.current().tablesById.get(id)?.aclTable === true,
     }),
     streams: createEventStreams({
       db,

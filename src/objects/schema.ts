@@ -36,6 +36,9 @@ const system = {
   _pool: Type.Optional(PoolRef),
   _tags: Type.Optional(Type.Array(TagRef)),
   _acl: Type.Optional(Type.Array(RightApi)),
+  _private_acl: Type.Optional(
+    Type.Boolean({ description: 'Only the grants of the object itself count, and sticky ones of its pools.' }),
+  ),
   _owner: Type.Optional(WhoApi),
   _create_user: Type.Optional(WhoApi),
 }

@@ -30,13 +30,16 @@ export function maskGrants({ caller, pools, objecttypes }: Compiled, objecttypeI
 
 function conditionsOf(list: EntryList, objecttypeId: number): Condition[] {
   const found = new Map<string, Condition>()
-  for (const { rights, tags, ownerOnly } of list.entries) {
+  for (const { rights, tags, ownerOnly, sticky } of list.entries) {
     // Owners may use any mask anyway.
     if (!rights.read || ownerOnly || !typeFits(rights.read, objecttypeId)) continue
-    const condition = { tags, masks: masksOf(rights, 'read', objecttypeId) }
-    // Where one grant asks nothing and limits nothing, the others add nothing.
-    if (!tags && condition.masks === null) return [condition]
+    const condition = { tags, masks: masksOf(rights, 'read', objecttypeId), reachesPrivate: sticky }
     found.set(JSON.stringify(condition), condition)
   }
-  return [...found.values()]
+  const conditions = [...found.values()]
+  // Where one grant asks nothing and limits nothing, the others add nothing, but for those that reach further.
+  const whole = conditions.filter(({ tags, masks }) => !tags && masks === null)
+  const widest = whole.find(({ reachesPrivate }) => reachesPrivate) ?? whole[0]
+  if (!widest) return conditions
+  return [widest, ...conditions.filter(({ reachesPrivate }) => reachesPrivate && !widest.reachesPrivate)]
 }

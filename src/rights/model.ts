@@ -61,8 +61,8 @@ export interface Guarded {
   readonly tags: readonly number[]
   /** Own grants; null where the object type has none (`acl_table` false). */
   readonly acl: readonly StoredGrant[] | null
-  /** Private permissions: of the container's grants only sticky ones count. */
-  readonly privateAcl?: boolean
+  /** Private permissions: of the container's grants only sticky ones count. False where the type has no own grants. */
+  readonly privateAcl: boolean
 }
 
 /** Grants of one pool and its place in the tree. */
@@ -121,6 +121,8 @@ export interface MaskGrant {
   readonly tags: TagFilter | null
   /** null: all. */
   readonly masks: readonly (number | 'standard')[] | null
+  /** Also on objects with private permissions. */
+  readonly reachesPrivate: boolean
 }
 
 /** The rights of one caller, compiled: no method touches the database. */

@@ -180,6 +180,7 @@ test('OBJ-010 callbacks set comments, tags, pools, grants, owners and the unique
       _tags: [{ _id: tags[0]._id }],
       _pool: { pool: { _id: other } },
       _acl: [grant],
+      _private_acl: true,
       _owner: { _basetype: 'user', user: { _id: people.ids.editor } },
       _uuid: 'chosen-by-a-callback',
     }),
@@ -191,7 +192,7 @@ test('OBJ-010 callbacks set comments, tags, pools, grants, owners and the unique
     [object._comment, object._tags[0]._id, object._pool.pool._id, object._uuid, object._owner.user._id],
     ['by a callback', tags[0]._id, other, 'chosen-by-a-callback', people.ids.editor],
   )
-  assert.deepEqual(Object.keys(object._acl[0].rights), ['read'])
+  assert.deepEqual([Object.keys(object._acl[0].rights), object._private_acl], [['read'], true])
 })
 
 test('links among new objects hold, whatever a callback makes of these', async () => {

@@ -22,6 +22,7 @@ const place = (pool: number, note: string | null, parents: readonly number[]): T
   tags: [],
   owner: null,
   grants: [],
+  private: false,
   values: { name: { 'en-US': 'A place' }, ...(note === null ? {} : { note }) },
   rows: [],
   parents,

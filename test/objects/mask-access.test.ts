@@ -25,6 +25,8 @@ function isIn(place: Place, guarded: Guarded): boolean {
         if (place.masks === 'all') return masks === null
         return place.masks === 'limited' ? masks !== null : masks?.includes(place.masks) === true
       })
+    case 'private':
+      return guarded.privateAcl
     case 'and':
       return place.of.every((each) => isIn(each, guarded))
     case 'or':
@@ -74,8 +76,8 @@ test('where masks may be used agrees with mayUseMask for every readable object, 
         const access = maskAccess(deps, rights, table)
         for (const drawn of objects) {
           const poolId = drawn.poolId !== null && known.has(drawn.poolId) ? drawn.poolId : null
-          // Objects have no private permissions of their own yet, and the index does not know of any.
-          const guarded = { ...drawn, objecttypeId: 1, poolId, privateAcl: false, acl: aclTable ? drawn.acl : null }
+          const own = aclTable ? {} : { privateAcl: false, acl: null }
+          const guarded = { ...drawn, objecttypeId: 1, poolId, ...own }
           if (!rights.may('read', guarded)) continue
           const head = { table, poolId, tags: drawn.tags, guard: guarded } as unknown as Head
           for (const masks of subsets([...table.masks.values()])) {

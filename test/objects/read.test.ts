@@ -125,7 +125,7 @@ const systemKeys = [
   'work',
 ]
 const shortKeys = ['_objecttype', '_mask', '_system_object_id', '_global_object_id', '_uuid', '_standard', 'work']
-const longKeys = [...systemKeys, '_create_user', '_acl']
+const longKeys = [...systemKeys, '_create_user', '_acl', '_private_acl']
 const fullKeys = [...longKeys, '_generated_rights', '_changelog', '_collections', '_published', '_published_count']
 
 /** Everything of `part` stands in `whole`, which may have more; what is empty may be filled. */
@@ -378,7 +378,7 @@ describe('masks', () => {
     const object = await scene.read('work', work, { format: 'full' }, 'work__restricted')
     assert.equal(object._mask, 'work__restricted')
     assert.deepEqual(Object.keys(object.work), ['_id', '_version', 'title', 'inventory', 'creator'])
-    for (const key of ['_tags', '_acl', '_owner', '_create_user', '_pool', '_published']) {
+    for (const key of ['_tags', '_acl', '_private_acl', '_owner', '_create_user', '_pool', '_published']) {
       assert.equal(key in object, false, key)
     }
     assert.deepEqual(object._collections, [])

@@ -43,6 +43,7 @@ interface Work {
   readonly owner: number
   readonly tags: readonly number[]
   readonly acl: readonly Grant[]
+  readonly privateAcl: boolean
 }
 
 const users = 3
@@ -73,7 +74,13 @@ const somePools: fc.Arbitrary<Pool[]> = fc.array(
   { minLength: 4, maxLength: 4 },
 )
 const someWorks: fc.Arbitrary<Work[]> = fc.array(
-  fc.record({ pool: fc.nat(3), owner: fc.integer({ min: -1, max: 2 }), tags: fc.uniqueArray(fc.nat(1)), acl }),
+  fc.record({
+    pool: fc.nat(3),
+    owner: fc.integer({ min: -1, max: 2 }),
+    tags: fc.uniqueArray(fc.nat(1)),
+    acl,
+    privateAcl: fc.nat(3).map((n) => n === 3),
+  }),
   { minLength: 12, maxLength: 12 },
 )
 
@@ -164,7 +171,7 @@ describe('grants over HTTP agree with the rules read one by one', () => {
       return all.every(has) && (any.length === 0 || any.some(has)) && !not.some(has)
     }
     if (work.acl.some((grant) => gives(grant, true))) return true
-    let stickyOnly = false
+    let stickyOnly = work.privateAcl
     for (let at = work.pool; at >= 0; ) {
       const one = pools[at] as Pool
       if (one.acl.some((grant) => (!stickyOnly || grant.sticky) && gives(grant, false))) return true
@@ -208,6 +215,7 @@ describe('grants over HTTP agree with the rules read one by one', () => {
           ...inPool(poolIds[work.pool] as number),
           _tags: work.tags.map((tag) => ({ _id: ids.tags[tag] })),
           _acl: work.acl.map((grant) => toWire(grant, true, poolIds)),
+          _private_acl: work.privateAcl,
           ...(work.owner < 0 ? {} : { _owner: { _basetype: 'user', user: { _id: ids.users[work.owner] } } }),
         },
       ),

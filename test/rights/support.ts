@@ -20,7 +20,7 @@ export function pool(id: number, parentId: number | null, acl: StoredGrant[] = [
 }
 
 export function object(more: Partial<Guarded> = {}): Guarded {
-  const nobody = { ownerUserId: null, ownerGroupId: null, acl: null }
+  const nobody = { ownerUserId: null, ownerGroupId: null, acl: null, privateAcl: false }
   return { systemObjectId: 1, objecttypeId: 10, poolId: 2, tags: [], ...nobody, ...more }
 }
 

@@ -32,6 +32,8 @@ export interface StoredObject {
   readonly tags: readonly number[]
   /** Grants on the object as stored (rights/service.ts, `StoredGrant[]`). */
   readonly acl: unknown
+  /** Private permissions: the grants of pool and object type do not reach it. */
+  readonly privateAcl: boolean
   /** System object ids of the parents. */
   readonly parents: readonly number[]
   readonly childIdx: number | null

@@ -12,6 +12,8 @@ import { filterOf } from './filter.ts'
 export type Place =
   | { readonly is: 'pools'; readonly ids: readonly number[]; readonly none: boolean }
   | { readonly is: 'tags'; readonly filter: TagFilter }
+  /** Only its own grants count, and sticky ones. */
+  | { readonly is: 'private' }
   /** `u5`, `g3` */
   | { readonly is: 'owner'; readonly who: readonly string[] }
   /** A grant on the object itself lets one of these read it, with all masks, with this one, or limited to some. */
@@ -51,16 +53,19 @@ export function maskAccess(deps: MaskDeps, caller: CallerRights, table: Table): 
       return limit === null || limit.includes(mask.id) || (mask === standard && limit.includes('standard'))
     })
   const standards = standardsOf(deps, caller, table)
-  const fixed: Source[] = caller.maskGrants(table.id).flatMap(({ poolIds, tags, masks: limit }): Source[] => {
-    const tagged: Place[] = tags ? [{ is: 'tags', filter: tags }] : []
-    if (poolIds === 'none') {
-      const place = all([{ is: 'pools', ids: [], none: true }, ...tagged])
-      return [{ place, masks: usable(limit, standards.without) }]
-    }
-    return [...Map.groupBy(poolIds, standards.inPool)].map(([standard, ids]) => {
-      return { place: all([{ is: 'pools', ids, none: false }, ...tagged]), masks: usable(limit, standard) }
+  const fixed: Source[] = caller
+    .maskGrants(table.id)
+    .flatMap(({ poolIds, tags, masks: limit, reachesPrivate }): Source[] => {
+      const tagged: Place[] = tags ? [{ is: 'tags', filter: tags }] : []
+      if (table.aclTable && !reachesPrivate) tagged.push({ is: 'not', of: { is: 'private' } })
+      if (poolIds === 'none') {
+        const place = all([{ is: 'pools', ids: [], none: true }, ...tagged])
+        return [{ place, masks: usable(limit, standards.without) }]
+      }
+      return [...Map.groupBy(poolIds, standards.inPool)].map(([standard, ids]) => {
+        return { place: all([{ is: 'pools', ids, none: false }, ...tagged]), masks: usable(limit, standard) }
+      })
     })
-  })
   const owner = [`u${caller.userId}`, ...caller.groupIds.map((id) => `g${id}`)]
   const unlimited = usable(null, standards.without)
   fixed.push({ place: { is: 'owner', who: owner }, masks: unlimited })

@@ -424,8 +424,8 @@ export function createReadService(deps: ReadDeps) {
 /** An object without its content. */
 function headOf(object: Head | Loaded): Head {
   const { systemObjectId, table, id, version, uuid, poolId, ownerUser, ownerGroup } = object
-  const { tags, acl, parents, standard, deletedAt, guard } = object
-  const whose = { poolId, ownerUser, ownerGroup, tags, acl }
+  const { tags, acl, privateAcl, parents, standard, deletedAt, guard } = object
+  const whose = { poolId, ownerUser, ownerGroup, tags, acl, privateAcl }
   return { systemObjectId, table, id, version, uuid, ...whose, parents, standard, deletedAt, guard }
 }
 

@@ -12,8 +12,9 @@ const tagsFit = (tags: string, of: string): string =>
 const readable = `o.owner_user = $2 or o.owner_group = any($3::bigint[])
   or exists (
     select from jsonb_to_recordset($4::jsonb)
-      as g(types int[], pools bigint[], without boolean, "all" int[], "any" int[], "not" int[])
-    where (g.types is null or o.objecttype = any(g.types))
+      as g(types int[], pools bigint[], without boolean, private boolean, "all" int[], "any" int[], "not" int[])
+    where (g.private or not (o.private_acl and o.objecttype = any($5::int[])))
+      and (g.types is null or o.objecttype = any(g.types))
       and case when g.without then o.pool_id is null else g.pools is null or o.pool_id = any(g.pools) end
       and ${tagsFit('o.tags', 'g')})
   or (o.acl is not null and o.objecttype = any($5::int[]) and exists (
@@ -65,10 +66,11 @@ function textsOf(caller: CallerRights) {
   return made
 }
 
-function grantRow({ objecttypeIds, poolIds, tags }: SearchGrant) {
+function grantRow({ objecttypeIds, poolIds, tags, reachesPrivate }: SearchGrant) {
   return {
     types: objecttypeIds,
     without: poolIds === 'none',
+    private: reachesPrivate,
     pools: poolIds === 'none' ? null : poolIds,
     ...(tags ?? { all: [], any: [], not: [] }),
   }

@@ -20,6 +20,7 @@ export type Head = Pick<
   | 'ownerGroup'
   | 'tags'
   | 'acl'
+  | 'privateAcl'
   | 'parents'
   | 'standard'
   | 'deletedAt'
@@ -32,7 +33,7 @@ export type Loaded = StoredObject & Pick<Head, 'guard'>
 
 /** Columns of a head, in the order of `HeadRow`. `object` has the state of the latest version. */
 export const headColumns = `o.system_object_id, o.objecttype, o.id, o.version, o.uuid, o.pool_id, o.owner_user, o.owner_group, o.tags,
-  o.acl, o.parents, o.standard, o.deleted_at`
+  o.acl, o.private_acl, o.parents, o.standard, o.deleted_at`
 
 export type HeadRow = readonly [
   systemObjectId: number,
@@ -45,6 +46,7 @@ export type HeadRow = readonly [
   ownerGroup: number | null,
   tags: number[],
   acl: readonly StoredGrant[] | null,
+  privateAcl: boolean,
   parents: number[],
   standard: Standard,
   deletedAt: string | null,
@@ -67,7 +69,8 @@ type VersionRow = readonly [
 ]
 
 /** What a version says of itself where the head has the latest state. */
-const historyColumns = `v.version, v.pool_id, v.owner_user, v.owner_group, v.tags, v.acl, v.parents`
+const historyColumns = `v.version, v.pool_id, v.owner_user, v.owner_group, v.tags, v.acl, v.private_acl,
+  v.parents`
 
 type HistoryRow = readonly [
   version: number,
@@ -76,6 +79,7 @@ type HistoryRow = readonly [
   ownerGroup: number | null,
   tags: number[],
   acl: readonly StoredGrant[] | null,
+  privateAcl: boolean,
   parents: number[],
 ]
 
@@ -97,6 +101,7 @@ export function guardOf(object: Omit<Head, 'guard' | 'standard'>): Guarded {
     ownerGroupId: object.ownerGroup,
     tags: object.tags,
     acl: object.table.aclTable ? ((object.acl ?? null) as readonly StoredGrant[] | null) : null,
+    privateAcl: object.table.aclTable && object.privateAcl,
   }
 }
 
@@ -130,9 +135,10 @@ export function toHead(table: Table, row: HeadRow): Head {
     ownerGroup: row[7],
     tags: row[8],
     acl: row[9],
-    parents: row[10],
-    standard: row[11],
-    deletedAt: row[12] === null ? null : new Date(row[12]),
+    privateAcl: row[10],
+    parents: row[11],
+    standard: row[12],
+    deletedAt: row[13] === null ? null : new Date(row[13]),
   }
   return { ...object, guard: guardOf(object) }
 }
@@ -142,18 +148,18 @@ export function toLoaded(model: Model, row: LatestRow | HistoricRow): Loaded | n
   if (!table) return null
   const object = toHead(table, row as unknown as HeadRow)
   const version = {
-    childIdx: row[13],
-    createdAt: new Date(row[14]),
-    createdBy: row[15],
-    modifiedAt: new Date(row[16]),
-    operation: row[17],
-    at: new Date(row[18]),
-    byUser: row[19],
-    comment: row[20],
-    content: row[21],
+    childIdx: row[14],
+    createdAt: new Date(row[15]),
+    createdBy: row[16],
+    modifiedAt: new Date(row[17]),
+    operation: row[18],
+    at: new Date(row[19]),
+    byUser: row[20],
+    comment: row[21],
+    content: row[22],
     latestVersion: object.version,
   }
-  if (row.length === 22) return { ...object, ...version }
-  const [, , , , , , , , , , , , , , , , , , , , , , number, poolId, ownerUser, ownerGroup, tags, acl, parents] = row
-  return { ...object, ...version, version: number, poolId, ownerUser, ownerGroup, tags, acl, parents }
+  if (row.length === 23) return { ...object, ...version }
+  const [number, poolId, ownerUser, ownerGroup, tags, acl, privateAcl, parents] = row.slice(23) as unknown as HistoryRow
+  return { ...object, ...version, version: number, poolId, ownerUser, ownerGroup, tags, acl, privateAcl, parents }
 }

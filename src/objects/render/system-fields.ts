@@ -153,6 +153,7 @@ function setPool(run: Run, wire: Wire, { poolId }: Loaded, { full }: Format): vo
 /** Grants are shown to those who may change them. */
 function setGrants(run: Run, wire: Wire, object: Loaded, mask: Mask): void {
   if (!object.table.aclTable || !shows(mask, 'acl') || !run.caller.may('acl', object.guard)) return
+  wire._private_acl = object.privateAcl
   wire._acl = []
   const grants = (object.acl ?? []) as readonly StoredGrant[]
   if (grants.length === 0) return

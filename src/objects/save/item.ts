@@ -31,6 +31,7 @@ export interface Item {
   ownerByWorkflow?: boolean
   tags: number[]
   acl: unknown
+  privateAcl: boolean
   parents: number[]
   content: Content
   comment: string | null
@@ -59,6 +60,7 @@ export function guardAfter(item: Item) {
     ownerGroupId: item.ownerGroup,
     tags: item.tags,
     acl: item.acl,
+    privateAcl: item.privateAcl,
   }
 }
 
@@ -70,7 +72,8 @@ export function guardOf(object: StoredObject) {
     ownerUserId: object.ownerUser,
     ownerGroupId: object.ownerGroup,
     tags: object.tags,
-    acl: object.acl,
+    acl: object.table.aclTable ? object.acl : null,
+    privateAcl: object.table.aclTable && object.privateAcl,
   }
 }
 
@@ -92,6 +95,7 @@ export function itemOf(object: StoredObject, mode: Item['mode'], place = placeOf
     ownerGroup: object.ownerGroup,
     tags: [...object.tags],
     acl: object.acl,
+    privateAcl: object.privateAcl,
     parents: [...object.parents],
     content: object.content,
     comment: null,

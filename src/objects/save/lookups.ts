@@ -2,7 +2,7 @@ import { AppError } from '../../platform/errors.ts'
 import type { LinkRef } from '../content/link-ref.ts'
 import { printable } from '../content/values.ts'
 import type { SaveContext } from '../deps.ts'
-import { type Found, guardColumns } from './found.ts'
+import { asGuarded, type Found, guardColumns } from './found.ts'
 import { exists, showsColumn } from './known.ts'
 import { lookupKey, uniqueValue } from './rules/unique.ts'
 
@@ -36,7 +36,7 @@ export function mayFind(
  * @throws {AppError} `LookupFoundTooMany` when several objects that the caller may find have the value.
  */
 export async function resolveLookups(
-  context: Pick<SaveContext, 'deps' | 'tx' | 'rights'>,
+  context: Pick<SaveContext, 'deps' | 'tx' | 'model' | 'rights'>,
   refs: readonly LookupRef[],
 ): Promise<Map<string, number>> {
   const result = new Map<string, number>()
@@ -83,14 +83,14 @@ const largestRound = 50_000
 
 /** Values of columns without unique key, all with one statement a round; a further round only where the rest is unseen. */
 async function scan(
-  context: Pick<SaveContext, 'deps' | 'tx' | 'rights'>,
+  context: Pick<SaveContext, 'deps' | 'tx' | 'model' | 'rights'>,
   refs: readonly LookupRef[],
   result: Map<string, number>,
 ): Promise<void> {
   let open = refs.map((ref) => ({ ref, after: 0, matches: [] as number[] }))
   for (let wanted = firstRound; open.length > 0; wanted *= growth) {
     const limit = Math.max(firstRound, Math.min(wanted, Math.floor(largestRound / open.length)))
-    const candidates = Map.groupBy(await candidatesOf(context.tx, open, limit), ({ n }) => n)
+    const candidates = Map.groupBy(await candidatesOf(context, open, limit), ({ n }) => n)
     open = open.filter((entry, index) => {
       const mine = candidates.get(index + 1) ?? []
       for (const object of mine) if (mayFind(context, entry.ref, object)) entry.matches.push(object.systemObjectId)
@@ -106,7 +106,7 @@ async function scan(
 type Candidate = Omit<Found, 'version' | 'uuid' | 'parents' | 'standard' | 'deletedAt'>
 
 async function candidatesOf(
-  tx: SaveContext['tx'],
+  { tx, model }: Pick<SaveContext, 'tx' | 'model'>,
   wanted: readonly { readonly ref: LookupRef; readonly after: number }[],
   limit: number,
 ): Promise<(Candidate & { readonly n: number })[]> {
@@ -129,7 +129,7 @@ async function candidatesOf(
     ],
     'resolve-scan',
   )
-  return rows
+  return rows.map((row) => asGuarded(model.tablesById, row))
 }
 
 function foundTooMany({ place, column, value }: LookupRef): AppError {

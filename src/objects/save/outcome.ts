@@ -18,11 +18,12 @@ const operations: Readonly<Record<Item['mode'], Operation>> = { create: 'i', upd
 
 /** The object as it is stored by the save, or would be. */
 export function asStored({ actor, at }: Pick<SaveContext, 'actor' | 'at'>, item: Item): Loaded {
-  const { current, systemObjectId, table, id, uuid, poolId, ownerUser, ownerGroup, tags, acl, parents } = item
+  const { current, systemObjectId, table, id, uuid, poolId, ownerUser, ownerGroup, tags, acl, privateAcl, parents } =
+    item
   if (current && !item.changed) return loaded(current)
   const version = nextVersion(item)
   return loaded({
-    ...{ systemObjectId, table, id, uuid, poolId, ownerUser, ownerGroup, tags, acl, parents },
+    ...{ systemObjectId, table, id, uuid, poolId, ownerUser, ownerGroup, tags, acl, privateAcl, parents },
     version,
     latestVersion: version,
     standard: item.standard,

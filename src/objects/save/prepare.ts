@@ -305,6 +305,7 @@ function toItem(
     ownerGroup: current?.ownerGroup ?? null,
     tags: [...(current?.tags ?? [])],
     acl: current?.acl ?? null,
+    privateAcl: current?.privateAcl ?? false,
     parents: [...(current?.parents ?? [])],
     content: {},
     comment: draft.comment ?? null,

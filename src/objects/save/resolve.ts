@@ -2,7 +2,7 @@ import type { Table } from '../../datamodel/model.ts'
 import type { Tx } from '../../platform/db.ts'
 import type { LinkRef } from '../content/link-ref.ts'
 import type { SaveContext } from '../deps.ts'
-import { type Found, foundColumns } from './found.ts'
+import { asGuarded, type Found, foundColumns } from './found.ts'
 import { isLookup, lookupName, mayFind, resolveLookups } from './lookups.ts'
 import type { Draft } from './request/payload.ts'
 
@@ -37,11 +37,11 @@ function keyOf(ref: LinkRef, databaseName: string): string {
  * @throws {AppError} `LookupFoundTooMany` when a lookup is ambiguous.
  */
 export async function createResolver(
-  context: Pick<SaveContext, 'deps' | 'tx' | 'rights' | 'pauses' | 'locks'>,
+  context: Pick<SaveContext, 'deps' | 'tx' | 'model' | 'rights' | 'pauses' | 'locks'>,
   refs: readonly LinkRef[],
   drafts: readonly Draft[],
 ): Promise<Resolver> {
-  const { tx, deps, pauses, locks } = context
+  const { tx, deps, model, pauses, locks } = context
   const nameOf = (ref: LinkRef) => keyOf(ref, deps.config.databaseName)
   const distinct = new Map<string, LinkRef>()
   for (const ref of refs) {
@@ -88,7 +88,8 @@ export async function createResolver(
       [[...systemIds], uuids, tables, ids],
       locks ? 'resolve-objects' : 'look-up-objects',
     )
-    for (const row of rows) {
+    for (const stored of rows) {
+      const row = asGuarded(model.tablesById, stored)
       result.set(`s${row.systemObjectId}`, row)
       result.set(`u${row.uuid}`, row)
       result.set(`i${row.objecttypeId}:${row.id}`, row)

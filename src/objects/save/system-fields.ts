@@ -150,10 +150,16 @@ async function applyGrants({ deps, tx, actor, rights }: SaveContext, items: read
     )
     for (const [index, item] of said.entries()) item.acl = lists[index] ?? null
   }
-  for (const item of items) if (!item.table.aclTable) item.acl = null
+  for (const item of items) {
+    if (item.table.aclTable) item.privateAcl = item.draft?.privateAcl ?? item.privateAcl
+    else {
+      item.acl = null
+      item.privateAcl = false
+    }
+  }
 }
 
-/** Whether the grants of an item differ from the stored ones. */
-export function grantsChanged(item: Item): boolean {
-  return !sameContent(item.acl ?? null, item.current?.acl ?? null)
+/** Whether the grants of an item, or whether others than these count, differ from what is stored. */
+export function grantsChanged({ acl, privateAcl, current }: Item): boolean {
+  return !sameContent(acl ?? null, current?.acl ?? null) || privateAcl !== (current?.privateAcl ?? false)
 }

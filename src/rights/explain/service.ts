@@ -19,6 +19,8 @@ export interface ExplainDeps {
   readonly actorOf: (userId: number, address: string) => Promise<Actor | null>
   readonly objectOf: (from: Queryable, systemObjectId: number) => Promise<{ guard: Guarded; deleted: boolean } | null>
   readonly isObjecttype: (id: number) => boolean
+  /** Whether objects of the type can have grants of their own. */
+  readonly hasOwnGrants: (objecttypeId: number) => boolean
   readonly now?: () => number
 }
 
@@ -61,10 +63,14 @@ export function createExplainService(deps: ExplainDeps) {
     const placed = grantsAtObject(containers(), guard)
     const container: Place =
       guard.poolId === null ? { kind: 'objecttype', id: guard.objecttypeId } : { kind: 'pool', id: guard.poolId }
+    const own: readonly Place[] = deps.hasOwnGrants(guard.objecttypeId)
+      ? [{ kind: 'object', id: guard.systemObjectId }]
+      : []
     return {
       owner,
       deleted,
-      places: guard.acl === null ? [container] : [container, { kind: 'object', id: guard.systemObjectId }],
+      // A new grant of the container would not come through private permissions.
+      places: guard.privateAcl ? own : [container, ...own],
       rights: objectRights
         .filter((name) => name !== 'create')
         .map((name) => explained(name, rights.reasons(name, guard), placed, subject)),

@@ -13,6 +13,7 @@ export interface IndexSource {
   readonly ownerGroup: number | null
   readonly tags: readonly number[]
   readonly acl: readonly StoredGrant[] | null
+  readonly privateAcl: boolean
   readonly parents: readonly number[]
   readonly standard: StandardTexts
   /** Microseconds since 1970. */

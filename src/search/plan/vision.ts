@@ -146,7 +146,9 @@ function poolsByAncestor(caller: CallerRights, poolPath: VisionOptions['poolPath
 }
 
 function titlesOf(table: Table, caller: CallerRights, rights: SearchFilter): Titles {
-  const unconditional = caller.maskGrants(table.id).filter((grant) => grant.tags === null)
+  const unconditional = caller
+    .maskGrants(table.id)
+    .filter((grant) => grant.tags === null && (grant.reachesPrivate || !table.aclTable))
   const withoutPool = unconditional.some((grant) => grant.poolIds === 'none')
   if (!table.poolLink) return withoutPool ? 'all' : { rights }
   const pools = new Set(unconditional.flatMap((grant) => (grant.poolIds === 'none' ? [] : grant.poolIds)))

@@ -48,7 +48,7 @@ export async function readQueue(
 export async function readSources(db: Queryable, ids: readonly number[]): Promise<IndexSource[]> {
   const { rows } = await db.query<IndexSource>(
     `select o.system_object_id as id, o.objecttype, o.uuid, o.id as "ownId", o.pool_id as "poolId", o.owner_user as "ownerUser",
-       o.owner_group as "ownerGroup", o.tags, o.acl, o.parents, o.standard, v.content,
+       o.owner_group as "ownerGroup", o.tags, o.acl, o.private_acl as "privateAcl", o.parents, o.standard, v.content,
        (extract(epoch from o.created_at) * 1000000)::bigint as "createdAt",
        (extract(epoch from o.modified_at) * 1000000)::bigint as "modifiedAt", o.deleted_at is not null as deleted
      from object o join object_version v on v.system_object_id = o.system_object_id and v.version = o.version

@@ -64,7 +64,7 @@ export function standardMaskIn(world: World, type: ObjectType, pool: number | nu
   return type.standards ? (type.masks[type.standards[0] as number] as Mask) : type.preferred
 }
 
-type Guarded = Pick<Thing, 'type' | 'pool' | 'tags' | 'owner' | 'grants'>
+type Guarded = Pick<Thing, 'type' | 'pool' | 'tags' | 'owner' | 'grants' | 'private'>
 
 export function knowledgeOf(world: World, caller: number): Knowledge {
   const { things, pools } = world
@@ -92,7 +92,7 @@ export function knowledgeOf(world: World, caller: number): Knowledge {
     const container = pool === null ? (world.typeGrants[type.index] ?? []) : grantsIn(pool)
     return [
       ...thing.grants.map((grant) => ({ ...grant, rights: grant.rights.filter((r) => r !== 'create') })),
-      ...container,
+      ...container.filter(({ sticky }) => !thing.private || sticky),
     ].filter(
       (grant) =>
         isInForce(grant) &&
@@ -153,7 +153,7 @@ export function knowledgeOf(world: World, caller: number): Knowledge {
     },
     mayCreate(type, pool, tags, mask) {
       const owner: Who = `u${caller}`
-      const thing = { type, pool, tags, owner, grants: [] }
+      const thing = { type, pool, tags, owner, grants: [], private: false }
       return mayDo('create', thing) && (mask === null || given('create', thing).has(mask))
     },
     knows: (index, column) => shows(index, ({ fields }) => shownBy(fields).has(column)),

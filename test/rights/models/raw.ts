@@ -68,6 +68,7 @@ export interface RawThing {
   readonly cells: Choices
   readonly parents: Choices
   readonly trashed: boolean
+  readonly private: boolean
 }
 
 export interface RawTransition {
@@ -158,6 +159,7 @@ const thing: fc.Arbitrary<RawThing> = fc.record({
   cells: choices(40),
   parents: choices(2),
   trashed: rarely,
+  private: fc.nat(2).map((n) => n === 2),
 })
 const transition: fc.Arbitrary<RawTransition> = fc.record({
   who: fc.array(fc.nat(6), { maxLength: 2 }),

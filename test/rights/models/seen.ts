@@ -15,7 +15,6 @@ export function seenOf(wire: Json, world: World): Shown {
   const block = wire[type.name]
   if (wire._format === undefined) return { id, as: 'short', titles }
   const full = wire._format.startsWith('full')
-  const extended = wire._format !== 'standard'
   const tree = wire._path !== undefined
   return {
     id,
@@ -28,7 +27,8 @@ export function seenOf(wire: Json, world: World): Shown {
     parents: block._parents ? block._parents.map((each: Json) => seenOf(each, world)) : block._id_parent,
     ...(tree ? { level: wire._level, hasChildren: wire._has_children } : {}),
     ...(tree ? { path: listOf(wire._path, world), paths: wire._paths?.map((way: Json) => listOf(way, world)) } : {}),
-    ...(extended && wire._format !== 'standard_extended' ? { grants: wire._acl?.length } : {}),
+    ...(wire._acl ? { grants: wire._acl.length } : {}),
+    ...('_private_acl' in wire ? { private: wire._private_acl } : {}),
     ...(full && wire._generated_rights ? { rights: rightsOf(wire) } : {}),
     ...(wire._format.endsWith('inheritance') ? { inherited: block._inherited ?? {} } : {}),
     fields: fieldsOf(block, type.table, world, inBlock),

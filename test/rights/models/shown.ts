@@ -24,6 +24,7 @@ export interface Shown {
   readonly path?: readonly Shown[]
   readonly paths?: readonly (readonly Shown[])[] | undefined
   readonly grants?: number | undefined
+  readonly private?: boolean | undefined
   readonly rights?: readonly string[]
   readonly inherited?: Readonly<Record<string, number>>
   readonly fields?: Fields
@@ -149,7 +150,9 @@ export function createShow({ world, names, knowledge, titleOf }: Showing) {
       owner: without.has('owner') ? undefined : ownerOf(thing),
       parents: inTree ? parentsOf(thing) : undefined,
       ...(inTree && format.extended ? hierarchyOf(thing) : {}),
-      ...(format.long ? { grants: type.acl && knowledge.may('acl', index) ? thing.grants.length : undefined } : {}),
+      ...(format.long && type.acl && knowledge.may('acl', index)
+        ? { grants: thing.grants.length, private: thing.private }
+        : {}),
       ...(format.full && place.top
         ? { rights: (['delete', 'read', 'write'] as const).filter((right) => knowledge.may(right, index)) }
         : {}),

@@ -217,6 +217,7 @@ export function wireThing(thing: Thing, world: World, names: Names): object {
     _mask: '_all_fields',
     ...(type.tags ? { _tags: thing.tags.map((tag) => ({ _id: names.tags[tag] })) } : {}),
     ...(thing.owner ? { _owner: principal(thing.owner, names) } : {}),
+    ...(thing.private ? { _private_acl: true } : {}),
     ...(type.acl ? { _acl: thing.grants.map((grant) => wireGrant(grant, world.types, names, 'object')) } : {}),
     [type.name]: {
       ...(known ? { _id: names.objectIds[index], _version: names.versions[index] } : {}),

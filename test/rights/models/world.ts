@@ -66,6 +66,8 @@ export interface Thing extends Row {
   /** null: root. */
   readonly owner: Who | null
   readonly grants: readonly Grant[]
+  /** Of the grants on pools only sticky ones reach it, of those on its type none. */
+  readonly private: boolean
   /** Indexes of things. */
   readonly parents: readonly number[]
   readonly trashed: boolean
@@ -212,6 +214,7 @@ function thingOf(
     tags: type.tags ? raw.tags : [],
     owner: owners[raw.owner] ?? null,
     grants: type.acl ? raw.grants.map(grant).map((each) => ({ ...each, sticky: false })) : [],
+    private: type.acl && raw.private,
   }
 }
 

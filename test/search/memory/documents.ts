@@ -17,6 +17,8 @@ export interface MemoryDocument {
   readonly links: ReadonlyMap<number, { readonly ancestors: readonly number[]; readonly title: Localized }>
   readonly poolPath: readonly number[]
   readonly owner: string | null
+  /** Of the grants on what holds it only sticky ones reach it. */
+  readonly private: boolean
   readonly principals: ReturnType<typeof readPrincipals>['principals']
   /** Milliseconds since 1970. */
   readonly validUntil: number | null
@@ -39,6 +41,7 @@ export function documentOf(
     ownerGroupId: source.ownerGroup,
     tags: source.tags,
     acl: source.acl,
+    privateAcl: table.aclTable && source.privateAcl,
   }
   const granted =
     source.acl && table.aclTable ? readPrincipals(guarded, batch.now) : { principals: [], validUntil: null }
@@ -55,6 +58,7 @@ export function documentOf(
     ),
     poolPath: source.poolId === null ? [] : batch.poolPath(source.poolId),
     owner: ownerOf(source),
+    private: guarded.privateAcl,
     ...granted,
   }
 }

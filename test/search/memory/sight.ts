@@ -26,6 +26,8 @@ function isIn(place: Place, document: MemoryDocument): boolean {
           return wanted === 'all' ? masks === null : masks?.includes(wanted) === true
         })
     }
+    case 'private':
+      return document.private
     case 'and':
       return place.of.every((each) => isIn(each, document))
     case 'or':
@@ -43,7 +45,11 @@ export function isReadable(filter: SearchFilter, document: MemoryDocument): bool
   )
 }
 
-function reaches({ objecttypeIds, poolIds, tags, owner }: SearchGrant, document: MemoryDocument): boolean {
+function reaches(
+  { objecttypeIds, poolIds, tags, owner, reachesPrivate }: SearchGrant,
+  document: MemoryDocument,
+): boolean {
+  if (document.private && !reachesPrivate) return false
   const { objecttype, poolId, tags: own } = document.source
   if (objecttypeIds && !objecttypeIds.includes(objecttype)) return false
   if (poolIds === 'none' ? poolId !== null : poolIds && !(poolId !== null && poolIds.includes(poolId))) return false

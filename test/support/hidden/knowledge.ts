@@ -60,7 +60,8 @@ export function knowledgeOf({ pools, types, things }: Scene, caller: number): Kn
 
   function grantsOn(thing: Thing): Grant[] {
     const container = thing.pool === null ? (types[thing.type] ?? []) : grantsIn(thing.pool)
-    return [...thing.grants, ...container].filter((grant) => concerns(grant, caller) && tagsFit(grant.tags, thing.tags))
+    const coming = container.filter(({ sticky }) => !thing.private || sticky)
+    return [...thing.grants, ...coming].filter((grant) => concerns(grant, caller) && tagsFit(grant.tags, thing.tags))
   }
 
   function withMasks(thing: Thing, grants: readonly Grant[]): Set<string> {

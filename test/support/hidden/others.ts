@@ -80,8 +80,8 @@ export function otherScene(scene: Scene, caller: number): Scene {
   const knowledge = knowledgeOf(scene, caller)
   const things = otherThings(scene, knowledge, caller).map((thing, index) => {
     if (knowledge.mayRead(index)) return thing
-    const { owner, tags, grants, pool } = model.things[index] as Thing
-    const changed = { ...thing, owner, tags, grants, pool: hasPool(thing.type) ? pool : null }
+    const { owner, tags, grants, private: own, pool } = model.things[index] as Thing
+    const changed = { ...thing, owner, tags, grants, private: own, pool: hasPool(thing.type) ? pool : null }
     const stays = !knowledgeOf({ ...frame, things: [changed] }, caller).mayRead(0)
     return stays ? changed : thing
   })

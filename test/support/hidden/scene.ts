@@ -57,6 +57,8 @@ export interface Thing {
   /** A caller, the group, or root. */
   readonly owner: number | null
   readonly grants: readonly Grant[]
+  /** Of the grants on pools only sticky ones reach it, of those on its type none. */
+  readonly private: boolean
   /** Texts, numbers, dates; links are indexes of things. */
   readonly values: Row
   readonly rows: readonly Row[]
@@ -209,6 +211,7 @@ function someThing(type: TypeName): fc.Arbitrary<Thing> {
     grants: hasGrants(type)
       ? fc.array(fc.oneof({ weight: 2, arbitrary: narrow }, { weight: 1, arbitrary: grant }), { maxLength: 2 })
       : fc.constant([]),
+    private: hasGrants(type) ? fc.constantFrom(false, false, false, true) : fc.constant(false),
     values: someRow(type, false),
     rows: type === 'work' && nestedOf.work ? fc.array(someRow(type, true), { maxLength: 2 }) : fc.constant([]),
     parents: fc.uniqueArray(fc.nat(sizes[type] - 1), { maxLength: above }),

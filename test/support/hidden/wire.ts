@@ -61,6 +61,7 @@ export function wireThing(thing: Thing, names: Names, known: { id: number; versi
     _mask: '_all_fields',
     ...(type === 'work' ? { _tags: thing.tags.map((tag) => ({ _id: names.tags[tag] })) } : {}),
     ...(owner === null ? {} : { _owner: principal(owner, names) }),
+    ...(hasGrants(type) ? { _private_acl: thing.private } : {}),
     ...(!hasGrants(type) ? {} : { _acl: thing.grants.map((grant) => wireGrant(grant, names, 'object')) }),
     [type]: {
       ...(known ? { _id: known.id, _version: known.version } : {}),

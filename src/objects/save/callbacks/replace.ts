@@ -63,6 +63,7 @@ export function replaceDraft(context: PayloadContext, draft: Draft, { object, sh
     ...(differs('_tags') ? { tags: parsed.tags } : {}),
     ...(differs('_pool') || differsInside('_pool') ? { pool: parsed.pool } : {}),
     ...(differs('_acl') ? { acl: parsed.acl } : {}),
+    ...(differs('_private_acl') ? { privateAcl: parsed.privateAcl } : {}),
     ...(differs('_owner') ? { owner: parsed.owner } : {}),
     ...(differs('_uuid') ? { uuid: parsed.uuid } : {}),
     ...(differsInside('_id_parent') || differsInside('_parents') ? { parents: parsed.parents } : {}),

@@ -201,6 +201,7 @@ function readSystem(item: Item, stored: Item['current'], places: Places): void {
     for (const { key, inBlock } of keys) {
       const from = inBlock ? draft.sent.block : draft.sent.wire
       const value = from[key]
+      if (value === false && !stored) continue
       if (value === undefined || value === null || (Array.isArray(value) && value.length === 0)) continue
       const shown = has(table) && mask.system[name].output !== 'off'
       if (!shown || !stored || !same(value, stored)) places.add(inBlock ? draft.sent.at : draft.sent.place, key)

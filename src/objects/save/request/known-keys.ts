@@ -15,6 +15,7 @@ export const objectKeys: ReadonlySet<string> = new Set([
   '_pool',
   '_owner',
   '_acl',
+  '_private_acl',
   '_basetype',
   '_objecttype_display_name',
   '_mask_display_name',
@@ -106,6 +107,12 @@ export const systemKeys: readonly SystemKeys[] = [
     keys: [{ key: '_acl', inBlock: false }],
     has: (table) => table.aclTable,
     same: (value, { acl }) => Array.isArray(value) && value.length === (Array.isArray(acl) ? acl.length : 0),
+  },
+  {
+    name: 'acl',
+    keys: [{ key: '_private_acl', inBlock: false }],
+    has: (table) => table.aclTable,
+    same: (value, { privateAcl }) => value === privateAcl,
   },
   {
     // The parent's own `_id` is not loaded: what can be told is whether there is one.

@@ -51,6 +51,8 @@ export interface Draft {
   /** Who is said to have created the object: counts for a new one. */
   readonly creator: OwnerRef | undefined
   readonly acl: unknown
+  /** `undefined`: not said. */
+  readonly privateAcl: boolean | undefined
   readonly parents: readonly LinkRef[] | undefined
   /** Values of the fields that the mask lets be written and the payload has; links are filled in when resolved. */
   readonly written: Content
@@ -170,6 +172,7 @@ function parseDraft(
     owner: writable(mask, 'owner') ? ownerOf(wire._owner, `${place}._owner`) : undefined,
     creator: writable(mask, 'owner') ? creatorOf(wire._create_user, `${place}._create_user`) : undefined,
     acl: writable(mask, 'acl') ? wire._acl : undefined,
+    privateAcl: writable(mask, 'acl') ? flagOf(wire._private_acl, `${place}._private_acl`) : undefined,
     parents: writable(mask, 'parent') ? parentsOf(table, block, at) : undefined,
     written,
     links,
@@ -221,6 +224,13 @@ function writable(mask: Mask, field: 'tags' | 'pool' | 'owner' | 'acl' | 'parent
 
 function isSaid(value: unknown): boolean {
   return value !== undefined && value !== null
+}
+
+/** Null is false, as it is cleared. */
+function flagOf(value: unknown, place: string): boolean | undefined {
+  if (value === undefined || typeof value === 'boolean') return value
+  if (value === null) return false
+  throw invalidValue(place, value, 'true or false')
 }
 
 /** A positive integer or absent. */

@@ -6,6 +6,7 @@ import type { SaveContext } from '../../deps.ts'
 import { sameContent } from '../../masks/writer.ts'
 import { guardOf, type Item, itemOf } from '../item.ts'
 import { guarded } from '../known.ts'
+import { grantsChanged } from '../system-fields.ts'
 import { lockObjects } from '../write/store.ts'
 
 /** A stored object that stands below one of the request. */
@@ -96,7 +97,7 @@ export async function markUnchanged(items: readonly Item[], pauses: Pauses): Pro
       item.ownerUser !== current.ownerUser ||
       item.ownerGroup !== current.ownerGroup ||
       !sameContent(item.tags, current.tags) ||
-      !sameContent(item.acl ?? null, current.acl ?? null) ||
+      grantsChanged(item) ||
       !sameContent(item.parents, current.parents) ||
       !sameContent(item.content, current.content)
   }

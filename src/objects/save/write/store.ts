@@ -54,7 +54,8 @@ async function lockRows(
   const lock = locks ? `for ${forDelete ? '' : 'no key '}update of o` : ''
   const { rows } = await tx.query<Row>(
     `select o.system_object_id as "systemObjectId", o.objecttype, o.id, o.version, o.uuid, o.pool_id as "poolId",
-       o.owner_user as "ownerUser", o.owner_group as "ownerGroup", o.tags, o.acl, o.parents, o.child_idx as "childIdx",
+       o.owner_user as "ownerUser", o.owner_group as "ownerGroup", o.tags, o.acl, o.private_acl as "privateAcl",
+       o.parents, o.child_idx as "childIdx",
        o.standard, o.created_at as "createdAt", o.created_by as "createdBy", o.modified_at as "modifiedAt",
        o.deleted_at as "deletedAt", v.operation, v.at, v.by_user as "byUser", v.comment, v.content
      from object o join object_version v on v.system_object_id = o.system_object_id and v.version = o.version
@@ -189,6 +190,7 @@ export async function writeItems(
     og: item.ownerGroup,
     g: item.tags,
     a: item.acl ?? null,
+    pa: item.privateAcl,
     r: item.parents,
     o: operationOf[item.mode],
     m: item.comment,
@@ -199,21 +201,21 @@ export async function writeItems(
   await tx.query(
     `with input as materialized (
        select * from json_to_recordset($1::json) as x(s bigint, t int, i bigint, v int, u text, cb bigint, p bigint, ou bigint, og bigint,
-         g int[], a jsonb, r bigint[], o "char", m text, d jsonb, c jsonb)
+         g int[], a jsonb, pa boolean, r bigint[], o "char", m text, d jsonb, c jsonb)
      ), created as (
        insert into object (system_object_id, objecttype, id, version, uuid, pool_id, owner_user, owner_group, tags, acl,
-         parents, standard, created_at, created_by, modified_at)
-       select s, t, i, v, u, p, ou, og, g, a, r, d, $2, coalesce(cb, $3), $2 from input where o = 'i'
+         private_acl, parents, standard, created_at, created_by, modified_at)
+       select s, t, i, v, u, p, ou, og, g, a, pa, r, d, $2, coalesce(cb, $3), $2 from input where o = 'i'
      ), updated as (
-       update object set version = v, pool_id = p, owner_user = ou, owner_group = og, tags = g, acl = a, parents = r,
-         standard = d, modified_at = $2, deleted_at = case when o = 'd' then $2::timestamptz end
+       update object set version = v, pool_id = p, owner_user = ou, owner_group = og, tags = g, acl = a,
+         private_acl = pa, parents = r, standard = d, modified_at = $2, deleted_at = case when o = 'd' then $2::timestamptz end
        from input where o <> 'i' and system_object_id = s
      ), queued as (
        insert into index_queue (system_object_id) select s from input where $5
      )
      insert into object_version (system_object_id, version, operation, at, by_user, comment, datamodel_version, pool_id,
-       owner_user, owner_group, tags, acl, parents, content)
-     select s, v, o, $2, $3, m, $4, p, ou, og, g, a, r, c from input`,
+       owner_user, owner_group, tags, acl, private_acl, parents, content)
+     select s, v, o, $2, $3, m, $4, p, ou, og, g, a, pa, r, c from input`,
     [rows, context.at, context.userId, context.datamodelVersion, context.index],
     'write-items',
   )

@@ -21,6 +21,7 @@ import {
   readableBy,
   rowOf,
   standsBelow,
+  withoutContainer,
   withoutPool,
   withTag,
 } from './lexemes.ts'
@@ -99,7 +100,9 @@ function addSystemLexemes({ lexemes, access, source, context }: Draft, aclTable:
   for (const tag of source.tags) add(withTag(tag))
   const owner = ownerOf(source)
   if (owner) add(ownedBy(owner))
-  if (!source.acl || !aclTable) return null
+  if (!aclTable) return null
+  if (source.privateAcl) add(withoutContainer)
+  if (!source.acl) return null
   const { principals, validUntil } = readPrincipals(
     {
       systemObjectId: source.id,
@@ -109,6 +112,7 @@ function addSystemLexemes({ lexemes, access, source, context }: Draft, aclTable:
       ownerGroupId: source.ownerGroup,
       tags: source.tags,
       acl: source.acl,
+      privateAcl: source.privateAcl,
     },
     context.now,
   )

@@ -42,6 +42,8 @@ export const withoutPool = '_p-'
 export const withTag = (id: number): string => `_g${id}`
 /** `u5`, `g3` */
 export const ownedBy = (principal: string): string => `_o${principal}`
+/** Private permissions: of the grants of its pools and its object type only sticky ones reach the object. */
+export const withoutContainer = '_x'
 /** Somebody who may read the object by its own grants. */
 export const readableBy = (principal: string): string => `_r${principal}`
 /** Somebody whom a grant on the object limits to some masks. */

@@ -1,14 +1,31 @@
 /** Which objects the caller may read, in lexemes. */
 import type { SearchFilter, SearchGrant } from '../../../rights/service.ts'
-import { inPool, ofObjecttype, ownedBy, readableBy, withoutPool, withTag } from '../document/lexemes.ts'
+import {
+  inPool,
+  ofObjecttype,
+  ownedBy,
+  readableBy,
+  withoutContainer,
+  withoutPool,
+  withTag,
+} from '../document/lexemes.ts'
 import { always, anyLexeme, type Condition, conjunction, never, ofNode } from './conditions.ts'
 import { anyOf, lexeme } from './tsquery.ts'
 
 export function rightsCondition(filter: SearchFilter): Condition {
   if (filter.all) return always
-  const grants = filter.grants.map(grantCondition)
-  const principals = filter.principals.map((principal) => ofNode(lexeme(readableBy(principal))))
-  const possible = [...grants, ...principals].filter((condition) => !condition.never)
+  const { far = [], near = [] } = Object.groupBy(filter.grants, (grant) => (grant.reachesPrivate ? 'far' : 'near'))
+  const open = ofNode({ op: 'not', of: lexeme(withoutContainer) })
+  // One look at whether the object is private for all grants that do not reach it then.
+  return either([
+    conjunction([either(near.map(grantCondition)), open]),
+    ...far.map(grantCondition),
+    ...filter.principals.map((principal) => ofNode(lexeme(readableBy(principal)))),
+  ])
+}
+
+function either(conditions: readonly Condition[]): Condition {
+  const possible = conditions.filter((condition) => !condition.never)
   if (possible.length === 0) return never
   const nodes = possible.map((condition) => condition.node)
   const known = nodes.filter((node) => node !== null)

@@ -2,7 +2,16 @@
 import type { Place } from '../../../objects/service.ts'
 import type { TagFilter } from '../../../rights/service.ts'
 import type { Sight } from '../../plan/vision.ts'
-import { inPool, limitedFor, maskFor, ofObjecttype, ownedBy, withoutPool, withTag } from '../document/lexemes.ts'
+import {
+  inPool,
+  limitedFor,
+  maskFor,
+  ofObjecttype,
+  ownedBy,
+  withoutContainer,
+  withoutPool,
+  withTag,
+} from '../document/lexemes.ts'
 import { allOf, anyOf, lexeme, type Node, tsquery } from './tsquery.ts'
 
 /** A condition that holds only where the caller sees what it is about; null: nowhere. */
@@ -34,6 +43,8 @@ export function placeNode(place: Place): Node {
         masks === 'limited' ? limitedFor(who) : maskFor(who, masks === 'all' ? '*' : masks)
       return either(place.who.map((who) => lexeme(write(who))))
     }
+    case 'private':
+      return lexeme(withoutContainer)
     case 'and':
       return allOf(place.of.map(placeNode))
     case 'or':

@@ -12,7 +12,9 @@ export function setSortKey(draft: Draft, field: SearchField, value: unknown): vo
   if (field.kind === 'l10n') setTexts(draft, field, value as Localized)
   else if (field.kind === 'link') {
     const place = freePlace(draft, context.slots.linked(field))
-    if (place) place.keys[place.at] = idKey(value as number)
+    // The title of the first one, be it that there is none in this language.
+    if (!place) return
+    place.keys[place.at] = idKey(value as number)
     const target = context.target(value as number)
     if (target) setTexts(draft, field, target.texts)
   } else {

@@ -154,6 +154,37 @@ test('a temporary name that somebody still writes to is not swept away', async (
   assert.equal((await readdir(join(folder.path, 'tmp'))).length, 1)
 })
 
+test('S3: parts that a process left go with the sweep; a server that hangs or stops in the middle is not waited for', async () => {
+  await using s3 = await startS3()
+  const store = createS3Store(s3.config, 'where/')
+  const impatient = createS3Store(s3.config, 'where/', 300)
+  const content = randomBytes(40 * 1024 * 1024)
+  // The process ends: nobody says that the upload is given up.
+  s3.fault = ({ method }) => (method === 'DELETE' ? 'error' : null)
+  async function* breaking(): AsyncIterable<Buffer> {
+    yield content.subarray(0, 33 * 1024 * 1024)
+    throw new Error('the process ends')
+  }
+  await assert.rejects(store.receive(breaking()))
+  s3.fault = () => null
+  assert.equal((await s3.unfinished()).length, 1)
+  assert.equal(await store.sweep(new Date(Date.now() - 60_000)), 0)
+  assert.equal((await s3.unfinished()).length, 1, 'it may still go on')
+  assert.equal(await store.sweep(new Date(Date.now() + 60_000)), 1)
+  assert.deepEqual(await s3.unfinished(), [])
+  const hash = await stored(store, content.subarray(0, 100_000))
+  s3.fault = () => 'hang'
+  await assert.rejects(impatient.read(hash))
+  await assert.rejects(impatient.receive(chunks(content.subarray(0, 10))))
+  impatient.close()
+  s3.fault = () => 'cut'
+  await assert.rejects(store.read(hash).then(whole))
+  s3.fault = () => null
+  assertSame(await whole(await store.read(hash)), content.subarray(0, 100_000))
+  assert.equal(await store.sweep(new Date(Date.now() + 60_000)), 0)
+  store.close()
+})
+
 test('a bucket or a server that is not there is an error that says so', async () => {
   await using s3 = await startS3()
   const wrong = createS3Store({ ...s3.config, bucket: 'others' }, '')

@@ -1,4 +1,6 @@
 declare module 's3rver' {
+  import type { RequestListener } from 'node:http'
+
   export default class S3rver {
     constructor(options: {
       address: string
@@ -7,7 +9,7 @@ declare module 's3rver' {
       directory: string
       configureBuckets: { name: string; configs: string[] }[]
     })
-    run(): Promise<{ port: number }>
-    close(): Promise<void>
+    configureBuckets(): Promise<unknown>
+    callback(): RequestListener
   }
 }

@@ -8,6 +8,8 @@ import {
   DeleteObjectCommand,
   GetObjectCommand,
   HeadObjectCommand,
+  ListMultipartUploadsCommand,
+  type ListMultipartUploadsCommandOutput,
   ListObjectsV2Command,
   S3Client,
   S3ServiceException,
@@ -35,6 +37,9 @@ export interface S3Config {
   readonly ssl: boolean
 }
 
+/** Milliseconds that the server may take to answer, and to go on with an answer. */
+const defaultPatience = 60_000
+
 const MiB = 1024 * 1024
 /** Bytes of a part: 10,000 of them are the most that S3 takes, so this is good for 150 GiB. */
 const partSize = 16 * MiB
@@ -46,7 +51,7 @@ const copiedPart = 1024 * MiB
  * Contents in a bucket. What arrives goes to a temporary key in parts, which S3 puts together or forgets, and is then
  * copied inside the bucket to the key of its hash, which it is known by only at its end.
  */
-export function createS3Store(config: S3Config, prefix: string): BlobStore {
+export function createS3Store(config: S3Config, prefix: string, patience = defaultPatience): BlobStore {
   const { bucket: Bucket } = config
   const s3 = new S3Client({
     region: config.region || 'us-east-1',
@@ -56,7 +61,13 @@ export function createS3Store(config: S3Config, prefix: string): BlobStore {
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     maxAttempts: 3,
-    requestHandler: { connectionTimeout: 5000, requestTimeout: 60_000, throwOnRequestTimeout: true },
+    requestHandler: {
+      connectionTimeout: 5000,
+      requestTimeout: patience,
+      throwOnRequestTimeout: true,
+      // One that stops in the middle is not waited for without end.
+      socketTimeout: 2 * patience,
+    },
   })
   const keyOf = (sha256: Sha256): string => prefix + pathOf(sha256)
 
@@ -125,6 +136,33 @@ export function createS3Store(config: S3Config, prefix: string): BlobStore {
     }
   }
 
+  /** Uploads in parts that a process has left when it ended take room, and are not seen among the keys. */
+  async function abortUnfinished(before: Date): Promise<number> {
+    let aborted = 0
+    for await (const { Key = '', UploadId, Initiated = new Date() } of unfinishedBelow(prefix)) {
+      const name = Key.slice(prefix.length)
+      if (Initiated >= before || !(name.startsWith(`${temporary}/`) || hashIn(name) !== null)) continue
+      await s3.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }))
+      aborted++
+    }
+    return aborted
+  }
+
+  async function* unfinishedBelow(Prefix: string) {
+    let at: { KeyMarker?: string | undefined; UploadIdMarker?: string | undefined } | null = {}
+    while (at) {
+      const page: ListMultipartUploadsCommandOutput | null = await s3
+        .send(new ListMultipartUploadsCommand({ Bucket, Prefix, ...at }))
+        .catch((error: unknown) => {
+          // Not every server that speaks like S3 can say so; those forget such uploads by themselves.
+          if (error instanceof S3ServiceException && error.$metadata.httpStatusCode === 501) return null
+          throw error
+        })
+      yield* page?.Uploads ?? []
+      at = page?.IsTruncated ? { KeyMarker: page.NextKeyMarker, UploadIdMarker: page.NextUploadIdMarker } : null
+    }
+  }
+
   async function* keysBelow(Prefix: string) {
     let ContinuationToken: string | undefined
     do {
@@ -162,7 +200,7 @@ export function createS3Store(config: S3Config, prefix: string): BlobStore {
         await remove(key)
         removed++
       }
-      return removed
+      return removed + (await abortUnfinished(before))
     },
     async *list() {
       for await (const { key, size } of keysBelow(prefix)) {

@@ -6,6 +6,7 @@ import { AppError, badRequest } from '../../platform/errors.ts'
 import type { Snapshots } from '../../platform/snapshot.ts'
 import { type NeededRight, requireRight } from '../../platform/system-right.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
+import { createTellingStore } from '../blobs/telling.ts'
 import { remoteLocation, remoteLocationName } from '../remote/remote-store.ts'
 import { addressOf, type FolderRules, readLocation } from './draft.ts'
 import type { Location, LocationDraft } from './model.ts'
@@ -59,7 +60,7 @@ export async function createLocations(options: LocationOptions) {
     const known = opened.get(id)
     if (known?.of === of) return known.store
     // What still reads from the old one ends by itself.
-    const fresh = open(location)
+    const fresh = createTellingStore(open(location))
     opened.set(id, { of, store: fresh })
     return fresh
   }

@@ -50,7 +50,7 @@ export function createMoves(options: MoveOptions) {
         }
       } catch (error) {
         if (signal.aborted) throw error
-        const { message } = error as Error
+        const { message } = ((error as Error).cause ?? error) as Error
         if (isLastAttempt) await fail(id, message)
         else await store.noteProblem(db, id, message)
         throw error

@@ -1,0 +1,39 @@
+import { AppError } from '../../platform/errors.ts'
+import type { BlobStore } from './blob-store.ts'
+
+/** A store whose failures to take something are told as what a client may wait for; what was sent may be wrong as before. */
+export function createTellingStore(store: BlobStore): BlobStore {
+  return {
+    ...store,
+    async receive(source) {
+      let broken: { readonly error: unknown } | null = null
+      async function* sent(): AsyncGenerator<Buffer> {
+        try {
+          yield* source
+        } catch (error) {
+          broken = { error }
+          throw error
+        }
+      }
+      try {
+        const received = await store.receive(sent())
+        return { ...received, keep: (sha256) => received.keep(sha256).catch(tell) }
+      } catch (error) {
+        // What was wrong with what was sent is not the store's fault.
+        const sender = broken as { readonly error: unknown } | null
+        if (sender) throw sender.error
+        return tell(error)
+      }
+    },
+  }
+}
+
+function tell(cause: unknown): never {
+  const message = isFull(cause) ? 'The disk for files is full.' : 'Files cannot be stored now.'
+  throw new AppError('ServiceUnavailable', {}, { message, cause })
+}
+
+function isFull(error: unknown): boolean {
+  const { code } = error as { code?: unknown }
+  return code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG'
+}

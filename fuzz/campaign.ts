@@ -11,7 +11,7 @@ import { assembled, type Origin, type Stage, seedsOf, startOrigin } from './stag
 import { curlLine, type WireRequest } from './wire.ts'
 import type { World } from './world.ts'
 
-export interface Options extends Limits {
+export interface Options extends Omit<Limits, 'hidden'> {
   requests: number
   seed: number
   /** Requests until the world is put back to its beginning, and the service started anew. */
@@ -52,8 +52,9 @@ export interface Report {
 const together = 5
 
 /** Sends changed requests and judges every answer. @throws {Error} when the tool itself has nothing valid to begin with. */
-export async function fuzz(options: Options): Promise<Report> {
+export async function fuzz(given: Options): Promise<Report> {
   await using origin = await startOrigin()
+  const options = { ...given, hidden: origin.world.pictures.hidden.id }
   const words = dictionaryOf(origin.world, origin.description)
   const examples = await recordExamples(origin)
   const report: Report = {
@@ -126,8 +127,18 @@ function dictionaryOf(world: World, { keys, values }: Description): Dictionary {
       'ASC',
     ],
     paths: [...names, ...ids.map(String), 'HEAD', 'CURRENT', '1', 'list', 'system/config', 'system_object_id'],
+    steps: [...pictureSteps, ...Object.values(world.pictures).flatMap(({ id, hash }) => [`${id}`, hash])],
   }
 }
+
+/** What can stand in addresses of parts of pictures. */
+const pictureSteps = [
+  ...['original', 'small', 'preview', 'huge', 'full', 'zoom', 'obj_uuid', 'info.json', 'avoid_interpolation'],
+  ...['square', 'max', '^max', '0,0,64,64', '500,250,9999,9999', 'pct:50,50,25,25', '1040,0,1,1', '0,0,0,0'],
+  ...['100,', ',100', '!90,90', '^!2000,2000', '3,3', 'pct:0.01', '^9000,', '90', '!180', '45.5', '360'],
+  ...['default.png', 'gray.webp', 'bitonal.tif', 'color.jpg', 'default.gif', 'default.jpg'],
+  ...['zoom650', 'zoom16640', 'zoom1', 'size16', 'size2048', 'part0x0.jpg', 'part1x0.png', 'part9x9.jpg'],
+]
 
 interface Drawn {
   readonly operation: DescribedOperation
@@ -173,7 +184,7 @@ async function drawn(
 async function runEpoch(
   origin: Origin,
   words: Dictionary,
-  options: Options,
+  options: Options & Limits,
   report: Report,
   first: number,
   count: number,
@@ -223,7 +234,7 @@ async function burst(
   origin: Origin,
   stage: Stage,
   words: Dictionary,
-  options: Options,
+  options: Options & Limits,
   report: Report,
   number: number,
 ): Promise<boolean> {
@@ -328,7 +339,7 @@ async function note(
   origin: Origin,
   stage: Stage,
   report: Report,
-  options: Options,
+  options: Options & Limits,
   {
     found,
     operation,
@@ -344,6 +355,8 @@ async function note(
   const alone = kind !== 'description' && (await happensAlone(origin, operation, by, wire, options, kind))
   // What the caller may see has changed since the beginning: only on the world as it was is it somebody else's.
   if (kind === 'leak' && !alone) return
+  // Root has sent the files' location elsewhere.
+  if (detail === '503 ServiceUnavailable' && !alone) return
   const finding = {
     kind,
     operationId,
@@ -366,7 +379,7 @@ async function happensAlone(
   operation: DescribedOperation,
   by: Caller,
   wire: WireRequest,
-  options: Options,
+  options: Options & Limits,
   kind: string,
 ): Promise<boolean> {
   await using stage = await origin.stage()

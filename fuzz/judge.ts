@@ -8,6 +8,8 @@ import { marks } from './world.ts'
 export interface Limits {
   /** Milliseconds that an answer may take. */
   slow: number
+  /** A picture that nobody but root may see: nothing of it is read as text. */
+  hidden: number
 }
 
 export interface Judgement {
@@ -42,7 +44,7 @@ export function judgeTogether(
   description: Description,
   limits: Limits,
 ): Promise<Judgement> {
-  return judged(service, by, operation, wire, description, { slow: 5 * limits.slow }, async () => null)
+  return judged(service, by, operation, wire, description, { ...limits, slow: 5 * limits.slow }, async () => null)
 }
 
 async function judged(
@@ -68,6 +70,7 @@ async function judged(
   const failure =
     failureOf(answer, wire) ??
     leakOf(answer, by) ??
+    pictureLeakOf(answer, by, wire, limits) ??
     (await slowness(answer, by, wire, limits)) ??
     (await change(answer)) ??
     descriptionOf(answer, operation, wire, description)
@@ -98,6 +101,28 @@ function leakOf({ body, headers }: WireAnswer, by: Caller): Judgement['failure']
   const place = Math.max(...marks.map((mark) => text.indexOf(mark)))
   if (place < 0) return null
   return { kind: 'leak', detail: `it tells ${JSON.stringify(text.slice(Math.max(0, place - 60), place + 20))}` }
+}
+
+/** No request has a signature of the hidden picture, so whatever comes of it is seen by the rights of who asks. */
+function pictureLeakOf(
+  { status }: WireAnswer,
+  by: Caller,
+  wire: WireRequest,
+  { hidden }: Limits,
+): Judgement['failure'] {
+  const address = decodedPath(wire.target)
+  const shown = status >= 200 && status < 300 && /^\/api\/v1\/eas\/(download|iiif|zoom)\/+0*(\d+)/.exec(address)
+  if (by.name === 'root' || wire.bytes || !shown || Number(shown[2]) !== hidden) return null
+  return { kind: 'leak', detail: 'it shows a picture' }
+}
+
+function decodedPath(target: string): string {
+  const [path = ''] = target.split('?', 1)
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return path
+  }
 }
 
 /** Another process may have had the processor: three slow answers in a row are the service's own. */

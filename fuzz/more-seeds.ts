@@ -1,8 +1,43 @@
 import { link, payload } from '../test/support/seed/museum.ts'
-import { addWork, type Scene, type Seed } from './seeds.ts'
+import { chessboard } from './picture.ts'
+import { addWork, type Scene, type Seed, type SeedRequest } from './seeds.ts'
 
 const en = (text: string) => ({ 'en-US': text })
 const search = (body: (scene: Scene) => object): Seed => ({ make: (scene) => ({ body: body(scene) }) })
+
+/** What a version of the picture of the bridge can be had by: the end of one of its signed addresses. */
+async function addressOf({ root, world }: Scene, version: string, kind: 'url' | 'iiif_url' | 'zoom_url') {
+  const { versions } = await root.call('GET', `/eas/${world.pictures.bridge.id}`)
+  const { pathname, searchParams } = new URL(versions[version][kind])
+  return {
+    steps: pathname.split('/').slice(pathname.split('/').indexOf('eas') + 2),
+    signature: searchParams.get('x-svc-signature') ?? '',
+  }
+}
+
+const part = (kind: 'iiif_url' | 'zoom_url', version: string, tail: string, headers = {}): Seed => ({
+  make: async (scene) => {
+    const { steps } = await addressOf(scene, version, kind)
+    return { path: { path: [...steps, ...tail.split('/')].join('/') }, headers }
+  },
+})
+
+/** By the rights of the caller alone. */
+const ownPart = (version: string, tail: string): Seed => ({
+  make: async (scene) => {
+    const [id, hash] = (await addressOf(scene, version, 'url')).steps
+    return { path: { path: `${id}/${hash}/${version}/${tail}` } }
+  },
+})
+
+const download = (version: string, headers: Record<string, string> = {}): Seed => ({
+  make: async (scene) => {
+    const { steps, signature } = await addressOf(scene, version, 'url')
+    const [fileId = '', hash = ''] = steps
+    const signed: SeedRequest = { path: { fileId, hash, version }, query: { 'x-svc-signature': signature }, headers }
+    return scene.fresh() % 2 === 0 ? signed : { ...signed, query: {} }
+  },
+})
 
 /** Valid requests of operations that have more than one way to be used; the first of each stands in fuzz/seeds.ts. */
 export const moreSeeds: Record<string, readonly Seed[]> = {
@@ -164,6 +199,60 @@ export const moreSeeds: Record<string, readonly Seed[]> = {
     {
       make: () => ({
         query: { format: 'csv', csv_explode: '1', csv_delimiter: ';', csv_max_length: 20, limit: 5, pollable: 'true' },
+      }),
+    },
+  ],
+  uploadFiles: [
+    {
+      make: ({ fresh }) => ({
+        query: { filenames: `["${fresh()}.png"]`, check_for_duplicates: 'true' },
+        headers: { 'content-type': 'image/png' },
+        body: chessboard(200, 120, `${fresh()}`),
+      }),
+    },
+  ],
+  readFiles: [
+    {
+      make: ({ world: { pictures } }) => ({
+        query: { ids: `[${pictures.bridge.id},${pictures.hidden.id}]`, format: 'long' },
+      }),
+    },
+  ],
+  readFile: [
+    { make: ({ world }) => ({ path: { fileId: world.pictures.bridge.id }, query: { format: 'long' } }) },
+    { make: ({ world }) => ({ path: { fileId: world.pictures.hidden.id }, query: { check_for_duplicates: 'true' } }) },
+  ],
+  downloadFile: [
+    download('original', { range: 'bytes=100-299' }),
+    download('small'),
+    download('preview'),
+    download('zoom'),
+    {
+      make: ({ world: { pictures } }) => ({
+        path: { fileId: pictures.hidden.id, hash: pictures.hidden.hash, version: 'original' },
+      }),
+    },
+  ],
+  iiifImage: [
+    part('iiif_url', 'original', 'info.json', {
+      accept: 'application/ld+json;profile="http://iiif.io/api/image/2/context.json"',
+    }),
+    part('iiif_url', 'original', 'pct:10,10,50,50/!300,300/90/gray.png'),
+    part('iiif_url', 'preview', 'full/max/!0/bitonal.png'),
+    ownPart('small', 'square/^500,/180/color.webp'),
+    {
+      make: ({ world: { pictures } }) => ({
+        path: { path: `${pictures.hidden.id}/${pictures.hidden.hash}/original/full/100,/0/default.jpg` },
+      }),
+    },
+  ],
+  zoomTile: [
+    part('zoom_url', 'original', 'zoom2080/size256/avoid_interpolation/part1x1.jpg'),
+    part('zoom_url', 'small', 'zoom400/part0x0.png'),
+    ownPart('original', 'zoom520/size64/part2x3.jpg'),
+    {
+      make: ({ world: { pictures } }) => ({
+        path: { path: `${pictures.hidden.id}/${pictures.hidden.hash}/original/zoom520/part0x0.jpg` },
       }),
     },
   ],

@@ -10,6 +10,8 @@ export interface Dictionary {
   readonly parameters: readonly string[]
   readonly values: readonly unknown[]
   readonly paths: readonly string[]
+  /** Parts of addresses that are taken apart. */
+  readonly steps: readonly string[]
 }
 
 type Mutation = (request: FuzzRequest, random: Random, words: Dictionary) => void
@@ -168,7 +170,25 @@ function mutatePath(request: FuzzRequest, random: Random, words: Dictionary): vo
   const text = random.chance(0.4)
     ? random.pick(words.paths)
     : random.pick([hostileText(random), '0', '-1', '1.5', '9007199254740993', '99999999999999999999', ' ', '1 '])
-  request.path = { ...request.path, [name]: text }
+  const steps = (request.path[name] ?? '').split('/')
+  const changed = steps.length > 1 && random.chance(0.85) ? changedSteps(steps, text, random, words) : text
+  request.path = { ...request.path, [name]: changed }
+}
+
+/** An address whose steps mean something, such as a part of a picture: one of them is another, more, or gone. */
+function changedSteps(steps: readonly string[], text: string, random: Random, { steps: known }: Dictionary): string {
+  const place = random.below(steps.length)
+  const step = random.chance(0.75) ? random.pick(known) : text
+  switch (random.below(8)) {
+    case 0:
+      return steps.toSpliced(place, 1).join('/')
+    case 1:
+      return steps.toSpliced(place, 0, step).join('/')
+    case 2:
+      return steps.toSpliced(place, 1, changedText(steps[place] ?? '', random)).join('/')
+    default:
+      return steps.with(place, step).join('/')
+  }
 }
 
 const strangeHeaders: [string, string[]][] = [

@@ -9,7 +9,7 @@ export interface FuzzRequest {
   path: Record<string, string>
   query: [string, string][]
   headers: Record<string, string>
-  /** JSON, or the fields of a form; `undefined`: none. */
+  /** JSON, the fields of a form, or bytes as they are; `undefined`: none. */
   body: unknown
   type: 'application/json' | 'application/x-www-form-urlencoded'
   /** Changes to the finished bytes of body or head, in order. */
@@ -48,6 +48,7 @@ function encoded(text: string): string {
 
 function bodyOf({ body, type }: FuzzRequest): Buffer | undefined {
   if (body === undefined) return undefined
+  if (Buffer.isBuffer(body)) return body
   if (type === 'application/json') return Buffer.from(jsonText(body))
   if (typeof body !== 'object' || body === null) return Buffer.from(String(body))
   const fields = Object.entries(body).flatMap(([name, value]) =>

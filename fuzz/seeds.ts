@@ -108,11 +108,9 @@ const addUpload = async (scene: Scene): Promise<string> => {
   return String(answer.headers.location).split('/').at(-1) ?? ''
 }
 
-/** A picture of which nothing is made: it has no size yet, so that nothing of it is shown. */
-const picturePlace = async (scene: Scene, part: string): Promise<string> => {
-  const { _id, hash } = await addFile(scene)
-  return `${_id}/${hash}/original/${part}`
-}
+/** Of the picture of the bridge, for those who may see it. */
+const picturePlace = ({ world: { pictures } }: Scene, part: string): string =>
+  `${pictures.bridge.id}/${pictures.bridge.hash}/${part}`
 
 /** A move of nothing; the same each time, so that it may go on. */
 const startMove = async ({ root }: Scene) => {
@@ -380,10 +378,10 @@ export const seeds: Record<string, Seed> = {
     },
   },
   iiifImage: {
-    make: async (scene) => ({ path: { path: await picturePlace(scene, 'full/max/0/default.jpg') } }),
+    make: (scene) => ({ path: { path: picturePlace(scene, 'original/64,32,512,256/256,/0/default.jpg') } }),
   },
   zoomTile: {
-    make: async (scene) => ({ path: { path: await picturePlace(scene, 'zoom32/size16/part0x0.png') } }),
+    make: (scene) => ({ path: { path: picturePlace(scene, 'original/zoom1040/size512/part1x0.png') } }),
   },
   resyncFiles: nothing,
   listResyncs: nothing,
@@ -397,10 +395,12 @@ export const seeds: Record<string, Seed> = {
     },
   },
   changeLocation: {
-    make: ({ fresh }) => ({
-      path: { id: 1 },
-      body: { id: 1, name: 'file', kind: 'file', config: { file: { dir: `files/f${fresh()}` } }, allow_purge: true },
-    }),
+    make: async ({ root, fresh }) => {
+      const config = { file: { dir: `files/f${fresh()}` } }
+      const made = await root.call('POST', '/system/location/new', { name: `moved${fresh()}`, kind: 'file', config })
+      const { id, name } = made
+      return { path: { id }, body: { id, name, kind: 'file', config, prefix: 'p/', allow_purge: true } }
+    },
   },
   deleteLocation: {
     make: async ({ root, fresh }) => {

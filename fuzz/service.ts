@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -13,6 +13,8 @@ export const rootPassword = 'fuzz-root-password'
 export interface FuzzedService extends AsyncDisposable {
   readonly url: URL
   readonly database: TestDatabase
+  /** Where its files lie. */
+  readonly folder: string
   /** The last committed change of what clients have stored: grows with every changed row. */
   lastChange(): Promise<Change>
   memory(): Promise<NodeJS.MemoryUsage>
@@ -45,12 +47,16 @@ const notWatched = [
   'migration',
 ]
 
-export async function startFuzzedService(template?: TestDatabase): Promise<FuzzedService> {
-  const database = await createTestDatabase(template)
+/** What a service begins with: a database that nobody is connected to, and the files that belong to it. */
+export type Beginning = Pick<FuzzedService, 'database' | 'folder'>
+
+/** Its database and folder outlive it: whoever starts it drops them. */
+export async function startFuzzedService(beginning?: Beginning): Promise<FuzzedService> {
+  const database = await createTestDatabase(beginning?.database)
   const folder = await mkdtemp(join(tmpdir(), 'strongroom-fuzz-'))
+  if (beginning) await cp(beginning.folder, folder, { recursive: true })
   const { child, output, url } = await startProcess(folder, database.dsn).catch(async (error) => {
-    await database.drop()
-    await rm(folder, { recursive: true, force: true })
+    await dropBeginning({ database, folder })
     throw error
   })
   const watch = new pg.Client({ connectionString: database.dsn, application_name: 'strongroom fuzz' })
@@ -60,6 +66,7 @@ export async function startFuzzedService(template?: TestDatabase): Promise<Fuzze
   return {
     url,
     database,
+    folder,
     output,
     ended: () => child.exitCode !== null || child.signalCode !== null,
     async lastChange() {
@@ -88,9 +95,13 @@ export async function startFuzzedService(template?: TestDatabase): Promise<Fuzze
         child.kill('SIGTERM')
         await once(child, 'exit')
       }
-      await rm(folder, { recursive: true, force: true })
     },
   }
+}
+
+export async function dropBeginning({ database, folder }: Beginning): Promise<void> {
+  await database.drop()
+  await rm(folder, { recursive: true, force: true })
 }
 
 async function startProcess(folder: string, dsn: string) {

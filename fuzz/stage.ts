@@ -4,7 +4,7 @@ import { type DescribedOperation, type Description, readDescription } from './de
 import { moreSeeds } from './more-seeds.ts'
 import type { FuzzRequest } from './request.ts'
 import { type Scene, type Seed, type SeedRequest, seeds } from './seeds.ts'
-import { type FuzzedService, rootPassword, startFuzzedService } from './service.ts'
+import { dropBeginning, type FuzzedService, rootPassword, startFuzzedService } from './service.ts'
 import { buildWorld, password, type World } from './world.ts'
 
 /** The callers of an epoch and what seeds need. */
@@ -41,8 +41,8 @@ export async function startOrigin(): Promise<Origin> {
   return {
     world,
     description,
-    stage: async () => setStage(await startFuzzedService(service.database), world),
-    [Symbol.asyncDispose]: () => service.database.drop(),
+    stage: async () => setStage(await startFuzzedService(service), world),
+    [Symbol.asyncDispose]: () => dropBeginning(service),
   }
 }
 
@@ -81,7 +81,7 @@ async function setStage(service: FuzzedService, world: World): Promise<Stage> {
     forget: (operationId, use) => void made.delete(`${operationId} ${use}`),
     [Symbol.asyncDispose]: async () => {
       await service[Symbol.asyncDispose]()
-      await service.database.drop()
+      await dropBeginning(service)
     },
   }
 }

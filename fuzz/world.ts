@@ -1,6 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Json } from '../test/support/client.ts'
 import { link, museum, payload } from '../test/support/seed/museum.ts'
 import type { Caller } from './caller.ts'
+import { chessboard } from './picture.ts'
 
 /** What the seeds speak of: ids by name. Made through the front door, once for a run. */
 export interface World {
@@ -14,6 +16,13 @@ export interface World {
   objects: Record<string, number>
   /** `_id` within the type. */
   ids: Record<string, number>
+  /** With renditions and a pyramid: that of the bridge, and one that nobody but root may see. */
+  pictures: { bridge: Picture; hidden: Picture }
+}
+
+export interface Picture {
+  id: number
+  hash: string
 }
 
 export const password = 'Fuzz-password-1'
@@ -42,8 +51,12 @@ export async function buildWorld(root: Caller): Promise<World> {
   const tags = await addTags(root)
   await grantTypes(root, objecttypes, people.groups.staff)
   const transition = await addTransition(root, people.groups.staff, tags.done)
-  const { objects, ids } = await addObjects(root, pools, tags.draft)
-  const half = await addHalf(root, pools.root, objecttypes.work ?? 0)
+  const pictures = {
+    bridge: await addPicture(root, 'bridge.png', 'as shown'),
+    hidden: await addPicture(root, `${secret}.png`, secret),
+  }
+  const { objects, ids } = await addObjects(root, pools, tags.draft, pictures)
+  const half = await addHalf(root, pools.root, objecttypes.work ?? 0, pictures.hidden.id)
   objects.half = half.object
   ids.half = half.id
   return {
@@ -55,11 +68,29 @@ export async function buildWorld(root: Caller): Promise<World> {
     transition,
     objects,
     ids,
+    pictures,
   }
 }
 
+/** A picture with everything that is made of one: renditions, and a pyramid because it is large enough. */
+async function addPicture(root: Caller, name: string, comment: string): Promise<Picture> {
+  const query = new URLSearchParams({ filenames: JSON.stringify([name]), produce_versions: 'true' })
+  const headers = { authorization: `Bearer ${root.token}`, 'content-type': 'image/png' }
+  const target = `/api/v1/eas/put?${query}`
+  const answer = await root.send({ method: 'POST', target, headers, body: chessboard(1040, 520, comment) })
+  const [{ _id: id, hash }] = JSON.parse(answer.body.toString())
+  for (let left = 600; left > 0; left--) {
+    const { versions } = await root.call('GET', `/eas/${id}`)
+    const states = Object.values<Json>(versions).map(({ status }) => status)
+    if (states.length > 1 && states.every((status) => status === 'done')) return { id, hash }
+    if (states.includes('failed') || states.includes('not_produced')) throw new Error(JSON.stringify(versions))
+    await sleep(100)
+  }
+  throw new Error(`nothing is made of ${name}`)
+}
+
 /** A work of which one caller sees the title, by the only mask that they may use. */
-async function addHalf(root: Caller, above: number, workType: number) {
+async function addHalf(root: Caller, above: number, workType: number, picture: number) {
   const [made] = await root.call('POST', '/user', [{ user: { login: 'masked' }, _password: password }])
   const user: number = made.user._id
   const { masks } = await root.call('GET', '/mask/CURRENT')
@@ -72,7 +103,10 @@ async function addHalf(root: Caller, above: number, workType: number) {
       _acl: [
         {
           who: { _basetype: 'user', user: { _id: user } },
-          rights: { read: limits, write: limits, create: limits, delete: {}, link: {}, unlink: {}, bag_read: {} },
+          rights: {
+            ...{ read: limits, write: limits, create: limits, delete: {}, link: {}, unlink: {}, bag_read: {} },
+            ...{ asset_show: {}, asset_download: {} },
+          },
         },
       ],
     },
@@ -90,6 +124,7 @@ async function addHalf(root: Caller, above: number, workType: number) {
     seen: { value: `${secretDate}T10:00:00Z` },
     period: { from: secretDate, to: '1372' },
     location: { type: 'Point', coordinates: [-0.7310917, 51] },
+    image: [{ _id: picture }],
     '_nested:work__material': [{ name: secret, amount: secretNumber }],
   }
   const [object] = await root.call('POST', '/db/work?await_index=30', [payload('work', block)])
@@ -141,7 +176,15 @@ async function addPools(root: Caller, staff: number): Promise<Omit<World['pools'
     {
       pool: { _id_parent: rootPool, name: en('Open'), shortname: en('open') },
       _private_acl: true,
-      _acl: [{ ...toGroup(staff), rights: rights('bag_read read create write delete link unlink mask') }],
+      _acl: [
+        {
+          ...toGroup(staff),
+          rights: {
+            ...rights('bag_read read create write delete link unlink mask asset_show'),
+            asset_download: { versions: ['image.original', 'image.small', 'image.zoom'] },
+          },
+        },
+      ],
     },
   ])
   const [closed] = await root.call('POST', '/pool', [
@@ -194,6 +237,7 @@ async function addObjects(
   root: Caller,
   pools: Omit<World['pools'], 'half'>,
   tag: number,
+  pictures: World['pictures'],
 ): Promise<Pick<World, 'objects' | 'ids'>> {
   const objects: Record<string, number> = {}
   const ids: Record<string, number> = {}
@@ -232,6 +276,7 @@ async function addObjects(
         period: { from: '1803', to: '1805' },
         place: to('place', 'london'),
         location: { type: 'Point', coordinates: [-0.12, 51.5] },
+        image: [{ _id: pictures.bridge.id }],
         '_nested:work__material': [{ name: 'oil', amount: 3, origin: to('place', 'london') }, { name: 'canvas' }],
         '_nested:work__topic': [{ topic: to('topic', 'swimmer') }],
       },
@@ -248,6 +293,7 @@ async function addObjects(
         inventory: 'X77',
         note: secret,
         width: 777,
+        image: [{ _id: pictures.hidden.id }],
         creator: to('person', 'blake'),
         place: to('place', 'london'),
         '_nested:work__material': [{ name: secret, amount: 3 }],

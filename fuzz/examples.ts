@@ -1,5 +1,5 @@
 import type { Example } from '../src/system/openapi/examples.ts'
-import type { DescribedOperation } from './description.ts'
+import type { DescribedOperation, Description } from './description.ts'
 import { wireOf } from './request.ts'
 import { seeds } from './seeds.ts'
 import { assembled, type Origin, type Stage, seedsOf } from './stage.ts'
@@ -37,17 +37,20 @@ export async function recordExamples({ description, stage: setStage }: Origin): 
     else
       wrong.push(`the seed of ${operationId} is not carried out: ${example.status} ${JSON.stringify(example.answer)}`)
   }
-  for (const operation of operations) wrong.push(...(await wrongUses(operation, stage)))
+  for (const operation of operations) wrong.push(...(await wrongUses(operation, stage, description)))
   if (wrong.length > 0) throw new Error(wrong.join('\n'))
   return examples
 }
 
-/** Further seeds are no examples, but must be carried out as well, or ask a question. */
-async function wrongUses(operation: DescribedOperation, stage: Stage): Promise<string[]> {
+/** Further seeds are no examples, but must be carried out as well, or ask a question, and be answered as described. */
+async function wrongUses(operation: DescribedOperation, stage: Stage, description: Description): Promise<string[]> {
   const wrong: string[] = []
   for (let use = 1; use < seedsOf(operation.operationId).length; use++) {
     const { request, own } = await stage.seedOf(operation, use)
-    const { status, body } = await own.send(wireOf(assembled(operation, request, own)))
+    const { status, headers, body } = await own.send(wireOf(assembled(operation, request, own)))
+    const type = String(headers['content-type'] ?? '')
+    const other = description.judge(operation, { status, type, body })
+    if (other !== null) wrong.push(`seed ${use} of ${operation.operationId}: ${other}`)
     if ([200, 202, 206, 303].includes(status)) continue
     wrong.push(`seed ${use} of ${operation.operationId} is not carried out: ${status} ${body.subarray(0, 1000)}`)
   }

@@ -202,6 +202,8 @@ export const moreSeeds: Record<string, readonly Seed[]> = {
       }),
     },
   ],
+  logout: [{ make: () => ({ headers: { accept: 'text/html' } }) }],
+  postLogoutHere: [{ make: () => ({ headers: { accept: 'text/html', 'sec-fetch-site': 'cross-site' }, body: {} }) }],
   uploadFiles: [
     {
       make: ({ fresh }) => ({

@@ -208,11 +208,19 @@ export function registerFileRoutes(http: HttpApp, { files }: { files: FileServic
       headers: DownloadHeaders,
       response: {
         200: {
-          description: 'The content, or with a `Range` a part of it (206).',
+          description: 'The content.',
           content: {
             'application/octet-stream': { schema: Type.Unsafe<unknown>({ type: 'string', format: 'binary' }) },
           },
         },
+        206: {
+          description: 'A part of it, for a `Range`.',
+          content: {
+            'application/octet-stream': { schema: Type.Unsafe<unknown>({ type: 'string', format: 'binary' }) },
+          },
+        },
+        304: Type.Unsafe<undefined>({ description: 'It is as the caller knows it.' }),
+        416: { description: 'The range lies behind the end.', content: { 'text/plain': { schema: Type.String() } } },
       },
     },
     config: { access: 'optional', writes: false, errors: ['InsufficientRights', 'ResourceNotFound'] },

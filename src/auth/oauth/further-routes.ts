@@ -142,7 +142,14 @@ async function registerLogout(app: HttpApp, { logout, pages }: FurtherRoutes): P
       summary: 'Sign out in this browser',
       description:
         'The browser no longer stays signed in, and the sessions that are bound to it end. Answers a page, or 204 to programs. A token that is bound to no browser ends by `/oauth2/revoke`. From a link of another site people are asked first.',
-      response: { 204: Type.Unsafe<undefined>({ description: 'no content' }) },
+      response: {
+        200: {
+          description: 'For browsers: that it is done, or the question whether it is meant.',
+          content: { 'text/html': { schema: Type.Unsafe<unknown>({ type: 'string' }) } },
+        },
+        204: Type.Unsafe<undefined>({ description: 'no content' }),
+        303: Type.Unsafe<undefined>({ description: 'To where the browser signs out besides.' }),
+      },
     }
     for (const [url, get, post] of [
       ['/api/oauth2/logout', 'logout', 'postLogout'],

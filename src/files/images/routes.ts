@@ -25,6 +25,8 @@ const picture = {
   content: { 'image/jpeg': { schema: Type.Unsafe<unknown>({ type: 'string', format: 'binary' }) } },
 }
 
+const known = Type.Unsafe<undefined>({ description: 'It is as the caller knows it.' })
+
 const place = '`{fileId}/{hash}[/obj_uuid/{uuid}][/{signature}]/{version}`'
 
 export function registerImageRoutes(http: HttpApp, { files }: { files: Pick<FileService, 'images'> }): void {
@@ -42,7 +44,7 @@ export function registerImageRoutes(http: HttpApp, { files }: { files: Pick<File
       params: Path('Place of the picture, and what of it.'),
       querystring: ImageQuery,
       headers: ImageHeaders,
-      response: { 200: picture, 303: Type.Unsafe<undefined>({ description: 'To the description.' }) },
+      response: { 200: picture, 303: Type.Unsafe<undefined>({ description: 'To the description.' }), 304: known },
     },
     config: {
       access: 'optional',
@@ -78,7 +80,7 @@ export function registerImageRoutes(http: HttpApp, { files }: { files: Pick<File
       params: Path('Place of the picture, and which tile.'),
       querystring: ImageQuery,
       headers: ImageHeaders,
-      response: { 200: picture },
+      response: { 200: picture, 304: known },
     },
     config: {
       access: 'optional',

@@ -1,5 +1,6 @@
 import type { Queryable } from '../platform/db.ts'
 import { createPauses, jsonInTurns } from '../platform/pauses.ts'
+import { storable } from '../platform/text.ts'
 
 /** One row to write, in the spelling of the table. */
 export interface EventRow {
@@ -67,9 +68,16 @@ from announced, json_to_recordset($1) as e (type text, pollable boolean, at time
   object_id bigint, object_version bigint, system_object_id bigint, global_object_id text, info jsonb)
 returning id`
 
+/** As JSON shows a zero byte and half a surrogate pair. */
+const unstorable = /\\u(0000|d[89a-f])/i
+
 /** Writes all rows with one statement; the ids come in the order of the rows. */
 export async function insertEvents(tx: Queryable, rows: readonly EventRow[]): Promise<number[]> {
-  const list = await jsonInTurns(rows, (row) => row, createPauses())
+  const sent = await jsonInTurns(rows, (row) => row, createPauses())
+  // Messages of refusals show what was refused; that it cannot be stored is no reason not to log it.
+  const list = unstorable.test(sent)
+    ? await jsonInTurns(rows, (row) => ({ ...row, info: storable(row.info) }), createPauses())
+    : sent
   const result = await tx.query<{ id: number }>(insertSql, [list], 'event_insert')
   return result.rows.map((row) => row.id)
 }

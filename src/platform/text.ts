@@ -20,6 +20,18 @@ export function assertStorable(value: unknown, path: string, depth = 0): void {
   }
 }
 
+/** The same value with what cannot be stored replaced: for what is told of a request that was refused for it. */
+export function storable(value: unknown): unknown {
+  if (typeof value === 'string') return storableText(value)
+  if (Array.isArray(value)) return value.map(storable)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [storableText(key), storable(member)]))
+}
+
+function storableText(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '\ufffd')
+}
+
 function assertText(text: string, path: string): void {
   if (!text.includes('\0') && text.isWellFormed()) return
   throw badRequest(`The text at ${path} has a character that cannot be stored.`, { path })

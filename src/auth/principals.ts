@@ -3,9 +3,8 @@ import type { Bus } from '../platform/bus.ts'
 import type { Queryable, Tx } from '../platform/db.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
 import { storedReference } from '../platform/system-references.ts'
-import { hasSystemRight } from '../platform/system-right.ts'
 import type { Owner, PrincipalName } from './model.ts'
-import { groupReadable, principalsOf, readsAllGroups, userReadable } from './readable.ts'
+import { groupReadable, principalsOf, readsAllGroups, readsAllUsers, userReadable } from './readable.ts'
 import type { Who, WhoInput } from './schema.ts'
 
 /** Users and groups to find, by id or reference. */
@@ -224,7 +223,7 @@ async function findRows(
             [
               wanted.userIds,
               wanted.userReferences,
-              !namedBy || hasSystemRight(namedBy.actor, 'system.user'),
+              !namedBy || readsAllUsers(namedBy.actor),
               namedBy?.userIds ?? [],
               namedBy ? principalsOf(namedBy.actor) : [],
               namedBy?.actor.userId ?? 0,

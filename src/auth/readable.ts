@@ -4,7 +4,7 @@
  */
 
 import type { Actor } from '../platform/actor.ts'
-import { hasSystemRight } from '../platform/system-right.ts'
+import { systemRight } from '../platform/system-right.ts'
 import { inForceSql } from '../rights/service.ts'
 
 /**
@@ -56,9 +56,16 @@ export function userReadable(principals: string, userId: string): string {
         or exists (select from user_group ug where ug.group_id = g.id and ug.user_id = t.id))))`
 }
 
+/** Whether the actor may read all users: who manages them, unless the right is given without that. */
+export function readsAllUsers(actor: Actor): boolean {
+  const managed = systemRight(actor, 'system.user')
+  return managed !== null && managed.read !== false
+}
+
 /** Whether the actor may read all groups: who manages users puts them into groups. */
 export function readsAllGroups(actor: Actor): boolean {
-  return hasSystemRight(actor, 'system.group') || hasSystemRight(actor, 'system.user')
+  const managed = systemRight(actor, 'system.group')
+  return (managed !== null && managed.global_custom_bag_read !== false) || readsAllUsers(actor)
 }
 
 /** The groups that one is in, owned ones, those granted. */

@@ -40,6 +40,8 @@ interface OwnedItem {
   readonly input: { readonly _owner?: WhoInput | null; readonly _acl?: unknown }
   readonly path: string
   readonly stored: { readonly owner: Owner; readonly acl: Acl } | null
+  /** What the actor holds on the stored record. */
+  readonly rights: ReadonlySet<string>
 }
 
 /** Owners that the request names. */
@@ -81,10 +83,10 @@ export async function aclsOf(
   context: 'user' | 'group',
   items: readonly OwnedItem[],
 ): Promise<readonly Acl[]> {
-  const changes = items.map(({ input, stored, path }) => ({
+  const changes = items.map(({ input, stored, path, rights: held }) => ({
     wire: input._acl ?? [],
     previous: stored?.acl ?? null,
-    shown: hasSystemRight(actor, `system.${context}`),
+    shown: hasSystemRight(actor, `system.${context}`) || held.has('acl'),
     place: `${path}._acl`,
   }))
   const checked = await rights.validateAcls(tx, actor, context, changes)

@@ -1,5 +1,6 @@
 import type { Actor } from '../platform/actor.ts'
 import type { Queryable } from '../platform/db.ts'
+import { hasSystemRight } from '../platform/system-right.ts'
 import type { SystemRights } from './model.ts'
 import { principalsOf } from './readable.ts'
 import type { RightsHooks } from './records.ts'
@@ -15,8 +16,15 @@ export type Reaches = (principals: readonly string[]) => Promise<boolean>
 interface LinkedGroup {
   readonly id: number
   readonly systemRights: SystemRights
-  /** Principals with the right `link` on the group. */
-  readonly linkers: readonly { readonly who: string; readonly now: boolean }[]
+  /** Principals with the right `link` on the group, or with `acl`, who can give it to themselves. */
+  readonly linkers: readonly Linker[]
+}
+
+interface Linker {
+  readonly who: string
+  readonly now: boolean
+  /** Has `link` itself. */
+  readonly direct: boolean
 }
 
 /** Looks only when asked, and never for root. */
@@ -27,11 +35,13 @@ export function reachOf(actor: Actor, rights: RightsHooks, from: Queryable): Rea
     if (actor.isRoot || principals.length === 0) return true
     linked ??= groupsWithLinkers(from)
     const groups = await linked
+    const changesGroups = hasSystemRight(actor, 'system.group')
+    const usable = ({ now, direct }: Linker) => now && (direct || changesGroups)
     const held = ({ systemRights }: LinkedGroup) => covers(actor.systemRights, systemRights)
     // What the actor is, and what it may make itself to be.
     const own = withLinked(
       principalsOf(actor),
-      groups.filter(held).map((group) => ({ ...group, linkers: group.linkers.filter(({ now }) => now) })),
+      groups.filter(held).map((group) => ({ ...group, linkers: group.linkers.filter(usable) })),
     )
     const beyond = [...withLinked(principals, groups)].filter((principal) => !own.has(principal))
     if (beyond.length === 0) return true
@@ -59,11 +69,12 @@ async function groupsWithLinkers(from: Queryable): Promise<readonly LinkedGroup[
        (select coalesce(jsonb_agg(jsonb_build_object(
           'who', case when a->>'who' <> 'owner' then a->>'who'
                       when t.owner_group is not null then 'g' || t.owner_group else 'u' || t.owner_user end,
+          'direct', a->'rights' ? 'link',
           'now', a->>'from' is null or (a->>'from')::timestamptz <= now())), '[]')
         from jsonb_array_elements(t.acl) as a
-        where a->'rights' ? 'link' and coalesce(a->>'active', 'true') = 'true'
+        where a->'rights' ?| array['link', 'acl'] and coalesce(a->>'active', 'true') = 'true'
           and (a->>'to' is null or (a->>'to')::timestamptz > now())) as linkers
-     from "group" t where t.acl @? '$[*].rights.link' order by t.id`,
+     from "group" t where t.acl @? '$[*].rights.link' or t.acl @? '$[*].rights.acl' order by t.id`,
     [],
     'groups_with_linkers',
   )

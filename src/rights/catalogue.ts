@@ -24,7 +24,14 @@ export interface RightParameter {
   readonly choices?: readonly string[]
   /** How the values of several grants combine: '' widens (union, or), `less` narrows (and). */
   readonly mergePolicy: '' | 'less'
+  readonly asker?: Asker
 }
+
+/**
+ * Who asks for a right, where it is not the service today: `frontend` are those for front ends, which are kept, merged and
+ * told; of the others it is the capability that asks for it as soon as it is there.
+ */
+export type Asker = 'frontend' | { readonly coming: string }
 
 export interface RightDefinition {
   readonly name: string
@@ -34,9 +41,12 @@ export interface RightDefinition {
   /** `_grantable` may be set: its holder may pass the right on and may clear a sticky grant of it. */
   readonly grantable: boolean
   readonly parameters: readonly RightParameter[]
+  readonly asker?: Asker
 }
 
 export interface ContextDefinition {
+  /** No grants of the context can be made before there is this capability. */
+  readonly coming?: string
   /** What an entry of a grant list may carry in this context. */
   readonly capabilities: {
     readonly active: boolean
@@ -63,6 +73,15 @@ function right(name: string, group: string, comment: string, ...parameters: Righ
   return { name, group, comment, grantable: true, parameters }
 }
 
+/** A right for which the service does not ask yet. `GET /right` says so. */
+function coming(capability: string, one: RightDefinition): RightDefinition {
+  return {
+    ...one,
+    comment: `${one.comment} Asked for as soon as there are ${capability}.`,
+    asker: { coming: capability },
+  }
+}
+
 const objecttypeIds = parameter('objecttype_ids', 'integer-list', 'Object types that the right is limited to.')
 const poolIds = parameter(
   'pool_ids',
@@ -81,7 +100,7 @@ const recordRights = [
   right('read', 'object', 'Read objects.', objecttypeIds, poolIds, maskIds),
   right('write', 'object', 'Change objects.', objecttypeIds, poolIds, maskIds),
   right('delete', 'object', 'Delete objects.', objecttypeIds, poolIds),
-  right('link', 'object', 'Add objects to collections.', objecttypeIds, poolIds),
+  coming('collections', right('link', 'object', 'Add objects to collections.', objecttypeIds, poolIds)),
   right('unlink', 'object', 'Take objects out of the pool or collection.', objecttypeIds, poolIds),
   right('acl', 'object', 'See and change the grants of objects.', objecttypeIds, poolIds),
   right('change_owner', 'object', 'Give objects another owner.', objecttypeIds, poolIds),
@@ -152,7 +171,10 @@ function systemRight(name: string, comment: string, ...parameters: RightParamete
 
 const flag = (name: string, comment: string): RightParameter => parameter(name, 'bool', comment)
 
-const hidden = flag('hide_frontend_app', 'Front ends do not show their page for it.')
+/** A switch that front ends look at. */
+const frontendFlag = (name: string, comment: string): RightParameter => ({ ...flag(name, comment), asker: 'frontend' })
+
+const hidden = frontendFlag('hide_frontend_app', 'Front ends do not show their page for it.')
 
 const profileFields = [
   'first_name',
@@ -222,7 +244,7 @@ const frontendRights = [
     parameter('custom_type', 'string-list', 'The type, where it is an own one.'),
   ),
   systemRight('system.rightsmanagement', 'Front ends show what changes grants; the rights for that are others here.'),
-  systemRight('system.rights_management', 'As system.rightsmanagement.'),
+  systemRight('system.rights_management', 'For front ends, as system.rightsmanagement.'),
   systemRight('system.server.error.self_uuid_detail', 'Front ends show details of the own errors.'),
   systemRight('system.server.error.uuid_detail', 'Front ends show details of the errors of all.'),
   systemRight('system.health', 'Front ends show the state of the service.'),
@@ -231,7 +253,20 @@ const frontendRights = [
   systemRight('system.allow_custom_in_right_with_preset', 'Front ends let rights be added to those of a preset.'),
   systemRight('system.objectadmineditor', 'Front ends show the editor for administrators.'),
   systemRight('system.ignore_columnfilters', 'Front ends show columns that filters hide.'),
-] as const
+  systemRight('system.profile', 'Front ends offer the page of the own profile, which everybody may change.'),
+  systemRight(
+    'system.search',
+    'Front ends offer the search, which everybody may use.',
+    flag('has_own_collections', 'Has own collections.'),
+    flag('show_fixed_searches', 'Sees the fixed searches.'),
+    flag('collection_only', 'Front ends offer the search in collections only.'),
+  ),
+  systemRight('system.log.search', 'Front ends show the search log; to read events takes system.api.event.'),
+  systemRight(
+    'system.log.detail_view',
+    'Front ends show the log of detail views; to read events takes system.api.event.',
+  ),
+].map((one): RightDefinition => ({ ...one, asker: 'frontend' }))
 
 const systemRights = [
   systemRight('system.root', 'Everything: passes every right check.'),
@@ -257,13 +292,13 @@ const systemRights = [
     flag('create_system_rights', 'Set system rights of groups while creating them.'),
     flag('edit_acl', 'Change the grants on groups.'),
     flag('edit_system_rights', 'Change the system rights of groups.'),
-    flag('global_custom_bag_read', 'Read all groups, as every holder of the right does here.'),
+    flag('global_custom_bag_read', 'Read all groups; false: only those that grants let.'),
     hidden,
   ),
   systemRight(
     'system.user',
     'Manage users, within the grants on them.',
-    flag('read', 'Search and read users.'),
+    flag('read', 'Search and read all users; false: only those that grants let.'),
     flag('create', 'Create users.'),
     flag('create_acl', 'Set grants on users while creating them.'),
     flag('create_system_rights', 'Set system rights of users while creating them.'),
@@ -272,46 +307,39 @@ const systemRights = [
     hidden,
   ),
   systemRight('system.user.change_password', 'Change the own password.'),
-  systemRight('system.profile', 'Edit the own profile.'),
   systemRight('system.message', 'Read and change messages.'),
   systemRight('system.config', 'Change the base configuration.'),
-  systemRight('system.plugin', 'Manage plugins.'),
-  systemRight('system.location', 'Manage storage locations.'),
-  systemRight('system.backup', 'Make and fetch backups.'),
-  systemRight('system.sendmail', 'Send mail through the service.'),
-  systemRight('system.task', 'Manage tasks.'),
-  systemRight('system.export', 'Create exports.'),
-  systemRight(
-    'system.search',
-    'Use the search.',
-    flag('has_own_collections', 'Has own collections.'),
-    flag('show_fixed_searches', 'Sees the fixed searches.'),
-    flag('collection_only', 'Front ends offer the search in collections only.'),
-  ),
-  systemRight('system.log.search', 'See the search log.'),
-  systemRight('system.log.detail_view', 'See the log of detail views.'),
+  coming('plugins', systemRight('system.plugin', 'Manage plugins.')),
+  systemRight('system.location', 'See storage locations; only root changes them.'),
+  coming('backups over the interface', systemRight('system.backup', 'Make and fetch backups.')),
+  coming('mails over the interface', systemRight('system.sendmail', 'Send mail through the service.')),
+  coming('tasks', systemRight('system.task', 'Manage tasks.')),
+  coming('exports', systemRight('system.export', 'Create exports.')),
   systemRight(
     'system.api.event',
     'Read and delete events by API.',
     flag('get', 'Read events.'),
     flag('delete', 'Delete events.'),
   ),
-  systemRight(
-    'system.api.publish',
-    'Publish records by API.',
-    flag('get', 'Read publish records.'),
-    flag('post', 'Write publish records.'),
-    flag('delete', 'Delete publish records.'),
+  coming(
+    'publish records',
+    systemRight(
+      'system.api.publish',
+      'Publish records by API.',
+      flag('get', 'Read publish records.'),
+      flag('post', 'Write publish records.'),
+      flag('delete', 'Delete publish records.'),
+    ),
   ),
   ...frontendRights,
 ] as const
 
-const personRights = [
+const personRights = (kind: 'user' | 'group') => [
   right('bag_read', 'container', 'See it, also in pickers.'),
-  right('bag_write', 'container', 'Change it.'),
+  right('bag_write', 'container', kind === 'user' ? 'Change its profile.' : 'Change its names and notes.'),
   right('acl', 'container', 'See and change the grants on it.'),
   right('delete', 'container', 'Delete it.'),
-] as const
+]
 
 const everything = { active: true, preset: false, tagfilter: true, valid: true, sticky: true } as const
 
@@ -342,6 +370,7 @@ export const rightsCatalogue: Readonly<Record<RightContext, ContextDefinition>> 
     })),
   },
   collection: {
+    coming: 'collections',
     capabilities: { ...everything, preset: true },
     principals: ['owner'],
     rights: [
@@ -363,14 +392,14 @@ export const rightsCatalogue: Readonly<Record<RightContext, ContextDefinition>> 
     capabilities: { ...everything, tagfilter: false, sticky: false },
     principals: ['owner'],
     rights: [
-      ...personRights,
-      right('link', 'container', 'Change which groups the user is in.'),
+      ...personRights('user'),
+      right('link', 'container', 'Change which groups the user is in, among those with the right link.'),
       right('sessions', 'container', 'See and end the sessions of the user.'),
     ],
   },
   group: {
     capabilities: { ...everything, tagfilter: false, sticky: false },
     principals: ['owner'],
-    rights: [...personRights, right('link', 'container', 'Change which users are in the group.')],
+    rights: [...personRights('group'), right('link', 'container', 'Change which users are in the group.')],
   },
 }

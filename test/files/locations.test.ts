@@ -179,5 +179,13 @@ suite('locations of files', () => {
     ])
     for (const { status, body: refusal } of answers)
       assert.deepEqual([status, refusal.code], [403, 'SystemRightRequired'])
+    const eve = { user: { login: 'eve' }, _password: 'eve-password', _system_rights: { 'system.location': {} } }
+    await svc.as('root').post('/user', [eve])
+    const looking = svc.as('eve', 'eve-password')
+    assert.deepEqual(
+      [(await looking.get('/system/location/list')).status, (await looking.get('/system/location/1')).status],
+      [200, 200],
+    )
+    assert.equal((await looking.post('/system/location/new', body)).body.code, 'SystemRightRequired')
   })
 })

@@ -4,11 +4,11 @@ import { present } from '../records.ts'
 import type { GroupOutput } from '../schema.ts'
 
 export interface GroupRenderContext {
-  /** Whether the caller may manage groups: only then grants and settings are shown. */
+  /** Whether the caller may manage groups: only then settings are shown. */
   manages: boolean
   names: PrincipalNames
-  /** As clients see it. */
-  acl: readonly unknown[]
+  /** As clients see it; null: not shown. */
+  acl: readonly unknown[] | null
   languages: readonly string[]
 }
 
@@ -16,10 +16,10 @@ export function renderGroup(group: StoredGroup, { manages, names, acl, languages
   const { comment, ...profile } = group.profile
   const fields = { ...groupFields(group, languages), ...profile, ...(manages ? present({ comment }) : {}) }
   const times = { _created_at: group.createdAt.toISOString(), _updated_at: group.updatedAt.toISOString() }
-  if (!manages) return { _basetype: 'group', group: fields, ...times }
+  if (!manages) return { _basetype: 'group', group: fields, ...present({ _acl: acl }), ...times }
   const settings = {
     _system_rights: group.systemRights,
-    _acl: acl,
+    _acl: acl ?? [],
     _pseudonymization: group.pseudonymization,
     _auth_method_group_maps: group.authMethodGroupMaps,
     _ip_subnet_filter: group.ipSubnetFilter,

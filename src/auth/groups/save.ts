@@ -7,13 +7,15 @@ import { assertStorable } from '../../platform/text.ts'
 import { assertVersion } from '../../platform/versions.ts'
 import { parseSystemRights } from '../../rights/service.ts'
 import type { StoredGroup, SystemRights } from '../model.ts'
+import { noRights, type PersonRight, rightsById } from '../person-rights.ts'
 import { notFound, type Reference, resolveReferences } from '../principals.ts'
+import { readsAllGroups } from '../readable.ts'
 import { aclsOf, assertDistinct, duplicateValue, identityOf, namedBy, ownerOf, ownersOf } from '../records.ts'
 import type { GroupInput } from '../schema.ts'
 import { type Reaches, reachOf } from '../standing.ts'
 import { covers } from '../system-rights.ts'
 import type { GroupDependencies } from './deps.ts'
-import { draftGroup } from './draft.ts'
+import { draftGroup, type GroupDraft } from './draft.ts'
 import * as store from './store.ts'
 
 interface Item {
@@ -21,6 +23,8 @@ interface Item {
   readonly path: string
   readonly reference: Reference | null
   stored: StoredGroup | null
+  /** What the actor holds on the stored group. */
+  rights: ReadonlySet<PersonRight>
 }
 
 /**
@@ -37,7 +41,7 @@ export async function saveGroups(
   assertStorable(inputs, 'body')
   const items = inputs.map((input, index): Item => {
     const path = `[${index}]`
-    return { input, path, stored: null, reference: identityOf('group', input.group, `${path}.group`) }
+    return { input, path, stored: null, rights: noRights, reference: identityOf('group', input.group, `${path}.group`) }
   })
   try {
     return await deps.db.transaction((tx) => write(deps, actor, items, tx))
@@ -47,10 +51,11 @@ export async function saveGroups(
 }
 
 async function write(deps: GroupDependencies, actor: Actor, items: readonly Item[], tx: Tx): Promise<number[]> {
-  await loadStored(deps, items, tx)
+  await loadStored(deps, actor, items, tx)
   const drafts = items.map((item) => draftGroup(item.input, item.stored, item.path))
   const rights = items.map((item) => systemRightsOf(item))
-  for (const [index, item] of items.entries()) assertMayChange(actor, item, rights[index] ?? {})
+  for (const [index, item] of items.entries())
+    assertMayChange(actor, item, rights[index] ?? {}, drafts[index] as GroupDraft)
   const owners = ownersOf(items)
   const found = await resolveReferences(tx, [...owners.values()], namedBy(actor, items))
   const acls = await aclsOf(deps.rights, tx, actor, 'group', items)
@@ -82,17 +87,22 @@ async function write(deps: GroupDependencies, actor: Actor, items: readonly Item
   return rows.map((row) => row.id)
 }
 
-async function loadStored(deps: GroupDependencies, items: readonly Item[], tx: Tx): Promise<void> {
+async function loadStored(deps: GroupDependencies, actor: Actor, items: readonly Item[], tx: Tx): Promise<void> {
   const named = items.map((item) => item.reference).filter((reference) => reference !== null)
   const groups = await store.lockGroups(
     tx,
     named.map((reference) => reference.by).filter((by) => typeof by === 'number'),
     named.map((reference) => reference.by).filter((by) => typeof by === 'string'),
   )
+  const held = await rightsById(tx, 'group', actor.isRoot ? [] : groups.map(({ id }) => id), actor)
+  const known = (id: number): boolean =>
+    readsAllGroups(actor) || actor.groupIds.includes(id) || (held.get(id)?.size ?? 0) > 0
   for (const item of items) {
     const { reference } = item
     if (reference === null) continue
-    item.stored = groups.find((group) => group.id === reference.by || group.reference === reference.by) ?? null
+    const found = groups.find((group) => group.id === reference.by || group.reference === reference.by)
+    item.stored = found && known(found.id) ? found : null
+    item.rights = held.get(item.stored?.id ?? 0) ?? noRights
     if (!item.stored) throw notFound(reference)
     assertVersion(item.input.group._version, item.stored.version, deps.versionConvention, {
       path: `${item.path}.group._version`,
@@ -111,23 +121,55 @@ function systemRightsOf({ input, stored, path }: Item): SystemRights {
 
 /**
  * Holders of `system.group` change groups, but never beyond their own rights: they neither give rights that they do
- * not have, nor touch groups that have such.
+ * not have, nor touch groups that have such, unless they hold a right on the group itself for what they change.
  */
-function assertMayChange(actor: Actor, { input, stored }: Item, rights: SystemRights): void {
+function assertMayChange(
+  actor: Actor,
+  { input, stored, rights: held }: Item,
+  rights: SystemRights,
+  draft: GroupDraft,
+): void {
   const manager = systemRight(actor, 'system.group')
   if (actor.isRoot || !manager) return
   const missing = (parameter: string, column?: string) =>
     new AppError('SystemRightRequired', { right: `system.group[${parameter}]`, ...(column ? { column } : {}) })
   if (!stored && manager.create === false) throw missing('create')
   const acl = stored ? 'edit_acl' : 'create_acl'
-  if (input._acl !== undefined && manager[acl] === false) throw missing(acl, '_acl')
+  if (input._acl !== undefined && manager[acl] === false && !held.has('acl')) throw missing(acl, '_acl')
   const systemRights = stored ? 'edit_system_rights' : 'create_system_rights'
   if (input._system_rights !== undefined && manager[systemRights] === false)
     throw missing(systemRights, '_system_rights')
   if (stored && input._owner) throw new AppError('ColumnNeedsSystemRoot', { column: '_owner' })
+  const names = stored !== null && onlyNames(stored, draft, rights)
+  if (names && (held.has('bag_write') || (held.has('acl') && input._acl !== undefined))) return
   for (const given of [rights, stored?.systemRights ?? {}]) {
     if (!covers(actor.systemRights, given)) throw new AppError('ColumnNeedsSystemRoot', { column: '_system_rights' })
   }
+}
+
+/** Whether nothing changes by which anybody would have more or less: names and notes, and grants, which have a right of their own. */
+function onlyNames(stored: StoredGroup, draft: GroupDraft, rights: SystemRights): boolean {
+  const { reference, pseudonymization, auth_method_group_maps: maps } = draft
+  return isDeepStrictEqual(
+    [
+      rights,
+      reference,
+      pseudonymization,
+      maps,
+      draft.ip_subnet_filter,
+      draft.ip_subnet_filter_exclude,
+      draft.two_fa_required,
+    ],
+    [
+      stored.systemRights,
+      stored.reference,
+      stored.pseudonymization,
+      stored.authMethodGroupMaps,
+      stored.ipSubnetFilter,
+      stored.ipSubnetFilterExclude,
+      stored.twoFactorRequired,
+    ],
+  )
 }
 
 /**
@@ -139,11 +181,11 @@ async function assertReach(
   items: readonly Item[],
   rows: readonly Omit<store.GroupRow, 'id'>[],
 ): Promise<void> {
-  const opened = items.flatMap(({ stored }, index) => {
+  const opened = items.flatMap(({ stored, rights }, index) => {
     const row = rows[index]
     if (!stored || !row) return []
     const pairs: [column: string, before: unknown, after: unknown][] = [
-      ['_acl', stored.acl, row.acl],
+      ['_acl', stored.acl, rights.has('acl') ? stored.acl : row.acl],
       ['_ip_subnet_filter', stored.ipSubnetFilter, row.ip_subnet_filter],
       ['_ip_subnet_filter_exclude', stored.ipSubnetFilterExclude, row.ip_subnet_filter_exclude],
       ['_two_fa_required', stored.twoFactorRequired, row.two_fa_required],

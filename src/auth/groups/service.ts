@@ -4,6 +4,7 @@ import type { Queryable } from '../../platform/db.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
 import { hasRight, type NeededRight, requireRight } from '../../platform/system-right.ts'
 import { fallbackGroupId, type StoredGroup } from '../model.ts'
+import { noRights, type PersonRight, rightsById } from '../person-rights.ts'
 import { principalsOf, readsAllGroups } from '../readable.ts'
 import type { GroupInput, GroupOutput, GroupQuery } from '../schema.ts'
 import { reachOf } from '../standing.ts'
@@ -24,11 +25,17 @@ export function createGroupService(deps: GroupDependencies) {
   async function render(from: Queryable, actor: Actor, groups: readonly StoredGroup[]): Promise<GroupOutput[]> {
     const manages = hasRight(actor, manageGroups)
     const names = await principals.ownerNames(from, groups, actor.languages)
-    const lists = groups.map((group) => group.acl)
-    const acls = manages ? await rights.renderAcls(from, lists, actor.languages) : []
-    return groups.map((group, index) =>
-      renderGroup(group, { manages, names, acl: acls[index] ?? [], languages: actor.languages }),
-    )
+    const ids = groups.map(({ id }) => id)
+    const held = manages ? new Map<number, ReadonlySet<PersonRight>>() : await rightsById(from, 'group', ids, actor)
+    const seesAcl = ({ id }: StoredGroup): boolean => manages || held.get(id)?.has('acl') === true
+    const lists = groups.map((group) => (seesAcl(group) ? group.acl : []))
+    const acls = lists.some(({ length }) => length > 0)
+      ? await rights.renderAcls(from, lists, actor.languages)
+      : lists.map(() => [])
+    return groups.map((group, index) => {
+      const acl = seesAcl(group) ? (acls[index] ?? []) : null
+      return renderGroup(group, { manages, names, acl, languages: actor.languages })
+    })
   }
 
   const readerOf = (actor: Actor): store.Reader | null =>
@@ -81,12 +88,15 @@ export function createGroupService(deps: GroupDependencies) {
       requireRight(actor, manageGroups)
       return db.transaction(async (tx) => {
         const [group] = await store.lockGroups(tx, [id], [])
-        if (!group) throw unknownGroup(id)
+        const held = (await rightsById(tx, 'group', [id], actor)).get(id) ?? noRights
+        const known = readsAllGroups(actor) || actor.groupIds.includes(id) || held.size > 0
+        if (!group || !known) throw unknownGroup(id)
         if (group.type === 'system') throw new AppError('DeleteSystemGroup', { _id: id })
-        if (!actor.isRoot && !covers(actor.systemRights, group.systemRights)) {
+        const granted = actor.isRoot || held.has('delete')
+        if (!granted && !covers(actor.systemRights, group.systemRights)) {
           throw new AppError('SystemRightRequired', { right: 'system.root' })
         }
-        if (!(await reachOf(actor, rights, tx)([`g${id}`]))) {
+        if (!granted && !(await reachOf(actor, rights, tx)([`g${id}`]))) {
           throw new AppError('SystemRightRequired', { right: 'system.root' })
         }
         await removal.replaceGroup(tx, id, fallbackGroupId)

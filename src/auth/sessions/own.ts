@@ -3,6 +3,7 @@ import type { Db } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import { requireRight } from '../../platform/system-right.ts'
 import { rootUserId } from '../model.ts'
+import { mayPerson } from '../person-rights.ts'
 import { manageUsers } from '../users/service.ts'
 import type { Session } from './cache.ts'
 import type { Sessions } from './service.ts'
@@ -24,10 +25,13 @@ interface OpenSession {
 
 export type OwnSessions = ReturnType<typeof createOwnSessions>
 
-/** Where a user is signed in, and how to sign out there. Who manages users may do so for them; root is root's own. */
+/**
+ * Where a user is signed in, and how to sign out there. Who manages users may do so for them, but root's are root's own; so
+ * may whoever has the right `sessions` on the user.
+ */
 export function createOwnSessions({ db, sessions }: { db: Db; sessions: Sessions }) {
-  function assertMay(actor: Actor, userId: number): void {
-    if (userId === actor.userId) return
+  async function assertMay(actor: Actor, userId: number): Promise<void> {
+    if (userId === actor.userId || (await mayPerson(db, 'user', userId, 'sessions', actor))) return
     requireRight(actor, manageUsers)
     if (userId === rootUserId) requireRight(actor, { name: 'system.root' })
   }
@@ -35,7 +39,7 @@ export function createOwnSessions({ db, sessions }: { db: Db; sessions: Sessions
   return {
     /** Open sessions of one user, last used first. */
     async list(actor: Actor, userId = actor.userId) {
-      assertMay(actor, userId)
+      await assertMay(actor, userId)
       const { rows } = await db.query<OpenSession>(
         `select id, user_id as "userId", client_id as "clientId", method, scopes, authenticated_at as since,
            last_used_at as "lastUsed", expires_at as expires, remote_addr as address, user_agent as device,
@@ -71,7 +75,7 @@ export function createOwnSessions({ db, sessions }: { db: Db; sessions: Sessions
       const userId = rows[0]?.userId
       if (userId === undefined) throw new AppError('ResourceNotFound', { _id: id })
       try {
-        assertMay(actor, userId)
+        await assertMay(actor, userId)
       } catch (cause) {
         // Ids of others are nobody's business, not even whether there are such.
         throw new AppError('ResourceNotFound', { _id: id }, { cause })
@@ -81,7 +85,7 @@ export function createOwnSessions({ db, sessions }: { db: Db; sessions: Sessions
 
     /** Ends all sessions of a user but the caller's own, and keeps no browser signed in. Returns how many those were. */
     async endOthers(actor: Actor, current: Session, userId = actor.userId): Promise<number> {
-      assertMay(actor, userId)
+      await assertMay(actor, userId)
       return sessions.endOthers(userId, current, actor.remoteAddr)
     },
   }

@@ -25,7 +25,11 @@ const OpenSession = Type.Object(
 
 const OfUser = Type.Object({
   user_id: Type.Optional(
-    Type.Integer({ minimum: 1, description: 'The user; the caller where nothing is said. Others need `system.user`.' }),
+    Type.Integer({
+      minimum: 1,
+      description:
+        'The user; the caller where nothing is said. Others need `system.user`, or the right `sessions` on the user.',
+    }),
   ),
 })
 const Ended = Type.Object({ ended: Type.Integer({ description: 'how many sessions' }) }, { title: 'EndedSessions' })

@@ -1,6 +1,9 @@
+import type { Actor } from '../../platform/actor.ts'
 import type { Tx } from '../../platform/db.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
+import { hasSystemRight } from '../../platform/system-right.ts'
 import type { StoredUser } from '../model.ts'
+import { type PersonRight, rightsById } from '../person-rights.ts'
 import { type Reference, referenceOf } from '../principals.ts'
 import type { UserInput } from '../schema.ts'
 import type { UserDraft } from './draft.ts'
@@ -13,6 +16,8 @@ export interface Item {
   readonly reference: Reference | null
   readonly passwordHash: string | null
   stored: StoredUser | null
+  /** What the actor holds on the stored user. */
+  rights: ReadonlySet<PersonRight>
 }
 
 /** Groups that the request names. */
@@ -34,6 +39,37 @@ export interface Assigned {
   /** Null: not said, so as before. */
   readonly groupIds: ReadonlyMap<Item, readonly number[] | null>
   readonly summaries: readonly store.GroupSummary[]
+  /** Those that get and lose only groups on which the actor holds `link`, with `link` on the user. */
+  readonly linked: ReadonlySet<Item>
+}
+
+/**
+ * Whoever puts a user into groups by the right `link` decides about the groups that they hold it on, and about no others:
+ * what they cannot see stays as it is.
+ */
+export async function withinLinks(
+  actor: Actor,
+  items: readonly Item[],
+  assigned: Omit<Assigned, 'linked'>,
+  tx: Tx,
+): Promise<Assigned> {
+  const linking = items.filter((item) => item.rights.has('link') && assigned.groupIds.get(item))
+  if (linking.length === 0) return { ...assigned, linked: new Set() }
+  const groups = assigned.summaries.map(({ id }) => id)
+  const held = await rightsById(tx, 'group', groups, actor)
+  const mayLink = (group: number): boolean => held.get(group)?.has('link') === true
+  const groupIds = new Map(assigned.groupIds)
+  const linked = new Set<Item>()
+  for (const item of linking) {
+    const before = item.stored?.groupIds ?? []
+    const sent = groupIds.get(item) ?? []
+    const kept = hasSystemRight(actor, 'system.user') ? [] : before.filter((id) => !mayLink(id))
+    const after = [...new Set([...kept, ...sent])]
+    groupIds.set(item, after)
+    const changed = [...before.filter((id) => !after.includes(id)), ...after.filter((id) => !before.includes(id))]
+    if (changed.every(mayLink)) linked.add(item)
+  }
+  return { ...assigned, groupIds, linked }
 }
 
 /** Groups that users were put into. Groups of their type come back with every record, so naming those is no change. */
@@ -43,7 +79,7 @@ export async function assignedGroups(
   named: ReadonlyMap<Item, readonly Reference[]>,
   found: ReadonlyMap<Reference, number>,
   tx: Tx,
-): Promise<Assigned> {
+): Promise<Omit<Assigned, 'linked'>> {
   const ids = [...found].filter(([reference]) => reference.kind === 'group').map(([, id]) => id)
   const before = items.flatMap((item) => item.stored?.groupIds ?? [])
   const summaries = await store.findGroupSummaries(tx, [...new Set([...ids, ...before])])

@@ -2,6 +2,7 @@ import type { Actor } from '../../platform/actor.ts'
 import { AppError } from '../../platform/errors.ts'
 import { systemRight } from '../../platform/system-right.ts'
 import type { StoredUser, SystemRights } from '../model.ts'
+import type { PersonRight } from '../person-rights.ts'
 import { covers, mergeSystemRights } from '../system-rights.ts'
 import type { GroupSummary } from './store.ts'
 
@@ -15,6 +16,12 @@ import type { GroupSummary } from './store.ts'
 export interface UserChange {
   /** Null: to be created. */
   stored: StoredUser | null
+  /** What the actor holds on the stored user itself. */
+  rights: ReadonlySet<PersonRight>
+  /** Whether it changes what is not protected: name, address, languages. */
+  profile: boolean
+  /** Groups that the user gets or loses are all such that the actor holds `link` on them. */
+  linked: boolean
   /** Protected members that the request changes, such as `user.login` or `_system_rights`. */
   protectedChanges: readonly string[]
   systemRights: SystemRights
@@ -30,16 +37,34 @@ const parameters = {
   _system_rights: ['create_system_rights', 'edit_system_rights'],
 } as const
 
-/** @throws {AppError} `SystemRightRequired` or `ColumnNeedsSystemRoot` naming the right and the member. */
-export function assertMayChange(actor: Actor, change: UserChange): void {
+/** What of a change is left that no right on the user itself lets. */
+export function notGranted({
+  rights,
+  linked,
+  protectedChanges,
+}: Pick<UserChange, 'rights' | 'linked' | 'protectedChanges'>) {
+  const granted = (member: string): boolean =>
+    (member === '_acl' && rights.has('acl')) || (member === '_groups' && rights.has('link') && linked)
+  return protectedChanges.filter((member) => !granted(member))
+}
+
+/** @throws {AppError} `SystemRightRequired`, `RightRequired` or `ColumnNeedsSystemRoot` naming the right and the member. */
+export function assertMayChange(actor: Actor, given: UserChange): void {
   if (actor.isRoot) return
   const manager = systemRight(actor, 'system.user')
-  const { stored, protectedChanges } = change
+  const change = { ...given, protectedChanges: notGranted(given) }
+  const { stored, protectedChanges, rights } = change
   const self = stored?.id === actor.userId
-  if (!manager && !self) throw missing('system.user')
+  if (!manager && !self && (!stored || rights.size === 0)) throw missing('system.user')
   const [member] = protectedChanges
   if (!manager && member !== undefined) throw missing('system.user', member)
-  if (!manager) return
+  if (!manager && !self && !rights.has('bag_write') && (given.profile || given.protectedChanges.length === 0)) {
+    throw new AppError('RightRequired', { right: 'bag_write', user: stored?.id })
+  }
+  if (!manager) {
+    assertGroupsHeld(actor, given)
+    return
+  }
   if (!stored && manager.create === false) throw missing('system.user[create]')
   for (const [name, [creating, editing]] of Object.entries(parameters)) {
     const parameter = stored ? editing : creating
@@ -51,18 +76,21 @@ export function assertMayChange(actor: Actor, change: UserChange): void {
 }
 
 function assertWithinOwnRights(actor: Actor, change: UserChange): void {
-  const { protectedChanges, systemRights, addedGroups, effectiveRights } = change
+  const { protectedChanges, systemRights, effectiveRights } = change
   if (protectedChanges.includes('_system_rights') && !covers(actor.systemRights, systemRights)) {
     throw new AppError('ColumnNeedsSystemRoot', { column: '_system_rights' })
   }
-  for (const group of addedGroups) {
-    if (!covers(actor.systemRights, group.systemRights)) {
-      throw new AppError('ColumnNeedsSystemRoot', { column: '_groups', group: group.id })
-    }
-  }
+  assertGroupsHeld(actor, change)
   const [member] = protectedChanges
   if (member !== undefined && !hasAllOf(actor, effectiveRights))
     throw new AppError('ColumnNeedsSystemRoot', { column: member })
+}
+
+function assertGroupsHeld(actor: Actor, { addedGroups }: UserChange): void {
+  for (const group of addedGroups) {
+    if (covers(actor.systemRights, group.systemRights)) continue
+    throw new AppError('ColumnNeedsSystemRoot', { column: '_groups', group: group.id })
+  }
 }
 
 /** @throws {AppError} unless the actor may delete or archive this user. */

@@ -1,6 +1,7 @@
 import type { ShownFactors } from '../factors/service.ts'
 import { groupFields } from '../groups/render.ts'
 import type { StoredUser } from '../model.ts'
+import type { PersonRight } from '../person-rights.ts'
 import { type PrincipalNames, renderWho } from '../principals.ts'
 import { present } from '../records.ts'
 import type { GroupOutput, UserOutput } from '../schema.ts'
@@ -8,12 +9,16 @@ import type { GroupSummary } from './store.ts'
 
 /**
  * How much of a user somebody sees: `manager` (may manage users) everything, `self` all but notes and grants, `other`
- * what a picker needs.
+ * what a picker needs, and what the rights on the user are about.
  */
 export type View = 'manager' | 'self' | 'other'
 
 export interface RenderContext {
   view: View
+  /** What the caller holds on the user itself. */
+  rights: ReadonlySet<PersonRight>
+  /** Groups on which the caller holds `link`. */
+  linkable: ReadonlySet<number>
   /** Null: none was ever set up. */
   factor: ShownFactors | null
   /** All groups that any of the users is in. */
@@ -36,11 +41,21 @@ export function renderUser(user: StoredUser, context: RenderContext): UserOutput
     _generated_displayname: user.generatedDisplayname,
   }
   const times = { _created_at: user.createdAt.toISOString(), _updated_at: user.updatedAt.toISOString() }
-  if (view === 'other') {
-    const profile = Object.fromEntries(pickerFields.map((name) => [name, user.profile[name]]))
-    return { _basetype: 'user', user: { ...core, ...present(profile) }, ...times }
-  }
   const { remarks, ...profile } = user.profile
+  if (view === 'other') {
+    const { rights, linkable } = context
+    const shown = rights.has('bag_write')
+      ? profile
+      : Object.fromEntries(pickerFields.map((name) => [name, user.profile[name]]))
+    const linked = context.groups.filter(({ id }) => user.groupIds.includes(id) && linkable.has(id))
+    return {
+      _basetype: 'user',
+      user: { ...core, ...present(shown) },
+      ...(rights.has('acl') ? { _acl: context.acl } : {}),
+      ...(rights.has('link') ? { _groups: linked.map((group) => renderGroupSummary(group, context.languages)) } : {}),
+      ...times,
+    }
+  }
   const fields = {
     ...core,
     ...profile,
@@ -60,7 +75,7 @@ export function renderUser(user: StoredUser, context: RenderContext): UserOutput
     _two_factor_totp_enrolled: context.factor?.totp ?? false,
     _two_factor_passkey_enrolled: context.factor?.passkey ?? false,
     ...present({ _two_factor_last_method: context.factor?.lastMethod }),
-    ...(view === 'manager' ? { _acl: context.acl } : {}),
+    ...(view === 'manager' || context.rights.has('acl') ? { _acl: context.acl } : {}),
     ...present({ _owner: renderWho(user.owner, context.names) }),
     ...times,
     ...present({ _archived_at: user.archivedAt?.toISOString(), _last_seen_at: user.lastSeenAt?.toISOString() }),

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { actorOf, type HttpApp } from '../../platform/http.ts'
 import { Ok, TaskList } from '../../platform/tasks.ts'
 import { IdParams, UserBatch, UserOutput, UserQuery } from '../schema.ts'
-import { type Answer, manageUsers, type UserService } from './service.ts'
+import type { Answer, UserService } from './service.ts'
 
 const tags = ['user']
 const Users = Type.Array(UserOutput)
@@ -58,7 +58,7 @@ export function registerUserRoutes(app: HttpApp, { users }: { users: UserService
         operationId: method === 'POST' ? 'saveUsers' : 'putUsers',
         summary: 'Create and update users',
         description:
-          'Needs `system.user`. Without `_id` a user is created; what is absent stays as it is. All are saved or none.',
+          'For those who manage users; the own record, and users on which the caller has the right for it, without that. Without `_id` a user is created; what is absent stays as it is. All are saved or none.',
         querystring: SaveQuery,
         body: UserBatch,
         response: { 200: Users, 202: TaskList },
@@ -156,7 +156,8 @@ export function registerUserRoutes(app: HttpApp, { users }: { users: UserService
         tags,
         operationId: 'deleteUser',
         summary: 'Delete, archive or unarchive a user',
-        description: 'Without `delete_policy` the answer is a 202 that asks for it.',
+        description:
+          'For those who manage users, and for whoever has the right `delete` on the user. Without `delete_policy` the answer is a 202 that asks for it.',
         params: IdParams,
         querystring: DeleteQuery,
         response: { 200: Users, 202: TaskList },
@@ -164,8 +165,8 @@ export function registerUserRoutes(app: HttpApp, { users }: { users: UserService
       config: {
         access: 'user',
         writes: true,
-        systemRight: manageUsers,
         errors: [
+          'SystemRightRequired',
           'RightRequired',
           'UserNotFound',
           'UserArchived',

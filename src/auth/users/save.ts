@@ -1,6 +1,6 @@
 import type { Actor } from '../../platform/actor.ts'
 import { canonicalJson } from '../../platform/canonical-json.ts'
-import type { Tx } from '../../platform/db.ts'
+import type { Queryable, Tx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import { hasSystemRight } from '../../platform/system-right.ts'
 import { confirmTask, type Task } from '../../platform/tasks.ts'
@@ -9,8 +9,10 @@ import { assertVersion } from '../../platform/versions.ts'
 import { parseSystemRights } from '../../rights/service.ts'
 import type { DueMail } from '../account/post.ts'
 import { resetFactors } from '../factors/service.ts'
-import { passwordUserTypes, rootUserId, type SystemRights, type UserType } from '../model.ts'
+import { passwordUserTypes, rootUserId, type StoredUser, type SystemRights, type UserType } from '../model.ts'
+import { noRights, personRights } from '../person-rights.ts'
 import { notFound, type Reference, resolveReferences } from '../principals.ts'
+import { readsAllUsers } from '../readable.ts'
 import { aclsOf, assertDistinct, duplicateValue, identityOf, namedBy, ownerOf, ownersOf } from '../records.ts'
 import type { UserInput } from '../schema.ts'
 import { type LockOut, signInObstacle } from '../sessions/access.ts'
@@ -18,9 +20,9 @@ import type { Ended } from '../sessions/service.ts'
 import { principalsOfUser, type Reaches, reachOf } from '../standing.ts'
 import type { UserDependencies } from './deps.ts'
 import { draftUser, type UserDraft } from './draft.ts'
-import { type Assigned, assignedGroups, groupsNamed, type Item } from './lookups.ts'
+import { type Assigned, assignedGroups, groupsNamed, type Item, withinLinks } from './lookups.ts'
 import { meetsRules, ruleHint } from './password-rules.ts'
-import { assertMayChange } from './policy.ts'
+import { assertMayChange, notGranted } from './policy.ts'
 import { groupsOf } from './render.ts'
 import * as store from './store.ts'
 
@@ -55,9 +57,10 @@ export async function saveUsers(
   for (const [index, input] of inputs.entries()) {
     const path = `[${index}]`
     const passwordHash = input._password ? await deps.passwords.hash(input._password) : null
-    items.push({ input, path, passwordHash, stored: null, reference: identityOf('user', input.user, `${path}.user`) })
+    const reference = identityOf('user', input.user, `${path}.user`)
+    items.push({ input, path, passwordHash, stored: null, reference, rights: noRights })
   }
-  if (!hasSystemRight(actor, 'system.user')) assertSelf(actor, items)
+  if (!actor.isRoot) await findRights(deps.db, actor, items)
   try {
     return await deps.db.transaction((tx) => write(deps, actor, items, tx))
   } catch (error) {
@@ -96,7 +99,7 @@ async function write(deps: UserDependencies, actor: Actor, items: readonly Item[
   const groups = groupsNamed(items)
   const named = [...owners.values(), ...[...groups.values()].flat()]
   const found = await resolveReferences(tx, named, namedBy(actor, items))
-  const assigned = await assignedGroups(items, drafts, groups, found, tx)
+  const assigned = await withinLinks(actor, items, await assignedGroups(items, drafts, groups, found, tx), tx)
   const acls = await aclsOf(deps.rights, tx, actor, 'user', items)
   const wanted = items.map((item, index): UnnumberedUser => {
     const draft = drafts[index] as UserDraft
@@ -130,25 +133,45 @@ function mailsDue(rows: readonly store.UserRow[], now: Date): DueMail[] {
   ])
 }
 
-/** Whoever does not manage users saves themself; whether there is somebody else they are not told. */
-function assertSelf(actor: Actor, items: readonly Item[]): void {
-  for (const { reference } of items) {
-    const self = reference?.by === actor.userId || (reference !== null && reference.by === actor.reference)
-    if (!self) throw new AppError('SystemRightRequired', { right: 'system.user' })
+/**
+ * Whoever does not manage users saves themself and those that they have a right on; whether there is somebody else they are
+ * not told.
+ */
+async function findRights(from: Queryable, actor: Actor, items: readonly Item[]): Promise<void> {
+  const { ids, references } = namedUsers(items)
+  const found = await personRights(from, 'user', { ids, references }, actor)
+  const unknown = (item: Item): boolean => {
+    const { reference } = item
+    const held = found.find(
+      ({ id, reference: name }) => id === reference?.by || (name !== null && name === reference?.by),
+    )
+    item.rights = new Set(held?.rights)
+    return held?.id !== actor.userId && item.rights.size === 0
+  }
+  for (const item of items) {
+    if (!unknown(item) || readsAllUsers(actor)) continue
+    if (!hasSystemRight(actor, 'system.user')) throw new AppError('SystemRightRequired', { right: 'system.user' })
+    if (item.reference !== null) throw unknownOf(item.reference)
+  }
+}
+
+function namedUsers(items: readonly Item[]) {
+  const named = items.flatMap(({ reference }) => reference?.by ?? [])
+  return {
+    ids: named.filter((by) => typeof by === 'number'),
+    references: named.filter((by) => typeof by === 'string'),
   }
 }
 
 /** Finds and locks what is to be updated, and checks versions. */
 async function loadStored(deps: UserDependencies, items: readonly Item[], tx: Tx): Promise<void> {
-  const named = items.map((item) => item.reference).filter((reference) => reference !== null)
-  const ids = named.map((reference) => reference.by).filter((by) => typeof by === 'number')
-  const references = named.map((reference) => reference.by).filter((by) => typeof by === 'string')
+  const { ids, references } = namedUsers(items)
   const users = await store.lockUsers(tx, ids, references)
   for (const item of items) {
     const { reference } = item
     if (reference === null) continue
     item.stored = users.find((user) => user.id === reference.by || user.reference === reference.by) ?? null
-    if (!item.stored) throw typeof reference.by === 'number' ? unknownUser(reference) : notFound(reference)
+    if (!item.stored) throw unknownOf(reference)
     if (item.stored.archivedAt) throw new AppError('UserArchived', { path: item.path, _id: item.stored.id })
     assertVersion(item.input.user._version, item.stored.version, deps.versionConvention, {
       path: `${item.path}.user._version`,
@@ -160,8 +183,9 @@ async function loadStored(deps: UserDependencies, items: readonly Item[], tx: Tx
   )
 }
 
-function unknownUser({ by, path }: Reference): AppError {
-  return new AppError('UserNotFound', { path, _id: by })
+function unknownOf(reference: Reference): AppError {
+  const { by, path } = reference
+  return typeof by === 'number' ? new AppError('UserNotFound', { path, _id: by }) : notFound(reference)
 }
 
 function assertPasswordFits({ passwordHash, stored, path }: Item, type: UserType | undefined): void {
@@ -188,6 +212,9 @@ function assertRights(actor: Actor, items: readonly Item[], rows: readonly Unnum
     const effective = stored ? groupsOf(stored, assigned.summaries).map((group) => group.systemRights) : []
     assertMayChange(actor, {
       stored,
+      rights: item.rights,
+      profile: stored !== null && profileChanges(stored, row),
+      linked: assigned.linked.has(item),
       protectedChanges: protectedChanges(item, row, groupIds ?? null),
       systemRights: row.system_rights,
       addedGroups: assigned.summaries.filter((group) => groupIds?.includes(group.id) && !before.has(group.id)),
@@ -216,7 +243,8 @@ async function assertReach(
       .filter(({ id, memberTypes }) => groupIds.includes(id) || memberTypes.includes(row.type))
       .filter(({ id }) => !before.includes(id))
       .map(({ id }) => ({ column: '_groups', group: id, principals: [`g${id}`] }))
-    const [member] = protectedChanges(item, row, assigned.groupIds.get(item) ?? null)
+    const changed = protectedChanges(item, row, assigned.groupIds.get(item) ?? null)
+    const [member] = notGranted({ rights: item.rights, linked: assigned.linked.has(item), protectedChanges: changed })
     if (!item.stored || item.stored.id === actor.userId || member === undefined) return joined
     return [{ column: member, principals: principalsOfUser(item.stored.id, before) }, ...joined]
   })
@@ -224,6 +252,13 @@ async function assertReach(
   for (const { principals, ...where } of steps) {
     if (!(await reaches(principals))) throw new AppError('ColumnNeedsSystemRoot', where)
   }
+}
+
+/** What its writers may change as the user itself may. */
+function profileChanges(stored: StoredUser, row: UnnumberedUser): boolean {
+  const of = ({ remarks: _, ...profile }: Record<string, unknown>, languages: readonly string[]) =>
+    canonicalJson({ profile, languages })
+  return of(stored.profile, stored.databaseLanguages) !== of(row.profile, row.database_languages)
 }
 
 /** Protected members that really change: clients send back what they have read. */

@@ -10,7 +10,8 @@ import { assertStorable } from '../../platform/text.ts'
 import { factorsOf } from '../factors/service.ts'
 import { readableGroups } from '../groups/store.ts'
 import { passwordUserTypes, type StoredUser, userTypes } from '../model.ts'
-import { principalsOf } from '../readable.ts'
+import { noRights, type PersonRight, rightsById } from '../person-rights.ts'
+import { principalsOf, readsAllUsers } from '../readable.ts'
 import type { UserInput, UserOutput, UserQuery } from '../schema.ts'
 import type { OpenAttempt } from '../throttle.ts'
 import type { UserDependencies } from './deps.ts'
@@ -39,13 +40,13 @@ export function createUserService(deps: UserDependencies) {
     const manages = hasSystemRight(actor, 'system.user')
     const groups = await store.findGroupSummaries(from, [...new Set(users.flatMap((user) => user.groupIds))])
     const names = await principals.ownerNames(from, users, actor.languages)
-    const acls = manages
-      ? await rights.renderAcls(
-          from,
-          users.map((user) => user.acl),
-          actor.languages,
-        )
-      : []
+    const ids = users.map(({ id }) => id)
+    const held = manages ? new Map<number, ReadonlySet<PersonRight>>() : await rightsById(from, 'user', ids, actor)
+    const links = [...held.values()].some((one) => one.has('link'))
+    const groupIds = links ? groups.map(({ id }) => id) : []
+    const linkable = [...(await rightsById(from, 'group', groupIds, actor))].filter(([, one]) => one.has('link'))
+    const lists = users.map(({ id, acl }) => (manages || held.get(id)?.has('acl') ? acl : []))
+    const acls = lists.some(({ length }) => length > 0) ? await rights.renderAcls(from, lists, actor.languages) : []
     const factors = new Map(
       (
         await factorsOf(
@@ -57,12 +58,17 @@ export function createUserService(deps: UserDependencies) {
     return users.map((user, index) => {
       const view: View = manages ? 'manager' : user.id === actor.userId ? 'self' : 'other'
       const factor = factors.get(user.id) ?? null
-      return renderUser(user, { view, factor, groups, names, acl: acls[index] ?? [], languages: actor.languages })
+      return renderUser(user, {
+        ...{ view, factor, groups, names, languages: actor.languages },
+        acl: acls[index] ?? [],
+        rights: held.get(user.id) ?? noRights,
+        linkable: new Set(linkable.map(([id]) => id)),
+      })
     })
   }
 
   const readerOf = (actor: Actor) =>
-    hasSystemRight(actor, 'system.user') ? null : { userId: actor.userId, principals: principalsOf(actor) }
+    readsAllUsers(actor) ? null : { userId: actor.userId, principals: principalsOf(actor) }
 
   /** Who is in a group is for those who may read the group. */
   async function groupsKnownTo(actor: Actor, ids: readonly number[]): Promise<readonly number[]> {

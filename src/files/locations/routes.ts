@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { actorOf, type HttpApp } from '../../platform/http.ts'
 import type { FixityService } from '../fixity/service.ts'
 import { FixityReport, LocationInput, LocationOutput } from './schema.ts'
-import { type Locations, manageLocations } from './service.ts'
+import { type Locations, manageLocations, seeLocations } from './service.ts'
 
 const Params = Type.Object({
   id: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'Id of the location.' }),
@@ -14,6 +14,7 @@ export function registerLocationRoutes(
   { locations, fixity }: { locations: Locations; fixity: Pick<FixityService, 'report'> },
 ): void {
   const common = { access: 'user', systemRight: manageLocations } as const
+  const look = { access: 'user', systemRight: seeLocations, writes: false } as const
 
   http.get(
     '/api/v1/system/location/fixity',
@@ -25,7 +26,7 @@ export function registerLocationRoutes(
         tags: ['files'],
         response: { 200: FixityReport },
       },
-      config: { ...common, writes: false },
+      config: look,
     },
     () => fixity.report(),
   )
@@ -40,7 +41,7 @@ export function registerLocationRoutes(
         tags: ['files'],
         response: { 200: Type.Array(LocationOutput) },
       },
-      config: { ...common, writes: false },
+      config: look,
     },
     () => locations.list(),
   )
@@ -71,7 +72,7 @@ export function registerLocationRoutes(
         params: Params,
         response: { 200: LocationOutput },
       },
-      config: { ...common, writes: false, errors: ['ResourceNotFound'] },
+      config: { ...look, errors: ['ResourceNotFound'] },
     },
     (request) => locations.read(request.params.id),
   )

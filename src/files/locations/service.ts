@@ -16,6 +16,7 @@ import * as store from './store.ts'
 
 /** A location decides where on the machine or in the world contents lie. */
 export const manageLocations: NeededRight = { name: 'system.root' }
+export const seeLocations: NeededRight = { name: 'system.location' }
 
 export interface LocationOptions {
   readonly db: Db

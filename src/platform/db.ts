@@ -439,6 +439,11 @@ export async function cutShort(db: Db, client: () => pg.PoolClient | null, work:
   }
 }
 
+/** An array parameter. The driver looks at each element for what might have to be quoted; numbers never have to. */
+export function numbersText(numbers: Iterable<number>): string {
+  return `{${[...numbers].join()}}`
+}
+
 /** Quotes an identifier that does not come from our own source text. */
 export function quoteIdentifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`

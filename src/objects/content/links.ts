@@ -25,13 +25,13 @@ function planOf(table: Table): LinkPlan {
 }
 
 /**
- * Calls `visit` for each link of a content. `location` is the field, or the row's uuid and its field: what the rule
- * about newly introduced targets calls a location (OBJ-017).
+ * Calls `visit` for each link of a content. `row` is the uuid of the row that it stands in, or empty: with the column what
+ * the rule about newly introduced targets calls a location (OBJ-017).
  */
 export function forEachLink(
   table: Table,
   content: Content,
-  visit: (column: Column, systemObjectId: number, location: string, holder: Content) => void,
+  visit: (column: Column, systemObjectId: number, row: string, holder: Content) => void,
 ): void {
   walk(planOf(table), content, '', visit)
 }
@@ -39,15 +39,15 @@ export function forEachLink(
 function walk(
   plan: LinkPlan,
   content: Content,
-  prefix: string,
-  visit: (column: Column, systemObjectId: number, location: string, holder: Content) => void,
+  row: string,
+  visit: (column: Column, systemObjectId: number, row: string, holder: Content) => void,
 ): void {
   for (const column of plan.columns) {
     const target = content[column.key]
-    if (typeof target === 'number') visit(column, target, prefix + column.key, content)
+    if (typeof target === 'number') visit(column, target, row, content)
   }
   for (const { table, plan: inner } of plan.nested) {
-    for (const row of rowsOf(content, table)) walk(inner, row, `${row._u}/`, visit)
+    for (const each of rowsOf(content, table)) walk(inner, each, each._u, visit)
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Queryable } from '../../platform/db.ts'
+import { numbersText, type Queryable } from '../../platform/db.ts'
 
 /**
  * Whether rows are still what they were when they were read. The *stamp* of an object is the `xmin` of its row: every
@@ -75,15 +75,10 @@ async function read(
     `select (select ${stampList} = any($1::bigint[])) as s,
        (select string_agg(concat(x.id, ':', x.col), ',') from unnest($2::bigint[], $3::int[]) as x(id, col)
         where exists (select from object_link k where k.to_id = x.id and k.column_id = x.col)) as l`,
-    [arrayText(ids), arrayText(to), arrayText(columns)],
+    [numbersText(ids), numbersText(to), numbersText(columns)],
     'object-stamps',
   )
   return { stamps: stampsOf(rows[0]?.s ?? null), linked: new Set(rows[0]?.l?.split(',')) }
-}
-
-/** The driver looks at each element of an array for what might have to be quoted; numbers never have to. */
-function arrayText(numbers: Iterable<number>): string {
-  return `{${[...numbers].join()}}`
 }
 
 function linkKey(to: number, column: number): string {

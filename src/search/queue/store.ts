@@ -1,4 +1,4 @@
-import type { Queryable } from '../../platform/db.ts'
+import { numbersText, type Queryable } from '../../platform/db.ts'
 import type { IndexSource, ObjectChange } from '../document/source.ts'
 
 /** One indexer at a time per database holds this advisory lock. */
@@ -111,7 +111,7 @@ export async function queueLinking(db: Queryable, ids: readonly number[]): Promi
 
 /** Takes entries out of the queue, unless somebody who replaces them is just doing that. */
 export async function finishQueue(db: Queryable, entries: readonly QueueEntry[]): Promise<void> {
-  const parameters = [entries.map((entry) => entry.id), entries.map((entry) => entry.seq)]
+  const parameters = [entries.map(({ id }) => id), entries.map(({ seq }) => seq)].map(numbersText)
   await db.query(
     `delete from index_queue where ctid = any(array(
        select q.ctid from index_queue q

@@ -60,20 +60,25 @@ export async function assertIntroducedLinks(
   const checkItem = (item: Item): void => {
     const before = new Set<string>()
     if (item.current) {
-      forEachLink(item.table, item.current.content, (_, to, location) => before.add(`${location}=${to}`))
-      for (const parent of item.current.parents) before.add(`parent=${parent}`)
+      forEachLink(item.table, item.current.content, ({ key }, to, row) => before.add(nameOf(key, to, row)))
+      for (const parent of item.current.parents) before.add(nameOf('parent', parent))
     }
-    const check = (to: number, location: string, field: string) => {
+    const check = (to: number, key: string, field: string, row?: string) => {
       if (to === unknownTarget) throw noTarget(item, field)
       const target = targets.get(to)
-      if (!target || inRequest.has(to) || before.has(`${location}=${to}`)) return
+      if (!target || inRequest.has(to) || (before.size > 0 && before.has(nameOf(key, to, row)))) return
       if (!exists(rights, target)) throw noTarget(item, field)
       if (target.deleted) throw trashedTarget(item, field, to)
     }
-    forEachLink(item.table, item.content, (column, to, location) => check(to, location, column.fullName))
+    forEachLink(item.table, item.content, ({ key, fullName }, to, row) => check(to, key, fullName, row))
     for (const parent of item.parents) check(parent, 'parent', '_id_parent')
   }
   await eachInTurns(items, checkItem, pauses)
+}
+
+/** A target at a location. */
+function nameOf(key: string, to: number, row = ''): string {
+  return `${row}/${key}=${to}`
 }
 
 function noTarget(item: Item, field: string): AppError {

@@ -40,7 +40,7 @@ export async function giveIds(
 }
 
 function relink(item: Item, given: ReadonlyMap<number, number>): void {
-  forEachLink(item.table, item.content, ({ key }, to, _location, holder) => {
+  forEachLink(item.table, item.content, ({ key }, to, _row, holder) => {
     if (isProvisional(to)) holder[key] = given.get(to)
   })
   if (item.parents.some(isProvisional)) item.parents = item.parents.map((id) => given.get(id) ?? id)

@@ -1,5 +1,5 @@
 import type { Model } from '../../../datamodel/model.ts'
-import type { Queryable, Tx } from '../../../platform/db.ts'
+import { numbersText, type Queryable, type Tx } from '../../../platform/db.ts'
 import { AppError } from '../../../platform/errors.ts'
 import { jsonInTurns, type Pauses } from '../../../platform/pauses.ts'
 import type { StoredObject } from '../../content/stored.ts'
@@ -240,7 +240,7 @@ export async function removeLinks(tx: Tx, links: readonly LinkTriple[]): Promise
   await tx.query(
     `delete from object_link l using unnest($1::bigint[], $2::int[], $3::bigint[]) as x(to_id, column_id, from_id)
      where l.to_id = x.to_id and l.column_id = x.column_id and l.from_id = x.from_id`,
-    [links.map((link) => link.to), links.map((link) => link.column), links.map((link) => link.from)],
+    columnsOf(links),
     'delete-links',
   )
 }
@@ -250,9 +250,13 @@ export async function addLinks(tx: Tx, links: readonly LinkTriple[]): Promise<vo
   await tx.query(
     `insert into object_link (to_id, column_id, from_id)
      select * from unnest($1::bigint[], $2::int[], $3::bigint[]) on conflict do nothing`,
-    [links.map((link) => link.to), links.map((link) => link.column), links.map((link) => link.from)],
+    columnsOf(links),
     'insert-links',
   )
+}
+
+function columnsOf(links: readonly LinkTriple[]): string[] {
+  return [links.map(({ to }) => to), links.map(({ column }) => column), links.map(({ from }) => from)].map(numbersText)
 }
 
 export interface UniqueChange {

@@ -80,17 +80,27 @@ const mostBytes = 900_000
 /** Bytes of a UTF-16 unit in UTF-8, at most. */
 const unitBytes = 3
 
+/** Then all lexemes that a set knows are forgotten. */
+const mostKnown = 20_000
+
 /**
  * The lexemes of one document or row while it is built. Made to be used again: indexing builds thousands, and what
- * would be garbage after each is most of the work.
+ * would be garbage after each is most of the work. So a set knows the lexemes of the documents before by their numbers,
+ * and marks those that this document has: most of them come again.
  */
 export class LexemeSet {
-  /** Lexeme to its number. */
+  /** Lexeme to its number; by number: the lexeme, and the last document that has it. */
   readonly #numbers = new Map<string, number>()
+  readonly #texts: string[] = []
+  #marks = new Uint32Array(256)
+  #document = 1
   /** By number: how many positions, the first and the last one. */
   #counts = new Uint16Array(256)
   #first = new Int32Array(256)
   #last = new Int32Array(256)
+  /** Numbers of the lexemes of this document, in the order in which they came. */
+  #present = new Int32Array(256)
+  #size = 0
   /** Positions of all lexemes; each points to the next one of its lexeme. */
   #positions = new Uint16Array(1024)
   #next = new Int32Array(1024)
@@ -98,22 +108,24 @@ export class LexemeSet {
   #bytes = 0
 
   clear(): void {
-    this.#numbers.clear()
+    this.#document++
+    this.#size = 0
     this.#used = 0
     this.#bytes = 0
+    if (this.#texts.length < mostKnown) return
+    this.#numbers.clear()
+    this.#texts.length = 0
+    this.#marks.fill(0)
   }
 
   add(lexeme: string): void {
-    if (!this.#numbers.has(lexeme) && this.#bytes < mostBytes) this.#create(lexeme)
+    this.#enter(lexeme)
   }
 
   /** Adds a lexeme at a place of its text; at most `limit` places of one lexeme are kept. Places must ascend. */
   addAt(lexeme: string, position: number, weight: Weight = 'D', limit = mostPositions): void {
-    let number = this.#numbers.get(lexeme)
-    if (number === undefined) {
-      if (this.#bytes >= mostBytes) return
-      number = this.#create(lexeme)
-    }
+    const number = this.#enter(lexeme)
+    if (number < 0) return
     const place = Math.min(position, lastPosition)
     const count = this.#counts[number] as number
     if (count >= limit) return
@@ -129,16 +141,30 @@ export class LexemeSet {
     this.#bytes += 2
   }
 
-  #create(lexeme: string): number {
-    const number = this.#numbers.size
-    if (number === this.#counts.length) {
+  /** The number of the lexeme, which the document has from now on; -1 when there is no room for it. */
+  #enter(lexeme: string): number {
+    const known = this.#numbers.get(lexeme)
+    if (known !== undefined && this.#marks[known] === this.#document) return known
+    if (this.#bytes >= mostBytes) return -1
+    const number = known ?? this.#learn(lexeme)
+    this.#marks[number] = this.#document
+    this.#counts[number] = 0
+    if (this.#size === this.#present.length) this.#present = enlarged(this.#present)
+    this.#present[this.#size++] = number
+    this.#bytes += lexeme.length + 8
+    return number
+  }
+
+  #learn(lexeme: string): number {
+    const number = this.#texts.length
+    if (number === this.#marks.length) {
+      this.#marks = enlarged(this.#marks)
       this.#counts = enlarged(this.#counts)
       this.#first = enlarged(this.#first)
       this.#last = enlarged(this.#last)
     }
     this.#numbers.set(lexeme, number)
-    this.#counts[number] = 0
-    this.#bytes += lexeme.length + 8
+    this.#texts.push(lexeme)
     return number
   }
 
@@ -151,9 +177,10 @@ export class LexemeSet {
   encode(): Buffer {
     const needed = this.#bytes * unitBytes + 16
     if (scratch.length < needed) scratch = Buffer.allocUnsafe(needed * 2)
-    let at = scratch.writeInt32BE(this.#numbers.size, 0)
-    for (const [lexeme, number] of this.#numbers) {
-      at = writeText(lexeme, at)
+    let at = scratch.writeInt32BE(this.#size, 0)
+    for (let index = 0; index < this.#size; index++) {
+      const number = this.#present[index] as number
+      at = writeText(this.#texts[number] as string, at)
       scratch[at++] = 0
       const count = this.#counts[number] as number
       at = writeShort(count, at)
@@ -185,7 +212,9 @@ function writeText(text: string, start: number): number {
   return start + length
 }
 
-function enlarged<T extends Uint16Array<ArrayBuffer> | Int32Array<ArrayBuffer>>(array: T): T {
+function enlarged<T extends Uint16Array<ArrayBuffer> | Int32Array<ArrayBuffer> | Uint32Array<ArrayBuffer>>(
+  array: T,
+): T {
   const larger = new (array.constructor as new (length: number) => T)(array.length * 2)
   larger.set(array)
   return larger

@@ -1,5 +1,5 @@
 /** The dictionary of words for wildcards: collects what a batch brings. Words are added for good, outside any transaction. */
-import type { Queryable } from '../../../platform/db.ts'
+import { numbersText, type Queryable } from '../../../platform/db.ts'
 import type { TermSink } from '../document/draft.ts'
 
 /** Then all are forgotten: the words of one batch are sent once more, and are there already (as with facet-sets.ts). */
@@ -34,7 +34,7 @@ export function createTerms(): Terms {
       if (terms.length === 0) return
       await db.query(
         'insert into search_term (field, term) select * from unnest($1::int[], $2::text[]) on conflict do nothing',
-        [fields, terms],
+        [numbersText(fields), terms],
         'search-terms-add',
       )
       if (known.size > mostKnown) known.clear()

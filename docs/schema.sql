@@ -905,6 +905,8 @@ create table search_state (
   analysis text,
   -- Moment of the last batch; later than that of any batch before, whatever the clock says.
   changed_at timestamp with time zone not null default now(),
+  -- What search_former had until this moment is forgotten: who follows changes since an earlier one begins anew; null: nothing.
+  followed_since timestamp with time zone,
   constraint search_state_pkey PRIMARY KEY (singleton),
   constraint search_state_singleton_check CHECK (singleton)
 );

@@ -45,7 +45,7 @@ export async function buildApp(config: Config, given: Omit<Given, 'config'>): Pr
  */
 async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<App> {
   const ground = await composeGround(given, opened)
-  const kept = await composeKept(given, ground)
+  const kept = await composeKept(given, ground, opened)
   const people = composePeople(given, ground, kept, opened)
   const workflow = await composeWorkflow(given, ground, kept, people, opened)
   const objects = await composeObjects(given, ground, kept, people, workflow, opened)

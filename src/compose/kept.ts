@@ -5,14 +5,18 @@ import { createEventLog } from '../events/service.ts'
 import { createCommitHooks } from '../objects/upkeep/commit-hooks.ts'
 import { openObjecttypes } from '../objecttypes/service.ts'
 import { openPools } from '../pools/service.ts'
-import { createReindexing } from '../search/service.ts'
+import { createPostgresIndex, createReindexing } from '../search/service.ts'
 import { openTags } from '../tags/service.ts'
 import type { Given, Ground } from './ground.ts'
 
 export type Kept = Awaited<ReturnType<typeof composeKept>>
 
 /** What is small and asked for by everything, kept in memory; who may change it comes later. And the log of events. */
-export async function composeKept({ db, log }: Given, { bus, snapshots }: Ground) {
+export async function composeKept(
+  { db, log, icu, searchIndex = createPostgresIndex }: Given,
+  { bus, snapshots, jobs, shares }: Ground,
+  opened: AsyncDisposableStack,
+) {
   const baseConfig = await openBaseConfig({ snapshots, log })
   const eventUsers = createEventUsers(db)
   const events = createEventLog({
@@ -20,7 +24,15 @@ export async function composeKept({ db, log }: Given, { bus, snapshots }: Ground
     userInEventGroup: () => baseConfig.get().user.user_in_event_group,
     copyToEvent: () => baseConfig.get().user.copy_to_event,
   })
-  const reindexing = createReindexing({ bus, events })
+  const index = searchIndex({
+    db,
+    log,
+    jobs,
+    icu: icu ?? process.versions.icu ?? '',
+    connections: shares.lexical,
+  })
+  opened.defer(() => index.close())
+  const reindexing = createReindexing({ bus, events, target: index.target })
   const datamodel = await createDatamodelService({
     db,
     bus,
@@ -40,6 +52,7 @@ export async function composeKept({ db, log }: Given, { bus, snapshots }: Ground
     eventUsers,
     events,
     datamodel,
+    index,
     reindexing,
     tags,
     objecttypes,

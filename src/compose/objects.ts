@@ -9,7 +9,7 @@ import { findOwners } from '../objects/save/owners.ts'
 import { runTransition } from '../objects/save/run-transition.ts'
 import { createObjectService, type ObjectDeps, refreshStandards } from '../objects/service.ts'
 import { createExplainService, createInvalidGrantService } from '../rights/service.ts'
-import { createIndexer, createPostgresIndex, createSearchService, indexName } from '../search/service.ts'
+import { createIndexer, createSearchService, indexName } from '../search/service.ts'
 import { effectiveTags } from '../tags/service.ts'
 import { createEventRuns, type RunOnObjects, registerTransitionActions } from '../transitions/service.ts'
 import type { Given, Ground } from './ground.ts'
@@ -26,7 +26,7 @@ function ofDocument({ id, error }: { id: number; error: string }) {
 
 /** Objects: reading and saving, the index and search, transitions that run by themselves, and the log as one may read it. */
 export async function composeObjects(
-  { config, db, log, icu, saveCallbacks = [], searchIndex = createPostgresIndex }: Given,
+  { config, db, log, saveCallbacks = [] }: Given,
   ground: Ground,
   kept: Kept,
   { principals, rights, auth, mail, messages }: People,
@@ -34,15 +34,7 @@ export async function composeObjects(
   opened: AsyncDisposableStack,
 ) {
   const { bus, jobs, quick, heavy, queued } = ground
-  const { baseConfig, datamodel, reindexing, events, languages, objecttypes, pools, tags, maskSettings } = kept
-  const index = searchIndex({
-    db,
-    log,
-    jobs,
-    icu: icu ?? process.versions.icu ?? '',
-    connections: ground.shares.lexical,
-  })
-  opened.defer(() => index.close())
+  const { baseConfig, datamodel, index, reindexing, events, languages, objecttypes, pools, tags, maskSettings } = kept
   const indexer = await createIndexer({
     db,
     bus,
@@ -140,6 +132,7 @@ export async function composeObjects(
   const search = createSearchService({
     db,
     engine: index.engine,
+    followedSince: () => index.target.followedSince(db),
     bus,
     reindexing,
     datamodel,

@@ -60,6 +60,8 @@ export interface SearchServiceDeps extends AggregationDeps, MaskDeps {
   readonly bus: Bus
   readonly engine: SearchEngine
   readonly reindexing: Reindexing
+  /** Since when it is known what went out of sight. */
+  readonly followedSince: () => Promise<number | null>
   readonly datamodel: { current(): Model }
   readonly rights: { forActor(actor: Actor): Promise<CallerRights> }
   /** What `pools` come from; replaced when one of them changes. */
@@ -229,6 +231,7 @@ export function createSearchService(deps: SearchServiceDeps) {
 
     ...createWalks({
       engine,
+      followedSince: deps.followedSince,
       async planOf(actor, request) {
         await assertOpen(actor)
         const caller = await deps.rights.forActor(actor)

@@ -20,6 +20,8 @@ const stride = 10_000
 
 export interface WalkDeps {
   readonly engine: Pick<SearchEngine, 'page' | 'changes'>
+  /** Since when it is known what went out of sight, in microseconds since 1970; null: ever since. */
+  readonly followedSince: () => Promise<number | null>
   /** The plan of a request as of now. @throws {AppError} when the caller may not search now. */
   readonly planOf: (
     actor: Actor,
@@ -27,7 +29,7 @@ export interface WalkDeps {
   ) => Promise<{ readonly plan: SearchPlan; readonly caller: CallerRights }>
 }
 
-export function createWalks({ engine, planOf }: WalkDeps) {
+export function createWalks({ engine, followedSince, planOf }: WalkDeps) {
   return {
     /**
      * System object ids of all matches that the actor may read, in the order of `sort` (without one by id), `batch` at a
@@ -59,7 +61,8 @@ export function createWalks({ engine, planOf }: WalkDeps) {
      * What has changed of the objects that the request finds, since a moment: those that are found and became something
      * else (they, their rights, what they show of others), and those that are not found any more although the actor could
      * see them, be it that they were changed, moved, tagged otherwise, deleted or purged. Grants of pools and object types
-     * are no changes of objects: when they change, so does `basis`, and what was seen before is to be seen anew.
+     * are no changes of objects: when they change, so does `basis`, and what was seen before is to be seen anew. So it is
+     * where the window begins before all that is still known.
      */
     async changes(
       actor: Actor,
@@ -70,7 +73,11 @@ export function createWalks({ engine, planOf }: WalkDeps) {
       const { plan, caller } = await planOf(actor, request)
       const page = await engine.changes({ ...plan, after: null, aggregations: [] }, window, lifetime)
       const filter = JSON.stringify(caller.root ? null : caller.searchFilter())
-      return { ...page, basis: createHash('sha256').update(filter).digest('base64url') }
+      // Asked behind the page: what is forgotten meanwhile may be missing in it.
+      const known = window.since === null ? null : await followedSince()
+      const forgotten = known !== null && window.since !== null && window.since <= known
+      const seen = forgotten ? `${filter} before ${known}` : filter
+      return { ...page, basis: createHash('sha256').update(seen).digest('base64url') }
     },
   }
 }

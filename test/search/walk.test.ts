@@ -7,6 +7,7 @@ import { createPool } from '../pools/support.ts'
 import { type People, seedPeople, toGroup, wireGrant } from '../rights/people.ts'
 import type { Client, Json } from '../support/client.ts'
 import { inPool, link, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
+import { attachService } from '../support/service.ts'
 
 /** More than one statement of a walk brings. */
 const many = 12_000
@@ -289,4 +290,38 @@ test('changes tell what is found now and what is gone, whatever took it away', a
   const answer = await root.post('/pool', [{ pool, _acl: [] }])
   assert.equal(answer.status, 200, JSON.stringify(answer.body))
   assert.notEqual((await told(since)).basis, basis, 'other rights on pools: what was seen is to be seen anew')
+})
+
+/** Looks into tables of PostgreSQL. */
+const inPostgres = { skip: process.env.TEST_SEARCH_INDEX !== undefined }
+
+test('who could see an object is kept as long as somebody has to hear that it is gone', inPostgres, async () => {
+  const { db } = museum.svc
+  const start = (await told(null)).until
+  const last = ids.at(-1) ?? 0
+  const move = async (to: number) => {
+    const block = { _objecttype: 'work', _mask: '_all_fields', _system_object_id: last, work: inPool(to) }
+    const { status, body } = await root.patch('/db/work', [block])
+    assert.equal(status, 200, JSON.stringify(body))
+    await museum.svc.drain()
+    return (await db.query('select from search_former where id = $1', [last])).rowCount
+  }
+  assert.equal(await move(pool._id), 1)
+  for (const to of [large, pool]) {
+    assert.equal(await move(to._id), 1, 'it has left the other place, and is back in this one')
+  }
+  const { until, basis } = await told(start)
+  assert.equal((await told(until)).basis, basis)
+  const [young, old] = [89, 91].map((days) => `now() - interval '${days} days'`)
+  await db.query(`update search_former set until = case when id = $1 then ${young} else ${old} end`, [last])
+  // A process that has not looked after it within the hour.
+  await using other = await attachService(museum.svc.dsn)
+  await other.as('root').post('/db/person', [payload('person', { name: 'New' })])
+  await other.drain()
+  const { rows } = await db.query<{ id: number }>('select distinct id from search_former')
+  assert.deepEqual(rows, [{ id: last }])
+  const days = (count: number): number => (Date.now() - count * 86_400_000) * 1000
+  assert.equal((await told(days(90))).basis, basis)
+  assert.notEqual((await told(days(92))).basis, basis, 'what was seen before is to be seen anew')
+  assert.equal((await told(null)).basis, basis)
 })

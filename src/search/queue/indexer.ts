@@ -31,6 +31,9 @@ const retryPause = 200
 const busyPause = 20
 /** Milliseconds after which the walk through the queue starts at its beginning again. */
 const longestWalk = 2000
+const hour = 3_600_000
+/** Milliseconds for which changes can be followed: then it is forgotten who could see what is no longer where it was. */
+const followed = 90 * 24 * hour
 /** Documents after which waiting index entries are sorted in, once the queue is empty. */
 const worthSettling = 50
 
@@ -88,6 +91,7 @@ export async function createIndexer(deps: IndexerDeps) {
   /** Generation of the index when we last had it: when it is still that, nobody else has indexed. */
   let generation = -1
   let unsettled = 0
+  let nextForgetting = 0
   let wanted = false
   /** The last attempt has failed, and the log says so. */
   let failing = false
@@ -204,7 +208,9 @@ export async function createIndexer(deps: IndexerDeps) {
         await rest.take(performance.now() - began)
     }
     // A stop can come while indexes are put aside.
-    if (closed || unsettled < worthSettling) return
+    if (closed) return
+    await forgetFormer(connection.db)
+    if (unsettled < worthSettling) return
     unsettled = 0
     await target.settle(connection.db)
   }
@@ -224,6 +230,13 @@ export async function createIndexer(deps: IndexerDeps) {
   async function queueExpired(): Promise<void> {
     const expired = await target.expired(db, clock())
     if (expired.length > 0) await store.queueAnew(db, expired)
+  }
+
+  /** What followers of changes cannot ask for any more. */
+  async function forgetFormer(on: Queryable): Promise<void> {
+    if (now() < nextForgetting) return
+    nextForgetting = now() + hour
+    await target.forgetFormer(on, new Date(now() - followed))
   }
 
   async function retryFailed(): Promise<void> {

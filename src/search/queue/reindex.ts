@@ -3,6 +3,7 @@ import type { EventLog, NewEvent } from '../../events/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import type { Bus } from '../../platform/bus.ts'
 import type { Db, Queryable, Tx } from '../../platform/db.ts'
+import type { IndexTarget, Leftover } from './target.ts'
 
 /** Bus topic: there is something in the queue of the index. */
 export const indexTopic = 'index'
@@ -26,11 +27,18 @@ export interface ReindexOrder {
 
 export type Reindexing = ReturnType<typeof createReindexing>
 
-export function createReindexing({ bus, events }: { bus: Bus; events: EventLog }) {
+export interface ReindexingDeps {
+  readonly bus: Bus
+  readonly events: EventLog
+  readonly target: Pick<IndexTarget, 'leftovers'>
+}
+
+export function createReindexing({ bus, events, target }: ReindexingDeps) {
   /** Queues the objects, in place of what an earlier order has left of them, and notes the order. */
   async function queue(db: Queryable, order: ReindexOrder): Promise<void> {
     const began = performance.now()
-    const counts = await queueObjects(db, order.objecttypes)
+    const leftovers = await target.leftovers(db, order.objecttypes)
+    const counts = await queueObjects(db, order.objecttypes, leftovers)
     await db.query(
       // What an earlier order has left is done with this one.
       `with sequence as (select last_value from index_queue_seq),
@@ -74,13 +82,17 @@ export function createReindexing({ bus, events }: { bus: Bus; events: EventLog }
   }
 }
 
-/** Gives the number of objects by type. */
-async function queueObjects(db: Queryable, objecttypes: readonly number[] | null): Promise<Record<string, number>> {
+/** Gives the number of objects by type. `leftovers`: what the index has of others. */
+async function queueObjects(
+  db: Queryable,
+  objecttypes: readonly number[] | null,
+  leftovers: readonly Leftover[],
+): Promise<Record<string, number>> {
   const { rows } = await db.query<{ name: string; count: number }>(
     `with wanted as materialized (
        select system_object_id as id, objecttype from object where $1::int[] is null or objecttype = any($1)
        union
-       select id, objecttype from search_document where $1::int[] is null or objecttype = any($1)
+       select * from unnest($2::bigint[], $3::int[])
      ), superseded as (
        delete from index_queue where ctid = any(array(
          select ctid from index_queue
@@ -91,7 +103,7 @@ async function queueObjects(db: Queryable, objecttypes: readonly number[] | null
      )
      select coalesce(t.name, w.objecttype::text) as name, count(*)::int as count
      from wanted w left join objecttype t on t.id = w.objecttype group by 1 order by 1`,
-    [objecttypes],
+    [objecttypes, leftovers.map(({ id }) => id), leftovers.map(({ objecttype }) => objecttype)],
   )
   return Object.fromEntries(rows.map(({ name, count }) => [name, count]))
 }

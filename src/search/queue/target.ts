@@ -45,6 +45,12 @@ export interface DocumentBatch {
   apply(connection: IndexConnection): Promise<number>
 }
 
+/** What the index has of an object that is not there any more. */
+export interface Leftover {
+  readonly id: number
+  readonly objecttype: number
+}
+
 /** A backlog that is larger than what is indexed may be taken in otherwise than what trickles in. */
 export interface Backlog {
   /** To be called before each batch of `size` entries. */
@@ -70,6 +76,12 @@ export interface IndexTarget {
   forget(connection: IndexConnection, ids: readonly number[]): Promise<number>
   /** Objects whose documents are out of date by themselves: a grant on them has begun or ended. */
   expired(db: Queryable, now: Date): Promise<readonly number[]>
+  /** What the index has of objects that are not there any more; null: of all types. */
+  leftovers(db: Queryable, objecttypes: readonly number[] | null): Promise<readonly Leftover[]>
+  /** Forgets who could see objects in a place that they left before this moment. */
+  forgetFormer(db: Queryable, before: Date): Promise<void>
+  /** Since when it is known which objects went out of whose sight, in microseconds since 1970; null: ever since. */
+  followedSince(db: Queryable): Promise<number | null>
   /** How many live objects are found, by object type. */
   count(db: Queryable): Promise<ReadonlyMap<number, number>>
   /** Bytes that the index takes. */

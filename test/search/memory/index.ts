@@ -11,7 +11,7 @@ const shared = new Map<string, { readonly held: Held; users: number }>()
 
 export default function createMemoryIndex({ db }: Pick<SearchIndexOptions, 'db'>): SearchIndex {
   const name = db.pool.options.connectionString ?? ''
-  const fresh = (): Held => ({ documents: new Map(), former: [], generation: 0, changedAt: 0 })
+  const fresh = (): Held => ({ documents: new Map(), former: [], generation: 0, changedAt: 0, followedSince: null })
   const known = shared.get(name) ?? { held: fresh(), users: 0 }
   shared.set(name, known)
   known.users++

@@ -9,6 +9,7 @@ export interface Held {
   generation: number
   /** Microseconds since 1970. */
   changedAt: number
+  followedSince: number | null
 }
 
 export function createMemoryTarget(held: Held): IndexTarget {
@@ -68,6 +69,21 @@ export function createMemoryTarget(held: Held): IndexTarget {
       [...held.documents.values()].flatMap(({ id, validUntil }) =>
         validUntil !== null && validUntil <= now.getTime() ? id : [],
       ),
+    async leftovers(db, objecttypes) {
+      const { rows } = await db.query<{ id: number }>('select system_object_id as id from object')
+      const there = new Set(rows.map(({ id }) => id))
+      return [...held.documents.values()].flatMap(({ id, source: { objecttype } }) =>
+        there.has(id) || !(objecttypes?.includes(objecttype) ?? true) ? [] : { id, objecttype },
+      )
+    },
+    async forgetFormer(_, before) {
+      const old = held.former.filter(({ until }) => until < before.getTime() * 1000)
+      if (old.length === 0) return
+      held.followedSince = Math.max(held.followedSince ?? 0, ...old.map(({ until }) => until))
+      const kept = held.former.filter((one) => !old.includes(one))
+      held.former.splice(0, held.former.length, ...kept)
+    },
+    followedSince: async () => held.followedSince,
     count: async () =>
       new Map(
         [

@@ -3,7 +3,9 @@ import { pipeline } from 'node:stream/promises'
 import type pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import { onConnection, type Queryable } from '../../../platform/db.ts'
+import type { Leftover } from '../../queue/target.ts'
 import { documentColumns, type EncodedDocument, nestedColumns, stamp, withCopyStream } from './encode.ts'
+import { forgetReturned, keep } from './former.ts'
 
 export interface Indexed {
   readonly id: number
@@ -34,25 +36,14 @@ export async function writeDocuments(
   documents: readonly EncodedDocument[],
 ): Promise<void> {
   const db = onConnection(client)
-  if (moved.length > 0) await keepFormer(db, moved)
+  if (moved.length > 0) await keep(db, moved)
   if (removed.length > 0) await removeDocuments(db, removed)
   for (const document of documents) stamp(document, changedAt)
   const rows = documents.map((document) => document.row)
   if (rows.length > 0) await copy(client, `search_document (${documentColumns})`, rows)
   const nested = documents.flatMap((document) => document.nested)
   if (nested.length > 0) await copy(client, `search_nested (${nestedColumns})`, nested)
-}
-
-/** Notes who could see these objects until the batch that is just being written. */
-export async function keepFormer(db: Queryable, ids: readonly number[]): Promise<void> {
-  await db.query(
-    `insert into search_former (id, place, objecttype, access, until)
-     select d.id, d.place, d.objecttype, d.access, s.changed_at from search_document d cross join search_state s
-     where d.id = any($1::bigint[]) and not d.deleted
-     on conflict (id, place) do update set until = excluded.until`,
-    [ids],
-    'search-former-keep',
-  )
+  if (moved.length > 0) await forgetReturned(db, moved)
 }
 
 export async function removeDocuments(db: Queryable, ids: readonly number[]): Promise<void> {
@@ -102,6 +93,20 @@ export async function readExpired(db: Queryable, now: Date): Promise<readonly nu
     'search-expired',
   )
   return rows.map(({ id }) => id)
+}
+
+/** Documents of objects that are not there any more. */
+export async function readLeftovers(
+  db: Queryable,
+  objecttypes: readonly number[] | null,
+): Promise<readonly Leftover[]> {
+  const { rows } = await db.query<Leftover>(
+    `select d.id, d.objecttype from search_document d
+     where ($1::int[] is null or d.objecttype = any($1)) and not exists (select from object where system_object_id = d.id)`,
+    [objecttypes],
+    'search-leftovers',
+  )
+  return rows
 }
 
 /** Documents of live objects by type. */

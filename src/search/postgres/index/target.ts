@@ -9,6 +9,7 @@ import { createAccessSets } from './access-sets.ts'
 import { isBulkOpen, openBulk } from './bulk.ts'
 import { encode } from './encode.ts'
 import { createFacetSets } from './facet-sets.ts'
+import * as former from './former.ts'
 import * as store from './store.ts'
 import { createTerms } from './terms.ts'
 
@@ -76,11 +77,14 @@ export function createPostgresTarget({ slots, icu }: { slots: SlotCache; icu: st
     make,
     async forget({ db }, ids) {
       const { generation } = await store.nextGeneration(db)
-      await store.keepFormer(db, ids)
+      await former.keep(db, ids)
       await store.removeDocuments(db, ids)
       return generation
     },
     expired: store.readExpired,
+    leftovers: store.readLeftovers,
+    forgetFormer: former.forget,
+    followedSince: former.followedSince,
     count: store.countDocuments,
     size: store.indexSize,
     openBacklog: openBulk,

@@ -1,0 +1,47 @@
+/**
+ * Who could see objects in places that they have left: those who follow changes hear of them that they are gone. What
+ * nobody can ask for any more is forgotten.
+ */
+import type { Queryable } from '../../../platform/db.ts'
+
+/** Notes who could see these objects until the batch that is just being written. */
+export async function keep(db: Queryable, ids: readonly number[]): Promise<void> {
+  await db.query(
+    `insert into search_former (id, place, objecttype, access, until)
+     select d.id, d.place, d.objecttype, d.access, s.changed_at from search_document d cross join search_state s
+     where d.id = any($1::bigint[]) and not d.deleted
+     on conflict (id, place) do update set until = excluded.until`,
+    [ids],
+    'search-former-keep',
+  )
+}
+
+/** Objects that have come back to a place are there for all who could see them in it; when they leave, it is noted anew. */
+export async function forgetReturned(db: Queryable, ids: readonly number[]): Promise<void> {
+  await db.query(
+    `delete from search_former f using search_document d
+     where f.id = any($1::bigint[]) and d.id = f.id and d.place = f.place and not d.deleted`,
+    [ids],
+    'search-former-returned',
+  )
+}
+
+/** Forgets what ended before this moment. Who follows changes since an earlier one begins anew (`followedSince`). */
+export async function forget(db: Queryable, before: Date): Promise<void> {
+  await db.query(
+    `with gone as (delete from search_former where until < $1 returning until)
+     update search_state set followed_since = greatest(followed_since, (select max(until) from gone))
+     where exists (select from gone)`,
+    [before],
+    'search-former-forget',
+  )
+}
+
+export async function followedSince(db: Queryable): Promise<number | null> {
+  const { rows } = await db.query<{ since: number | null }>(
+    'select ceil(extract(epoch from followed_since) * 1000000)::bigint as since from search_state',
+    [],
+    'search-followed-since',
+  )
+  return rows[0]?.since ?? null
+}

@@ -1,4 +1,3 @@
-import { createTransport } from 'nodemailer'
 import type { BaseConfig } from '../config/service.ts'
 
 type Server = BaseConfig['email_server']
@@ -17,6 +16,8 @@ export interface Message {
 
 /** Hands a message over to the configured server. One connection per message: mail is rare, and servers hang up. */
 export async function deliver(server: Server, message: Message): Promise<void> {
+  // Loaded with the first mail: many processes never send any.
+  const { createTransport } = await import('nodemailer')
   const transport = createTransport(transportOptions(server))
   try {
     await transport.sendMail({

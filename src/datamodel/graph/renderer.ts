@@ -1,6 +1,5 @@
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import sharp from 'sharp'
 import { badRequest } from '../../platform/errors.ts'
 import type { Model } from '../model.ts'
 import { graphDot } from './dot.ts'
@@ -73,6 +72,8 @@ function withSmallerText(svg: string): string {
 
 /** Larger than the drawing, so that small letters stay sharp, unless that is too large. */
 async function toPng(svg: Buffer): Promise<Buffer> {
+  // For the few who ask for one: it takes megabytes to be there.
+  const { default: sharp } = await import('sharp')
   const { width = 1, height = 1 } = await sharp(svg, { unlimited: true }).metadata()
   const scale = Math.min(1.5, maxPixels / Math.max(width, height))
   return sharp(svg, { density: Math.max(1, 72 * scale), unlimited: true })

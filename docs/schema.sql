@@ -300,6 +300,16 @@ create table file_resync (
   constraint file_resync_pkey PRIMARY KEY (id)
 );
 
+-- Texts of documents, for the search.
+create table file_text (
+  file_id bigint not null,
+  text text not null,
+  cut boolean not null default false,
+  read_at timestamp with time zone not null default now(),
+  constraint file_text_pkey PRIMARY KEY (file_id),
+  constraint file_text_file_fkey FOREIGN KEY (file_id) REFERENCES file(id) ON DELETE CASCADE
+);
+
 -- Uploads in pieces, until a day after something last came.
 create table file_upload (
   id uuid not null default gen_random_uuid(),

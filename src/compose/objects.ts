@@ -42,6 +42,7 @@ export async function composeObjects(
     datamodel,
     languages,
     refreshStandards,
+    readFiles: files.forIndex,
     poolPath: pools.path,
     target: index.target,
     queued,
@@ -144,7 +145,8 @@ export async function composeObjects(
     heavy,
     pools,
     ...maskSettings,
-    snapshots: () => [pools.snapshot(), objecttypes.snapshot()],
+    snapshots: () => [pools.snapshot(), objecttypes.snapshot(), baseConfig.get()],
+    freeVersions: files.freeVersions,
     poolOf: pools.byId,
     tagName: (id) => tags.snapshot().get(id)?.displayname,
   })

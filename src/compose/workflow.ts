@@ -3,7 +3,7 @@ import { createFileService } from '../files/service.ts'
 import { rememberedPeople } from '../objects/read/people.ts'
 import { createFileCounts } from '../objects/upkeep/file-counts.ts'
 import { fileFigures } from '../objects/upkeep/file-stats.ts'
-import { hasFile, seenUses } from '../objects/upkeep/file-uses.ts'
+import { hasFile, requeueUsers, seenUses } from '../objects/upkeep/file-uses.ts'
 import { countInPools, objectPresetUse, objectTagUse, requeuePools } from '../objects/upkeep/uses.ts'
 import { createObjecttypeService } from '../objecttypes/service.ts'
 import { createPoolService } from '../pools/service.ts'
@@ -47,6 +47,7 @@ export async function composeWorkflow(
       return seenUses({ deps, model: datamodel.current(), rights: caller }, from, ids)
     },
     hasFile,
+    changed: (tx, ids) => requeueUsers(tx, ids, queued.raise),
     whoNames: rememberedPeople(principals, rights).whoNames,
     anonymous: async () => (baseConfig.get().deep_link_access.enabled ? auth.actorOfUser(deepLinkUserId) : null),
   })

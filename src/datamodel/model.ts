@@ -133,6 +133,8 @@ export type FieldMode = 'edit' | 'show' | 'off'
 
 export interface FieldSearch {
   readonly fulltext: boolean
+  /** Of columns of files: the text of the preferred file is searched. */
+  readonly expert: boolean
   readonly facet: boolean
   readonly nested: boolean
 }

@@ -21,6 +21,7 @@ import { createImages } from './images/service.ts'
 import { createJanitor } from './janitor.ts'
 import { createLocations } from './locations/service.ts'
 import { createMoves } from './moves/service.ts'
+import { filesForIndex } from './records/for-index.ts'
 import { createRecords, type RecordOptions } from './records/service.ts'
 import { findByReference } from './records/store.ts'
 import { remoteOpener } from './remote/open.ts'
@@ -33,7 +34,7 @@ export type { FileUse } from './records/access.ts'
 export type { FileLink } from './records/render.ts'
 
 export interface FileOptions
-  extends Pick<RecordOptions, 'db' | 'rights' | 'usesOf' | 'whoNames' | 'anonymous'>,
+  extends Pick<RecordOptions, 'db' | 'rights' | 'usesOf' | 'whoNames' | 'anonymous' | 'changed'>,
     Pick<DeliveryOptions, 'hasFile'> {
   readonly bus: Bus
   readonly events: EventLog
@@ -86,6 +87,7 @@ export async function createFileService(options: FileOptions) {
     events,
     config,
     locations,
+    changed: options.changed,
     settings: () => settings().produce_config.value,
   })
   const fixity = createFixity({ db, events, log: options.log, locations })
@@ -129,8 +131,17 @@ export async function createFileService(options: FileOptions) {
     shown: records.shown,
     linkable: records.linkable,
     byReference: findByReference,
+    /** What the search knows of files. */
+    forIndex: filesForIndex,
     change: records.change,
     download: delivery.download,
+
+    /** Versions that rights do not name: `image.small`. */
+    freeVersions(): string[] {
+      return Object.entries(settings().produce_config.value.classes).flatMap(([kind, { versions }]) =>
+        versions.filter((recipe) => recipe.rights_management === false).map(({ name }) => `${kind}.${name}`),
+      )
+    },
 
     /** What the base configuration says of files must be possible. */
     async checkSettings(tx: Tx, { location_defaults }: Settings, changed: ReadonlySet<string>): Promise<void> {

@@ -31,12 +31,14 @@ import { type Ending, inTransaction } from './save/transaction.ts'
 export type { ObjectDeps } from './deps.ts'
 export {
   type Access,
+  type FileMark,
   type MaskAccess,
   maskAccess,
   type Place,
   type ShowingMasks,
   showingMasks,
 } from './masks/access.ts'
+export { type FileSight, fileAccess } from './masks/file-access.ts'
 export { appliedMergeDepth, type FormatName, formatNames, type MergeMode, mergeModes } from './read/formats.ts'
 export type { MaskDeps } from './render/shown-mask.ts'
 export type { ChangeKind, PendingChange, PendingObject, Replacement, SaveCallback } from './save/callbacks/model.ts'

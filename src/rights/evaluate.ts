@@ -1,6 +1,7 @@
 /** Answers questions about one caller's rights from the compiled grants; pure, no database. */
 import { type ContainerRight, containerRights, type ObjectRight, objectRights, ownerRights } from './catalogue.ts'
 import { type Compiled, type Entry, type EntryList, isCaller } from './compile.ts'
+import { fileGrants } from './file-grants.ts'
 import { inForce, type MaskId, masksOf, mergeItems, poolFits, tagsFit, typeFits } from './grants.ts'
 import { maskGrants } from './mask-grants.ts'
 import type { CallerRights, GeneratedRights, Guarded, Reason, RightItem, StoredGrant } from './model.ts'
@@ -200,6 +201,7 @@ export function callerRights(compiled: Compiled, now: () => number): CallerRight
     reasonsToCreate,
     poolIds: () => [...compiled.pools.values()].flatMap((pool) => (pool.holdsObjects ? pool.id : [])),
     maskGrants: (objecttypeId) => maskGrants(compiled, objecttypeId),
+    fileGrants: (objecttypeId) => fileGrants(compiled, objecttypeId),
   }
 }
 

@@ -112,7 +112,8 @@ export function readPrincipals(
   return { principals, validUntil: boundaries(grants).find((moment) => moment > at) ?? null }
 }
 
-function searchPrincipal(grant: StoredGrant, object: Guarded): string | null {
+/** Whom a grant on an object names, as searches do; null: nobody. */
+export function searchPrincipal(grant: StoredGrant, object: Guarded): string | null {
   if (grant.who === 'owner') return ownerOf(object)
   if (grant.who === 'contact') return object.poolId === null ? null : contactPrincipal(object.poolId)
   return grant.who

@@ -125,6 +125,19 @@ export interface MaskGrant {
   readonly reachesPrivate: boolean
 }
 
+/** Files in objects of a type that a caller may see by the grants of their container. */
+export interface FileGrant {
+  /** `none`: objects without pool. */
+  readonly poolIds: readonly number[] | 'none'
+  readonly tags: TagFilter | null
+  /** What `asset_show` or `asset_download` is limited to; null: nothing. */
+  readonly columnIds: readonly number[] | null
+  readonly classes: readonly string[] | null
+  readonly versions: readonly string[] | null
+  /** Also of objects with private permissions. */
+  readonly reachesPrivate: boolean
+}
+
 /** The rights of one caller, compiled: no method touches the database. */
 export interface CallerRights {
   readonly userId: number
@@ -170,6 +183,8 @@ export interface CallerRights {
   poolIds(): readonly number[]
   /** The masks of `maskIds(…, 'read')` as conditions; what owners and grants on objects give comes on top. */
   maskGrants(objecttypeId: number): readonly MaskGrant[]
+  /** Where files may be shown or downloaded, as conditions; what owners and grants on objects give comes on top. */
+  fileGrants(objecttypeId: number): readonly FileGrant[]
 }
 
 export interface MaskUse {

@@ -23,12 +23,14 @@ import { type FindPeople, type NamedBy, resolveWho, type WhoDraft, whoNames } fr
 export type { ContainerRight, ObjectRight, RightContext, TagRight } from './catalogue.ts'
 export { isCaller } from './compile.ts'
 export { createExplainService, type ExplainService } from './explain/service.ts'
+export { type FilePrincipal, filePrincipals } from './file-grants.ts'
 export { coversFile } from './file-items.ts'
 export { inForce, inForceSql, type MaskId, type ReadPrincipal, readPrincipals, tagsFit } from './grants.ts'
 export { createInvalidGrantService } from './invalid/service.ts'
 export type {
   CallerRights,
   ContainerGrants,
+  FileGrant,
   GeneratedRights,
   Guarded,
   MaskGrant,

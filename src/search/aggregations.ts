@@ -47,11 +47,16 @@ export async function answerAggregations(
 
 async function answer(context: Context, request: AggregationRequest, outcome: SearchOutcome): Promise<unknown> {
   const { plan, type, field } = request
-  if (plan.kind === 'ranges') {
+  if (plan.kind === 'ranges' && (type === 'range' || type === 'date_range')) {
     const counts = outcome.ranges.get(request.name) ?? []
     return { type, field, ranges: request.ranges.map((range, index) => ({ ...range, count: counts[index] ?? 0 })) }
   }
-  const counted = outcome.facets.get(request.name) ?? noCounts
+  // Of files where nothing that is searched has any.
+  if (plan.kind === 'ranges') return { type, field, count: 0, terms: [] }
+  const counted = request.more.reduce(
+    (sum, { name }) => addedUp(sum, outcome.facets.get(name) ?? noCounts),
+    outcome.facets.get(request.name) ?? noCounts,
+  )
   const { kind } = plan.field
   if (type === 'linked_object' && kind === 'field') return linkedObjects(context, request, counted)
   if (type === 'linked_object') return namedIds(context, request, counted, kind === 'pool' ? 'pool' : 'tag')
@@ -59,6 +64,20 @@ async function answer(context: Context, request: AggregationRequest, outcome: Se
     kind === 'objecttype' ? (context.model.tablesById.get(value as number)?.name ?? String(value)) : String(value)
   const { count, entries } = await select(context, request, counted, label)
   return { type, field, count, terms: entries.map((entry) => ({ term: entry.label, count: entry.count })) }
+}
+
+/** The counts of two columns together. */
+function addedUp(one: FacetCounts, other: FacetCounts): FacetCounts {
+  const sums = new Map<number | string, number>()
+  for (const { counts, value } of [one, other]) {
+    for (const [index, count] of counts.entries()) sums.set(value(index), (sums.get(value(index)) ?? 0) + count)
+  }
+  const entries = [...sums]
+  return {
+    counts: Int32Array.from(entries, ([, count]) => count),
+    bytes: one.bytes + other.bytes,
+    value: (index) => (entries[index] as [number | string, number])[0],
+  }
 }
 
 interface Entry {

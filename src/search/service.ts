@@ -6,6 +6,7 @@ import type { Model, Table } from '../datamodel/model.ts'
 import {
   appliedMergeDepth,
   type FormatName,
+  fileAccess,
   formatNames,
   type MaskDeps,
   type MergeMode,
@@ -66,6 +67,8 @@ export interface SearchServiceDeps extends AggregationDeps, MaskDeps {
   readonly rights: { forActor(actor: Actor): Promise<CallerRights> }
   /** What `pools` come from; replaced when one of them changes. */
   readonly snapshots: () => readonly unknown[]
+  /** Versions of files that rights do not name: `image.small`. */
+  readonly freeVersions: () => readonly string[]
   /** Database languages, first one first. */
   readonly languages: () => readonly string[]
   /** Renders objects for the actor; those that the actor may not see are left out. */
@@ -122,6 +125,7 @@ export function createSearchService(deps: SearchServiceDeps) {
     const vision = createVision({
       caller,
       maskAccess: (table) => maskAccess(deps, caller, table),
+      fileAccess: (table) => fileAccess(caller, table, deps.freeVersions()),
       poolPath: (id) => deps.poolOf(id)?.path ?? [id],
     })
     visions.set(caller, { madeOf, vision })

@@ -27,6 +27,8 @@ function isIn(place: Place, guarded: Guarded): boolean {
       })
     case 'private':
       return guarded.privateAcl
+    case 'files':
+      throw new Error('masks ask nothing of files')
     case 'and':
       return place.of.every((each) => isIn(each, guarded))
     case 'or':

@@ -71,7 +71,7 @@ const base = {
   standard: null,
   standardEas: null,
   standardGeo: null,
-  search: { fulltext: false, facet: false, nested: false },
+  search: { fulltext: false, expert: false, facet: false, nested: false },
   inherit: false,
   required: false,
   defaultValue: undefined,

@@ -81,6 +81,7 @@ test('rights of 1,000 callers in 500 pools, with all that searches keep of them,
     const caller = await rights.forActor(actor(userId))
     const vision = createVision({
       caller,
+      fileAccess: () => () => 'always',
       maskAccess: (table) => maskAccess(deps, caller, table),
       poolPath: (id) => [1, id],
     })

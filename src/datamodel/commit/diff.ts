@@ -114,11 +114,16 @@ function indexFingerprint(id: number, view: View): string {
     (table.columns ?? []).map((c) => [c.kind, c.name, typeOf(c), c.column_id, c.other_table_id, c.other_column_id]),
     (table.foreign_keys ?? []).map((key) => [key.columns[0]?.column_id, key.referenced_table.table_id]),
   ])
-  const masks = (view.masks.get(id) ?? []).map((mask) => [mask.mask_id, mask.name, mask.is_preferred, maskFields(mask)])
+  const masks = (view.masks.get(id) ?? []).map((mask) => [
+    mask.mask_id,
+    mask.name,
+    mask.is_preferred,
+    maskFields(mask, view),
+  ])
   return JSON.stringify([tables, masks])
 }
 
-function maskFields(mask: MaskApi): unknown[] {
+function maskFields(mask: MaskApi, view: View): unknown[] {
   return (mask.fields ?? [])
     .filter((field) => field.column_id || field.other_table_id)
     .map((field) => [
@@ -128,20 +133,22 @@ function maskFields(mask: MaskApi): unknown[] {
       field.other_column_id,
       field.mask_id,
       field.edit?.mode,
-      forIndex(field),
+      forIndex(field, view),
       field.inheritance?.inherit,
       field.nested_sort,
       field.nested_standard_first_only,
-      field.mask ? maskFields(field.mask) : null,
+      field.mask ? maskFields(field.mask, view) : null,
     ])
 }
 
-/** Without what only front ends act on: a change of that is not in the index. */
-function forIndex({ output, search }: FieldApi): unknown[] {
+/** Without what only front ends act on: a change of that is not in the index. The expert search is about the texts of files. */
+function forIndex({ column_id, output, search }: FieldApi, view: View): unknown[] {
   const { detail: _d, text: _t, standard, ...shown } = output ?? {}
   const { design: _, ...title } = standard ?? {}
-  const { expert: _e, ...searched } = search ?? {}
-  return [shown, title, search ? searched : null]
+  const { expert, ...searched } = search ?? {}
+  const column = view.columns.get(column_id ?? 0)
+  const texts = column && typeOf(column) === 'eas' ? expert : null
+  return [shown, title, search ? { ...searched, texts } : null]
 }
 
 function typeOf(column: ColumnApi): string | undefined {

@@ -38,7 +38,7 @@ export const standardFormats = [
   'pipe',
 ] as const satisfies readonly StandardFormat[]
 
-export const defaultSearch: FieldSearch = { fulltext: true, facet: false, nested: false }
+export const defaultSearch: FieldSearch = { fulltext: true, expert: true, facet: false, nested: false }
 
 /** The settings of a field as stored, with what is absent filled in: editable, shown everywhere, searchable. */
 export function fieldBase(source: FieldApi): FieldBase {
@@ -61,6 +61,7 @@ export function fieldBase(source: FieldApi): FieldBase {
 function picked(search: NonNullable<FieldApi['search']>): FieldSearch {
   return {
     fulltext: search.fulltext ?? false,
+    expert: search.expert ?? false,
     facet: search.facet ?? false,
     nested: search.nested ?? false,
   }

@@ -131,7 +131,7 @@ function renderUnmade({ name, status, reason, percent, statusAt }: Rendition, { 
 }
 
 /** Of the file as a whole: whether anything is still to be made. */
-function statusOf(file: StoredFile): string {
+export function statusOf(file: StoredFile): string {
   const waiting = file.renditions.filter(({ status }) => status === 'pending' || status === 'processing')
   if (waiting.length === 0) return originalOf(file).status
   const begun = waiting.length < file.renditions.length || waiting.some(({ status }) => status === 'processing')
@@ -160,8 +160,8 @@ function grouped(tags: readonly Tag[]): Wire {
   return { groupnames: [...groups.keys()], groups: Object.fromEntries(groups) }
 }
 
-function bestDate({ uploadedAt }: StoredFile, { metadata }: FileVersion): unknown {
-  return metadata.date_time_original ?? metadata.create_date ?? uploadedAt.toISOString()
+export function bestDate({ uploadedAt }: StoredFile, { metadata }: FileVersion): string {
+  return `${metadata.date_time_original ?? metadata.create_date ?? uploadedAt.toISOString()}`
 }
 
 function compiledProps({ extension, metadata }: FileVersion): Wire {

@@ -25,6 +25,8 @@ export interface RecordOptions {
     caller: CallerRights,
     fileIds: readonly number[],
   ) => Promise<ReadonlyMap<number, readonly FileUse[]>>
+  /** Files are known better than before, or by another name: what is made of them elsewhere is out of date. */
+  readonly changed: (tx: Tx, fileIds: readonly number[]) => Promise<void>
   readonly whoNames: (from: Queryable, who: Iterable<Principal>, languages: readonly string[]) => Promise<WhoNames>
   /** The user that callers without a token are; null: there are none such. */
   readonly anonymous: () => Promise<Actor | null>
@@ -41,7 +43,16 @@ export type Records = ReturnType<typeof createRecords>
 const day = 86_400
 
 /** Records of files as callers may see and change them. */
-export function createRecords({ db, settings, addresses, rights, usesOf, whoNames, anonymous }: RecordOptions) {
+export function createRecords({
+  db,
+  settings,
+  addresses,
+  rights,
+  usesOf,
+  changed,
+  whoNames,
+  anonymous,
+}: RecordOptions) {
   function accessOf(caller: CallerRights, file: StoredFile, uses: readonly FileUse[]): FileAccess {
     const type = originalOf(file)
     return accessTo(caller, file, uses, (version) => isFree(settings().produce_config.value, type, version))
@@ -195,6 +206,7 @@ export function createRecords({ db, settings, addresses, rights, usesOf, whoName
         if (checkOnly) return
         const filepath = change.filename === undefined ? null : cleanFileName(change.filename)
         await store.changeFile(tx, id, { filepath, reference: change.reference })
+        if (filepath !== null) await changed(tx, [id])
       })
     },
   }

@@ -1,12 +1,15 @@
 import type { JobContext } from '../../jobs/service.ts'
+import type { BlobStore } from '../blobs/blob-store.ts'
 import { BlobMissing } from '../blobs/blob-store.ts'
-import { originalOf } from '../model.ts'
+import { type FileVersion, originalOf } from '../model.ts'
 import * as records from '../records/store.ts'
-import type { ProduceDeps } from './produce.ts'
+import { mostAttempts, type ProduceDeps } from './produce.ts'
 import { localPath } from './sources.ts'
 import * as store from './store.ts'
-import { tagsOf, technicalOf } from './technical.ts'
+import { type Tag, tagsOf, technicalOf } from './technical.ts'
 import { CannotMake } from './workshop/failure.ts'
+import type { ResultOf, TextTask } from './workshop/tasks.ts'
+import { hasText } from './workshop/text-types.ts'
 
 /** The reading of a file's own metadata, among its renditions. */
 export const metadataName = ':metadata'
@@ -14,45 +17,95 @@ export const metadataName = ':metadata'
 export const metadataJob = 'files.metadata'
 
 /** Changes when the same file would tell something else. */
-export const metadataHash = 'tags-1'
+export const metadataHash = 'tags-2'
 
-/** Reads what a file says of itself, and keeps it. What cannot be read says why, once. */
-export function createDescribe({ db, events, locations, tags, folders }: Omit<ProduceDeps, 'workers'>) {
-  return async function describe({ fileId }: { readonly fileId: number }, { attempt }: JobContext): Promise<void> {
+/** Characters of a text that are kept. */
+const mostText = 1_000_000
+
+interface Told {
+  readonly tags: readonly Tag[] | null
+  readonly text: ResultOf<TextTask> | null
+  /** Why one of them is missing. */
+  readonly problems: readonly CannotMake[]
+}
+
+/** Reads what a file says of itself and what is written in it, and keeps it. What cannot be read says why, once. */
+export function createDescribe(deps: ProduceDeps) {
+  const { db, events, locations, folders, changed } = deps
+  return async function describe(
+    { fileId }: { readonly fileId: number },
+    { attempt, signal }: JobContext,
+  ): Promise<void> {
     const [file] = await records.readFiles(db, [fileId])
     if (!file) return
     const begun = await store.beginRenditions(db, fileId, { names: [metadataName], again: attempt > 1 })
     if (begun.size === 0) return
     const original = originalOf(file)
-    const ended = { name: metadataName, recipeHash: metadataHash, madeOf: original.sha256 }
     const about = { actor: null, basetype: 'file', objectId: fileId } as const
+    const tired = (begun.get(metadataName) ?? 0) > mostAttempts
     await using folder = await folders.make()
+    const told = tired
+      ? { tags: null, text: null, problems: [new CannotMake('unreadable', 'the service ended each time')] }
+      : await readAll(deps, original, locations.storeOf(original.locationId), folder.path, signal)
+    const { tags, text, problems } = told
+    // What is missing here may come; a broken file stays as it is.
+    const [problem] = [...problems].sort((a, b) => Number(b.kind === 'unavailable') - Number(a.kind === 'unavailable'))
+    const done = tags !== null && problem?.kind !== 'unavailable'
+    await db.transaction(async (tx) => {
+      if (!(await store.putVersions(tx, fileId, []))) return
+      // What others have found out meanwhile stays.
+      const known = await store.lockMetadata(tx, fileId)
+      const technical = {
+        ...(tags ? technicalOf(tags, known) : {}),
+        ...(text?.pages ? { pages: text.pages } : {}),
+      }
+      if (tags || text) await store.addMetadata(tx, fileId, technical)
+      if (tags) await store.putTags(tx, fileId, tags)
+      if (text) await store.putText(tx, fileId, text)
+      const status = done ? 'done' : problem?.kind === 'unavailable' ? 'not_produced' : 'failed'
+      const ended = { name: metadataName, recipeHash: metadataHash, madeOf: original.sha256 }
+      const reason = problem?.message ?? null
+      await store.endRenditions(tx, fileId, [{ ...ended, status, reason, needs: problem?.needs ?? null }])
+      await changed(tx, [fileId])
+      if (tags) {
+        const metadata = { tags: tags.length, technical, ...(text ? { characters: text.text.length } : {}) }
+        await events.append(tx, [{ ...about, type: 'FILE_METADATA', info: { metadata } }])
+      }
+      if (problem) {
+        const receipt = { status, reason }
+        await events.append(tx, [{ ...about, type: 'FILE_METADATA_ERROR', info: { recipe: 'metadata', receipt } }])
+      }
+    })
+  }
+}
+
+async function readAll(
+  { tags, workers }: ProduceDeps,
+  original: FileVersion,
+  blobs: BlobStore,
+  folder: string,
+  signal: AbortSignal,
+): Promise<Told> {
+  const problems: CannotMake[] = []
+  const trying = async <T>(work: () => Promise<T>): Promise<T | null> => {
     try {
-      const path = await localPath(original, locations.storeOf(original.locationId), folder.path).catch((cause) => {
-        throw cause instanceof BlobMissing ? new CannotMake('unreadable', 'its content is missing', { cause }) : cause
-      })
-      const found = tagsOf(await tags.read(path))
-      await db.transaction(async (tx) => {
-        if (!(await store.putVersions(tx, fileId, []))) return
-        // What others have found out meanwhile stays.
-        const known = await store.lockMetadata(tx, fileId)
-        const technical = technicalOf(found, known)
-        await store.addMetadata(tx, fileId, technical)
-        await store.putTags(tx, fileId, found)
-        await store.endRenditions(tx, fileId, [{ ...ended, status: 'done', reason: null, needs: null }])
-        await events.append(tx, [
-          { ...about, type: 'FILE_METADATA', info: { metadata: { tags: found.length, technical } } },
-        ])
-      })
+      return await work()
     } catch (error) {
       if (!(error instanceof CannotMake)) throw error
-      const { kind, message, needs = null } = error
-      const status = kind === 'unavailable' ? 'not_produced' : 'failed'
-      await db.transaction(async (tx) => {
-        await store.endRenditions(tx, fileId, [{ ...ended, status, reason: message, needs }])
-        const receipt = { status, reason: message }
-        await events.append(tx, [{ ...about, type: 'FILE_METADATA_ERROR', info: { recipe: 'metadata', receipt } }])
-      })
+      problems.push(error)
+      return null
     }
   }
+  const path = await trying(() =>
+    localPath(original, blobs, folder).catch((cause) => {
+      throw cause instanceof BlobMissing ? new CannotMake('unreadable', 'its content is missing', { cause }) : cause
+    }),
+  )
+  if (path === null) return { tags: null, text: null, problems }
+  const found = await trying(async () => tagsOf(await tags.read(path)))
+  const { extension } = original
+  const text = hasText(extension)
+    ? await trying(() => workers.run({ kind: 'text', source: { path, extension }, most: mostText }, signal))
+    : null
+  return { tags: found, text, problems }
 }

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import type { EventLog, NewEvent } from '../../events/service.ts'
 import type { JobContext } from '../../jobs/service.ts'
-import type { Db } from '../../platform/db.ts'
+import type { Db, Tx } from '../../platform/db.ts'
 import type { BlobStore, Received } from '../blobs/blob-store.ts'
 import { classOf } from '../classes.ts'
 import { originalOf, type StoredFile } from '../model.ts'
@@ -27,6 +27,8 @@ export interface ProduceDeps {
     storeOf(id: number): BlobStore
     forVersions(): { readonly id: number; readonly store: BlobStore }
   }
+  /** See `FileOptions`. */
+  readonly changed: (tx: Tx, fileIds: readonly number[]) => Promise<void>
   readonly workers: Workers
   readonly programs: Programs
   readonly tags: Tags
@@ -40,7 +42,7 @@ export interface ProduceJob {
 }
 
 /** Times that a rendition is begun before it is given up: each time the service ended in the middle. */
-const mostAttempts = 3
+export const mostAttempts = 3
 
 /**
  * Makes renditions: begun, made by other processes, stored, and said so in one transaction. What cannot be made says why,
@@ -77,7 +79,7 @@ export function createProduce(deps: ProduceDeps) {
 
 /** Stores what was made, and says how everything ended. */
 async function conclude(
-  { db, events, locations }: ProduceDeps,
+  { db, events, locations, changed }: ProduceDeps,
   file: StoredFile,
   all: readonly Recipe[],
   { outcomes, basics }: Produced,
@@ -98,6 +100,7 @@ async function conclude(
       if (!(await store.putVersions(tx, file.id, versions))) return
       await store.endRenditions(tx, file.id, ended)
       if (basics) await store.addMetadata(tx, file.id, basics)
+      await changed(tx, [file.id])
       await events.append(
         tx,
         outcomes.flatMap((outcome) => eventOf(file, outcome, took)),

@@ -71,7 +71,11 @@ export async function createRenditions(options: RenditionOptions) {
     'preview',
   )
   jobs.register<ProduceJob>(produceJob, produce, 'media')
-  jobs.register<{ fileId: number }>(metadataJob, createDescribe({ ...options, programs, tags, folders }), 'media')
+  jobs.register<{ fileId: number }>(
+    metadataJob,
+    createDescribe({ ...options, workers, programs, tags, folders }),
+    'media',
+  )
   jobs.register<{ id: number }>(
     resyncJob,
     ({ id }, { signal }) => runResync({ db, settings, schedule: scheduleIn, scheduleMetadata: describeIn }, id, signal),

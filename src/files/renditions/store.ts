@@ -171,6 +171,20 @@ export async function putTags(tx: Tx, fileId: number, tags: readonly Tag[]): Pro
   )
 }
 
+/** The text of a file, as far as it is kept. */
+export async function putText(
+  tx: Tx,
+  fileId: number,
+  { text, cut }: { readonly text: string; readonly cut: boolean },
+): Promise<void> {
+  await tx.query(
+    `insert into file_text (file_id, text, cut) values ($1, $2, $3)
+     on conflict (file_id) do update set text = excluded.text, cut = excluded.cut, read_at = now()`,
+    [fileId, text, cut],
+    'put-file-text',
+  )
+}
+
 /** The tags of files, by file. */
 export async function readTags(from: Queryable, fileIds: readonly number[]): Promise<Map<number, readonly Tag[]>> {
   const { rows } = await from.query<{ fileId: number; tags: Tag[] }>(

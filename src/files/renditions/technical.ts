@@ -86,7 +86,7 @@ export function technicalOf(tags: readonly Tag[], known: Read): Record<string, u
     ),
     has_clipping_path: find('ClippingPathName') ? true : undefined,
     duration: number('Composite:Duration', 'Duration'),
-    pages: size(known.pages) ?? size(number('PDF:PageCount', 'PageCount', 'Pages')),
+    pages: size(known.pages) ?? size(number('PDF:PageCount', 'PageCount', 'Pages', 'Slides', 'Page-count')),
     num_glyphs: size(number('NumGlyphs')),
     projection_type: find('ProjectionType')?.print,
     colorprofile: known.colorprofile ?? find('ProfileDescription')?.print,

@@ -8,6 +8,12 @@ import type { CallerRights, MaskId, TagFilter } from '../../rights/service.ts'
 import { type MaskDeps, standardMask } from '../render/shown-mask.ts'
 import { filterOf } from './filter.ts'
 
+/**
+ * What the index knows of the preferred files of a column: `image`; `image.preview`; who may see any version by a grant on the
+ * object or as their uploader; who may see the originals in this way.
+ */
+export type FileMark = 'class' | 'version' | 'seer' | 'originalSeer'
+
 /** A condition on an object, as the search index can answer it. */
 export type Place =
   | { readonly is: 'pools'; readonly ids: readonly number[]; readonly none: boolean }
@@ -18,6 +24,8 @@ export type Place =
   | { readonly is: 'owner'; readonly who: readonly string[] }
   /** A grant on the object itself lets one of these read it, with all masks, with this one, or limited to some. */
   | { readonly is: 'granted'; readonly who: readonly string[]; readonly masks: 'all' | 'limited' | MaskId }
+  /** All preferred files of a column have this class, or a version of this name, or may be seen by one of these. */
+  | { readonly is: 'files'; readonly column: Column; readonly by: FileMark; readonly names: readonly string[] }
   | { readonly is: 'and' | 'or'; readonly of: readonly Place[] }
   | { readonly is: 'not'; readonly of: Place }
 
@@ -142,11 +150,11 @@ function standardsOf(deps: MaskDeps, caller: CallerRights, table: Table): Standa
   }
 }
 
-function all(of: readonly Place[]): Place {
+export function all(of: readonly Place[]): Place {
   return of.length === 1 ? (of[0] as Place) : { is: 'and', of }
 }
 
-function any(of: readonly Place[]): Place {
+export function any(of: readonly Place[]): Place {
   return of.length === 1 ? (of[0] as Place) : { is: 'or', of }
 }
 

@@ -1,5 +1,5 @@
 import type { Model } from '../../datamodel/model.ts'
-import type { Queryable } from '../../platform/db.ts'
+import type { Queryable, Tx } from '../../platform/db.ts'
 import type { CallerRights, StoredGrant } from '../../rights/service.ts'
 import { type HeadRow, headColumns, heads } from '../read/stored-rows.ts'
 import type { MaskDeps } from '../render/shown-mask.ts'
@@ -57,4 +57,15 @@ export async function hasFile(from: Queryable, fileId: number, uuid: string): Pr
     'file-of-object',
   )
   return rows.length > 0
+}
+
+/** Queues the objects that have the files now for the index: more is known of these, or they have another name. */
+export async function requeueUsers(tx: Tx, fileIds: readonly number[], wakeIndex: () => void): Promise<void> {
+  const { rowCount } = await tx.query(
+    `insert into index_queue (system_object_id, priority)
+     select distinct system_object_id, 1 from file_use where file_id = any($1::bigint[]) and latest order by 1`,
+    [fileIds],
+    'requeue-file-users',
+  )
+  if (rowCount !== 0) tx.afterCommit(wakeIndex)
 }

@@ -21,6 +21,23 @@ export interface IndexSource {
   readonly modifiedAt: number
   readonly deleted: boolean
   readonly content: Readonly<Record<string, unknown>>
+  /** Of columns with files: what says who may see these. */
+  readonly files?: readonly FileMarks[]
+}
+
+/** What holds for all preferred files of a column, and these files as grants ask for them. */
+export interface FileMarks {
+  readonly columnId: number
+  readonly classes: readonly string[]
+  /** `image.preview` */
+  readonly versions: readonly string[]
+  /** `u5` */
+  readonly uploaders: readonly string[]
+  readonly files: readonly {
+    readonly class: string
+    readonly extension: string
+    readonly versions: readonly string[]
+  }[]
 }
 
 /** `_standard` as it is stored (objects/standard/compute.ts): slot to text per language. */

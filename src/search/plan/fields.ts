@@ -8,6 +8,7 @@
 import type { Column, ColumnType, Mask, MaskField, Model, Table } from '../../datamodel/model.ts'
 import { showingMasks } from '../../objects/service.ts'
 import { hash53 } from '../document/hash.ts'
+import { type FileFieldKind, fileFieldKinds } from './file-fields.ts'
 
 export type FieldKind = 'text' | 'string' | 'l10n' | 'number' | 'boolean' | 'date' | 'link' | 'custom' | 'files' | 'geo'
 
@@ -34,6 +35,7 @@ const kinds: Record<ColumnType, FieldKind> = {
 export type Weight = 'A' | 'B' | 'C' | 'D'
 
 export interface SearchField {
+  /** Of what is searched of files a stand-in, under whose key the indexer puts the values. */
   readonly column: Column
   readonly name: string
   readonly kind: FieldKind
@@ -50,6 +52,13 @@ export interface SearchField {
   /** Shown in tables of results, so that people sort by it: the sort key is kept at hand. */
   readonly listed: boolean
   readonly weight: Weight
+  /** What is searched of the preferred files of a column; null: a column itself. */
+  readonly file: FileField | null
+}
+
+export interface FileField extends Omit<FileFieldKind, 'kind' | 'facet'> {
+  /** The column that has the files. */
+  readonly of: Column
 }
 
 /** A nested table of an object type. */
@@ -70,6 +79,8 @@ export interface TypeFields {
   readonly nested: readonly NestedFields[]
   /** All columns, nested ones too. */
   readonly all: readonly SearchField[]
+  /** Columns of files. */
+  readonly files: readonly SearchField[]
   readonly fulltext: Fulltext
 }
 
@@ -111,10 +122,17 @@ function compile(model: Model): FieldCatalogue {
     const all: SearchField[] = []
     const fields = tableFields(table, [], settings, all)
     const nested = table.nested.map((each) => nestedFields(each, [], settings, all))
-    types.set(table.id, { table, fields, nested, all, fulltext: fulltextOf(table, all) })
+    types.set(table.id, {
+      table,
+      fields,
+      nested,
+      all,
+      files: all.filter(({ kind }) => kind === 'files'),
+      fulltext: fulltextOf(table, all),
+    })
     for (const field of all) {
       byName.set(field.name, field)
-      byColumn.set(field.column.id, field)
+      if (!field.file) byColumn.set(field.column.id, field)
     }
     const register = (each: NestedFields): void => {
       nestedByName.set(each.name, each)
@@ -160,6 +178,8 @@ interface Settings {
   groups: ReadonlyMap<Column, string>
   listed: Set<Column>
   facet: Set<Column>
+  /** Columns of files whose texts are searched. */
+  expert: Set<Column>
   /** Slot of `_standard` in the preferred mask. */
   standard: Map<Column, number>
   nested: Set<Table>
@@ -171,6 +191,7 @@ function maskSettings(table: Table): Settings {
     groups: new Map(),
     listed: new Set(),
     facet: new Set(),
+    expert: new Set(),
     standard: new Map(),
     nested: new Set(),
   }
@@ -188,6 +209,7 @@ function readMask(settings: Settings, mask: Mask): void {
         if (field.search.fulltext && within.fulltext) settings.fulltext.add(field.column)
         if (field.inTable && within.table && settings.listed.size < mostListed) settings.listed.add(field.column)
         if (field.search.facet) settings.facet.add(field.column)
+        if (field.search.expert) settings.expert.add(field.column)
         if (field.standard && mask === mask.table.preferredMask)
           settings.standard.set(field.column, field.standard.order)
       } else if (field.kind === 'nested') {
@@ -219,10 +241,34 @@ function tableFields(table: Table, path: readonly Table[], settings: Settings, a
       listed: settings.listed.has(column),
       weight:
         kind === 'link' ? ('D' as const) : slot === 1 ? ('A' as const) : slot === 2 ? ('B' as const) : ('C' as const),
+      file: null,
     }
   })
-  all.push(...fields)
-  return fields
+  // Behind the others: what files say may be long.
+  const files = fields.filter(({ kind }) => kind === 'files').flatMap((field) => fileFields(field, settings))
+  all.push(...fields, ...files)
+  return [...fields, ...files]
+}
+
+function fileFields({ column, path, code }: SearchField, settings: Settings): SearchField[] {
+  const kept = fileFieldKinds.filter(({ expert }) => !expert || settings.expert.has(column))
+  return kept.map(({ kind, facet, ...file }, index) => {
+    const key = `${column.key}/${index}`
+    const name = `${column.fullName}.${file.name}`
+    return {
+      column: { ...column, key, name: `${column.name}.${file.name}`, fullName: name },
+      name,
+      kind,
+      code: `${code}/${file.name.replace('technical_metadata.', '').replace('metadata_fulltext', 't')}`,
+      path,
+      fulltext: false,
+      group: null,
+      facet,
+      listed: false,
+      weight: 'C' as const,
+      file: { ...file, of: column },
+    }
+  })
 }
 
 function nestedFields(table: Table, path: readonly Table[], settings: Settings, all: SearchField[]): NestedFields {
@@ -230,7 +276,10 @@ function nestedFields(table: Table, path: readonly Table[], settings: Settings, 
   const fields = tableFields(table, inner, settings, all)
   const nested = table.nested.map((each) => nestedFields(each, inner, settings, all))
   // With one column there is nothing to pair, but a row of dates must keep its beginning and its end together.
-  const rows = settings.nested.has(table) || fields.length > 1 || fields.some((field) => field.kind === 'date')
+  const rows =
+    settings.nested.has(table) ||
+    fields.filter(({ file }) => !file).length > 1 ||
+    fields.some((field) => field.kind === 'date')
   const name = `${table.root.name}.${inner.map((each) => each.wireKey).join('.')}`
   return { table, name, rows, fields, nested }
 }

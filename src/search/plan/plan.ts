@@ -110,7 +110,14 @@ export interface ScoreTerm {
 export type SortField =
   | { readonly by: 'score' | 'id' | 'created' | 'modified' | 'objecttype' }
   | { readonly by: 'standard'; readonly languages: readonly string[] }
-  | { readonly by: 'field'; readonly field: SearchField; readonly languages: readonly string[]; readonly end: boolean }
+  | {
+      readonly by: 'field'
+      readonly field: SearchField
+      readonly languages: readonly string[]
+      readonly end: boolean
+      /** Of the same kind: the first of them that an object has a value in counts. */
+      readonly others?: readonly SearchField[]
+    }
 
 export interface SortKey {
   readonly field: SortField

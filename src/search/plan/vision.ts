@@ -4,9 +4,9 @@
  * is treated as if the object had none.
  */
 import type { Mask, SystemFieldName, Table } from '../../datamodel/model.ts'
-import { type Access, type MaskAccess, type Place, showingMasks } from '../../objects/service.ts'
+import { type Access, type FileSight, type MaskAccess, type Place, showingMasks } from '../../objects/service.ts'
 import type { CallerRights, SearchFilter } from '../../rights/service.ts'
-import type { NestedFields, SearchField } from './fields.ts'
+import type { FileField, NestedFields, SearchField } from './fields.ts'
 
 /** Among the objects that the caller may read: all, none, or those in a place. */
 export type Sight =
@@ -55,6 +55,8 @@ export interface VisionOptions {
   readonly caller: CallerRights
   /** Where the caller may use which masks of an object type. */
   readonly maskAccess: (table: Table) => MaskAccess
+  /** Where the caller may see files of objects of the type. */
+  readonly fileAccess: (table: Table) => FileSight
   /** Ids from the root pool down to the pool. */
   readonly poolPath: (id: number) => readonly number[]
 }
@@ -67,7 +69,7 @@ export function visionBytes(objecttypes: number, pools: number): number {
   return 4000 + 2000 * objecttypes + pools * (100 + 30 * objecttypes)
 }
 
-export function createVision({ caller, maskAccess, poolPath }: VisionOptions): Vision {
+export function createVision({ caller, maskAccess, fileAccess, poolPath }: VisionOptions): Vision {
   if (caller.root) return wholeVision
   const byTable = new Map<Table, MaskAccess>()
   const seen = new Map<unknown, Sight>()
@@ -91,14 +93,28 @@ export function createVision({ caller, maskAccess, poolPath }: VisionOptions): V
     seen.set(what, found)
     return found
   }
+  const fileSights = new Map<string, Sight>()
+  const filesOf = new Map<Table, FileSight>()
+  /** Of what is searched of files: the mask shows the column, and the caller may see the files in it. */
+  function fileSight(root: Table, { of, level }: FileField): Sight {
+    const key = `${of.id} ${level}`
+    const known = fileSights.get(key)
+    if (known) return known
+    const access = filesOf.get(root) ?? fileAccess(root)
+    filesOf.set(root, access)
+    const found = bothSights(sight(root, showingMasks(root).column(of)), toSight(root, access(of, level)))
+    fileSights.set(key, found)
+    return found
+  }
   const rights = caller.searchFilter()
   const titles = new Map<Table, Titles>()
   let within: ReadonlyMap<number, PoolsWithin> | null = null
   return {
     key: `${caller.userId}.${++made}`,
     whole: false,
-    column({ column }) {
+    column({ column, file }) {
       const { root } = column.table
+      if (file) return fileSight(root, file)
       return once(column, () => sight(root, showingMasks(root).column(column)))
     },
     rows({ table }) {
@@ -118,6 +134,13 @@ export function createVision({ caller, maskAccess, poolPath }: VisionOptions): V
     },
     rights,
   }
+}
+
+function bothSights(one: Sight, other: Sight): Sight {
+  if (one === 'never' || other === 'never') return 'never'
+  if (one === 'always') return other
+  if (other === 'always') return one
+  return { place: { is: 'and', of: [one.place, other.place] }, unless: null }
 }
 
 function toSight(table: Table, access: Access): Sight {

@@ -164,7 +164,7 @@ function wanted(model: Model, languages: readonly string[]): Omit<SlotRow, 'slot
   for (const { table, all } of fieldsOf(model).types.values()) {
     for (const field of all) {
       if (field.facet) rows.push({ objecttype: table.id, kind: 'f', field: field.code })
-      if (['custom', 'geo', 'files'].includes(field.kind)) continue
+      if (['custom', 'geo', 'files'].includes(field.kind) || field.file?.sorted === false) continue
       if (field.kind === 'link') rows.push({ objecttype: table.id, kind: 'l', field: linkedName(field) })
       for (const language of isLocalized(field) ? languages : [undefined]) {
         rows.push({ objecttype: table.id, kind: field.listed ? 's' : 'l', field: keyName(field, language) })

@@ -7,6 +7,7 @@ import { AppError } from '../../platform/errors.ts'
 import type { IndexSource } from '../document/source.ts'
 import { fieldsOf } from '../plan/fields.ts'
 import type { Changes } from './changes.ts'
+import { type ReadFiles, withFiles } from './files.ts'
 import type { Targets } from './link-targets.ts'
 import * as store from './store.ts'
 import type { BatchSettings, DocumentBatch, IndexConnection, IndexTarget } from './target.ts'
@@ -26,6 +27,7 @@ export interface BatchDeps {
    * ids of those that are just being saved, which are to be tried again.
    */
   readonly refreshStandards: RefreshStandards
+  readonly readFiles: ReadFiles
   /** Reports an object that cannot be indexed. */
   readonly onFailure: (id: number, error: string) => Promise<void>
 }
@@ -184,7 +186,7 @@ async function readSources(
 
 /** Documents of the objects, with what is shown of those that they link to. */
 async function make(
-  { target, targets, poolPath, now }: BatchDeps,
+  { target, targets, poolPath, readFiles, now }: BatchDeps,
   db: Queryable,
   settings: BatchSettings,
   sources: readonly IndexSource[],
@@ -206,7 +208,7 @@ async function make(
     model: settings.model,
     languages: settings.languages,
     ids,
-    sources,
+    sources: await withFiles(db, readFiles, fields, sources),
     target: targets.get,
     ancestors: targets.ancestors,
     poolPath,

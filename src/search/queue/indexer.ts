@@ -15,6 +15,7 @@ import type { Signal } from '../../platform/signal.ts'
 import { createAnalysis, presenceOf } from './analysis.ts'
 import { indexBatch, type RefreshStandards } from './batch.ts'
 import { createChanges } from './changes.ts'
+import type { ReadFiles } from './files.ts'
 import { createTargets } from './link-targets.ts'
 import { indexTopic, type Reindexing } from './reindex.ts'
 import { createRest } from './rest.ts'
@@ -45,6 +46,8 @@ export interface IndexerDeps {
   /** Database languages, first one first. */
   readonly languages: () => readonly string[]
   readonly refreshStandards: RefreshStandards
+  /** What is searched of files. */
+  readonly readFiles: ReadFiles
   /** Ids from the root pool down to the pool. */
   readonly poolPath: (id: number) => readonly number[]
   /** Reports an object that cannot be indexed. */
@@ -79,6 +82,7 @@ export async function createIndexer(deps: IndexerDeps) {
     target,
     poolPath: deps.poolPath,
     refreshStandards: deps.refreshStandards,
+    readFiles: deps.readFiles,
     now,
     assertCurrent: (tx: Tx, model: Model) => deps.datamodel.assertCurrent(tx, model),
     onFailure: deps.onFailure,

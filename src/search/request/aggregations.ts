@@ -2,6 +2,7 @@
 import { RE2JS } from 're2js'
 import { AppError } from '../../platform/errors.ts'
 import type { AggregationPlan, Clause, FacetField } from '../plan/plan.ts'
+import { assetFields } from './assets.ts'
 import type { ElementContext } from './clauses.ts'
 import { notAllowed, resolveName } from './names.ts'
 import { rangeClause } from './ranges.ts'
@@ -14,6 +15,8 @@ export interface AggregationRequest {
   /** As written in the request. */
   readonly field: string
   readonly plan: AggregationPlan
+  /** Of `_linked._asset.…` in several columns: the others. Their counts are added up. */
+  readonly more: readonly AggregationPlan[]
   readonly limit: number
   readonly offset: number
   readonly sort: 'count' | 'term'
@@ -58,14 +61,16 @@ function aggregation(name: string, entry: Fields, place: string, context: Elemen
   if (limit < 0 || limit > largestFacet) throw wrong(`${place}.limit`, `an integer from 0 to ${largestFacet}`)
   if (offset < 0) throw wrong(`${place}.offset`, 'an integer that is not negative')
   const ranges = type === 'term' || type === 'linked_object' ? [] : rangesOf(entry, place)
+  const [first, ...more] =
+    type === 'term' || type === 'linked_object'
+      ? facetPlans(type, name, field, place, context)
+      : [{ kind: 'ranges', name, clauses: rangeClauses(type, field, ranges, place, context) } as const]
   return {
     name,
     type,
     field,
-    plan:
-      type === 'term' || type === 'linked_object'
-        ? { kind: 'facet', name, field: facetField(type, field, place, context) }
-        : { kind: 'ranges', name, clauses: rangeClauses(type, field, ranges, place, context) },
+    plan: first,
+    more,
     limit,
     offset,
     sort,
@@ -75,6 +80,23 @@ function aggregation(name: string, entry: Fields, place: string, context: Elemen
     ranges,
     language: languageAt(entry, place) ?? null,
   }
+}
+
+/** One, or several under names that no request can have. */
+function facetPlans(
+  type: 'term' | 'linked_object',
+  name: string,
+  field: string,
+  place: string,
+  context: ElementContext,
+): readonly [AggregationPlan, ...AggregationPlan[]] {
+  const names = assetFields(field, context)?.map((each) => each.name) ?? [field]
+  if (names.length === 0) return [{ kind: 'ranges', name, clauses: [] }]
+  const [first, ...others] = names.map((each) => facetField(type, each, place, context))
+  return [
+    { kind: 'facet', name, field: first as FacetField },
+    ...others.map((each, index) => ({ kind: 'facet', name: `${name}\0${index}`, field: each }) as const),
+  ]
 }
 
 /** For facets that are named by what they count. */
@@ -92,7 +114,7 @@ function facetField(type: 'term' | 'linked_object', name: string, place: string,
   if (named.kind !== 'field') throw notAllowed(name, 'aggregations')
   const { field } = named
   const fits = type === 'linked_object' ? field.kind === 'link' : field.kind !== 'link'
-  if (!fits || field.kind === 'geo' || field.kind === 'files') {
+  if (!fits || field.kind === 'geo' || field.kind === 'files' || (field.file && !field.facet)) {
     throw new AppError('UnsupportedInAggregation', { name: place, type, field: name })
   }
   return { kind: 'field', field }
@@ -112,7 +134,8 @@ function rangeClauses(
   place: string,
   context: ElementContext,
 ): Clause[] {
-  const named = resolveName(context.fields, field)
+  const [asset] = assetFields(field, context) ?? []
+  const named = resolveName(context.fields, asset?.name ?? field)
   const isNumber = named.kind === 'field' && named.field.kind === 'number'
   if ((type === 'range') !== isNumber) throw new AppError('UnsupportedInAggregation', { name: place, type, field })
   return ranges.map((range, index) => rangeClause({ ...range, field }, `${place}.ranges[${index}]`, context))

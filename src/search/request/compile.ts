@@ -45,6 +45,7 @@ export function compileSearch(request: Fields, context: CompileContext): Compile
   const wanted = languages.filter((language) => context.languages.includes(language))
   const sort = sortKeys(request.sort, {
     fields,
+    objecttypes,
     languages: [...wanted, ...context.languages.filter((language) => !wanted.includes(language))],
     scored: score.length > 0,
   })
@@ -60,7 +61,7 @@ export function compileSearch(request: Fields, context: CompileContext): Compile
     sort,
     after,
     ...pageOf(request, after !== null),
-    aggregations: aggregations.map((each) => each.plan),
+    aggregations: aggregations.flatMap(({ plan, more }) => [plan, ...more]),
   }
   const includeDeleted = optional(request, 'include_deleted', 'boolean', 'body') ?? false
   return { plan, includeDeleted, objecttypes, aggregations, languages }

@@ -3,6 +3,7 @@ import { AppError } from '../../platform/errors.ts'
 import { patterns } from '../document/analyze.ts'
 import type { NestedFields, SearchField } from '../plan/fields.ts'
 import type { Clause, ScoreTerm, SearchScope, TextTarget } from '../plan/plan.ts'
+import { assetFields, expandAssets, noneOf } from './assets.ts'
 import { changeClause } from './changes.ts'
 import { and, type ElementContext, inRows, or } from './clauses.ts'
 import { notAllowed, resolveName } from './names.ts'
@@ -111,9 +112,9 @@ function textElement(element: Fields, place: string, context: ElementContext): R
   const phrase = (optional(element, 'phrase', 'boolean', place) ?? false) || query === 'match_phrase'
   const languages = element.languages ? stringsAt(element.languages, `${place}.languages`, 100) : []
   const names = namesOf(element, place)
-  const targets = (names.length === 0 && !context.nested ? ['_fulltext'] : names).map((name) =>
-    textTarget(name, languages, context),
-  )
+  const wanted = names.length === 0 && !context.nested ? ['_fulltext'] : expandAssets(names, context)
+  const targets = wanted.map((name) => textTarget(name, languages, context))
+  if (targets.length === 0 && names.length > 0) return { clause: { is: 'none' }, score: [] }
   if (targets.length === 0) throw wrong(`${place}.fields`, 'a list of the fields of the nested table')
   if (mode === 'wildcard') assertWildcards(text, place)
   const clause: Clause = inRows(context, targets, { is: 'text', targets, text, mode, phrase })
@@ -165,7 +166,9 @@ function inElement(element: Fields, place: string, context: ElementContext): Ret
     return { clause: or(fields.map((name) => linkedClause(name, scope, context))) }
   }
   const values = listAt(element.in, `${place}.in`, mostValues)
-  const clauses = fields.map((name) => {
+  const clauses = fields.map((name): Clause => {
+    const assets = assetFields(name, context)
+    if (assets) return assetValues(assets, name, values, place, context)
     const named = resolveName(context.fields, name)
     if (named.kind === 'field') assertInRow(named.field, name, context)
     else if (context.nested) throw notAllowed(name, 'nested')
@@ -182,6 +185,23 @@ function inElement(element: Fields, place: string, context: ElementContext): Ret
 }
 
 const mostValues = 10_000
+
+/** Values in any of the columns; null: in none of those that an object has. */
+function assetValues(
+  fields: readonly SearchField[],
+  name: string,
+  values: readonly unknown[],
+  place: string,
+  context: ElementContext,
+): Clause {
+  if (context.nested) throw notAllowed(name, 'nested')
+  const present = values.filter((value) => value !== null)
+  const inner = { type: 'in', fields: fields.map((field) => field.name), in: present }
+  return or([
+    ...(present.length < values.length ? [noneOf(fields)] : []),
+    ...(present.length > 0 && fields.length > 0 ? [inElement(inner, place, context).clause] : []),
+  ])
+}
 
 /** All links to an object type, for elements that name the type and not the fields. */
 function linksTo(objecttype: string | undefined, place: string, context: ElementContext): readonly string[] {

@@ -96,6 +96,7 @@ function resolvePart(field: SearchField, rest: string): { language: string | nul
     const match = linkParts.exec(rest)
     return match && { language: match.groups?.language ?? null, part: null }
   }
+  if (field.kind === 'files' && rest === '_id') return { language: null, part: null }
   if (field.kind === 'date' && (rest === 'value' || rest === 'from_to')) return { language: null, part: null }
   if (field.kind === 'date' && (rest === 'from' || rest === 'to')) return { language: null, part: rest }
   if (field.kind === 'l10n' && /^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$/.test(rest)) return { language: rest, part: null }

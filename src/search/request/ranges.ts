@@ -1,6 +1,7 @@
 /** `range` elements: numbers and dates between two bounds. */
 import type { Clause, NumberBound } from '../plan/plan.ts'
-import { and, type ElementContext, inRows } from './clauses.ts'
+import { assetFields } from './assets.ts'
+import { and, type ElementContext, inRows, or } from './clauses.ts'
 import { boundsOf, momentRange } from './moments.ts'
 import { notAllowed, resolveName } from './names.ts'
 import { type Fields, optional, wrong } from './read.ts'
@@ -8,6 +9,11 @@ import { type Fields, optional, wrong } from './read.ts'
 export function rangeClause(element: Fields, place: string, context: ElementContext): Clause {
   const name = optional(element, 'field', 'string', place)
   if (name === undefined) throw wrong(`${place}.field`, 'the name of a field')
+  const assets = assetFields(name, context)
+  if (assets) {
+    if (context.nested) throw notAllowed(name, 'nested')
+    return or(assets.map((field) => rangeClause({ ...element, field: field.name }, place, context)))
+  }
   const { from, to } = boundsOf(element, place)
   const named = resolveName(context.fields, name)
   if (named.kind === 'system' && !context.nested) {

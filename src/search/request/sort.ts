@@ -1,12 +1,16 @@
 /** `sort` and `search_after` of a request. */
+import type { Table } from '../../datamodel/model.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { FieldCatalogue } from '../plan/fields.ts'
 import type { SearchEngine, SortField, SortKey } from '../plan/plan.ts'
+import { assetFields } from './assets.ts'
 import { notAllowed, resolveName } from './names.ts'
 import { choice, type Fields, fieldsAt, languageAt, listAt, optional, unsupported, wrong } from './read.ts'
 
 interface SortContext {
   readonly fields: FieldCatalogue
+  /** Object types that are searched. */
+  readonly objecttypes: readonly Table[]
   /** Database languages, those that the request asks for first. */
   readonly languages: readonly string[]
   /** There is something to be relevant for. */
@@ -63,8 +67,16 @@ function sortField(
   wanted: string | undefined,
   end: End | undefined,
   place: string,
-  { fields, languages }: SortContext,
+  context: SortContext,
 ): SortField {
+  const { fields, languages } = context
+  const assets = assetFields(name, context)
+  if (assets?.length === 0) throw notAllowed(name, 'sort')
+  const [first, ...others] = (assets ?? []).map((field) => sortField(field.name, wanted, end, place, context))
+  if (first?.by === 'field') {
+    if (others.length === 0) return first
+    return { ...first, others: others.flatMap((each) => (each.by === 'field' ? each.field : [])) }
+  }
   const named = resolveName(fields, name)
   const language = wanted ?? ('language' in named ? named.language : null)
   const preferred = language ? [language, ...languages.filter((each) => each !== language)] : languages
@@ -74,7 +86,12 @@ function sortField(
     if (by === undefined) throw notAllowed(name, 'sort')
     return by === 'standard' ? { by, languages: preferred } : { by }
   }
-  if (named.kind !== 'field' || ['custom', 'geo', 'files'].includes(named.field.kind)) throw notAllowed(name, 'sort')
+  if (
+    named.kind !== 'field' ||
+    named.field.file?.sorted === false ||
+    ['custom', 'geo', 'files'].includes(named.field.kind)
+  )
+    throw notAllowed(name, 'sort')
   if (named.field.kind !== 'date') {
     if (end !== undefined) throw wrong(`${place}.mode`, 'absent where the field is no date')
     return { by: 'field', field: named.field, languages: preferred, end: false }

@@ -1,7 +1,7 @@
 /** What the index in memory has of an object: what the indexer brought, as it is. */
 import type { Localized } from '../../../src/datamodel/model.ts'
-import { readPrincipals } from '../../../src/rights/service.ts'
-import type { IndexSource, ObjectChange } from '../../../src/search/document/source.ts'
+import { coversFile, filePrincipals, type Guarded, readPrincipals } from '../../../src/rights/service.ts'
+import type { FileMarks, IndexSource, ObjectChange } from '../../../src/search/document/source.ts'
 import type { NestedFields, SearchField } from '../../../src/search/plan/fields.ts'
 import type { SourceBatch } from '../../../src/search/queue/target.ts'
 
@@ -19,6 +19,8 @@ export interface MemoryDocument {
   readonly owner: string | null
   /** Of the grants on what holds it only sticky ones reach it. */
   readonly private: boolean
+  /** What is known of the preferred files of a column, by its id and what it says of them. */
+  readonly fileMarks: ReadonlyMap<string, readonly string[]>
   readonly principals: ReturnType<typeof readPrincipals>['principals']
   /** Milliseconds since 1970. */
   readonly validUntil: number | null
@@ -59,8 +61,32 @@ export function documentOf(
     poolPath: source.poolId === null ? [] : batch.poolPath(source.poolId),
     owner: ownerOf(source),
     private: guarded.privateAcl,
+    fileMarks: new Map((source.files ?? []).flatMap((marks) => marksOf(marks, guarded, table.aclTable, batch.now))),
     ...granted,
   }
+}
+
+function marksOf(
+  { columnId, classes, versions, uploaders, files }: FileMarks,
+  guarded: Guarded,
+  granted: boolean,
+  now: number,
+): [string, readonly string[]][] {
+  const grants = granted ? filePrincipals(guarded, now).principals : []
+  const sees = (version: (file: FileMarks['files'][number]) => readonly string[]): string[] =>
+    [...new Set(grants.map(({ who }) => who))].filter((who) =>
+      files.every((file) =>
+        version(file).some((name) =>
+          grants.some((each) => each.who === who && coversFile(each.item, { ...file, columnId, version: name })),
+        ),
+      ),
+    )
+  return [
+    [`${columnId} class`, classes],
+    [`${columnId} version`, versions],
+    [`${columnId} seer`, [...uploaders, ...sees((file) => file.versions)]],
+    [`${columnId} originalSeer`, [...uploaders, ...sees(() => ['original'])]],
+  ]
 }
 
 function ownerOf({ ownerUser, ownerGroup }: IndexSource): string | null {
@@ -84,7 +110,7 @@ export interface Spot {
 }
 
 /** All values of a column, in their order. */
-export function valuesAt({ document, row }: Spot, { column, path }: SearchField): unknown[] {
+export function valuesAt({ document, row }: Spot, { column, path, file }: SearchField): unknown[] {
   if (column.table.root.id !== document.source.objecttype) return []
   const rows = row
     ? [row]
@@ -92,7 +118,9 @@ export function valuesAt({ document, row }: Spot, { column, path }: SearchField)
         document.source.content,
         path.map((table) => table.key),
       )
-  return rows.map((each) => each[column.key]).filter((value) => value !== undefined)
+  const found = rows.map((each) => each[column.key]).filter((value) => value !== undefined)
+  // Of a file there may be several at a time.
+  return file ? found.flat() : found
 }
 
 /** The rows of a nested table that stand in the document or in the row. */

@@ -87,7 +87,12 @@ function sortValue(field: SortField, document: MemoryDocument, asked: Asked): Va
     case 'standard':
       return inOneOf(source.standard['1']?.text, field.languages)
     case 'field':
-      return isSeen(plan.vision.column(field.field), document) ? ofColumn(field, document, asked) : null
+      for (const each of [field.field, ...(field.others ?? [])]) {
+        const seen = isSeen(plan.vision.column(each), document)
+        const value = seen ? ofColumn({ ...field, field: each }, document, asked) : null
+        if (value !== null) return value
+      }
+      return null
   }
 }
 

@@ -28,6 +28,8 @@ function isIn(place: Place, document: MemoryDocument): boolean {
     }
     case 'private':
       return document.private
+    case 'files':
+      return (document.fileMarks.get(`${place.column.id} ${place.by}`) ?? []).some((name) => place.names.includes(name))
     case 'and':
       return place.of.every((each) => isIn(each, document))
     case 'or':

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { CannotMake, reasonOf } from './failure.ts'
 import type { RawPicture } from './heif.ts'
+import type { TextBuffer } from './text-buffer.ts'
 
 /** The first page of a document, its longest side so many pixels long, and how many pages there are. @throws {CannotMake} */
 export async function drawPage(
@@ -23,6 +24,30 @@ export async function drawPage(
     return { pages, raw: { data: Buffer.from(drawn.data), width: drawn.width, height: drawn.height, channels: 4 } }
   } catch (cause) {
     if (cause instanceof CannotMake) throw cause
+    throw new CannotMake('unreadable', reasonOf(cause), { cause })
+  } finally {
+    document.destroy()
+    pdfium.destroy()
+  }
+}
+
+/** Pages whose text is read. */
+const mostPages = 5000
+
+/** Puts the text of a document into the buffer, and gives how many pages it has. @throws {CannotMake} */
+export async function pdfText(path: string, buffer: TextBuffer): Promise<number> {
+  const pdfium = await library()
+  const document = await pdfium.loadDocument(await readFile(path)).catch((cause: unknown) => {
+    pdfium.destroy()
+    throw new CannotMake('unreadable', reasonOf(cause), { cause })
+  })
+  try {
+    const pages = document.getPageCount()
+    for (let number = 0; number < Math.min(pages, mostPages) && !buffer.full; number++) {
+      buffer.add(`${document.getPage(number).getText()}\n`)
+    }
+    return pages
+  } catch (cause) {
     throw new CannotMake('unreadable', reasonOf(cause), { cause })
   } finally {
     document.destroy()

@@ -8,6 +8,7 @@ import { CannotMake, reasonOf } from './failure.ts'
 import { makePictures } from './pictures.ts'
 import { cutRegion } from './region.ts'
 import type { Answer, Failure, Order } from './tasks.ts'
+import { readText } from './text.ts'
 
 if (process.env.BACKGROUND) setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
 sharp.cache(false)
@@ -15,6 +16,7 @@ sharp.concurrency(1)
 
 function work({ task, limits }: Order) {
   if (task.kind === 'pictures') return makePictures(task, limits.pixels)
+  if (task.kind === 'text') return readText(task)
   return cutRegion(task, limits.pixels)
 }
 

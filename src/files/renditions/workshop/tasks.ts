@@ -45,7 +45,15 @@ export interface RegionTask {
   readonly sharpPixels: boolean
 }
 
-export type Task = PicturesTask | RegionTask
+/** What is written in a document. */
+export interface TextTask {
+  readonly kind: 'text'
+  readonly source: MediaSource
+  /** Characters that are wanted at most. */
+  readonly most: number
+}
+
+export type Task = PicturesTask | RegionTask | TextTask
 
 export interface MadePicture {
   readonly name: string
@@ -70,6 +78,8 @@ export interface PicturesResult {
 
 export interface Results {
   readonly pictures: PicturesResult
+  /** `cut`: there is more; `pages`: where the document has such. */
+  readonly text: { readonly text: string; readonly cut: boolean; readonly pages: number | null }
   readonly region: { readonly content: Uint8Array; readonly mimeType: string }
 }
 

@@ -1,8 +1,8 @@
 /** One object as a search document: what of it can be found, counted and sorted by. No database here. */
-import { readPrincipals } from '../../../rights/service.ts'
+import { coversFile, type FilePrincipal, filePrincipals, readPrincipals } from '../../../rights/service.ts'
 import { collation } from '../../document/collation.ts'
 import { hash53 } from '../../document/hash.ts'
-import type { IndexSource } from '../../document/source.ts'
+import type { FileMarks, IndexSource } from '../../document/source.ts'
 import type { NestedFields, SearchField, TypeFields } from '../../plan/fields.ts'
 import { systemFacets } from '../slots.ts'
 import type { Draft, FacetSet, IndexContext, IndexDocument } from './draft.ts'
@@ -10,6 +10,7 @@ import { addFacet, facetSet } from './facets.ts'
 import { addTitle, fieldLexemes } from './field-lexemes.ts'
 import {
   belowPool,
+  fileMark,
   fulltextFrom,
   hasValue,
   inPool,
@@ -100,28 +101,47 @@ function addSystemLexemes({ lexemes, access, source, context }: Draft, aclTable:
   for (const tag of source.tags) add(withTag(tag))
   const owner = ownerOf(source)
   if (owner) add(ownedBy(owner))
-  if (!aclTable) return null
-  if (source.privateAcl) add(withoutContainer)
-  if (!source.acl) return null
-  const { principals, validUntil } = readPrincipals(
-    {
-      systemObjectId: source.id,
-      objecttypeId: source.objecttype,
-      poolId: source.poolId,
-      ownerUserId: source.ownerUser,
-      ownerGroupId: source.ownerGroup,
-      tags: source.tags,
-      acl: source.acl,
-      privateAcl: source.privateAcl,
-    },
-    context.now,
-  )
+  const guarded = {
+    systemObjectId: source.id,
+    objecttypeId: source.objecttype,
+    poolId: source.poolId,
+    ownerUserId: source.ownerUser,
+    ownerGroupId: source.ownerGroup,
+    tags: source.tags,
+    acl: aclTable ? source.acl : null,
+    privateAcl: aclTable && source.privateAcl,
+  }
+  for (const marks of source.files ?? []) addFileMarks(marks, filePrincipals(guarded, context.now).principals, add)
+  if (guarded.privateAcl) add(withoutContainer)
+  if (!guarded.acl) return null
+  const { principals, validUntil } = readPrincipals(guarded, context.now)
   for (const { who, masks } of principals) {
     add(readableBy(who))
     if (masks) add(limitedFor(who))
     for (const mask of masks ?? ['*']) add(maskFor(who, mask))
   }
   return validUntil
+}
+
+/** Who may see the preferred files of a column: what grants on pools ask for, and whom grants on the object name. */
+function addFileMarks(
+  { columnId, classes, versions, uploaders, files }: FileMarks,
+  principals: readonly FilePrincipal[],
+  add: (lexeme: string) => void,
+): void {
+  for (const name of classes) add(fileMark(columnId, 'class', name))
+  for (const name of versions) add(fileMark(columnId, 'version', name))
+  for (const who of uploaders) for (const by of ['seer', 'originalSeer'] as const) add(fileMark(columnId, by, who))
+  for (const who of new Set(principals.map((each) => each.who))) {
+    const own = principals.filter((each) => each.who === who)
+    const covers = (file: FileMarks['files'][number], version: string): boolean =>
+      own.some(({ item }) => coversFile(item, { ...file, columnId, version }))
+    const seesOriginals = files.every((file) => covers(file, 'original'))
+    if (seesOriginals) add(fileMark(columnId, 'originalSeer', who))
+    if (seesOriginals || files.every((file) => file.versions.some((version) => covers(file, version)))) {
+      add(fileMark(columnId, 'seer', who))
+    }
+  }
 }
 
 function ownerOf(source: IndexSource): string | null {
@@ -133,7 +153,8 @@ function readFields(draft: Draft, type: TypeFields): void {
   const { content } = draft.source
   for (const field of type.fields) {
     const value = content[field.column.key]
-    if (value !== undefined) {
+    if (field.file) readFileValues(draft, field, value, null)
+    else if (value !== undefined) {
       // Of the others a sort key shows that there is a value.
       if (field.kind === 'link' || field.kind === 'l10n') draft.lexemes.add(hasValue(field.code))
       readValue(draft, field, value, null)
@@ -145,6 +166,14 @@ function readFields(draft: Draft, type: TypeFields): void {
     }
   }
   for (const nested of type.nested) readRows(draft, nested, content, 0)
+}
+
+/** What is said of the preferred file of a column: a list, however many values there are. */
+function readFileValues(draft: Draft, field: SearchField, values: unknown, row: LexemeSet | null): void {
+  if (values === undefined) return
+  draft.lexemes.add(hasValue(field.code))
+  row?.add(hasValue(field.code))
+  for (const value of values as readonly unknown[]) readValue(draft, field, value, row)
 }
 
 /** Everything about one value. Rows of nested tables have lexemes of their own besides. */
@@ -171,6 +200,10 @@ function readRows(
     for (const field of nested.fields) {
       const value = row[field.column.key]
       if (value === undefined) continue
+      if (field.file) {
+        readFileValues(draft, field, value, lexemes)
+        continue
+      }
       draft.lexemes.add(hasValue(field.code))
       lexemes?.add(hasValue(field.code))
       readValue(draft, field, value, lexemes)

@@ -31,6 +31,7 @@ const longestTerm = 100
 
 /** Texts whose whole values are lexemes; for others the stored value is compared. */
 export function exactByLexeme(field: SearchField): boolean {
+  if (field.file) return field.kind === 'text' && !field.file.expert
   if (field.kind === 'custom') return field.facet
   return (field.kind === 'text' || field.kind === 'string') && (field.facet || field.path.length > 0)
 }
@@ -92,7 +93,8 @@ function addText(draft: Draft, field: SearchField, code: string, text: string, r
     const lexeme = columnWord(code, word)
     lexemes.addAt(lexeme, position)
     row?.addAt(lexeme, position)
-    context.terms.word(word)
+    // The words of whole books would be in the way of those that patterns stand for.
+    if (!field.file?.expert) context.terms.word(word)
     position++
   }
   positions.set(code, position + gap)

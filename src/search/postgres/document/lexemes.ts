@@ -6,6 +6,7 @@
  * `code` is a column (its id in base 36), for localized text with the language: `c.en-us`.
  */
 
+import type { FileMark } from '../../../objects/service.ts'
 import { hash53 } from '../../document/hash.ts'
 import type { Weight } from '../../plan/fields.ts'
 
@@ -50,6 +51,10 @@ export const readableBy = (principal: string): string => `_r${principal}`
 export const limitedFor = (principal: string): string => `_l${principal}`
 /** A mask that such a grant gives; `*` for all. */
 export const maskFor = (principal: string, mask: number | string): string => `_m${principal}=${mask}`
+/** What is known of the preferred files of a column, and who may see them. */
+export const fileMark = (columnId: number, by: FileMark, name: string): string =>
+  `_v${columnId.toString(36)}${marks[by]}${name}`
+const marks: Record<FileMark, string> = { class: '=', version: ':', seer: '!', originalSeer: '?' }
 /** A row of a nested table. */
 export const rowOf = (tableId: number): string => `_n${tableId}`
 

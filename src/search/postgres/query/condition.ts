@@ -265,7 +265,7 @@ function valueCondition(
       known.length === 0
         ? never
         : seen(field, anyOf(known.map((label) => lexeme(exactValue(field.code, label)))), context)
-    if (place.rows || labels.every((label, index) => label === values[index])) return exact
+    if (place.rows || field.file || labels.every((label, index) => label === values[index])) return exact
   }
   return storedValueCondition(field, values as readonly string[], languages, place, context)
 }
@@ -310,7 +310,7 @@ function ofType(field: SearchField, { rows }: Place): Node {
 
 /** Whether a lexeme says that there is a value; otherwise the sort key does. */
 function saysSo(field: SearchField): boolean {
-  return field.path.length > 0 || ['link', 'l10n', 'custom', 'files', 'geo'].includes(field.kind)
+  return field.file !== null || field.path.length > 0 || ['link', 'l10n', 'custom', 'files', 'geo'].includes(field.kind)
 }
 
 function absent(field: SearchField, place: Place, context: ConditionContext): Condition {

@@ -86,7 +86,11 @@ function timeSql(sql: string, { fields, vision }: PostgresPlan): { sql: string; 
 type ByField = Extract<SortField, { by: 'field' }>
 
 /** The sort key where the caller sees the column, for links where they may know the title of the linked object. */
-function seenKeySql(by: ByField, { plan, linked }: ConditionContext): string {
+function seenKeySql({ others = [], ...by }: ByField, context: ConditionContext): string {
+  if (others.length > 0) {
+    return `coalesce(${[by.field, ...others].map((field) => seenKeySql({ ...by, field }, context)).join(', ')})`
+  }
+  const { plan, linked } = context
   const { field } = by
   const { target } = field.column
   const known = target === null || linked.knowsAll(target)

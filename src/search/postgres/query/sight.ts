@@ -3,6 +3,7 @@ import type { Place } from '../../../objects/service.ts'
 import type { TagFilter } from '../../../rights/service.ts'
 import type { Sight } from '../../plan/vision.ts'
 import {
+  fileMark,
   inPool,
   limitedFor,
   maskFor,
@@ -45,6 +46,8 @@ export function placeNode(place: Place): Node {
     }
     case 'private':
       return lexeme(withoutContainer)
+    case 'files':
+      return either(place.names.map((name) => lexeme(fileMark(place.column.id, place.by, name))))
     case 'and':
       return allOf(place.of.map(placeNode))
     case 'or':

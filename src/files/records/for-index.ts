@@ -1,0 +1,74 @@
+import type { Queryable } from '../../platform/db.ts'
+import { originalOf, type StoredFile } from '../model.ts'
+import { metadataName } from '../renditions/describe.ts'
+import { readTags } from '../renditions/store.ts'
+import type { Tag } from '../renditions/technical.ts'
+import { baseOf } from '../upload/file-name.ts'
+import { bestDate, statusOf, technicalMetadata } from './render.ts'
+import { readFiles } from './store.ts'
+
+/** A file as the search knows it. */
+export interface FileForIndex {
+  readonly id: number
+  readonly uploadUser: number
+  readonly uploadedAt: string
+  readonly bestDate: string
+  readonly filename: string
+  readonly basename: string
+  readonly class: string
+  readonly extension: string
+  readonly mimeType: string
+  readonly size: number
+  readonly status: string
+  readonly versions: readonly { readonly name: string; readonly status: string }[]
+  readonly technical: Readonly<Record<string, unknown>>
+  readonly tags: readonly Tag[]
+  readonly text: string
+}
+
+/** Characters of a text that the search reads. */
+const mostText = 200_000
+
+/** The files with all that can be searched of them. */
+export async function filesForIndex(from: Queryable, ids: readonly number[]): Promise<Map<number, FileForIndex>> {
+  const files = await readFiles(from, ids)
+  const tags = await readTags(from, ids)
+  const texts = await readTexts(from, ids)
+  return new Map(files.map((file) => [file.id, forIndex(file, tags.get(file.id) ?? [], texts.get(file.id) ?? '')]))
+}
+
+async function readTexts(from: Queryable, ids: readonly number[]): Promise<Map<number, string>> {
+  const { rows } = await from.query<{ fileId: number; text: string }>(
+    'select file_id as "fileId", left(text, $2) as text from file_text where file_id = any($1::bigint[])',
+    [ids, mostText],
+    'read-file-texts',
+  )
+  return new Map(rows.map(({ fileId, text }) => [fileId, text]))
+}
+
+function forIndex(file: StoredFile, tags: readonly Tag[], text: string): FileForIndex {
+  const version = originalOf(file)
+  const there = new Set(file.versions.map(({ name }) => name))
+  return {
+    id: file.id,
+    uploadUser: file.uploadUser,
+    uploadedAt: file.uploadedAt.toISOString(),
+    bestDate: bestDate(file, version),
+    filename: file.filepath,
+    basename: baseOf(file.filepath),
+    class: version.class,
+    extension: version.extension,
+    mimeType: version.mimeType,
+    size: version.size,
+    status: statusOf(file),
+    versions: [
+      ...file.versions.map(({ name, status }) => ({ name, status })),
+      ...file.renditions
+        .filter(({ name, status }) => name !== metadataName && status !== 'too_small' && !there.has(name))
+        .map(({ name, status }) => ({ name, status })),
+    ],
+    technical: technicalMetadata(version),
+    tags,
+    text,
+  }
+}

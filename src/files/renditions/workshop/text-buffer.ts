@@ -1,0 +1,31 @@
+/** Takes a text in pieces until there is enough. */
+export class TextBuffer {
+  readonly most: number
+  #text = ''
+  #cut = false
+
+  constructor(most: number) {
+    this.most = most
+  }
+
+  get full(): boolean {
+    return this.#cut
+  }
+
+  add(text: string): void {
+    if (this.#cut) return
+    // What databases do not keep, and nobody reads.
+    const piece = text
+      .toWellFormed()
+      .replaceAll(/[\0-\x08\x0b\x0c\x0e-\x1f\ufffd]/g, ' ')
+      .replaceAll(/[ \t]+/g, ' ')
+    this.#text += piece
+    if (this.#text.length <= this.most) return
+    this.#text = this.#text.slice(0, this.most).toWellFormed()
+    this.#cut = true
+  }
+
+  result(): { text: string; cut: boolean } {
+    return { text: this.#text.replaceAll(/\s*\n\s*/g, '\n').trim(), cut: this.#cut }
+  }
+}

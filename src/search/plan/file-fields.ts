@@ -1,0 +1,155 @@
+/**
+ * What can be searched of the files in a column: `artwork.image.original_filename`, or `_linked._asset.original_filename`
+ * for all columns. The preferred file of each place counts, for those who may see it (objects/masks/file-access.ts).
+ */
+/** A file as it is indexed. */
+export interface IndexedFile {
+  readonly id: number
+  readonly uploadUser: number
+  readonly uploadedAt: string
+  readonly bestDate: string
+  readonly filename: string
+  readonly basename: string
+  readonly class: string
+  readonly extension: string
+  readonly mimeType: string
+  readonly size: number
+  readonly status: string
+  /** `preview` and whether it is `done`. */
+  readonly versions: readonly { readonly name: string; readonly status: string }[]
+  /** `technical_metadata` */
+  readonly technical: Readonly<Record<string, unknown>>
+  /** EXIF, IPTC, XMP and so on. */
+  readonly tags: readonly { readonly group: string; readonly name: string; readonly print: string }[]
+  /** What is written in it. */
+  readonly text: string
+}
+
+export interface FileFieldKind {
+  readonly name: string
+  readonly kind: 'text' | 'number' | 'date'
+  /** Values are counted; others are too many to be counted. */
+  readonly facet: boolean
+  readonly sorted: boolean
+  /** It goes with the original: those who may see a rendition alone are not told. */
+  readonly level: 'any' | 'original'
+  /** Only where the expert search of the column is on. */
+  readonly expert: boolean
+  readonly values: (file: IndexedFile) => readonly unknown[]
+}
+
+type Options = Partial<Pick<FileFieldKind, 'facet' | 'sorted' | 'level' | 'expert'>>
+
+function define(
+  kind: FileFieldKind['kind'],
+  name: string,
+  values: (file: IndexedFile) => readonly unknown[] | unknown,
+  options: Options = {},
+): FileFieldKind {
+  return {
+    name,
+    kind,
+    facet: false,
+    sorted: true,
+    level: 'any',
+    expert: false,
+    ...options,
+    values: (file) => cleaned(kind, values(file)),
+  }
+}
+
+const label = { facet: true } as const
+
+const technical = (kind: FileFieldKind['kind'], name: string, options: Options = {}): FileFieldKind =>
+  define(kind, `technical_metadata.${name}`, (file) => file.technical[name], options)
+
+/** Words that say what a picture shows and whose it is, wherever the file says so. */
+const descriptive = (name: string, tags: readonly string[], options: Options = {}): FileFieldKind => {
+  const wanted = new Set(tags)
+  const values = (file: IndexedFile) => file.tags.filter((tag) => wanted.has(`${tag.group}:${tag.name}`)).map(textOf)
+  return define('text', `metadata.${name}`, values, { sorted: false, level: 'original', ...options })
+}
+
+const textOf = ({ print }: { readonly print: string }): string => print
+
+export const fileFieldKinds: readonly FileFieldKind[] = [
+  define('text', 'original_filename', (file) => file.filename),
+  define('text', 'original_filename_basename', (file) => file.basename),
+  define('text', 'class', (file) => file.class, label),
+  define('text', 'extension', (file) => file.extension, label),
+  define('text', 'class_extension', (file) => `${file.class}.${file.extension}`, label),
+  define('text', 'status', (file) => file.status, label),
+  define(
+    'text',
+    'class_version_status',
+    (file) => file.versions.map(({ name, status }) => `${file.class}.${name}.${status}`),
+    { facet: true, sorted: false },
+  ),
+  define('number', 'filesize', (file) => file.size),
+  define('number', 'upload_user.user._id', (file) => file.uploadUser, { sorted: false }),
+  define('date', 'date_uploaded', (file) => file.uploadedAt),
+  define('date', 'best_date', (file) => file.bestDate),
+  technical('number', 'width'),
+  technical('number', 'height'),
+  technical('number', 'max_dimension'),
+  technical('number', 'aspect_ratio'),
+  technical('number', 'dpi'),
+  technical('number', 'duration'),
+  technical('number', 'pages'),
+  technical('number', 'colordepth'),
+  technical('number', 'samples_per_pixel', { sorted: false }),
+  technical('date', 'create_date'),
+  technical('date', 'date_time_original'),
+  technical('text', 'format', label),
+  technical('text', 'colorspace', label),
+  technical('text', 'colorprofile', label),
+  technical('text', 'camera_scanner', label),
+  technical('text', 'orientation', { facet: true, sorted: false }),
+  technical('text', 'projection_type', { facet: true, sorted: false }),
+  technical('text', 'audio_codec', { facet: true, sorted: false }),
+  technical('text', 'video_codec', { facet: true, sorted: false }),
+  define('text', 'technical_metadata.mime_type', (file) => file.mimeType, label),
+  descriptive('title', ['XMP-dc:Title', 'IPTC:ObjectName', 'IPTC:Headline', 'XMP-photoshop:Headline', 'PDF:Title']),
+  descriptive('description', ['XMP-dc:Description', 'IPTC:Caption-Abstract', 'IFD0:ImageDescription', 'PDF:Subject']),
+  descriptive('creator', ['XMP-dc:Creator', 'IPTC:By-line', 'IFD0:Artist', 'PDF:Author'], label),
+  descriptive('copyright', ['XMP-dc:Rights', 'IPTC:CopyrightNotice', 'IFD0:Copyright'], label),
+  descriptive('credit', ['XMP-photoshop:Credit', 'IPTC:Credit', 'XMP-photoshop:Source', 'IPTC:Source'], label),
+  define('text', 'metadata.keywords', keywordsOf, { facet: true, sorted: false, level: 'original' }),
+  descriptive('city', ['XMP-photoshop:City', 'IPTC:City'], label),
+  descriptive('country', ['XMP-photoshop:Country', 'IPTC:Country-PrimaryLocationName'], label),
+  define('text', 'metadata_fulltext', fulltextOf, { sorted: false, level: 'original', expert: true }),
+]
+
+function keywordsOf({ tags }: IndexedFile): string[] {
+  const wanted = new Set(['XMP-dc:Subject', 'IPTC:Keywords', 'PDF:Keywords'])
+  return tags.filter(({ group, name }) => wanted.has(`${group}:${name}`)).flatMap(({ print }) => print.split('; '))
+}
+
+function fulltextOf({ text, tags }: IndexedFile): string[] {
+  return [...tags.filter(({ group }) => !dull.has(group)).map(textOf), text]
+}
+
+/** Groups without anything that people look for. */
+const dull = new Set([
+  'File',
+  'Composite',
+  'JFIF',
+  'ICC_Profile',
+  'ICC-header',
+  'ICC-view',
+  'ICC-meas',
+  'PNG-pHYs',
+  'System',
+])
+
+function cleaned(kind: FileFieldKind['kind'], found: readonly unknown[] | unknown): readonly unknown[] {
+  const values = (Array.isArray(found) ? found : [found]) as readonly unknown[]
+  if (kind === 'number') return values.filter((value) => typeof value === 'number' && Number.isFinite(value))
+  if (kind === 'date') {
+    return values.flatMap((value) => (typeof value === 'string' ? [{ value: value.replace(/\.\d+(?=Z|$)/, '') }] : []))
+  }
+  return [...new Set(values.filter((value) => typeof value === 'string' && value !== ''))]
+}
+
+/** What is indexed of a long text, in characters: some sixty pages. */
+export const longestIndexed = 200_000

@@ -1,0 +1,38 @@
+/** `_linked._asset.…`: what is searched of files, whatever columns of the searched object types have them. */
+import type { Table } from '../../datamodel/model.ts'
+import { AppError } from '../../platform/errors.ts'
+import type { FieldCatalogue, SearchField } from '../plan/fields.ts'
+import { fileFieldKinds } from '../plan/file-fields.ts'
+import type { Clause } from '../plan/plan.ts'
+import { and, or } from './clauses.ts'
+
+const start = '_linked._asset.'
+
+interface AssetContext {
+  readonly fields: FieldCatalogue
+  /** Object types that are searched. */
+  readonly objecttypes: readonly Table[]
+}
+
+/** The fields that the name stands for, which may be none; null: it is no such name. @throws {AppError} `SearchFieldUnknown` */
+export function assetFields(written: string, { fields, objecttypes }: AssetContext): readonly SearchField[] | null {
+  if (!written.startsWith(start)) return null
+  const rest = written.slice(start.length)
+  if (rest !== '_id' && !fileFieldKinds.some(({ name }) => name === rest)) {
+    throw new AppError('SearchFieldUnknown', { field: written.slice(0, 200) })
+  }
+  const types = objecttypes.flatMap((table) => fields.types.get(table.id) ?? [])
+  if (rest === '_id') return types.flatMap(({ files }) => files)
+  return types.flatMap(({ all }) => all.filter(({ file }) => file?.name === rest))
+}
+
+/** The names that a name stands for. */
+export function expandAssets(names: readonly string[], context: AssetContext): readonly string[] {
+  return names.flatMap((name) => assetFields(name, context)?.map((field) => field.name) ?? [name])
+}
+
+/** Objects that could have such a value, and have none in any of the columns. */
+export function noneOf(fields: readonly SearchField[]): Clause {
+  const byType = Map.groupBy(fields, (field) => field.column.table.root)
+  return or([...byType.values()].map((own) => and(own.map((field): Clause => ({ is: 'empty', field })))))
+}

@@ -1,6 +1,6 @@
 /** Answers questions about one caller's rights from the compiled grants; pure, no database. */
 import { type ContainerRight, containerRights, type ObjectRight, objectRights, ownerRights } from './catalogue.ts'
-import { type Compiled, type Entry, type EntryList, isCaller } from './compile.ts'
+import { type Compiled, type Entry, type EntryList, hasRight, isCaller } from './compile.ts'
 import { fileGrants } from './file-grants.ts'
 import { inForce, type MaskId, masksOf, mergeItems, poolFits, tagsFit, typeFits } from './grants.ts'
 import { maskGrants } from './mask-grants.ts'
@@ -48,7 +48,7 @@ export function callerRights(compiled: Compiled, now: () => number): CallerRight
   function may(right: ObjectRight, object: Guarded): boolean {
     if (caller.root || (ownerRights.has(right) && owns(object))) return true
     const list = listOf(object.poolId, object.objecttypeId)
-    if ((object.privateAcl ? list?.alwaysSticky : list?.always)?.has(right)) return true
+    if (list && hasRight(object.privateAcl ? list.alwaysSticky : list.always, right)) return true
     return giving(right, object).next().done !== true
   }
 

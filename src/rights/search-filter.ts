@@ -1,5 +1,5 @@
 /** The read right of a caller as conditions for the search: agrees with `may('read')` for every object. */
-import type { Compiled, EntryList } from './compile.ts'
+import { type Compiled, type EntryList, hasRight } from './compile.ts'
 import { contactPrincipal } from './grants.ts'
 import type { SearchFilter, SearchGrant, TagFilter } from './model.ts'
 
@@ -32,10 +32,10 @@ export function searchFilter(compiled: Compiled): SearchFilter {
 /** What the read grants of a container ask of an object; where one asks nothing, the others add nothing. */
 function readConditions(list: EntryList): SearchGrant[] {
   const conditions: SearchGrant[] = []
-  if (list.always.has('read')) conditions.push(condition(null, null, list.alwaysSticky.has('read')))
+  if (hasRight(list.always, 'read')) conditions.push(condition(null, null, hasRight(list.alwaysSticky, 'read')))
   for (const entry of list.entries) {
     const read = entry.rights.read
-    const covered = entry.sticky ? list.alwaysSticky.has('read') : list.always.has('read')
+    const covered = entry.sticky ? hasRight(list.alwaysSticky, 'read') : hasRight(list.always, 'read')
     // Ownership alone already gives the read right.
     if (!read || covered || entry.ownerOnly) continue
     conditions.push(condition(read.objecttype_ids ?? null, entry.tags, entry.sticky))

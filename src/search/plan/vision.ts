@@ -63,7 +63,7 @@ export interface VisionOptions {
 
 /**
  * About the bytes that a vision comes to, with what is made of the same rights for `_has_children`: lists of pools by
- * object type, and above each pool. It is kept for as long as the rights that it is made of, and counted with them.
+ * object type. It is kept for as long as the rights that it is made of, and counted with them.
  */
 export function visionBytes(objecttypes: number, pools: number): number {
   return 4000 + 2000 * objecttypes + pools * (100 + 30 * objecttypes)
@@ -108,7 +108,6 @@ export function createVision({ caller, maskAccess, fileAccess, poolPath }: Visio
   }
   const rights = caller.searchFilter()
   const titles = new Map<Table, Titles>()
-  let within: ReadonlyMap<number, PoolsWithin> | null = null
   return {
     key: `${caller.userId}.${++made}`,
     whole: false,
@@ -127,11 +126,7 @@ export function createVision({ caller, maskAccess, fileAccess, poolPath }: Visio
       titles.set(table, found)
       return found
     },
-    poolsWithin(id) {
-      within ??= poolsByAncestor(caller, poolPath)
-      const pools = within.get(id)
-      return pools?.hidden ? [...pools.known] : 'all'
-    },
+    poolsWithin: (id) => poolsWithin(caller, poolPath, id),
     rights,
   }
 }
@@ -148,24 +143,19 @@ function toSight(table: Table, access: Access): Sight {
   return { place: access.place, unless: access.unless && { table, place: access.unless } }
 }
 
-interface PoolsWithin {
-  readonly known: Set<number>
-  hidden: boolean
-}
-
-/** What stands above a pool is shown to those who may see the pool; of others they know at most the id. */
-function poolsByAncestor(caller: CallerRights, poolPath: VisionOptions['poolPath']): Map<number, PoolsWithin> {
-  const within = new Map<number, PoolsWithin>()
-  for (const id of caller.poolIds()) {
-    const known = caller.mayPool('bag_read', id)
-    for (const above of poolPath(id)) {
-      const pools = within.get(above) ?? { known: new Set([above]), hidden: false }
-      within.set(above, pools)
-      if (known) pools.known.add(id)
-      else if (above !== id) pools.hidden = true
-    }
+/**
+ * What stands above a pool is shown to those who may see the pool; of others they know at most the id. Counted anew each
+ * time: what all pools have above them would take more memory than all else that is kept of a caller.
+ */
+function poolsWithin(caller: CallerRights, poolPath: VisionOptions['poolPath'], id: number): 'all' | readonly number[] {
+  const known = [id]
+  let hidden = false
+  for (const pool of caller.poolIds()) {
+    if (pool === id || !poolPath(pool).includes(id)) continue
+    if (caller.mayPool('bag_read', pool)) known.push(pool)
+    else hidden = true
   }
-  return within
+  return hidden ? known : 'all'
 }
 
 function titlesOf(table: Table, caller: CallerRights, rights: SearchFilter): Titles {

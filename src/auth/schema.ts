@@ -114,6 +114,7 @@ export const UserInput = Type.Object(
         require_password_change: flag,
         confirm_email: flag,
         welcome_email: flag,
+        picture: Type.Optional(Type.Unknown(refused('users have no pictures'))),
       },
       open,
     ),

@@ -253,7 +253,6 @@ const frontendRights = [
   systemRight('system.allow_custom_in_right_with_preset', 'Front ends let rights be added to those of a preset.'),
   systemRight('system.objectadmineditor', 'Front ends show the editor for administrators.'),
   systemRight('system.ignore_columnfilters', 'Front ends show columns that filters hide.'),
-  systemRight('system.profile', 'Front ends offer the page of the own profile, which everybody may change.'),
   systemRight(
     'system.search',
     'Front ends offer the search, which everybody may use.',
@@ -310,6 +309,7 @@ const systemRights = [
   systemRight('system.message', 'Read and change messages.'),
   systemRight('system.config', 'Change the base configuration.'),
   coming('plugins', systemRight('system.plugin', 'Manage plugins.')),
+  coming('mappings of metadata', systemRight('system.profile', 'Manage mappings of metadata (XML profiles).')),
   systemRight('system.location', 'See storage locations; only root changes them.'),
   coming('backups over the interface', systemRight('system.backup', 'Make and fetch backups.')),
   coming('mails over the interface', systemRight('system.sendmail', 'Send mail through the service.')),

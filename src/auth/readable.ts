@@ -48,12 +48,15 @@ export function principalsOf(actor: Actor): string[] {
   return [`u${actor.userId}`, ...actor.groupIds.map((id) => `g${id}`)]
 }
 
-/** Own record, owned ones, those granted, and members of groups that are granted. */
+/**
+ * Own record, owned ones, those granted, and members of groups that are granted. Which groups these are is asked once, not for
+ * each user: with 10,000 users and 1,000 groups a list took 20 s.
+ */
 export function userReadable(principals: string, userId: string): string {
-  return `(t.id = ${userId} or ${readableCondition(principals, userId)} or exists (
-    select from "group" g where ${grantCondition('g.acl', principals)}
-      and (t.type = any(g.member_types)
-        or exists (select from user_group ug where ug.group_id = g.id and ug.user_id = t.id))))`
+  const granted = (what: string) => `array(select ${what} from "group" g where ${grantCondition('g.acl', principals)})`
+  return `(t.id = ${userId} or ${readableCondition(principals, userId)}
+    or t.type = any(${granted('unnest(g.member_types)')})
+    or exists (select from user_group ug where ug.user_id = t.id and ug.group_id = any(${granted('g.id')})))`
 }
 
 /** Whether the actor may read all users: who manages them, unless the right is given without that. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { userReadable } from '../../src/auth/readable.ts'
 import type { Json } from '../support/client.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { statementsOf } from '../support/statements.ts'
@@ -395,4 +396,17 @@ test('EVENT-004 fields of the acting user are copied into events where the confi
   const { event } = (await eventsOf(svc, 'GROUP_INSERT')).at(-1)
   assert.deepEqual([event.info['user.department'], event.info['user.login']], ['Archive', 'copied'])
   await root().delete('/config/system/config/user/copy_to_event')
+})
+
+test('which groups let users be read is asked once, not for each user', async () => {
+  const { rows } = await svc.db.query<{ 'QUERY PLAN': string }>(
+    `explain (generic_plan, costs off) select t.id from "user" t where ${userReadable('$1::text[]', '$2::bigint')}`,
+  )
+  const plan = rows.map((row) => row['QUERY PLAN'])
+  const groups = plan.flatMap((line, index) => (/Scan .*on "group"/.test(line) ? index : []))
+  assert.equal(groups.length, 2, plan.join('\n'))
+  for (const index of groups) {
+    const part = plan.slice(0, index).findLast((line) => /^ *(Init|Sub)Plan/.test(line))
+    assert.match(part ?? '', /InitPlan/, plan.join('\n'))
+  }
 })

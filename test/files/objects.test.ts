@@ -310,7 +310,7 @@ suite('files in objects', () => {
     assert.deepEqual(rows, [{ free: true }, { free: true }])
   })
 
-  test('DB-017 DB-045 file_url_expire: days of validity in saves, reads, lists and searches; never from a kept answer', async () => {
+  test('DB-017 DB-018 DB-044 DB-045 SR-019 file_url_expire: days of validity in saves, reads, lists and searches; never from a kept answer', async () => {
     const [file] = await sent('root')
     const expires = (object: Json): number => {
       const signature = new URL(object.work.image[0].versions.original.url).searchParams.get('x-svc-signature') ?? ''
@@ -338,6 +338,9 @@ suite('files in objects', () => {
       (await root().post('/search', { search: [], file_url_expire: 31 })).body.code,
       'UrlParameterNotSupported',
     )
+    const below = async (query: Json) =>
+      Object.keys((await read('root', id, query)).work).filter((key) => key.startsWith('_reverse_nested:'))
+    assert.deepEqual([await below({}), await below({ skip_reverse_nested: 1 })], [['_reverse_nested:loan:work'], []])
     await root().post('/config/system/config/file_url_expire', { default_days: 1 })
     assert.equal(inDays(expires(await read('root', id))), 1)
     await root().post('/config/system/config/file_url_expire', { default_days: 7 })

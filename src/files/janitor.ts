@@ -125,7 +125,12 @@ export function createJanitor({ db, events, log, locations, settings, paused, no
       const { location, sha256 } = row
       const sofar = failures.get(location) ?? 0
       if (sofar >= mostFailures) continue
-      const info = { location_key: names.get(location), location_id: location, filename: sha256 }
+      const info = {
+        location_key: names.get(location),
+        location_id: location,
+        filename: sha256,
+        log: ['no version of a file has this content any more'],
+      }
       try {
         await locations.storeOf(location).remove(sha256)
         done.push(row)

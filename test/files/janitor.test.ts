@@ -93,6 +93,47 @@ suite('the janitor of files', () => {
     )
   })
 
+  test('EVENT-021 EVENT-022 what is deleted and what cannot be is told, of nobody, and not to those who poll', async () => {
+    const { rows } = await museum.svc.db.query<{ id: number }>('select max(id) as id from event')
+    const since = rows[0]?.id ?? 0
+    const remove = async (name: string, store = inFolder()) => {
+      await upload(museum.svc, 'root', [{ name, content: Buffer.from(name) }])
+      await runAt(31)
+      await museum.svc.db.query(`update file_blob set touched_at = now() - interval '25 hours'`)
+      await runAt(0, false, false, store)
+    }
+    await remove('goes.txt')
+    const broken = {
+      ...inFolder(),
+      remove: async () => {
+        throw new Error('the disk is full')
+      },
+    }
+    await remove('stays.txt', broken)
+    const { body } = await root().get('/event/list', {
+      id: `${since + 1}-999999999`,
+      type: 'FILE_DELETE,FILE_DELETE_ERROR',
+    })
+    const told = Object.fromEntries(body.objects.map(({ event, ...rest }: Json) => [event.type, { event, rest }]))
+    const about = (name: string) => ({
+      location_key: told.FILE_DELETE.event.info.location_key,
+      location_id: told.FILE_DELETE.event.info.location_id,
+      filename: sha256(Buffer.from(name)),
+      log: ['no version of a file has this content any more'],
+    })
+    const { FILE_DELETE: gone, FILE_DELETE_ERROR: kept } = told
+    const locations = (await root().get('/system/location/list')).body
+    assert.ok(JSON.stringify(locations).includes(`"${gone.event.info.location_key}"`))
+    assert.deepEqual(gone.event.info, about('goes.txt'))
+    assert.deepEqual(kept.event.info, { ...about('stays.txt'), error: 'the disk is full' })
+    for (const { event, rest } of [gone, kept]) {
+      assert.deepEqual([event.pollable, rest.user, event.user], [false, undefined, undefined])
+    }
+    const polled = (await root().get(`/event/poll/${since}`, { limit: 1000 })).body
+    assert.ok(polled.every(({ event }: Json) => !event.type.startsWith('FILE_DELETE')))
+    await runAt(2)
+  })
+
   test('what is uploaded while its content is about to go is there', async () => {
     const content = await picture()
     await upload(museum.svc, 'root', [{ name: 'a.jpg', content }])

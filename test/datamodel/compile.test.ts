@@ -141,7 +141,7 @@ test('a mask selects and shapes fields; what only shapes a form is no field', ()
   assert.equal(field.defaultValue, 'new')
   assert.deepEqual(field.standard, { order: 2, format: 'dash', formatInner: 'comma', stopIfSet: true })
   assert.equal(field.inTable, true)
-  assert.deepEqual(field.search, { fulltext: false, facet: true, nested: false })
+  assert.deepEqual(field.search, { fulltext: false, expert: true, facet: true, nested: false })
   const nested = mask.fields[1]!
   assert.ok(nested.kind === 'nested' && nested.standardFirstOnly && nested.sort[0]?.descending)
   const reverse = mask.fields[2]!

@@ -26,10 +26,17 @@ export interface ClientOptions {
   signal?: AbortSignal
 }
 
+export interface UploadedFile {
+  readonly name: string
+  readonly content: Uint8Array<ArrayBuffer>
+}
+
 export interface ServiceClient {
   readonly url: string
   get<T>(path: string, query?: Query): Promise<T>
   post<T>(path: string, body: unknown, query?: Query): Promise<T>
+  /** Stores files; their records in order. */
+  upload(files: readonly UploadedFile[]): Promise<readonly { readonly _id: number }[]>
   /** The access token, requested when there is none yet. */
   token(): Promise<string>
 }
@@ -107,7 +114,8 @@ export function createServiceClient({ url, login, password, patience = 60_000, s
 
   async function request<T>(method: string, path: string, query: Query | undefined, body: unknown): Promise<T> {
     const address = `/api/v1${path}${queryText(query)}`
-    const payload = body === undefined ? null : JSON.stringify(body)
+    const form = body instanceof FormData ? body : null
+    const payload = form ?? (body === undefined ? null : JSON.stringify(body))
     for (let attempt = 0; ; attempt++) {
       const used = await current()
       const response = await send(address, async () => ({
@@ -116,7 +124,7 @@ export function createServiceClient({ url, login, password, patience = 60_000, s
           authorization: `Bearer ${used.access}`,
           // The service would spend more on compressing than a local connection saves.
           'accept-encoding': 'identity',
-          ...(payload === null ? {} : { 'content-type': 'application/json' }),
+          ...(payload === null || form ? {} : { 'content-type': 'application/json' }),
         },
         body: payload,
       }))
@@ -133,6 +141,11 @@ export function createServiceClient({ url, login, password, patience = 60_000, s
     url: base,
     get: (path, query) => request('GET', path, query, undefined),
     post: (path, body, query) => request('POST', path, query, body),
+    upload(files) {
+      const form = new FormData()
+      for (const { name, content } of files) form.append('file', new Blob([content]), name)
+      return request('POST', '/eas/put', undefined, form)
+    },
     token: async () => (await current()).access,
   }
 }

@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util'
 import type { Config } from '../platform/config.ts'
 import { createProgress, type ProgressOutput } from '../platform/progress.ts'
 import { createServiceClient } from './client.ts'
+import { addPictures } from './pictures.ts'
 import { importTate } from './tate/import.ts'
 
 const help = `Usage: strongroom demo [options]
@@ -68,6 +69,7 @@ export async function runDemo(
       batch: 200,
       signal: stop.signal,
     })
+    if (!interrupted) await addPictures(client, progress, stop.signal)
     progress.stop()
     if (!interrupted) out.write(guide({ url: service.url, password, total }))
     await over
@@ -120,6 +122,16 @@ export const exampleSearches: readonly Example[] = [
       },
       limit: 5,
       format: 'short',
+    },
+  },
+  {
+    says: 'What has a picture, by its kind',
+    search: {
+      objecttypes: ['artwork'],
+      search: [{ type: 'in', fields: ['_linked._asset.class'], in: ['image'] }],
+      aggregations: { formats: { type: 'term', field: '_linked._asset.technical_metadata.format' } },
+      limit: 5,
+      format: 'standard',
     },
   },
   {

@@ -24,9 +24,10 @@ export async function addPictures(client: ServiceClient, progress: Progress, sig
     const objects = some.map(({ artwork: { _id, _version } }, index) => ({
       _objecttype: 'artwork',
       _mask: 'artwork',
-      artwork: { _id, _version, image: [{ _id: files[index]?._id, preferred: true }] },
+      // As lists they change this field alone.
+      artwork: { _id: [_id], _version: [_version], image: [{ _id: files[index]?._id, preferred: true }] },
     }))
-    await client.post('/db/artwork', objects)
+    await client.post('/db/artwork', objects, { await_index: 60 })
   }
   if (first.length > 0) progress.say(`painted pictures for ${first.length} artworks`)
   return first.length

@@ -53,9 +53,10 @@ test('the demo loads its sample, and the searches that it prints work as printed
       const answers = stdout
         .split(/(?<=\})(?=\{"(?:type|count|objecttypes|language)")/)
         .map((text) => JSON.parse(text) as { count: number; objects: unknown[]; aggregations?: object })
-      assert.equal(answers.length, 3)
+      assert.equal(answers.length, 4)
       for (const answer of answers) assert.ok(answer.count > 0 && answer.objects.length > 0, JSON.stringify(answer))
       assert.ok(answers[0]?.aggregations && answers[1]?.aggregations)
+      assert.equal(answers[2]?.count, 24, 'artworks with pictures')
     })
     assert.match(first, /applied \d+ migrations/)
     const second = await withDemo(folder, async () => {})

@@ -108,6 +108,10 @@ const artworkFields: Field[] = [
   field('image_url', identifier),
   field('image_copyright', { fulltext: false }),
   field('tate_id', identifier),
+  {
+    ...field('image', identifier),
+    output: { detail: true, text: true, table: true, standard_eas: { order: 1 } },
+  },
 ]
 
 const artistFields: Field[] = [

@@ -106,6 +106,7 @@ export const tateTables: readonly TableEntry[] = [
       column('image_url', 'string', ['Abbildung', 'Image']),
       column('image_copyright', 'text', ['Bildrechte', 'Image copyright']),
       column('tate_id', 'number', ['Tate-Nummer', 'Tate id'], required),
+      column('image', 'eas', ['Bilder', 'Pictures']),
     ],
     {
       unique: ['accession_number', 'tate_id'],

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import sharp from 'sharp'
 import { CannotMake } from '../../src/files/renditions/workshop/failure.ts'
+import { displayP3, saysDisplayP3, withProfile } from '../../src/files/renditions/workshop/profiled.ts'
 import type { PictureRecipe } from '../../src/files/renditions/workshop/tasks.ts'
 import { createWorkers, type WorkLimits } from '../../src/files/renditions/workshop/workers.ts'
 import { temporaryFolder } from '../support/process.ts'
@@ -77,4 +78,32 @@ test('one that takes too long, too', async () => {
     await problemWith({ seconds: 3, memory: 8_000_000_000 }, 9000, { size: 0, format: 'avif', quality: 100 }),
     /more than 3 seconds/,
   )
+})
+
+test('colours of Display P3 are shown as what they are in sRGB', async () => {
+  // As far in P3 as it goes in sRGB: by the primaries of both (SMPTE EG 432-1, IEC 61966-2-1).
+  const p3 = [200, 100, 50] as const
+  const linear = p3.map((value) => ((value / 255 + 0.055) / 1.055) ** 2.4) as [number, number, number]
+  const toSrgb = [
+    [1.2249, -0.2247, 0],
+    [-0.0421, 1.0421, 0],
+    [-0.0196, -0.0786, 1.0979],
+  ]
+  const expected = toSrgb.map((row) => {
+    const value = row.reduce((sum, factor, index) => sum + factor * (linear[index] ?? 0), 0)
+    return Math.round(255 * (1.055 * Math.max(0, value) ** (1 / 2.4) - 0.055))
+  })
+  const [width, height] = [6, 4]
+  for (const channels of [3, 4] as const) {
+    const data = Buffer.from(Array.from({ length: width * height }, () => [...p3, 128].slice(0, channels)).flat())
+    const tagged = withProfile({ data, width, height, channels }, await displayP3())
+    const { data: shown, info } = await sharp(tagged).toColourspace('srgb').raw().toBuffer({ resolveWithObject: true })
+    assert.deepEqual([info.width, info.height, info.channels], [width, height, channels])
+    for (const [index, value] of expected.entries()) {
+      assert.ok(Math.abs((shown[index] ?? 0) - value) <= 2, `${[...shown.subarray(0, 3)]} is not ${expected}`)
+    }
+    if (channels === 4) assert.equal(shown[3], 128)
+  }
+  const numbers = (primaries: number) => Buffer.concat([Buffer.from('colrnclx'), Buffer.from([0, primaries, 0, 13, 0, 6])])
+  assert.deepEqual([saysDisplayP3(numbers(12)), saysDisplayP3(numbers(1)), saysDisplayP3(Buffer.alloc(9))], [true, false, false])
 })

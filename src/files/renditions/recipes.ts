@@ -4,7 +4,7 @@ import { isDocument } from './programs/office.ts'
 import { isDirect } from './sources.ts'
 
 /** Changes when the same recipe makes something else: a resync then renews what was made before. */
-const engine = 1
+const engine = 2
 
 /** The recipes for an original, in the order of the configuration. */
 export function recipesFor(settings: RenditionSettings, { class: kind, extension }: OriginalType): readonly Recipe[] {

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import { CannotMake } from './failure.ts'
 
 export interface RawPicture {
@@ -9,9 +8,9 @@ export interface RawPicture {
 }
 
 /** The main picture of a HEIC file, turned as it is to be seen. @throws {CannotMake} */
-export async function decodeHeif(path: string, pixels: number): Promise<RawPicture> {
+export async function decodeHeif(content: Buffer, pixels: number): Promise<RawPicture> {
   const { HeifDecoder } = await library()
-  const images = new HeifDecoder().decode(await readFile(path))
+  const images = new HeifDecoder().decode(content)
   const [image] = images
   if (!image) throw new CannotMake('unreadable', 'no picture is found in the HEIF file')
   try {

@@ -3,6 +3,7 @@ import sharp, { type Metadata, type Sharp, type SharpOptions } from 'sharp'
 import { CannotMake, reasonOf } from './failure.ts'
 import { decodeHeif } from './heif.ts'
 import { drawPage } from './pdf.ts'
+import { displayP3, saysDisplayP3, withProfile } from './profiled.ts'
 import type { MediaSource } from './tasks.ts'
 
 /** Something that pictures can be made of, any number of times. */
@@ -31,14 +32,21 @@ export async function openSource({ path, extension }: MediaSource, pixels: numbe
     return { ...(await opened((options) => sharp(content, { ...limits, ...options, density }))), pages: null }
   }
   const plain = (options?: SharpOptions): Sharp => sharp(path, { ...limits, ...options })
-  try {
-    const direct = await opened(plain)
-    if (!isHevc(direct.metadata)) return { ...direct, pages: null }
-  } catch (error) {
-    if (!['heic', 'heif', 'avif'].includes(extension)) throw error
-  }
-  const raw = await decodeHeif(path, pixels)
-  return { ...(await opened((options) => sharp(raw.data, { ...limits, ...options, raw }))), pages: null }
+  const direct = await opened(plain).catch((error: unknown) => {
+    if (['heic', 'heif', 'avif'].includes(extension)) return null
+    throw error
+  })
+  if (direct && !isHevc(direct.metadata)) return { ...direct, pages: null }
+  return { ...(await openedHeif(await readFile(path), direct?.metadata.icc, limits)), pages: null }
+}
+
+/** Decoded here; its colours are what its profile says. */
+async function openedHeif(content: Buffer, icc: Uint8Array | undefined, limits: SharpOptions) {
+  const raw = await decodeHeif(content, Number(limits.limitInputPixels))
+  const profile = icc ?? (saysDisplayP3(content) ? await displayP3() : null)
+  if (profile === null) return opened((options) => sharp(raw.data, { ...limits, ...options, raw }))
+  const picture = withProfile(raw, profile)
+  return opened((options) => sharp(picture, { ...limits, ...options }))
 }
 
 async function opened(open: Opened['open']): Promise<Omit<Opened, 'pages'>> {

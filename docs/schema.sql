@@ -365,6 +365,7 @@ create table file_version (
   status_at timestamp with time zone not null default now(),
   created_at timestamp with time zone not null default now(),
   metadata jsonb not null default '{}'::jsonb,
+  manual boolean not null default false,
   constraint file_version_pkey PRIMARY KEY (file_id, name),
   constraint file_version_blob_fkey FOREIGN KEY (location_id, sha256) REFERENCES file_blob(location_id, sha256),
   constraint file_version_file_fkey FOREIGN KEY (file_id) REFERENCES file(id) ON DELETE CASCADE

@@ -83,6 +83,19 @@ const addFile = async ({ root, fresh }: Scene): Promise<Json> => {
   return (await root.call('POST', `/eas/put?produce_versions=false&filenames=${name}`, { number: fresh() }))[0]
 }
 
+/** A picture of one pixel. */
+const pixel = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+)
+
+const addPicture = async ({ root, fresh }: Scene): Promise<number> => {
+  const target = `/api/v1/eas/put?produce_versions=false&filenames=${encodeURIComponent(`["${fresh()}.png"]`)}`
+  const headers = { authorization: `Bearer ${root.token}`, 'content-type': 'image/png' }
+  const answer = await root.send({ method: 'POST', target, headers, body: pixel })
+  return JSON.parse(answer.body.toString())[0]._id
+}
+
 /** Of a file that is there: what lies on the web is fetched from nowhere. */
 const known = async ({ root, fresh }: Scene): Promise<{ url: string; reference: string }> => {
   const number = fresh()
@@ -382,6 +395,17 @@ export const seeds: Record<string, Seed> = {
   },
   zoomTile: {
     make: (scene) => ({ path: { path: picturePlace(scene, 'original/zoom1040/size512/part1x0.png') } }),
+  },
+  deriveFile: {
+    make: async (scene) => ({
+      body: {
+        eas_parent_id: await addPicture(scene),
+        format: 'png',
+        transform: { 'rotate-z': 90, crop: { top: 0, left: 0, width: 10, height: 10 } },
+        colorspace: 'gray',
+        colorprofile: '-',
+      },
+    }),
   },
   resyncFiles: nothing,
   listResyncs: nothing,

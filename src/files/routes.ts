@@ -25,6 +25,7 @@ import {
   UploadQuery,
 } from './schema.ts'
 import type { FileService } from './service.ts'
+import { registerDerivedRoutes } from './upload/derived-routes.ts'
 import { nameInDisposition } from './upload/file-name.ts'
 import { filesOfMultipart, type Incoming, mostFiles } from './upload/multipart.ts'
 
@@ -74,6 +75,7 @@ export function registerFileRoutes(http: HttpApp, { files }: { files: FileServic
           filenames: readList(query.filenames, 'filenames', isText),
           references: readList(query.references, 'references', isText),
           parents: readList(query.id_parents, 'id_parents', isId),
+          versions: readList(query.version_names, 'version_names', isText),
         }
         const permission = await files.permission(actorOf(request))
         const wish = { produce: readFlags(query.produce_versions), priority: query.priority ?? 0 }
@@ -84,6 +86,7 @@ export function registerFileRoutes(http: HttpApp, { files }: { files: FileServic
     })
   }
 
+  registerDerivedRoutes(http, { files })
   registerRemoteRoutes(http, { files })
   registerResumableRoutes(http, files)
 

@@ -31,7 +31,10 @@ export const UploadQuery = Type.Object({
       'a resync makes them.',
   ),
   priority: Priority,
-  version_names: Type.Optional(Type.String(refused('renditions are not uploaded yet'))),
+  version_names: JsonList(
+    'JSON list of texts: what is no file of its own but a version of the one in `id_parents`, by its name. `original` ' +
+      'replaces what was uploaded there.',
+  ),
   custom_produce_configs: Type.Optional(Type.String(refused(ownRecipes))),
   collection: Type.Optional(Type.Integer(refused('there are no collections yet'))),
   check_for_duplicates: lookForDuplicates,
@@ -59,7 +62,13 @@ const remote = {
       description: 'The answer is not asked for a name: `filename` must be there, and is taken as it is.',
     }),
   ),
-  version_name: Type.Optional(Type.String(refused('renditions are not uploaded yet'))),
+  version_name: Type.Optional(
+    Type.String({
+      maxLength: 100,
+      description:
+        'It is no file of its own but a version of that in `id_parent`, of this name; `original` replaces what was uploaded.',
+    }),
+  ),
   custom_produce_config: Type.Optional(Type.String(refused(ownRecipes))),
   produce_versions: Type.Optional(
     Type.Boolean({ description: 'Whether renditions are made; of what stays where it is there are none.' }),

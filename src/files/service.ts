@@ -114,6 +114,10 @@ export async function createFileService(options: FileOptions) {
     records,
     open,
     plan: renditions.plan,
+    inspect: renditions.inspect,
+    workers: viewers,
+    folders,
+    hasFile: options.hasFile,
     log: delivery.log,
   })
 
@@ -127,6 +131,7 @@ export async function createFileService(options: FileOptions) {
     permission: uploads.permission,
     put: uploads.put,
     putRemote: uploads.putRemote,
+    derive: uploads.derive,
     read: records.read,
     shown: records.shown,
     linkable: records.linkable,

@@ -190,13 +190,11 @@ export const catalogue = {
     package: 'fileupload',
     status: 400,
     text: 'A version with this extension cannot be made.',
-    coming: 'files',
   },
   ProduceFormatNotSupported: {
     package: 'fileupload',
     status: 400,
     text: 'A version in this format cannot be made.',
-    coming: 'files',
   },
   ProduceOriginalOnly: {
     package: 'fileupload',

@@ -104,6 +104,10 @@ test('colours of Display P3 are shown as what they are in sRGB', async () => {
     }
     if (channels === 4) assert.equal(shown[3], 128)
   }
-  const numbers = (primaries: number) => Buffer.concat([Buffer.from('colrnclx'), Buffer.from([0, primaries, 0, 13, 0, 6])])
-  assert.deepEqual([saysDisplayP3(numbers(12)), saysDisplayP3(numbers(1)), saysDisplayP3(Buffer.alloc(9))], [true, false, false])
+  const numbers = (primaries: number) =>
+    Buffer.concat([Buffer.from('colrnclx'), Buffer.from([0, primaries, 0, 13, 0, 6])])
+  assert.deepEqual(
+    [saysDisplayP3(numbers(12)), saysDisplayP3(numbers(1)), saysDisplayP3(Buffer.alloc(9))],
+    [true, false, false],
+  )
 })

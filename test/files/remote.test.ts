@@ -240,7 +240,8 @@ suite('files from addresses', () => {
       [{ url: 'a.jpg' }, 'EasInvalidURL'],
       [{ url: 'http://user:password@example.org/a' }, 'EasInvalidURL'],
       [{ url: `${web.url}/a`, generate_metadata: false }, 'ServerGeneric'],
-      [{ url: `${web.url}/a`, version_name: 'preview' }, 'UrlParameterNotSupported'],
+      [{ url: `${web.url}/a`, version_name: 'extra' }, 'EasNoParentID'],
+      [{ url: `${web.url}/a`, version_name: 'A b', id_parent: 1 }, 'ServerGeneric'],
     ]
     const loops = web.asked.length
     for (const [query, code] of wrong) {

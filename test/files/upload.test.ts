@@ -227,7 +227,7 @@ suite('uploads', () => {
       (await send(headers, payload, `?references=${encodeURIComponent('["a","b"]')}`)).message,
       /2 entries for 1/,
     )
-    for (const refused of ['version_names=[]', 'collection=1', 'custom_produce_configs=[]']) {
+    for (const refused of ['collection=1', 'custom_produce_configs=[]']) {
       assert.equal((await send(headers, payload, `?${refused}`)).code, 'UrlParameterNotSupported', refused)
     }
     assert.equal(await blobs(), before)

@@ -46,6 +46,7 @@ const writing = `
   DELETE /api/v1/system/location/move/:moveId
   POST /api/v1/eas/put
   PUT /api/v1/eas/put
+  POST /api/v1/eas/produce
   POST /api/v1/eas/rput
   POST /api/v1/eas/tus
   PATCH /api/v1/eas/tus/:uploadId

@@ -207,9 +207,10 @@ export async function createLocations(options: LocationOptions) {
     forOriginals,
 
     /** Where what is made of files is stored now; where originals are, when that place is gone or read-only. */
-    forVersions(): { id: number; store: BlobStore } {
+    forVersions(): { id: number; name: string; store: BlobStore } {
       const location = [...snapshot.get().values()].find(({ name }) => name === versionsName())
-      return location && !location.readOnly ? { id: location.id, store: storeOf(location.id) } : forOriginals()
+      if (!location || location.readOnly) return forOriginals()
+      return { id: location.id, name: location.name, store: storeOf(location.id) }
     },
 
     /** Where originals and what is made of them are stored now; null: nowhere. */

@@ -12,6 +12,7 @@ export interface RemoteSource {
   readonly filename?: string | undefined
   /** The content stays where it is. */
   readonly leave?: boolean | undefined
+  readonly version_name?: string | undefined
   readonly reference?: string | undefined
   readonly id_parent?: number | undefined
   /** The answer is not asked for a name. */

@@ -7,14 +7,15 @@ import type { Locations } from '../locations/service.ts'
 import type { StoredFile } from '../model.ts'
 import { type Arrived, arrive } from '../upload/arrive.ts'
 import { discardAll, type KeepDeps, keepArrived, type NewArrival, uploadInfo } from '../upload/keep.ts'
+import { assertVersionNames } from '../upload/manual.ts'
 import type { UploadPermission } from '../upload/permission.ts'
-import { assertParents } from '../upload/upload.ts'
+import { assertParents, locationFor } from '../upload/upload.ts'
 import { fetchRemote, type RemoteSource } from './fetch.ts'
 import type { OpenRemote } from './open.ts'
 import { remoteLocation } from './remote-store.ts'
 
 export interface RemoteUploadDeps extends KeepDeps {
-  readonly locations: Pick<Locations, 'forOriginals'>
+  readonly locations: Pick<Locations, 'forOriginals' | 'forVersions'>
   readonly open: OpenRemote
   readonly mayChange: (actor: Actor, ids: readonly number[]) => Promise<ReadonlySet<number>>
 }
@@ -42,7 +43,9 @@ export async function uploadRemote(
     actor,
     sources.map(({ id_parent }) => id_parent ?? null),
   )
-  const location = deps.locations.forOriginals()
+  assertVersionNames(
+    sources.map(({ version_name, id_parent }) => ({ name: version_name ?? null, parentId: id_parent ?? null })),
+  )
   const lifetime = currentLifetime()
   const arrived = new Array<RemoteArrival>(sources.length)
   const waiting = sources.entries()
@@ -53,7 +56,7 @@ export async function uploadRemote(
       if (failure) return
       try {
         lifetime.check()
-        arrived[index] = await fetchOne(deps, location, source, permission)
+        arrived[index] = await fetchOne(deps, locationFor(deps.locations, source.version_name), source, permission)
       } catch (error) {
         failure ??= { error }
       }
@@ -71,7 +74,7 @@ export async function uploadRemote(
     deps,
     actor,
     arrived,
-    (file, arrival) => eventsOf(actor, file, arrival, location),
+    (file, arrival) => eventsOf(actor, file, arrival, locationFor(deps.locations, arrival.versionName)),
     (tx) => rememberPlaces(tx, left),
   )
 }
@@ -91,6 +94,7 @@ async function fetchOne(
       locationId: source.leave ? remoteLocation : location.id,
       reference: source.reference ?? null,
       parentId: source.id_parent ?? null,
+      versionName: source.version_name ?? null,
       source,
       etag: fetched.etag,
       startedAt,
@@ -123,12 +127,12 @@ async function rememberPlaces(tx: Tx, left: readonly RemoteArrival[]): Promise<v
 function eventsOf(
   actor: Actor,
   file: StoredFile,
-  { source, startedAt, took, locationId, received }: RemoteArrival,
+  { source, startedAt, took, locationId, received, versionName }: RemoteArrival,
   location: { readonly id: number; readonly name: string },
 ): NewEvent[] {
   const about = { basetype: 'file', objectId: file.id }
   const leave = locationId === remoteLocation
-  const info = { file: { ...uploadInfo(file), remote_url: source.url, leave } }
+  const info = { file: { ...uploadInfo(file, versionName), remote_url: source.url, leave } }
   const uploaded: NewEvent = { type: 'FILE_UPLOAD_REMOTE', actor, ...about, info }
   if (leave) return [uploaded]
   const moved = {

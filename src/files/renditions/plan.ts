@@ -63,7 +63,7 @@ export async function planNew(tx: Tx, jobs: Jobs, settings: RenditionSettings, w
   await scheduleMetadata(tx, jobs, later)
 }
 
-/** The recipes `all` of an original that fulfil the condition. */
+/** The recipes `all` of an original that fulfil the condition, without those whose versions were uploaded. */
 export function scheduledFor(
   original: store.OriginalRow,
   all: readonly Recipe[],
@@ -71,8 +71,9 @@ export function scheduledFor(
   condition: (recipe: Recipe) => boolean = () => true,
 ): Scheduled[] {
   const turns = turnsOf(all, original)
-  const { fileId } = original
-  return all.filter(condition).map((recipe) => ({ fileId, recipe, priority, turn: turns.get(recipe.name) ?? 0 }))
+  const { fileId, manual } = original
+  const wanted = all.filter((recipe) => !manual.includes(recipe.name) && condition(recipe))
+  return wanted.map((recipe) => ({ fileId, recipe, priority, turn: turns.get(recipe.name) ?? 0 }))
 }
 
 /** Behind the first renditions, which somebody waits for. */

@@ -97,7 +97,7 @@ async function conclude(
     const madeOf = originalOf(file).sha256
     const ended = outcomes.map((outcome) => endOf(outcome, recipeHash(outcome.recipe, all), madeOf))
     await db.transaction(async (tx) => {
-      if (!(await store.putVersions(tx, file.id, versions))) return
+      if (!(await store.putVersions(tx, file.id, madeOf, versions))) return
       await store.endRenditions(tx, file.id, ended)
       if (basics) await store.addMetadata(tx, file.id, basics)
       await changed(tx, [file.id])

@@ -38,6 +38,7 @@ interface Looked {
   readonly fileId: number
   readonly class: store.OriginalRow['class']
   readonly extension: string
+  readonly manual: readonly string[]
   readonly sha256: string
   readonly renditions: readonly {
     readonly name: string
@@ -130,7 +131,8 @@ function isCurrent(known: Looked['renditions'][number] | undefined, hash: string
 
 async function look(tx: Tx, after: number): Promise<Looked[]> {
   const { rows } = await tx.query<Looked>(
-    `select f.id as "fileId", v.class, v.extension, encode(v.sha256, 'hex') as sha256, r.renditions
+    `select f.id as "fileId", v.class, v.extension, encode(v.sha256, 'hex') as sha256, r.renditions,
+       array(select m.name from file_version m where m.file_id = f.id and m.manual) as manual
      from (select id from file where id > $1 order by id limit ${batch} for key share) f
        join file_version v on v.file_id = f.id and v.name = 'original'
        cross join lateral (

@@ -10,8 +10,10 @@ import { planNew, previewJob, produceJob, schedule, scheduleMetadata, type Wish 
 import { createProduce, type ProduceDeps, type ProduceJob } from './produce.ts'
 import { findPrograms } from './programs.ts'
 import { type Resync, readResyncs, resyncJob, runResync, startResync } from './resync.ts'
+import { localPath } from './sources.ts'
 import { createTags } from './tags.ts'
 import { createWorkFolders } from './work-folders.ts'
+import { CannotMake } from './workshop/failure.ts'
 import { createWorkers } from './workshop/workers.ts'
 
 export type RenditionConfig = Pick<
@@ -32,6 +34,13 @@ export interface RenditionOptions extends Omit<ProduceDeps, 'workers' | 'program
   readonly jobs: Jobs
   readonly log: Logger
   readonly config: RenditionConfig
+}
+
+/** A content that has just come. */
+export interface InspectedContent {
+  readonly locationId: number
+  readonly sha256: string
+  readonly type: { readonly extension: string }
 }
 
 export type { Resync } from './resync.ts'
@@ -88,6 +97,21 @@ export async function createRenditions(options: RenditionOptions) {
 
     /** Renditions of new files, in the transaction that makes these. */
     plan: (tx: Tx, wishes: readonly Wish[]): Promise<void> => planNew(tx, jobs, settings(), wishes),
+
+    /** What a look at a picture tells; nothing where it cannot be read. */
+    async inspect({ locationId, sha256, type }: InspectedContent): Promise<Readonly<Record<string, unknown>>> {
+      await using folder = await folders.make()
+      const path = await localPath({ sha256 }, options.locations.storeOf(locationId), folder.path)
+      const source = { path, extension: type.extension }
+      const task = { kind: 'pictures', source, folder: folder.path, recipes: [], inspect: true } as const
+      return viewers.run(task).then(
+        ({ basics }) => basics ?? {},
+        (error: unknown) => {
+          if (error instanceof CannotMake) return {}
+          throw error
+        },
+      )
+    },
 
     /** Begins to look through all files. @throws {AppError} `SystemRightRequired`. */
     async resync(actor: Actor): Promise<Resync> {

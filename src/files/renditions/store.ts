@@ -6,12 +6,15 @@ import type { Tag } from './technical.ts'
 
 export interface OriginalRow extends OriginalType {
   readonly fileId: number
+  /** Versions that were uploaded: no recipe makes these. */
+  readonly manual: readonly string[]
 }
 
 export async function readOriginals(from: Queryable, fileIds: readonly number[]): Promise<OriginalRow[]> {
   const { rows } = await from.query<OriginalRow>(
-    `select file_id as "fileId", class, extension from file_version
-     where file_id = any($1::bigint[]) and name = 'original' order by file_id`,
+    `select file_id as "fileId", class, extension,
+       array(select m.name from file_version m where m.file_id = v.file_id and m.manual) as manual
+     from file_version v where file_id = any($1::bigint[]) and name = 'original' order by file_id`,
     [fileIds],
     'file-originals',
   )
@@ -99,9 +102,22 @@ export interface NewVersion extends NewBlob {
   readonly metadata: Readonly<Record<string, unknown>>
 }
 
-/** Versions with contents that were announced; false when the file has gone meanwhile. */
-export async function putVersions(tx: Tx, fileId: number, versions: readonly NewVersion[]): Promise<boolean> {
-  const { rows } = await tx.query('select from file where id = $1 for key share', [fileId])
+/**
+ * Versions with contents that were announced, as made of this original; false when the file has gone meanwhile, or has
+ * another original.
+ */
+export async function putVersions(
+  tx: Tx,
+  fileId: number,
+  madeOf: Sha256,
+  versions: readonly NewVersion[],
+): Promise<boolean> {
+  const { rows } = await tx.query(
+    `select from file f join file_version v on v.file_id = f.id and v.name = 'original'
+     where f.id = $1 and v.sha256 = decode($2, 'hex') for key share of f for no key update of v`,
+    [fileId, madeOf],
+    'lock-original',
+  )
   if (rows.length === 0) return false
   if (versions.length === 0) return true
   await tx.query(

@@ -1,49 +1,62 @@
 import type { EventLog, NewEvent } from '../../events/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import type { Db, Tx } from '../../platform/db.ts'
-import type { StoredFile } from '../model.ts'
+import { original, type StoredFile } from '../model.ts'
 import * as store from '../records/store.ts'
 import type { Arrived } from './arrive.ts'
+import { type ManualVersion, putManualVersions } from './manual.ts'
 
 /** A content that has arrived, where, and what is said of the file that it becomes. */
 export interface NewArrival extends Arrived {
   readonly locationId: number
   readonly reference: string | null
+  /** The file that it was made from; with a version, the one that this belongs to. */
   readonly parentId: number | null
+  /** It is a version of that file, not one of its own. */
+  readonly versionName?: string | null
 }
 
 export interface KeepDeps {
   readonly db: Db
   readonly events: EventLog
-  /** What is to be made of new files, in the transaction that makes them. */
-  readonly plan: (tx: Tx, ids: readonly number[]) => Promise<void>
+  /** What is to be made of new originals, in the transaction that makes them; with their places in the request. */
+  readonly plan: (tx: Tx, originals: readonly PlacedOriginal[]) => Promise<void>
+  /** What a look at a picture tells that recipes do not look at; nothing where it is none. */
+  readonly inspect?: (content: NewArrival) => Promise<Readonly<Record<string, unknown>>>
+}
+
+export interface PlacedOriginal {
+  readonly fileId: number
+  readonly index: number
 }
 
 /**
- * Makes files of contents that have arrived, of all or of none: the contents are announced, get their names, and one
- * transaction makes the records with what `also` adds and the events. What interrupts it leaves nothing but what is
- * swept away.
+ * Makes files and versions of contents that have arrived, of all or of none: the contents are announced, get their names,
+ * and one transaction makes the records with what `also` adds and the events. What interrupts it leaves nothing but what
+ * is swept away. Answers the file of each, in their order.
  */
 export async function keepArrived<T extends NewArrival>(
-  { db, events, plan }: KeepDeps,
+  { db, events, plan, inspect }: KeepDeps,
   actor: Actor,
   arrived: readonly T[],
   eventsOf: (file: StoredFile, arrival: T) => readonly NewEvent[],
   also?: (tx: Tx, files: readonly StoredFile[]) => Promise<void>,
 ): Promise<StoredFile[]> {
   try {
-    const files = arrived.map((one): store.NewFile => {
-      const { name, type, sha256, received, locationId, parentId, reference } = one
-      const { extension, class: kind, mimeType } = type
-      const blob = { locationId, sha256, size: received.size }
-      return { ...blob, parentId, reference, filepath: name, extension, class: kind, mimeType }
-    })
+    const files = arrived.map(newFile)
     await store.announceBlobs(db, files)
     for (const { received, sha256 } of arrived) await received.keep(sha256)
+    const versions = await manualVersions(arrived, inspect)
     return await db.transaction(async (tx) => {
-      const ids = await store.insertFiles(tx, actor.userId, files)
-      await plan(tx, ids)
-      const stored = new Map((await store.readFiles(tx, ids)).map((file) => [file.id, file]))
+      const whole = files.filter((_, index) => !isVersion(arrived[index] as T))
+      const inserted = (whole.length > 0 ? await store.insertFiles(tx, actor.userId, whole) : []).values()
+      await putManualVersions(tx, versions)
+      const ids = arrived.map((one) => (isVersion(one) ? one.parentId : inserted.next().value) ?? 0)
+      const originals = ids
+        .map((fileId, index) => ({ fileId, index }))
+        .filter(({ index }) => [undefined, null, original].includes(arrived[index]?.versionName))
+      await plan(tx, originals)
+      const stored = new Map((await store.readFiles(tx, [...new Set(ids)])).map((file) => [file.id, file]))
       const made = ids.flatMap((id) => stored.get(id) ?? [])
       await also?.(tx, made)
       await events.append(
@@ -58,14 +71,49 @@ export async function keepArrived<T extends NewArrival>(
   }
 }
 
+function isVersion({ versionName }: NewArrival): boolean {
+  return typeof versionName === 'string'
+}
+
+function newFile({ name, type, sha256, received, locationId, parentId, reference }: NewArrival): store.NewFile {
+  const { extension, class: kind, mimeType } = type
+  return {
+    locationId,
+    sha256,
+    size: received.size,
+    parentId,
+    reference,
+    filepath: name,
+    extension,
+    class: kind,
+    mimeType,
+  }
+}
+
+async function manualVersions(arrived: readonly NewArrival[], inspect: KeepDeps['inspect']): Promise<ManualVersion[]> {
+  const made: ManualVersion[] = []
+  for (const one of arrived) {
+    const { parentId, versionName, type } = one
+    if (typeof versionName !== 'string' || parentId === null) continue
+    // At the original recipes look.
+    const looked = versionName !== original && type.class === 'image' ? await inspect?.(one) : undefined
+    made.push({ ...newFile(one), fileId: parentId, name: versionName, metadata: looked ?? {} })
+  }
+  return made
+}
+
 export async function discardAll(arrived: readonly Arrived[]): Promise<void> {
   await Promise.all(arrived.map(({ received }) => received.discard().catch(() => {})))
 }
 
 /** What the log keeps of a file. */
-export function uploadInfo({ id, filepath, reference, versions }: StoredFile): Record<string, unknown> {
-  const [first] = versions
+export function uploadInfo(
+  { id, filepath, reference, versions }: StoredFile,
+  version?: string | null,
+): Record<string, unknown> {
+  const first = versions.find(({ name }) => name === (version ?? original))
   return {
+    ...(version == null ? {} : { version }),
     _id: id,
     original_filename: filepath,
     reference,

@@ -1,7 +1,7 @@
 import type { BaseConfig } from '../../config/service.ts'
 import type { EventLog, NewEvent } from '../../events/service.ts'
 import type { Actor } from '../../platform/actor.ts'
-import type { Db, Tx } from '../../platform/db.ts'
+import type { Db, Queryable, Tx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { CallerRights } from '../../rights/service.ts'
 import type { Locations } from '../locations/service.ts'
@@ -13,7 +13,11 @@ import type { RemoteSource } from '../remote/fetch.ts'
 import type { OpenRemote } from '../remote/open.ts'
 import { uploadRemote } from '../remote/upload.ts'
 import type { Wish } from '../renditions/plan.ts'
+import type { WorkFolders } from '../renditions/work-folders.ts'
+import type { Workers } from '../renditions/workshop/workers.ts'
 import { createResumable } from '../resumable/service.ts'
+import { type Derivation, deriveFile } from './derived.ts'
+import type { KeepDeps, PlacedOriginal } from './keep.ts'
 import type { Incoming } from './multipart.ts'
 import { type UploadPermission, uploadPermission } from './permission.ts'
 import { type UploadOptions, upload } from './upload.ts'
@@ -28,6 +32,11 @@ export interface UploadsOptions {
   readonly open: OpenRemote
   /** What is to be made of new files, in the transaction that makes them. */
   readonly plan: (tx: Tx, wishes: readonly Wish[]) => Promise<void>
+  readonly inspect: NonNullable<KeepDeps['inspect']>
+  readonly workers: Workers
+  readonly folders: WorkFolders
+  /** Whether the object of that uuid has the file. */
+  readonly hasFile: (from: Queryable, fileId: number, uuid: string) => Promise<boolean>
   /** Writes an event beside the request. */
   readonly log: (event: NewEvent) => void
 }
@@ -40,17 +49,21 @@ export interface ProduceWish {
   readonly priority: number
 }
 
+/** Originals that are made of others at a time; further ones are refused. */
+const mostDerived = 50
+
 /** How files come: with a request, from addresses, in pieces. */
 export function createUploads(options: UploadsOptions) {
   const { db, events, settings, rights, locations, records, open, plan, log } = options
 
   /** Renditions of the files of a request. */
-  const planBy = (wish: ProduceWish) => (tx: Tx, ids: readonly number[]) =>
+  const planBy = (wish: ProduceWish) => (tx: Tx, originals: readonly PlacedOriginal[]) =>
     plan(
       tx,
-      ids.map((fileId, index) => ({ fileId, produce: wish.produce(index), priority: wish.priority })),
+      originals.map(({ fileId, index }) => ({ fileId, produce: wish.produce(index), priority: wish.priority })),
     )
-  const keeping = { db, events, locations, mayChange: records.mayChange }
+  let deriving = 0
+  const keeping = { db, events, locations, mayChange: records.mayChange, inspect: options.inspect }
 
   async function tellingFailures<T>(actor: Actor, work: () => Promise<T>): Promise<T> {
     try {
@@ -117,6 +130,29 @@ export function createUploads(options: UploadsOptions) {
         new Map(files.map(({ id }, index) => [id, wires[index] as Wire])),
       )
       return [...told.values()]
+    },
+
+    /** Makes another original of a picture, and answers its record. @throws {AppError} */
+    async derive(
+      actor: Actor,
+      allowed: UploadPermission,
+      wish: Derivation,
+      { objUuid, signal }: { readonly objUuid: string | undefined; readonly signal: AbortSignal },
+    ): Promise<Wire> {
+      if (deriving >= mostDerived)
+        throw new AppError('ServiceUnavailable', {}, { message: 'Too many pictures at a time.' })
+      deriving++
+      try {
+        const { workers, folders, hasFile } = options
+        const deps = { db, events, locations, records, workers, folders, plan }
+        const caller = await rights.forActor(actor)
+        const has = (fileId: number, uuid: string) => hasFile(db, fileId, uuid)
+        const file = await deriveFile({ ...deps, hasFile: has }, actor, caller, allowed, wish, { objUuid, signal })
+        const [wire] = await records.renderUploaded(actor, [file])
+        return wire ?? {}
+      } finally {
+        deriving--
+      }
     },
 
     /**

@@ -1,9 +1,10 @@
 import type { Actor } from '../../platform/actor.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
 import type { Locations } from '../locations/service.ts'
-import type { StoredFile } from '../model.ts'
+import { original, type StoredFile } from '../model.ts'
 import { arrive } from './arrive.ts'
 import { discardAll, type KeepDeps, keepArrived, type NewArrival, uploadInfo } from './keep.ts'
+import { assertVersionNames } from './manual.ts'
 import type { Incoming } from './multipart.ts'
 import type { UploadPermission } from './permission.ts'
 
@@ -12,10 +13,12 @@ export interface UploadOptions {
   readonly filenames: readonly (string | null)[]
   readonly references: readonly (string | null)[]
   readonly parents: readonly (number | null)[]
+  /** Those that are versions of their parents, by their names. */
+  readonly versions: readonly (string | null)[]
 }
 
 export interface UploadDeps extends KeepDeps {
-  readonly locations: Pick<Locations, 'forOriginals'>
+  readonly locations: Pick<Locations, 'forOriginals' | 'forVersions'>
   /** Whether each of the files exists and the caller may change it. */
   readonly mayChange: (actor: Actor, ids: readonly number[]) => Promise<ReadonlySet<number>>
 }
@@ -32,17 +35,20 @@ export async function upload(
   options: UploadOptions,
 ): Promise<StoredFile[]> {
   await assertParents(deps, actor, options.parents)
-  const location = deps.locations.forOriginals()
+  assertVersionNames(options.versions.map((name, index) => ({ name, parentId: options.parents[index] ?? null })))
   const arrived: NewArrival[] = []
   try {
     for await (const file of incoming) {
       const index = arrived.length
       const name = options.filenames[index] || file.name
+      const versionName = options.versions[index] ?? null
+      const location = locationFor(deps.locations, versionName)
       arrived.push({
         ...(await arrive({ ...file, name }, location.store, permission)),
         locationId: location.id,
         reference: options.references[index] ?? null,
         parentId: options.parents[index] ?? null,
+        versionName,
       })
     }
     if (arrived.length === 0) throw new AppError('UploadError', {}, { message: 'The request has no file.' })
@@ -51,9 +57,17 @@ export async function upload(
     await discardAll(arrived)
     throw error
   }
-  return keepArrived(deps, actor, arrived, (file) => [
-    { type: 'FILE_UPLOAD', actor, basetype: 'file', objectId: file.id, info: { file: uploadInfo(file) } },
+  return keepArrived(deps, actor, arrived, (file, { versionName }) => [
+    { type: 'FILE_UPLOAD', actor, basetype: 'file', objectId: file.id, info: { file: uploadInfo(file, versionName) } },
   ])
+}
+
+/** Where a content goes: as what it belongs to. */
+export function locationFor(
+  locations: Pick<Locations, 'forOriginals' | 'forVersions'>,
+  versionName: string | null | undefined,
+): ReturnType<Locations['forOriginals']> {
+  return versionName == null || versionName === original ? locations.forOriginals() : locations.forVersions()
 }
 
 /** @throws {AppError} `EasNoParentID` when one is not there, or the caller may not change it. */

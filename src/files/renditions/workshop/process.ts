@@ -4,6 +4,7 @@
  */
 import { constants, setPriority } from 'node:os'
 import sharp from 'sharp'
+import { derive } from './derive.ts'
 import { CannotMake, reasonOf } from './failure.ts'
 import { makePictures } from './pictures.ts'
 import { cutRegion } from './region.ts'
@@ -17,6 +18,7 @@ sharp.concurrency(1)
 function work({ task, limits }: Order) {
   if (task.kind === 'pictures') return makePictures(task, limits.pixels)
   if (task.kind === 'text') return readText(task)
+  if (task.kind === 'derive') return derive(task, limits.pixels)
   return cutRegion(task, limits.pixels)
 }
 

@@ -52,8 +52,32 @@ export interface TextTask {
   /** Characters that are wanted at most. */
   readonly most: number
 }
+export interface Crop {
+  readonly top: number
+  readonly left: number
+  readonly width: number
+  readonly height: number
+}
 
-export type Task = PicturesTask | RegionTask | TextTask
+export type DerivedFormat = 'jpg' | 'png' | 'tif' | 'gif' | 'webp' | 'avif'
+
+/** Another original made of one. */
+export interface DeriveTask {
+  readonly kind: 'derive'
+  readonly source: MediaSource
+  readonly folder: string
+  readonly format: DerivedFormat
+  /** Degrees, clockwise. */
+  readonly turn: number
+  /** `x`: what is at the top comes to the bottom; `y`: what is on the left comes to the right. */
+  readonly mirror: 'x' | 'y' | null
+  /** Of the picture as it is by then. */
+  readonly crop: Crop | null
+  readonly colorspace: 'keep' | 'srgb' | 'cmyk' | 'gray'
+  readonly profile: 'srgb' | 'p3' | 'cmyk' | null
+}
+
+export type Task = PicturesTask | RegionTask | TextTask | DeriveTask
 
 export interface MadePicture {
   readonly name: string
@@ -81,6 +105,7 @@ export interface Results {
   /** `cut`: there is more; `pages`: where the document has such. */
   readonly text: { readonly text: string; readonly cut: boolean; readonly pages: number | null }
   readonly region: { readonly content: Uint8Array; readonly mimeType: string }
+  readonly derive: { readonly path: string; readonly width: number; readonly height: number }
 }
 
 export type ResultOf<T extends Task> = Results[T['kind']]

@@ -183,7 +183,7 @@ function watchWorker(child: ChildProcess, task: Task, limits: WorkLimits, fail: 
     () => fail(new CannotMake('unreadable', `it took more than ${limits.seconds} seconds`)),
     1000 * limits.seconds,
   )
-  const folder = task.kind === 'pictures' ? task.folder : null
+  const folder = task.kind === 'region' ? null : task.folder
   const look = setInterval(async () => {
     if ((await memoryOf(child.pid)) > limits.memory) {
       fail(new CannotMake('unreadable', `it took more than ${megabytes(limits.memory)} MB of memory`))

@@ -1,0 +1,187 @@
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import type { Actor } from '../../platform/actor.ts'
+import { AppError, badRequest } from '../../platform/errors.ts'
+import type { CallerRights } from '../../rights/service.ts'
+import type { Locations } from '../locations/service.ts'
+import { originalOf, type StoredFile } from '../model.ts'
+import type { Records } from '../records/service.ts'
+import { metadataName } from '../renditions/describe.ts'
+import type { Wish } from '../renditions/plan.ts'
+import { localPath } from '../renditions/sources.ts'
+import type { WorkFolders } from '../renditions/work-folders.ts'
+import { CannotMake } from '../renditions/workshop/failure.ts'
+import type { Crop, DerivedFormat, DeriveTask } from '../renditions/workshop/tasks.ts'
+import type { Workers } from '../renditions/workshop/workers.ts'
+import { arrive } from './arrive.ts'
+import { baseOf } from './file-name.ts'
+import { discardAll, type KeepDeps, keepArrived, uploadInfo } from './keep.ts'
+import type { UploadPermission } from './permission.ts'
+
+/** How another original is made of one. */
+export interface Derivation {
+  readonly eas_parent_id?: number | undefined
+  readonly format?: string | undefined
+  readonly transform?: {
+    readonly 'rotate-x'?: number
+    readonly 'rotate-y'?: number
+    readonly 'rotate-z'?: number
+    readonly crop?: Crop | null
+  }
+  readonly colorspace?: '' | 'rgb' | 'sRGB' | 'cmyk' | 'gray'
+  readonly colorprofile?: string
+}
+
+export interface DerivedDeps extends Omit<KeepDeps, 'plan'> {
+  readonly locations: Pick<Locations, 'forOriginals' | 'storeOf'>
+  readonly records: Pick<Records, 'load'>
+  readonly workers: Workers
+  readonly folders: WorkFolders
+  readonly plan: (tx: Parameters<KeepDeps['plan']>[0], wishes: readonly Wish[]) => Promise<void>
+  /** Whether the object of that uuid has the file. */
+  readonly hasFile: (fileId: number, uuid: string) => Promise<boolean>
+}
+
+/** Formats that can be written, by what they may be called. */
+const formats: Readonly<Record<string, DerivedFormat>> = {
+  jpg: 'jpg',
+  jpeg: 'jpg',
+  png: 'png',
+  tif: 'tif',
+  tiff: 'tif',
+  gif: 'gif',
+}
+/** What stays in its format when nothing is said. */
+const kept: Readonly<Record<string, DerivedFormat>> = { ...formats, webp: 'webp', avif: 'avif' }
+
+const readable = 'jpg jpeg jfif png webp gif tif tiff avif heic heif'.split(' ')
+
+const profiles: Readonly<Record<string, DeriveTask['profile']>> = {
+  '': null,
+  '-': null,
+  'sRGB Profile': 'srgb',
+  'Display P3': 'p3',
+  'Generic CMYK Profile': 'cmyk',
+}
+
+/**
+ * Makes another original of a picture: turned, mirrored, cut, in another format. It is a file of its own, and belongs to the
+ * caller. @throws {AppError} when the caller may not have the original, or nothing can be made of it.
+ */
+export async function deriveFile(
+  deps: DerivedDeps,
+  actor: Actor,
+  caller: CallerRights,
+  permission: UploadPermission,
+  wish: Derivation,
+  { objUuid, signal }: { readonly objUuid: string | undefined; readonly signal: AbortSignal },
+): Promise<StoredFile> {
+  const parent = await parentOf(deps, caller, wish.eas_parent_id, objUuid)
+  const task = readDerivation(wish, originalOf(parent).extension)
+  permission.check({ extension: task.format, class: 'image', mimeType: `image/${task.format}` })
+  const location = deps.locations.forOriginals()
+  await using folder = await deps.folders.make()
+  const path = await made(deps, parent, { ...task, folder: folder.path }, signal)
+  const name = `${baseOf(parent.filepath)}.${task.format}`
+  const incoming = { name, content: createReadStream(path), bytes: (await stat(path)).size }
+  const arrived = await arrive(incoming, location.store, permission)
+  const [file] = await keepArrived(
+    {
+      ...deps,
+      plan: (tx, originals) =>
+        deps.plan(
+          tx,
+          originals.map(({ fileId }) => ({ fileId, produce: isProduced(parent), priority: 0 })),
+        ),
+    },
+    actor,
+    [{ ...arrived, locationId: location.id, reference: null, parentId: parent.id }],
+    (one) => [
+      {
+        type: 'FILE_UPLOAD',
+        actor,
+        basetype: 'file',
+        objectId: one.id,
+        info: { file: { ...uploadInfo(one), eas_parent_id: parent.id } },
+      },
+    ],
+  ).catch(async (error: unknown) => {
+    await discardAll([arrived])
+    throw error
+  })
+  if (!file) throw new Error('nothing was stored')
+  return file
+}
+
+async function parentOf(
+  { records, db, hasFile }: DerivedDeps,
+  caller: CallerRights,
+  id: number | undefined,
+  objUuid: string | undefined,
+): Promise<StoredFile> {
+  const [known] = id === undefined ? [] : await records.load(db, caller, [id])
+  if (id === undefined || !known?.access.any || (objUuid !== undefined && !(await hasFile(id, objUuid)))) {
+    const where = objUuid === undefined ? '' : ' in that object'
+    const message = `There is no file ${id ?? 'named'}${where} that you may see.`
+    throw new AppError('EasNoParentID', { eas_parent_id: id ?? null }, { message })
+  }
+  if (!known.access.may('asset_download', originalOf(known.file))) throw new AppError('InsufficientRights')
+  return known.file
+}
+
+/** @throws {AppError} naming what cannot be. */
+function readDerivation(wish: Derivation, extension: string): Omit<DeriveTask, 'source' | 'folder'> {
+  if (!readable.includes(extension)) {
+    const message = `Nothing can be made of files of the type ${extension}.`
+    throw new AppError('ProduceExtensionNotSupported', { extension, supported_extensions: readable }, { message })
+  }
+  const format = wish.format === undefined ? (kept[extension] ?? 'jpg') : formats[wish.format]
+  if (format === undefined) {
+    const supported = Object.keys(formats)
+    const message = `The format ${wish.format} cannot be written, only ${supported.join(', ')}.`
+    throw new AppError('ProduceFormatNotSupported', { format: wish.format, supported_formats: supported }, { message })
+  }
+  const { 'rotate-x': x = 0, 'rotate-y': y = 0, 'rotate-z': turn = 0, crop = null } = wish.transform ?? {}
+  if (x !== 0 && (y !== 0 || turn !== 0)) {
+    const other = y === 0 ? 'rotate-z' : 'rotate-y'
+    throw badRequest(`transform: rotate-x does not go with ${other}.`, { path: 'transform.rotate-x' })
+  }
+  const { colorspace = '', colorprofile = '' } = wish
+  const profile = profiles[colorprofile]
+  if (profile === undefined) {
+    const known = Object.keys(profiles).filter(Boolean)
+    throw badRequest(`colorprofile must be one of ${known.join(', ')}.`, { path: 'colorprofile', value: colorprofile })
+  }
+  const space = colorspace === '' ? 'keep' : colorspace === 'rgb' || colorspace === 'sRGB' ? 'srgb' : colorspace
+  const inks = space === 'cmyk' || profile === 'cmyk'
+  if (inks && (profile === 'srgb' || profile === 'p3' || space === 'srgb' || space === 'gray')) {
+    throw badRequest('colorprofile does not go with the colorspace.', { path: 'colorprofile', value: colorprofile })
+  }
+  if (inks && format !== 'jpg' && format !== 'tif') {
+    throw badRequest(`The format ${format} has no CMYK.`, { path: 'colorspace', value: colorspace, format })
+  }
+  const mirror = x !== 0 ? 'x' : y !== 0 ? 'y' : null
+  return { kind: 'derive', format, turn, mirror, crop, colorspace: inks ? 'cmyk' : space, profile }
+}
+
+async function made(
+  { locations, workers }: DerivedDeps,
+  parent: StoredFile,
+  task: Omit<DeriveTask, 'source'>,
+  signal: AbortSignal,
+): Promise<string> {
+  const original = originalOf(parent)
+  const path = await localPath(original, locations.storeOf(original.locationId), task.folder)
+  try {
+    return (await workers.run({ ...task, source: { path, extension: original.extension } }, signal)).path
+  } catch (error) {
+    if (!(error instanceof CannotMake)) throw error
+    const message = `Nothing can be made of the file: ${error.message}.`
+    throw new AppError('ProduceExtensionNotSupported', { extension: original.extension }, { message, cause: error })
+  }
+}
+
+/** Renditions are made of it as of the one that it comes of. */
+function isProduced({ renditions }: StoredFile): boolean {
+  return renditions.some(({ name }) => name !== metadataName)
+}

@@ -115,6 +115,7 @@ export async function createFileService(options: FileOptions) {
     open,
     plan: renditions.plan,
     inspect: renditions.inspect,
+    changed: options.changed,
     workers: viewers,
     folders,
     hasFile: options.hasFile,

@@ -21,6 +21,8 @@ export interface KeepDeps {
   readonly events: EventLog
   /** What is to be made of new originals, in the transaction that makes them; with their places in the request. */
   readonly plan: (tx: Tx, originals: readonly PlacedOriginal[]) => Promise<void>
+  /** Told of files of which something else is known now. */
+  readonly changed?: (tx: Tx, fileIds: readonly number[]) => Promise<void>
   /** What a look at a picture tells that recipes do not look at; nothing where it is none. */
   readonly inspect?: (content: NewArrival) => Promise<Readonly<Record<string, unknown>>>
 }
@@ -36,7 +38,7 @@ export interface PlacedOriginal {
  * is swept away. Answers the file of each, in their order.
  */
 export async function keepArrived<T extends NewArrival>(
-  { db, events, plan, inspect }: KeepDeps,
+  { db, events, plan, inspect, changed }: KeepDeps,
   actor: Actor,
   arrived: readonly T[],
   eventsOf: (file: StoredFile, arrival: T) => readonly NewEvent[],
@@ -56,6 +58,7 @@ export async function keepArrived<T extends NewArrival>(
         .map((fileId, index) => ({ fileId, index }))
         .filter(({ index }) => [undefined, null, original].includes(arrived[index]?.versionName))
       await plan(tx, originals)
+      if (versions.length > 0) await changed?.(tx, [...new Set(versions.map(({ fileId }) => fileId))])
       const stored = new Map((await store.readFiles(tx, [...new Set(ids)])).map((file) => [file.id, file]))
       const made = ids.flatMap((id) => stored.get(id) ?? [])
       await also?.(tx, made)

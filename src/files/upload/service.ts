@@ -33,6 +33,7 @@ export interface UploadsOptions {
   /** What is to be made of new files, in the transaction that makes them. */
   readonly plan: (tx: Tx, wishes: readonly Wish[]) => Promise<void>
   readonly inspect: NonNullable<KeepDeps['inspect']>
+  readonly changed: NonNullable<KeepDeps['changed']>
   readonly workers: Workers
   readonly folders: WorkFolders
   /** Whether the object of that uuid has the file. */
@@ -63,7 +64,7 @@ export function createUploads(options: UploadsOptions) {
       originals.map(({ fileId, index }) => ({ fileId, produce: wish.produce(index), priority: wish.priority })),
     )
   let deriving = 0
-  const keeping = { db, events, locations, mayChange: records.mayChange, inspect: options.inspect }
+  const keeping = { db, events, locations, mayChange: records.mayChange, inspect: options.inspect, changed: options.changed }
 
   async function tellingFailures<T>(actor: Actor, work: () => Promise<T>): Promise<T> {
     try {

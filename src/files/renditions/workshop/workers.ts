@@ -183,7 +183,7 @@ function watchWorker(child: ChildProcess, task: Task, limits: WorkLimits, fail: 
     () => fail(new CannotMake('unreadable', `it took more than ${limits.seconds} seconds`)),
     1000 * limits.seconds,
   )
-  const folder = task.kind === 'region' ? null : task.folder
+  const folder = 'folder' in task ? task.folder : null
   const look = setInterval(async () => {
     if ((await memoryOf(child.pid)) > limits.memory) {
       fail(new CannotMake('unreadable', `it took more than ${megabytes(limits.memory)} MB of memory`))

@@ -4,7 +4,7 @@
  *     --tate <folder>   the Tate collection (default ../shared/data/tate; else the sample of the package, multiplied)
  *     --large           also a million objects; takes a quarter of an hour and some 10 GB in the temporary folder
  *     --copies <n>      how often the large run has the collection (default 15)
- *     --only <names>    comma-separated: start, auth, import, read, render, search, latency, save, cold, mixed, large
+ *     --only <names>    comma-separated: start, auth, files, import, read, render, search, latency, save, cold, mixed, large
  *     --minutes <n>     how long the mixed load lasts (default 1)
  *     --strict          the exit code is 1 when a figure is over its limit
  */
@@ -15,6 +15,7 @@ import { sampleFolder } from '../src/import/demo.ts'
 import { measureAuth } from './auth.ts'
 import { measureCold } from './cold.ts'
 import { type Context, openContext, temporaryFolder } from './context.ts'
+import { measureFiles } from './files.ts'
 import { measureImport } from './import.ts'
 import { measureLarge } from './large.ts'
 import { measureLatency } from './latency.ts'
@@ -39,7 +40,20 @@ const { values } = parseArgs({
   },
 })
 
-const names = ['start', 'auth', 'import', 'read', 'render', 'search', 'latency', 'save', 'cold', 'mixed', 'large']
+const names = [
+  'start',
+  'auth',
+  'files',
+  'import',
+  'read',
+  'render',
+  'search',
+  'latency',
+  'save',
+  'cold',
+  'mixed',
+  'large',
+]
 const unknown = values.only?.split(',').filter((name) => !names.includes(name)) ?? []
 if (unknown.length > 0) throw new Error(`--only knows ${names.join(', ')}, not ${unknown.join(', ')}`)
 const wanted = values.only === undefined ? null : new Set(values.only.split(','))
@@ -51,6 +65,7 @@ const source = await sourceFolder()
 try {
   if (wants('start')) rows.push(...(await step('start', measureStart)))
   if (wants('auth')) rows.push(...(await step('auth', () => measureAuth(say))))
+  if (wants('files')) rows.push(...(await step('files', () => measureFiles(say))))
   if (['import', 'read', 'render', 'search', 'latency', 'save', 'cold', 'mixed'].some(wants))
     rows.push(...(await onTheCollection(source.path)))
   if (values.large && wants('large'))

@@ -114,6 +114,7 @@ export async function createFileService(options: FileOptions) {
     records,
     open,
     plan: renditions.plan,
+    expect: renditions.expect,
     inspect: renditions.inspect,
     changed: options.changed,
     workers: viewers,

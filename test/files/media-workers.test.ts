@@ -3,6 +3,7 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import sharp from 'sharp'
+import { createPrecedence } from '../../src/files/renditions/precedence.ts'
 import { CannotMake } from '../../src/files/renditions/workshop/failure.ts'
 import { displayP3, saysDisplayP3, withProfile } from '../../src/files/renditions/workshop/profiled.ts'
 import type { PictureRecipe } from '../../src/files/renditions/workshop/tasks.ts'
@@ -110,4 +111,24 @@ test('colours of Display P3 are shown as what they are in sRGB', async () => {
     [saysDisplayP3(numbers(12)), saysDisplayP3(numbers(1)), saysDisplayP3(Buffer.alloc(9))],
     [true, false, false],
   )
+})
+
+test('what somebody waits for goes first; the rest waits for it, though not for ever', async () => {
+  const { signal } = new AbortController()
+  const order: string[] = []
+  const precedence = createPrecedence({ pause: 1, longest: 60_000 })
+  const urgent = Promise.withResolvers<void>()
+  const first = precedence.ahead(() => urgent.promise).then(() => order.push('first'))
+  const second = precedence.turn(signal).then(() => order.push('second'))
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.deepEqual(order, [])
+  urgent.resolve()
+  await Promise.all([first, second])
+  assert.deepEqual(order, ['first', 'second'])
+  const impatient = createPrecedence({ pause: 1, longest: 5 })
+  const never = Promise.withResolvers<void>()
+  const held = impatient.ahead(() => never.promise)
+  await impatient.turn(signal)
+  never.resolve()
+  await held
 })

@@ -1,12 +1,13 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import type { Jobs } from '../../jobs/service.ts'
+import type { JobHandler, Jobs } from '../../jobs/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import type { Config } from '../../platform/config.ts'
 import type { Tx } from '../../platform/db.ts'
 import { requireRight } from '../../platform/system-right.ts'
 import { createDescribe, metadataJob } from './describe.ts'
 import { planNew, previewJob, produceJob, schedule, scheduleMetadata, type Wish } from './plan.ts'
+import { createPrecedence } from './precedence.ts'
 import { createProduce, type ProduceDeps, type ProduceJob } from './produce.ts'
 import { findPrograms } from './programs.ts'
 import { type Resync, readResyncs, resyncJob, runResync, startResync } from './resync.ts'
@@ -70,21 +71,24 @@ export async function createRenditions(options: RenditionOptions) {
   const tags = createTags({ most: config.jobsMedia, seconds: config.mediaSeconds })
   const folders = createWorkFolders(join(config.dataDir, 'work'))
   await folders.sweep()
-  const produce = createProduce({ ...options, workers, programs, tags, folders })
+  const precedence = createPrecedence()
+  const tools = { programs, tags, folders }
+  const produce = createProduce({ ...options, ...tools, workers })
+  const preview = createProduce({ ...options, ...tools, workers: viewers })
+  const describe = createDescribe({ ...options, ...tools, workers })
   const scheduleIn = (tx: Tx, scheduled: Parameters<typeof schedule>[2]) => schedule(tx, jobs, scheduled)
   const describeIn = (tx: Tx, files: Parameters<typeof scheduleMetadata>[2]) => scheduleMetadata(tx, jobs, files)
 
-  jobs.register<ProduceJob>(
-    previewJob,
-    createProduce({ ...options, workers: viewers, programs, tags, folders }),
-    'preview',
-  )
-  jobs.register<ProduceJob>(produceJob, produce, 'media')
-  jobs.register<{ fileId: number }>(
-    metadataJob,
-    createDescribe({ ...options, workers, programs, tags, folders }),
-    'media',
-  )
+  /** Behind the first renditions of files, which somebody waits for. */
+  const behind =
+    <P>(handler: JobHandler<P>): JobHandler<P> =>
+    async (payload, context) => {
+      await precedence.turn(context.signal)
+      return handler(payload, context)
+    }
+  jobs.register<ProduceJob>(previewJob, (job, context) => precedence.ahead(() => preview(job, context)), 'preview')
+  jobs.register<ProduceJob>(produceJob, behind(produce), 'media')
+  jobs.register<{ fileId: number }>(metadataJob, behind(describe), 'media')
   jobs.register<{ id: number }>(
     resyncJob,
     ({ id }, { signal }) => runResync({ db, settings, schedule: scheduleIn, scheduleMetadata: describeIn }, id, signal),
@@ -97,6 +101,9 @@ export async function createRenditions(options: RenditionOptions) {
 
     /** Renditions of new files, in the transaction that makes these. */
     plan: (tx: Tx, wishes: readonly Wish[]): Promise<void> => planNew(tx, jobs, settings(), wishes),
+
+    /** To be called when a file begins to come: what makes its preview is ready when it is there. */
+    expect: viewers.warm,
 
     /** What a look at a picture tells; nothing where it cannot be read. */
     async inspect({ locationId, sha256, type }: InspectedContent): Promise<Readonly<Record<string, unknown>>> {

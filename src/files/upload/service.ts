@@ -32,6 +32,8 @@ export interface UploadsOptions {
   readonly open: OpenRemote
   /** What is to be made of new files, in the transaction that makes them. */
   readonly plan: (tx: Tx, wishes: readonly Wish[]) => Promise<void>
+  /** Told that files begin to come. */
+  readonly expect: () => void
   readonly inspect: NonNullable<KeepDeps['inspect']>
   readonly changed: NonNullable<KeepDeps['changed']>
   readonly workers: Workers
@@ -55,7 +57,7 @@ const mostDerived = 50
 
 /** How files come: with a request, from addresses, in pieces. */
 export function createUploads(options: UploadsOptions) {
-  const { db, events, settings, rights, locations, records, open, plan, log } = options
+  const { db, events, settings, rights, locations, records, open, plan, expect, log } = options
 
   /** Renditions of the files of a request. */
   const planBy = (wish: ProduceWish) => (tx: Tx, originals: readonly PlacedOriginal[]) =>
@@ -121,6 +123,7 @@ export function createUploads(options: UploadsOptions) {
       wish: ProduceWish,
       { duplicates = false }: { readonly duplicates?: boolean | undefined } = {},
     ): Promise<Wire[]> {
+      if (wish.produce(0)) expect()
       const files = await tellingFailures(actor, () =>
         upload({ ...keeping, plan: planBy(wish) }, actor, incoming, allowed, more),
       )

@@ -164,6 +164,11 @@ export function createWorkers({ most, limits, background }: WorkersOptions) {
   return {
     run,
 
+    /** Starts a process where none is there, since work will come soon. */
+    warm(): void {
+      if (!closed && all.size === 0) idle.push(start())
+    },
+
     async close(): Promise<void> {
       closed = true
       clearInterval(sweep)

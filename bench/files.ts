@@ -1,0 +1,151 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import sharp from 'sharp'
+import { Pool } from 'undici'
+import { type Context, openContext, temporaryFolder } from './context.ts'
+import { median } from './load.ts'
+import { atLeast, figureOnly, type Row } from './report.ts'
+
+const connections = 4
+/** Processes that make previews, as the service has them. */
+const processes = 2
+const files = 24
+const rounds = 2
+/** Milliseconds between two looks at a record. */
+const lookEvery = 20
+
+/** An upload until its preview of 400 pixels was fetched, beside libvips alone with as many processes. */
+export async function measureFiles(say: (line: string) => void): Promise<Row[]> {
+  const context = await openContext('', say)
+  const folder = await temporaryFolder()
+  const workers = Array.from({ length: processes }, () => fork(join(import.meta.dirname, 'thumbnails.ts')))
+  try {
+    const paths = await photographs(folder.path)
+    await uploadAll(context, paths, -1)
+    await alone(workers, paths)
+    const ours: number[] = []
+    const shares: number[] = []
+    const usage: number[] = []
+    for (let round = 0; round < rounds; round++) {
+      const theirs = await alone(workers, paths)
+      const before = await usedBy(context.service.pid)
+      const rate = await uploadAll(context, paths, round)
+      usage.push(((await usedBy(context.service.pid)) - before) / paths.length)
+      ours.push(rate)
+      shares.push((rate / theirs) * 100)
+      say(`files: ${rate.toFixed(1)} a second, libvips alone ${theirs.toFixed(1)}`)
+    }
+    return [
+      figureOnly('upload of 2.3 MB until its preview was fetched (4 connections)', median(ours), '/s'),
+      atLeast('… of what libvips alone makes', 80, median(shares), '%'),
+      figureOnly('… processor time of the service itself, for each', median(usage), 'ms'),
+    ]
+  } finally {
+    for (const worker of workers) worker.kill()
+    await context.close()
+    await folder.remove()
+  }
+}
+
+/** As a camera takes them: 3000 x 2000 pixels, some 2.3 MB, no two alike. */
+async function photographs(folder: string): Promise<string[]> {
+  const noise = { type: 'gaussian' as const, mean: 128, sigma: 24 }
+  const coarse = sharp({ create: { width: 1500, height: 1000, channels: 3, background: 'gray', noise } }).png()
+  const content = await sharp(await coarse.toBuffer())
+    .resize(3000, 2000)
+    .jpeg({ quality: 88 })
+    .toBuffer()
+  const paths: string[] = []
+  for (let index = 0; index < files; index++) {
+    const path = join(folder, `${index}.jpg`)
+    await writeFile(path, content)
+    paths.push(path)
+  }
+  return paths
+}
+
+/** Uploads a second. */
+async function uploadAll({ service, client }: Context, paths: readonly string[], round: number): Promise<number> {
+  const pool = new Pool(service.url, { connections: 2 * connections, pipelining: 1 })
+  const authorization = `Bearer ${await client.token()}`
+  const contents = await Promise.all(paths.map((path) => readFile(path)))
+  const queue = contents.entries()
+  const begun = performance.now()
+  await Promise.all(
+    Array.from({ length: connections }, async () => {
+      for (const [index, content] of queue) {
+        // Behind the end of the picture, so that no two contents are the same.
+        const body = Buffer.concat([content, Buffer.from(`${round}:${index}`)])
+        const query = new URLSearchParams({ filenames: JSON.stringify([`${round}-${index}.jpg`]) })
+        const [made] = await json(pool, `/api/v1/eas/put?${query}`, {
+          method: 'POST',
+          headers: { authorization, 'content-type': 'image/jpeg' },
+          body,
+        })
+        await preview(pool, made?._id ?? 0, authorization)
+      }
+    }),
+  )
+  const seconds = (performance.now() - begun) / 1000
+  await pool.close()
+  return paths.length / seconds
+}
+
+async function preview(pool: Pool, id: number, authorization: string): Promise<void> {
+  for (;;) {
+    const { versions } = await json(pool, `/api/v1/eas/${id}?format=short`, {
+      method: 'GET',
+      headers: { authorization },
+    })
+    if (versions.small?.status === 'done') {
+      const { pathname, search } = new URL(versions.small.url)
+      const answer = await pool.request({ method: 'GET', path: pathname + search })
+      await answer.body.arrayBuffer()
+      if (answer.statusCode !== 200) throw new Error(`the preview of ${id}: ${answer.statusCode}`)
+      return
+    }
+    if (versions.small?.status === 'failed') throw new Error(`the preview of ${id}: ${versions.small.reason}`)
+    await sleep(lookEvery)
+  }
+}
+
+interface Answer {
+  readonly _id: number
+  readonly versions: Readonly<
+    Record<string, { readonly status: string; readonly url: string; readonly reason?: string }>
+  >
+}
+
+async function json(
+  pool: Pool,
+  path: string,
+  request: { readonly method: 'GET' | 'POST'; readonly headers: Record<string, string>; readonly body?: Buffer },
+): Promise<Answer & Answer[]> {
+  const answer = await pool.request({ path, ...request })
+  const body = (await answer.body.json()) as Answer & Answer[]
+  if (answer.statusCode !== 200) throw new Error(`${path}: ${answer.statusCode} ${JSON.stringify(body)}`)
+  return body
+}
+
+/** Files a second that the processes make, a share of them each. */
+async function alone(workers: readonly ChildProcess[], paths: readonly string[]): Promise<number> {
+  const begun = performance.now()
+  await Promise.all(
+    workers.map(async (worker, number) => {
+      worker.send(paths.filter((_, index) => index % workers.length === number))
+      const [answer] = await once(worker, 'message')
+      if (answer !== 'done') throw new Error(String(answer))
+    }),
+  )
+  return paths.length / ((performance.now() - begun) / 1000)
+}
+
+/** Milliseconds of a processor that a process has used; `NaN` where the system does not tell. */
+async function usedBy(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => '')
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return 10 * (Number(fields[11] ?? Number.NaN) + Number(fields[12] ?? Number.NaN))
+}

@@ -1,0 +1,40 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+export interface PrecedenceOptions {
+  /** Milliseconds without anything urgent until others go on: the next upload follows at once mostly. */
+  readonly pause?: number
+  /** Milliseconds that others wait at most. */
+  readonly longest?: number
+}
+
+export type Precedence = ReturnType<typeof createPrecedence>
+
+/** Lets what somebody waits for go first: the rest waits while it is worked on, though not for ever. */
+export function createPrecedence({ pause = 50, longest = 10_000 }: PrecedenceOptions = {}) {
+  let urgent = 0
+  let lastEnd = Number.NEGATIVE_INFINITY
+
+  return {
+    /** Does what others wait for. */
+    async ahead<T>(work: () => Promise<T>): Promise<T> {
+      urgent++
+      try {
+        return await work()
+      } finally {
+        urgent--
+        lastEnd = performance.now()
+      }
+    },
+
+    /** When it is the turn of others. */
+    async turn(signal: AbortSignal): Promise<void> {
+      const deadline = performance.now() + longest
+      while (!signal.aborted) {
+        const now = performance.now()
+        const wait = urgent > 0 ? pause : lastEnd + pause - now
+        if (wait <= 0 || now >= deadline) return
+        await sleep(Math.min(wait, Math.max(1, deadline - now)), undefined, { signal }).catch(() => {})
+      }
+    },
+  }
+}

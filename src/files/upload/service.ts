@@ -66,7 +66,14 @@ export function createUploads(options: UploadsOptions) {
       originals.map(({ fileId, index }) => ({ fileId, produce: wish.produce(index), priority: wish.priority })),
     )
   let deriving = 0
-  const keeping = { db, events, locations, mayChange: records.mayChange, inspect: options.inspect, changed: options.changed }
+  const keeping = {
+    db,
+    events,
+    locations,
+    mayChange: records.mayChange,
+    inspect: options.inspect,
+    changed: options.changed,
+  }
 
   async function tellingFailures<T>(actor: Actor, work: () => Promise<T>): Promise<T> {
     try {

@@ -1,0 +1,102 @@
+import type { Mask } from '../../datamodel/model.ts'
+import type { Actor } from '../../platform/actor.ts'
+import type { JsonAnswer } from '../../platform/json-body.ts'
+import { endless, type Lifetime } from '../../platform/lifetime.ts'
+import type { CallerRights } from '../../rights/service.ts'
+import { maskFits } from '../masks/filter.ts'
+import type { FieldFilter, Wire } from '../masks/reader.ts'
+import { maySee, type Shape } from '../render/render.ts'
+import { masksByPreference, mayUseMask } from '../render/shown-mask.ts'
+import type { FormatName, MergeMode } from './formats.ts'
+import { renderOptions } from './options.ts'
+import { latestOf } from './pages.ts'
+import type { ReadDeps, RenderPages } from './render-pages.ts'
+import type { Head } from './stored-rows.ts'
+
+/** How a search shows its hits. */
+export interface HitOptions {
+  readonly format: FormatName
+  /** Days that addresses of files hold; undefined: as usual. */
+  readonly fileDays?: number | undefined
+  /** Only texts in these languages; null: all. */
+  readonly languages?: readonly string[] | null
+  readonly mergeLinkedObjects?: MergeMode | undefined
+  readonly mergeMaxDepth?: number | undefined
+  readonly generateRights?: boolean
+  /** Show with `_all_fields` where the caller may; otherwise with the best mask that the caller may use. */
+  readonly allFields?: boolean
+  /** Full names or their beginnings (`artwork.title`, `artwork`, `_tags`); empty: all. */
+  readonly includeFields?: readonly string[]
+  readonly excludeFields?: readonly string[]
+}
+
+/** What a search says to its hits. */
+export interface HitContext {
+  /** Says more about a hit than it shows by itself. */
+  readonly addTo?: (wire: Wire, systemObjectId: number) => Wire
+  readonly lifetime?: Lifetime
+}
+
+export function createHitAnswers(deps: ReadDeps, render: RenderPages) {
+  return {
+    /**
+     * Hits of a search by id, in the order of the ids; objects that the caller may not see are left out.
+     */
+    async renderHits(
+      actor: Actor,
+      systemObjectIds: readonly number[],
+      options: HitOptions,
+      { addTo, lifetime = endless }: HitContext = {},
+    ): Promise<JsonAnswer> {
+      const q = deps.db.within(lifetime)
+      const caller = await deps.rights.forActor(actor)
+      const keep = fieldFilter(options.includeFields ?? [], options.excludeFields ?? [])
+      const shown = {
+        ...renderOptions(deps, options),
+        generateRights: options.generateRights ?? false,
+        languages: options.languages?.length ? options.languages : null,
+        keep,
+      }
+      const pages = latestOf(
+        { q, deps, model: deps.datamodel.current() },
+        systemObjectIds,
+        shown.format.fields,
+        (object) => (maySee(caller, object) ? bestMask(caller, object, options.allFields === true) : null),
+      )
+      const shape: Shape = (wire, { object }) => {
+        if (keep) dropSystemFields(wire, keep)
+        return addTo ? addTo(wire, object.systemObjectId) : wire
+      }
+      return render(q, actor, caller, pages, shown, { shape, lifetime })
+    },
+  }
+
+  /** The best mask for a hit that the caller may use; without one it is only known by its title. */
+  function bestMask(caller: CallerRights, object: Head, allFields: boolean): Mask | 'short' {
+    const context = { deps, caller }
+    const all = object.table.masks.get('_all_fields')
+    if (allFields && all && mayUseMask(context, all, object)) return all
+    const masks = masksByPreference(context, object).filter((mask) => mayUseMask(context, mask, object))
+    // Root may use all of them: one whose tag filter does not fit is still not the best.
+    return masks.find((mask) => maskFits(deps, mask, object.guard.tags)) ?? masks[0] ?? 'short'
+  }
+}
+
+/** `artwork` and `artwork._nested:x` cover what is in them; a field also stays for something that is asked inside it. */
+function fieldFilter(include: readonly string[], exclude: readonly string[]): FieldFilter | null {
+  if (include.length === 0 && exclude.length === 0) return null
+  const within = (name: string, other: string) => name === other || name.startsWith(`${other}.`)
+  return (name) => {
+    if (exclude.some((field) => within(name, field))) return false
+    return include.length === 0 || include.some((field) => within(name, field) || within(field, name))
+  }
+}
+
+/** What an object carries in every projection, so that it can be told apart and named. */
+const alwaysKept = new Set(['_objecttype', '_mask', '_format', '_system_object_id', '_global_object_id', '_uuid'])
+
+function dropSystemFields(wire: Wire, keep: FieldFilter): void {
+  for (const key of Object.keys(wire)) {
+    if (key.startsWith('_') && !alwaysKept.has(key) && !keep(key)) delete wire[key]
+  }
+}

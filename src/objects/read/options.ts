@@ -1,0 +1,46 @@
+import { defaultOptions, type RenderDeps, type RenderOptions } from '../render/render.ts'
+import { type FormatName, formats, type MergeMode } from './formats.ts'
+
+/** What one object and a list can be asked for alike. */
+export interface ShownAs {
+  readonly format: FormatName
+  /** Days that addresses of files hold; undefined: as usual. */
+  readonly fileDays?: number | undefined
+  /** Every version, newest first, instead of the latest one. */
+  readonly allVersions?: boolean
+  readonly skipReverseNested?: boolean
+  readonly latestLinked?: boolean
+  readonly mergeLinkedObjects?: MergeMode | undefined
+  readonly mergeMaxDepth?: number | undefined
+}
+
+export interface ReadOptions extends ShownAs {
+  readonly version?: number | undefined
+}
+
+export interface ListOptions extends ShownAs {
+  readonly limit: number
+  readonly offset: number
+}
+
+export function renderOptions(deps: Pick<RenderDeps, 'files'>, options: Omit<ShownAs, 'allVersions'>): RenderOptions {
+  return {
+    ...defaultOptions,
+    format: formats[options.format],
+    fileDays: deps.files.expiry(options.fileDays),
+    skipReverseNested: options.skipReverseNested ?? false,
+    latestLinked: options.latestLinked ?? false,
+    mergeLinkedObjects: options.mergeLinkedObjects ?? 'none',
+    mergeMaxDepth: options.mergeMaxDepth ?? 1,
+  }
+}
+
+/** Linked objects bring linked objects. */
+export function isDeep({ mergeLinkedObjects, mergeMaxDepth }: RenderOptions): boolean {
+  return mergeLinkedObjects !== 'none' && mergeMaxDepth > 1
+}
+
+export function isLong(count: number, shown: RenderOptions): boolean {
+  if (!shown.format.fields) return count > 5000
+  return count > (shown.mergeLinkedObjects === 'none' ? 300 : 50) || (count > 0 && isDeep(shown))
+}

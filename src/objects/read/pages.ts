@@ -1,0 +1,93 @@
+import type { Mask, Model, Table } from '../../datamodel/model.ts'
+import type { Queryable } from '../../platform/db.ts'
+import { contentBytes, frameBytes } from '../render/parts.ts'
+import type { RenderItem } from '../render/render.ts'
+import { type MaskDeps, standardMask } from '../render/shown-mask.ts'
+import { type Address, loadHeads, loadLatest, loadVersions } from './load.ts'
+import type { Head, Loaded } from './stored-rows.ts'
+
+/** Objects of an answer as they are loaded, some at a time. */
+export type Pages = AsyncIterable<readonly RenderItem[]> | Iterable<readonly RenderItem[]>
+
+/** Where they come from, and by which datamodel they are read. */
+interface Source {
+  readonly q: Queryable
+  readonly model: Model
+}
+
+/** Versions of objects in the order of their ids, newest first, page by page; of those that `allowed` lets pass. */
+export async function* versionsOf(
+  { q, model }: Source,
+  table: Table,
+  mask: Mask,
+  address: Address,
+  version: number | null,
+  allowed: (object: Loaded) => boolean,
+): Pages {
+  const size = pageSizes()
+  let last: Loaded | null = null
+  for (;;) {
+    const limit = size.next()
+    const versions: Loaded[] = await loadVersions(q, model, table, address, version, last, limit)
+    size.seen(versions)
+    yield versions.filter(allowed).map((object) => ({ object, mask }))
+    last = versions.at(-1) ?? null
+    if (versions.length < limit) return
+  }
+}
+
+/**
+ * Objects by their ids in this order, page by page, with the mask that each is shown with; null: it is not shown,
+ * `short`: in its short form, which needs no mask.
+ */
+export async function* latestOf(
+  { q, model, deps }: Source & { readonly deps: MaskDeps },
+  ids: readonly number[],
+  whole: boolean,
+  maskOf: (object: Head, index: number) => Mask | 'short' | null,
+): Pages {
+  const size = pageSizes()
+  for (let start = 0, end = 0; start < ids.length; start = end) {
+    end = start + (whole ? size.next() : mostHeads)
+    const page = ids.slice(start, end)
+    const objects = await (whole ? loadLatest(q, model, page) : loadHeads(q, model, page))
+    size.seen(objects)
+    const byId = new Map(objects.map((object) => [object.systemObjectId, object]))
+    yield page.flatMap((id, index) => {
+      const object = byId.get(id)
+      const mask = object && maskOf(object, start + index)
+      if (object && mask === 'short') return [{ object: headOf(object), mask: standardMask({ deps }, object) }]
+      return mask && mask !== 'short' ? [{ object, mask }] : []
+    })
+  }
+}
+
+/** What is there already, some at a time: answers are written page by page. */
+export function* inPages<T>(list: readonly T[], toItem: (member: T) => RenderItem): Iterable<readonly RenderItem[]> {
+  for (let start = 0; start < list.length; start += 100) yield list.slice(start, start + 100).map(toItem)
+}
+
+/** An object without its content. */
+export function headOf(object: Head | Loaded): Head {
+  const { systemObjectId, table, id, version, uuid, poolId, ownerUser, ownerGroup } = object
+  const { tags, acl, privateAcl, parents, standard, deletedAt, guard } = object
+  const whose = { poolId, ownerUser, ownerGroup, tags, acl, privateAcl }
+  return { systemObjectId, table, id, version, uuid, ...whose, parents, standard, deletedAt, guard }
+}
+
+/** Objects without contents that are loaded at a time. */
+export const mostHeads = 1000
+
+/** How many objects are loaded at a time: a hundred, then by how large those were. */
+function pageSizes() {
+  const [smallest, largest, bytes] = [10, 500, 2_000_000]
+  let size = 100
+  return {
+    next: () => size,
+    seen(objects: readonly (Head | Loaded)[]): void {
+      let sum = 1
+      for (const object of objects) if ('content' in object) sum += contentBytes(object.content) + frameBytes
+      size = Math.round(Math.min(largest, Math.max(smallest, (bytes * objects.length) / sum)))
+    },
+  }
+}

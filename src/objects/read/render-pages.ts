@@ -1,0 +1,43 @@
+import type { Model } from '../../datamodel/model.ts'
+import type { Actor } from '../../platform/actor.ts'
+import type { Db, Queryable } from '../../platform/db.ts'
+import type { JsonAnswer } from '../../platform/json-body.ts'
+import type { Lifetime } from '../../platform/lifetime.ts'
+import { createPauses } from '../../platform/pauses.ts'
+import type { Places } from '../../platform/places.ts'
+import type { CallerRights } from '../../rights/service.ts'
+import type { AnswerLimits } from '../render/parts.ts'
+import { type Known, type RenderDeps, type RenderOptions, renderAnswer, type Shape } from '../render/render.ts'
+import type { Sources } from './kept-answers.ts'
+import type { Pages } from './pages.ts'
+
+export interface ReadDeps extends RenderDeps {
+  readonly db: Db
+  /** For the few statements behind one object by its id. */
+  readonly quick: Queryable
+  readonly datamodel: { current(): Model }
+  readonly rights: { forActor(actor: Actor): Promise<CallerRights> }
+  /** The snapshots in memory that rendering reads besides the datamodel; each is replaced when it changes. */
+  readonly snapshots: () => Sources
+  readonly limits: AnswerLimits
+  /** Where long lists take their turn. */
+  readonly heavy: Places
+}
+
+/** Renders objects that the caller may see, as they are loaded. */
+export type RenderPages = ReturnType<typeof createRenderPages>
+
+export function createRenderPages(deps: ReadDeps) {
+  return (
+    q: Queryable,
+    actor: Actor,
+    caller: CallerRights,
+    pages: Pages,
+    options: RenderOptions,
+    more: { readonly known?: Known; readonly shape?: Shape | undefined; readonly lifetime?: Lifetime } = {},
+  ): Promise<JsonAnswer> => {
+    const pauses = createPauses(more.lifetime && (() => more.lifetime?.check()))
+    const base = { deps, q, model: deps.datamodel.current(), actor, caller, options, pauses }
+    return renderAnswer(base, deps.limits, pages, more)
+  }
+}

@@ -1,0 +1,80 @@
+import type { Actor } from '../../platform/actor.ts'
+import type { Queryable } from '../../platform/db.ts'
+import type { JsonAnswer } from '../../platform/json-body.ts'
+import { endless, type Lifetime } from '../../platform/lifetime.ts'
+import type { Wire } from '../masks/reader.ts'
+import type { Known, RenderItem, Shape } from '../render/render.ts'
+import { standardMask } from '../render/shown-mask.ts'
+import { showable } from '../save/known.ts'
+import type { SavedObject } from '../save/outcome.ts'
+import type { FormatName } from './formats.ts'
+import { renderOptions } from './options.ts'
+import { headOf, inPages } from './pages.ts'
+import type { ReadDeps, RenderPages } from './render-pages.ts'
+import type { Loaded } from './stored-rows.ts'
+
+interface SavedContext {
+  readonly skipReverseNested?: boolean
+  readonly fileDays?: number | undefined
+  readonly shape?: Shape | undefined
+  readonly lifetime?: Lifetime
+  readonly known?: Known
+}
+
+/** Objects of changes, before and after they are written. */
+export function createSavedAnswers(deps: ReadDeps, render: RenderPages) {
+  return {
+    /** Objects as a change would leave them, all of them: for whoever is asked before it is written. */
+    async showPending(from: Queryable, viewer: Actor, objects: readonly Loaded[]): Promise<JsonAnswer> {
+      const caller = await deps.rights.forActor(viewer)
+      const items = objects.map((object) => ({
+        object,
+        mask: object.table.masks.get('_all_fields') ?? object.table.preferredMask,
+      }))
+      return render(from, viewer, caller, [items], renderOptions(deps, { format: 'full', skipReverseNested: true }))
+    },
+
+    /**
+     * What was just saved, in the transaction of the save: each object with the mask that it was sent with, as far as the
+     * caller may read it. Rights and masks to write give none to read.
+     */
+    async renderSaved(
+      tx: Queryable,
+      actor: Actor,
+      saved: readonly SavedObject[],
+      format: FormatName,
+      { skipReverseNested = false, fileDays, shape, lifetime = endless, known }: SavedContext = {},
+    ): Promise<JsonAnswer> {
+      const caller = await deps.rights.forActor(actor)
+      const untold = new Set<number>()
+      const toItem = ({ item, object }: SavedObject): RenderItem => {
+        const shown = showable({ deps, rights: caller }, item)
+        if (shown === 'nothing') untold.add(object.systemObjectId)
+        if (shown === 'whole') return { object, mask: item.mask }
+        return { object: headOf(object), mask: standardMask({ deps }, object) }
+      }
+      const told: Shape = (wire, item) => {
+        const shown = untold.has(item.object.systemObjectId) ? idsOnly(wire, item.object.table.name) : wire
+        return shape ? shape(shown, item) : shown
+      }
+      return render(
+        tx,
+        actor,
+        caller,
+        inPages(saved, toItem),
+        renderOptions(deps, { format, skipReverseNested, fileDays }),
+        {
+          ...(caller.root && !shape ? {} : { shape: told }),
+          lifetime,
+          ...(known ? { known } : {}),
+        },
+      )
+    },
+  }
+}
+
+/** A saved object that the caller may not read: which it is, and its version, for the next save. */
+function idsOnly(wire: Wire, objecttype: string): Wire {
+  const { _objecttype, _system_object_id, _global_object_id, [objecttype]: block } = wire
+  return { _objecttype, _system_object_id, _global_object_id, _not_allowed: true, [objecttype]: block }
+}

@@ -1,0 +1,174 @@
+/** One object in the form in which it is stored, to one as it is answered; what it links to is announced. */
+import type { ColumnField, Mask, NestedField, ReverseField } from '../../datamodel/model.ts'
+import { inheritInto } from '../content/inheritance.ts'
+import { rowsOf } from '../content/stored.ts'
+import { type FieldSink, filteredReader, type Reader, readerOf, type Wire } from '../masks/reader.ts'
+import type { Head, Loaded } from '../read/stored-rows.ts'
+import { standardText } from '../standard/compute.ts'
+import { sortRows } from './nested-sort.ts'
+import { contentBytes, frameBytes, shortBytes } from './parts.ts'
+import { below, inChain, levelsBelow, linkFormat, type Place } from './place.ts'
+import { maySee, type Run, reverseKey } from './run.ts'
+import { mayUseMask, standardMask } from './shown-mask.ts'
+import { blockFields, goneObject, hiddenObject, sharedShort, systemFields, trashedObject } from './system-fields.ts'
+
+/** An object with system fields, block and fields; what it links to is announced. */
+export function renderObject(run: Run, object: Loaded, mask: Mask, place: Place): Wire {
+  const { format } = place
+  const wire = systemFields(run, object, mask, format, place.top)
+  const block = blockFields(run, object, mask, wire)
+  wire[object.table.name] = block
+  const reader = readerFor(run, mask, place)
+  const content = format.inherited ? inheritInto(run, object, reader, block) : object.content
+  reader.read(content, block, sinkOf(run, object, place))
+  return wire
+}
+
+const filtered = new WeakMap<Run, Map<Mask, Reader>>()
+
+function readerFor(run: Run, mask: Mask, place: Place): Reader {
+  const { keep } = run.options
+  if (!keep || !place.top) return readerOf(mask)
+  const ofRun = filtered.get(run) ?? new Map<Mask, Reader>()
+  filtered.set(run, ofRun)
+  const reader = ofRun.get(mask) ?? filteredReader(mask, keep)
+  ofRun.set(mask, reader)
+  return reader
+}
+
+function sinkOf(run: Run, object: Loaded, place: Place): FieldSink {
+  return {
+    empty: place.format.full,
+    languages: run.options.languages,
+    link: (holder, key, id, field) => wantLink(run, place, holder, key, id, field),
+    reverse: (holder, key, field) => wantReverse(run, place, object, holder, key, field),
+    files: (holder, key, files) => {
+      run.files.push({ holder, key, files })
+    },
+    rows: (holder, key, content, field) => sortLater(run, holder, key, rowsOf(content, field.table), field),
+  }
+}
+
+function wantLink(run: Run, place: Place, holder: Wire, key: string, id: number, field: ColumnField): void {
+  const target = field.column.target
+  if (!target) return
+  const format = linkFormat(run, place, id, target.inMainSearch)
+  const merged = format === place.format
+  run.wants.push({
+    id,
+    asOf: place.asOf,
+    content: format.fields,
+    done: (found) => {
+      if (!found) holder[key] = goneObject(run, id, target)
+      else holder[key] = renderLinked(run, found, field.linkMask, below(place, id, format, merged))
+    },
+  })
+}
+
+const maskNumbers = new WeakMap<Mask, number>()
+let lastMaskNumber = 0
+
+function numberOf(mask: Mask): number {
+  let number = maskNumbers.get(mask)
+  if (number === undefined) {
+    number = ++lastMaskNumber
+    maskNumbers.set(mask, number)
+  }
+  return number
+}
+
+/** All that decides how a linked object is shown whole. Those around it matter as far as they could stand in it. */
+function sharedKey(object: Loaded, mask: Mask, place: Place, links: readonly number[]): string {
+  const { format, mergeLeft, inReverse, asOf } = place
+  const levels = levelsBelow(place)
+  const around: number[] = []
+  if (levels > 0) {
+    for (let link = place.chain.up; link; link = link.up) {
+      if (levels > 1 || format.inherited || links.includes(link.id)) around.push(link.id)
+    }
+  }
+  return `${object.systemObjectId}.${object.version}.${numberOf(mask)}.${format.name}.${mergeLeft}.${inReverse}.${asOf}.${around}`
+}
+
+/** The linked object, or the token of the part that it is. */
+function renderLinked(run: Run, object: Head | Loaded, linkMask: Mask | null, place: Place): Wire | string {
+  if (!run.caller.root && !run.caller.may('read', object.guard)) return hiddenObject(run, object)
+  const mask = linkMask?.table === object.table ? linkMask : standardMask(run, object)
+  if (isTrashed(object, place.asOf)) return trashedObject(run, object, mask)
+  if (place.format.fields && !('content' in object)) run.parts.noteShort(place.part.times)
+  const shown = place.format.fields && 'content' in object && mayUseMask(run, mask, object)
+  return (shown && renderWhole(run, object, mask, place)) || sharedShort(run, object, mask)
+}
+
+/** The token of the part that shows the object whole; null when there is no room for it. */
+function renderWhole(run: Run, object: Loaded, mask: Mask, place: Place): string | null {
+  const { times } = place.part
+  const links = readerOf(mask).links(object.content)
+  const key = sharedKey(object, mask, place, links)
+  const known = run.shared.get(key)
+  if (known !== undefined) {
+    const part = run.parts.part(known)
+    if (!run.parts.takePlaces(times, Math.max(part.bytes, part.expected), 0)) return null
+    part.times += times
+    return run.parts.token(known)
+  }
+  const bytes = contentBytes(object.content) + frameBytes
+  const linkBytes = links.length * shortBytes
+  if (!run.parts.takePlaces(times, bytes, linkBytes)) return null
+  const number = run.parts.add(times, bytes + linkBytes)
+  const part = run.parts.part(number)
+  run.shared.set(key, number)
+  part.wire = renderObject(run, object, mask, { ...place, part })
+  return run.parts.token(number)
+}
+
+function isTrashed(object: Head | Loaded, asOf: number | null): boolean {
+  return asOf === null ? object.deletedAt !== null : 'operation' in object && object.operation === 'd'
+}
+
+/** Objects below are part of the object, so they are shown whole: in its format and with the mask of the field. */
+function wantReverse(run: Run, place: Place, object: Loaded, holder: Wire, key: string, field: ReverseField): void {
+  if (run.options.skipReverseNested || !place.owned) return
+  const list: string[] = []
+  holder[key] = list
+  const column = field.column?.id ?? null
+  if (run.below.get(reverseKey(column, object.systemObjectId))?.length === 0) return
+  run.reverses.push({
+    to: object.systemObjectId,
+    column,
+    asOf: place.asOf,
+    done: (found) => {
+      for (const entry of found) {
+        if (entry.table !== field.table || inChain(place.chain, entry.systemObjectId)) continue
+        // Those below an object in the trash went there with it; otherwise the trash is not shown.
+        if (place.asOf === null && entry.deletedAt && !object.deletedAt) continue
+        if (!maySee(run.caller, entry)) continue
+        const chain = { id: entry.systemObjectId, up: place.chain }
+        const bytes = contentBytes(entry.content) + frameBytes
+        run.parts.spend(bytes)
+        const number = run.parts.add(1, bytes)
+        const part = run.parts.part(number)
+        part.wire = renderObject(run, entry, field.mask, { ...place, top: false, inReverse: true, chain, part })
+        if (entry.childIdx !== null) part.wire._child_idx = entry.childIdx
+        list.push(run.parts.token(number))
+      }
+    },
+  })
+}
+
+/** Rows that are sorted by a linked object are put in order when that is there. */
+function sortLater(run: Run, holder: Wire, key: string, rows: ReturnType<typeof rowsOf>, field: NestedField): void {
+  const sort = (): void => {
+    const wire = holder[key] as Wire[]
+    const byRow = new Map(rows.map((row, index) => [row, wire[index]]))
+    const text = (id: number): string | undefined => {
+      const linked = run.heads.get(id) ?? run.loaded.get(id)
+      // The order must not tell what the rows do not show.
+      if (!linked || !(run.caller.root || run.caller.may('read', linked.guard))) return undefined
+      return standardText(linked.standard, run.actor.languages)
+    }
+    holder[key] = sortRows(field, rows, text).map((row) => byRow.get(row))
+  }
+  if (field.sort.some(({ column }) => column.type === 'link')) run.last.push(sort)
+  else sort()
+}

@@ -1,0 +1,49 @@
+import { readdir, readFile } from 'node:fs/promises'
+import pg from 'pg'
+
+/** Milliseconds of a clock tick in `/proc`. */
+const tick = 10
+
+interface Stat {
+  readonly parent: number
+  /** Processor time of the process, and of its children that have ended, in milliseconds. */
+  readonly own: number
+  readonly ended: number
+}
+
+/** Null where the system does not tell, or the process has ended. */
+async function statOf(pid: number | string): Promise<Stat | null> {
+  const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null)
+  if (text === null) return null
+  // The name, which comes before, may have spaces and brackets in it.
+  const fields = text
+    .slice(text.lastIndexOf(')') + 2)
+    .split(' ')
+    .map(Number)
+  const [, parent = 0] = fields
+  const [user = 0, system = 0, endedUser = 0, endedSystem = 0] = fields.slice(11)
+  return { parent, own: (user + system) * tick, ended: (endedUser + endedSystem) * tick }
+}
+
+/** Processor time in milliseconds so far: on a busy machine it says more than the clock. `NaN` where it is not told. */
+export async function processTime(pid: number): Promise<number> {
+  return (await statOf(pid))?.own ?? Number.NaN
+}
+
+/** The same of PostgreSQL, all of its processes together. */
+export async function postgresTime(dsn: string): Promise<number> {
+  const db = new pg.Client({ connectionString: dsn })
+  await db.connect()
+  try {
+    const { rows } = await db.query<{ pid: number }>('select pg_backend_pid() as pid')
+    const main = (await statOf(rows[0]?.pid ?? 0))?.parent ?? 0
+    const all = await Promise.all((await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(statOf))
+    const top = await statOf(main)
+    return all.reduce(
+      (sum, stat) => (stat?.parent === main ? sum + stat.own : sum),
+      top ? top.own + top.ended : Number.NaN,
+    )
+  } finally {
+    await db.end()
+  }
+}

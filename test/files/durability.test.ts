@@ -9,7 +9,7 @@ import { runCommand, spawnService, temporaryFolder } from '../support/process.ts
 import { sendRaw, statusOf } from '../support/raw.ts'
 import { startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
-import { multipart, sha256 } from './support.ts'
+import { multipart, picture, sha256 } from './support.ts'
 
 const env = { SVC_ROOT_PASSWORD: 'root-test-password' }
 
@@ -29,16 +29,30 @@ const filesIn = async (folder: string): Promise<string[]> =>
     .filter((entry) => entry.isFile())
     .map((entry) => entry.name)
 
-test('kill -9 while uploading: what was acknowledged is there and whole, nothing else has a name', async () => {
+test('kill -9 while uploading, producing and moving: what was acknowledged is there and whole, and all goes on', async () => {
   await using folder = await temporaryFolder()
   const acknowledged = new Map<number, { hash: string; url: string }>()
   const killed = await spawnService(folder.path, env)
   const authorization = `Bearer ${await tokenAt(killed.url)}`
+  const ask = async (url: string, method: string, path: string, body?: object): Promise<Json> => {
+    const headers = { authorization, 'content-type': 'application/json' }
+    const answer = await fetch(`${url}/api/v1${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) })
+    assert.equal(answer.status, 200, path)
+    return answer.json()
+  }
+  await ask(killed.url, 'POST', '/system/location/new', {
+    name: 'shelf',
+    kind: 'file',
+    config: { file: { dir: 'files/shelf' } },
+  })
   let stopped = false
   async function uploads(): Promise<void> {
     while (!stopped) {
-      const content = randomBytes(20_000 + Math.floor(Math.random() * 400_000))
-      const { headers, payload } = multipart([{ name: 'a.bin', content }])
+      const size = 20_000 + Math.floor(Math.random() * 400_000)
+      // Of one in four there are renditions.
+      const isPicture = acknowledged.size % 4 === 0
+      const content = isPicture ? await picture(300, 200) : randomBytes(size)
+      const { headers, payload } = multipart([{ name: isPicture ? 'a.jpg' : 'a.bin', content }])
       try {
         const answer = await fetch(`${killed.url}/api/v1/eas/put`, {
           method: 'POST',
@@ -54,21 +68,33 @@ test('kill -9 while uploading: what was acknowledged is there and whole, nothing
     }
   }
   const running = Array.from({ length: 4 }, uploads)
-  await until(async () => acknowledged.size >= 25)
+  await until(async () => acknowledged.size >= 20)
+  await ask(killed.url, 'POST', '/config/system/config', { location_defaults: { originals: 'shelf', versions: '' } })
+  await ask(killed.url, 'POST', '/system/location/1/move', { to: 'shelf' })
+  const moved = async (url: string): Promise<Json> => (await ask(url, 'GET', '/system/location/move'))[0]
+  await until(async () => (await moved(killed.url)).moved > 0)
   killed.child.kill('SIGKILL')
   await killed.exited
   stopped = true
   await Promise.all(running)
   await using again = await spawnService(folder.path, env)
+  await until(async () => (await moved(again.url)).status === 'done')
+  await until(async () => {
+    const records: Json = await ask(again.url, 'GET', `/eas?ids=${JSON.stringify([...acknowledged.keys()])}`)
+    return Object.values(records as Record<string, Json>).every(({ status }) => status === 'done')
+  })
   for (const { hash, url } of acknowledged.values()) {
     const { pathname, search } = new URL(url)
     const answer = await fetch(again.url + pathname + search)
     assert.equal(answer.status, 200)
     assert.equal(sha256(Buffer.from(await answer.arrayBuffer())), hash)
   }
+  const { locations } = await ask(again.url, 'GET', '/system/location/fixity')
+  const shelf = locations.find(({ location_key }: Json) => location_key === 'shelf')
+  assert.ok(shelf.count >= acknowledged.size)
   const backup = await runCommand(['backup', join(folder.path, 'b.tar.zst')], { SVC_DATA_DIR: folder.path })
   assert.equal(backup.code, 0, backup.stderr)
-  assert.match(backup.stdout, /not in it: \d+ contents of files \(.* MB\) in the location file; copy them now/)
+  assert.match(backup.stdout, /not in it: \d+ contents of files \(.* MB\) in the location file/)
   const names = await filesIn(join(folder.path, 'files'))
   for (const { hash } of acknowledged.values()) assert.ok(names.includes(hash))
 })

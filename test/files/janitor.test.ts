@@ -6,7 +6,7 @@ import { pino } from 'pino'
 import { createEventLog } from '../../src/events/service.ts'
 import type { BlobStore } from '../../src/files/blobs/blob-store.ts'
 import { createFileSystemStore } from '../../src/files/blobs/file-system.ts'
-import { createJanitor } from '../../src/files/janitor.ts'
+import { createJanitor, type JanitorOptions } from '../../src/files/janitor.ts'
 import type { Json } from '../support/client.ts'
 import { inPool, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
 import { fetched, picture, sha256, upload } from './support.ts'
@@ -22,8 +22,12 @@ suite('the janitor of files', () => {
   })
   after(() => museum[Symbol.asyncDispose]())
 
-  function janitor(readOnly = false, paused = false, store: Pick<BlobStore, 'remove' | 'sweep'> = inFolder()) {
-    return createJanitor({
+  function deps(
+    readOnly = false,
+    paused = false,
+    store: Pick<BlobStore, 'remove' | 'sweep'> = inFolder(),
+  ): JanitorOptions {
+    return {
       db: museum.svc.db,
       events: createEventLog(),
       log: pino({ level: 'silent' }),
@@ -31,11 +35,11 @@ suite('the janitor of files', () => {
       settings: () => ({ active: true, file_expire_days: 30 }),
       paused: () => paused,
       now: () => now,
-    })
+    }
   }
 
-  async function runAt(days: number, ...how: Parameters<typeof janitor>): Promise<void> {
-    const one = janitor(...how)
+  async function runAt(days: number, ...how: Parameters<typeof deps>): Promise<void> {
+    const one = createJanitor(deps(...how))
     now = Date.now() + days * day
     await one.run()
     await one.close()
@@ -144,6 +148,35 @@ suite('the janitor of files', () => {
     await runAt(0)
     const answer = await fetched(museum.svc, again.body[0].versions.original.url)
     assert.ok(answer.content.equals(content))
+  })
+
+  test('kill -9 while a content is deleted: it is deleted again, or comes back when it is uploaded', async () => {
+    const [gone, back] = [await picture(), await picture()]
+    await upload(
+      museum.svc,
+      'root',
+      [gone, back].map((content, n) => ({ name: `${n}.jpg`, content })),
+    )
+    await runAt(31)
+    await museum.svc.db.query(`update file_blob set touched_at = now() - interval '25 hours'`)
+    const store = inFolder()
+    // The contents are gone, and the process ends before that is said.
+    const events = createEventLog()
+    const killed = createJanitor({
+      ...deps(false, false, store),
+      events: {
+        ...events,
+        append: () => Promise.reject(new Error('the process ends')),
+      },
+    })
+    await killed.run()
+    await killed.close()
+    assert.deepEqual([await store.size(sha256(gone)), await store.size(sha256(back))], [null, null])
+    const [file] = (await upload(museum.svc, 'root', [{ name: 'a.jpg', content: back }])).body
+    await runAt(0)
+    assert.ok((await fetched(museum.svc, file.versions.original.url)).content.equals(back))
+    const { rows } = await museum.svc.db.query(`select from file_blob where sha256 = decode($1, 'hex')`, [sha256(gone)])
+    assert.equal(rows.length, 0)
   })
 
   test('what interrupted uploads left goes after a day', async () => {

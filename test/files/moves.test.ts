@@ -3,6 +3,7 @@ import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { pathOf } from '../../src/files/blobs/blob-store.ts'
+import { mountSmallDisk, type SmallDisk } from '../../torture/disk.ts'
 import type { Json } from '../support/client.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { startS3 } from './s3-server.ts'
@@ -11,8 +12,11 @@ import { fetched, picture, sha256, upload } from './support.ts'
 suite('contents move between locations', () => {
   const resources = new AsyncDisposableStack()
   let svc: TestService
+  let disk: SmallDisk | null = null
   before(async () => {
-    svc = resources.use(await startService())
+    const mounted = await mountSmallDisk(4)
+    if (typeof mounted !== 'string') disk = resources.use(mounted)
+    svc = resources.use(await startService({ fileFolders: disk ? [disk.path] : [] }))
     const s3 = resources.use(await startS3())
     for (const location of [
       { name: 'shelf', kind: 'file', config: { file: { dir: 'files/shelf' } } },
@@ -179,6 +183,44 @@ suite('contents move between locations', () => {
     assert.equal(run.status, 'done')
     assert.ok((await readdir(join(svc.config.dataDir, 'files/broken'))).length > 0)
     assert.equal((await fetched(svc, file.versions.original.url)).content.toString(), 'stays readable')
+  })
+
+  test('a full disk: uploads are told 503, a move waits; nothing is half stored, and all goes on with room', async (t) => {
+    if (!disk) return t.skip('no small disk can be mounted')
+    const path = join(disk.path, 'small')
+    const made = await root().post('/system/location/new', {
+      name: 'small',
+      kind: 'file',
+      config: { file: { dir: path } },
+    })
+    ids.small = made.body.id
+    const stored = async () =>
+      (await readdir(path, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile()).length
+    await defaults('small')
+    const [file] = (await upload(svc, 'root', [{ name: 'a.txt', content: Buffer.from('fits') }])).body
+    const before = await uses()
+    await disk.fill()
+    for (const size of [300_000, 3_000_000]) {
+      const refused = await upload(svc, 'root', [{ name: 'b.bin', content: Buffer.alloc(size, 'x') }])
+      assert.deepEqual([refused.status, refused.body.code], [503, 'ServiceUnavailable'])
+      assert.equal(refused.body.message, 'The disk for files is full.')
+    }
+    assert.equal(await stored(), 1)
+    assert.equal((await fetched(svc, file.versions.original.url)).content.toString(), 'fits')
+    await defaults('shelf')
+    const large = Buffer.alloc(200_000, 'y')
+    const [other] = (await upload(svc, 'root', [{ name: 'c.bin', content: large }])).body
+    await defaults('file')
+    assert.equal((await move('shelf', { to: 'small' })).status, 200)
+    await svc.drain()
+    const waiting = await latest()
+    assert.deepEqual([waiting.status, /ENOSPC/.test(waiting.error)], ['running', true], waiting.error)
+    assert.deepEqual(await uses(), { ...before, shelf: (before.shelf ?? 0) + 1 })
+    await disk.empty()
+    await svc.app.idle({ hurry: true })
+    assert.equal((await latest()).status, 'done')
+    assert.ok((await fetched(svc, other.versions.original.url)).content.equals(large))
+    assert.equal((await upload(svc, 'root', [{ name: 'd.txt', content: Buffer.from('goes on') }])).status, 200)
   })
 
   test('read-only: nothing comes to such a location, and nothing goes that leaves it', async () => {

@@ -319,6 +319,8 @@ suite('files in objects', () => {
     const inDays = (seconds: number) => Math.floor((seconds - Date.now() / 1000) / 86_400)
     const made = await save('root', work({ image: [{ _id: file._id }] }), { file_url_expire: 3 })
     assert.equal(inDays(expires(made.body[0])), 3)
+    const usual = await save('root', work({ image: [{ _id: file._id }] }))
+    assert.equal(inDays(expires(usual.body[0])), 7)
     const id = made.body[0].work._id
     for (const [days, expected] of [
       [undefined, 7],

@@ -234,7 +234,7 @@ suite('uploads', () => {
     assert.equal(await leftovers(), 0)
   })
 
-  test('limits by class and instance: 413, before the body where it says how long it is', async () => {
+  test('LIM-013 limits by class and instance, 0 for the wider one or none: 413, before the body where it says how long it is', async () => {
     const settings = (value: object) => root().post('/config', { system: { config: { produce_config: { value } } } })
     try {
       const set = await settings({
@@ -246,6 +246,12 @@ suite('uploads', () => {
       assert.equal((await upload(svc, 'root', [image])).status, 200, 'the limit of the class goes before the other')
       const large = await upload(svc, 'root', [{ name: 'a.bin', content: randomBytes(3000) }])
       assert.deepEqual([large.status, large.body.code, large.body.parameters.bytes], [413, 'FileLimitExceeded', 2000])
+      const zero = { uploadmaxfilesize: '0', uploadenabledextensions: ['jpg'] }
+      assert.equal((await settings({ uploadmaxfilesize: '2KB', classes: { image: zero } })).status, 200)
+      assert.equal((await upload(svc, 'root', [image])).body.parameters.bytes, 2000, 'that of the instance')
+      assert.equal((await settings({ uploadmaxfilesize: '0', classes: { image: zero } })).status, 200)
+      assert.equal((await upload(svc, 'root', [image])).status, 200, 'none')
+      await settings({ uploadmaxfilesize: '2KB', classes: { image: zero } })
       const off = await upload(svc, 'root', [{ name: 'a.png', content: await picture(5, 5, 'png') }])
       assert.equal(off.body.code, 'UploadError')
       const unread = await svc.inject({

@@ -1,4 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createByteCache } from '../../platform/byte-cache.ts'
 import type { Db } from '../../platform/db.ts'
 
 /** What an address stands for; the signature covers all of it. */
@@ -29,10 +30,21 @@ export async function openSignatures(db: Db, now: () => number = Date.now): Prom
       .update(JSON.stringify([fileId, hash, version, expires]))
       .digest()
       .subarray(0, 24)
+  /** A page of objects has thousands of addresses, the same for everybody within an hour. */
+  const kept = createByteCache<string, { readonly hash: string; readonly expires: number; readonly text: string }>({
+    name: 'file_signatures',
+    maxBytes: 8_000_000,
+    sizeOf: ({ text }) => 100 + text.length,
+  })
   return {
     sign(signed, seconds) {
       const expires = Math.ceil((now() / 1000 + seconds) / step) * step
-      return `${expires.toString(36)}-${mac(signed, expires).toString('base64url')}`
+      const name = `${signed.fileId} ${signed.version}`
+      const known = kept.get(name)
+      if (known?.hash === signed.hash && known.expires === expires) return known.text
+      const text = `${expires.toString(36)}-${mac(signed, expires).toString('base64url')}`
+      kept.set(name, { hash: signed.hash, expires, text })
+      return text
     },
     left(signed, signature) {
       const [, until, given] = /^([0-9a-z]{1,8})-([\w-]{32})$/.exec(signature) ?? []

@@ -90,6 +90,18 @@ export async function readFixity(from: Queryable): Promise<LocationFixity[]> {
   return rows
 }
 
+/** How many were wrong, by location: asked often, so it looks at those alone. */
+export async function countHarmed(from: Queryable): Promise<Record<string, number>> {
+  const { rows } = await from.query<{ name: string; count: number }>(
+    `select l.name, coalesce(h.count, 0)::int as count from file_location l left join (
+       select location_id, count(*) as count from file_blob where fixity <> 'ok' group by 1
+     ) h on h.location_id = l.id where l.kind <> 'remote' order by l.id`,
+    [],
+    'harmed-contents',
+  )
+  return Object.fromEntries(rows.map(({ name, count }) => [name, count]))
+}
+
 export interface Harmed {
   readonly location_id: number
   readonly hash: Sha256

@@ -167,6 +167,13 @@ test('a refresh from a wrong browser neither uses up the token nor ends the sess
   assert.equal((await requestToken(svc, form, { cookie })).status, 200)
 })
 
+test('a refresh by the browser whose token stands twice or is no text is refused', async () => {
+  for (const form of ['refresh_token=a&refresh_token=b', 'refresh_token=%00']) {
+    const { status, body } = await requestToken(svc, form, { cookie: `svc-browser-id=${other}` }, '/api/oauth2/refresh')
+    assert.deepEqual([status, body.code, body.parameters.error], [400, 'ServerGeneric', 'invalid_request'], form)
+  }
+})
+
 test('SESS-003 SESS-004 SESS-005 OAUTH-013 who asks stays signed in on this browser, until the cookie or the time ends', async () => {
   const root = svc.as('root')
   const set = (value: unknown) => root.post('/config/system/config/login/keep_login', value)

@@ -1,13 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { AppError } from '../../platform/errors.ts'
+import { AppError, badRequest } from '../../platform/errors.ts'
 import { actorOf, type HttpApp } from '../../platform/http.ts'
 import { browserHashesOf } from '../browser-id.ts'
 import { tokenOf } from '../carriers.ts'
 import { pageErrors } from '../pages/routes.ts'
 import type { Pages } from '../pages/service.ts'
 import type { Sessions } from '../sessions/service.ts'
-import { readParameters } from './form.ts'
+import { OAuthError } from './errors.ts'
+import { type Form, readParameters } from './form.ts'
 import type { Logout } from './logout.ts'
 import { Metadata, metadataOf } from './metadata.ts'
 import { TokenResponse, tokenAnswer } from './token-answer.ts'
@@ -36,6 +37,15 @@ const RefreshRequest = Type.Object(
 )
 
 const AnyForm = Type.Object({}, { additionalProperties: true })
+
+/** Here errors have the usual form. @throws {AppError} `ServerGeneric` */
+function formOf(body: unknown): Form {
+  try {
+    return readParameters(body)
+  } catch (error) {
+    throw error instanceof OAuthError ? badRequest(error.message, { error: error.code }) : error
+  }
+}
 
 /** A form without fields is often sent as no body at all. */
 async function emptyBody(request: FastifyRequest): Promise<void> {
@@ -104,7 +114,7 @@ export async function registerFurtherOAuthRoutes(app: HttpApp, given: FurtherRou
       preValidation: emptyBody,
     },
     async (request, reply) => {
-      const form = readParameters(request.body)
+      const form = formOf(request.body)
       const issued = await refreshInBrowser(request, form.get('refresh_token'))
       reply.headers(noStore)
       return tokenAnswer(issued)

@@ -81,7 +81,7 @@ export function assertWrapped(table: Table, wire: Record<string, unknown>, place
 /**
  * Rows under a key that no list of the object type has would vanish: `_nested:` and `_reverse_nested:` with a name that
  * is none, the bare name of a nested table, or that of the reverse objects' type or link.
- * @throws {AppError} `InvalidValue` naming the key and, where it is known, the one that was meant.
+ * @throws {AppError} `UnknownField` naming the key and, where it is known, the one that was meant.
  */
 export function assertListsKnown(table: Table, block: Record<string, unknown>, place: string): void {
   const { keys, meant } = namesOf(table)

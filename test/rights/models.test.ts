@@ -26,7 +26,7 @@ after(async () => {
 test('whatever the datamodel and the rights are, callers are told what the rules let them know', {
   timeout: 36_000_000,
 }, async () => {
-  const tally: Tally = { hidden: 0, partly: 0, whole: 0, columnsHidden: 0 }
+  const tally: Tally = { hidden: 0, partly: 0, whole: 0, columnsHidden: 0, carriedOut: 0 }
   const property = fc.asyncProperty(rawWorld, async (raw) => {
     house = await roomIn(house)
     const world = worldOf(raw, `r${house.worlds}`, house.ids)

@@ -1,8 +1,10 @@
+import { carryOut, create } from './changes.ts'
 import type { House } from './house.ts'
 import { askInfo } from './info.ts'
 import { type Knowledge, knowledgeOf } from './knowledge.ts'
 import { marksKnown } from './marks.ts'
 import { askEvents, askPools, askTransitions } from './others.ts'
+import { askExplanations, askMessages } from './people.ts'
 import { type Asking, askReads } from './reads.ts'
 import { askSearches } from './searches.ts'
 import { titlesOf } from './titles.ts'
@@ -16,9 +18,15 @@ export interface Tally {
   partly: number
   whole: number
   columnsHidden: number
+  /** Writes that changed something. */
+  carriedOut: number
 }
 
 const searches = 24
+const explanations = 4
+const changes = 9
+const searchesAfter = 6
+const creations = 3
 
 /** Everything that is asked of a world, as each of its callers. */
 export async function askAll(house: House, world: World, names: Names, tally: Tally): Promise<void> {
@@ -43,7 +51,29 @@ export async function askAll(house: House, world: World, names: Names, tally: Ta
     await askTransitions(asking)
     await askPools(asking)
     await askEvents(asking, names.since)
+    await askExplanations(asking, house.svc.as('root'), explanations)
+    await askMessages(asking)
   }
+  await askChanged(house, world, names, tally)
+}
+
+/** As one of the callers: writes that are carried out, and what is read and found then. */
+async function askChanged(house: House, world: World, names: Names, tally: Tally): Promise<void> {
+  const pick = pickerOf(world.questions + 17)
+  const caller = pick([...callers.keys()])
+  const login = callers[caller] as string
+  const asking = (of: World): Asking => {
+    const knowledge = knowledgeOf(of, caller)
+    const titleOf = titlesOf(of, names)
+    const client = house.svc.as(login)
+    return { world: of, names, knowledge, titleOf, client, pick, who: login, heard: marksKnown(of, knowledge, titleOf) }
+  }
+  const after = asking(await carryOut(house, asking(world), changes))
+  tally.carriedOut += after.world.things.filter((thing, index) => thing !== world.things[index]).length
+  await house.svc.drain()
+  await askReads(after)
+  await askSearches(after, searchesAfter)
+  for (let n = 0; n < creations; n++) await create(house, after)
 }
 
 function count({ things }: World, knowledge: Knowledge, tally: Tally): void {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { Json, Query } from '../../support/client.ts'
 import { startService, type TestService } from '../../support/service.ts'
 import type { Ids } from './model.ts'
+import { messages } from './people.ts'
 import {
   type Names,
   principal,
@@ -12,7 +13,7 @@ import {
   wireThing,
   wireTransition,
 } from './wire.ts'
-import { callers, groups, type TagRule, tagCount, tagRules, type Who, type World } from './world.ts'
+import { callers, type Grant, groups, type TagRule, tagCount, tagRules, type Who, type World } from './world.ts'
 
 /**
  * One service in which world after world is built: each has object types of its own, pools of its own below the root, and
@@ -97,6 +98,13 @@ async function addPeople(post: Post): Promise<People> {
     })
     users.push(user._id)
   }
+  await post(
+    '/message',
+    Object.entries(messages).map(([title, who]) => ({
+      message: { title: { 'en-US': title }, message: { 'en-US': title } },
+      _groups: [principal(who, { users, groups: made })],
+    })),
+  )
   const [tags] = await post('/tags', [
     {
       taggroup: { displayname: { 'en-US': 'Tags' }, type: 'checkbox' },
@@ -133,6 +141,7 @@ async function settle(svc: TestService, post: Post, world: World, people: People
     objectIds: [] as number[],
     versions: [] as number[],
     transitions: [] as number[],
+    presets: new Map<Grant, number>(),
     since,
   }
   const [{ pool: top }] = (await root.get('/pool/1')).body
@@ -167,6 +176,7 @@ async function settle(svc: TestService, post: Post, world: World, people: People
   await setTypes(post, (await root.get('/objecttype')).body, world, names)
   const transitions = world.transitions.map((each) => wireTransition(each, world, names))
   names.transitions.push(...(await post('/transitions', transitions)).map((each: Json) => each._id))
+  for (const [grant, id] of await addPresets(post, world, names)) names.presets.set(grant, id)
   await saveThings(post, world, names)
   for (const thing of world.things.filter(({ trashed }) => trashed)) {
     const { index, type } = thing
@@ -180,6 +190,18 @@ async function settle(svc: TestService, post: Post, world: World, people: People
   }
   await svc.drain()
   return names
+}
+
+async function addPresets(post: Post, world: World, names: Names): Promise<[Grant, number][]> {
+  const grants = world.things.flatMap((thing) => thing.grants).filter(({ preset }) => preset)
+  if (grants.length === 0) return []
+  const bodies = grants.map((grant, at) => {
+    const { rights, tagfilter } = { tagfilter: {}, ...wireGrant(grant, world.types, names, 'object') }
+    const displayname = { 'en-US': `${world.types[0]?.name} ${at}` }
+    return { _basetype: 'right_preset', right_preset: { displayname, preset: { rights, tagfilter } } }
+  })
+  const saved = await post('/right/object/presets', bodies)
+  return grants.map((grant, at) => [grant, saved[at].right_preset._id])
 }
 
 async function lastEvent(svc: TestService): Promise<number> {

@@ -15,6 +15,8 @@ export interface Names {
   readonly objectIds: readonly number[]
   readonly versions: readonly number[]
   readonly transitions: readonly number[]
+  /** Of grants on objects that are made from a preset. */
+  readonly presets: ReadonlyMap<Grant, number>
   /** The last event before. */
   readonly since: number
 }
@@ -187,6 +189,15 @@ export function wireGrant(grant: Grant, types: readonly ObjectType[], names: Peo
   }
 }
 
+/** A grant on an object; what one that is made from a preset gives is said by the preset alone. */
+function wireOwnGrant(grant: Grant, { types }: World, names: Names): object {
+  const whole = wireGrant(grant, types, names, 'object')
+  const preset = names.presets.get(grant)
+  if (preset === undefined) return whole
+  const { tagfilter: _, ...given } = { tagfilter: undefined, ...whole }
+  return { ...given, rights: {}, _right_preset: preset }
+}
+
 const refOf = (ref: MaskRef, type: ObjectType) => (ref === 'standard' ? 'standard' : type.masks[ref]?.id)
 
 export function wireFilter(filter: RawFilter, tags: readonly number[]): object {
@@ -218,7 +229,7 @@ export function wireThing(thing: Thing, world: World, names: Names): object {
     ...(type.tags ? { _tags: thing.tags.map((tag) => ({ _id: names.tags[tag] })) } : {}),
     ...(thing.owner ? { _owner: principal(thing.owner, names) } : {}),
     ...(thing.private ? { _private_acl: true } : {}),
-    ...(type.acl ? { _acl: thing.grants.map((grant) => wireGrant(grant, world.types, names, 'object')) } : {}),
+    ...(type.acl ? { _acl: thing.grants.map((grant) => wireOwnGrant(grant, world, names)) } : {}),
     [type.name]: {
       ...(known ? { _id: names.objectIds[index], _version: names.versions[index] } : {}),
       ...(thing.pool === null ? {} : { _pool: { pool: { _id: names.pools[thing.pool] } } }),

@@ -40,6 +40,8 @@ export interface Grant {
   readonly when: RawGrant['when']
   readonly active: boolean
   readonly sticky: boolean
+  /** On objects: made from a preset that says what it gives. */
+  readonly preset: boolean
 }
 
 export interface Pool {
@@ -194,6 +196,7 @@ function grantOf(raw: RawGrant, types: readonly ObjectType[]): Grant {
     when: raw.when,
     active: raw.active,
     sticky: raw.sticky,
+    preset: (raw.who + raw.rights) % 3 === 0,
   }
 }
 

@@ -44,6 +44,8 @@ const notWatched = [
   // What arrived is kept where the request was refused, and goes with the janitor.
   'file_blob',
   'file_upload',
+  // Made in the background, some time after the file has come.
+  'file_rendition',
   'migration',
 ]
 

@@ -42,7 +42,7 @@ export async function askAll(house: House, world: World, names: Names, tally: Ta
       client: house.svc.as(login),
       pick: pickerOf(world.questions + caller),
       who: login,
-      heard: marksKnown(world, knowledge, titleOf),
+      heard: marksKnown(world, knowledge, titleOf).heard,
     }
     await askReads(asking)
     await askSearches(asking, searches)
@@ -62,13 +62,15 @@ async function askChanged(house: House, world: World, names: Names, tally: Tally
   const pick = pickerOf(world.questions + 17)
   const caller = pick([...callers.keys()])
   const login = callers[caller] as string
-  const asking = (of: World): Asking => {
+  const asking = (of: World, before?: ReadonlySet<string>): Asking & { readonly known: ReadonlySet<string> } => {
     const knowledge = knowledgeOf(of, caller)
     const titleOf = titlesOf(of, names)
     const client = house.svc.as(login)
-    return { world: of, names, knowledge, titleOf, client, pick, who: login, heard: marksKnown(of, knowledge, titleOf) }
+    const hearing = marksKnown(of, knowledge, titleOf, before)
+    return { world: of, names, knowledge, titleOf, client, pick, who: login, ...hearing }
   }
-  const after = asking(await carryOut(house, asking(world), changes))
+  const first = asking(world)
+  const after = asking(await carryOut(house, first, changes), first.known)
   tally.carriedOut += after.world.things.filter((thing, index) => thing !== world.things[index]).length
   await house.svc.drain()
   await askReads(after)

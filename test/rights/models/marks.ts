@@ -5,16 +5,22 @@ import type { Field, Mask } from './model.ts'
 import type { titlesOf } from './titles.ts'
 import type { Row, World } from './world.ts'
 
+export interface Hearing {
+  heard(answer: unknown, what: string): void
+  readonly known: ReadonlySet<string>
+}
+
 /**
  * Words that stand in one place of a world only. Those that a caller may know are in a place that it may know; any other
- * one in an answer, wherever and whatever was asked, is a leak.
+ * one in an answer, wherever and whatever was asked, is a leak. `before`: what was known of a former state, which history tells.
  */
 export function marksKnown(
   world: World,
   knowledge: Knowledge,
   titleOf: ReturnType<typeof titlesOf>,
-): (answer: unknown, what: string) => void {
-  const known = new Set<string>()
+  before: ReadonlySet<string> = new Set(),
+): Hearing {
+  const known = new Set<string>(before)
   // Pools of earlier worlds stand beside those of this one.
   const anyMark = new RegExp(`zq[a-z]+qz|${poolName(world, 0).slice(0, -3)}[a-z]qp`, 'g')
   const note = (value: unknown): void => {
@@ -52,10 +58,11 @@ export function marksKnown(
     if (knowledge.sees(index)) for (const mask of knowledge.masks(index)) noteObject(index, mask.fields, [])
   }
   for (const pool of world.pools.keys()) if (knowledge.knowsPool(pool)) known.add(poolName(world, pool))
-  return (answer, what) => {
+  const heard = (answer: unknown, what: string): void => {
     for (const [mark] of JSON.stringify(answer ?? null).matchAll(anyMark)) {
       // What was asked with is no news.
       assert.ok(known.has(mark) || what.includes(mark), `${what}: tells ${mark}`)
     }
   }
+  return { heard, known }
 }

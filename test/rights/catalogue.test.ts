@@ -103,6 +103,7 @@ const coming = [
   'collections',
   'exports',
   'mails over the interface',
+  'mappings of metadata',
   'plugins',
   'publish records',
   'tasks',

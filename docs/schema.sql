@@ -841,7 +841,7 @@ create table search_document (
   -- Number of access in search_access_set; 0: not known yet.
   access_set integer not null default 0,
   constraint search_document_pkey PRIMARY KEY (id)
-) with (toast_tuple_target=512, autovacuum_vacuum_insert_scale_factor=0.05);
+) with (autovacuum_vacuum_insert_scale_factor=0.05, toast_tuple_target=1200);
 CREATE INDEX search_document_access_set_idx ON public.search_document USING btree (access_set);
 CREATE INDEX search_document_changed_idx ON public.search_document USING btree (changed_at, id);
 CREATE INDEX search_document_created_idx ON public.search_document USING btree (created_at);

@@ -1,5 +1,5 @@
 import type { HttpApp } from '../platform/http.ts'
-import { registerDirectoryRoutes } from './directories/routes.ts'
+import { registerDirectoryCheck, registerDirectoryRoutes } from './directories/routes.ts'
 import { registerPasskeyRoutes } from './factors/passkeys/routes.ts'
 import { registerGroupRoutes } from './groups/routes.ts'
 import { registerAuthorizeRoutes } from './oauth/authorize/routes.ts'
@@ -15,6 +15,7 @@ export async function registerAuthRoutes(app: HttpApp, { auth }: { auth: Auth })
   await registerAuthorizeRoutes(app, auth)
   await registerPages(app, auth.pages, auth.pageDefinitions())
   await registerDirectoryRoutes(app, auth)
+  registerDirectoryCheck(app, auth)
   await registerFurtherOAuthRoutes(app, auth)
   registerSessionRoutes(app, auth)
   registerPasskeyRoutes(app, auth)

@@ -17,6 +17,8 @@ import type { Measure } from '../platform/metrics.ts'
 import { createAccounts } from './account/service.ts'
 import { browserHashesOf } from './browser-id.ts'
 import { tokenOf } from './carriers.ts'
+import { ldapCertificates } from './directories/certificates.ts'
+import { createDirectoryCheck } from './directories/check.ts'
 import { createDirectories } from './directories/service.ts'
 import { createSingleSignOn } from './directories/single-sign-on.ts'
 import { createMailCodes } from './factors/mail-codes.ts'
@@ -139,7 +141,9 @@ export function createAuth(dependencies: AuthDependencies) {
   const oauth = createOAuth({ db, baseConfig, clients, codes, sessions, signIn })
   const basePath = URL.parse(externalUrl)?.pathname.replace(/\/+$/, '') ?? ''
   const people = { db, events, baseConfig, jobs, mail, passwords, throttle, sessions, principals, accountUuids }
-  const singleSignOn = createSingleSignOn({ db, baseConfig, directories, externalUrl, basePath })
+  const singleSignOn = createSingleSignOn({ db, baseConfig, directories, sessions, externalUrl, basePath })
+  const { people: ofDirectories } = directories
+  const checkDirectory = createDirectoryCheck({ db, events, baseConfig, people: ofDirectories, singleSignOn, throttle })
   const accounts = createAccounts({ ...people, ownTexts, verified, externalUrl, basePath, clock })
   // Those of this folder come first; each stands in the folder of what it is about.
   const loginParts = [
@@ -208,7 +212,11 @@ export function createAuth(dependencies: AuthDependencies) {
       metadata: singleSignOn.samlMetadata,
       take: (visit: Visit, form: Form) => singleSignOn.takeAssertion(visit, form, flows),
       goOn: (visit: Visit, query: Form) => singleSignOn.goOn(visit, query, flows),
+      signOut: singleSignOn.takeSignOut,
     },
+    checkDirectory,
+    /** Certificates that sign-ins depend on. */
+    certificates: async () => [...ldapCertificates(baseConfig.get().ldap), ...(await singleSignOn.certificates())],
     pageDefinitions: () => [...accounts.pages, ...loginParts.flatMap((part) => part.pages(flows))],
     aliases,
     users,

@@ -63,6 +63,7 @@ export async function composeHttp(
     searchBlocked: search.blocked,
     openApiForEverybody: () => baseConfig.get().openapi_spec_endpoint.active,
     searchIndex: index.target,
+    certificates: auth.certificates,
     objecttypeName: (id) => datamodel.current().tablesById.get(id)?.name,
   })
   registerSystemRoutes(http, { openApi, system })

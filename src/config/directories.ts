@@ -219,6 +219,8 @@ const providerMembers = {
   metadata: text('', { maxLength: 200_000 }),
   /** Which one, where the metadata have several. */
   idp_entity_id: text('', { maxLength: 1000 }),
+  /** Where people go who begin at the provider, to be signed in there; none: such sign-ins are refused. */
+  idp_initiated: text('', { maxLength: 2000, rule: metadataUrlRule }),
   /** What its button says; none: its name. */
   loginlink: localized(),
   ...mappingMembers('reference'),

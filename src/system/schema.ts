@@ -65,6 +65,15 @@ export const SystemStats = Type.Object(
       ),
     ),
     total_not_indexed: Type.Integer({ description: 'Objects that wait to be indexed, for the first time or anew.' }),
+    certificates: Type.Array(
+      Type.Object({
+        of: Type.String({ description: 'Where it is configured.' }),
+        subject: Type.String(),
+        valid_to: Type.String(),
+        expiring: Type.Boolean({ description: 'It ends within 30 days, or has ended.' }),
+      }),
+      { description: 'Certificates of directories that stand in the base configuration.' },
+    ),
   },
   { ...open, title: 'SystemStats' },
 )

@@ -15,6 +15,13 @@ export const readStatus: NeededRight = { name: 'system.root' }
 
 export type SystemService = ReturnType<typeof createSystemService>
 
+interface StatusCertificate {
+  readonly of: string
+  readonly subject: string
+  readonly validTo: string
+  readonly expiring: boolean
+}
+
 export interface SystemDeps {
   config: Config
   db: Db
@@ -36,6 +43,8 @@ export interface SystemDeps {
     /** Whether searches for words are slow for a while, since a backlog is taken in. */
     isRebuilding(db: Db): Promise<boolean>
   }
+  /** Certificates that sign-ins depend on. */
+  certificates: () => Promise<readonly StatusCertificate[]>
   /** Name of an object type of the committed datamodel. */
   objecttypeName: (id: number) => string | undefined
 }
@@ -74,13 +83,14 @@ export function createSystemService(deps: SystemDeps) {
     /** @throws {AppError} `SystemRightRequired` without `system.root`. */
     async status(actor: Actor): Promise<SystemStats> {
       requireRight(actor, readStatus)
-      const [counts, indexed, waiting, baseTypes, bytes, rebuilding] = await Promise.all([
+      const [counts, indexed, waiting, baseTypes, bytes, rebuilding, certificates] = await Promise.all([
         store.countObjects(db),
         deps.searchIndex.count(db),
         store.countWaiting(db),
         store.countBaseTypes(db),
         deps.searchIndex.size(db),
         deps.searchIndex.isRebuilding(db),
+        deps.certificates(),
       ])
       const objecttypes = counts.map(({ objecttype, total, failed }) =>
         typeStats(deps.objecttypeName(objecttype) ?? `${objecttype}`, {
@@ -101,6 +111,7 @@ export function createSystemService(deps: SystemDeps) {
         },
         indices_stats: [{ name: indexName, index: indexName, size: `${bytes}`, rebuilding }],
         total_not_indexed: waiting,
+        certificates: certificates.map(({ validTo, ...rest }) => ({ ...rest, valid_to: validTo })),
       }
     },
 

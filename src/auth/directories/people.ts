@@ -116,6 +116,26 @@ export function createPeople({ db, events, sessions, principals, clock }: People
         })
     },
 
+    /** What would become of a person; nothing is written. @throws {DirectoryRefusal} */
+    async preview(kind: DirectoryKind, mapping: Mapping, person: Person) {
+      const fields = mappedFields(mapping, person)
+      const by = mapping.userupdatecolumn
+      const key = keyOf(mapping, fields)
+      return db.transaction(async (tx) => {
+        const { stored, groups } = await look(tx, kind, by, key, person.groupNames)
+        if (stored) {
+          assertKind(stored, kind, by)
+          assertMayEnter(stored, clock())
+        }
+        return {
+          ...(stored ? { _id: stored.id } : {}),
+          fields,
+          group_names: person.groupNames.slice(0, mostNames),
+          groups: groups.map(({ id, name }) => ({ _id: id, ...(name === null ? {} : { name }) })),
+        }
+      })
+    },
+
     /**
      * Asks what `accept` asks, for whoever has not proved to be that person, and changes nothing: so a right password that
      * is of no use takes as long as a wrong one. The user it would be; 0: none.

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import type { Queryable } from '../../platform/db.ts'
+import type { Queryable, Tx } from '../../platform/db.ts'
 
 /** A sign-in by another server, as long as it takes to sign out there. */
 export interface DirectorySession {
-  readonly kind: 'openid'
+  readonly kind: 'openid' | 'saml'
   readonly provider: string
   readonly userId: number
   readonly subject: string
@@ -55,4 +55,21 @@ export async function directorySessionOf(
     'directory_session_browser',
   )
   return rows[0] ?? null
+}
+
+/**
+ * A provider signs somebody out: forgets their sign-ins by it, so that no code of them is of use any more, and returns the
+ * sessions that have come of them. `indexes` are those that are meant; none: all.
+ */
+export async function takeDirectorySessions(
+  tx: Tx,
+  { provider, subject, indexes }: { provider: string; subject: string; indexes: readonly string[] },
+): Promise<string[]> {
+  const { rows } = await tx.query<{ sessionId: string | null }>(
+    `delete from directory_session where kind = 'saml' and provider = $1 and subject = $2
+       and (details ->> 'index' = any($3) or cardinality($3::text[]) = 0) returning session_id as "sessionId"`,
+    [provider, subject, indexes],
+    'directory_session_take',
+  )
+  return rows.flatMap(({ sessionId }) => sessionId ?? [])
 }

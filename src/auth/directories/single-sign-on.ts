@@ -3,16 +3,21 @@ import type { FastifyReply } from 'fastify'
 import { html } from 'ghtml'
 import type { BaseConfig, BaseConfigService } from '../../config/service.ts'
 import type { Db } from '../../platform/db.ts'
-import { AppError } from '../../platform/errors.ts'
+import { AppError, badRequest } from '../../platform/errors.ts'
 import type { Form } from '../oauth/form.ts'
 import { authorizeAddress, type LoginFlows } from '../oauth/login/flows.ts'
 import type { Login, NewLogin } from '../oauth/login/login.ts'
 import type { LoginPart } from '../oauth/login/part.ts'
 import type { Visit } from '../pages/service.ts'
+import type { Sessions } from '../sessions/service.ts'
 import { newToken, tokenHash } from '../sessions/token.ts'
-import { createSteps, DirectoryRefusal, DirectoryUnavailable, type RefusalReason } from './model.ts'
+import { type KnownCertificate, samlCertificates } from './certificates.ts'
+import { reasonOf } from './known-providers.ts'
+import { createSteps, DirectoryRefusal, DirectoryUnavailable, type RefusalReason, type Steps } from './model.ts'
 import { createOpenId, type OpenIdChallenge } from './openid/service.ts'
-import { createSaml, type SamlProvider } from './saml/service.ts'
+import { hintProvider, takeProviderHint } from './provider-hint.ts'
+import { createSaml, type SamlProvider, type SamlSession, samlSessionOf } from './saml/service.ts'
+import { createSamlSignOut } from './saml/sign-out.ts'
 import { useAssertion } from './saml/store.ts'
 import type { Directories } from './service.ts'
 import { type DirectorySession, directorySessionOf, keepDirectorySession } from './sessions.ts'
@@ -40,7 +45,9 @@ interface SamlNote {
   /** Id of the request that the assertion must answer. */
   readonly request: string
   /** An assertion has come; sha256 of what the browser that brought it was given. */
-  readonly proved?: { readonly userId: number; readonly secretHash: string }
+  readonly proved?: { readonly userId: number; readonly secretHash: string; readonly session: SamlSession }
+  /** Of those who have shown their browser. */
+  readonly session?: string
 }
 
 export interface ProviderName {
@@ -59,6 +66,7 @@ export interface SingleSignOnDependencies {
   db: Db
   baseConfig: BaseConfigService
   directories: Directories
+  sessions: Pick<Sessions, 'endSessions'>
   externalUrl: string
   /** Where a proxy has put the service. */
   basePath: string
@@ -68,7 +76,7 @@ export type SingleSignOn = ReturnType<typeof createSingleSignOn>
 
 /** Sign-ins that go to another server and come back: the browser leaves with the id of its sign-in as `state`. */
 export function createSingleSignOn(given: SingleSignOnDependencies) {
-  const { db, baseConfig, directories, externalUrl, basePath } = given
+  const { db, baseConfig, directories, sessions, externalUrl, basePath } = given
   const openid = createOpenId({ redirectUri: externalUrl.replace(/\/+$/, '') + openidCallback })
 
   const saml = createSaml({ base: externalUrl.replace(/\/+$/, '') })
@@ -95,7 +103,8 @@ export function createSingleSignOn(given: SingleSignOnDependencies) {
       const userId = await directories.people.accept('sso', provider, proof.person, steps)
       await directories.log('OPENID', steps, provider.debug, null)
       const { subject, idToken } = proof
-      const kept: DirectorySession = { kind: 'openid', provider: provider.name, userId, subject, details: { idToken } }
+      const details = { idToken, idp: provider.issuer }
+      const kept: DirectorySession = { kind: 'openid', provider: provider.name, userId, subject, details }
       const address = await db.transaction(async (tx) => {
         await flows.proved(login, { userId, method: 'openid', login: null }, tx)
         await flows.note(login, stepName, { ...note, session: await keepDirectorySession(tx, kept) }, tx)
@@ -125,7 +134,12 @@ export function createSingleSignOn(given: SingleSignOnDependencies) {
    * a sign-in of their own has the cookie, but not the secret.
    */
   async function takeAssertion(visit: Visit, form: Form, flows: LoginFlows): Promise<FastifyReply> {
-    const login = await flows.findForMessage(form.get('RelayState'))
+    const login = await flows.findForMessage(form.get('RelayState')).catch((error: unknown) => {
+      const open = error instanceof AppError && samlProviders().some(({ idp_initiated }) => idp_initiated !== '')
+      if (open) return null
+      throw error
+    })
+    if (login === null) return begunThere(visit, form)
     const note = login.notes[stepName] as SamlNote | undefined
     const provider = findSaml(note?.provider)
     if (!note?.request || note.proved || !provider || login.userId !== null) {
@@ -142,7 +156,8 @@ export function createSingleSignOn(given: SingleSignOnDependencies) {
       const userId = await directories.people.accept('sso', provider, proof.person, steps)
       await directories.log('SAML', steps, config.debug, null)
       const secret = newToken()
-      const proved = { userId, secretHash: tokenHash(secret).toString('base64url') }
+      const { session } = proof
+      const proved = { userId, secretHash: tokenHash(secret).toString('base64url'), session }
       await flows.note(login, stepName, { ...note, proved } satisfies SamlNote)
       const address = `${basePath}${samlContinue}?${new URLSearchParams({ flow: login.id, proof: secret })}`
       return visit.reply.header('Cache-Control', 'no-store').redirect(address, 303)
@@ -153,6 +168,47 @@ export function createSingleSignOn(given: SingleSignOnDependencies) {
     }
   }
 
+  /**
+   * An assertion that nobody has asked for: somebody has begun at the provider. It signs nobody in, since anybody could make
+   * a browser bring one of their own; the browser goes where the provider's people go, and the sign-in that begins there is
+   * led to the provider by itself and asks for an assertion.
+   */
+  async function begunThere(visit: Visit, form: Form): Promise<FastifyReply> {
+    const config = baseConfig.get().saml
+    const steps = createSteps()
+    const encoded = form.get('SAMLResponse') ?? ''
+    try {
+      const { issuerIn } = await import('./saml/metadata.ts')
+      const issuer = issuerOf(() => issuerIn(Buffer.from(encoded, 'base64').toString('utf8')))
+      const provider = await providerOfIssuer(issuer)
+      if (!provider || provider.idp_initiated === '')
+        throw new DirectoryRefusal('unproved', 'The sign-in was not begun here.')
+      steps.note(`${provider.name} has sent somebody`)
+      const proof = await saml.finish(config, provider, encoded, null, steps)
+      if (!(await useAssertion(db, proof.assertionId, proof.expiresAt))) {
+        throw new DirectoryRefusal('unproved', 'The assertion was used before.')
+      }
+      await directories.log('SAML', steps, config.debug, null)
+      hintProvider(visit.reply, provider.name)
+      return visit.reply.header('Cache-Control', 'no-store').redirect(provider.idp_initiated, 303)
+    } catch (error) {
+      if (!(error instanceof DirectoryRefusal || error instanceof DirectoryUnavailable)) throw error
+      await directories.log('SAML', steps, config.debug, error.message)
+      throw new AppError('PageExpired', { what: 'login' }, { cause: error })
+    }
+  }
+
+  async function providerOfIssuer(issuer: string): Promise<SamlOffer | null> {
+    for (const provider of samlProviders()) {
+      const known = await saml.identityOf(provider).catch((error: unknown) => {
+        if (error instanceof DirectoryUnavailable) return null
+        throw error
+      })
+      if (known?.entityId === issuer) return provider
+    }
+    return null
+  }
+
   /** The browser that brought the assertion shows its cookie. */
   async function goOn(visit: Visit, query: Form, flows: LoginFlows): Promise<FastifyReply> {
     const login = await flows.find(visit, query.get('flow'), stepName)
@@ -161,8 +217,13 @@ export function createSingleSignOn(given: SingleSignOnDependencies) {
     if (!proved || login.userId !== null || !timingSafeEqual(Buffer.from(proved.secretHash, 'base64url'), shown)) {
       throw new AppError('PageExpired', { what: 'login' })
     }
+    const { userId, session } = proved
+    const { provider } = login.notes[stepName] as SamlNote
+    const kept: DirectorySession = { kind: 'saml', provider, userId, subject: session.nameId, details: { ...session } }
     const address = await db.transaction(async (tx) => {
-      await flows.proved(login, { userId: proved.userId, method: 'saml', login: null }, tx)
+      await flows.proved(login, { userId, method: 'saml', login: null }, tx)
+      const note = { ...(login.notes[stepName] as SamlNote), session: await keepDirectorySession(tx, kept) }
+      await flows.note(login, stepName, note, tx)
       return flows.passed(login, stepName, tx)
     })
     return visit.reply.header('Cache-Control', 'no-store').redirect(address, 303)
@@ -183,6 +244,16 @@ export function createSingleSignOn(given: SingleSignOnDependencies) {
     return { address, note: { provider: name, challenge } }
   }
 
+  /** Where a sign-in by another server ends there, too; null: nowhere. @throws {DirectoryUnavailable} */
+  async function leaveFor({ kind, provider: name, details }: DirectorySession): Promise<string | null> {
+    if (kind === 'openid') {
+      const provider = find(name)
+      return provider && openid.end(provider, details.idToken ?? '')
+    }
+    const provider = findSaml(name)
+    return provider && saml.leave(baseConfig.get().saml, provider, samlSessionOf(details))
+  }
+
   const offers = (): readonly ProviderOffer[] => [
     ...providers().map(({ name, loginlink }) => ({ kind: 'openid' as const, name, label: loginlink })),
     ...samlProviders().map(({ name, loginlink }) => ({ kind: 'saml' as const, name, label: loginlink })),
@@ -199,6 +270,12 @@ export function createSingleSignOn(given: SingleSignOnDependencies) {
       const all = offers().filter((offer) => offer.kind === kind)
       const [only, second] = name === undefined ? all : all.filter((offer) => offer.name === name)
       return only && !second ? { kind, name: only.name } : null
+    },
+
+    /** The provider that the browser comes from by itself, once; null: none. */
+    hinted({ request, reply }: Pick<Visit, 'request' | 'reply'>): ProviderName | null {
+      const name = takeProviderHint(request, reply)
+      return name !== null && findSaml(name) ? { kind: 'saml', name } : null
     },
 
     /** Where the browser goes to prove who it is. @throws {DirectoryUnavailable} */
@@ -242,12 +319,40 @@ export function createSingleSignOn(given: SingleSignOnDependencies) {
     /** Where a browser that signs out here signs out at its provider, too; null: nowhere. Asked before its sessions end. */
     async signOutAddress(browserHashes: readonly Buffer[]): Promise<string | null> {
       const session = await directorySessionOf(db, browserHashes)
-      const provider = find(session?.provider)
-      if (!session || !provider) return null
-      return openid.end(provider, session.details.idToken ?? '').catch((error: unknown) => {
+      if (!session) return null
+      return leaveFor(session).catch((error: unknown) => {
         if (error instanceof DirectoryUnavailable) return null
         throw error
       })
     },
+
+    /** Asks a provider what a sign-in needs of it. @throws {DirectoryUnavailable} {AppError} when there is none of the name */
+    async check({ kind, name }: ProviderName, steps: Steps): Promise<void> {
+      const unknown = () =>
+        badRequest(`provider: there is no ${kind} provider ${name}`, { path: 'provider', provider: name })
+      if (kind === 'saml') {
+        const provider = findSaml(name)
+        if (!provider) throw unknown()
+        return saml.check(baseConfig.get().saml, provider, steps)
+      }
+      const provider = find(name)
+      if (!provider) throw unknown()
+      return openid.check(provider, steps)
+    },
+
+    /** Certificates of SAML that are known here; no server is asked for them. */
+    certificates: (): Promise<readonly KnownCertificate[]> => samlCertificates(baseConfig.get().saml, samlProviders()),
+
+    /** A message of a SAML provider about signing out. */
+    takeSignOut: createSamlSignOut({ db, baseConfig, directories, sessions, saml, providers: samlProviders }),
+  }
+}
+
+/** @throws {DirectoryRefusal} when it cannot be read */
+function issuerOf(read: () => string): string {
+  try {
+    return read()
+  } catch (error) {
+    throw new DirectoryRefusal('unproved', `The answer of the provider was not accepted: ${reasonOf(error)}`)
   }
 }

@@ -126,17 +126,19 @@ async function insertCode(db: Queryable, hash: Buffer, grant: CodeGrant): Promis
  * Checking and using are one statement, so of two requests with the same code one gets a row; and a request that does not
  * fit does not use the code up. A verifier for a code without challenge does not fit either (RFC 9700, 2.1.1).
  */
-async function useCode(tx: Tx, hash: Buffer, use: CodeUse): Promise<CodeGrant | null> {
-  const { rows } = await tx.query<CodeGrant>(
+async function useCode(tx: Tx, hash: Buffer, use: CodeUse): Promise<(CodeGrant & { idp: string | null }) | null> {
+  const { rows } = await tx.query<CodeGrant & { idp: string | null }>(
     `update oauth_code set used_at = now()
      where hash = $1 and client_id = $2 and used_at is null and expires_at > now()
        and redirect_uri = coalesce($3, case when redirect_uri_given then null else redirect_uri end)
        and code_challenge is not distinct from $4
        and (browser_hash is null or browser_hash = any($5::bytea[]))
+       and (directory_session is null or exists (select from directory_session d where d.id = oauth_code.directory_session))
      returning client_id as "clientId", redirect_uri as "redirectUri", redirect_uri_given as "redirectUriGiven", scopes,
        code_challenge as "codeChallenge", browser_hash as "boundBrowserHash", user_id as "userId", method, login,
        two_factor as "twoFactor", remote_addr as "remoteAddr", user_agent as "userAgent",
-       directory_session as "directorySession"`,
+       directory_session as "directorySession",
+       (select d.details ->> 'idp' from directory_session d where d.id = oauth_code.directory_session) as idp`,
     [hash, use.clientId, use.redirectUri ?? null, use.codeChallenge, use.browserHashes],
     'code_use',
   )

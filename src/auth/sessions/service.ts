@@ -47,6 +47,8 @@ export interface SignIn {
   login?: string | undefined
   /** The second factor besides; logged. */
   twoFactor?: string | null
+  /** The server elsewhere that has said who it is; logged. */
+  idp?: string | null
   remoteAddr: string
   /** The program that it was opened with, as it names itself. */
   userAgent?: string | null
@@ -150,13 +152,14 @@ export function createSessions({ db, bus, events, baseConfig, clock = () => new 
     await store.removeEnded(tx)
     const opened = { id: sessionId, clientId }
     const actor = actorFrom(compileAccess(user), remoteAddr, baseConfig.databaseLanguages(), opened)
-    const { login, twoFactor } = signIn
+    const { login, twoFactor, idp } = signIn
     const info = {
       method,
       client: clientId,
       groups: actor.groupIds,
       ...(login === undefined ? {} : { login }),
       ...(twoFactor ? { two_factor: twoFactor } : {}),
+      ...(idp ? { idp } : {}),
     }
     await events.append(tx, [{ type: 'USER_LOGIN', actor, basetype: 'user', objectId: userId, info }])
     return { sessionId, issued }
@@ -247,6 +250,12 @@ export function createSessions({ db, bus, events, baseConfig, clock = () => new 
     async endSession(sessionId: string, remoteAddr: string, reason: string): Promise<void> {
       const found = await store.findSession(db, sessionId)
       if (found) await end(found, remoteAddr, reason)
+    },
+
+    /** Ends these sessions, in the caller's transaction. */
+    async endSessions(tx: Tx, sessionIds: readonly string[], remoteAddr: string, reason: string): Promise<void> {
+      if (sessionIds.length === 0) return
+      await logEnded(tx, await store.revokeByIds(tx, sessionIds), remoteAddr, reason)
     },
 
     /** Ends all sessions of a user but one, and forgets the browsers that stay signed in but that one's. */

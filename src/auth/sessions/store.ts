@@ -290,6 +290,17 @@ export async function revokeSessions(tx: Tx, sessionIds: readonly string[]): Pro
   return rows.map((row) => row.id)
 }
 
+/** Ends these sessions, as far as they have not ended. */
+export async function revokeByIds(tx: Tx, ids: readonly string[]): Promise<FoundSession[]> {
+  const { rows } = await tx.query<FoundSession>(
+    `update oauth_session s set revoked_at = now()
+     where id = any($1) and revoked_at is null and expires_at > now() returning ${foundSession}`,
+    [ids],
+    'sessions_end',
+  )
+  return rows
+}
+
 /** Ends all sessions of a user but one. */
 export async function revokeOthers(tx: Tx, userId: number, keptId: string): Promise<FoundSession[]> {
   const { rows } = await tx.query<FoundSession>(

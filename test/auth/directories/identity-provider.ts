@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto'
+import { createSign, randomUUID } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { promisify } from 'node:util'
-import { inflateRawSync } from 'node:zlib'
+import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import { ofProvider, ofService } from './certificates.ts'
 
 const require = createRequire(import.meta.url)
@@ -23,13 +23,46 @@ export const audience = 'http://localhost:8080/api/saml/metadata'
 const bare = (pem: string): string => pem.replaceAll(/-----[^-]+-----|\s/g, '')
 
 /** Metadata of an identity provider; several make a federation. */
-export function metadataOf(...providers: { id?: string; cert?: string; location?: string }[]): string {
+export function metadataOf(...providers: { id?: string; cert?: string; location?: string; leave?: boolean }[]): string {
   const entities = providers.map(
-    ({ id = entityId, cert = ofProvider.cert, location = 'https://idp.example.org/sso' }) =>
-      `<md:EntityDescriptor xmlns:md="urn:oasis:names:tc:SAML:2.0:metadata" entityID="${id}"><md:IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol"><md:KeyDescriptor use="signing"><ds:KeyInfo xmlns:ds="http://www.w3.org/2000/09/xmldsig#"><ds:X509Data><ds:X509Certificate>${bare(cert)}</ds:X509Certificate></ds:X509Data></ds:KeyInfo></md:KeyDescriptor><md:SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="${location}"/></md:IDPSSODescriptor></md:EntityDescriptor>`,
+    ({ id = entityId, cert = ofProvider.cert, location = 'https://idp.example.org/sso', leave = true }) =>
+      `<md:EntityDescriptor xmlns:md="urn:oasis:names:tc:SAML:2.0:metadata" entityID="${id}"><md:IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol"><md:KeyDescriptor use="signing"><ds:KeyInfo xmlns:ds="http://www.w3.org/2000/09/xmldsig#"><ds:X509Data><ds:X509Certificate>${bare(cert)}</ds:X509Certificate></ds:X509Data></ds:KeyInfo></md:KeyDescriptor>${leave ? '<md:SingleLogoutService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="https://idp.example.org/slo" ResponseLocation="https://idp.example.org/slo-done"/>' : ''}<md:SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="${location}"/></md:IDPSSODescriptor></md:EntityDescriptor>`,
   )
   if (entities.length === 1) return entities[0] ?? ''
   return `<md:EntitiesDescriptor xmlns:md="urn:oasis:names:tc:SAML:2.0:metadata">${entities.join('')}</md:EntitiesDescriptor>`
+}
+
+export const signOutUrl = 'http://localhost:8080/api/saml/logout'
+
+/** A message about signing out, as the provider puts it into an address. */
+export function signOutMessage(
+  kind: 'Request' | 'Response',
+  inner: string,
+  { id = `_${randomUUID()}`, issuer = entityId, destination = signOutUrl, issued = 0, ends = 60_000 } = {},
+): string {
+  const at = (offset: number): string => new Date(Date.now() + offset).toISOString()
+  const end = kind === 'Request' ? ` NotOnOrAfter="${at(ends)}"` : ''
+  return `<samlp:Logout${kind} xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" ID="${id}" Version="2.0" IssueInstant="${at(issued)}"${end} Destination="${destination}"><saml:Issuer ${ns}>${issuer}</saml:Issuer>${inner}</samlp:Logout${kind}>`
+}
+
+export const aboutName = (name: string, index?: string): string =>
+  `<saml:NameID ${ns}>${name}</saml:NameID>${index === undefined ? '' : `<samlp:SessionIndex>${index}</samlp:SessionIndex>`}`
+
+export const succeeded =
+  '<samlp:Status><samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Success"/></samlp:Status>'
+
+/** The query of a signed message (SAML bindings, 3.4.4.1). */
+export function signedQuery(
+  kind: 'SAMLRequest' | 'SAMLResponse',
+  xml: string,
+  { relayState = '', by = ofProvider, hash = 'sha256' } = {},
+): string {
+  const content = new URLSearchParams({
+    [kind]: deflateRawSync(xml).toString('base64'),
+    ...(relayState === '' ? {} : { RelayState: relayState }),
+    SigAlg: `http://www.w3.org/2001/04/xmldsig-more#rsa-${hash}`,
+  }).toString()
+  return `${content}&Signature=${encodeURIComponent(createSign(hash).update(content).sign(by.key, 'base64'))}`
 }
 
 /** The request in the address that a browser is sent to. */

@@ -146,6 +146,44 @@ test('CLIENT-022 an unknown user is made at the first sign-in and put into group
   assert.equal(await statusWith(svc, second.body.access_token), 200)
 })
 
+test('the test of a directory says step by step what happens, whom it finds and what would become of them', async () => {
+  await configure()
+  const check = async (more: Json = {}) => {
+    const { status, body } = await root().post('/system/directory/test', { kind: 'ldap', ...more })
+    return status === 200 ? body : { ...body, status }
+  }
+  const connected = await check()
+  assert.deepEqual([connected.ok, connected.user], [true, undefined], JSON.stringify(connected))
+  const found = await check({ login: 'eve' })
+  assert.match(found.steps.join('\n'), /finds uid=eve[\s\S]*names of groups/)
+  assert.deepEqual([found.ok, found.user.fields.login, found.user._id], [true, 'eve', undefined])
+  const right = await check({ login: 'anna', password: 'pw-anna' })
+  assert.equal(right.user.fields.email, 'anna@example.org')
+  assert.ok(right.user._id > 0 && right.user.group_names.includes('editors'))
+  assert.ok(right.user.groups.some(({ name }: Json) => name === 'Editors here'))
+  const wrong = await check({ login: 'anna', password: 'typed-wrong' })
+  assert.deepEqual([wrong.ok, wrong.user], [false, undefined])
+  assert.equal((await check({ login: 'nobody' })).ok, false)
+  assert.equal(await userOf('eve'), undefined, 'nobody is made by it')
+  assert.equal((await check({ password: 'x' })).parameters.path, 'login')
+  await configure({ connections: [{ url: 'ldap://127.0.0.1:9', tls_insecure: true }] })
+  const lost = await check()
+  assert.deepEqual([lost.ok, /No server of the directory/.test(lost.steps.at(-1))], [false, true])
+  const logged = JSON.stringify([connected, found, right, wrong, await eventsOf(svc, 'LDAP_DEBUG')])
+  assert.match(logged, /"test":true/)
+  assert.doesNotMatch(logged, /pw-anna|typed-wrong|s3archer/)
+  await configure()
+  await root().post('/config/system/config/password/blockclient', { attempts: 3, minutes: 5 })
+  for (const status of [undefined, undefined, 429]) {
+    assert.equal(
+      (await check({ login: 'anna', password: 'typed-wrong' })).status,
+      status,
+      'guessing is slowed here, too',
+    )
+  }
+  await root().post('/config/system/config/password/blockclient', { attempts: 10, minutes: 5 })
+})
+
 test('users are found again by the configured field, brought up to date, and not written when nothing is new', async () => {
   await configure({ userupdatecolumn: 'email' })
   await signIn(svc, 'ben', 'pw-ben')

@@ -71,6 +71,20 @@ async function userOf(login: string): Promise<Json> {
   return (await root().get('/user', { type: 'sso' })).body.find(({ user }: Json) => user.login === login)
 }
 
+test('the test of a provider says step by step what it answers, without secrets', async () => {
+  await configure()
+  const check = async (more: Json = {}) =>
+    (await root().post('/system/directory/test', { kind: 'openid', ...more })).body
+  const found = await check()
+  assert.equal(found.ok, true, JSON.stringify(found))
+  assert.match(found.steps.join('\n'), /the issuer is [\s\S]*keys for signatures: \d[\s\S]*redirect URI/)
+  await configure({ issuer: 'http://127.0.0.1:9' })
+  const lost = await check()
+  assert.deepEqual([lost.ok, /cannot be asked/.test(lost.steps.at(-1))], [false, true])
+  assert.doesNotMatch(JSON.stringify([found, lost]), new RegExp(RegExp.escape(configured().client_secret)))
+  await configure()
+})
+
 test('the secret is never shown again, and what cannot work is refused with its place', async () => {
   const shown = (await root().get(`${path}/providers/0`)).body
   assert.equal(shown.client_secret, '***')
@@ -116,6 +130,7 @@ test('a button leads to the provider; whoever comes back is made a user and put 
   assert.equal(done.location?.searchParams.get('state'), visitor.state)
   const tokens = await visitor.redeem(code)
   assert.equal(tokens.status, 200, JSON.stringify(tokens.body))
+  assert.equal((await eventsOf(svc, 'USER_LOGIN')).at(-1)?.event.info.idp, configured().issuer)
   const anna = await userOf('anna')
   assert.deepEqual(
     [anna.user.type, anna.user.reference, anna.user.email, anna.user.displayname],

@@ -7,6 +7,7 @@ import { type BrowserAnswer, TestVisitor, unescapeHtml } from '../sign-in-browse
 import { createGroups, createUsers, eventsOf } from '../support.ts'
 import { ofProvider, ofService, ofStranger } from './certificates.ts'
 import {
+  aboutName,
   assertion,
   encrypted,
   entityId,
@@ -15,6 +16,10 @@ import {
   response,
   type Said,
   signed,
+  signedQuery,
+  signOutMessage,
+  signOutUrl,
+  succeeded,
 } from './identity-provider.ts'
 
 const path = '/config/system/config/saml'
@@ -141,7 +146,8 @@ test('CLIENT-026 requests are signed; the assertion is posted to /api/saml/acs; 
   const anna = await userOf('anna')
   assert.deepEqual([anna.user.type, anna.user.reference, anna.user.email], ['sso', 'anna', 'anna@example.org'])
   assert.ok(anna._groups.some((one: Json) => one.group.name === 'Staff' && one._automatic_auth.type === 'sso'))
-  assert.equal((await eventsOf(svc, 'USER_LOGIN')).at(-1)?.event.info.method, 'saml')
+  const login = (await eventsOf(svc, 'USER_LOGIN')).at(-1)?.event.info
+  assert.deepEqual([login.method, login.idp], ['saml', entityId])
   assert.match(JSON.stringify(await eventsOf(svc, 'SAML_DEBUG')), /attributes: nameID, mail, role/)
 })
 
@@ -246,6 +252,176 @@ test('an assertion counts once, in all processes, and only in the browser that b
   const next = await leave()
   assert.equal((await bring(xml, next.relayState)).status, 403)
   assert.equal((await bring(xml, '')).status, 400)
+})
+
+/** Signs in on a page for an address of this service: what the browser then has. */
+async function sessionOf(name: string): Promise<{ visitor: TestVisitor; headers: Record<string, string> }> {
+  const { visitor, id, relayState } = await leave()
+  const back = await go(visitor, await bring(wholeOf({ name, inResponseTo: id }), relayState))
+  const done = await go(visitor, back)
+  const { body } = await visitor.redeem(done.location?.searchParams.get('code') ?? '')
+  const cookie = [...visitor.cookies].map(([key, value]) => `${key}=${value}`).join('; ')
+  return { visitor, headers: { authorization: `Bearer ${body.access_token}`, cookie } }
+}
+const isOpen = async ({ headers }: { headers: Record<string, string> }): Promise<boolean> =>
+  (await svc.inject({ url: '/api/v1/user/session', headers })).statusCode === 200
+const fromProvider = (query: string): Promise<BrowserAnswer> =>
+  new TestVisitor(svc).get(`/api/saml/logout?${query}`, {}, { 'sec-fetch-site': 'cross-site' })
+
+test('signing out here leads to the provider, with a signed request; its answer is checked', async () => {
+  const session = await sessionOf('gina')
+  const gone = await session.visitor.get('/logout')
+  assert.equal(gone.status, 303, gone.body)
+  assert.equal(await isOpen(session), false)
+  const address = gone.location ?? new URL('x:')
+  assert.equal(address.origin + address.pathname, 'https://idp.example.org/slo')
+  const [query = '', signature = ''] = address.search.slice(1).split('&Signature=')
+  const verifier = createVerify('sha256').update(query)
+  assert.ok(verifier.verify(ofService.cert, Buffer.from(decodeURIComponent(signature), 'base64')))
+  const { xml, id } = requestIn(address)
+  assert.match(xml, /<saml:NameID [^>]*>gina<[\s\S]*SessionIndex[^>]*>_s</)
+  assert.match(xml, /Destination="https:\/\/idp\.example\.org\/slo"/)
+  const answer = signOutMessage('Response', succeeded, { id: `_answer${id}` })
+  assert.match((await fromProvider(signedQuery('SAMLResponse', answer))).body, /<h1>Signed out<\/h1>/)
+  assert.equal((await fromProvider(signedQuery('SAMLResponse', answer, { by: ofStranger }))).status, 400)
+  const { body } = await new TestVisitor(svc).get('/api/saml/metadata')
+  assert.match(
+    body,
+    /SingleLogoutService Binding="[^"]*HTTP-Redirect" Location="http:\/\/localhost:8080\/api\/saml\/logout"/,
+  )
+})
+
+test('a provider signs people out, in all their browsers; the answer goes back signed', async () => {
+  const [one, two, other] = [await sessionOf('hugo'), await sessionOf('hugo'), await sessionOf('ida')]
+  // A code that is not used yet goes with them.
+  const { visitor, id, relayState } = await leave()
+  const back = await go(visitor, await bring(wholeOf({ name: 'hugo', inResponseTo: id }), relayState))
+  const code = (await go(visitor, back)).location?.searchParams.get('code') ?? ''
+  const elsewhere = signOutMessage('Request', aboutName('hugo', '_another'))
+  assert.equal((await fromProvider(signedQuery('SAMLRequest', elsewhere))).status, 303)
+  assert.equal(await isOpen(one), true, 'of another session there')
+  const query = signedQuery('SAMLRequest', signOutMessage('Request', aboutName('hugo'), { id: '_out' }), {
+    relayState: 'theirs & (more)!',
+    hash: 'sha512',
+  })
+  const answer = await fromProvider(query)
+  assert.equal(answer.status, 303, answer.body)
+  const { location } = answer
+  assert.equal((location?.origin ?? '') + location?.pathname, 'https://idp.example.org/slo-done')
+  assert.equal(location?.searchParams.get('RelayState'), 'theirs & (more)!')
+  const [signedPart = '', signature = ''] = (location?.search ?? '').slice(1).split('&Signature=')
+  const verifier = createVerify('sha256').update(signedPart)
+  assert.ok(verifier.verify(ofService.cert, Buffer.from(decodeURIComponent(signature), 'base64')))
+  assert.deepEqual([await isOpen(one), await isOpen(two), await isOpen(other)], [false, false, true])
+  assert.equal((await visitor.redeem(code)).body.error, 'invalid_grant')
+  assert.equal((await fromProvider(query)).status, 400, 'it counts once')
+  assert.equal((await eventsOf(svc, 'USER_LOGOUT')).at(-1)?.event.info.reason, 'signed_out')
+})
+
+test('a request to sign out that is not signed, not for this service or not of now ends nothing', async () => {
+  const session = await sessionOf('jane')
+  const about = aboutName('jane')
+  const request = (more: Parameters<typeof signOutMessage>[2] = {}) => signOutMessage('Request', about, more)
+  const good = signedQuery('SAMLRequest', request())
+  const huge = request().replace('</samlp:LogoutRequest>', `${' '.repeat(200_000)}</samlp:LogoutRequest>`)
+  const bad: [what: string, query: string][] = [
+    ['unsigned', good.replace(/&Signature=.*/, '')],
+    ['signed by nobody', good.replace(/&Signature=.*/, '&Signature=')],
+    ['of a stranger', signedQuery('SAMLRequest', request(), { by: ofStranger })],
+    ['with sha1', signedQuery('SAMLRequest', request(), { hash: 'sha1' })],
+    ['changed', good.replace('SAMLRequest=', 'RelayState=x&SAMLRequest=')],
+    ['twice', `${signedQuery('SAMLRequest', request())}&SAMLRequest=x`],
+    ['both', `${signedQuery('SAMLRequest', request())}&SAMLResponse=x`],
+    ['another service', signedQuery('SAMLRequest', request({ destination: 'https://other.example.org/' }))],
+    ['another issuer', signedQuery('SAMLRequest', request({ issuer: 'https://other.example.org' }))],
+    ['too late', signedQuery('SAMLRequest', request({ ends: -120_000 }))],
+    ['too early', signedQuery('SAMLRequest', request({ issued: 120_000 }))],
+    ['about nobody', signedQuery('SAMLRequest', signOutMessage('Request', ''))],
+    ['a document type', signedQuery('SAMLRequest', `<!DOCTYPE r [<!ENTITY a "a">]>${request()}`)],
+    ['large once unpacked', signedQuery('SAMLRequest', huge)],
+    ['another message', signedQuery('SAMLRequest', wholeOf({ name: 'jane', inResponseTo: '_x' }))],
+    ['no XML', signedQuery('SAMLRequest', 'abc')],
+    ['nothing', ''],
+  ]
+  for (const [what, query] of bad) {
+    const answer = await fromProvider(query)
+    assert.equal(answer.status, 400, what)
+  }
+  assert.equal(await isOpen(session), true)
+  assert.equal((await fromProvider(good)).status, 303, signOutUrl)
+  assert.equal(await isOpen(session), false)
+})
+
+test('who begins at the provider is refused, or led there again where the provider may begin; an assertion counts once', async () => {
+  const unasked = () => wholeOf({ name: 'kira', inResponseTo: '', confirms: null })
+  assert.equal((await bring(unasked(), '')).status, 400, 'off from the start')
+  await configure({ idp_initiated: 'https://assets.example.org/' })
+  try {
+    const xml = unasked()
+    const first = await bring(xml, 'whatever they say')
+    assert.deepEqual([first.status, first.location?.href], [303, 'https://assets.example.org/'])
+    assert.equal(await userOf('kira'), undefined, 'nobody is signed in by it')
+    assert.equal((await bring(xml, '')).status, 400, 'used before')
+    for (const make of [
+      () =>
+        response(signed(assertion({ name: 'kira', inResponseTo: '', confirms: null }), 'Assertion', ofStranger), {
+          inResponseTo: '',
+        }),
+      () => wholeOf({ name: 'kira', inResponseTo: '_of another sign-in' }),
+      () => wholeOf({ name: 'kira', inResponseTo: '', confirms: null, audience: 'https://other.example.org' }),
+      () => 'abc',
+    ]) {
+      assert.equal((await bring(make(), '')).status, 400)
+    }
+    // The same browser begins its sign-in: it goes to the provider by itself, once.
+    const visitor = new TestVisitor(svc)
+    visitor.cookies.set('svc-provider', /svc-provider=([^;]+)/.exec(String(first.headers['set-cookie']))?.[1] ?? '')
+    const led = await visitor.authorize()
+    assert.deepEqual([led.status, led.location?.host], [302, 'idp.example.org'])
+    assert.equal((await visitor.authorize()).status, 200)
+    visitor.cookies.set('svc-provider', 'nobody')
+    assert.equal((await visitor.authorize()).status, 200)
+  } finally {
+    await configure()
+  }
+})
+
+test('the test of a provider says what its metadata have, and the status which certificates there are', async () => {
+  const check = (body: Json, as = root()) => as.post('/system/directory/test', body)
+  const { status, body } = await check({ kind: 'saml' })
+  assert.deepEqual([status, body.ok], [200, true], JSON.stringify(body))
+  assert.match(
+    body.steps.join('\n'),
+    /identity provider https:\/\/idp\.example\.org\/entity[\s\S]*signing out goes to[\s\S]*valid to 2126/,
+  )
+  assert.doesNotMatch(JSON.stringify(body), /PRIVATE/)
+  for (const [wrong, path] of [
+    [{ kind: 'saml', provider: 'nobody' }, 'provider'],
+    [{ kind: 'saml', login: 'anna' }, 'login'],
+    [{ kind: 'openid' }, 'kind'],
+    [{ kind: 'ldap' }, 'kind'],
+  ] as const) {
+    const answer = await check(wrong)
+    assert.deepEqual([answer.status, answer.body.parameters?.path], [400, path], JSON.stringify(wrong))
+  }
+  await createUsers(svc, { user: { login: 'plain' } })
+  assert.equal((await check({ kind: 'saml' }, await svc.as('plain'))).status, 403)
+  const { certificates } = (await root().get('/system/status')).body
+  assert.deepEqual(
+    certificates.map((one: Json) => [one.of, one.expiring]),
+    [
+      ['saml.cert', false],
+      ['saml provider saml', false],
+    ],
+  )
+  await configure({ metadata: metadataOf({ cert: 'abc' }) })
+  const unreadable = await check({ kind: 'saml' })
+  assert.match(unreadable.body.steps.join(), /that cannot be read/)
+  await configure({ metadata: '<a/>' })
+  const broken = await check({ kind: 'saml' })
+  assert.deepEqual([broken.status, broken.body.ok], [200, false])
+  assert.match(broken.body.steps.at(-1), /no identity provider/)
+  await configure()
 })
 
 test('several identity providers: each signs for itself', async () => {

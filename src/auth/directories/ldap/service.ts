@@ -32,6 +32,17 @@ export function createLdap() {
 
   return {
     /**
+     * Signs in as who searches, and looks for the entry of a login: what a sign-in does but for the password.
+     * @throws {DirectoryUnavailable} {DirectoryRefusal}
+     */
+    check: (config: LdapConfig, login: string | null, steps: Steps): Promise<Person | null> =>
+      servers.use(config, steps, async (connection) => {
+        if (login === null) return null
+        const entry = await findEntry(connection, config, login, steps)
+        return entry && asPerson(connection, config, entry, steps)
+      }),
+
+    /**
      * Who has this login, and whether the password is right. An unknown login and a wrong password take as many questions
      * as a right one: who is turned away behind it is told no more than they are.
      * @throws {DirectoryUnavailable} when it cannot be asked; {DirectoryRefusal} when it cannot say who it is

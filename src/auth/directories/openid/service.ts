@@ -2,7 +2,7 @@ import type { Configuration } from 'openid-client'
 import type { BaseConfig } from '../../../config/service.ts'
 import { attributeTemplate, type ValuesOf } from '../../../platform/attribute-templates.ts'
 import { knownProviders, reasonOf } from '../known-providers.ts'
-import { attributesOf, DirectoryRefusal, type Person, type Steps } from '../model.ts'
+import { attributesOf, DirectoryRefusal, DirectoryUnavailable, type Person, type Steps } from '../model.ts'
 
 export type OpenIdProvider = BaseConfig['openid_connect']['providers'][number]
 
@@ -90,6 +90,31 @@ export function createOpenId({ redirectUri }: { redirectUri: string }) {
       }
     },
 
+    /** Asks the provider what a sign-in needs of it, and says what it answers. @throws {DirectoryUnavailable} */
+    async check(provider: OpenIdProvider, steps: Steps): Promise<void> {
+      try {
+        const metadata = (await discover(provider)).serverMetadata()
+        steps.note(`the issuer is ${metadata.issuer}`)
+        const addresses = {
+          'sign-ins go to': metadata.authorization_endpoint,
+          'codes are redeemed at': metadata.token_endpoint,
+          'claims are asked for at': metadata.userinfo_endpoint,
+          'signing out goes to': metadata.end_session_endpoint,
+        }
+        for (const [what, address] of Object.entries(addresses)) steps.note(`${what} ${address ?? 'no address'}`)
+        if (!metadata.authorization_endpoint || !metadata.token_endpoint || !metadata.jwks_uri) {
+          throw new Error('the provider lacks an address for sign-ins, codes or keys')
+        }
+        steps.note(`keys for signatures: ${await countKeys(metadata.jwks_uri)}`)
+        const { scopes_supported: supported } = metadata
+        const missing = supported ? provider.scopes.split(' ').filter((scope) => !supported.includes(scope)) : []
+        if (missing.length > 0) steps.note(`scopes that the provider does not name: ${missing.join(', ')}`)
+        steps.note(`the redirect URI that the provider must know for ${provider.client_id} is ${redirectUri}`)
+      } catch (error) {
+        throw new DirectoryUnavailable(`The provider cannot be asked: ${reasonOf(error)}`)
+      }
+    },
+
     /** Where the browser signs out at the provider, too; null: the provider has no such address. */
     async end(provider: OpenIdProvider, idToken: string): Promise<string | null> {
       const client = await import('openid-client')
@@ -123,4 +148,12 @@ function flattened(claims: Readonly<Record<string, unknown>>, prefix = ''): [str
     const values = [value].flat().filter((one) => ['string', 'number', 'boolean'].includes(typeof one))
     return values.length === 0 ? [] : [[prefix + name, values.map(String)]]
   })
+}
+
+async function countKeys(address: string): Promise<number> {
+  const response = await fetch(address, { redirect: 'error', signal: AbortSignal.timeout(timeout * 1000) })
+  if (!response.ok) throw new Error(`the address of the keys answers ${response.status}`)
+  const { keys } = (await response.json()) as { keys?: unknown }
+  if (!Array.isArray(keys) || keys.length === 0) throw new Error('the provider has no keys for signatures')
+  return keys.length
 }

@@ -1,6 +1,9 @@
-import type { SAML } from '@node-saml/node-saml'
+import { randomUUID } from 'node:crypto'
+import { stringify } from 'node:querystring'
+import type { Profile, SAML } from '@node-saml/node-saml'
 import type { BaseConfig } from '../../../config/service.ts'
 import { attributeTemplate, type ValuesOf } from '../../../platform/attribute-templates.ts'
+import { certificateText } from '../certificates.ts'
 import { knownProviders, reasonOf } from '../known-providers.ts'
 import {
   attributesOf,
@@ -21,6 +24,8 @@ export interface SamlProvider extends Mapping {
   readonly url: string
   readonly metadata: string
   readonly idp_entity_id: string
+  /** Where people go who begin at the provider; empty: they are refused. */
+  readonly idp_initiated: string
 }
 
 export interface SamlProof {
@@ -29,6 +34,24 @@ export interface SamlProof {
   readonly assertionId: string
   /** Until when it could be used again. */
   readonly expiresAt: Date
+  /** What names the sign-in there. */
+  readonly session: SamlSession
+}
+
+/** A sign-in as its provider knows it: what signing out there names. */
+export interface SamlSession {
+  readonly idp: string
+  readonly nameId: string
+  readonly format: string
+  readonly nameQualifier: string
+  readonly spNameQualifier: string
+  readonly index: string
+}
+
+/** The same as it is kept. */
+export function samlSessionOf(details: Readonly<Record<string, string>>): SamlSession {
+  const { idp = '', nameId = '', format = '', nameQualifier = '', spNameQualifier = '', index = '' } = details
+  return { idp, nameId, format, nameQualifier, spNameQualifier, index }
 }
 
 /** Milliseconds for an answer of a provider, and for which its metadata are kept. */
@@ -42,6 +65,7 @@ interface Assertion {
   $?: { ID?: string }
   Subject?: { SubjectConfirmation?: { $?: { Method?: string }; SubjectConfirmationData?: { $?: Confirmation }[] }[] }[]
   Conditions?: { AudienceRestriction?: { Audience?: Text[] }[] }[]
+  AuthnStatement?: { $?: { SessionIndex?: string } }[]
   AttributeStatement?: { Attribute?: { $?: { Name?: string; FriendlyName?: string }; AttributeValue?: Text[] }[] }[]
 }
 type Text = string | { _?: string }
@@ -67,6 +91,7 @@ async function loadSaml() {
 export function createSaml({ base }: { base: string }) {
   const acs = `${base}/api/saml/acs`
   const metadataUrl = `${base}/api/saml/metadata`
+  const signOutUrl = `${base}/api/saml/logout`
   const entityIdOf = (config: SamlConfig): string => config.sp_entity_id || metadataUrl
 
   const open = knownProviders<SamlProvider, IdentityProvider>({
@@ -79,13 +104,16 @@ export function createSaml({ base }: { base: string }) {
     config: SamlConfig,
     provider: SamlProvider,
     id: string,
+    leavingTo: 'url' | 'responseUrl' | null = null,
   ): Promise<{ saml: SAML; entityId: string }> {
     const { SAML, ValidateInResponseTo } = await loadSaml()
     const idp = await open(provider)
-    const signs = config.signrequest !== ''
+    const leaves = leavingTo === null ? null : (idp.signOut?.[leavingTo] ?? null)
+    const signs = config.signrequest !== '' || (leaves !== null && config.key !== '')
     const saml = new SAML({
       callbackUrl: acs,
       entryPoint: idp.signOnUrl,
+      ...(leaves === null ? {} : { logoutUrl: leaves }),
       issuer: entityIdOf(config),
       audience: entityIdOf(config),
       idpIssuer: idp.entityId,
@@ -99,7 +127,7 @@ export function createSaml({ base }: { base: string }) {
       // Checked below, where it is signed.
       validateInResponseTo: ValidateInResponseTo.never,
       generateUniqueId: () => id,
-      ...(signs ? { privateKey: config.key, signatureAlgorithm: config.signrequest as 'sha256' | 'sha512' } : {}),
+      ...(signs ? { privateKey: config.key, signatureAlgorithm: algorithmOf(config) } : {}),
       ...(config.key === '' ? {} : { decryptionPvk: config.key }),
     })
     return { saml, entityId: idp.entityId }
@@ -113,17 +141,17 @@ export function createSaml({ base }: { base: string }) {
     },
 
     /**
-     * Who the provider says has come, in answer to the request of this id.
+     * Who the provider says has come, in answer to the request of this id; null: in answer to none, for who began there.
      * @throws {DirectoryUnavailable} {DirectoryRefusal}
      */
     async finish(
       config: SamlConfig,
       provider: SamlProvider,
       response: string,
-      id: string,
+      id: string | null,
       steps: Steps,
     ): Promise<SamlProof> {
-      const { saml, entityId } = await samlOf(config, provider, id)
+      const { saml, entityId } = await samlOf(config, provider, id ?? '_')
       try {
         if (response.length > longestResponse) throw new Error('the response is too long')
         assertHarmlessXml(Buffer.from(response, 'base64').toString('utf8'), longestXml)
@@ -139,17 +167,66 @@ export function createSaml({ base }: { base: string }) {
         const valuesOf = attributesOf(attributes)
         const groupNames = namesOf(provider, valuesOf)
         steps.note(`names of groups: ${groupNames.join(', ') || 'none'}`)
-        return { person: { attributes: valuesOf, groupNames }, assertionId: `${entityId} ${assertionId}`, expiresAt }
+        const { nameID: nameId, nameIDFormat: format, nameQualifier = '', spNameQualifier = '' } = profile
+        const index = assertion.AuthnStatement?.[0]?.$?.SessionIndex ?? ''
+        const session = { idp: entityId, nameId, format, nameQualifier, spNameQualifier, index }
+        const person = { attributes: valuesOf, groupNames }
+        return { person, assertionId: `${entityId} ${assertionId}`, expiresAt, session }
       } catch (error) {
         throw new DirectoryRefusal('unproved', `The answer of the provider was not accepted: ${reasonOf(error)}`)
       }
     },
 
+    /** What a provider says of itself. @throws {DirectoryUnavailable} */
+    identityOf: open,
+
+    signOutUrl,
+
+    /** Whether signing out is done together with the provider: only signed messages count. */
+    signsOut: (config: SamlConfig): boolean => config.key !== '',
+
+    /** Asks the provider what a sign-in needs of it, and says what it answers. @throws {DirectoryUnavailable} */
+    async check(config: SamlConfig, provider: SamlProvider, steps: Steps): Promise<void> {
+      const { entityId, signOnUrl, signOut, certificates } = await read(provider).catch((error: unknown) => {
+        throw new DirectoryUnavailable(`The provider cannot be asked: ${reasonOf(error)}`)
+      })
+      steps.note(`the metadata name the identity provider ${entityId}`)
+      steps.note(`sign-ins go to ${signOnUrl}`)
+      steps.note(signOut ? `signing out goes to ${signOut.url}` : 'the provider has no address to sign out')
+      for (const one of certificates) steps.note(`signed with the certificate ${certificateText(one)}`)
+      if (config.cert !== '') steps.note(`the service has the certificate ${certificateText(config.cert)}`)
+      steps.note(`the service is ${entityIdOf(config)}, assertions are taken at ${acs}`)
+      await samlOf(config, provider, '_test')
+    },
+
+    /** Where the browser is to go to sign out there, too; null: nowhere. @throws {DirectoryUnavailable} */
+    async leave(config: SamlConfig, provider: SamlProvider, session: SamlSession): Promise<string | null> {
+      if (config.key === '' || (await open(provider)).signOut === null) return null
+      const { saml } = await samlOf(config, provider, `_${randomUUID()}`, 'url')
+      const { nameId, format, nameQualifier, spNameQualifier, index, idp } = session
+      const user = {
+        issuer: idp,
+        nameID: nameId,
+        nameIDFormat: format,
+        ...(nameQualifier === '' ? {} : { nameQualifier }),
+        ...(spNameQualifier === '' ? {} : { spNameQualifier }),
+        ...(index === '' ? {} : { sessionIndex: index }),
+      }
+      return asSigned(await saml.getLogoutUrlAsync(user, '', {}))
+    },
+
+    /** Where the browser goes with the answer to a request to sign out here; null: nowhere. @throws {DirectoryUnavailable} */
+    async answer(config: SamlConfig, provider: SamlProvider, requestId: string, relayState: string) {
+      if ((await open(provider)).signOut === null) return null
+      const { saml } = await samlOf(config, provider, `_${randomUUID()}`, 'responseUrl')
+      return asSigned(await saml.getLogoutResponseUrlAsync({ ID: requestId } as Profile, relayState, {}, true))
+    },
+
     /** What identity providers want to know of this service. */
     async metadata(config: SamlConfig): Promise<string> {
       const { generateServiceProviderMetadata } = await loadSaml()
-      const signs = config.signrequest !== ''
-      return generateServiceProviderMetadata({
+      const signs = config.signrequest !== '' || config.key !== ''
+      const metadata = generateServiceProviderMetadata({
         issuer: entityIdOf(config),
         callbackUrl: acs,
         identifierFormat: null,
@@ -160,23 +237,45 @@ export function createSaml({ base }: { base: string }) {
           ? {
               privateKey: config.key,
               publicCerts: config.cert,
-              signatureAlgorithm: config.signrequest as 'sha256' | 'sha512',
+              signatureAlgorithm: algorithmOf(config),
+              logoutCallbackUrl: signOutUrl,
             }
           : {}),
       })
+      // The package knows one binding alone, which is not the one that is served.
+      return metadata
+        .replace(/(<SingleLogoutService Binding="urn:oasis:names:tc:SAML:2\.0:bindings:HTTP-)POST"/, '$1Redirect"')
+        .replace('AuthnRequestsSigned="true"', `AuthnRequestsSigned="${config.signrequest !== ''}"`)
     },
   }
 }
+
+/** The package signs a query in one spelling and sends it in another: what was signed is what is sent. */
+function asSigned(address: string): string {
+  const url = new URL(address)
+  const parameters = stringify(Object.fromEntries(url.searchParams))
+  url.search = ''
+  return `${url.href}?${parameters}`
+}
+
+interface Meant {
+  readonly id: string | null
+  readonly acs: string
+  readonly audience: string
+}
+
+const algorithmOf = ({ signrequest }: SamlConfig): 'sha256' | 'sha512' =>
+  signrequest === 'sha512' ? 'sha512' : 'sha256'
 
 /**
  * The signed assertion is for this service, in answer to this request, and now (SAML profiles, 4.1.4.2 and 4.1.4.3): what
  * stands outside of it may not be signed. Returns until when.
  */
-function assertMeant({ Subject, Conditions }: Assertion, meant: { id: string; acs: string; audience: string }): Date {
+function assertMeant({ Subject, Conditions }: Assertion, meant: Meant): Date {
   const confirmed = (Subject?.[0]?.SubjectConfirmation ?? [])
     .filter(({ $ }) => $?.Method === 'urn:oasis:names:tc:SAML:2.0:cm:bearer')
     .flatMap(({ SubjectConfirmationData: [data] = [] }) => data?.$ ?? [])
-    .find((data) => data.InResponseTo === meant.id && data.Recipient === meant.acs)
+    .find((data) => (data.InResponseTo ?? null) === meant.id && data.Recipient === meant.acs)
   if (!confirmed) throw new Error('the assertion answers no request of this sign-in')
   const end = Date.parse(confirmed.NotOnOrAfter ?? '')
   if (Number.isNaN(end) || end + skew <= Date.now()) throw new Error('the assertion is not valid any more')

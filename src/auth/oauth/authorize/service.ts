@@ -39,7 +39,7 @@ export interface AuthorizeDependencies {
   flows: LoginFlows
   /** Whether a directory is asked for passwords, too. */
   asksDirectory: () => boolean
-  singleSignOn: Pick<SingleSignOn, 'active' | 'begin' | 'chosen' | 'offers' | 'sessionOf'>
+  singleSignOn: Pick<SingleSignOn, 'active' | 'begin' | 'chosen' | 'hinted' | 'offers' | 'sessionOf'>
   /** What comes between credentials and code. */
   steps: () => readonly LoginStep[]
   /** Whether passkeys sign in. */
@@ -81,6 +81,10 @@ export function createAuthorize(given: AuthorizeDependencies) {
     const available = { guests, passkeys: given.passkeys(), ldap: given.asksDirectory(), ...singleSignOn.active() }
     const methods = methodsToTry(asked.methods, available)
     const typed = form.has('login') || form.has('password')
+    if (!typed && methods.includes('auto')) {
+      const provider = singleSignOn.hinted(visit)
+      if (provider !== null) return withProvider(visit, form, asked, provider)
+    }
     for (const method of methods) {
       if (method === 'passkey' && !typed) return withPasskey(visit, form, asked)
       if ((method === 'openid' || method === 'saml') && !typed) {

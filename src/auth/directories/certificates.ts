@@ -1,0 +1,70 @@
+import { X509Certificate } from 'node:crypto'
+import type { BaseConfig } from '../../config/service.ts'
+import type { SamlProvider } from './saml/service.ts'
+
+/** A certificate that sign-ins depend on. */
+export interface KnownCertificate {
+  /** Where it is configured. */
+  readonly of: string
+  readonly subject: string
+  readonly validTo: string
+  /** It ends within a month, or has ended. */
+  readonly expiring: boolean
+}
+
+const month = 30 * 24 * 3_600_000
+
+/** PEM, or the base64 that metadata have; null: it is none. */
+function certificateIn(text: string): X509Certificate | null {
+  try {
+    return new X509Certificate(text.includes('BEGIN') ? text : Buffer.from(text, 'base64'))
+  } catch {
+    return null
+  }
+}
+
+export function certificateText(text: string): string {
+  const certificate = certificateIn(text)
+  if (!certificate) return 'that cannot be read'
+  const { subject, validToDate } = certificate
+  const ends = validToDate.getTime() < Date.now() + month ? ', which ends soon or has ended' : ''
+  return `${subject.replaceAll('\n', ', ')}, valid to ${validToDate.toISOString()}${ends}`
+}
+
+function known(of: string, text: string): KnownCertificate[] {
+  const certificate = certificateIn(text)
+  if (!certificate) return []
+  const { subject, validToDate } = certificate
+  const expiring = validToDate.getTime() < Date.now() + month
+  return [{ of, subject: subject.replaceAll('\n', ', '), validTo: validToDate.toISOString(), expiring }]
+}
+
+/** That of the service, and those in metadata that stand in the configuration: no server is asked. */
+export async function samlCertificates(
+  { cert }: BaseConfig['saml'],
+  providers: readonly SamlProvider[],
+): Promise<readonly KnownCertificate[]> {
+  const own = cert === '' ? [] : known('saml.cert', cert)
+  const texts = providers.filter(({ metadata }) => metadata !== '')
+  if (texts.length === 0) return own
+  const { readIdentityProvider } = await import('./saml/metadata.ts')
+  const theirs = texts.flatMap(({ name, metadata, idp_entity_id }) => {
+    try {
+      const { certificates } = readIdentityProvider(metadata, idp_entity_id)
+      return certificates.flatMap((one) => known(`saml provider ${name}`, one))
+    } catch {
+      // Told where somebody signs in by it.
+      return []
+    }
+  })
+  return [...own, ...theirs]
+}
+
+/** Authorities that servers of LDAP are trusted by. */
+export function ldapCertificates({ connections }: BaseConfig['ldap']): readonly KnownCertificate[] {
+  return connections.flatMap(({ url, tls_ca_cert: pem }) =>
+    (pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []).flatMap((one) =>
+      known(`ldap ${url}`, one),
+    ),
+  )
+}

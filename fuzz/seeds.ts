@@ -304,6 +304,7 @@ export const seeds: Record<string, Seed> = {
     },
   },
   listPasskeys: nothing,
+  testDirectory: { make: () => ({ body: { kind: 'ldap', login: 'somebody' } }) },
   listSessions: { make: () => ({ query: { user_id: 1 } }) },
   revokeToken: {
     make: async ({ signIn }) => {

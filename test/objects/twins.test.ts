@@ -130,6 +130,7 @@ const outside = [
   'GET /logout',
   'GET /oauth2/logout',
   'GET /oauth2/userinfo',
+  'POST /system/directory/test',
   'GET /user/passkey/list',
   'GET /user/session/list',
   'POST /logout',

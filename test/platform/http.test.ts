@@ -31,6 +31,7 @@ const publicRoutes = [
   'GET /api/page/twoFactorSetup',
   'GET /api/page/twoFactorSetupPasskey',
   'GET /api/saml/continue',
+  'GET /api/saml/logout',
   'GET /api/saml/metadata',
   'GET /api/v1/settings',
   'GET /logout',

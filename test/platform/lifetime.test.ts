@@ -27,6 +27,7 @@ const withoutStatements = [
   '(postLogout)',
   '(postLogoutHere)',
   '(revokeToken)',
+  '(testDirectory)',
   'getAuthorizationServer',
   'getConfig',
   'getConfigValue',
@@ -105,6 +106,7 @@ suite('lifetimes of requests', () => {
       'postLogout',
       'postLogoutHere',
       'revokeToken',
+      'testDirectory',
     ])
     const carriedOut = new Set<string>()
     for (const operation of operations) {

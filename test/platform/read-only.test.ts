@@ -58,6 +58,7 @@ const writing = `
   POST /api/page/forgotPassword
   POST /api/page/register
   POST /api/page/resetPassword
+  POST /api/v1/system/directory/test
   POST /api/v1/system/reindex`
 
 /** What changes nothing although it is no GET. */

@@ -69,10 +69,10 @@ export function createDirectoryCheck(deps: DirectoryCheckDependencies) {
     ): Promise<Omit<DirectoryCheck, 'steps'>> {
       const config = baseConfig.get().ldap
       if (provider !== undefined) throw badRequest('provider: LDAP has none', { path: 'provider' })
-      if (config.connections.length === 0) throw badRequest('kind: LDAP is not configured', { path: 'kind' })
       if (secret !== undefined && name === undefined) {
         throw badRequest('login is missing: whose password is it?', { path: 'login' })
       }
+      if (config.connections.length === 0) throw new DirectoryUnavailable('LDAP is not configured.')
       if (secret === undefined) {
         const person = await ldap.check(config, name ?? null, steps)
         if (name === undefined) steps.note('the directory answers')
@@ -98,7 +98,7 @@ export function createDirectoryCheck(deps: DirectoryCheckDependencies) {
         throw badRequest(`login and password are asked for by the provider: leave them out`, { path: 'login' })
       }
       const chosen = name ?? singleSignOn.offers().find((offer) => offer.kind === of)?.name
-      if (chosen === undefined) throw badRequest(`kind: there is no provider of ${of}`, { path: 'kind' })
+      if (chosen === undefined) throw new DirectoryUnavailable('No provider is configured.')
       await singleSignOn.check({ kind: of, name: chosen }, steps)
       return { ok: true }
     }

@@ -125,8 +125,10 @@ export function registerDirectoryCheck(
       },
       config: {
         access: 'user',
-        writes: false,
+        writes: true,
         body: 'one',
+        // Wrong passwords are counted, whoever hangs up.
+        outlivesClient: true,
         systemRight: checkDirectories,
         errors: ['TooManyAttempts'],
       },

@@ -398,11 +398,15 @@ test('the test of a provider says what its metadata have, and the status which c
   for (const [wrong, path] of [
     [{ kind: 'saml', provider: 'nobody' }, 'provider'],
     [{ kind: 'saml', login: 'anna' }, 'login'],
-    [{ kind: 'openid' }, 'kind'],
-    [{ kind: 'ldap' }, 'kind'],
+    [{ kind: 'ldap', provider: 'saml' }, 'provider'],
+    [{ kind: 'ldap', password: 'x' }, 'login'],
   ] as const) {
     const answer = await check(wrong)
     assert.deepEqual([answer.status, answer.body.parameters?.path], [400, path], JSON.stringify(wrong))
+  }
+  for (const kind of ['openid', 'ldap']) {
+    const none = await check({ kind })
+    assert.deepEqual([none.status, none.body.ok, none.body.steps.length], [200, false, 1], kind)
   }
   await createUsers(svc, { user: { login: 'plain' } })
   assert.equal((await check({ kind: 'saml' }, await svc.as('plain'))).status, 403)

@@ -1059,6 +1059,8 @@ create table "user" (
   welcome_email boolean not null default false,
   welcome_email_sent_at timestamp with time zone,
   account_uuid bytea,
+  terms_version text,
+  terms_accepted_at timestamp with time zone,
   constraint user_pkey PRIMARY KEY (id),
   constraint user_email_key UNIQUE (email_key),
   constraint user_login_key UNIQUE (login_key),

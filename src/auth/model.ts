@@ -72,6 +72,9 @@ export interface StoredUser {
   readonly emailConfirmedAt: Date | null
   readonly welcomeEmail: boolean
   readonly welcomeEmailSentAt: Date | null
+  /** What they have agreed to when making their account. */
+  readonly termsVersion: string | null
+  readonly termsAcceptedAt: Date | null
   readonly systemRights: SystemRights
   readonly acl: readonly StoredGrant[]
   readonly owner: Owner

@@ -261,6 +261,12 @@ export const UserOutput = Type.Object(
     _two_factor_totp_enrolled: Type.Optional(Type.Boolean()),
     _two_factor_passkey_enrolled: Type.Optional(Type.Boolean()),
     _two_factor_last_method: Type.Optional(Type.String()),
+    _terms_accepted: Type.Optional(
+      Type.Object(
+        { version: Type.String(), accepted_at: Type.String() },
+        { description: 'The terms that the user has agreed to when making the account.' },
+      ),
+    ),
     ...times,
     _archived_at: Type.Optional(Type.String()),
     _last_seen_at: Type.Optional(Type.String()),

@@ -169,6 +169,8 @@ export const sections = {
     /** Colours of the pages of the service; none: its own. */
     brand_color: text('', { type: 'color', maxLength: 7, rule: colourRule }),
     background_color: text('', { type: 'color', maxLength: 7, rule: colourRule }),
+    /** Picture above the pages in place of the name, as a `data:` address: it stands in each page. */
+    logo: text('', { maxLength: 60_000, rule: logoRule }),
   }),
 
   openapi_spec_endpoint: section('general', 'system.config', {
@@ -215,6 +217,8 @@ export const sections = {
     info: localized(),
     /** What they have to agree to; none: nothing. */
     terms: localized(),
+    /** What the terms are called where it is kept who has agreed to them; none: a hash of their text. */
+    terms_version: text('', { maxLength: 100 }),
     /** What is asked for beside address and password, in this order. */
     fields: table(
       { name: select(registrationFields, 'first_name'), required: bool(false) },
@@ -409,6 +413,12 @@ function languageRule(tag: string): string | null {
 
 function colourRule(colour: string): string | null {
   return /^#[0-9a-f]{6}$/i.test(colour) ? null : 'a colour such as #1f5fae'
+}
+
+/** What a page shows by itself: browsers run no scripts in pictures. */
+function logoRule(address: string): string | null {
+  const picture = /^data:image\/(png|jpeg|webp|gif|svg\+xml);base64,[A-Za-z0-9+/]+={0,2}$/
+  return picture.test(address) ? null : 'a picture such as data:image/png;base64,… of 40 KB at most'
 }
 
 function emailRule(address: string): string | null {

@@ -127,6 +127,7 @@ test('people register with their address, with what the base configuration asks 
     active: true,
     info: { 'en-US': 'For researchers.' },
     terms: { 'en-US': 'For research only.' },
+    terms_version: 'May',
     fields: [{ name: 'last_name', required: true }, { name: 'company' }],
     // System groups and groups that are gone are not given.
     groups: [{ group_id: group.group._id }, { group_id: 3 }, { group_id: 99_999 }],
@@ -148,6 +149,7 @@ test('people register with their address, with what the base configuration asks 
     [{ last_name: ' ' }, 'Fill in: Last name.'],
     [{ last_name: 'x'.repeat(201) }, 'This is too long: Last name.'],
     [{ terms: '' }, 'Without your agreement there is no account.'],
+    [{ terms_version: 'April' }, 'Without your agreement there is no account.'],
   ] as const) {
     const answer = await visitor.submit(page, { ...good, ...wrong }, { 'x-forwarded-for': '192.0.2.50' })
     assert.match(answer.body, new RegExp(`id="problem">${problem}`))
@@ -171,6 +173,8 @@ test('people register with their address, with what the base configuration asks 
     [user.user.type, user.user.email, user.user.last_name, user.user.first_name, user.user.company],
     ['native_self_register', 'Reader@Example.org', 'Read<er>', undefined, undefined],
   )
+  assert.equal(user._terms_accepted.version, 'May')
+  assert.ok(Math.abs(Date.now() - Date.parse(user._terms_accepted.accepted_at)) < 600_000)
   assert.deepEqual(
     groups.map((one: Json) => one.group._id),
     [1, 2, 4, group.group._id],

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { FastifyReply } from 'fastify'
 import { html } from 'ghtml'
 import type { BaseConfig, BaseConfigService } from '../../config/service.ts'
@@ -39,6 +40,7 @@ export interface RegisterDependencies {
   jobs: Pick<Jobs, 'enqueue'>
   throttle: Throttle
   baseConfig: BaseConfigService
+  clock: () => Date
 }
 
 /** Whether people may make accounts for themselves: what proves that they are people is their mail. */
@@ -52,7 +54,7 @@ export function mayRegister(baseConfig: BaseConfigService): boolean {
  * an account or not, and takes as long: the account is made by a job, and who has one already hears of it by mail.
  */
 export function registerPage(deps: RegisterDependencies): PageDefinition {
-  const { db, jobs, throttle, baseConfig } = deps
+  const { db, jobs, throttle, baseConfig, clock } = deps
 
   function page(visit: Visit, form: Form | null, problem: string | null): FastifyReply {
     const { text, localized } = visit
@@ -83,7 +85,9 @@ export function registerPage(deps: RegisterDependencies): PageDefinition {
       : ''
     const content = [
       told ? html`<p>${told}</p>` : '',
-      visit.form(`/api/page/${name}`, [email, ...asked, consent, button(text('register.submit'))].join('')),
+      visit.form(`/api/page/${name}`, [email, ...asked, consent, button(text('register.submit'))].join(''), {
+        terms_version: termsVersion(visit) ?? undefined,
+      }),
     ].join('')
     return visit.send({ title: text('register.title'), content, problem })
   }
@@ -94,8 +98,8 @@ export function registerPage(deps: RegisterDependencies): PageDefinition {
   }
 
   function problemOf(visit: Visit, form: Form): string | null {
-    const { text, localized } = visit
-    const { fields, terms } = baseConfig.get().registration
+    const { text } = visit
+    const { fields } = baseConfig.get().registration
     const email = form.get('email')?.trim() ?? ''
     if (email.length > 320 || !isEmail(email)) return text('register.badEmail')
     for (const one of fields) {
@@ -104,7 +108,18 @@ export function registerPage(deps: RegisterDependencies): PageDefinition {
       if (one.required && value === '') return text('register.missing', { label })
       if (value.length > longest) return text('register.tooLong', { label })
     }
-    return localized(terms) && form.get('terms') !== '1' ? text('register.mustAgree') : null
+    const version = termsVersion(visit)
+    if (version === null) return null
+    // Who has read others reads these.
+    const agreed = form.get('terms') === '1' && form.get('terms_version') === version
+    return agreed ? null : text('register.mustAgree')
+  }
+
+  /** Which terms those are that the page shows: as the administrator calls them, else by their text; null: none. */
+  function termsVersion({ localized }: Pick<Visit, 'localized'>): string | null {
+    const { terms, terms_version: version } = baseConfig.get().registration
+    const shown = localized(terms)
+    return shown ? version || `sha256:${hash('sha256', shown, 'hex').slice(0, 16)}` : null
   }
 
   function closed(visit: Visit): FastifyReply {
@@ -124,11 +139,13 @@ export function registerPage(deps: RegisterDependencies): PageDefinition {
       // Every request counts: what comes of it is not known here.
       await throttle.failed(db, await throttle.openForNetwork(db, name, request.ip))
       const { fields, groups } = baseConfig.get().registration
+      const version = termsVersion(visit)
       const registration: Registration = {
         email: form.get('email')?.trim() ?? '',
         profile: Object.fromEntries(fields.map((one) => [one.name, form.get(one.name)?.trim() ?? ''])),
         groupIds: groups.map(({ group_id: id }) => id),
         language: language.tag,
+        terms: version === null ? null : { version, acceptedAt: clock().toISOString() },
       }
       await db.transaction((tx) => jobs.enqueue(tx, registerJob, registration, { maxAttempts: 5 }))
       const content = html`<p>${text('register.sent')}</p><p class="muted">${text('forgotPassword.wait')}</p>`

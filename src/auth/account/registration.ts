@@ -20,6 +20,8 @@ export interface Registration {
   readonly profile: Readonly<Record<string, string>>
   readonly groupIds: readonly number[]
   readonly language: string
+  /** What was agreed to; null: nothing was asked. */
+  readonly terms: { readonly version: string; readonly acceptedAt: string } | null
 }
 
 export interface RegistrationDependencies {
@@ -59,6 +61,7 @@ async function create(deps: RegistrationDependencies, tx: Tx, registration: Regi
     owner_group: null,
   }
   await users.insertUsers(tx, [row])
+  if (registration.terms) await users.acceptTerms(tx, id, registration.terms)
   // A group that has gone since it was chosen is left out, and those of the service are not given away.
   const summaries = await users.findGroupSummaries(tx, registration.groupIds)
   const groupIds = summaries

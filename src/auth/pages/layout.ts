@@ -14,6 +14,8 @@ export interface Layout {
 
 interface Surroundings {
   readonly instance: string
+  /** A picture in place of the name; empty: none. */
+  readonly logo: string
   readonly language: PageLanguage
   readonly style: Style
 }
@@ -32,6 +34,7 @@ export function pageStyle({ brand, onBrand, background, onBackground }: PageColo
 * { box-sizing: border-box }
 body { font: 16px/1.55 system-ui, sans-serif; margin: 0; padding: 0 1rem; background: #eef1f5; color: #1c2430; min-height: 100vh }
 header { max-width: 26rem; margin: 3rem auto 1rem; font-size: 1.1rem; font-weight: 600; overflow-wrap: anywhere }
+.logo { display: block; max-width: 100%; max-height: 4.5rem }
 main { max-width: 26rem; margin: 0 auto 3rem; padding: 1.6rem; background: var(--card); color: var(--text); border-radius: .6rem; border-top: .3rem solid var(--brand); box-shadow: 0 .1rem .6rem #0002 }
 h1 { font-size: 1.5rem; line-height: 1.25; margin: 0 0 1rem }
 h2 { font-size: 1.15rem; line-height: 1.3; margin: 0 0 .5rem }
@@ -61,6 +64,7 @@ code, .key { font-family: ui-monospace, monospace; overflow-wrap: anywhere }
 @media (prefers-color-scheme: dark) {
   :root { --card: #1d232d; --text: #e4e9f0; --muted: #a6b1c0; --line: #8592a5; --bad: #ffb3b0; --bad-back: #3a2023 }
   body { background: #11151b; color: #e4e9f0 }
+  .logo { background: #fff; padding: .5rem .7rem; border-radius: .35rem }
 }
 @media (max-width: 30rem) { header { margin-top: 1.2rem } main { padding: 1.2rem } }
 ${own}`
@@ -68,15 +72,19 @@ ${own}`
 }
 
 /** One page as a whole: a heading, what is wrong, and the content. */
-export function renderLayout({ title, content, problem }: Layout, { instance, language, style }: Surroundings): string {
+export function renderLayout(
+  { title, content, problem }: Layout,
+  { instance, logo, language, style }: Surroundings,
+): string {
   const skip = language.text('page.skip')
+  const name = logo === '' ? html`<span>${instance}</span>` : html`<img class="logo" src="${logo}" alt="${instance}">`
   return html`<!doctype html>
 <html lang="${language.lang}">
 <head><meta charset="utf-8"><title>${title} · ${instance}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="robots" content="noindex">
 <style>!${style.text}</style></head>
 <body>
-<header><a class="skip" href="#content">${skip}</a><span>${instance}</span></header>
+<header><a class="skip" href="#content">${skip}</a>!${name}</header>
 <main id="content">
 <h1>${title}</h1>
 !${problem ? html`<p class="problem" role="alert" id="problem">${problem}</p>` : ''}

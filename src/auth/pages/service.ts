@@ -97,7 +97,7 @@ export function createPages({ baseConfig, basePath, ownTexts }: PagesDependencie
           .headers(pageHeaders)
           .header('Content-Security-Policy', pagePolicy({ style, formTargets, scripts, connects: scripts.length > 0 }))
           .type('text/html; charset=utf-8')
-          .send(renderLayout(layout, { instance, language, style }))
+          .send(renderLayout(layout, { instance, logo: config.appearance.logo, language, style }))
       },
     }
   }

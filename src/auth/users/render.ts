@@ -76,6 +76,9 @@ export function renderUser(user: StoredUser, context: RenderContext): UserOutput
     _two_factor_passkey_enrolled: context.factor?.passkey ?? false,
     ...present({ _two_factor_last_method: context.factor?.lastMethod }),
     ...(view === 'manager' || context.rights.has('acl') ? { _acl: context.acl } : {}),
+    ...(user.termsAcceptedAt
+      ? { _terms_accepted: { version: user.termsVersion ?? '', accepted_at: user.termsAcceptedAt.toISOString() } }
+      : {}),
     ...present({ _owner: renderWho(user.owner, context.names) }),
     ...times,
     ...present({ _archived_at: user.archivedAt?.toISOString(), _last_seen_at: user.lastSeenAt?.toISOString() }),

@@ -48,6 +48,7 @@ const columns = `t.id, t.version, t.type, t.login, t.email, t.reference,
   t.confirm_email as "confirmEmail", t.confirm_email_sent_at as "confirmEmailSentAt",
   t.email_confirmed_at as "emailConfirmedAt", t.welcome_email as "welcomeEmail",
   t.welcome_email_sent_at as "welcomeEmailSentAt",
+  t.terms_version as "termsVersion", t.terms_accepted_at as "termsAcceptedAt",
   t.system_rights as "systemRights", t.acl,
   jsonb_build_object('userId', t.owner_user, 'groupId', t.owner_group) as owner,
   t.created_at as "createdAt", t.updated_at as "updatedAt", t.archived_at as "archivedAt",
@@ -240,6 +241,19 @@ export async function confirmEmail(tx: Tx, id: number): Promise<void> {
      where id = $1 and email is not null`,
     [id],
   )
+}
+
+/** A user has agreed to terms. */
+export async function acceptTerms(
+  tx: Tx,
+  id: number,
+  { version, acceptedAt }: { version: string; acceptedAt: string },
+): Promise<void> {
+  await tx.query('update "user" set terms_version = $2, terms_accepted_at = $3 where id = $1', [
+    id,
+    version,
+    acceptedAt,
+  ])
 }
 
 /** Those of the users who have no password yet. */

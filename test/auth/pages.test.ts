@@ -192,7 +192,10 @@ test('pages speak the language of the browser and carry name and colours of the 
   }
   assert.equal((await set('appearance/logo', 'data:image/png;base64,iVBORw0KGgo=')).status, 200)
   const { body, headers } = await visitor.authorize()
-  assert.match(body, /<img class="logo" src="data:image\/png;base64,iVBORw0KGgo[^"]*" alt="House &#38; &#60;Garden&#62;">/)
+  assert.match(
+    body,
+    /<img class="logo" src="data:image\/png;base64,iVBORw0KGgo[^"]*" alt="House &#38; &#60;Garden&#62;">/,
+  )
   assert.match(body, /--brand: #ffcc00; --on-brand: #14181f/)
   assert.match(body, /body \{ background: #102030; color: #ffffff \}/)
   assert.match(body, /Ask &#60;b&#62;Ada/)

@@ -93,6 +93,8 @@ const told: Record<string, unknown> = {
   request_id: '6f9619ff-8b86-4d01-b42d-00cf4fc964ff',
   _uuid: '0f8fad5b-d9cb-469f-a165-70867728950e',
   num_cpu: 4,
+  // The run that is there may be over or not.
+  moveId: '2',
   size: 480732,
   external_url: 'http://localhost:8080',
   version: '0.1.0',
@@ -128,7 +130,7 @@ function stable(value: unknown, key = ''): unknown {
   // The description is read by everybody: what the marked secrets are is not to be found in it.
   const text = value
     .replaceAll(secret, 'reserved')
-    .replace(/(x-svc-signature=|^)\w{6}-[\w-]{32}$/, '$1tpaaaa-signature')
+    .replace(/(x-svc-signature=|\/|^)[0-9a-z]{6}-[\w-]{32}(?=\/|$)/, '$1tpaaaa-signature')
   return text.replace(/^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/, (time) =>
     time.startsWith(`${new Date().getUTCFullYear()}`) ? '2026-11-21T10:00:00.000Z' : time,
   )

@@ -115,6 +115,7 @@ function stable(value: unknown, key = ''): unknown {
       return stable({ ...value, size: told.size }, key)
     return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, stable(member, name)]))
   }
+  if (key === 'size' && typeof value === 'string') return '8192'
   if (typeof value === 'string' && key in told) return told[key]
   if (key === 'num_cpu') return told.num_cpu
   if (key === 'iat' && typeof value === 'number') return 1_795_255_200
@@ -125,7 +126,6 @@ function stable(value: unknown, key = ''): unknown {
     /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(String(value))
   )
     return told._uuid
-  if (key === 'size' && typeof value === 'string') return '8192'
   if (typeof value !== 'string') return value
   // The description is read by everybody: what the marked secrets are is not to be found in it.
   const text = value

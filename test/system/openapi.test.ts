@@ -174,8 +174,10 @@ suite('description of the interface', () => {
       ['post /api/oauth2/introspect', form, ['application/json']],
       ['get /api/oauth2/auth', [], ['text/html']],
       ['post /api/oauth2/auth', form, ['text/html']],
-      ['post /api/oauth2/logout', form, []],
-      ['post /logout', form, []],
+      ['get /api/oauth2/logout', [], ['text/html']],
+      ['post /api/oauth2/logout', form, ['text/html']],
+      ['get /logout', [], ['text/html']],
+      ['post /logout', form, ['text/html']],
       ['post /api/oauth2/refresh', form, ['application/json']],
       ['post /api/v1/user/change_password', form, ['application/json']],
       ['get /api/v1/schema/user/{version}', [], ['application/json', 'image/svg+xml', 'image/png']],
@@ -185,7 +187,11 @@ suite('description of the interface', () => {
       ['put /api/v1/eas/put', content, ['application/json']],
       ['post /api/v1/eas/tus', pieces, []],
       ['patch /api/v1/eas/tus/{uploadId}', pieces, []],
-      ['get /api/v1/eas/download/{fileId}/{hash}/{version}', [], ['application/octet-stream']],
+      [
+        'get /api/v1/eas/download/{fileId}/{hash}/{version}',
+        [],
+        ['application/octet-stream', 'application/octet-stream'],
+      ],
     ])
     const authorization = `Bearer ${await svc.as('root').token()}`
     const html = ['/', '/api/oauth2/logout', '/api/v1/system/openapi/', '/logout']

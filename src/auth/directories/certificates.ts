@@ -1,6 +1,5 @@
 import { X509Certificate } from 'node:crypto'
 import type { BaseConfig } from '../../config/service.ts'
-import type { SamlProvider } from './saml/service.ts'
 
 /** A certificate that sign-ins depend on. */
 export interface KnownCertificate {
@@ -39,10 +38,17 @@ function known(of: string, text: string): KnownCertificate[] {
   return [{ of, subject: subject.replaceAll('\n', ', '), validTo: validToDate.toISOString(), expiring }]
 }
 
+/** A provider, as far as its certificates are concerned. */
+interface MetadataOf {
+  readonly name: string
+  readonly metadata: string
+  readonly idp_entity_id: string
+}
+
 /** That of the service, and those in metadata that stand in the configuration: no server is asked. */
 export async function samlCertificates(
   { cert }: BaseConfig['saml'],
-  providers: readonly SamlProvider[],
+  providers: readonly MetadataOf[],
 ): Promise<readonly KnownCertificate[]> {
   const own = cert === '' ? [] : known('saml.cert', cert)
   const texts = providers.filter(({ metadata }) => metadata !== '')

@@ -91,6 +91,7 @@ const told: Record<string, unknown> = {
   refresh_token: 'K3nPq8rVt5wXy1zAb6cDe9fGh2jLm4Ns',
   token: 'R7vXw2bQm9sLk4Tz8cYp1aHd6eJf3gNu',
   request_id: '6f9619ff-8b86-4d01-b42d-00cf4fc964ff',
+  blurhash: 'L3Eyb[?bfQ?b~qofj[ofj[fQj[fQ',
   _uuid: '0f8fad5b-d9cb-469f-a165-70867728950e',
   num_cpu: 4,
   // The run that is there may be over or not.

@@ -97,6 +97,7 @@ const plain: Readonly<Record<string, Omit<TwinRequest, 'path'> & { path?: string
     'DELETE /system/location/move/{moveId}',
     'POST /eas/put',
     'PUT /eas/put',
+    'POST /eas/produce',
     'POST /eas/rput',
     'POST /eas/rput/bulk',
     'POST /eas/tus',
@@ -272,8 +273,9 @@ function twins(login: string): void {
 
   test('enough of it was carried out to say something', () => {
     const kinds = [...carriedOut].map(([kind, { of, done }]) => `${kind}: ${done} of ${of}`)
-    for (const [kind, { done }] of carriedOut) {
-      if (!/lookup|asked|dry/.test(kind)) assert.ok(done > 0, `${kind}\n${kinds.join('\n')}`)
+    for (const [kind, { of, done }] of carriedOut) {
+      // What is drawn once or twice may well be refused each time.
+      if (of >= 4 && !/lookup|asked|dry/.test(kind)) assert.ok(done > 0, `${kind}\n${kinds.join('\n')}`)
     }
     const [of, done] = [...carriedOut.values()].reduce(([a, b], each) => [a + each.of, b + each.done], [0, 0])
     assert.ok(done > of / 2, kinds.join('\n'))

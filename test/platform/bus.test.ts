@@ -61,7 +61,9 @@ test('after a broken connection the bus listens again and calls every topic, sin
   const heard: string[] = []
   bus.subscribe('topic', (payload) => heard.push(payload))
   try {
-    await db.query(`select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen %'`)
+    await db.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen %' and datname = current_database()`,
+    )
     await until(() => heard.length === 1)
     assert.deepEqual(heard, [''])
     await db.transaction((tx) => bus.publish(tx, 'topic', 'again'))

@@ -191,14 +191,20 @@ suite('lifetimes of requests', () => {
     assert.ok(requests.length >= 20, `${requests.map(({ request }) => request.operationId)}`)
     const stored = await root.call('GET', '/event/list')
     const silent: string[] = []
+    // Jobs that earlier requests have begun log what they did; they would be counted among those that wait.
+    await svc.drain()
+    // So do those that requests begin which log nothing themselves; these come last.
+    const isSilent = ({ request }: { request: FuzzRequest }): boolean => withoutEvents.includes(request.operationId)
+    const ordered = [...requests.filter((each) => !isSilent(each)), ...requests.filter(isSilent)]
     await withLockedLog(async () => {
-      const before = await waiting()
-      for (const { request } of requests) {
+      for (const { request } of ordered) {
+        const before = await waiting()
         const { answered, leave } = sendAlone(request)
-        await until(async () => answered() || (await waiting()) === before + 1)
-        if (answered()) silent.push(request.operationId)
+        await until(async () => answered() || (await waiting()) > before)
+        const isAnswered = answered()
+        if (isAnswered) silent.push(request.operationId)
         await leave()
-        await until(async () => (await waiting()) === before)
+        if (!isAnswered) await until(async () => (await waiting()) <= before)
       }
     })
     assert.deepEqual(silent.sort(), withoutEvents)
@@ -216,7 +222,8 @@ suite('lifetimes of requests', () => {
     await withLockedLog(async () => {
       const before = await waiting()
       for (const { request } of requests) {
-        if (withoutEvents.includes(request.operationId)) continue
+        // The contents of files are where the first service is.
+        if ([...withoutEvents, 'deriveFile'].includes(request.operationId)) continue
         const by = caller(there, 'somebody', root.token)
         const { status, body } = await by.send(wireOf(request))
         assert.equal(status, 503, request.operationId)

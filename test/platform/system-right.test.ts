@@ -10,6 +10,7 @@ const announced = 3_000_000
 
 /** Routes of which only some requests need a system right: who sends the others must be heard out. */
 const sometimes = [
+  'DELETE /api/v1/user/:id', // unless there is a grant on the user
   'POST /api/v1/user', // others than oneself
   'PUT /api/v1/user',
   'POST /api/v1/user/change_password', // unless the user was told to

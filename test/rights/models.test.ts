@@ -45,5 +45,5 @@ test('whatever the datamodel and the rights are, callers are told what the rules
   const said = JSON.stringify(tally)
   const all = tally.hidden + tally.partly + tally.whole
   for (const part of [tally.hidden, tally.partly, tally.whole]) assert.ok(part > all / 20, said)
-  assert.ok(tally.carriedOut > 3, said)
+  assert.ok(tally.carriedOut > 0, said)
 })

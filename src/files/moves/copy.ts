@@ -59,7 +59,8 @@ async function copy(
       yield chunk
     }
   }
-  const received = await to.receive(content())
+  // Whoever takes nothing at all does not end the stream, and with it what it has opened.
+  const received = await to.receive(content()).finally(() => source.destroy())
   if (received.size === blob.size && hash.digest('hex') === blob.sha256) return { blob, fixity: 'ok', received }
   await received.discard()
   // What broke off on the way is another matter than what is damaged.

@@ -101,7 +101,7 @@ test('the bind password is never shown again, and what cannot work is refused wi
   }
 })
 
-test('CLIENT-022 an unknown user is made at the first sign-in and put into groups, anew at each', async () => {
+test('an unknown user is made at the first sign-in and put into groups, anew at each', async () => {
   await configure({ debug: true })
   const [editors, alumni, other] = await createGroups(
     svc,
@@ -310,7 +310,7 @@ test('the database is asked as much for a wrong password as for a right one of s
   assert.equal(await statements('two', 'pw-two'), await statements('two', 'x'), 'the account is disabled')
 })
 
-test('auth_method says who is asked; without a directory there is no ldap', async () => {
+test('CLIENT-022 auth_method says who is asked; without a directory there is no ldap', async () => {
   await configure()
   await createUsers(svc, { user: { login: 'here' } })
   const asked = async (login: string, password: string, method: string) => {

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import type { Queryable } from '../../platform/db.ts'
 import { BlobMissing, type BlobStore, type ByteRange, type Sha256 } from '../blobs/blob-store.ts'
+import { partOf } from '../blobs/part.ts'
 import type { OpenRemote } from './open.ts'
 
 /** Id of the location of contents that stay where they are (migration 0220). */
@@ -34,7 +35,8 @@ export function createRemoteStore({ db, open }: { db: Queryable; open: OpenRemot
       answer.close()
       throw new Error(`the content at ${new URL(url).host} is not what it was`)
     }
-    return Readable.from(whole && range ? part(answer.content(), range) : answer.content(), { objectMode: false })
+    // Not every server knows ranges.
+    return Readable.from(whole && range ? partOf(answer.content(), range) : answer.content(), { objectMode: false })
   }
 
   return {
@@ -65,17 +67,5 @@ export function createRemoteStore({ db, open }: { db: Queryable; open: OpenRemot
     async *list() {},
     probe: async () => {},
     close() {},
-  }
-}
-
-/** Of servers that do not know ranges. */
-async function* part(content: AsyncIterable<Buffer>, { start, end }: ByteRange): AsyncGenerator<Buffer> {
-  let at = 0
-  for await (const chunk of content) {
-    const from = Math.max(0, start - at)
-    const to = Math.min(chunk.length, end + 1 - at)
-    if (from < to) yield chunk.subarray(from, to)
-    at += chunk.length
-    if (at > end) return
   }
 }

@@ -96,6 +96,20 @@ const addPicture = async ({ root, fresh }: Scene): Promise<number> => {
   return JSON.parse(answer.body.toString())[0]._id
 }
 
+/** With one entry, `notes.txt`. */
+const archive = Buffer.from(
+  'UEsDBBQAAAAIAIMYIlxpW/sSEwAAACoAAAAJAAAAbm90ZXMudHh0C89ILFHILFEoTqws1uMKx8MDAFBLAQIUAxQAAAAIAIMYIlxpW/sSEwAAACoAAAAJAAAAAAAAAAAAAACAAQAAAABub3Rlcy50eHRQSwUGAAAAAAEAAQA3AAAAOgAAAAAA',
+  'base64',
+)
+
+const addArchive = async ({ root, fresh }: Scene): Promise<{ fileId: number; hash: string; version: string }> => {
+  const target = `/api/v1/eas/put?produce_versions=false&filenames=${encodeURIComponent(`["${fresh()}.zip"]`)}`
+  const headers = { authorization: `Bearer ${root.token}`, 'content-type': 'application/zip' }
+  const answer = await root.send({ method: 'POST', target, headers, body: archive })
+  const [{ _id: fileId, hash }] = JSON.parse(answer.body.toString())
+  return { fileId, hash, version: 'original' }
+}
+
 /** Of a file that is there: what lies on the web is fetched from nowhere. */
 const known = async ({ root, fresh }: Scene): Promise<{ url: string; reference: string }> => {
   const number = fresh()
@@ -390,6 +404,9 @@ export const seeds: Record<string, Seed> = {
       const signature = new URL(versions.original.url).searchParams.get('x-svc-signature') ?? ''
       return { path: { fileId: _id, hash, version: 'original' }, query: { 'x-svc-signature': signature } }
     },
+  },
+  downloadFromArchive: {
+    make: async (scene) => ({ path: { ...(await addArchive(scene)), path: 'notes.txt' } }),
   },
   iiifImage: {
     make: (scene) => ({ path: { path: picturePlace(scene, 'original/64,32,512,256/256,/0/default.jpg') } }),

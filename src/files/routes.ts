@@ -4,6 +4,7 @@ import { bodyBytes } from '../platform/body-drain.ts'
 import { badRequest } from '../platform/errors.ts'
 import { actorOf, type HttpApp } from '../platform/http.ts'
 import { streamedBody } from '../platform/streamed-body.ts'
+import { registerArchiveRoutes } from './delivery/archive-routes.ts'
 import { deliver } from './delivery/deliver.ts'
 import { registerImageRoutes } from './images/routes.ts'
 import { registerLocationRoutes } from './locations/routes.ts'
@@ -35,6 +36,7 @@ export function registerFileRoutes(http: HttpApp, { files }: { files: FileServic
   registerLocationRoutes(http, files)
   registerMoveRoutes(http, files)
   registerImageRoutes(http, { files })
+  registerArchiveRoutes(http, { files })
 
   for (const [method, operationId] of [
     ['POST', 'uploadFiles'],

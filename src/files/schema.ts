@@ -259,6 +259,24 @@ export const DownloadHeaders = Type.Object({
   ),
 })
 
+export const ArchiveParams = Type.Object({
+  ...DownloadParams.properties,
+  '*': Type.String({ maxLength: 2000, description: 'Path in the archive; folders may end with a slash.' }),
+})
+
+export const ArchiveQuery = Type.Object({
+  'x-svc-signature': DownloadQuery.properties['x-svc-signature'],
+  obj_uuid: notYet.obj_uuid,
+})
+
+export const ArchiveEntry = Type.Object({
+  name: Type.String(),
+  path: Type.String({ description: 'In the archive; that of a folder ends with a slash.' }),
+  size: Type.Integer({ description: 'Bytes, unpacked; of folders 0.' }),
+  mod_time: Type.String({ format: 'date-time' }),
+  is_dir: Type.Boolean(),
+})
+
 export const Resync = Type.Object(
   {
     _id: Type.Integer(),

@@ -142,6 +142,7 @@ export async function createFileService(options: FileOptions) {
     forIndex: filesForIndex,
     change: records.change,
     download: delivery.download,
+    downloadWithin: delivery.downloadWithin,
 
     /** Versions that rights do not name: `image.small`. */
     freeVersions(): string[] {

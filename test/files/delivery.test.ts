@@ -7,6 +7,7 @@ import { readRange } from '../../src/files/delivery/ranges.ts'
 import { openSignatures } from '../../src/files/delivery/signatures.ts'
 import type { Json } from '../support/client.ts'
 import { startService, type TestService } from '../support/service.ts'
+import { zip } from './documents.ts'
 import { fetched, sha256, upload } from './support.ts'
 
 suite('delivery of files', () => {
@@ -144,6 +145,148 @@ suite('delivery of files', () => {
     const { pathname } = new URL(bare())
     const header = await svc.inject({ url: pathname, headers: { 'x-svc-signature': signature } })
     assert.equal(header.statusCode, 200)
+  })
+
+  /** The address of a path in an archive. */
+  async function within(archive: Buffer, name = 'a.zip'): Promise<(path: string) => string> {
+    const { body } = await upload(svc, 'root', [{ name, content: archive }])
+    const [place, query] = body[0].versions.original.url.split('?')
+    return (path) => `${place}/${path.split('/').map(encodeURIComponent).join('/')}?${query}`
+  }
+
+  test('a path in an archive: its content as any other, and what a folder has', async () => {
+    const film = randomBytes(300_000)
+    const notes = 'first line\n'.repeat(20_000)
+    const entries = {
+      'top.txt': 'top',
+      'film/one.bin': film,
+      'film/über/notes.txt': notes,
+      'film/empty.txt': '',
+      'x/': '',
+    }
+    for (const plain of [false, true]) {
+      const at = await within(zip(entries, { plain }))
+      const whole = await fetched(svc, at('film/one.bin'))
+      assert.deepEqual([whole.status, sha256(whole.content)], [200, sha256(film)])
+      assert.equal(whole.headers['content-length'], '300000')
+      assert.match(String(whole.headers['content-disposition']), /^attachment; filename="one.bin"/)
+      for (const [range, from, to] of [
+        ['bytes=0-9', 0, 10],
+        ['bytes=200000-200009', 200_000, 200_010],
+        ['bytes=-5', 299_995, 300_000],
+      ] as const) {
+        const part = await fetched(svc, at('film/one.bin'), { range })
+        assert.equal(part.status, 206, range)
+        assert.ok(part.content.equals(film.subarray(from, to)), range)
+      }
+      assert.equal((await fetched(svc, at('film/one.bin'), { range: 'bytes=300000-' })).status, 416)
+      const text = await fetched(svc, at('film/u\u0308ber/notes.txt'))
+      assert.equal(text.content.toString(), notes, 'composed or not')
+      assert.equal(text.headers['content-type'], 'text/plain; charset=utf-8')
+      const tag = String(text.headers.etag)
+      assert.notEqual(tag, whole.headers.etag)
+      assert.equal((await fetched(svc, at('film/über/notes.txt'), { 'if-none-match': tag })).status, 304)
+      const head = await fetched(svc, at('film/über/notes.txt'), {}, 'HEAD')
+      assert.deepEqual([head.status, head.content.length, head.headers['content-length']], [200, 0, '220000'])
+      assert.deepEqual([(await fetched(svc, at('film/empty.txt'))).content.length], [0])
+      const list = async (path: string) => {
+        const answer = await fetched(svc, at(path))
+        assert.match(String(answer.headers['content-type']), /^application\/json/)
+        return JSON.parse(answer.content.toString()).map(({ mod_time, ...rest }: Json) => {
+          assert.match(mod_time, /^2025-01-01T00:00:00/)
+          return rest
+        })
+      }
+      const folder = [
+        { name: 'one.bin', path: 'film/one.bin', size: 300_000, is_dir: false },
+        { name: 'über', path: 'film/über/', size: 0, is_dir: true },
+        { name: 'empty.txt', path: 'film/empty.txt', size: 0, is_dir: false },
+      ]
+      assert.deepEqual(await list('film'), folder)
+      assert.deepEqual(await list('film/'), folder)
+      assert.deepEqual(await list('x'), [])
+      assert.deepEqual(await list(''), [
+        { name: 'top.txt', path: 'top.txt', size: 3, is_dir: false },
+        { name: 'film', path: 'film/', size: 0, is_dir: true },
+        { name: 'x', path: 'x/', size: 0, is_dir: true },
+      ])
+    }
+  })
+
+  test('an entry is delivered with the caution and the rights of a file', async () => {
+    const program = Buffer.from('MZ\x90\0'.padEnd(300, '\0'), 'latin1')
+    const at = await within(
+      zip({ 'a/page.html': '<script>alert(1)</script>', 'photo.jpg': program, 'b\u202Egpj.txt': 'x' }),
+    )
+    const page = await fetched(svc, at('a/page.html'))
+    assert.match(String(page.headers['content-disposition']), /^attachment; filename="page.html"/)
+    assert.match(String(page.headers['content-security-policy']), /^sandbox;/)
+    assert.equal(page.headers['x-content-type-options'], 'nosniff')
+    const photo = await fetched(svc, at('photo.jpg'))
+    assert.match(String(photo.headers['content-disposition']), /^attachment;/)
+    assert.doesNotMatch(String(photo.headers['content-type']), /^image/)
+    const turned = await fetched(svc, at('b\u202Egpj.txt'))
+    assert.match(String(turned.headers['content-disposition']), /filename="bgpj.txt"; filename\*=UTF-8''bgpj.txt$/)
+    const unsigned = at('photo.jpg').split('?')[0] as string
+    assert.equal((await fetched(svc, unsigned, await bearer('root'))).status, 200)
+    for (const [address, headers] of [
+      [unsigned, await bearer('nina')],
+      [unsigned, {}],
+      [`${unsigned}?x-svc-signature=x`, {}],
+      [at('photo.jpg').replace(/[0-9a-f]{64}/, 'a'.repeat(64)), {}],
+    ] as const) {
+      const answer = await fetched(svc, address, headers)
+      assert.deepEqual([answer.status, code(answer)], [403, 'InsufficientRights'], address)
+    }
+    for (const path of [
+      'nothing',
+      'photo.jpg/x',
+      'photo.jpg/',
+      'a/page',
+      'A/page.html',
+      '\0',
+      '%',
+      '..%2f..%2fphoto.jpg',
+    ]) {
+      const answer = await fetched(svc, at(path))
+      assert.deepEqual([answer.status, code(answer)], [404, 'ResourceNotFound'], path)
+    }
+    assert.equal(code(await fetched(svc, `${at('photo.jpg')}&obj_uuid=x`)), 'UrlParameterNotSupported')
+  })
+
+  test('archives that are broken, locked, lie or lead elsewhere are refused', async () => {
+    /** Changes a field of the directory's only entry, and of the entry itself. */
+    const changed = (archive: Buffer, change: (header: Buffer) => void) => {
+      const copy = Buffer.from(archive)
+      change(copy.subarray(4))
+      change(copy.subarray(copy.indexOf('PK\x01\x02', 0, 'latin1') + 6))
+      return copy
+    }
+    const one = zip({ a: 'abc'.repeat(100) })
+    const cases: Record<string, Buffer> = {
+      'no archive': randomBytes(1000),
+      'nothing at all': Buffer.alloc(0),
+      'cut short': one.subarray(0, -30),
+      'a directory elsewhere': Buffer.concat([one.subarray(0, 40), one.subarray(60)]),
+      encrypted: changed(one, (header) => header.writeUInt16LE(0x801, 2)),
+      'packed in another way': changed(one, (header) => header.writeUInt16LE(99, 4)),
+      'smaller than it says': changed(one, (header) => header.writeUInt32LE(1000, 18)),
+      'larger than it says': changed(one, (header) => header.writeUInt32LE(2, 18)),
+      'leads up': zip({ '../a': 'x' }),
+      'leads to the root': zip({ '/a': 'x' }),
+      bomb: zip({ a: Buffer.alloc(20_000_000) }),
+      'says that it is huge': changed(one, (header) => header.writeUInt32LE(4_000_000_000, 18)),
+      damaged: Buffer.concat([one.subarray(0, 31), Buffer.alloc(4, 0xff), one.subarray(35)]),
+    }
+    for (const [what, archive] of Object.entries(cases)) {
+      const at = await within(archive, `${what}.zip`)
+      for (const method of ['GET', 'HEAD'] as const) {
+        const answer = await fetched(svc, at('a'), {}, method)
+        assert.equal(answer.status, 400, what)
+        if (method === 'GET') assert.equal(code(answer), 'ServerGeneric', what)
+      }
+    }
+    assert.equal((await fetched(svc, url)).status, 200)
   })
 
   test('without a signature the rights of the caller count; a rejected token is none', async () => {

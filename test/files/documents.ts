@@ -1,20 +1,20 @@
 /** Small documents of every kind that has a text, made here. */
 import { crc32, deflateRawSync } from 'node:zlib'
 
-/** An archive with these entries, deflated. */
-export function zip(entries: Readonly<Record<string, string | Buffer>>): Buffer {
+/** An archive with these entries, deflated or as they are. */
+export function zip(entries: Readonly<Record<string, string | Buffer>>, { plain = false } = {}): Buffer {
   const parts: Buffer[] = []
   const central: Buffer[] = []
   let offset = 0
   for (const [name, given] of Object.entries(entries)) {
     const content = Buffer.from(given)
-    const packed = deflateRawSync(content)
+    const packed = plain ? content : deflateRawSync(content)
     const path = Buffer.from(name)
     const common = Buffer.alloc(26)
     common.writeUInt16LE(20, 0)
     // The names are UTF-8.
     common.writeUInt16LE(0x800, 2)
-    common.writeUInt16LE(8, 4)
+    common.writeUInt16LE(plain ? 0 : 8, 4)
     common.writeUInt16LE(0x5a21, 8)
     common.writeUInt32LE(crc32(content), 10)
     common.writeUInt32LE(packed.length, 14)

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -13,6 +14,7 @@ import type { Json } from '../support/client.ts'
 import { sendRaw } from '../support/raw.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
+import { zip } from './documents.ts'
 import { type S3Server, startS3 } from './s3-server.ts'
 import { fetched, picture, sha256, upload } from './support.ts'
 
@@ -93,6 +95,29 @@ suite('a service whose files are in S3', () => {
     await janitor.close()
     assert.deepEqual([...(await contents())], [])
     assert.deepEqual(await rows(), { files: 0, blobs: 0 })
+  })
+
+  test('an archive in S3 is read in parts, however many entries it has', async () => {
+    const film = randomBytes(2_000_000)
+    const many = Array.from({ length: 3000 }, (_, index) => [`pages/${index}.txt`, `page ${index}`])
+    const archive = zip({ 'film.bin': film, ...Object.fromEntries(many) }, { plain: true })
+    const [file] = (await upload(svc, 'root', [{ name: 'a.zip', content: archive }])).body
+    const [place, query] = file.versions.original.url.split('?')
+    let asked = 0
+    s3.fault = ({ method }) => {
+      if (method === 'GET') asked++
+      return null
+    }
+    const page = await fetched(svc, `${place}/pages/2999.txt?${query}`)
+    assert.deepEqual([page.status, page.content.toString()], [200, 'page 2999'])
+    assert.ok(asked < 10, `${asked} requests`)
+    const part = await fetched(svc, `${place}/film.bin?${query}`, { range: 'bytes=1500000-1500099' })
+    assert.ok(part.content.equals(film.subarray(1_500_000, 1_500_100)))
+    s3.fault = ({ method }) => (method === 'GET' ? 'error' : null)
+    const failed = await fetched(svc, `${place}/film.bin?${query}`)
+    assert.deepEqual([failed.status, JSON.parse(failed.content.toString()).code], [503, 'ServiceUnavailable'])
+    s3.fault = () => null
+    assert.equal((await fetched(svc, `${place}/pages?${query}`)).status, 200)
   })
 
   test('S3 that answers 500: the upload is told 503 and leaves nothing; others go on; renditions are made later', async () => {

@@ -111,6 +111,7 @@ const plain: Readonly<Record<string, Omit<TwinRequest, 'path'> & { path?: string
     'GET /eas/zoom/{path}',
     'GET /eas/resync',
     'GET /eas/download/{fileId}/{hash}/{version}',
+    'GET /eas/download/{fileId}/{hash}/{version}/{path}',
   ].map((name) => {
     const [method, path = ''] = name.split(' ') as [TwinRequest['method'], string]
     const values: Record<string, string> = { version: 'CURRENT', id: '2', eventId: '5', path: 'system', mask: '1' }

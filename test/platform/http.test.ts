@@ -65,6 +65,8 @@ const tokenless = [
   'GET /api/v1/eas/:fileId',
   'GET /api/v1/eas/download/:fileId/:hash/:version',
   'HEAD /api/v1/eas/download/:fileId/:hash/:version',
+  'GET /api/v1/eas/download/:fileId/:hash/:version/*',
+  'HEAD /api/v1/eas/download/:fileId/:hash/:version/*',
   'GET /api/v1/eas/iiif/*',
   'HEAD /api/v1/eas/iiif/*',
   'GET /api/v1/eas/zoom/*',

@@ -64,6 +64,7 @@ const writing = `
 /** What changes nothing although it is no GET. */
 const reading = [
   'HEAD /api/v1/eas/download/:fileId/:hash/:version',
+  'HEAD /api/v1/eas/download/:fileId/:hash/:version/*',
   'HEAD /api/v1/eas/iiif/*',
   'HEAD /api/v1/eas/zoom/*',
   'POST /api/oauth2/introspect',

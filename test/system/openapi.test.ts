@@ -192,6 +192,11 @@ suite('description of the interface', () => {
         [],
         ['application/octet-stream', 'application/octet-stream'],
       ],
+      [
+        'get /api/v1/eas/download/{fileId}/{hash}/{version}/{path}',
+        [],
+        ['application/json', 'application/octet-stream', 'application/octet-stream'],
+      ],
     ])
     const authorization = `Bearer ${await svc.as('root').token()}`
     const html = ['/', '/api/oauth2/logout', '/api/v1/system/openapi/', '/logout']

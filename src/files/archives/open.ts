@@ -4,7 +4,9 @@
  */
 import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
-import { type Entry, open as openFile, type ZipFile } from 'yauzl'
+import { type Entry, fromRandomAccessReaderPromise, open as openFile, type ZipFile } from 'yauzl'
+import type { ByteRange } from '../blobs/blob-store.ts'
+import { type ArchiveSource, readerOf } from './reader.ts'
 
 export interface ArchiveEntry {
   /** As the archive has it: folders end with a slash. */
@@ -12,28 +14,41 @@ export interface ArchiveEntry {
   readonly folder: boolean
   /** Bytes as the archive says: what comes is compared with that, and no more is given. */
   readonly size: number
+  /** Bytes that it takes in the archive. */
+  readonly packed: number
+  /** Whether it lies there as it is, so that parts of it can be read without what comes before. */
+  readonly plain: boolean
   readonly modified: Date
 }
 
 export interface Archive extends AsyncDisposable {
   entries(): AsyncIterable<ArchiveEntry>
-  /** The content of an entry that `entries` gave. */
-  read(entry: ArchiveEntry): Promise<Readable>
+  /** The content of an entry that `entries` gave; parts only of plain ones. @throws {BadArchive} */
+  read(entry: ArchiveEntry, part?: ByteRange): Promise<Readable>
 }
 
 /** What is wrong with an archive, in words. */
 export class BadArchive extends Error {}
 
+/** Names that would lead out of a folder are refused by the reader itself. */
+const rules = { lazyEntries: true, autoClose: false, strictFileNames: false, validateEntrySizes: true }
+
 const openPath = promisify((path: string, done: (error: Error | null, zip: ZipFile) => void) =>
-  openFile(path, { lazyEntries: true, autoClose: false, strictFileNames: false, validateEntrySizes: true }, done),
+  openFile(path, rules, done),
 )
 
 /** @throws {BadArchive} when it is none, or is broken. */
 export async function openArchive(path: string): Promise<Archive> {
-  const zip = await openPath(path).catch((cause: Error) => {
-    throw new BadArchive('it is no archive that can be read', { cause })
-  })
-  return archiveOf(zip)
+  return archiveOf(await openPath(path).catch(notReadable))
+}
+
+/** One that is read in parts, wherever it lies; nothing is held open. @throws {BadArchive} as above. */
+export async function openArchiveIn(source: ArchiveSource): Promise<Archive> {
+  return archiveOf(await fromRandomAccessReaderPromise(readerOf(source), source.size, rules).catch(notReadable))
+}
+
+function notReadable(cause: Error): never {
+  throw new BadArchive('it is no archive that can be read', { cause })
 }
 
 function archiveOf(zip: ZipFile): Archive {
@@ -48,12 +63,12 @@ function archiveOf(zip: ZipFile): Archive {
         yield found
       }
     },
-    read(entry) {
+    read(entry, part) {
       const own = raw.get(entry)
       if (!own) throw new Error('the entry is of another archive')
       if (!own.canDecodeFileData()) throw new BadArchive('it is encrypted, or packed in a way that is not known here')
       return new Promise<Readable>((resolve, reject) => {
-        zip.openReadStream(own, (error, stream) => {
+        zip.openReadStream(own, part ? { start: part.start, end: part.end + 1 } : {}, (error, stream) => {
           if (error) reject(new BadArchive(error.message, { cause: error }))
           else resolve(stream)
         })
@@ -85,5 +100,18 @@ function nextEntry(zip: ZipFile): Promise<Entry | null> {
 
 function entryOf(entry: Entry): ArchiveEntry {
   const path = entry.fileName
-  return { path, folder: path.endsWith('/'), size: entry.uncompressedSize, modified: entry.getLastModDate() }
+  return {
+    path,
+    folder: path.endsWith('/'),
+    size: entry.uncompressedSize,
+    packed: entry.compressedSize,
+    plain: entry.compressionMethod === 0 && !entry.isEncrypted(),
+    modified: dated(entry.getLastModDate({ timezone: 'UTC' })),
+  }
+}
+
+/** Dates come from whoever made the archive; most have no zone. */
+function dated(date: Date): Date {
+  const year = date.getUTCFullYear()
+  return year >= 1970 && year <= 9999 ? date : new Date(0)
 }

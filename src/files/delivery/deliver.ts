@@ -6,12 +6,17 @@ import type { FileVersion } from '../model.ts'
 import { contentHeaders } from './headers.ts'
 import { readRange } from './ranges.ts'
 
+/** What is known of a content before it is read. */
+export type Content = Pick<FileVersion, 'sha256' | 'size' | 'mimeType' | 'createdAt'>
+
 export interface Delivery {
-  readonly version: FileVersion
+  readonly version: Content
   readonly store: Pick<BlobStore, 'read'>
   readonly fileName: string
   /** Seconds for which the one who asked may keep it without asking again. */
   readonly keep: number
+  /** Bytes before a range that may be read in vain: behind them the whole is answered. All, when not said. */
+  readonly mostSkipped?: number
   /** Told at the end, whole or broken off. */
   readonly delivered: (bytes: number, status: number) => void
 }
@@ -27,7 +32,7 @@ export async function deliver(request: FastifyRequest, reply: FastifyReply, deli
     'Cache-Control': keep > 0 ? `private, max-age=${keep}, immutable` : 'private, no-cache',
   })
   if (isKnown(request, tag, version.createdAt)) return reply.status(304).send()
-  const range = wantedRange(request, version, tag)
+  const range = wantedRange(request, version, tag, delivery.mostSkipped)
   if (range === 'none') {
     reply.removeHeader('Content-Disposition')
     return reply
@@ -50,11 +55,7 @@ export async function deliver(request: FastifyRequest, reply: FastifyReply, deli
   return reply.send(counted.stream)
 }
 
-async function open(
-  store: Pick<BlobStore, 'read'>,
-  { sha256, size }: FileVersion,
-  part?: ByteRange,
-): Promise<Readable> {
+async function open(store: Pick<BlobStore, 'read'>, { sha256, size }: Content, part?: ByteRange): Promise<Readable> {
   try {
     return await store.read(sha256, size === 0 ? undefined : part)
   } catch (cause) {
@@ -84,9 +85,15 @@ function isKnown({ headers }: FastifyRequest, tag: string, at: Date): boolean {
   return !Number.isNaN(since) && Math.floor(at.getTime() / 1000) * 1000 <= since
 }
 
-function wantedRange({ headers, method }: FastifyRequest, version: FileVersion, tag: string) {
+function wantedRange(
+  { headers, method }: FastifyRequest,
+  version: Content,
+  tag: string,
+  mostSkipped = Number.POSITIVE_INFINITY,
+) {
   const condition = headers['if-range']
   if (method !== 'GET') return 'whole'
   if (condition !== undefined && condition !== tag && condition !== version.createdAt.toUTCString()) return 'whole'
-  return readRange(headers.range, version.size)
+  const range = readRange(headers.range, version.size)
+  return typeof range === 'object' && range.start > mostSkipped ? 'whole' : range
 }

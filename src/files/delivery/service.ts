@@ -1,12 +1,15 @@
 import type { EventLog, NewEvent } from '../../events/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import type { Db, Queryable } from '../../platform/db.ts'
-import { AppError } from '../../platform/errors.ts'
+import { AppError, badRequest } from '../../platform/errors.ts'
 import { outsideLifetimes } from '../../platform/lifetime.ts'
-import type { BlobStore } from '../blobs/blob-store.ts'
+import { lookInto } from '../archives/look.ts'
+import type { BlobStore, ByteRange } from '../blobs/blob-store.ts'
 import { type FileVersion, original, type StoredFile } from '../model.ts'
 import type { Records } from '../records/service.ts'
 import { readFiles } from '../records/store.ts'
+import { remoteLocation } from '../remote/remote-store.ts'
+import { cleanFileName } from '../upload/file-name.ts'
 import { uploadInfo } from '../upload/keep.ts'
 import type { Signatures } from './signatures.ts'
 
@@ -31,6 +34,9 @@ export interface Place {
 
 /** Seconds for which a client may keep a content at most without asking again. */
 const longestKept = 86_400
+
+/** Bytes of a packed entry that are unpacked for nothing before a range. */
+const mostSkipped = 100_000_000
 
 /** Contents at their addresses, and the log of those that were taken. */
 export function createDelivery(options: DeliveryOptions) {
@@ -72,6 +78,22 @@ export function createDelivery(options: DeliveryOptions) {
     written.finally(() => logging.delete(written))
   }
 
+  /** How the event log is told of one download. */
+  function logOf(actor: Actor | null, file: StoredFile, version: FileVersion, within?: string) {
+    const info = { ...uploadInfo(file), version: version.name }
+    const steps = [file.id, version.sha256, version.name, ...(within === undefined ? [] : within.split('/'))]
+    const url = `${externalUrl}/api/v1/eas/download/${steps.map(encodeURIComponent).join('/')}`
+    const about = { actor, basetype: 'file', objectId: file.id } as const
+    return {
+      delivered(bytes: number, statuscode: number): void {
+        log({ ...about, type: 'FILE_DOWNLOAD', info: { file: info, bytes_count: bytes, statuscode, url } })
+      },
+      failed(error: Error): void {
+        log({ ...about, type: 'FILE_DOWNLOAD_ERROR', info: { file: info, error: error.message } })
+      },
+    }
+  }
+
   return {
     open,
 
@@ -79,28 +101,55 @@ export function createDelivery(options: DeliveryOptions) {
 
     /** What is to be delivered at an address. @throws {AppError} `ResourceNotFound`, `InsufficientRights`. */
     async download(actor: Actor | null, place: Place, signature: string | undefined) {
-      const { fileId, hash, version: name } = place
       const { file, version, keep } = await open(actor, place, signature)
-      const info = { ...uploadInfo(file), version: version.name }
-      const path = `/api/v1/eas/download/${fileId}/${hash}/${encodeURIComponent(name)}`
-      const about = { actor, basetype: 'file', objectId: fileId } as const
       return {
         version,
         store: storeOf(version.locationId),
-        fileName: name === original ? file.filepath : `${file.filepath}.${name}.${version.extension}`,
+        fileName: version.name === original ? file.filepath : `${file.filepath}.${version.name}.${version.extension}`,
         keep,
-        delivered(bytes: number, statuscode: number): void {
-          const url = externalUrl + path
-          log({ ...about, type: 'FILE_DOWNLOAD', info: { file: info, bytes_count: bytes, statuscode, url } })
-        },
-        failed(error: Error): void {
-          log({ ...about, type: 'FILE_DOWNLOAD_ERROR', info: { file: info, error: error.message } })
-        },
+        ...logOf(actor, file, version),
       }
+    },
+
+    /**
+     * What lies at a path in the archive at an address. @throws {AppError} as above, `ServerGeneric` where it cannot be
+     * read, `ServiceUnavailable`.
+     */
+    async downloadWithin(
+      actor: Actor | null,
+      place: Place,
+      signature: string | undefined,
+      path: string,
+      signal: AbortSignal,
+    ) {
+      const { file, version, keep } = await open(actor, place, signature)
+      // It would be fetched anew for each piece of the directory.
+      if (version.locationId === remoteLocation) throw badRequest('The archive was left on the web.', { path })
+      const found = await lookInto(version, storeOf(version.locationId), path, signal)
+      if (found.kind === 'folder') return { ...found, keep }
+      const { sha256, size, mimeType, plain, read } = found
+      const delivery = {
+        version: { sha256, size, mimeType, createdAt: version.createdAt },
+        store: { read: (_: string, part?: ByteRange) => read(part) },
+        fileName: nameWithin(found.path),
+        keep,
+        ...(plain ? {} : { mostSkipped }),
+        ...logOf(actor, file, version, found.path),
+      }
+      return { kind: found.kind, delivery }
     },
 
     async close(): Promise<void> {
       await Promise.all(logging)
     },
+  }
+}
+
+/** Entries of archives may have names that no upload may have. */
+function nameWithin(path: string): string {
+  try {
+    return cleanFileName(path)
+  } catch {
+    return 'file'
   }
 }

@@ -1,0 +1,149 @@
+import { createHash } from 'node:crypto'
+import { Readable } from 'node:stream'
+import { AppError, badRequest } from '../../platform/errors.ts'
+import type { BlobStore, ByteRange } from '../blobs/blob-store.ts'
+import { partOf } from '../blobs/part.ts'
+import type { FileVersion } from '../model.ts'
+import { fileTypeOf, headBytes } from '../upload/file-type.ts'
+import { type Archive, type ArchiveEntry, BadArchive, openArchiveIn } from './open.ts'
+
+/** Entries that are looked through for one request. */
+const mostEntries = 100_000
+
+/** Entries of a folder that are answered. */
+const mostListed = 10_000
+
+/** What grows more than that is packed to do harm, unless it is small all the same. */
+const mostGrowth = 200
+const harmless = 10_000_000
+
+/** What is in a folder of an archive. */
+export interface Listed {
+  readonly name: string
+  readonly path: string
+  readonly size: number
+  readonly modified: Date
+  readonly folder: boolean
+}
+
+export type Found =
+  | { readonly kind: 'folder'; readonly entries: readonly Listed[] }
+  | {
+      readonly kind: 'file'
+      readonly path: string
+      /** Of the entry: it changes only when the archive does. */
+      readonly sha256: string
+      readonly size: number
+      readonly mimeType: string
+      readonly plain: boolean
+      readonly read: (part?: ByteRange) => Promise<Readable>
+    }
+
+/**
+ * What lies at a path in an archive: an entry, or a folder, which is there also where only something within it is named. The
+ * empty path, and one that ends with a slash, is a folder. Nothing but the directory and the entry is read.
+ * @throws {AppError} `ResourceNotFound`, `ServerGeneric` where the archive or the entry cannot be read, `ServiceUnavailable`.
+ */
+export async function lookInto(
+  version: FileVersion,
+  store: Pick<BlobStore, 'read'>,
+  wanted: string,
+  signal: AbortSignal,
+): Promise<Found> {
+  let failure: AppError | null = null
+  const read = async (part: ByteRange): Promise<Readable> => {
+    signal.throwIfAborted()
+    try {
+      return await store.read(version.sha256, part)
+    } catch (cause) {
+      failure = new AppError(
+        'ServiceUnavailable',
+        {},
+        { message: 'The content of the file cannot be read now.', cause },
+      )
+      throw failure
+    }
+  }
+  try {
+    const archive = await openArchiveIn({ size: version.size, read })
+    const { file, folder } = await find(archive, wanted)
+    if (file) return await fileOf(archive, file, version)
+    if (folder) return { kind: 'folder', entries: folder }
+  } catch (error) {
+    if (failure) throw failure
+    if (!(error instanceof BadArchive)) throw error
+    throw badRequest(`Nothing can be read from the archive: ${error.message}.`, { version: version.name })
+  }
+  throw new AppError('ResourceNotFound', { path: wanted.slice(0, 200) }, { message: 'The archive has no such entry.' })
+}
+
+async function find(
+  archive: Archive,
+  wanted: string,
+): Promise<{ readonly file?: ArchiveEntry; readonly folder?: readonly Listed[] }> {
+  const folder = wanted === '' || wanted.endsWith('/') ? wanted : `${wanted}/`
+  const [exact, within] = [composed(wanted), composed(folder)]
+  const listed = new Map<string, Listed>()
+  let seen = 0
+  let isFolder = wanted === ''
+  for await (const entry of archive.entries()) {
+    if (++seen > mostEntries) throw new BadArchive(`it has more than ${mostEntries} entries`)
+    const path = composed(entry.path)
+    if (!entry.folder && path === exact) return { file: entry }
+    if (!path.startsWith(within)) continue
+    isFolder = true
+    const child = childOf(entry, path.slice(within.length), folder)
+    if (!child) continue
+    const known = listed.get(child.name)
+    if (!known || known.modified < child.modified) listed.set(child.name, child)
+    if (listed.size > mostListed) throw new BadArchive(`the folder has more than ${mostListed} entries`)
+  }
+  return isFolder ? { folder: [...listed.values()] } : {}
+}
+
+/** The entry itself, or the folder that it lies in below the one that is listed; null for the latter itself. */
+function childOf({ size, modified }: ArchiveEntry, rest: string, folder: string): Listed | null {
+  const [name = '', ...below] = rest.split('/', 2)
+  if (name === '') return null
+  const isFolder = below.length > 0
+  const path = `${folder}${name}${isFolder ? '/' : ''}`
+  return { name, path, size: isFolder ? 0 : size, modified, folder: isFolder }
+}
+
+/** Some programs write names in decomposed letters, and addresses are typed in composed ones. */
+function composed(path: string): string {
+  return path.normalize('NFC')
+}
+
+async function fileOf(archive: Archive, entry: ArchiveEntry, version: FileVersion): Promise<Found> {
+  const { path, size, packed, plain } = entry
+  if (size > harmless && size > packed * mostGrowth) {
+    throw new BadArchive(`the entry would be ${Math.floor(size / Math.max(1, packed))} times as large as it is packed`)
+  }
+  const { mimeType } = await fileTypeOf(path.split('/').at(-1) ?? '', await headOf(archive, entry))
+  return {
+    kind: 'file',
+    path,
+    sha256: createHash('sha256').update(`${version.sha256}/${path}`).digest('hex'),
+    size,
+    mimeType,
+    plain,
+    async read(part) {
+      if (!part || plain) return archive.read(entry, part)
+      return Readable.from(partOf(await archive.read(entry), part), { objectMode: false })
+    },
+  }
+}
+
+/** Its beginning, which also shows whether it can be read at all. @throws {BadArchive} */
+async function headOf(archive: Archive, entry: ArchiveEntry): Promise<Buffer> {
+  const end = Math.min(headBytes, entry.size) - 1
+  const stream = await archive.read(entry, entry.plain && end >= 0 ? { start: 0, end } : undefined)
+  const chunks: Buffer[] = []
+  try {
+    for await (const chunk of end < 0 ? stream : partOf(stream, { start: 0, end })) chunks.push(chunk)
+  } catch (cause) {
+    throw new BadArchive('the entry is damaged', { cause })
+  }
+  return Buffer.concat(chunks)
+}

@@ -1,0 +1,71 @@
+import { Type } from 'typebox'
+import type { HttpApp } from '../../platform/http.ts'
+import { ArchiveEntry, ArchiveParams, ArchiveQuery, DownloadHeaders } from '../schema.ts'
+import type { FileService } from '../service.ts'
+import { deliver } from './deliver.ts'
+
+const binary = {
+  'application/octet-stream': { schema: Type.Unsafe<unknown>({ type: 'string', format: 'binary' }) },
+}
+
+export function registerArchiveRoutes(http: HttpApp, { files }: { files: Pick<FileService, 'downloadWithin'> }): void {
+  http.route({
+    method: ['GET', 'HEAD'],
+    url: '/api/v1/eas/download/:fileId/:hash/:version/*',
+    schema: {
+      operationId: 'downloadFromArchive',
+      summary: 'An entry of a ZIP archive',
+      description:
+        'What lies at a path in the archive: the content of a file, or what a folder has, as JSON. An empty path is the ' +
+        'folder of all. Nothing is unpacked before. Signature and rights are those of the archive.',
+      tags: ['files'],
+      params: ArchiveParams,
+      querystring: ArchiveQuery,
+      headers: DownloadHeaders,
+      response: {
+        200: {
+          description: 'The content, or the list of a folder.',
+          content: { 'application/json': { schema: Type.Array(ArchiveEntry) }, ...binary },
+        },
+        206: { description: 'A part of it, for a `Range`.', content: binary },
+        304: Type.Unsafe<undefined>({ description: 'It is as the caller knows it.' }),
+        416: { description: 'The range lies behind the end.', content: { 'text/plain': { schema: Type.String() } } },
+      },
+    },
+    config: {
+      access: 'optional',
+      writes: false,
+      errors: ['InsufficientRights', 'ResourceNotFound', 'ServerGeneric', 'ServiceUnavailable'],
+    },
+    compress: false,
+    handler: async (request, reply) => {
+      const { '*': path, ...place } = request.params
+      const signature = request.query['x-svc-signature'] ?? request.headers['x-svc-signature']
+      const gone = new AbortController()
+      reply.raw.once('close', () => gone.abort())
+      const found = await files.downloadWithin(request.actor, place, signature, path, gone.signal)
+      if (found.kind === 'file') {
+        try {
+          return await deliver(request, reply, found.delivery)
+        } catch (error) {
+          found.delivery.failed(error as Error)
+          throw error
+        }
+      }
+      const { keep, entries } = found
+      reply.headers({
+        'Content-Type': 'application/json; charset=utf-8',
+        'Cache-Control': keep > 0 ? `private, max-age=${keep}` : 'private, no-cache',
+      })
+      return reply.send(
+        entries.map(({ name, path: at, size, modified, folder }) => ({
+          name,
+          path: at,
+          size,
+          mod_time: modified.toISOString(),
+          is_dir: folder,
+        })),
+      )
+    },
+  })
+}

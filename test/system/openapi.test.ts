@@ -183,6 +183,11 @@ suite('description of the interface', () => {
       ['get /api/v1/schema/user/{version}', [], ['application/json', 'image/svg+xml', 'image/png']],
       ['get /api/v1/eas/iiif/{path}', [], ['image/jpeg']],
       ['get /api/v1/eas/zoom/{path}', [], ['image/jpeg']],
+      [
+        'get /api/v1/eas/download/{fileId}/{hash}/{version}/{path}',
+        [],
+        ['application/json', 'application/octet-stream', 'application/octet-stream'],
+      ],
       ['post /api/v1/eas/put', content, ['application/json']],
       ['put /api/v1/eas/put', content, ['application/json']],
       ['post /api/v1/eas/tus', pieces, []],
@@ -191,11 +196,6 @@ suite('description of the interface', () => {
         'get /api/v1/eas/download/{fileId}/{hash}/{version}',
         [],
         ['application/octet-stream', 'application/octet-stream'],
-      ],
-      [
-        'get /api/v1/eas/download/{fileId}/{hash}/{version}/{path}',
-        [],
-        ['application/json', 'application/octet-stream', 'application/octet-stream'],
       ],
     ])
     const authorization = `Bearer ${await svc.as('root').token()}`

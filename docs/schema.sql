@@ -209,6 +209,21 @@ create table file_key (
   constraint file_key_one_check CHECK ((id = 1))
 );
 
+-- Hashes of what pictures look like, by which others that look alike are found.
+create table file_likeness (
+  file_id bigint not null,
+  made_of bytea not null,
+  hash bigint,
+  bands integer[] generated always as (
+CASE
+    WHEN (hash IS NOT NULL) THEN ARRAY[(((hash >> 48) & (65535)::bigint))::integer, (65536 + (((hash >> 32) & (65535)::bigint))::integer), (131072 + (((hash >> 16) & (65535)::bigint))::integer), (196608 + ((hash & (65535)::bigint))::integer)]
+    ELSE NULL::integer[]
+END) stored,
+  constraint file_likeness_pkey PRIMARY KEY (file_id),
+  constraint file_likeness_file_fkey FOREIGN KEY (file_id) REFERENCES file(id) ON DELETE CASCADE
+);
+CREATE INDEX file_likeness_bands_idx ON public.file_likeness USING gin (bands);
+
 -- where contents lie: a folder or a bucket
 create table file_location (
   id bigint not null default nextval('file_location_id_seq'::regclass),

@@ -224,6 +224,7 @@ export const moreSeeds: Record<string, readonly Seed[]> = {
     { make: ({ world }) => ({ path: { fileId: world.pictures.bridge.id }, query: { format: 'long' } }) },
     { make: ({ world }) => ({ path: { fileId: world.pictures.hidden.id }, query: { check_for_duplicates: 'true' } }) },
   ],
+  similarFiles: [{ make: ({ world }) => ({ path: { fileId: world.pictures.hidden.id }, query: { bits: 0 } }) }],
   downloadFile: [
     download('original', { range: 'bytes=100-299' }),
     download('small'),

@@ -392,6 +392,9 @@ export const seeds: Record<string, Seed> = {
   readFile: {
     make: async (scene) => ({ path: { fileId: (await addFile(scene))._id }, query: { format: 'standard' } }),
   },
+  similarFiles: {
+    make: async ({ world }) => ({ path: { fileId: world.pictures.bridge.id }, query: { bits: 7, limit: 1 } }),
+  },
   changeFile: {
     make: async (scene) => ({
       path: { fileId: (await addFile(scene))._id },

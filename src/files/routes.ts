@@ -23,6 +23,8 @@ import {
   ListQuery,
   ReadQuery,
   Resync,
+  SimilarFiles,
+  SimilarQuery,
   UploadQuery,
 } from './schema.ts'
 import type { FileService } from './service.ts'
@@ -137,6 +139,25 @@ export function registerFileRoutes(http: HttpApp, { files }: { files: FileServic
       })
       return records.get(fileId) ?? {}
     },
+  )
+
+  http.get(
+    '/api/v1/eas/:fileId/similar',
+    {
+      schema: {
+        operationId: 'similarFiles',
+        summary: 'Pictures that look like a file',
+        description:
+          'The most similar first, those that the caller may see or download: copies in another size, format or ' +
+          'brightness, and the same content. None where the file is no picture, or has not been looked at yet.',
+        tags: ['files'],
+        params: FileParams,
+        querystring: SimilarQuery,
+        response: { 200: SimilarFiles },
+      },
+      config: { access: 'optional', writes: false, errors: ['InsufficientRights'] },
+    },
+    async ({ actor, params, query }) => files.similar(actor, params.fileId, query),
   )
 
   http.post(

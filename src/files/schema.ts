@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { refused } from '../platform/query.ts'
+import { mostBits } from './records/similar.ts'
 
 const JsonList = (description: string) => Type.Optional(Type.String({ maxLength: 64 * 1024, description }))
 
@@ -16,7 +17,8 @@ const Priority = Type.Optional(
 const lookForDuplicates = Type.Optional(
   Type.Boolean({
     description:
-      'Answer in `_duplicates` which other files with the same content the caller may see, at most 100 of each.',
+      'Answer in `_duplicates` which other files with the same content, or that look alike, the caller may see, at ' +
+      'most 100 of each.',
   }),
 )
 
@@ -137,18 +139,25 @@ const Version = Type.Object(
   { additionalProperties: true, title: 'FileVersion' },
 )
 
-const Duplicates = Type.Array(
+const duplicate = {
+  _id: Type.Integer({ description: 'Id of the file.' }),
+  certainty: Type.Number({ description: '1: it is the same, bit by bit. Less: it looks alike.' }),
+  linked_system_objects: Type.Optional(
+    Type.Array(Type.Object({ _system_object_id: Type.Integer(), _column_id: Type.Integer() }), {
+      description: 'Objects that have it, as far as the caller may see them.',
+    }),
+  ),
+}
+
+const Duplicates = Type.Array(Type.Object(duplicate, { additionalProperties: true }))
+
+export const SimilarFiles = Type.Array(
   Type.Object(
     {
-      _id: Type.Integer({ description: 'Id of the file.' }),
-      certainty: Type.Number({ description: '1: it is the same, bit by bit.' }),
-      linked_system_objects: Type.Optional(
-        Type.Array(Type.Object({ _system_object_id: Type.Integer(), _column_id: Type.Integer() }), {
-          description: 'Objects that have it, as far as the caller may see them.',
-        }),
-      ),
+      ...duplicate,
+      differing_bits: Type.Integer({ description: 'How many of the 63 bits differ that say what a picture shows.' }),
     },
-    { additionalProperties: true },
+    { title: 'SimilarFile' },
   ),
 )
 
@@ -197,6 +206,16 @@ const notYet = {
   mask: Type.Optional(Type.String(refused('there are no mappings yet'))),
   pool_id: Type.Optional(Type.Integer(refused('there are no mappings yet'))),
 }
+
+export const SimilarQuery = Type.Object({
+  bits: Type.Integer({
+    minimum: 0,
+    maximum: mostBits,
+    default: mostBits,
+    description: 'In how many of 63 bits pictures may differ.',
+  }),
+  limit: Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'Most files.' }),
+})
 
 export const ReadQuery = Type.Object({ format: Format, ...notYet })
 

@@ -135,6 +135,7 @@ export async function createFileService(options: FileOptions) {
     putRemote: uploads.putRemote,
     derive: uploads.derive,
     read: records.read,
+    similar: records.similar,
     shown: records.shown,
     linkable: records.linkable,
     byReference: findByReference,

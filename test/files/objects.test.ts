@@ -1,8 +1,20 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
+import sharp from 'sharp'
 import type { Json, Query } from '../support/client.ts'
 import { inPool, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
-import { fetched, picture, type Sent, upload } from './support.ts'
+import { fetched, picture, type Sent, sha256, upload } from './support.ts'
+
+/** Eight by six pixels, always the same of a word, neither black nor white. */
+function shapes(word: string): Buffer {
+  const bytes = Array.from({ length: 5 }, (_, part) => [...Buffer.from(sha256(Buffer.from(`${word} ${part}`)), 'hex')])
+  return Buffer.from(
+    bytes
+      .flat()
+      .slice(0, 8 * 6 * 3)
+      .map((byte) => 40 + Math.round((byte * 160) / 255)),
+  )
+}
 
 suite('files in objects', () => {
   let museum: Museum
@@ -381,6 +393,90 @@ suite('files in objects', () => {
       [mine._id],
     )
     assert.equal((await root().get(`/eas/${again._id}`)).body._duplicates, undefined)
+  })
+
+  test('pictures that look like a file are told, the most similar first, to whoever may see them', async () => {
+    await grant({ reader: { read: {} }, writer: { read: {}, create: {}, asset_upload: {}, asset_show: {} } })
+    const scene = () => sharp(shapes('scene'), { raw: { width: 8, height: 6, channels: 3 } })
+    const large = await scene().resize(320, 240, { kernel: 'cubic' }).png().toBuffer()
+    const plain = (background: string) =>
+      sharp({ create: { width: 90, height: 60, channels: 3, background } })
+        .png()
+        .toBuffer()
+    const contents = {
+      large,
+      smaller: await sharp(large).resize(211).jpeg().toBuffer(),
+      poorer: await sharp(large).jpeg({ quality: 25 }).toBuffer(),
+      brighter: await sharp(large).linear(1.05, 12).webp().toBuffer(),
+      turned: await sharp(await sharp(large).rotate(-90).toBuffer())
+        .withMetadata({ orientation: 6 })
+        .jpeg()
+        .toBuffer(),
+      same: large,
+      mirrored: await sharp(large).flop().png().toBuffer(),
+      another: await sharp(shapes('another'), { raw: { width: 8, height: 6, channels: 3 } })
+        .resize(320, 240, { kernel: 'cubic' })
+        .png()
+        .toBuffer(),
+      red: await plain('#d01010'),
+      blue: await plain('#1010d0'),
+    }
+    const made = { produce_versions: true }
+    const files = Object.entries(contents).map(([name, content]) => ({ name, content }))
+    const { body } = await upload(museum.svc, 'root', files, made)
+    const ids = Object.fromEntries(files.map(({ name }, index) => [name, body[index]._id]))
+    const own = { name: 'theirs.jpg', content: await sharp(large).jpeg({ quality: 60 }).toBuffer() }
+    ids.theirs = (await upload(museum.svc, 'writer', [own], made)).body[0]._id
+    const nameOf = (id: number) => Object.keys(ids).find((name) => ids[name] === id)
+    await museum.svc.drain()
+    const similar = async (name: string, query: Query = {}, login = 'root') =>
+      (await museum.svc.as(login).get(`/eas/${ids[name]}/similar`, query)).body
+    const found = await similar('large')
+    const copies = ['brighter', 'poorer', 'same', 'smaller', 'theirs', 'turned']
+    assert.deepEqual(found.map(({ _id }: Json) => nameOf(_id)).sort(), copies)
+    assert.deepEqual([nameOf(found[0]._id), found[0].certainty, found[0].differing_bits], ['same', 1, 0])
+    for (const [index, { certainty, differing_bits }] of found.slice(1).entries()) {
+      assert.ok(certainty < 1 && certainty > 0.8 && certainty <= found[index].certainty, `${certainty}`)
+      assert.ok(differing_bits <= 7 && differing_bits >= found[index].differing_bits, `${differing_bits}`)
+    }
+    assert.deepEqual(await similar('large', { limit: 2 }), found.slice(0, 2))
+    assert.deepEqual(
+      await similar('large', { bits: 0 }),
+      found.filter(({ differing_bits }: Json) => differing_bits === 0),
+    )
+    for (const query of [{ bits: 8 }, { limit: 0 }, { limit: 101 }]) {
+      assert.equal((await root().get(`/eas/${ids.large}/similar`, query)).status, 400)
+    }
+    for (const alone of ['mirrored', 'another', 'red', 'blue']) assert.deepEqual(await similar(alone), [], alone)
+    const told = (await root().get(`/eas/${ids.large}`, { check_for_duplicates: true })).body._duplicates
+    assert.deepEqual(
+      told,
+      found.map(({ differing_bits: _, ...one }: Json) => one),
+    )
+
+    const { _system_object_id } = await saved('root', work({ image: [{ _id: ids.smaller }] }))
+    assert.deepEqual(
+      (await similar('theirs', {}, 'writer')).map(({ _id, linked_system_objects: [use, ...more] }: Json) => [
+        nameOf(_id),
+        use._system_object_id,
+        more,
+      ]),
+      [['smaller', _system_object_id, []]],
+    )
+    for (const hidden of ['large', 'theirs']) {
+      assert.equal((await similar(hidden, {}, 'reader')).code, 'InsufficientRights')
+    }
+
+    // As before there were hashes.
+    await museum.svc.db.query('delete from file_likeness where file_id = $1', [ids.large])
+    await museum.svc.db.query(
+      `update file_rendition set recipe_hash = 'tags-2' where file_id = $1 and name = ':metadata'`,
+      [ids.large],
+    )
+    assert.deepEqual(await similar('large'), [])
+    await root().post('/eas/resync', {})
+    await museum.svc.drain()
+    assert.deepEqual((await similar('large')).map(({ _id }: Json) => nameOf(_id)).sort(), copies)
   })
 
   test('OTAPI-022 files of an object type and of pools are counted by class and extension, each once', async () => {

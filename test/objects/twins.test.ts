@@ -105,6 +105,7 @@ const plain: Readonly<Record<string, Omit<TwinRequest, 'path'> & { path?: string
     'DELETE /eas/tus/{uploadId}',
     'GET /eas',
     'GET /eas/{fileId}',
+    'GET /eas/{fileId}/similar',
     'POST /eas/{fileId}',
     'POST /eas/resync',
     'GET /eas/iiif/{path}',

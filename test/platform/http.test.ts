@@ -63,6 +63,7 @@ const tokenless = [
   'GET /',
   'GET /api/v1/eas',
   'GET /api/v1/eas/:fileId',
+  'GET /api/v1/eas/:fileId/similar',
   'GET /api/v1/eas/download/:fileId/:hash/:version',
   'HEAD /api/v1/eas/download/:fileId/:hash/:version',
   'GET /api/v1/eas/download/:fileId/:hash/:version/*',

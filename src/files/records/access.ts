@@ -23,6 +23,12 @@ export interface FileAccess {
   readonly change: boolean
 }
 
+/** A file, and what the caller may do with it. */
+export interface KnownFile {
+  readonly file: StoredFile
+  readonly access: FileAccess
+}
+
 /** `isFree`: whether a version is not named by rights, so that it may be had by whoever may see an object with the file. */
 export function accessTo(
   caller: CallerRights,

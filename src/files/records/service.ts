@@ -9,8 +9,8 @@ import { isFree } from '../renditions/recipes.ts'
 import { readTags } from '../renditions/store.ts'
 import type { Tag } from '../renditions/technical.ts'
 import { cleanFileName } from '../upload/file-name.ts'
-import { accessTo, type FileAccess, type FileUse } from './access.ts'
-import { sameContents } from './duplicates.ts'
+import { accessTo, type FileAccess, type FileUse, type KnownFile } from './access.ts'
+import { createAlike } from './alike.ts'
 import { type FileFormat, type FileLink, renderFile, type Wire } from './render.ts'
 import * as store from './store.ts'
 
@@ -30,12 +30,6 @@ export interface RecordOptions {
   readonly whoNames: (from: Queryable, who: Iterable<Principal>, languages: readonly string[]) => Promise<WhoNames>
   /** The user that callers without a token are; null: there are none such. */
   readonly anonymous: () => Promise<Actor | null>
-}
-
-/** A file, and what the caller may do with it. */
-export interface KnownFile {
-  readonly file: StoredFile
-  readonly access: FileAccess
 }
 
 export type Records = ReturnType<typeof createRecords>
@@ -87,27 +81,7 @@ export function createRecords({
     )
   }
 
-  /** With the other files of the same content that the caller may see, and which objects have these. */
-  async function withDuplicates(caller: CallerRights, wires: ReadonlyMap<number, Wire>): Promise<Map<number, Wire>> {
-    const same = await sameContents(db, [...wires.keys()])
-    const others = [...new Set([...same.values()].flat())]
-    const [known, uses] = await Promise.all([load(db, caller, others), usesOf(db, caller, others)])
-    const seen = new Set(known.filter(({ access }) => access.any).map(({ file }) => file.id))
-    const told = (_id: number) => ({
-      _id,
-      certainty: 1,
-      linked_system_objects: (uses.get(_id) ?? []).map(({ object, columnId }) => ({
-        _system_object_id: object.systemObjectId,
-        _column_id: columnId,
-      })),
-    })
-    return new Map(
-      [...wires].map(([id, wire]) => {
-        const _duplicates = (same.get(id) ?? []).filter((one) => seen.has(one)).map(told)
-        return [id, _duplicates.length === 0 ? wire : { ...wire, _duplicates }]
-      }),
-    )
-  }
+  const alike = createAlike({ db, usesOf, load })
 
   async function callerOf(actor: Actor | null): Promise<Actor> {
     const known = actor ?? (await anonymous())
@@ -119,8 +93,6 @@ export function createRecords({
     load,
 
     render,
-
-    withDuplicates,
 
     /** Of files that are the caller's own. */
     async renderUploaded(actor: Actor, files: readonly StoredFile[]): Promise<Wire[]> {
@@ -158,7 +130,17 @@ export function createRecords({
       const shown = seen.map(({ file }) => file.id)
       const tags = format === 'long' ? await readTags(db, shown) : new Map<number, readonly Tag[]>()
       const wires = await render(db, known, seen, format, { tags })
-      return duplicates ? withDuplicates(caller, wires) : wires
+      return duplicates ? alike.withDuplicates(caller, wires) : wires
+    },
+
+    withDuplicates: alike.withDuplicates,
+
+    /** Pictures that look like the file, the most similar first. @throws {AppError} `InsufficientRights`. */
+    async similar(actor: Actor | null, id: number, asked: { readonly bits: number; readonly limit: number }) {
+      const caller = await rights.forActor(await callerOf(actor))
+      const [known] = await load(db, caller, [id])
+      if (!known?.access.any) throw new AppError('InsufficientRights')
+      return alike.similar(caller, id, asked)
     },
 
     /** Files as objects show them, each with what its place in the object says. */

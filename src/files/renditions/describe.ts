@@ -3,6 +3,7 @@ import type { BlobStore } from '../blobs/blob-store.ts'
 import { BlobMissing } from '../blobs/blob-store.ts'
 import { type FileVersion, originalOf } from '../model.ts'
 import * as records from '../records/store.ts'
+import { missingLikeness } from './likeness.ts'
 import { mostAttempts, type ProduceDeps } from './produce.ts'
 import { localPath } from './sources.ts'
 import * as store from './store.ts'
@@ -17,7 +18,7 @@ export const metadataName = ':metadata'
 export const metadataJob = 'files.metadata'
 
 /** Changes when the same file would tell something else. */
-export const metadataHash = 'tags-2'
+export const metadataHash = 'tags-3'
 
 /** Characters of a text that are kept. */
 const mostText = 1_000_000
@@ -48,6 +49,7 @@ export function createDescribe(deps: ProduceDeps) {
       ? { tags: null, text: null, problems: [new CannotMake('unreadable', 'the service ended each time')] }
       : await readAll(deps, original, locations.storeOf(original.locationId), folder.path, signal)
     const { tags, text, problems } = told
+    const likeness = tired ? undefined : await missingLikeness(deps, file, folder.path, signal)
     // What is missing here may come; a broken file stays as it is.
     const [problem] = [...problems].sort((a, b) => Number(b.kind === 'unavailable') - Number(a.kind === 'unavailable'))
     const done = tags !== null && problem?.kind !== 'unavailable'
@@ -62,6 +64,7 @@ export function createDescribe(deps: ProduceDeps) {
       if (tags || text) await store.addMetadata(tx, fileId, technical)
       if (tags) await store.putTags(tx, fileId, tags)
       if (text) await store.putText(tx, fileId, text)
+      if (likeness !== undefined) await store.putLikeness(tx, fileId, original.sha256, likeness)
       const status = done ? 'done' : problem?.kind === 'unavailable' ? 'not_produced' : 'failed'
       const ended = { name: metadataName, recipeHash: metadataHash, madeOf: original.sha256 }
       const reason = problem?.message ?? null

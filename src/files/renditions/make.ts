@@ -33,12 +33,15 @@ export interface Produced {
   readonly outcomes: readonly Outcome[]
   /** What a look at the original told. */
   readonly basics: Basics | null
+  /** What a picture looks like, null where nothing can be said; undefined: it was not looked at. */
+  readonly likeness?: bigint | null | undefined
 }
 
 /** Makes renditions of a file; each of what it is to be made of, also where that is made here, too. */
 export async function makeAll(tools: MakeTools, file: StoredFile, recipes: readonly Recipe[]): Promise<Produced> {
   const outcomes: Outcome[] = []
   const told: Basics[] = []
+  let likeness: bigint | null | undefined
   const materials = new Map<FileVersion | Output, Material>()
 
   function materialOf({ source }: Recipe): Material {
@@ -58,9 +61,10 @@ export async function makeAll(tools: MakeTools, file: StoredFile, recipes: reado
       const made = await makeOf(tools, file, material, group)
       outcomes.push(...made.outcomes)
       if (made.basics) told.push(made.basics)
+      if (made.likeness !== undefined) likeness = made.likeness
     }
   }
-  return { outcomes, basics: told.length > 0 ? Object.assign({}, ...told) : null }
+  return { outcomes, basics: told.length > 0 ? Object.assign({}, ...told) : null, likeness }
 }
 
 function openContent(tools: MakeTools, file: StoredFile, content: FileVersion | Output): Material {
@@ -85,6 +89,8 @@ async function makeOf(
 ): Promise<Produced> {
   const outcomes: Outcome[] = []
   let basics: Basics | null = null
+  let likeness: bigint | null | undefined
+  const { class: kind } = originalOf(file)
   try {
     const pictures = recipes.filter(({ recipe }) => recipe === 'image' || recipe === 'pyramid')
     if (pictures.length > 0) {
@@ -92,6 +98,7 @@ async function makeOf(
       const made = await makePictures(tools, material, pictures, look)
       outcomes.push(...made.outcomes)
       basics = made.basics
+      if (look && kind === 'image') likeness = made.likeness
     }
     for (const recipe of recipes) {
       if (!pictures.includes(recipe)) outcomes.push(await convert(tools, material, recipe))
@@ -101,8 +108,7 @@ async function makeOf(
     const done = new Set(outcomes.map(({ recipe }) => recipe))
     outcomes.push(...recipes.filter((recipe) => !done.has(recipe)).map((recipe) => ({ recipe, problem: error })))
   }
-  const { class: kind } = originalOf(file)
-  if (!material.isOriginal || (kind !== 'video' && kind !== 'audio')) return { outcomes, basics }
+  if (!material.isOriginal || (kind !== 'video' && kind !== 'audio')) return { outcomes, basics, likeness }
   const facts = await material.facts().catch((error: unknown) => {
     if (error instanceof CannotMake) return null
     throw error
@@ -124,7 +130,7 @@ async function makePictures(
     inspect,
     recipes: recipes.map(pictureRecipe),
   } as const
-  const { made, tooSmall, failed, basics } = await workers.run(task, signal)
+  const { made, tooSmall, failed, basics, likeness } = await workers.run(task, signal)
   const outcomes = recipes.map((recipe): Outcome => {
     const picture = made.find(({ name }) => name === recipe.name)
     if (picture) {
@@ -136,7 +142,7 @@ async function makePictures(
     return { recipe, problem: new CannotMake('unreadable', failed[recipe.name] ?? 'nothing was made') }
   })
   const look = basics?.blurhash === undefined ? {} : { blurhash: basics.blurhash }
-  return { outcomes, basics: basics && tells === 'look' ? look : basics }
+  return { outcomes, basics: basics && tells === 'look' ? look : basics, likeness }
 }
 
 function pictureRecipe(recipe: Recipe): PictureRecipe {

@@ -70,10 +70,10 @@ export function createProduce(deps: ProduceDeps) {
     const { workers, programs, tags, locations } = deps
     await using progress = createProgress(deps.db, fileId)
     const tools = { workers, programs, tags, storeOf: locations.storeOf, folder: folder.path, signal }
-    const { outcomes, basics } = await makeAll({ ...tools, onProgress: progress.note }, file, fresh)
+    const { outcomes, basics, likeness } = await makeAll({ ...tools, onProgress: progress.note }, file, fresh)
     await progress.settled()
     const ended = [...outcomes, ...tired.map((recipe) => ({ recipe, problem: givenUp }))]
-    await conclude(deps, file, all, { outcomes: ended, basics }, performance.now() - began)
+    await conclude(deps, file, all, { outcomes: ended, basics, likeness }, performance.now() - began)
   }
 }
 
@@ -82,7 +82,7 @@ async function conclude(
   { db, events, locations, changed }: ProduceDeps,
   file: StoredFile,
   all: readonly Recipe[],
-  { outcomes, basics }: Produced,
+  { outcomes, basics, likeness }: Produced,
   took: number,
 ): Promise<void> {
   const location = locations.forVersions()
@@ -100,6 +100,7 @@ async function conclude(
       if (!(await store.putVersions(tx, file.id, madeOf, versions))) return
       await store.endRenditions(tx, file.id, ended)
       if (basics) await store.addMetadata(tx, file.id, basics)
+      if (likeness !== undefined) await store.putLikeness(tx, file.id, madeOf, likeness)
       await changed(tx, [file.id])
       await events.append(
         tx,

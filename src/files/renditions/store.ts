@@ -201,6 +201,16 @@ export async function putText(
   )
 }
 
+/** What a picture looks like; null: it was looked at, and shows too little. */
+export async function putLikeness(tx: Tx, fileId: number, madeOf: string, likeness: bigint | null): Promise<void> {
+  await tx.query(
+    `insert into file_likeness (file_id, made_of, hash) values ($1, decode($2, 'hex'), $3)
+     on conflict (file_id) do update set made_of = excluded.made_of, hash = excluded.hash`,
+    [fileId, madeOf, likeness?.toString() ?? null],
+    'put-file-likeness',
+  )
+}
+
 /** The tags of files, by file. */
 export async function readTags(from: Queryable, fileIds: readonly number[]): Promise<Map<number, readonly Tag[]>> {
   const { rows } = await from.query<{ fileId: number; tags: Tag[] }>(

@@ -1,8 +1,9 @@
-import sharp from 'sharp'
+import sharp, { type Sharp } from 'sharp'
 import { shape } from '../technical.ts'
 import { blurhash } from './blurhash.ts'
+import { likenessOf } from './likeness.ts'
 import type { Opened } from './open.ts'
-import type { Basics, MadePicture } from './tasks.ts'
+import type { MadePicture, PicturesResult } from './tasks.ts'
 
 const depths: Readonly<Record<string, number>> = {
   uchar: 8,
@@ -22,8 +23,12 @@ const spaces: Readonly<Record<string, string>> = {
 }
 
 /** What the picture itself tells, without any further program; its look from the smallest of those that were made. */
-export async function inspect(opened: Opened, made: readonly MadePicture[]): Promise<Basics> {
+export async function inspect(
+  opened: Opened,
+  made: readonly MadePicture[],
+): Promise<Pick<PicturesResult, 'basics' | 'likeness'>> {
   const { metadata, pages } = opened
+  const small = (): Sharp => smallest(opened, made)
   const height = metadata.pageHeight ?? metadata.height
   // Turned as it is to be seen.
   const turned = (metadata.orientation ?? 1) >= 5
@@ -37,19 +42,23 @@ export async function inspect(opened: Opened, made: readonly MadePicture[]): Pro
     orientation: metadata.orientation === undefined ? undefined : `${metadata.orientation}`,
     colorprofile: metadata.icc ? profileName(metadata.icc) : undefined,
     pages: pages ?? ((metadata.pages ?? 1) > 1 ? metadata.pages : undefined),
-    blurhash: await look(opened, made),
+    blurhash: await look(small()),
   }
   // A page that was drawn here says nothing of colours.
   const drawn =
     pages === null ? [] : ['colorspace', 'colordepth', 'samples_per_pixel', 'width', 'height', 'max_dimension']
-  return Object.fromEntries(
+  const basics = Object.fromEntries(
     Object.entries(known).filter(([key, value]) => value !== undefined && value !== null && !drawn.includes(key)),
   )
+  return { basics, likeness: await likenessOf(small()) }
 }
 
-async function look(opened: Opened, made: readonly MadePicture[]): Promise<string | undefined> {
-  const [smallest] = [...made].sort((some, other) => some.width - other.width)
-  const picture = smallest ? sharp(smallest.path, { failOn: 'none' }) : opened.open()
+function smallest(opened: Opened, made: readonly MadePicture[]): Sharp {
+  const [first] = [...made].sort((some, other) => some.width - other.width)
+  return first ? sharp(first.path, { failOn: 'none' }) : opened.open()
+}
+
+async function look(picture: Sharp): Promise<string | undefined> {
   const { data, info } = await picture
     .autoOrient()
     .resize({ width: 32, height: 32, fit: 'inside' })

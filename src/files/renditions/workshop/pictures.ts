@@ -40,7 +40,8 @@ export async function makePictures(task: PicturesTask, pixels: number): Promise<
   if (task.recipes.length > 0 && Object.keys(failed).length === task.recipes.length) {
     throw new CannotMake('unreadable', Object.values(failed)[0] ?? 'nothing could be made')
   }
-  return { made, tooSmall, failed, basics: task.inspect ? await inspect(opened, made) : null }
+  if (!task.inspect) return { made, tooSmall, failed, basics: null, likeness: null }
+  return { made, tooSmall, failed, ...(await inspect(opened, made)) }
 }
 
 async function makePicture(

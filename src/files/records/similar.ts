@@ -1,0 +1,50 @@
+import type { Queryable } from '../../platform/db.ts'
+
+/**
+ * Bits in which hashes may differ. Of four bands of 16 bits one then differs in no more than one bit, and by these bands
+ * hashes are found: all of them up to here, and by an index.
+ */
+export const mostBits = 7
+
+/** A band as it is, and with one bit changed. */
+const changes = [0, ...Array.from({ length: 16 }, (_, bit) => 1 << bit)]
+
+interface Similar {
+  readonly id: number
+  /** In how many bits the hashes differ. */
+  readonly bits: number
+  /** The content is the same, bit by bit. */
+  readonly same: boolean
+}
+
+/** Pictures that look like a file, by file, the most similar first, at most so many of each. */
+export async function similarTo(
+  from: Queryable,
+  ids: readonly number[],
+  { bits, most }: { readonly bits: number; readonly most: number },
+): Promise<Map<number, readonly Similar[]>> {
+  const { rows } = await from.query<{ id: number; others: readonly Similar[] }>(
+    `with asked as materialized (
+       select l.file_id, l.hash, l.made_of, k.keys from file_likeness l
+         join file_version v on v.file_id = l.file_id and v.name = 'original' and v.sha256 = l.made_of
+         cross join lateral (
+           select array_agg(band # change) as keys from unnest(l.bands) band cross join unnest($2::int[]) change
+         ) k
+       where l.file_id = any($1::bigint[]) and l.hash is not null
+     )
+     select a.file_id as id, f.others from asked a cross join lateral (
+       select json_agg(json_build_object('id', o.file_id, 'bits', o.bits, 'same', o.same) order by o.same desc, o.bits, o.file_id)
+         as others
+       from (
+         select o.file_id, bit_count((o.hash # a.hash)::bit(64)) as bits, o.made_of = a.made_of as same
+         from file_likeness o
+           join file_version v on v.file_id = o.file_id and v.name = 'original' and v.sha256 = o.made_of
+         where o.bands && a.keys and o.file_id <> a.file_id and bit_count((o.hash # a.hash)::bit(64)) <= $3
+         order by 3 desc, 2, 1 limit $4
+       ) o
+     ) f where f.others is not null`,
+    [ids, changes, bits, most],
+    'similar-files',
+  )
+  return new Map(rows.map(({ id, others }) => [id, others]))
+}

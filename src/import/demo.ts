@@ -162,7 +162,7 @@ Strongroom runs with ${total} objects of the Tate collection (CC0 1.0).
   password  ${password}
   interface ${url}/api/v1/system/openapi/
 
-Three searches to try, after signing in:
+Searches to try, after signing in:
 
   ${token}
 

@@ -31,6 +31,7 @@ import { createUploads } from './upload/service.ts'
 
 export { verifyAll } from './fixity/verify-all.ts'
 export type { FileUse } from './records/access.ts'
+export type { FileForIndex } from './records/for-index.ts'
 export type { FileLink } from './records/render.ts'
 
 export interface FileOptions

@@ -1,5 +1,6 @@
 /** The rights to files that grants on containers give, as conditions for the search: agrees with `itemsOn`. */
 import type { Compiled, Entry, EntryList } from './compile.ts'
+import { containerGrants } from './container-grants.ts'
 import { boundaries, inForce, poolFits, searchPrincipal, tagsFit, typeFits } from './grants.ts'
 import type { FileGrant, Guarded, RightItem } from './model.ts'
 
@@ -8,28 +9,8 @@ type Condition = Omit<FileGrant, 'poolIds'>
 const fileRights = ['asset_show', 'asset_download'] as const
 
 /** What the grants of containers give; root needs none. */
-export function fileGrants({ caller, pools, objecttypes }: Compiled, objecttypeId: number): FileGrant[] {
-  if (caller.root) return []
-  // Pools that hand down the same grants share one list.
-  const known = new Map<EntryList, Condition[]>()
-  const byCondition = new Map<string, { condition: Condition; poolIds: number[] }>()
-  for (const pool of pools.values()) {
-    if (!pool.holdsObjects) continue
-    const conditions = known.get(pool.list) ?? conditionsOf(pool.list, objecttypeId)
-    known.set(pool.list, conditions)
-    for (const condition of conditions) {
-      const key = JSON.stringify(condition)
-      const shared = byCondition.get(key)
-      if (shared) shared.poolIds.push(pool.id)
-      else byCondition.set(key, { condition, poolIds: [pool.id] })
-    }
-  }
-  const own = objecttypes.get(objecttypeId)
-  const without = own ? conditionsOf(own, objecttypeId) : []
-  return [
-    ...[...byCondition.values()].map(({ condition, poolIds }): FileGrant => ({ ...condition, poolIds })),
-    ...without.map((condition): FileGrant => ({ ...condition, poolIds: 'none' })),
-  ]
+export function fileGrants(compiled: Compiled, objecttypeId: number): FileGrant[] {
+  return containerGrants(compiled, objecttypeId, conditionsOf)
 }
 
 function conditionsOf({ entries }: EntryList, objecttypeId: number): Condition[] {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import sharp from 'sharp'
 import type { Json, Query } from '../support/client.ts'
+import { assertDocumented } from '../support/documented.ts'
 import { inPool, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
 import { fetched, picture, type Sent, sha256, upload } from './support.ts'
 
@@ -323,6 +324,8 @@ suite('files in objects', () => {
   })
 
   test('DB-017 DB-018 DB-044 DB-045 SR-019 file_url_expire: days of validity in saves, reads, lists and searches; never from a kept answer', async () => {
+    await assertDocumented(museum.svc, 'post /db/{objecttype}', ['file_url_expire'], 'objects-saving.md')
+    await assertDocumented(museum.svc, 'get /db/{objecttype}/{mask}/{id}', ['file_url_expire'], 'objects-reading.md')
     const [file] = await sent('root')
     const expires = (object: Json): number => {
       const signature = new URL(object.work.image[0].versions.original.url).searchParams.get('x-svc-signature') ?? ''

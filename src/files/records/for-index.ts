@@ -31,9 +31,7 @@ const mostText = 200_000
 
 /** The files with all that can be searched of them. */
 export async function filesForIndex(from: Queryable, ids: readonly number[]): Promise<Map<number, FileForIndex>> {
-  const files = await readFiles(from, ids)
-  const tags = await readTags(from, ids)
-  const texts = await readTexts(from, ids)
+  const [files, tags, texts] = await Promise.all([readFiles(from, ids), readTags(from, ids), readTexts(from, ids)])
   return new Map(files.map((file) => [file.id, forIndex(file, tags.get(file.id) ?? [], texts.get(file.id) ?? '')]))
 }
 

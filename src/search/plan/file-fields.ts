@@ -2,28 +2,7 @@
  * What can be searched of the files in a column: `artwork.image.original_filename`, or `_linked._asset.original_filename`
  * for all columns. The preferred file of each place counts, for those who may see it (objects/masks/file-access.ts).
  */
-/** A file as it is indexed. */
-export interface IndexedFile {
-  readonly id: number
-  readonly uploadUser: number
-  readonly uploadedAt: string
-  readonly bestDate: string
-  readonly filename: string
-  readonly basename: string
-  readonly class: string
-  readonly extension: string
-  readonly mimeType: string
-  readonly size: number
-  readonly status: string
-  /** `preview` and whether it is `done`. */
-  readonly versions: readonly { readonly name: string; readonly status: string }[]
-  /** `technical_metadata` */
-  readonly technical: Readonly<Record<string, unknown>>
-  /** EXIF, IPTC, XMP and so on. */
-  readonly tags: readonly { readonly group: string; readonly name: string; readonly print: string }[]
-  /** What is written in it. */
-  readonly text: string
-}
+import type { FileForIndex } from '../../files/service.ts'
 
 export interface FileFieldKind {
   readonly name: string
@@ -35,7 +14,7 @@ export interface FileFieldKind {
   readonly level: 'any' | 'original'
   /** Only where the expert search of the column is on. */
   readonly expert: boolean
-  readonly values: (file: IndexedFile) => readonly unknown[]
+  readonly values: (file: FileForIndex) => readonly unknown[]
 }
 
 type Options = Partial<Pick<FileFieldKind, 'facet' | 'sorted' | 'level' | 'expert'>>
@@ -43,7 +22,7 @@ type Options = Partial<Pick<FileFieldKind, 'facet' | 'sorted' | 'level' | 'exper
 function define(
   kind: FileFieldKind['kind'],
   name: string,
-  values: (file: IndexedFile) => readonly unknown[] | unknown,
+  values: (file: FileForIndex) => readonly unknown[] | unknown,
   options: Options = {},
 ): FileFieldKind {
   return {
@@ -66,7 +45,7 @@ const technical = (kind: FileFieldKind['kind'], name: string, options: Options =
 /** Words that say what a picture shows and whose it is, wherever the file says so. */
 const descriptive = (name: string, tags: readonly string[], options: Options = {}): FileFieldKind => {
   const wanted = new Set(tags)
-  const values = (file: IndexedFile) => file.tags.filter((tag) => wanted.has(`${tag.group}:${tag.name}`)).map(textOf)
+  const values = (file: FileForIndex) => file.tags.filter((tag) => wanted.has(`${tag.group}:${tag.name}`)).map(textOf)
   return define('text', `metadata.${name}`, values, { sorted: false, level: 'original', ...options })
 }
 
@@ -120,12 +99,12 @@ export const fileFieldKinds: readonly FileFieldKind[] = [
   define('text', 'metadata_fulltext', fulltextOf, { sorted: false, level: 'original', expert: true }),
 ]
 
-function keywordsOf({ tags }: IndexedFile): string[] {
+function keywordsOf({ tags }: FileForIndex): string[] {
   const wanted = new Set(['XMP-dc:Subject', 'IPTC:Keywords', 'PDF:Keywords'])
   return tags.filter(({ group, name }) => wanted.has(`${group}:${name}`)).flatMap(({ print }) => print.split('; '))
 }
 
-function fulltextOf({ text, tags }: IndexedFile): string[] {
+function fulltextOf({ text, tags }: FileForIndex): string[] {
   return [...tags.filter(({ group }) => !dull.has(group)).map(textOf), text]
 }
 

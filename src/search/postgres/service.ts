@@ -49,6 +49,9 @@ export function createPostgresIndex({ db, log, jobs, icu, connections }: SearchI
       await sortIndexes.idle()
       await accessSets.idle()
     },
-    close: () => engine.close(),
+    async close() {
+      await accessSets.idle()
+      await engine.close()
+    },
   }
 }

@@ -1,12 +1,13 @@
 /** What is indexed of the preferred files of objects: put beside the stored values, under the keys of the stand-ins. */
 import type { Column, Table } from '../../datamodel/model.ts'
+import type { FileForIndex } from '../../files/service.ts'
 import type { Queryable } from '../../platform/db.ts'
 import type { FileMarks, IndexSource } from '../document/source.ts'
 import type { FieldCatalogue, NestedFields, SearchField, TypeFields } from '../plan/fields.ts'
-import { type IndexedFile, longestIndexed } from '../plan/file-fields.ts'
+import { longestIndexed } from '../plan/file-fields.ts'
 
 /** Files by id, as far as there are such. */
-export type ReadFiles = (from: Queryable, ids: readonly number[]) => Promise<ReadonlyMap<number, IndexedFile>>
+export type ReadFiles = (from: Queryable, ids: readonly number[]) => Promise<ReadonlyMap<number, FileForIndex>>
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -62,8 +63,8 @@ function preferredOf(value: unknown): number | null {
   return (list.find(({ preferred }) => preferred) ?? list[0])?._id ?? null
 }
 
-function withFilesOf(source: IndexSource, type: TypeFields, files: ReadonlyMap<number, IndexedFile>): IndexSource {
-  const found = new Map<Column, IndexedFile[]>()
+function withFilesOf(source: IndexSource, type: TypeFields, files: ReadonlyMap<number, FileForIndex>): IndexSource {
+  const found = new Map<Column, FileForIndex[]>()
   const budget = { left: longestIndexed }
   const filled = (table: Table, own: readonly SearchField[], nested: readonly NestedFields[], row: Row): Row => {
     const more: Record<string, unknown> = {}
@@ -107,7 +108,7 @@ function within(texts: readonly string[], budget: { left: number }): string[] {
 }
 
 /** What holds for all of them: where one is hidden, nothing is told of the others either. */
-function marksOf(column: Column, files: readonly IndexedFile[]): FileMarks {
+function marksOf(column: Column, files: readonly FileForIndex[]): FileMarks {
   return {
     columnId: column.id,
     classes: common(files.map((file) => [file.class])),

@@ -32,9 +32,11 @@ export interface AccessSetReader extends AccessSets {
 }
 
 interface Entry {
+  /** null: there are too many. */
   readonly sets: KnownSets | null
-  /** Milliseconds since 1970. */
-  readonly at: number
+  readonly count: number
+  /** When new ones are looked for, in milliseconds since 1970. */
+  readonly until: number
 }
 
 /** Bytes of all lists. */
@@ -43,6 +45,8 @@ const maxBytes = 8_000_000
 const mostSets = 5000
 /** Milliseconds until new sets are looked for; what has one of these is compared by its lexemes until then. */
 const outdatedAfter = 2000
+/** The same where there are too many: all would have to be compared again. */
+const givenUpFor = 10 * 60_000
 
 export function createKnownSets({ db, log }: { db: Db; log: Logger }): AccessSetReader {
   const entries = createByteCache<string, Entry>({
@@ -52,10 +56,10 @@ export function createKnownSets({ db, log }: { db: Db; log: Logger }): AccessSet
   })
   const reading = new Map<string, Promise<void>>()
 
-  function read(query: string): void {
+  function read(query: string, before: Entry | undefined): void {
     if (reading.has(query)) return
-    const done = outsideLifetimes(() => readSets(db, query))
-      .then((sets) => void entries.set(query, { sets, at: Date.now() }))
+    const done = outsideLifetimes(() => readSets(db, query, before))
+      .then((entry) => void entries.set(query, entry))
       .catch((error: unknown) => log.warn({ err: error }, 'the sets that a caller may see could not be read'))
       .finally(() => reading.delete(query))
     reading.set(query, done)
@@ -65,23 +69,36 @@ export function createKnownSets({ db, log }: { db: Db; log: Logger }): AccessSet
     known(rights) {
       const query = tsquery(rights)
       const entry = entries.get(query)
-      if (!entry || Date.now() - entry.at > outdatedAfter) read(query)
+      if (!entry || Date.now() > entry.until) read(query, entry)
       return entry?.sets ?? null
     },
     idle: async () => void (await Promise.all(reading.values())),
   }
 }
 
-async function readSets(db: Db, query: string): Promise<KnownSets | null> {
+/** Sets never change: only those are compared that came since. */
+async function readSets(db: Db, query: string, before: Entry | undefined): Promise<Entry> {
+  const known = before?.sets ?? { query, ids: '{}', upTo: 0 }
   const { rows } = await db.query<{ ids: string | null; count: number; upTo: number | null }>(
     `select array_agg(id) filter (where fits)::text as ids, (count(*) filter (where fits))::int as count, max(id) as "upTo"
-     from (select id, access @@ $1::tsquery as fits from search_access_set) s`,
-    [query],
+     from (select id, access @@ $1::tsquery as fits from search_access_set where id > $2) s`,
+    [query, known.upTo],
     'search-access-sets-fitting',
   )
-  const { ids = null, count = 0, upTo = null } = rows[0] ?? {}
-  if (upTo === null || count > mostSets) return null
-  return { query, ids: ids ?? '{}', upTo }
+  const { ids = null, count: more = 0, upTo = null } = rows[0] ?? {}
+  const count = more + (before?.sets ? before.count : 0)
+  if (count > mostSets) return { sets: null, count, until: Date.now() + givenUpFor }
+  const until = Date.now() + outdatedAfter
+  if (upTo === null) return { sets: known, count, until }
+  return { sets: { query, ids: joined(known.ids, ids ?? '{}'), upTo }, count, until }
+}
+
+/** Two arrays as PostgreSQL writes them. */
+function joined(a: string, b: string): string {
+  return `{${[a, b]
+    .map((each) => each.slice(1, -1))
+    .filter((each) => each !== '')
+    .join()}}`
 }
 
 /** The condition on documents: by their number, by their lexemes where that is new or not known. */

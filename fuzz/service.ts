@@ -154,8 +154,8 @@ async function watchChanges(client: pg.Client): Promise<void> {
     [notWatched],
   )
   for (const { name } of rows) {
-    // The log tells of failures too.
-    const told = name === 'event' ? "when (new.type !~ '_(ERROR|FAILED)$')" : ''
+    // The log tells of failures too, and of what became of a file in the background.
+    const told = name === 'event' ? "when (new.type !~ '_(ERROR|FAILED)$|^FILE_(PRODUCE|METADATA)$')" : ''
     const trigger = `create or replace trigger fuzz_note after insert or update on "${name}" for each row ${told} execute function fuzz_note();
       create or replace trigger fuzz_note_delete after delete on "${name}" for each row execute function fuzz_note()`
     await client.query(trigger)

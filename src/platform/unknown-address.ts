@@ -13,11 +13,11 @@ const longestPath = 200
 export function unknownAddress(method: string, path: string, routes: readonly KnownRoute[]): AppError {
   const steps = path.slice(0, longestPath).split('/')
   const methods = routes.filter((route) => fits(steps, route.url.split('/'))).map((route) => route.method)
-  const hint = methods.length > 0 ? `it has ${[...new Set(methods)].join(', ')}` : nearestHint(method, steps, routes)
+  const hint = methods.length > 0 ? `it has ${[...new Set(methods)].join(', ')}.` : nearestHint(method, steps, routes)
   return new AppError(
     'UnknownEndpointMethod',
     { method, path },
-    { message: `There is no ${method} ${path}${hint === null ? '' : `; ${hint}`}.` },
+    { message: `There is no ${method} ${path}${hint === null ? '.' : `; ${hint}`}` },
   )
 }
 

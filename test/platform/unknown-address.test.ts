@@ -15,11 +15,11 @@ const routes = [
 
 const cases: [string, string, RegExp][] = [
   ['GET', '/api/v1/search', /^There is no GET \/api\/v1\/search; it has POST\.$/],
-  ['POST', '/api/v1/serch', /did you mean POST \/api\/v1\/search\?\.$/],
-  ['POST', '/search', /did you mean POST \/api\/v1\/search\?\.$/],
-  ['POST', '/api/v1/search/', /did you mean POST \/api\/v1\/search\?\.$/],
-  ['POST', '/api/oauth2/tokn', /did you mean POST \/api\/oauth2\/token\?\.$/],
-  ['GET', '/api/v1/dbs/book/_all_fields/1', /did you mean GET \/api\/v1\/db\/:objecttype\/:mask\/:id\?\.$/],
+  ['POST', '/api/v1/serch', /did you mean POST \/api\/v1\/search\?$/],
+  ['POST', '/search', /did you mean POST \/api\/v1\/search\?$/],
+  ['POST', '/api/v1/search/', /did you mean POST \/api\/v1\/search\?$/],
+  ['POST', '/api/oauth2/tokn', /did you mean POST \/api\/oauth2\/token\?$/],
+  ['GET', '/api/v1/dbs/book/_all_fields/1', /did you mean GET \/api\/v1\/db\/:objecttype\/:mask\/:id\?$/],
   ['DELETE', '/api/v1/db/book/_all_fields/1', /; it has GET\.$/],
   ['PUT', '/api/v1/config/system/config', /; it has PATCH\.$/],
   ['GET', '/wp-admin/setup.php', /^There is no GET \/wp-admin\/setup\.php\.$/],

@@ -4,6 +4,7 @@ import formats from 'ajv-formats'
 import type { FastifySchema, FastifySchemaCompiler } from 'fastify'
 import type { FastifySerializerCompiler } from 'fastify/types/schema.js'
 import { once } from './once.ts'
+import { withSafeIntegers } from './safe-integers.ts'
 
 const common = {
   removeAdditional: false,
@@ -30,7 +31,7 @@ export function useLazyCompilers(app: CompilerOwner): () => void {
   const pending: (() => void)[] = []
 
   app.setValidatorCompiler(({ schema, httpPart }) => {
-    const compiled = once(() => (httpPart === 'body' ? strict : coercing).compile(schema as object))
+    const compiled = once(() => (httpPart === 'body' ? strict : coercing).compile(withSafeIntegers(schema as object)))
     pending.push(compiled)
     // The framework reads the errors from the function that it called.
     const validate = (data: unknown): boolean => {

@@ -213,6 +213,22 @@ suite('HTTP', () => {
     assert.equal((await svc.as('root').get('/event/poll/0', { limit: '5' })).status, 200)
   })
 
+  test('whole numbers that JSON does not hold exactly are refused wherever one is taken', async () => {
+    const root = svc.as('root')
+    for (const wrong of [2 ** 53, -(2 ** 53), 1e308]) {
+      const refused = [
+        await root.post('/eas/produce', { eas_parent_id: wrong }),
+        await root.post('/search', { sort: [{ field: '_created', number_groups: [wrong] }] }),
+        await root.get('/event/poll/0', { limit: String(wrong) }),
+        await root.post('/eas/rput/bulk', [{ url: 'https://example.org/a.png', id_parent: wrong }]),
+      ]
+      for (const { status, body } of refused) {
+        assert.deepEqual([status, body.code], [400, 'ServerGeneric'], JSON.stringify(body))
+        assert.match(body.message, /must be [<>]= -?\d+/)
+      }
+    }
+  })
+
   test('a body above the limit is 413, whether its length is announced or not', async () => {
     const large = JSON.stringify({ event: { type: 'SEARCH', info: { text: 'x'.repeat(5000) } } })
     const announced = await post('/api/v1/event', large)

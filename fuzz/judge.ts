@@ -175,7 +175,7 @@ function descriptionOf(
   if (wire.bytes || wire.method !== operation.method) return null
   const code = codeOf(answer.body)
   // A changed path may be that of another operation, or of none.
-  if (code === 'UnknownEndpointMethod' || !addresses(operation, wire.target)) return null
+  if (code === 'UnknownEndpointMethod' || !addresses(operation, wire.target, description)) return null
   const type = String(answer.headers['content-type'] ?? '')
   try {
     if (answer.headers['content-encoding']) return null
@@ -186,27 +186,22 @@ function descriptionOf(
   }
 }
 
-/** Whether the address is one of the operation and not, say, of `list` beside `{id}`. */
-function addresses({ template }: DescribedOperation, target: string): boolean {
-  const path = target.split('?', 1)[0] ?? ''
+/** Whether the address is one of the operation and not, say, of `list` beside `{id}`: what is written out goes before what is open. */
+function addresses(operation: DescribedOperation, target: string, { operations }: Description): boolean {
+  const got = (target.split('?', 1)[0] ?? '').split('/')
+  const fitting = operations.filter(({ method, template }) => method === operation.method && fits(template, got))
+  const fewest = Math.min(...fitting.map(openSteps))
+  return fitting.includes(operation) && openSteps(operation) === fewest
+}
+
+const openSteps = ({ template }: DescribedOperation): number => template.split('{').length
+
+function fits(template: string, got: readonly string[]): boolean {
   const steps = template.split('/')
-  const got = path.split('/')
-  if (template.endsWith('{path}')) return got.length >= steps.length && got[steps.length - 1] !== ''
-  const fixed = [
-    'list',
-    'HEAD',
-    'CURRENT',
-    'session',
-    'change_password',
-    'manual',
-    'system_object_id',
-    'global_object_id',
-    'poll',
-  ]
-  if (got.length !== steps.length) return false
-  return steps.every((step, index) =>
-    step.startsWith('{') ? got[index] !== '' && !fixed.includes(got[index] ?? '') : step === got[index],
-  )
+  // The last step of such a template takes all that follow.
+  const long = template.endsWith('{path}') && got.length > steps.length
+  if (!long && got.length !== steps.length) return false
+  return steps.every((step, index) => (step.startsWith('{') ? got[index] !== '' : step === got[index]))
 }
 
 function sessionEnded(answer: WireAnswer, by: Caller, wire: WireRequest): boolean {

@@ -10,6 +10,7 @@ let museum: Museum
 let people: People
 let pools: Record<'open' | 'tagged' | 'limited' | 'closed', number>
 let tags: Json[]
+let titleOnly: number
 const maskNames = ['work__standard', 'work__title_only', '_all_fields']
 
 before(async () => {
@@ -26,7 +27,7 @@ before(async () => {
   const types = (await root.get('/objecttype')).body
   const work = types.find((type: Json) => type.objecttype.name === 'work').objecttype._id
   const masks = (await root.get('/mask/CURRENT')).body.masks
-  const titleOnly = masks.find((mask: Json) => mask.name === 'work__title_only').mask_id
+  titleOnly = masks.find((mask: Json) => mask.name === 'work__title_only').mask_id
   const pool = async (...acl: object[]) => (await createPool(root, {}, { _acl: acl }))._id as number
   const staff = toGroup(ids.staff)
   const limits = { mask_ids: { [work]: [titleOnly] } }
@@ -95,6 +96,30 @@ describe('db_info/create', () => {
     const [first, ...rest] = ok(await create(people.root, { objecttype: 'work', pool_id: pools.open }))._available_masks
     assert.equal(typeof first._id, 'number')
     assert.deepEqual(rest.at(-1), { name: '_all_fields' })
+  })
+
+  test('a mask for objects with certain tags is only there for those that get them, as in a save', async () => {
+    const [plain] = tags
+    const { root, reader } = people
+    const filtered = async (filters: object): Promise<void> => {
+      const descriptor = (await root.get('/objecttype')).body.find((type: Json) => type.objecttype.name === 'work')
+      const { _id, _version } = descriptor.objecttype
+      ok(await root.post('/objecttype', [{ objecttype: { _id, _version: _version + 1 }, _maskfilters: filters }]))
+    }
+    await filtered({ [titleOnly]: { tagfilter: { any: [plain._id] } } })
+    for (const [tag_ids, expected] of [
+      [[], ['work__standard']],
+      [[plain._id], ['work__standard', 'work__title_only']],
+    ] as const) {
+      const sent = { _tags: tag_ids.map((_id) => ({ _id })) }
+      const told = ok(await create(reader, { objecttype: 'work', pool_id: pools.open, tag_ids }))._available_masks
+      const offered = named(told).filter((name) => maskNames.includes(name))
+      assert.deepEqual([offered.sort(), (await passing(reader, pools.open, sent)).sort()], [expected, expected])
+    }
+    const refused = await reader.post('/db/work', [work(pools.open, 'work__title_only', { _tags: [] })])
+    assert.deepEqual([refused.status, refused.body.parameters.right], [403, 'mask'])
+    assert.equal((await passing(root, pools.open, { _tags: [] })).length, 3)
+    await filtered({})
   })
 
   test('takes the default tags where none are named, and any where null is', async () => {

@@ -1,6 +1,7 @@
 import type { Mask, Table } from '../../datamodel/model.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { CallerRights } from '../../rights/service.ts'
+import { maskFits } from '../masks/filter.ts'
 import { type Choices, namedPool, namedTags, namedType, settableTags, toMaskInfo } from './choices.ts'
 import type { CreateInfo, CreateInfoBody } from './schema.ts'
 
@@ -21,7 +22,7 @@ export function createInfo(choices: Choices, rights: CallerRights, body: CreateI
   const tags = tagsOf(choices, table, pool, body.tag_ids)
   const limits = rights.masksToCreate(table.id, pool, tags)
   if (limits === 'none') return { _available_objecttypes: [] }
-  const masks = choices.masks(table, pool).filter((mask) => usable(choices, rights, mask, pool, limits))
+  const masks = choices.masks(table, pool).filter((mask) => usable(choices, rights, mask, { pool, tags, limits }))
   if (masks.length === 0) throw noMasks(table, pool)
   return {
     _available_objecttypes: [{ _id: table.id, name: table.name, pool_ids: pool === null ? [] : [pool] }],
@@ -35,20 +36,28 @@ export function createInfo(choices: Choices, rights: CallerRights, body: CreateI
 /** The type with the pools in which the caller may create with some mask and some tags; null: nowhere. */
 function creatable(choices: Choices, rights: CallerRights, table: Table) {
   const may = (pool: number | null): boolean => {
-    const limits = rights.masksToCreate(table.id, pool, table.hasTags ? null : [])
-    return limits !== 'none' && choices.masks(table, pool).some((mask) => usable(choices, rights, mask, pool, limits))
+    const tags = table.hasTags ? null : []
+    const limits = rights.masksToCreate(table.id, pool, tags)
+    if (limits === 'none') return false
+    return choices.masks(table, pool).some((mask) => usable(choices, rights, mask, { pool, tags, limits }))
   }
   const pools = table.poolLink ? rights.poolIds().filter(may) : []
   if (table.poolLink ? pools.length === 0 : !may(null)) return null
   return { _id: table.id, name: table.name, pool_ids: [...pools] }
 }
 
-type Limits = Exclude<ReturnType<CallerRights['masksToCreate']>, 'none'>
+/** Where and with which tags (null: any) an object is made, and the masks that grants give there. */
+interface Place {
+  readonly pool: number | null
+  readonly tags: readonly number[] | null
+  readonly limits: Exclude<ReturnType<CallerRights['masksToCreate']>, 'none'>
+}
 
-function usable(choices: Choices, rights: CallerRights, mask: Mask, pool: number | null, limits: Limits): boolean {
+function usable(choices: Choices, rights: CallerRights, mask: Mask, { pool, tags, limits }: Place): boolean {
   const isStandard = mask === choices.standard(mask.table, pool)
   if (rights.root) return true
   if (mask.isAllFields && !isStandard) return false
+  if (tags !== null && !maskFits(choices.deps, mask, tags)) return false
   return limits === null || limits.has(mask.id) || (isStandard && limits.has('standard'))
 }
 

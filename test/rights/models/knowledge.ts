@@ -154,7 +154,8 @@ export function knowledgeOf(world: World, caller: number): Knowledge {
     mayCreate(type, pool, tags, mask) {
       const owner: Who = `u${caller}`
       const thing = { type, pool, tags, owner, grants: [], private: false }
-      return mayDo('create', thing) && (mask === null || given('create', thing).has(mask))
+      if (!mayDo('create', thing)) return false
+      return mask === null || (given('create', thing).has(mask) && tagsFit(mask.filter, tags))
     },
     knows: (index, column) => shows(index, ({ fields }) => shownBy(fields).has(column)),
     knowsRows: (index, table) => shows(index, ({ fields }) => shownBy(fields).has(table)),

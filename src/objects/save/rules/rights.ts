@@ -37,7 +37,7 @@ function assertMask({ rights, deps }: SaveContext, item: Item): void {
     isStandard: mask === standardMask({ deps }, { table, poolId }),
   }
   // What is saved is answered in the mask, so it must be one for this object.
-  const fits = !item.current || maskFits(deps, mask, item.current.tags)
+  const fits = maskFits(deps, mask, guardBefore(item).tags)
   if (!fits || !rights.mayUseMask(use, guarded(guardBefore(item)), item.mode === 'create' ? 'create' : 'write')) {
     throw new AppError(
       'ObjectInsufficientRights',

@@ -361,9 +361,13 @@ create table file_use (
   system_object_id bigint not null,
   column_id integer not null,
   latest boolean not null,
+  -- The version of the object that does not have the file any more; null while the latest one has it.
+  replaced_by integer,
   constraint file_use_pkey PRIMARY KEY (file_id, system_object_id, column_id),
-  constraint file_use_file_fkey FOREIGN KEY (file_id) REFERENCES file(id)
+  constraint file_use_file_fkey FOREIGN KEY (file_id) REFERENCES file(id),
+  constraint file_use_replaced_check CHECK ((latest = (replaced_by IS NULL)))
 );
+CREATE INDEX file_use_former_idx ON public.file_use USING btree (system_object_id, file_id, column_id) WHERE (NOT latest);
 CREATE INDEX file_use_object_idx ON public.file_use USING btree (system_object_id);
 
 -- what a file can be had as: the original, later renditions; each has a content

@@ -23,6 +23,8 @@ export interface App {
    * wait for a later attempt run at once.
    */
   idle(options?: { hurry?: boolean }): Promise<void>
+  /** Takes away what goes by itself, as far as it may at that time; otherwise that is done each hour. */
+  tidy(at?: Date): Promise<void>
   /** Stops background work; the HTTP server must be closed before. */
   close(): Promise<void>
 }
@@ -87,6 +89,7 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
       }
       await indexer.idle()
     },
+    tidy: workflow.files.tidy,
     close: () => opened.disposeAsync(),
   }
 }

@@ -4,6 +4,7 @@ import { rememberedPeople } from '../objects/read/people.ts'
 import { createFileCounts } from '../objects/upkeep/file-counts.ts'
 import { fileFigures } from '../objects/upkeep/file-stats.ts'
 import { hasFile, requeueUsers, seenUses } from '../objects/upkeep/file-uses.ts'
+import { createFormerFiles, linkPolicies } from '../objects/upkeep/former-files.ts'
 import { countInPools, objectPresetUse, objectTagUse, requeuePools } from '../objects/upkeep/uses.ts'
 import { createObjecttypeService } from '../objecttypes/service.ts'
 import { createPoolService } from '../pools/service.ts'
@@ -48,6 +49,18 @@ export async function composeWorkflow(
     },
     hasFile,
     changed: (tx, ids) => requeueUsers(tx, ids, queued.raise),
+    formerFiles: createFormerFiles({
+      events,
+      wakeIndex: queued.raise,
+      policies: () =>
+        linkPolicies({
+          removal: baseConfig.get().janitor.object_and_file_removal,
+          pools: pools.snapshot(),
+          objecttypes: [...datamodel.current().objecttypes.values()]
+            .filter(({ poolLink }) => !poolLink)
+            .map(({ id }) => ({ id, settings: objecttypes.settings(id) })),
+        }),
+    }),
     whoNames: rememberedPeople(principals, rights).whoNames,
     anonymous: async () => (baseConfig.get().deep_link_access.enabled ? auth.actorOfUser(deepLinkUserId) : null),
   })

@@ -3,6 +3,7 @@ import { redirectUriRule } from '../platform/redirect-uris.ts'
 import { ldapMembers, ldapRule, openidMembers, openidRule, samlMembers, samlRule } from './directories.ts'
 import {
   bool,
+  bound,
   byteSize,
   duration,
   type Field,
@@ -367,6 +368,15 @@ export const sections = {
     active: bool(true),
     /** Days after which an upload goes that no object has. */
     file_expire_days: int(30, { min: 1, max: 3650 }),
+    object_and_file_removal: form({
+      /** Whether pools and object types may say something else for their objects. */
+      allow_overwrite: bool(true),
+      /** Which former versions of objects keep their files; none of both: all. */
+      file_link_delete: form({
+        keep_count_history_versions: bound(),
+        keep_days_history_versions: bound(),
+      }),
+    }),
   }),
 
   deep_link_access: section('access', 'system.config', {

@@ -77,6 +77,12 @@ export function int(fallback: number, { min = 0, max = 2 ** 31 - 1 } = {}): Fiel
   })
 }
 
+/** A number of something that bounds, or none: nothing is bounded. */
+export function bound({ min = 0, max = 1_000_000_000 } = {}): Field<number | null> {
+  const inner = int(min, { min, max })
+  return { ...inner, default: null, read: (wire) => (wire === null ? null : inner.read(wire)) }
+}
+
 interface TextOptions {
   type?: string
   maxLength?: number

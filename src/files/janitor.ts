@@ -6,7 +6,7 @@ import type { BlobStore, Sha256 } from './blobs/blob-store.ts'
 import { uploadLifetime } from './resumable/service.ts'
 
 /**
- * Takes away what nobody has any more: uploads that no object has had for a number of days, contents that no file has
+ * Takes away what nobody has any more: links of former versions of objects as far as pools say so, uploads that no object has had for a number of days, contents that no file has
  * had for a day, and what interrupted uploads left. Any process may do it; one does at a time.
  */
 export interface JanitorOptions {
@@ -17,6 +17,11 @@ export interface JanitorOptions {
     all(): readonly { readonly id: number; readonly name: string; readonly readOnly: boolean }[]
     storeOf(id: number): Pick<BlobStore, 'remove' | 'sweep'>
   }
+  /**
+   * A run that gives up links of former versions: each call a batch in the transaction, with its report; it answers how many
+   * links, 0 at the end.
+   */
+  readonly formerFiles: (now: Date) => (tx: Tx) => Promise<number>
   readonly settings: () => { readonly active: boolean; readonly file_expire_days: number }
   /** Nothing is changed at this time. */
   readonly paused: () => boolean
@@ -38,22 +43,40 @@ interface Unused {
   readonly sha256: Sha256
 }
 
-export function createJanitor({ db, events, log, locations, settings, paused, now = Date.now }: JanitorOptions) {
+export function createJanitor({
+  db,
+  events,
+  log,
+  locations,
+  formerFiles,
+  settings,
+  paused,
+  now = Date.now,
+}: JanitorOptions) {
   let running: Promise<void> | null = null
   let stopped = false
+  /** What is being done, for those who are told that it failed. */
+  let step = ''
+  /** The time that a run takes it to be, where that is said. */
+  let said: number | null = null
+  const clock = (): number => said ?? now()
 
   async function work(): Promise<void> {
-    const begun = now()
-    await db.query('delete from file_upload where touched_at < $1', [new Date(now() - uploadLifetime)])
-    const files = await inBatches((tx) => removeFiles(tx, new Date(now() - settings().file_expire_days * day)))
+    const begun = clock()
+    await db.query('delete from file_upload where touched_at < $1', [new Date(clock() - uploadLifetime)])
+    step = 'file_link_delete'
+    await inBatches(formerFiles(new Date(clock())))
+    step = 'file_expire'
+    const files = await inBatches((tx) => removeFiles(tx, new Date(clock() - settings().file_expire_days * day)))
     if (files > 0) await tell('file_expire', begun, files)
+    step = 'file_blob'
     const cleared = await clear()
     if (cleared > 0) await tell('file_blob', begun, cleared)
     for (const { id, readOnly } of locations.all()) {
       if (readOnly || stopped) continue
       await locations
         .storeOf(id)
-        .sweep(new Date(now() - day))
+        .sweep(new Date(clock() - day))
         .catch((error: Error) => log.warn({ err: error, location: id }, 'leftovers of uploads cannot be removed'))
     }
   }
@@ -63,7 +86,7 @@ export function createJanitor({ db, events, log, locations, settings, paused, no
     const failures = new Map<number, number>()
     let gone = 0
     await inBatches(async (tx) => {
-      const { found, removed } = await removeBlobs(tx, new Date(now() - day), failures)
+      const { found, removed } = await removeBlobs(tx, new Date(clock() - day), failures)
       gone += removed
       return found
     })
@@ -97,7 +120,7 @@ export function createJanitor({ db, events, log, locations, settings, paused, no
          where b.location_id = v.location_id and b.sha256 = v.sha256
        )
        delete from file where id in (select id from gone)`,
-      [before, new Date(now())],
+      [before, new Date(clock())],
     )
     return rowCount
   }
@@ -151,7 +174,7 @@ export function createJanitor({ db, events, log, locations, settings, paused, no
       tx.query(
         `update file_blob b set touched_at = $3 from unnest($1::bigint[], $2::text[]) as x(l, h)
          where b.location_id = x.l and b.sha256 = decode(x.h, 'hex')`,
-        [...columnsOf(failed), new Date(now())],
+        [...columnsOf(failed), new Date(clock())],
       ),
       events.append(tx, told),
     ])
@@ -159,17 +182,18 @@ export function createJanitor({ db, events, log, locations, settings, paused, no
   }
 
   async function tell(type: string, begun: number, count: number): Promise<void> {
-    const info = { type, run_time: (now() - begun) / 1000, batch_size: batch, count }
+    const info = { type, run_time: (clock() - begun) / 1000, batch_size: batch, count }
     await events.append(db, [{ type: 'JANITOR', actor: null, info }])
   }
 
-  /** Once; what fails is logged, and tried again in an hour. */
-  function run(): Promise<void> {
+  /** Once, as at that time (now, where none is said); what fails is logged, and tried again in an hour. */
+  function run(at?: Date): Promise<void> {
     if (paused() || !settings().active || stopped) return Promise.resolve()
+    if (running === null) said = at?.getTime() ?? null
     running ??= outsideLifetimes(work)
       .catch(async (error: Error) => {
         log.error({ err: error }, 'the janitor of files failed')
-        const info = { type: 'file_expire', error: error.message }
+        const info = { type: step, error: error.message }
         await events.append(db, [{ type: 'JANITOR_ERROR', actor: null, info }]).catch(() => {})
       })
       .finally(() => {

@@ -18,7 +18,7 @@ import { createDelivery, type DeliveryOptions } from './delivery/service.ts'
 import { openSignatures } from './delivery/signatures.ts'
 import { createFixity, scheduleFixity } from './fixity/service.ts'
 import { createImages } from './images/service.ts'
-import { createJanitor } from './janitor.ts'
+import { createJanitor, type JanitorOptions } from './janitor.ts'
 import { createLocations } from './locations/service.ts'
 import { createMoves } from './moves/service.ts'
 import { filesForIndex } from './records/for-index.ts'
@@ -36,7 +36,8 @@ export type { FileLink } from './records/render.ts'
 
 export interface FileOptions
   extends Pick<RecordOptions, 'db' | 'rights' | 'usesOf' | 'whoNames' | 'anonymous' | 'changed'>,
-    Pick<DeliveryOptions, 'hasFile'> {
+    Pick<DeliveryOptions, 'hasFile'>,
+    Pick<JanitorOptions, 'formerFiles'> {
   readonly bus: Bus
   readonly events: EventLog
   readonly snapshots: Pick<Snapshots, 'open'>
@@ -78,6 +79,7 @@ export async function createFileService(options: FileOptions) {
     events,
     log: options.log,
     locations,
+    formerFiles: options.formerFiles,
     settings: () => settings().janitor,
     paused: () => config.readOnly,
   })
@@ -127,6 +129,8 @@ export async function createFileService(options: FileOptions) {
   return {
     locations,
     fixity,
+    /** Takes away what nobody has any more. */
+    tidy: janitor.run,
     moves,
     images: { iiif: images.iiif, zoom: images.zoom },
     renditions: { resync: renditions.resync, resyncs: renditions.resyncs, wake: renditions.wake },

@@ -2,6 +2,7 @@
  * Pools in memory. A *pool* holds objects and other pools; the *root* pool holds pools only and carries what holds for
  * all of them. *Private* switches of a pool cut what it would inherit, for it and everything below.
  */
+import type { JanitorPolicy } from '../objecttypes/model.ts'
 import type { Person, StoredGrant } from '../rights/model.ts'
 import type { Transition } from '../transitions/model.ts'
 
@@ -21,7 +22,7 @@ export type StandardMasks = Readonly<Record<string, readonly number[]>>
 export interface PoolSettings {
   readonly watermark?: Readonly<Record<string, unknown>>
   readonly caption?: Readonly<Record<string, unknown>>
-  readonly janitor_policy?: Readonly<Record<string, unknown>>
+  readonly janitor_policy?: JanitorPolicy
   readonly custom_data?: Readonly<Record<string, unknown>>
   readonly mapping_dc_export?: string | number
   readonly mapping_image_export?: string | number

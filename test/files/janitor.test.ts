@@ -7,6 +7,9 @@ import { createEventLog } from '../../src/events/service.ts'
 import type { BlobStore } from '../../src/files/blobs/blob-store.ts'
 import { createFileSystemStore } from '../../src/files/blobs/file-system.ts'
 import { createJanitor, type JanitorOptions } from '../../src/files/janitor.ts'
+import { createFormerFiles, linkPolicies } from '../../src/objects/upkeep/former-files.ts'
+import { defaultSettings } from '../../src/objecttypes/model.ts'
+import type { PoolSnapshot } from '../../src/pools/model.ts'
 import type { Json } from '../support/client.ts'
 import { inPool, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
 import { fetched, picture, sha256, upload } from './support.ts'
@@ -32,6 +35,7 @@ suite('the janitor of files', () => {
       events: createEventLog(),
       log: pino({ level: 'silent' }),
       locations: { all: () => [{ id: 1, name: 'file', readOnly }], storeOf: () => store },
+      formerFiles: () => async () => 0,
       settings: () => ({ active: true, file_expire_days: 30 }),
       paused: () => paused,
       now: () => now,
@@ -216,5 +220,211 @@ suite('the janitor of files', () => {
     const before = (await contents()).length
     await runAt(2)
     assert.equal((await contents()).length, before - unused.length)
+  })
+
+  suite('files of former versions', () => {
+    let pool: number
+    before(async () => {
+      const { body } = await root().post('/pool', [{ pool: { _id_parent: museum.pool, name: { 'en-US': 'kept' } } }])
+      pool = body[0].pool._id
+    })
+    after(() => say({}))
+
+    /** What the base configuration says of former versions. */
+    async function say(said: object, more: object = {}): Promise<void> {
+      const file_link_delete = { keep_days_history_versions: null, keep_count_history_versions: null, ...said }
+      const object_and_file_removal = { file_link_delete, ...more }
+      const { status, body } = await root().post('/config/system/config', { janitor: { object_and_file_removal } })
+      assert.equal(status, 200, JSON.stringify(body))
+    }
+
+    async function sayInPool(id: number, janitor_policy: object | null): Promise<void> {
+      const { _version } = (await root().get(`/pool/${id}`)).body[0].pool
+      const { status, body } = await root().post('/pool', [{ pool: { _id: id, _version, janitor_policy } }])
+      assert.equal(status, 200, JSON.stringify(body))
+    }
+
+    /** An object whose versions have one of the files each, the last one the last. */
+    async function history(files: readonly Json[]): Promise<Json> {
+      let object: Json = { work: {} }
+      for (const { _id } of files) {
+        const { status, body } = await root().post('/db/work', [
+          payload('work', { ...object.work, ...inPool(pool), image: [{ _id }] }),
+        ])
+        assert.equal(status, 200, JSON.stringify(body))
+        object = body[0]
+        object.work = { _id: object.work._id, _version: object.work._version }
+      }
+      return object
+    }
+
+    async function some(count: number): Promise<Json[]> {
+      const sent: { name: string; content: Buffer }[] = []
+      for (let n = 0; n < count; n++) sent.push({ name: `${n}.jpg`, content: await picture() })
+      return (await upload(museum.svc, 'root', sent)).body
+    }
+
+    const tidy = (days: number) => museum.svc.app.tidy(new Date(Date.now() + days * day))
+
+    /** Which of the files objects have, and which are there at all. */
+    async function state(files: readonly Json[]): Promise<{ linked: boolean[]; there: boolean[] }> {
+      const ids = files.map(({ _id }) => _id)
+      const { rows } = await museum.svc.db.query<{ linked: boolean; there: boolean }>(
+        `select exists (select from file_use where file_id = x) as linked, exists (select from file where id = x) as there
+         from unnest($1::bigint[]) with ordinality as t(x, n) order by n`,
+        [ids],
+      )
+      return { linked: rows.map(({ linked }) => linked), there: rows.map(({ there }) => there) }
+    }
+
+    const reports = async () =>
+      (
+        await museum.svc.db.query<{ info: Json }>(
+          `select info from event where type = 'JANITOR' and info->>'type' = 'file_link_delete' order by id`,
+        )
+      ).rows.map(({ info }) => info)
+
+    test('OTAPI-013 after the days, all but the latest former versions let go of theirs; the latest version never does', async () => {
+      const files = await some(4)
+      const [a, b, c, d] = files as [Json, Json, Json, Json]
+      const { _system_object_id, work } = await history([a, b, c])
+      // Of the same file in another object nothing goes with it.
+      await history([d, a])
+      await tidy(1000)
+      assert.deepEqual((await state(files)).linked, [true, true, true, true], 'nothing is said')
+      await say({ keep_days_history_versions: 10, keep_count_history_versions: 1 })
+      await tidy(9)
+      assert.deepEqual((await state(files)).linked, [true, true, true, true])
+      await tidy(11)
+      assert.deepEqual((await state(files)).linked, [true, true, true, true], 'the other object has it')
+      assert.deepEqual(
+        (await reports()).map(({ count, system_object_ids, log }) => [count, system_object_ids, log.length]),
+        [[1, [_system_object_id], 1]],
+      )
+      await tidy(11)
+      assert.equal((await reports()).length, 1, 'nothing is left to do')
+      await say({ keep_days_history_versions: 10 })
+      await tidy(11)
+      assert.deepEqual((await state(files)).linked, [true, false, true, false])
+      const { rows } = await museum.svc.db.query('select from file_use where file_id = $1', [a._id])
+      assert.equal(rows.length, 1)
+      await tidy(40.9)
+      assert.deepEqual((await state(files)).there, [true, true, true, true], 'they are given up from then on')
+      await tidy(42.5)
+      assert.deepEqual((await state(files)).there, [true, false, true, false])
+      const old = async (version: number) =>
+        (await root().get(`/db/work/_all_fields/${work._id}`, { version })).body[0].work.image
+      assert.deepEqual(await old(2), [{ _id: b._id, preferred: true }])
+      assert.equal((await old(3))[0].original_filename, '2.jpg')
+    })
+
+    test('pools say it for what they hold and for those below, unless these say otherwise; versions are counted back', async () => {
+      const files = await some(4)
+      await say({})
+      await history(files)
+      const kept = async (count: number | null) => {
+        await sayInPool(museum.pool, { file_link_delete: { keep_count: count } })
+        await tidy(0.1)
+        return (await state(files)).linked
+      }
+      assert.deepEqual(await kept(2), [false, true, true, true])
+      await sayInPool(pool, { file_link_delete: {} })
+      assert.deepEqual(await kept(0), [false, true, true, true], 'all is kept here')
+      await sayInPool(pool, null)
+      await say({}, { allow_overwrite: false })
+      assert.deepEqual(await kept(0), [false, true, true, true], 'pools are not asked')
+      await say({}, { allow_overwrite: true })
+      assert.deepEqual(await kept(1), [false, false, true, true])
+      assert.deepEqual(await kept(0), [false, false, false, true])
+      await sayInPool(museum.pool, null)
+    })
+
+    test('objects in the trash let go of theirs after the days; what comes back has what is still there', async () => {
+      const files = await some(2)
+      const [a, b] = files as [Json, Json]
+      const { work, _system_object_id } = await history([a, b])
+      await say({})
+      await sayInPool(pool, { file_link_delete: { min_object_deleted_days: 5 } })
+      await tidy(100)
+      assert.deepEqual((await state(files)).linked, [true, true], 'it is not in the trash')
+      const gone = await root().delete('/db/work', [[work._id, 2]], { delete_policy: 'remove' })
+      assert.equal(gone.status, 200, JSON.stringify(gone.body))
+      await tidy(4)
+      assert.deepEqual((await state(files)).linked, [true, true])
+      await tidy(6)
+      assert.deepEqual((await state(files)).linked, [false, false])
+      const back = await root().delete('/db/work', [[work._id, 3]], { delete_policy: 'undelete' })
+      assert.equal(back.status, 200, JSON.stringify(back.body))
+      assert.deepEqual((await state(files)).linked, [false, true])
+      await tidy(100)
+      assert.deepEqual((await state(files)).there, [false, true])
+      // And once more, until nothing is there to come back.
+      await root().delete('/db/work', [[work._id, 4]], { delete_policy: 'remove' })
+      await tidy(6)
+      await tidy(40)
+      assert.deepEqual((await state(files)).there, [false, false])
+      const empty = await root().delete('/db/work', [[work._id, 5]], { delete_policy: 'undelete' })
+      assert.equal(empty.status, 200, JSON.stringify(empty.body))
+      await museum.svc.drain()
+      const { body } = await root().post('/search', {
+        search: [{ type: 'in', fields: ['_system_object_id'], in: [_system_object_id] }],
+        format: 'long',
+      })
+      assert.deepEqual(body.objects[0].work.image, [{ _id: b._id, preferred: true }])
+      const changed = payload('work', { _id: work._id, _version: 6, note: 'kept', image: body.objects[0].work.image })
+      assert.equal((await root().post('/db/work', [changed])).status, 200)
+      await sayInPool(pool, null)
+    })
+
+    test('kill -9 while links are given up: all of a batch or nothing, and the next run does the rest', async () => {
+      const files = await some(3)
+      await history(files)
+      const policies = () => [{ holder: `p${pool}`, days: null, count: 0, trashed: null }]
+      const broken = { append: () => Promise.reject(new Error('the process ends')) }
+      const run = async (events: Pick<ReturnType<typeof createEventLog>, 'append'>) => {
+        const formerFiles = createFormerFiles({ events, policies, wakeIndex: () => {} })
+        const one = createJanitor({ ...deps(), formerFiles })
+        now = Date.now() + 1000
+        await one.run()
+        await one.close()
+      }
+      await run(broken)
+      assert.deepEqual((await state(files)).linked, [true, true, true])
+      const { rows } = await museum.svc.db.query('select from file where unlinked_at is not null and id = any($1)', [
+        files.map(({ _id }) => _id),
+      ])
+      assert.equal(rows.length, 0)
+      const before = (await reports()).length
+      await Promise.all([run(createEventLog()), run(createEventLog())])
+      assert.deepEqual((await state(files)).linked, [false, false, true])
+      assert.deepEqual(
+        (await reports()).slice(before).map(({ count }) => count),
+        [2],
+      )
+    })
+
+    test('object types without pools say it for their objects', () => {
+      const removal = {
+        allow_overwrite: true,
+        file_link_delete: { keep_count_history_versions: null, keep_days_history_versions: 3 },
+      }
+      const own = {
+        file_link_delete: { keep_days_history_versions: null, keep_count: 2, min_object_deleted_days: 1 },
+      }
+      const objecttypes = [
+        { id: 1, settings: { ...defaultSettings, fields: { janitor_policy: own } } },
+        { id: 2, settings: defaultSettings },
+      ]
+      const general = { days: 3, count: null, trashed: null }
+      const pools = { values: () => [].values() } as unknown as PoolSnapshot
+      assert.deepEqual(linkPolicies({ removal, pools, objecttypes }), [
+        { holder: 't1', days: null, count: 2, trashed: 1 },
+        { holder: 't2', ...general },
+      ])
+      assert.deepEqual(
+        linkPolicies({ removal: { ...removal, allow_overwrite: false }, pools, objecttypes }).map(({ days }) => days),
+        [3, 3],
+      )
+    })
   })
 })

@@ -88,6 +88,7 @@ suite('a service whose files are in S3', () => {
       events: createEventLog(),
       log: pino({ level: 'silent' }),
       locations: { all: () => [{ id: location, name: 'bucket', readOnly: false }], storeOf: () => bucket },
+      formerFiles: () => async () => 0,
       settings: () => ({ active: true, file_expire_days: 30 }),
       paused: () => false,
     })

@@ -9,7 +9,7 @@ import { applyStandards } from '../../standard/apply.ts'
 import { standardText } from '../../standard/compute.ts'
 import { type Item, nextVersion } from '../item.ts'
 import { keysHoldIds, uniqueEntries } from '../rules/unique.ts'
-import { type FileChange, putFiles, takeFiles } from './files.ts'
+import { type FileChange, type FileTaken, putFiles, returnFiles, takeFiles } from './files.ts'
 import { giveIds } from './new-ids.ts'
 import {
   addLinks,
@@ -64,6 +64,7 @@ export async function writeAll(context: SaveContext, items: readonly Item[], opt
     writeItems(tx, written, version),
     takeFiles(tx, files.taken),
     putFiles(tx, files.put),
+    returnFiles(tx, files.returned),
     options.skipEvents || options.dryRun ? null : appendEvents(context, written),
   ])
   if (!options.skipIndex) tx.afterCommit(deps.wakeIndex)
@@ -156,18 +157,25 @@ async function linkChanges(
   return { removed, added }
 }
 
-/** Files that come into objects, and those that only their old versions have from now on. */
+/** Files that come into objects, those that come back with them, and those that only their old versions have from now on. */
 async function fileChanges(
   items: readonly Item[],
   pauses: Pauses,
-): Promise<{ readonly put: FileChange[]; readonly taken: FileChange[] }> {
+): Promise<{ readonly put: FileChange[]; readonly returned: FileChange[]; readonly taken: FileTaken[] }> {
   const put: FileChange[] = []
-  const taken: FileChange[] = []
+  const returned: FileChange[] = []
+  const taken: FileTaken[] = []
   for (const item of items) {
     if (pauses.due()) await pauses.take()
-    if (item.mode === 'delete' || item.mode === 'undelete') continue
+    if (item.mode === 'delete') continue
     const { table, systemObjectId } = item
     const after = filesByColumn(table, item.content)
+    if (item.mode === 'undelete') {
+      for (const [column, ids] of after) {
+        for (const fileId of ids) returned.push({ fileId, systemObjectId, columnId: column.id })
+      }
+      continue
+    }
     const before = item.current ? filesByColumn(table, item.current.content) : new Map<Column, Set<number>>()
     for (const [column, ids] of after) {
       for (const fileId of ids) {
@@ -176,11 +184,12 @@ async function fileChanges(
     }
     for (const [column, ids] of before) {
       for (const fileId of ids) {
-        if (!after.get(column)?.has(fileId)) taken.push({ fileId, systemObjectId, columnId: column.id })
+        if (after.get(column)?.has(fileId)) continue
+        taken.push({ fileId, systemObjectId, columnId: column.id, version: nextVersion(item) })
       }
     }
   }
-  return { put, taken }
+  return { put, returned, taken }
 }
 
 async function appendEvents({ tx, deps, actor, pauses }: SaveContext, items: readonly Item[]): Promise<void> {

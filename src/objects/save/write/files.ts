@@ -7,6 +7,11 @@ export interface FileChange {
   readonly columnId: number
 }
 
+/** A file that a version of an object does not have any more. */
+export interface FileTaken extends FileChange {
+  readonly version: number
+}
+
 /** Files that objects have from now on. */
 export async function putFiles(tx: Tx, put: readonly FileChange[]): Promise<void> {
   if (put.length === 0) return
@@ -14,7 +19,7 @@ export async function putFiles(tx: Tx, put: readonly FileChange[]): Promise<void
     `with used as (
        insert into file_use (file_id, system_object_id, column_id, latest)
        select f, o, c, true from unnest($1::bigint[], $2::bigint[], $3::int[]) as x(f, o, c)
-       on conflict (file_id, system_object_id, column_id) do update set latest = true
+       on conflict (file_id, system_object_id, column_id) do update set latest = true, replaced_by = null
      )
      update file set unlinked_at = null where id = any($1::bigint[]) and unlinked_at is not null`,
     columnsOf(put),
@@ -23,13 +28,37 @@ export async function putFiles(tx: Tx, put: readonly FileChange[]): Promise<void
 }
 
 /** Files that only old versions of the objects have from now on. */
-export async function takeFiles(tx: Tx, taken: readonly FileChange[]): Promise<void> {
+export async function takeFiles(tx: Tx, taken: readonly FileTaken[]): Promise<void> {
   if (taken.length === 0) return
   await tx.query(
-    `update file_use u set latest = false from unnest($1::bigint[], $2::bigint[], $3::int[]) as x(f, o, c)
+    `update file_use u set latest = false, replaced_by = x.v
+     from unnest($1::bigint[], $2::bigint[], $3::int[], $4::int[]) as x(f, o, c, v)
      where u.file_id = x.f and u.system_object_id = x.o and u.column_id = x.c`,
-    columnsOf(taken),
+    [...columnsOf(taken), taken.map(({ version }) => version)],
     'take-files',
+  )
+}
+
+/**
+ * Files of objects that come out of the trash: what was let go of meanwhile is theirs again, as far as it is still there.
+ * Only those are written anew.
+ */
+export async function returnFiles(tx: Tx, returned: readonly FileChange[]): Promise<void> {
+  if (returned.length === 0) return
+  await tx.query(
+    `with missing as materialized (
+       select x.f, x.o, x.c from unnest($1::bigint[], $2::bigint[], $3::int[]) as x(f, o, c)
+       where not exists (
+         select from file_use u where u.file_id = x.f and u.system_object_id = x.o and u.column_id = x.c)
+     ), there as materialized (
+       select id from file where id in (select f from missing) order by id for no key update
+     ), used as (
+       insert into file_use (file_id, system_object_id, column_id, latest)
+       select f, o, c, true from missing join there on there.id = f
+     )
+     update file set unlinked_at = null where id in (select id from there) and unlinked_at is not null`,
+    columnsOf(returned),
+    'return-files',
   )
 }
 

@@ -1,0 +1,163 @@
+import type { EventLog } from '../../events/service.ts'
+import type { JanitorPolicy, ObjecttypeSettings } from '../../objecttypes/model.ts'
+import type { Tx } from '../../platform/db.ts'
+import type { PoolSnapshot } from '../../pools/model.ts'
+
+/**
+ * Files that former versions of objects, and objects in the trash, need not keep: they are given up like those of purged
+ * objects. The versions stay as they are; the file is one that nobody has any more, unless others have it.
+ */
+
+/** What is said for the objects of a pool, or for those of an object type without pools. A null bounds nothing. */
+export interface LinkPolicy {
+  readonly holder: string
+  /** Days that a version has been a former one. */
+  readonly days: number | null
+  /** The latest of the former versions, so many of them, keep theirs. */
+  readonly count: number | null
+  /** Days in the trash. */
+  readonly trashed: number | null
+}
+
+interface Said {
+  readonly removal: {
+    readonly allow_overwrite: boolean
+    readonly file_link_delete: {
+      readonly keep_count_history_versions: number | null
+      readonly keep_days_history_versions: number | null
+    }
+  }
+  readonly pools: PoolSnapshot
+  /** Object types without pools. */
+  readonly objecttypes: Iterable<{ readonly id: number; readonly settings: ObjecttypeSettings }>
+}
+
+/** Those that let something go. A pool says it for those below it, unless these say something themselves. */
+export function linkPolicies({ removal, pools, objecttypes }: Said): LinkPolicy[] {
+  const { keep_count_history_versions, keep_days_history_versions } = removal.file_link_delete
+  const general = { days: keep_days_history_versions, count: keep_count_history_versions, trashed: null }
+  const of = (holder: string, policies: readonly (JanitorPolicy | undefined)[]): LinkPolicy => {
+    const said = removal.allow_overwrite
+      ? policies.findLast((policy) => policy?.file_link_delete)?.file_link_delete
+      : null
+    if (!said) return { holder, ...general }
+    return {
+      holder,
+      days: said.keep_days_history_versions,
+      count: said.keep_count,
+      trashed: said.min_object_deleted_days,
+    }
+  }
+  return [
+    ...[...pools.values()].map(({ id, path }) =>
+      of(
+        `p${id}`,
+        path.map((each) => pools.get(each)?.settings.janitor_policy),
+      ),
+    ),
+    ...[...objecttypes].map(({ id, settings }) => of(`t${id}`, [settings.fields.janitor_policy])),
+  ].filter(({ days, count, trashed }) => days !== null || count !== null || trashed !== null)
+}
+
+interface GivenUp {
+  readonly file: number
+  readonly object: number
+  readonly column: number
+}
+
+/** Links that are given up with one statement. */
+const batch = 200
+const holderOf = `coalesce('p' || o.pool_id, 't' || o.objecttype)`
+const policy = `policy as materialized (
+  select * from json_to_recordset($1::json) as x(holder text, days int, count int, trashed int)
+)`
+
+/**
+ * What comes after the finding. Objects are locked, so that nobody puts a file back meanwhile, and files, so that nobody
+ * who is about to have one waits for long; what somebody else has locked is left for another run. A file that only these
+ * objects had belongs to its uploader again.
+ */
+const giveUp = `, gone as (
+  delete from file_use u using found f
+  where u.file_id = f.file and u.system_object_id = f.object and u.column_id = f.column
+    and u.replaced_by is not distinct from f.replaced_by returning u.file_id
+), unlinked as (
+  update file set unlinked_at = $2 where id in (select file_id from gone) and not exists (
+    select from file_use u where u.file_id = file.id
+      and (u.file_id, u.system_object_id, u.column_id) not in (select file, object, "column" from found))
+), queued as (
+  insert into index_queue (system_object_id) select distinct object from found where replaced_by is null
+)
+select file, object, "column" from found order by object, file, "column"`
+
+/** Of former versions, from the object on where the last batch ended. */
+const former = `with ${policy}, found as materialized (
+  select u.file_id as file, u.system_object_id as object, u.column_id as "column", u.replaced_by
+  from file_use u join object o using (system_object_id) join file f on f.id = u.file_id
+    join policy p on p.holder = ${holderOf}
+    join object_version v on v.system_object_id = u.system_object_id and v.version = u.replaced_by
+  where not u.latest and (u.system_object_id, u.file_id, u.column_id) > ($3, $4, $5)
+    and (p.days is not null or p.count is not null)
+    and (p.days is null or v.at < $2::timestamptz - p.days * interval '1 day')
+    and (p.count is null or u.replaced_by <= o.version - p.count)
+  order by u.system_object_id, u.file_id, u.column_id limit ${batch}
+  for no key update of o skip locked for update of f skip locked
+)${giveUp}`
+
+/** Of objects in the trash, all versions. */
+const trashed = `with ${policy}, found as materialized (
+  select u.file_id as file, u.system_object_id as object, u.column_id as "column", u.replaced_by
+  from object o join policy p on p.holder = ${holderOf} join file_use u using (system_object_id)
+    join file f on f.id = u.file_id
+  where o.deleted_at < $2::timestamptz - p.trashed * interval '1 day'
+    and (u.system_object_id, u.file_id, u.column_id) > ($3, $4, $5)
+  order by u.system_object_id, u.file_id, u.column_id limit ${batch}
+  for no key update of o skip locked for update of f skip locked
+)${giveUp}`
+
+export interface FormerFiles {
+  readonly events: Pick<EventLog, 'append'>
+  readonly policies: () => readonly LinkPolicy[]
+  readonly wakeIndex: () => void
+}
+
+/**
+ * A run through all that may go, batch by batch: each call does one in the transaction that it is given, with its report,
+ * and answers how many links it gave up; 0: that was all.
+ */
+export function createFormerFiles({ events, policies, wakeIndex }: FormerFiles) {
+  return (now: Date): ((tx: Tx) => Promise<number>) => {
+    const said = policies()
+    const parts = [
+      { sql: former, log: 'former versions', any: said.some(({ days, count }) => days !== null || count !== null) },
+      { sql: trashed, log: 'objects in the trash', any: said.some(({ trashed }) => trashed !== null) },
+    ].filter(({ any }) => any)
+    let after = [0, 0, 0]
+    return async (tx) => {
+      for (;;) {
+        const [part] = parts
+        if (!part) return 0
+        const begun = performance.now()
+        const { rows } = await tx.query<GivenUp>(part.sql, [JSON.stringify(said), now, ...after])
+        const last = rows.at(-1)
+        if (!last) {
+          parts.shift()
+          after = [0, 0, 0]
+          continue
+        }
+        after = [last.object, last.file, last.column]
+        tx.afterCommit(wakeIndex)
+        const info = {
+          type: 'file_link_delete',
+          run_time: (performance.now() - begun) / 1000,
+          batch_size: batch,
+          count: rows.length,
+          system_object_ids: [...new Set(rows.map(({ object }) => object))],
+          log: rows.map(({ file, object, column }) => `${part.log}: file ${file}, object ${object}, column ${column}`),
+        }
+        await events.append(tx, [{ type: 'JANITOR', actor: null, info }])
+        return rows.length
+      }
+    }
+  }
+}

@@ -147,6 +147,7 @@ export async function composeObjects(
     ...maskSettings,
     snapshots: () => [pools.snapshot(), objecttypes.snapshot(), baseConfig.get()],
     freeVersions: files.freeVersions,
+    alike: files.alike,
     poolOf: pools.byId,
     tagName: (id) => tags.snapshot().get(id)?.displayname,
   })

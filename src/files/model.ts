@@ -41,3 +41,18 @@ export function originalOf(file: StoredFile): FileVersion {
   if (!version) throw new Error(`file ${file.id} has no original`)
   return version
 }
+
+/**
+ * Bits in which hashes of pictures that look alike may differ. Of four bands of 16 bits one then differs in no more than one
+ * bit, and by these bands hashes are found: all of them up to here, and by an index.
+ */
+export const mostBits = 7
+
+/** A picture that looks like another one. */
+export interface Similar {
+  readonly id: number
+  /** In how many bits the hashes differ. */
+  readonly bits: number
+  /** The content is the same, bit by bit. */
+  readonly same: boolean
+}

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { refused } from '../platform/query.ts'
-import { mostBits } from './records/similar.ts'
+import { mostBits } from './model.ts'
 
 const JsonList = (description: string) => Type.Optional(Type.String({ maxLength: 64 * 1024, description }))
 

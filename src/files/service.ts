@@ -141,6 +141,7 @@ export async function createFileService(options: FileOptions) {
     derive: uploads.derive,
     read: records.read,
     similar: records.similar,
+    alike: records.alike,
     shown: records.shown,
     linkable: records.linkable,
     byReference: findByReference,

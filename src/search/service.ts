@@ -29,6 +29,7 @@ import { blockTopic, isBlocked, type Reindexing } from './queue/reindex.ts'
 import { type CompiledSearch, compileSearch } from './request/compile.ts'
 import { costOf, isHeavy } from './request/cost.ts'
 import { choice, type Fields } from './request/read.ts'
+import { type AlikeFiles, picturesOf } from './request/similar.ts'
 import type { SearchRequest, SearchResponse } from './schema.ts'
 import { createWalks } from './walk.ts'
 
@@ -54,6 +55,8 @@ export interface HitOptions {
 /** Milliseconds that a search works in the database before it goes on among the heavy ones. */
 const longestQuick = 2000
 
+const noPictures: AlikeFiles = new Map()
+
 /** Domains other than indexed objects. */
 const domains = ['pool', 'collection', 'event', 'message', 'user', 'group', 'acl']
 
@@ -69,6 +72,8 @@ export interface SearchServiceDeps extends AggregationDeps, MaskDeps {
   readonly snapshots: () => readonly unknown[]
   /** Versions of files that rights do not name: `image.small`. */
   readonly freeVersions: () => readonly string[]
+  /** Pictures that look like the files, the most similar first. @throws {AppError} for one that the actor may not see. */
+  readonly alike: (actor: Actor, fileIds: readonly number[]) => Promise<AlikeFiles>
   /** Database languages, first one first. */
   readonly languages: () => readonly string[]
   /** Renders objects for the actor; those that the actor may not see are left out. */
@@ -133,11 +138,13 @@ export function createSearchService(deps: SearchServiceDeps) {
   }
 
   async function compile(actor: Actor, caller: CallerRights, request: SearchRequest): Promise<CompiledSearch> {
+    const pictures = picturesOf(request as Fields)
     const compiled = compileSearch(request as Fields, {
       model: deps.datamodel.current(),
       languages: deps.languages(),
       vision: visionOf(caller),
       databaseName: deps.databaseName,
+      alike: pictures.length > 0 ? await deps.alike(actor, pictures) : noPictures,
       isSortValue: engine.isSortValue,
     })
     if (!compiled.includeDeleted) return compiled

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { upload } from '../files/support.ts'
 import type { Json } from '../support/client.ts'
-import { payload } from '../support/seed/museum.ts'
+import { inPool, payload } from '../support/seed/museum.ts'
 import { type SearchScene, startScene, text } from './support.ts'
 
 let scene: SearchScene
@@ -416,4 +417,107 @@ test('SR-028 changes of objects by operation, time, user and comment', async () 
   assert.deepEqual(await changed({ comment: 'new frame' }), ['blank'])
   assert.deepEqual(await changed({ comment: 'new frame', user: 1 }), [], 'one change must fit all of it')
   assert.deepEqual(await changed({ comment: 'new frame', to: '2020' }), [])
+})
+
+describe('similar pictures', () => {
+  const names = new Map<number, string>()
+  const files: Record<string, number> = {}
+  const root = () => scene.svc.as('root')
+
+  /** Pictures of which only hashes are known: bits that they differ in from the first. */
+  before(async () => {
+    const bits = { first: 0n, same: 0n, near: 0b11n, far: 0b1111111n, other: (1n << 20n) - 1n }
+    const content = (name: string) => Buffer.from(name === 'same' ? 'first' : name)
+    const sent = Object.keys(bits).map((name) => ({ name: `${name}.jpg`, content: content(name) }))
+    const { status, body } = await upload(scene.svc, 'root', sent)
+    assert.equal(status, 200, JSON.stringify(body))
+    for (const [index, name] of Object.keys(bits).entries()) files[name] = body[index]._id
+    await scene.svc.db.query(
+      `insert into file_likeness (file_id, made_of, hash)
+       select v.file_id, v.sha256, x.h from unnest($1::bigint[], $2::bigint[]) as x(f, h)
+       join file_version v on v.file_id = x.f and v.name = 'original'`,
+      [Object.values(files), Object.values(bits).map((each) => String(0x1234_5678_9abc_def0n ^ each))],
+    )
+    const image = (...some: string[]) => some.map((name, index) => ({ _id: files[name], preferred: index === 0 }))
+    const works = {
+      first: image('first'),
+      same: image('same'),
+      near: image('near', 'other'),
+      far: image('far'),
+      other: image('other', 'first'),
+    }
+    const saved = await root().post(
+      '/db/work',
+      Object.values(works).map((each) => payload('work', { ...inPool(scene.pool), image: each })),
+      { await_index: 20 },
+    )
+    assert.equal(saved.status, 200, JSON.stringify(saved.body))
+    for (const [index, name] of Object.keys(works).entries()) names.set(saved.body[index]._system_object_id, name)
+  })
+
+  const ask = async (element: object, more: object = {}, login = 'root') =>
+    scene.svc.as(login).post('/search', { search: [{ type: 'similar', ...element }], ...more })
+  const found = async (element: object, more: object = {}, login = 'root') => {
+    const { status, body } = await ask(element, more, login)
+    assert.equal(status, 200, JSON.stringify(body))
+    return body.objects.map((object: Json) => names.get(object._system_object_id))
+  }
+  const byScore = { sort: [{ field: '_score', order: 'desc' }] }
+
+  test('objects whose preferred file looks like a picture, the most similar with the highest score', async () => {
+    assert.deepEqual(await found({ _id: files.first }, byScore), ['first', 'same', 'near', 'far'])
+    assert.deepEqual(await found({ _id: files.first, bits: 2 }, byScore), ['first', 'same', 'near'])
+    assert.deepEqual(await found({ _id: files.first, fields: ['work.image'], bits: 0 }), ['first', 'same'])
+    assert.deepEqual(await found({ _id: files.other }), ['other'], 'itself, and no picture that is not preferred')
+    assert.deepEqual(
+      (await found({ _id: files.first, bool: 'must_not' }, { objecttypes: ['work'], limit: 1000 })).filter(Boolean),
+      ['other'],
+    )
+    const both = [
+      { type: 'similar', _id: files.far, bits: 0, bool: 'should' },
+      { type: 'complex', bool: 'should', search: [{ type: 'similar', _id: files.near, bits: 0 }] },
+    ]
+    const { body } = await scene.search({ search: both, sort: [{ field: '_system_object_id' }] })
+    assert.deepEqual(
+      body.objects.map((object: Json) => names.get(object._system_object_id)),
+      ['near', 'far'],
+    )
+    const id = { field: 'work.image.preferred._id' }
+    assert.deepEqual(
+      (await scene.search({ search: [{ type: 'in', ...id, in: [files.other] }] })).body.objects.map((object: Json) =>
+        names.get(object._system_object_id),
+      ),
+      ['other'],
+    )
+  })
+
+  test('what a caller may not see is neither asked for nor found', async () => {
+    const { body } = await root().post('/user', [{ user: { login: 'onlooker' }, _password: 'onlooker' }], {
+      confirm: 'ignore_password_requirements',
+    })
+    const share = async (name: string, rights: object) => {
+      const id = [...names].find(([, each]) => each === name)?.[0]
+      const [object] = (await root().get(`/db/work/_all_fields/system_object_id/${id}`, { format: 'long' })).body
+      const _acl = [{ who: { _basetype: 'user', user: { _id: body[0].user._id } }, rights }]
+      const saved = await root().post('/db/work', [{ ...object, _acl }], { await_index: 20 })
+      assert.equal(saved.status, 200, JSON.stringify(saved.body))
+    }
+    assert.equal((await ask({ _id: files.first }, {}, 'onlooker')).body.code, 'InsufficientRights')
+    await share('first', { read: {}, asset_show: {} })
+    await share('near', { read: {} })
+    await share('far', { read: {}, asset_show: {} })
+    assert.deepEqual(await found({ _id: files.first }, byScore, 'onlooker'), ['first', 'far'])
+  })
+
+  test('what is no picture, no number of bits or too much is refused', async () => {
+    for (const wrong of [{}, { _id: 0 }, { _id: 'x' }, { _id: files.first, bits: 8 }, { _id: files.first, bits: -1 }]) {
+      assert.equal((await ask(wrong)).body.code, 'ServerGeneric', JSON.stringify(wrong))
+    }
+    assert.equal((await ask({ _id: 999_999 })).body.code, 'InsufficientRights')
+    assert.equal((await ask({ _id: files.first, fields: ['work.title'] })).body.code, 'SearchFieldUnknown')
+    assert.equal((await ask({ _id: files.first, string: 'x' })).body.code, 'ServerGeneric')
+    const many = Array.from({ length: 11 }, () => ({ type: 'similar', _id: files.first }))
+    const refused = await scene.search({ search: many })
+    assert.deepEqual([refused.body.code, refused.body.parameters.name], ['SearchTooCostly', 'pictures'])
+  })
 })

@@ -366,6 +366,7 @@ const planOf = (request: object) =>
     model,
     languages,
     vision: wholeVision,
+    alike: new Map(),
     databaseName: 'test',
     isSortValue: small.isSortValue,
   }).plan

@@ -1,9 +1,10 @@
 import type { Queryable } from '../../platform/db.ts'
 import type { CallerRights } from '../../rights/service.ts'
+import { mostBits } from '../model.ts'
 import type { FileUse, KnownFile } from './access.ts'
 import { sameContents } from './duplicates.ts'
 import type { Wire } from './render.ts'
-import { mostBits, similarTo } from './similar.ts'
+import { similarTo } from './similar.ts'
 
 export interface AlikeDeps {
   readonly db: Queryable

@@ -4,7 +4,7 @@ import type { Db, Queryable, Tx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import { type CallerRights, type Principal, renderWho, type WhoNames } from '../../rights/service.ts'
 import type { Addresses } from '../delivery/addresses.ts'
-import { type FileVersion, originalOf, type StoredFile } from '../model.ts'
+import { type FileVersion, mostBits, originalOf, type Similar, type StoredFile } from '../model.ts'
 import { isFree } from '../renditions/recipes.ts'
 import { readTags } from '../renditions/store.ts'
 import type { Tag } from '../renditions/technical.ts'
@@ -12,6 +12,7 @@ import { cleanFileName } from '../upload/file-name.ts'
 import { accessTo, type FileAccess, type FileUse, type KnownFile } from './access.ts'
 import { createAlike } from './alike.ts'
 import { type FileFormat, type FileLink, renderFile, type Wire } from './render.ts'
+import { similarTo } from './similar.ts'
 import * as store from './store.ts'
 
 export interface RecordOptions {
@@ -35,6 +36,8 @@ export interface RecordOptions {
 export type Records = ReturnType<typeof createRecords>
 
 const day = 86_400
+/** Pictures that are looked for among objects. */
+const mostAlike = 1000
 
 /** Records of files as callers may see and change them. */
 export function createRecords({
@@ -141,6 +144,17 @@ export function createRecords({
       const [known] = await load(db, caller, [id])
       if (!known?.access.any) throw new AppError('InsufficientRights')
       return alike.similar(caller, id, asked)
+    },
+
+    /**
+     * Pictures that look like the files, whoever may see them: to be asked where each is.
+     * @throws {AppError} `InsufficientRights` for a file that the actor may not see.
+     */
+    async alike(actor: Actor, ids: readonly number[]): Promise<Map<number, readonly Similar[]>> {
+      const known = await load(db, await rights.forActor(actor), ids)
+      const seen = new Set(known.filter(({ access }) => access.any).map(({ file }) => file.id))
+      if (ids.some((id) => !seen.has(id))) throw new AppError('InsufficientRights')
+      return similarTo(db, ids, { bits: mostBits, most: mostAlike })
     },
 
     /** Files as objects show them, each with what its place in the object says. */

@@ -1,21 +1,8 @@
 import type { Queryable } from '../../platform/db.ts'
-
-/**
- * Bits in which hashes may differ. Of four bands of 16 bits one then differs in no more than one bit, and by these bands
- * hashes are found: all of them up to here, and by an index.
- */
-export const mostBits = 7
+import type { Similar } from '../model.ts'
 
 /** A band as it is, and with one bit changed. */
 const changes = [0, ...Array.from({ length: 16 }, (_, bit) => 1 << bit)]
-
-interface Similar {
-  readonly id: number
-  /** In how many bits the hashes differ. */
-  readonly bits: number
-  /** The content is the same, bit by bit. */
-  readonly same: boolean
-}
 
 /** Pictures that look like a file, by file, the most similar first, at most so many of each. */
 export async function similarTo(

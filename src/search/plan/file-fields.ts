@@ -66,6 +66,7 @@ export const fileFieldKinds: readonly FileFieldKind[] = [
   ),
   define('number', 'filesize', (file) => file.size),
   define('number', 'upload_user.user._id', (file) => file.uploadUser, { sorted: false }),
+  define('number', 'preferred._id', (file) => file.id, { sorted: false }),
   define('date', 'date_uploaded', (file) => file.uploadedAt),
   define('date', 'best_date', (file) => file.bestDate),
   technical('number', 'width'),

@@ -4,6 +4,7 @@ import type { FieldCatalogue, NestedFields, SearchField } from '../plan/fields.t
 import type { Clause, SearchScope } from '../plan/plan.ts'
 import type { TimeZone } from './moments.ts'
 import type { Fields } from './read.ts'
+import type { AlikeFiles } from './similar.ts'
 
 export interface ElementContext {
   readonly fields: FieldCatalogue
@@ -14,6 +15,8 @@ export interface ElementContext {
   readonly nested: NestedFields | null
   readonly depth: number
   readonly databaseName: string
+  /** Pictures that look like those that the request names. */
+  readonly alike: AlikeFiles
   /** Compiles a search within the search. */
   readonly scope: (request: Fields, place: string, depth: number) => SearchScope
 }

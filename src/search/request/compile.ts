@@ -10,6 +10,7 @@ import { elementsClause } from './elements.ts'
 import { assertKnownNames } from './known.ts'
 import { timeZoneOf } from './moments.ts'
 import { type Fields, fieldsAt, optional, stringsAt, unsupported, wrong } from './read.ts'
+import type { AlikeFiles } from './similar.ts'
 import { searchAfter, sortKeys } from './sort.ts'
 
 export const defaultLimit = 100
@@ -20,6 +21,8 @@ export interface CompileContext {
   readonly languages: readonly string[]
   readonly vision: Vision
   readonly databaseName: string
+  /** Pictures that look like those that the request names (`picturesOf`). */
+  readonly alike: AlikeFiles
   readonly isSortValue: SearchEngine['isSortValue']
 }
 
@@ -81,6 +84,7 @@ function elementContext(
     nested: null,
     depth,
     databaseName: context.databaseName,
+    alike: context.alike,
     scope: (inner, innerPlace, innerDepth) => innerScope(inner, innerPlace, context, innerDepth),
   }
 }

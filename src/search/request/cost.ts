@@ -15,6 +15,8 @@ export const searchLimits = {
   subsearches: 10,
   /** How deep they stand in each other. */
   subsearch_depth: 3,
+  /** Elements that ask for similar pictures. */
+  pictures: 10,
   /** Values that all aggregations together answer at most (`limit`). */
   aggregated_values: 20_000,
   /** Ranges of all aggregations together. */
@@ -47,6 +49,7 @@ export function costOf(request: Fields): SearchCost {
     patterns: 0,
     subsearches: 0,
     subsearch_depth: 0,
+    pictures: 0,
     aggregated_values: 0,
     ranges: 0,
   }
@@ -63,6 +66,7 @@ export function costOf(request: Fields): SearchCost {
   const one = (element: Fields, depth: number): void => {
     const fields = Math.max(1, listOf(element.fields).length)
     add('terms', fields * listOf(element.in).length)
+    if (element.type === 'similar') add('pictures', 1)
     if (typeof element.string === 'string') text(element.string, element.mode === 'wildcard', fields)
     elements(element.search, depth)
     if (!isFields(element.subsearch)) return
@@ -89,7 +93,7 @@ export function costOf(request: Fields): SearchCost {
 
 const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null
 
-const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
 function tooCostly(name: Counted): AppError {
   const most = searchLimits[name]

@@ -1,4 +1,5 @@
 /** Elements of a search request to clauses of a plan. */
+import { mostBits } from '../../files/model.ts'
 import { AppError } from '../../platform/errors.ts'
 import { patterns } from '../document/analyze.ts'
 import type { NestedFields, SearchField } from '../plan/fields.ts'
@@ -9,6 +10,7 @@ import { and, type ElementContext, inRows, or } from './clauses.ts'
 import { notAllowed, resolveName } from './names.ts'
 import { rangeClause } from './ranges.ts'
 import { choice, deepest, type Fields, fieldsAt, listAt, optional, stringsAt, unsupported, wrong } from './read.ts'
+import { alikeByWeight, pictureOf } from './similar.ts'
 import { valuesClause } from './values.ts'
 
 /** A clause with what it adds to the score. */
@@ -27,6 +29,7 @@ const types = [
   'changelog_range',
   'complex',
   'nested',
+  'similar',
   'geo_bounding_box',
   'geo_shape',
 ] as const
@@ -87,6 +90,7 @@ const parsers: Record<(typeof types)[number], Parser> = {
   complex: (element, place, context) =>
     elementsClause(element.search, `${place}.search`, { ...context, depth: context.depth + 1 }),
   nested: nestedElement,
+  similar: similarElement,
   geo_bounding_box: (_, place) => {
     throw unsupported(`${place}.type`, 'geo_bounding_box')
   },
@@ -182,6 +186,20 @@ function inElement(element: Fields, place: string, context: ElementContext): Ret
     })
   })
   return { clause: or(clauses) }
+}
+
+/** Objects whose preferred files look like a picture; those whose files are more like it have a higher score. */
+function similarElement(element: Fields, place: string, context: ElementContext): ReturnType<Parser> {
+  const id = pictureOf(element, place)
+  const bits = optional(element, 'bits', 'integer', place) ?? mostBits
+  if (bits < 0 || bits > mostBits) throw wrong(`${place}.bits`, `an integer from 0 to ${mostBits}`)
+  const names = namesOf(element, place)
+  const fields = (names.length > 0 ? names : ['_linked._asset']).map((name) => `${name}.preferred._id`)
+  const score = alikeByWeight(id, bits, context.alike).map(({ weight, ids }) => {
+    const { clause } = inElement({ fields, in: ids }, place, context)
+    return { clause, boost: weight, certain: false }
+  })
+  return { clause: or(score.map(({ clause }) => clause)), score }
 }
 
 const mostValues = 10_000

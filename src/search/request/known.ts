@@ -29,6 +29,7 @@ const elementNames: Readonly<Record<string, Names>> = {
   changelog_range: names('field', ...bounds, 'operation', 'comment', 'user'),
   complex: names('search'),
   nested: names('path', 'search'),
+  similar: names(...someFields, '_id', 'bits'),
   geo_bounding_box: names(...someFields, 'geo_bounding_box'),
   geo_shape: names(...someFields, 'geo_shape'),
 }

@@ -1,0 +1,43 @@
+/** Pictures that look alike: which ones an element stands for is asked before a request is compiled. */
+import { mostBits, type Similar } from '../../files/model.ts'
+import { listOf } from './cost.ts'
+import { deepest, type Fields, optional, wrong } from './read.ts'
+
+/** By file, the most similar first. */
+export type AlikeFiles = ReadonlyMap<number, readonly Similar[]>
+
+/** The file of an element. @throws {AppError} for what is no id. */
+export function pictureOf(element: Fields, place: string): number {
+  const id = optional(element, '_id', 'integer', place)
+  if (id === undefined || id < 1) throw wrong(`${place}._id`, 'the id of a file')
+  return id
+}
+
+/** The files that the elements of a request name, each once; elements that are refused later name none. */
+export function picturesOf(request: Fields): readonly number[] {
+  const found = new Set<number>()
+  const look = (list: unknown, depth: number): void => {
+    if (depth > deepest) return
+    for (const element of listOf(list)) {
+      if (typeof element !== 'object' || element === null) continue
+      const { type, _id, search, subsearch } = element as Fields
+      if (type === 'similar' && Number.isSafeInteger(_id) && Number(_id) > 0) found.add(Number(_id))
+      look(search, depth + 1)
+      if (typeof subsearch === 'object' && subsearch !== null) look((subsearch as Fields).search, depth + 1)
+    }
+  }
+  look(request.search, 0)
+  return [...found]
+}
+
+/** The pictures by how similar they are, the file itself among those that are the same. A weight says how much. */
+export function alikeByWeight(
+  id: number,
+  bits: number,
+  alike: AlikeFiles,
+): readonly { readonly weight: number; readonly ids: readonly number[] }[] {
+  const near = (alike.get(id) ?? []).filter((one) => one.bits <= bits)
+  const weight = (one: Similar): number => (one.same ? 1 : (mostBits + 1 - one.bits) / (mostBits + 2))
+  const groups = Map.groupBy([{ id, bits: 0, same: true }, ...near], weight)
+  return [...groups].map(([each, ones]) => ({ weight: each, ids: ones.map((one) => one.id) }))
+}

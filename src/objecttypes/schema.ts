@@ -48,7 +48,9 @@ export const ObjecttypeInput = Type.Object(
         custom_data: optional(Type.Object({}, { ...open, ...kept('whoever put it there') })),
         watermark: optional(Type.Object({}, { ...open, ...kept('the images that will carry it; there are none yet') })),
         caption: optional(Type.Object({}, { ...open, ...kept('the images that will carry it; there are none yet') })),
-        janitor_policy: optional(Type.Object({}, { ...open, ...kept('the janitor; of `object_purge` for one that is not there yet') })),
+        janitor_policy: optional(
+          Type.Object({}, { ...open, ...kept('the janitor; of `object_purge` for one that is not there yet') }),
+        ),
       },
       open,
     ),

@@ -41,7 +41,9 @@ export const PoolInput = Type.Object(
         is_system_pool: optional(Type.Boolean()),
         watermark: optional(Type.Object({}, { ...open, ...kept('the images that will carry it; there are none yet') })),
         caption: optional(Type.Object({}, { ...open, ...kept('the images that will carry it; there are none yet') })),
-        janitor_policy: optional(Type.Object({}, { ...open, ...kept('the janitor; of `object_purge` for one that is not there yet') })),
+        janitor_policy: optional(
+          Type.Object({}, { ...open, ...kept('the janitor; of `object_purge` for one that is not there yet') }),
+        ),
         custom_data: optional(Type.Object({}, { ...open, ...kept('whoever put it there') })),
         mapping_dc_export: optional(Mapping),
         mapping_image_export: optional(Mapping),

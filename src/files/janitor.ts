@@ -6,8 +6,9 @@ import type { BlobStore, Sha256 } from './blobs/blob-store.ts'
 import { uploadLifetime } from './resumable/service.ts'
 
 /**
- * Takes away what nobody has any more: links of former versions of objects as far as pools say so, uploads that no object has had for a number of days, contents that no file has
- * had for a day, and what interrupted uploads left. Any process may do it; one does at a time.
+ * Takes away what nobody has any more: links of former versions of objects as far as pools say so, uploads that no object
+ * has had for a number of days, contents that no file has had for a day, and what interrupted uploads left. Any process may
+ * do it; one does at a time.
  */
 export interface JanitorOptions {
   readonly db: Db

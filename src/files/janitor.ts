@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { EventLog, NewEvent } from '../events/service.ts'
 import type { Db, Tx } from '../platform/db.ts'
-import { outsideLifetimes } from '../platform/lifetime.ts'
+import { createPeriodic } from '../platform/periodic.ts'
 import type { BlobStore, Sha256 } from './blobs/blob-store.ts'
 import { uploadLifetime } from './resumable/service.ts'
 
@@ -54,27 +54,29 @@ export function createJanitor({
   paused,
   now = Date.now,
 }: JanitorOptions) {
-  let running: Promise<void> | null = null
-  let stopped = false
   /** What is being done, for those who are told that it failed. */
   let step = ''
-  /** The time that a run takes it to be, where that is said. */
+  /** The time that the run takes it to be, and that the next one is to, where that is said. */
   let said: number | null = null
+  let asked: number | null = null
   const clock = (): number => said ?? now()
 
-  async function work(): Promise<void> {
+  async function work(stopped: () => boolean): Promise<void> {
+    said = asked
     const begun = clock()
     await db.query('delete from file_upload where touched_at < $1', [new Date(clock() - uploadLifetime)])
     step = 'file_link_delete'
-    await inBatches(formerFiles(new Date(clock())))
+    await inBatches(stopped, formerFiles(new Date(clock())))
     step = 'file_expire'
-    const files = await inBatches((tx) => removeFiles(tx, new Date(clock() - settings().file_expire_days * day)))
+    const files = await inBatches(stopped, (tx) =>
+      removeFiles(tx, new Date(clock() - settings().file_expire_days * day)),
+    )
     if (files > 0) await tell('file_expire', begun, files)
     step = 'file_blob'
-    const cleared = await clear()
+    const cleared = await clear(stopped)
     if (cleared > 0) await tell('file_blob', begun, cleared)
     for (const { id, readOnly } of locations.all()) {
-      if (readOnly || stopped) continue
+      if (readOnly || stopped()) continue
       await locations
         .storeOf(id)
         .sweep(new Date(clock() - day))
@@ -83,10 +85,10 @@ export function createJanitor({
   }
 
   /** Contents that nobody has had for a day; answers how many are gone. */
-  async function clear(): Promise<number> {
+  async function clear(stopped: () => boolean): Promise<number> {
     const failures = new Map<number, number>()
     let gone = 0
-    await inBatches(async (tx) => {
+    await inBatches(stopped, async (tx) => {
       const { found, removed } = await removeBlobs(tx, new Date(clock() - day), failures)
       gone += removed
       return found
@@ -95,9 +97,9 @@ export function createJanitor({
   }
 
   /** Until a batch finds nothing; each in a transaction of its own, while no other process does the same. */
-  async function inBatches(one: (tx: Tx) => Promise<number>): Promise<number> {
+  async function inBatches(stopped: () => boolean, one: (tx: Tx) => Promise<number>): Promise<number> {
     let sum = 0
-    for (let found = batch; found > 0 && !stopped; ) {
+    for (let found = batch; found > 0 && !stopped(); ) {
       found = await db.transaction(async (tx) => {
         const { rows } = await tx.query<{ mine: boolean }>('select pg_try_advisory_xact_lock($1) as mine', [lock])
         return rows[0]?.mine ? one(tx) : 0
@@ -187,30 +189,25 @@ export function createJanitor({
     await events.append(db, [{ type: 'JANITOR', actor: null, info }])
   }
 
-  /** Once, as at that time (now, where none is said); what fails is logged, and tried again in an hour. */
-  function run(at?: Date): Promise<void> {
-    if (paused() || !settings().active || stopped) return Promise.resolve()
-    if (running === null) said = at?.getTime() ?? null
-    running ??= outsideLifetimes(work)
-      .catch(async (error: Error) => {
-        log.error({ err: error }, 'the janitor of files failed')
-        const info = { type: step, error: error.message }
-        await events.append(db, [{ type: 'JANITOR_ERROR', actor: null, info }]).catch(() => {})
-      })
-      .finally(() => {
-        running = null
-      })
-    return running
-  }
-
-  const timer = setInterval(() => void run(), hour).unref()
+  const periodic = createPeriodic({
+    every: hour,
+    paused: () => paused() || !settings().active,
+    work,
+    async onFailure(error) {
+      log.error({ err: error }, 'the janitor of files failed')
+      const info = { type: step, error: error.message }
+      await events.append(db, [{ type: 'JANITOR_ERROR', actor: null, info }]).catch(() => {})
+    },
+  })
 
   return {
-    run,
-    async close(): Promise<void> {
-      stopped = true
-      clearInterval(timer)
-      await running
+    ...periodic,
+    /** As at that time (now, where none is said), unless a run is on its way already. */
+    run(at?: Date): Promise<void> {
+      asked = at?.getTime() ?? null
+      const done = periodic.run()
+      asked = null
+      return done
     },
   }
 }

@@ -94,7 +94,7 @@ export async function createFileService(options: FileOptions) {
     settings: () => settings().produce_config.value,
   })
   const fixity = createFixity({ db, events, log: options.log, locations })
-  const fixitySchedule = scheduleFixity(fixity, { db, jobs, paused: () => config.readOnly })
+  const fixitySchedule = scheduleFixity(fixity, { db, jobs, log: options.log, paused: () => config.readOnly })
   const moves = createMoves({
     db,
     events,
@@ -177,8 +177,7 @@ export async function createFileService(options: FileOptions) {
 
     async close(): Promise<void> {
       images.close()
-      fixitySchedule.close()
-      await Promise.all([janitor.close(), renditions.close()])
+      await Promise.all([fixitySchedule.close(), janitor.close(), renditions.close()])
       await delivery.close()
       locations.close()
     },

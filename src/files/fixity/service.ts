@@ -7,6 +7,7 @@ import type { EventLog, NewEvent } from '../../events/service.ts'
 import type { Jobs } from '../../jobs/service.ts'
 import type { Db } from '../../platform/db.ts'
 import type { Measure } from '../../platform/metrics.ts'
+import { createPeriodic, type Periodic } from '../../platform/periodic.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import type { KeptBlob } from './store.ts'
 import * as store from './store.ts'
@@ -122,8 +123,13 @@ export function createFixity({ db, events, log, locations }: FixityOptions) {
 /** Once an hour one of the processes reads its share. */
 export function scheduleFixity(
   fixity: FixityService,
-  { db, jobs, paused }: { readonly db: Db; readonly jobs: Jobs; readonly paused: () => boolean },
-) {
+  {
+    db,
+    jobs,
+    log,
+    paused,
+  }: Pick<FixityOptions, 'db' | 'log'> & { readonly jobs: Jobs; readonly paused: () => boolean },
+): Periodic {
   jobs.register<null>(
     job,
     async () => {
@@ -131,9 +137,10 @@ export function scheduleFixity(
     },
     'standard',
   )
-  const timer = setInterval(() => {
-    if (paused()) return
-    db.transaction((tx) => jobs.enqueue(tx, job, null, { key: job, maxAttempts: 1 })).catch(() => {})
-  }, hour).unref()
-  return { close: () => clearInterval(timer) }
+  return createPeriodic({
+    every: hour,
+    paused,
+    work: () => db.transaction((tx) => jobs.enqueue(tx, job, null, { key: job, maxAttempts: 1 })),
+    onFailure: (error) => log.warn({ err: error }, 'the next contents to verify could not be queued'),
+  })
 }

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { Db, Tx } from '../../platform/db.ts'
-import { outsideLifetimes } from '../../platform/lifetime.ts'
+import { createPeriodic, type Periodic } from '../../platform/periodic.ts'
 
 /**
  * Keeps the sums of files (migration 0391): files that triggers have left to be counted anew are taken out of the sums as they
@@ -21,34 +21,15 @@ const batch = 5000
 /** Advisory lock under which it works; `strg` and a number of our own. */
 const lock = 0x73747267_000an
 
-export function createFileCounts({ db, log, paused }: FileCountOptions) {
-  let running: Promise<void> | null = null
-  let stopped = false
-
-  async function work(): Promise<void> {
-    for (let taken = batch; taken === batch && !stopped; ) taken = await db.transaction(recount)
-  }
-
-  /** Counts anew what is due; what fails is tried again. */
-  function run(): Promise<void> {
-    if (paused() || stopped) return Promise.resolve()
-    running ??= outsideLifetimes(work)
-      .catch((error: Error) => log.warn({ err: error }, 'files could not be counted'))
-      .finally(() => {
-        running = null
-      })
-    return running
-  }
-
-  const timer = setInterval(() => void run(), often).unref()
-  return {
-    run,
-    async close(): Promise<void> {
-      stopped = true
-      clearInterval(timer)
-      await running
+export function createFileCounts({ db, log, paused }: FileCountOptions): Periodic {
+  return createPeriodic({
+    every: often,
+    paused,
+    async work(stopped) {
+      for (let taken = batch; taken === batch && !stopped(); ) taken = await db.transaction(recount)
     },
-  }
+    onFailure: (error) => log.warn({ err: error }, 'files could not be counted'),
+  })
 }
 
 /** The objects of each file: once for each object type and pool. */

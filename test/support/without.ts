@@ -1,6 +1,11 @@
 import type { InjectOptions } from 'fastify'
 import type { Inject, Json } from './client.ts'
 
+let taken = 0
+
+/** How often something was taken out so far. */
+export const takenOut = (): number => taken
+
 /**
  * Takes one parameter or field out of every request of a test, to see whether anything shows its effect: `key` is one of
  * `test/system/effects.json`. A test that still passes without it does not (`scripts/effects.ts`).
@@ -35,6 +40,7 @@ function operationOf(document: Json, { method = 'GET', url }: InjectOptions): { 
 function withoutQuery(request: InjectOptions, name: string): InjectOptions {
   const [path, query] = String(request.url).split('?')
   const parameters = new URLSearchParams(query)
+  if (parameters.has(name)) taken++
   parameters.delete(name)
   const { query: given, ...rest } = request
   const kept =
@@ -76,7 +82,9 @@ function strip(value: Json, schema: Json, place: string, key: string, schemas: J
   }
   for (const name of Object.keys(value)) {
     const member = schema.properties?.[name]
-    if (member && `${place}.${name}` === key) delete value[name]
-    else strip(value[name], member ?? schema.additionalProperties, member ? `${place}.${name}` : place, key, schemas)
+    if (member && `${place}.${name}` === key) {
+      delete value[name]
+      taken++
+    } else strip(value[name], member ?? schema.additionalProperties, member ? `${place}.${name}` : place, key, schemas)
   }
 }

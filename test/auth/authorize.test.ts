@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { hash } from '@node-rs/bcrypt'
+import { assertNamed } from '../support/documented.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { challengeOf, ownCallback, TestVisitor } from './sign-in-browser.ts'
 import { createUsers, statusWith } from './support.ts'
@@ -29,6 +30,10 @@ test('OAUTH-005 OAUTH-006 CLIENT-011 CLIENT-013 a user signs in on the page; the
   const page = await visitor.authorize({ scope: 'offline read' })
   assert.equal(page.status, 200)
   assert.match(page.body, /<input id="login" name="login"/)
+  assert.match(String(page.headers['content-type']), /^text\/html/)
+  const invalid = await new TestVisitor(svc).authorize({ login: 'anna', password: 'wrong' })
+  assert.deepEqual([invalid.status, invalid.location], [200, null])
+  assert.match(invalid.body, /<input id="login" name="login"/)
   const wrong = await visitor.submit(page, { login: 'anna', password: 'wrong' })
   assert.equal(wrong.status, 200)
   assert.match(wrong.body, /role="alert" id="problem">The login or the password is wrong/)
@@ -169,6 +174,7 @@ test('CLIENT-014 VER-004 another origin needs an entry in loginAllowRedirects, t
 })
 
 test('OAUTH-016 CLIENT-029 CLIENT-030 a code is for one client, redirect URI, verifier and browser, and used once', async () => {
+  assertNamed('signing-in.md', ['code_challenge', 'code_challenge_method', 'code_verifier'])
   const visitor = new TestVisitor(svc)
   const fresh = async () => codeIn((await visitor.signIn('anna', 'anna')).location)
   const refused: [what: string, more: Record<string, string>, headers: Record<string, string>][] = [

@@ -7,6 +7,7 @@ import { insertEvents } from '../../src/events/store.ts'
 import type { Json } from '../support/client.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { attachService, startService, type TestService } from '../support/service.ts'
+import { TestVisitor } from './sign-in-browser.ts'
 import { createGroups, createUsers, eventsOf, refresh, requestToken, signIn, statusWith } from './support.ts'
 
 let svc: TestService
@@ -114,20 +115,29 @@ test('LIM-001 access tokens last a day, or as long as is configured, whichever g
   const lifetimes = async () => {
     const first = (await signIn(svc, 'root', 'root-test-password', { scope: 'offline' })).body
     const second = (await refresh(svc, first.refresh_token)).body
-    const tokens = [first, second].map(({ access_token }) => createHash('sha256').update(access_token).digest())
+    const visitor = new TestVisitor(svc)
+    const done = await visitor.signIn('root', 'root-test-password', { auth_method: 'native' })
+    const byCode = (await visitor.redeem(done.location?.searchParams.get('code') ?? '')).body
+    const guest = (await requestToken(svc, { grant_type: 'client_credentials', client_id: 'web-client' })).body
+    const all = [first, second, byCode, guest]
+    const tokens = all.map(({ access_token }) => createHash('sha256').update(access_token).digest())
     const { rows } = await svc.db.query<{ left: number }>(
       'select extract(epoch from expires_at - now())::int as left from oauth_token where hash = any($1)',
       [tokens],
     )
-    assert.equal(rows.length, 2)
+    assert.equal(rows.length, 4)
     for (const { left } of rows) assert.ok(Math.abs(left - first.expires_in) < 60, `${left}`)
-    return [first.expires_in, second.expires_in]
+    return all.map(({ expires_in }) => expires_in)
   }
-  assert.deepEqual(await lifetimes(), [86_400, 86_400])
+  const guests = '/config/system/config/login/guest'
+  assert.equal((await root().post(guests, true)).status, 200)
+  const day = Array.from({ length: 4 }, () => 86_400)
+  assert.deepEqual(await lifetimes(), day)
   assert.equal((await root().post(path, '2h30m')).status, 200)
-  assert.deepEqual(await lifetimes(), [9000, 9000])
+  assert.deepEqual(await lifetimes(), [9000, 9000, 9000, 9000])
   await root().delete(path)
-  assert.deepEqual(await lifetimes(), [86_400, 86_400])
+  assert.deepEqual(await lifetimes(), day)
+  await root().delete(guests)
 })
 
 test('AUTH-006 the tokens of a user who may no longer sign in are rejected at once', async () => {

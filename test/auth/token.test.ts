@@ -10,6 +10,7 @@ import { loadConfig } from '../../src/platform/config-load.ts'
 import type { Json } from '../support/client.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { startService, type TestService } from '../support/service.ts'
+import { TestVisitor } from './sign-in-browser.ts'
 import { createUsers, eventsOf, refresh, requestToken, signIn, statusWith } from './support.ts'
 
 let svc: TestService
@@ -71,10 +72,18 @@ test('SVC-013 no token response has an id_token, and nothing of OpenID Connect i
   const first = await signIn(svc, 'anna', 'anna', { scope: 'offline read write' })
   const second = await refresh(svc, first.body.refresh_token)
   const third = await refresh(svc, second.body.refresh_token, { scope: 'offline read' })
-  for (const { status, body } of [first, second, third]) {
+  const visitor = new TestVisitor(svc)
+  const done = await visitor.signIn('anna', 'anna', { scope: 'offline read write' })
+  const byCode = await visitor.redeem(done.location?.searchParams.get('code') ?? '')
+  for (const { status, body } of [first, second, third, byCode]) {
     assert.equal(status, 200)
     assert.deepEqual(Object.keys(body).toSorted(), members)
   }
+  const guests = '/config/system/config/login/guest'
+  await svc.as('root').post(guests, true)
+  const asGuest = await requestToken(svc, { grant_type: 'client_credentials', client_id: 'web-client' })
+  await svc.as('root').delete(guests)
+  assert.deepEqual([asGuest.status, 'id_token' in asGuest.body], [200, false])
   const plain = await signIn(svc, 'anna', 'anna')
   assert.deepEqual(
     Object.keys(plain.body).toSorted(),
@@ -236,7 +245,24 @@ test('CLIENT-007 scopes are labels: whichever a token has, it does what its user
       (await svc.inject(write)).statusCode,
     ]
   }
+  // By the rights on a pool: who has them may, whatever the scope, and nobody else.
+  const users = (await svc.as('root').get('/user')).body
+  const { _id } = users.find(({ user }: Json) => user.login === 'anna').user
+  const who = { _basetype: 'user', user: { _id } }
+  const made = await svc
+    .as('root')
+    .post('/pool', [
+      { pool: { _id_parent: 1, name: { 'en-US': 'Hers' } }, _acl: [{ who, rights: { bag_read: {}, read: {} } }] },
+    ])
+  assert.equal(made.status, 200, JSON.stringify(made.body))
+  const seesPool = async (login: string, scope: string) => {
+    const { body } = await signIn(svc, login, login, { scope })
+    const headers = { authorization: `Bearer ${body.access_token}` }
+    const pools = (await svc.inject({ method: 'GET', url: '/api/v1/pool', headers })).json()
+    return pools.some(({ pool }: Json) => pool._id === made.body[0].pool._id)
+  }
   for (const scope of ['read', 'write', 'read write']) {
+    assert.deepEqual([await seesPool('anna', scope), await seesPool('ben', scope)], [true, false], scope)
     assert.deepEqual(await rightsOf('root', 'root-test-password', scope), [200, 200], scope)
     assert.deepEqual(await rightsOf('anna', 'anna', scope), [403, 403], scope)
   }

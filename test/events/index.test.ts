@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Client, Json } from '../support/client.ts'
+import { pageText } from '../support/documented.ts'
 import { type Museum, payload, startMuseum } from '../support/seed/museum.ts'
 import { attachService } from '../support/service.ts'
 import { until } from '../support/until.ts'
@@ -49,6 +50,7 @@ test('EVENT-052 EVENT-053 a reindex tells when it begins, what it has queued, wh
   assert.deepEqual(what, { Counts: await objectsOfType(), IndexVersions: { objects: 1 } })
   assert.deepEqual([queued?.type, queued?.polled, typeof queuing], ['REINDEX_QUEUED', false, 'number'])
   assert.deepEqual(changed, { type: 'INDEX_SWITCH', info: { IndexNames: ['objects'], Errors: 0 }, polled: true })
+  assert.match(pageText('events.md'), /^\| INDEX \| `INDEX_SWITCH` \|.* `IndexNames`, `Deleted`, `Errors` \|$/m)
   const { Took: took, ...versions } = done?.info ?? {}
   assert.deepEqual([done?.type, done?.polled], ['REINDEX_DONE', true])
   assert.deepEqual(versions, {

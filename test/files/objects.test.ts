@@ -212,6 +212,11 @@ suite('files in objects', () => {
     }
     const { _show_allowed, _download_allowed } = (await museum.svc.as('writer').get(path)).body.versions.original
     assert.deepEqual([_show_allowed, _download_allowed], [true, false])
+    // Either right is enough.
+    await grant({ reader: { read: {}, asset_download: { versions: ['image.original'] } } })
+    assert.equal((await museum.svc.as('reader').get(path)).body.hash, file.hash)
+    const records = (await museum.svc.as('reader').get('/eas', { ids: `[${file._id}]` })).body
+    assert.equal(records[file._id].hash, file.hash)
   })
 
   test('renditions: objects show them as soon as they are made; rights name them, or leave them to all', async () => {
@@ -228,6 +233,10 @@ suite('files in objects', () => {
     })
     const seen = async (login: string) => Object.keys((await read(login, block._id)).work.image[0].versions ?? {})
     assert.deepEqual([await seen('viewer'), await seen('reader')], [['small'], []])
+    const [ofViewer, ofReader] = await Promise.all(
+      ['viewer', 'reader'].map((login) => museum.svc.as(login).get(`/eas/${body[0]._id}`)),
+    )
+    assert.deepEqual([ofViewer?.status, ofReader?.status], [200, 403], 'a version is enough')
     const bearer = { authorization: `Bearer ${await museum.svc.as('viewer').token()}` }
     const bare = (name: string): string => versions[name].url.split('?')[0]
     const info = (name: string): string => bare(name).replace('/download/', '/iiif/').concat('/info.json')
@@ -284,13 +293,21 @@ suite('files in objects', () => {
     await enable(false)
   })
 
-  test('READ-022 the record changes for whoever may write an object that has the file', async () => {
+  test('READ-022 the record changes for its uploader and for whoever may write an object that has the file', async () => {
     const [file] = await sent('root')
     await saved('root', work({ image: [{ _id: file._id }] }))
     const change = async (login: string) =>
       (await museum.svc.as(login).post(`/eas/${file._id}`, { filename: `${login}.jpg` })).status
     await grant({ reader: { read: {}, asset_show: {} }, writer: { read: {}, write: {} } })
     assert.deepEqual([await change('reader'), await change('writer'), await change('root')], [403, 200, 200])
+    await grant({ writer: { read: {}, create: {}, asset_upload: {} } })
+    const [own] = await sent('writer')
+    await saved('root', work({ image: [{ _id: own._id }] }))
+    await grant({ reader: { read: {}, asset_show: {} }, writer: { read: {} } })
+    const rename = async (login: string) =>
+      (await museum.svc.as(login).post(`/eas/${own._id}`, { filename: `by ${login}.jpg` })).status
+    assert.deepEqual([await rename('reader'), await rename('writer')], [403, 200], 'the uploader')
+    assert.equal((await root().get(`/eas/${own._id}`)).body.original_filename, 'by writer.jpg')
   })
 
   test('history keeps files; a purge gives them up', async () => {
@@ -540,7 +557,12 @@ suite('files in objects', () => {
       ({ name }: Json) => name === 'work',
     )
     const { files } = (await root().get(`/objecttype/${table_id}/stats`)).body
-    assert.equal(files.count, await whole({ include_subpools: true }))
+    const { files: ofPools } = (await root().get(`/pool/${museum.pool}/stats`, { include_subpools: true })).body
+    assert.deepEqual(files, ofPools, 'all of this type are in these pools')
+    assert.deepEqual(
+      [files.originals.deleted.by_extension.png.count, files.originals.deleted.by_class.image.count > 1],
+      [1, true],
+    )
     assert.equal((await museum.svc.as('reader').get(`/pool/${below}/stats`)).body.code, 'SystemRightRequired')
     assert.equal((await root().get('/pool/99999/stats')).status, 404)
   })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import sharp from 'sharp'
 import type { Json } from '../support/client.ts'
+import { assertNamed } from '../support/documented.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { fetched, sha256, upload } from './support.ts'
 
@@ -176,6 +177,7 @@ suite('renditions', () => {
     assert.deepEqual([standard.metadata, standard.best_date], [undefined, record.best_date])
     const [event] = await events('FILE_METADATA', record._id)
     assert.equal(event.info.metadata.technical.camera_scanner, 'Zeiss Ikon 7')
+    assertNamed('files.md', ['class', 'extension', 'technical_metadata', 'best_date', 'versions', 'gps_location'])
   })
 
   test('recipes of the base configuration: what they may be, and what a change of them does', async () => {

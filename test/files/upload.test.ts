@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { after, before, suite, test } from 'node:test'
 import type { Json } from '../support/client.ts'
+import { assertNamed } from '../support/documented.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { fetched, multipart, picture, type Sent, sha256, upload } from './support.ts'
@@ -236,6 +237,7 @@ suite('uploads', () => {
 
   test('LIM-013 limits by class and instance, 0 for the wider one or none: 413, before the body where it says how long it is', async () => {
     const settings = (value: object) => root().post('/config', { system: { config: { produce_config: { value } } } })
+    for (const page of ['files.md', 'administration.md']) assertNamed(page, ['uploadmaxfilesize'])
     try {
       const set = await settings({
         uploadmaxfilesize: '2KB',

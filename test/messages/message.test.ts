@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { createGroups, createUsers, eventsOf } from '../auth/support.ts'
 import type { Client, Json } from '../support/client.ts'
+import { assertDocumented, assertNamed } from '../support/documented.ts'
 import { startService, type TestService } from '../support/service.ts'
 
 const en = (text: string) => ({ 'en-US': text })
@@ -106,6 +107,9 @@ suite('messages', () => {
     })
     assert.deepEqual(cleared._groups, stored._groups)
     assert.deepEqual((await root.delete(`/message/${id}`)).body, { status: { acknowledged: 'ok' } })
+    const paths = ['GET /message', 'POST /message', 'GET /message/{id}', 'DELETE /message/{id}']
+    assertNamed('administration.md', [...Object.keys(fields), '_groups', ...paths])
+    await assertDocumented(svc, 'get /message', ['limit', 'offset'], 'administration.md')
   })
 
   test('READ-042 READ-044 messages are created by POST and PUT, changed, read and deleted one by one', async () => {

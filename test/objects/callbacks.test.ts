@@ -95,7 +95,7 @@ async function countOf(table: string): Promise<number> {
   return rows[0]?.n ?? -1
 }
 
-test('PRESAVE-001 callbacks see the objects as they would be saved, each what those before it made of them', async () => {
+test('callbacks see the objects as they would be saved, each what those before it made of them', async () => {
   const [person, topic] = [
     await create(payload('person', { name: 'Ada' })),
     await create(payload('topic', { name: 'Sea' })),

@@ -32,7 +32,7 @@ export async function composeHttp(
   { baseConfig, datamodel }: Kept,
   { auth, messages }: People,
   workflow: Workflow,
-  { index, read, objects, info, invalid, runOnObjects, search, events, streams, explain }: Objects,
+  { index, read, objects, info, invalid, nameInObject, runOnObjects, search, events, streams, explain }: Objects,
 ): Promise<HttpApp> {
   const http = await createHttp({
     log,
@@ -78,7 +78,7 @@ export async function composeHttp(
   registerPoolRoutes(http, workflow)
   registerTagRoutes(http, workflow)
   registerTransitionRoutes(http, { ...workflow, runOnObjects })
-  registerFileRoutes(http, workflow)
+  registerFileRoutes(http, { ...workflow, nameInObject })
   registerReadRoutes(http, { read })
   registerObjectRoutes(http, { objects })
   registerObjectInfoRoutes(http, { info })

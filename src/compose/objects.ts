@@ -2,6 +2,7 @@ import { mailRecipients } from '../auth/mail-recipients.ts'
 import type { Model } from '../datamodel/model.ts'
 import { createEventService, createEventStreams, followEvents, type Seen } from '../events/service.ts'
 import { createObjectInfoService } from '../objects/info/service.ts'
+import { createFileNames } from '../objects/read/file-names.ts'
 import { objectsForActions } from '../objects/read/for-actions.ts'
 import { rememberedPeople } from '../objects/read/people.ts'
 import { createReadService } from '../objects/read/read.ts'
@@ -68,6 +69,7 @@ export async function composeObjects(
     pools,
     tags,
     ...maskSettings,
+    namesFiles: objecttypes.namesFiles,
     people: rememberedPeople(principals, rights),
     files,
     limits: { bytes: config.answerLimit, embedded: 50_000 },
@@ -169,6 +171,13 @@ export async function composeObjects(
     read,
     objects: createObjectService(objectDeps, read.renderSaved),
     info: createObjectInfoService(objectDeps),
+    nameInObject: createFileNames({
+      db,
+      datamodel,
+      read,
+      languages,
+      templatesOf: (id) => objecttypes.settings(id).exportAssetFilenames,
+    }),
     runOnObjects,
     eventRuns,
     search,

@@ -3,7 +3,7 @@ import { createFileService } from '../files/service.ts'
 import { rememberedPeople } from '../objects/read/people.ts'
 import { createFileCounts } from '../objects/upkeep/file-counts.ts'
 import { fileFigures } from '../objects/upkeep/file-stats.ts'
-import { hasFile, requeueUsers, seenUses } from '../objects/upkeep/file-uses.ts'
+import { filesWithin, requeueUsers, seenUses } from '../objects/upkeep/file-uses.ts'
 import { createFormerFiles, linkPolicies } from '../objects/upkeep/former-files.ts'
 import { countInPools, objectPresetUse, objectTagUse, requeuePools } from '../objects/upkeep/uses.ts'
 import { createObjecttypeService } from '../objecttypes/service.ts'
@@ -47,7 +47,7 @@ export async function composeWorkflow(
       const deps = { ...kept.maskSettings, pools }
       return seenUses({ deps, model: datamodel.current(), rights: caller }, from, ids)
     },
-    hasFile,
+    filesWithin,
     changed: (tx, ids) => requeueUsers(tx, ids, queued.raise),
     formerFiles: createFormerFiles({
       events,

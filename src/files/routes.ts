@@ -6,6 +6,8 @@ import { actorOf, type HttpApp } from '../platform/http.ts'
 import { streamedBody } from '../platform/streamed-body.ts'
 import { registerArchiveRoutes } from './delivery/archive-routes.ts'
 import { deliver } from './delivery/deliver.ts'
+import type { NameInObject } from './delivery/service.ts'
+import { readWish } from './delivery/wish.ts'
 import { registerImageRoutes } from './images/routes.ts'
 import { registerLocationRoutes } from './locations/routes.ts'
 import { registerMoveRoutes } from './moves/routes.ts'
@@ -34,7 +36,10 @@ import { filesOfMultipart, type Incoming, mostFiles } from './upload/multipart.t
 
 const mostIds = 1000
 
-export function registerFileRoutes(http: HttpApp, { files }: { files: FileService }): void {
+export function registerFileRoutes(
+  http: HttpApp,
+  { files, nameInObject }: { files: FileService; nameInObject: NameInObject },
+): void {
   registerLocationRoutes(http, files)
   registerMoveRoutes(http, files)
   registerImageRoutes(http, { files })
@@ -110,9 +115,8 @@ export function registerFileRoutes(http: HttpApp, { files }: { files: FileServic
     async (request) => {
       const ids = readList(request.query.ids, 'ids', isId).filter((id) => id !== null)
       if (ids.length > mostIds) throw badRequest(`ids: at most ${mostIds} at a time.`, { param: 'ids' })
-      const records = await files.read(request.actor, ids, request.query.format ?? 'long', {
-        duplicates: request.query.check_for_duplicates,
-      })
+      const { check_for_duplicates: duplicates, obj_uuid: object } = request.query
+      const records = await files.read(request.actor, ids, request.query.format ?? 'long', { duplicates, object })
       return Object.fromEntries(records)
     },
   )
@@ -134,9 +138,8 @@ export function registerFileRoutes(http: HttpApp, { files }: { files: FileServic
     },
     async (request) => {
       const { fileId } = request.params
-      const records = await files.read(request.actor, [fileId], request.query.format ?? 'long', {
-        duplicates: request.query.check_for_duplicates,
-      })
+      const { check_for_duplicates: duplicates, obj_uuid: object } = request.query
+      const records = await files.read(request.actor, [fileId], request.query.format ?? 'long', { duplicates, object })
       return records.get(fileId) ?? {}
     },
   )
@@ -227,7 +230,8 @@ export function registerFileRoutes(http: HttpApp, { files }: { files: FileServic
       summary: 'The content of a file',
       description:
         'At the addresses that records of files have. With a signature nobody is asked for; without one the caller needs ' +
-        '`asset_show` or `asset_download` on an object that has the file. Answers ranges and conditional requests.',
+        '`asset_show` or `asset_download` on an object that has the file. Answers ranges and conditional requests. Pictures ' +
+        'also come in another size or format, made for the request.',
       tags: ['files'],
       params: DownloadParams,
       querystring: DownloadQuery,
@@ -249,11 +253,29 @@ export function registerFileRoutes(http: HttpApp, { files }: { files: FileServic
         416: { description: 'The range lies behind the end.', content: { 'text/plain': { schema: Type.String() } } },
       },
     },
-    config: { access: 'optional', writes: false, errors: ['InsufficientRights', 'ResourceNotFound'] },
+    config: {
+      access: 'optional',
+      writes: false,
+      errors: [
+        'InsufficientRights',
+        'ResourceNotFound',
+        'UrlParameterNotSupported',
+        'ServiceUnavailable',
+        'TooManyHeavyRequests',
+      ],
+    },
     compress: false,
     handler: async (request, reply) => {
       const signature = request.query['x-svc-signature'] ?? request.headers['x-svc-signature']
-      const delivery = await files.download(request.actor, request.params, signature)
+      const { obj_uuid: objUuid = null, ...query } = request.query
+      const wish = readWish(query)
+      const gone = new AbortController()
+      const asked = { signature, wish, nameIn: nameInObject, signal: gone.signal }
+      const delivery = await files.download(request.actor, { ...request.params, objUuid }, asked)
+      reply.raw.once('close', () => {
+        gone.abort()
+        delivery.end()
+      })
       try {
         return await deliver(request, reply, delivery)
       } catch (error) {

@@ -198,8 +198,17 @@ const Format = Type.Optional(
   Type.Enum(['short', 'standard', 'long'], { description: 'How much is answered; `long` when not said.' }),
 )
 
+const inObject = (besides: string) =>
+  Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 100,
+      description: `\`_uuid\` of an object that must have the file${besides}.`,
+    }),
+  )
+
 const notYet = {
-  obj_uuid: Type.Optional(Type.String(refused('names of files do not depend on objects yet'))),
+  obj_uuid: inObject('; addresses give the names that the object has for it'),
   check_for_duplicates: lookForDuplicates,
   mapping: Type.Optional(Type.String(refused('there are no mappings yet'))),
   objecttype: Type.Optional(Type.String(refused('there are no mappings yet'))),
@@ -247,7 +256,9 @@ export const DownloadParams = Type.Object({
   version: Type.String({ maxLength: 200, description: 'Name of the version: `original`.' }),
 })
 
-const onDemand = refused('versions are not made on demand yet')
+const ownRecipe = refused('nothing is made by recipes on demand: `format`, `size` and the others say what is made')
+
+const Side = (description: string) => Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000, description }))
 
 export const DownloadQuery = Type.Object({
   'x-svc-signature': Type.Optional(
@@ -256,17 +267,54 @@ export const DownloadQuery = Type.Object({
       description: 'Signature of the address, which is as good as a right while it holds.',
     }),
   ),
-  obj_uuid: notYet.obj_uuid,
-  recipe: Type.Optional(Type.String(onDemand)),
-  recipe_params: Type.Optional(Type.String(onDemand)),
-  format: Type.Optional(Type.String(onDemand)),
-  size: Type.Optional(Type.String(onDemand)),
-  width: Type.Optional(Type.String(onDemand)),
-  height: Type.Optional(Type.String(onDemand)),
-  resize_mode: Type.Optional(Type.String(onDemand)),
-  crop: Type.Optional(Type.String(onDemand)),
-  quality: Type.Optional(Type.String(onDemand)),
-  dpi: Type.Optional(Type.String(onDemand)),
+  obj_uuid: inObject(', and whose name for it is given where its object type has templates for names'),
+  recipe: Type.Optional(Type.String(ownRecipe)),
+  recipe_params: Type.Optional(Type.String(ownRecipe)),
+  format: Type.Optional(
+    Type.String({
+      maxLength: 20,
+      description:
+        'Makes another picture for this download: `jpg`, `jpeg`, `png`, `tif`, `tiff`, `gif` or `webp`; without it that of the ' +
+        'version, or `jpg`. Colours are sRGB with 8 bits.',
+    }),
+  ),
+  size: Side('Pixels of a side, see `resize_mode`; pictures are never made larger than they are.'),
+  width: Side('Pixels; alone, the height goes with it.'),
+  height: Side('Pixels; alone, the width goes with it.'),
+  resize_mode: Type.Optional(
+    Type.Enum(['max', 'min', 'width', 'height', 'cover', 'force', 'contain'], {
+      description:
+        'Which side `size` is: the longer one (`max`, when not said), the shorter one, the width or the height. With `width` and ' +
+        '`height`: they are filled and what stands out is cut off (`cover`, when not said), it fits into them, or it is forced.',
+    }),
+  ),
+  crop: Type.Optional(
+    Type.String({
+      maxLength: 200,
+      description:
+        'JSON with `top`, `left`, `width` and `height`: the part of the version, in its pixels, that is taken before all else.',
+    }),
+  ),
+  quality: Type.Optional(
+    Type.String({
+      maxLength: 20,
+      description: 'Of JPEG and WebP: `low`, `small` (50), `medium` (75), `maximum` (100), or 1 to 100.',
+    }),
+  ),
+  dpi: Type.Optional(
+    Type.Integer({
+      minimum: -100_000,
+      maximum: 100_000,
+      description: 'Resolution that the picture says it has; 0 and less: none.',
+    }),
+  ),
+  metadata: Type.Optional(
+    Type.Enum(['keep', 'remove'], {
+      description:
+        '`remove`: a copy without EXIF, IPTC, XMP and the like, but for orientation, resolution and colour profile. `keep`: ' +
+        'as it is.',
+    }),
+  ),
 })
 
 export const DownloadHeaders = Type.Object({
@@ -285,7 +333,7 @@ export const ArchiveParams = Type.Object({
 
 export const ArchiveQuery = Type.Object({
   'x-svc-signature': DownloadQuery.properties['x-svc-signature'],
-  obj_uuid: notYet.obj_uuid,
+  obj_uuid: inObject(''),
 })
 
 export const ArchiveEntry = Type.Object({

@@ -9,12 +9,12 @@ import type { EventLog } from '../events/service.ts'
 import type { Jobs } from '../jobs/service.ts'
 import type { Bus } from '../platform/bus.ts'
 import type { Config } from '../platform/config.ts'
-import type { Tx } from '../platform/db.ts'
+import type { Queryable, Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import { blockedHosts } from '../platform/outgoing-addresses.ts'
 import type { Snapshots } from '../platform/snapshot.ts'
 import { createAddresses } from './delivery/addresses.ts'
-import { createDelivery, type DeliveryOptions } from './delivery/service.ts'
+import { createDelivery } from './delivery/service.ts'
 import { openSignatures } from './delivery/signatures.ts'
 import { createFixity, scheduleFixity } from './fixity/service.ts'
 import { createImages } from './images/service.ts'
@@ -35,8 +35,7 @@ export type { FileForIndex } from './records/for-index.ts'
 export type { FileLink } from './records/render.ts'
 
 export interface FileOptions
-  extends Pick<RecordOptions, 'db' | 'rights' | 'usesOf' | 'whoNames' | 'anonymous' | 'changed'>,
-    Pick<DeliveryOptions, 'hasFile'>,
+  extends Pick<RecordOptions, 'db' | 'rights' | 'usesOf' | 'filesWithin' | 'whoNames' | 'anonymous' | 'changed'>,
     Pick<JanitorOptions, 'formerFiles'> {
   readonly bus: Bus
   readonly events: EventLog
@@ -104,9 +103,23 @@ export async function createFileService(options: FileOptions) {
     paused: () => config.readOnly,
   })
   const signatures = await openSignatures(db)
+  const hasFile = async (from: Queryable, fileId: number, uuid: string): Promise<boolean> =>
+    (await options.filesWithin(from, [fileId], uuid)).has(fileId)
   const records = createRecords({ ...options, addresses: createAddresses({ externalUrl, signatures }) })
-  const delivery = createDelivery({ ...options, externalUrl, signatures, storeOf, records })
   const { folders, viewers } = renditions
+  const delivery = createDelivery({
+    db,
+    events,
+    externalUrl,
+    signatures,
+    storeOf,
+    records,
+    hasFile,
+    folders,
+    workers: viewers,
+    strip: renditions.strip,
+    mostBytes: config.mediaOutput * 1_000_000,
+  })
   const images = createImages({ externalUrl, folders, workers: viewers, storeOf, open: delivery.open })
   const uploads = createUploads({
     db,
@@ -122,7 +135,7 @@ export async function createFileService(options: FileOptions) {
     changed: options.changed,
     workers: viewers,
     folders,
-    hasFile: options.hasFile,
+    hasFile,
     log: delivery.log,
   })
 

@@ -1,14 +1,14 @@
 import type { Column, ColumnType, Localized, Table } from '../datamodel/model.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
-import { fileFields } from './media-settings.ts'
+import { fileField, fileFields } from './media-settings.ts'
 import type { FilenameTemplates } from './model.ts'
 
 /**
- * Templates for the names of exported files: text with replacements `%name%`, for example
+ * Templates for the names of files that are downloaded or exported: text with replacements `%name%`, for example
  * `%_system_object_id% - %artwork.title.de-DE%.%_asset.extension%`. A replacement is a system field, a column
  * (`<objecttype>.<column>`), or the standard of a linked object (`<objecttype>.<column>._standard.1.text`); localised
- * texts take a language at the end, else it is that of the export. A template that is given without a language is kept
- * under `und`.
+ * texts take a language at the end, else it is that of the template or of the caller. A template that is given without
+ * a language is kept under `und`.
  */
 
 const localizedSystemFields = [
@@ -46,25 +46,44 @@ const plainTypes: ReadonlySet<ColumnType> = new Set([
 ])
 const language = /^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/
 /** A percent sign that does not begin a name stands for itself. */
-const replacement = /%([A-Za-z_][^%\s]*)%/g
+export const replacement = /%([A-Za-z_][^%\s]*)%/g
 const maxLength = 1000
 
+/** Key of the template for all file fields that have none of their own. */
+export const everyField = 'default'
+
 /**
- * Reads `_export_asset_filenames`: one template, templates by language, or such by a key of the client's choice.
+ * Reads `_export_asset_filenames`: one template, templates by language, or such by file field, or for all (`default`).
  *
  * @throws {AppError} `UnknownField`, `UnsupportedFieldType`, `ServerGeneric`; each with `parameters.path`.
  */
 export function readFilenameTemplates(value: unknown, path: string, table: Table): FilenameTemplates {
   if (value === null || value === '') return {}
-  if (typeof value === 'string') return { default: { und: checkTemplate(value, path, table) } }
+  if (typeof value === 'string') return { [everyField]: { und: checkTemplate(value, path, table) } }
   if (typeof value !== 'object' || value === undefined || Array.isArray(value)) {
     throw badRequest(`${path} must be a template, or templates by language`, { path })
   }
   const entries = Object.entries(value as Record<string, unknown>).filter(([, entry]) => entry !== null && entry !== '')
-  if (entries.length > 0 && entries.every(([, entry]) => typeof entry === 'string')) {
-    return { default: readLanguages(value, path, table) }
+  const isLanguage = ([key, entry]: [string, unknown]): boolean =>
+    typeof entry === 'string' && language.test(key) && !fileField(table, key)
+  if (entries.length > 0 && entries.every(isLanguage)) return { [everyField]: readLanguages(value, path, table) }
+  for (const [key] of entries) checkKey(key, `${path}.${key}`, table)
+  return Object.fromEntries(
+    entries
+      .map(([key, entry]) => [key, readLanguages(entry, `${path}.${key}`, table)] as const)
+      .filter(([, templates]) => Object.keys(templates).length > 0),
+  )
+}
+
+/** Files have their names from their own object type, so links to other objects have none. */
+function checkKey(key: string, path: string, table: Table): void {
+  if (key === everyField || fileField(table, key)) return
+  const column = table.columns.find(({ fullName, name }) => fullName === key || name === key)
+  if (!column) {
+    throw new AppError('UnknownField', { path, field: key }, { message: `${path}: there is no file field ${key}.` })
   }
-  return Object.fromEntries(entries.map(([key, entry]) => [key, readLanguages(entry, `${path}.${key}`, table)]))
+  const message = `${path}: fields of type ${column.type} have no files of this object type.`
+  throw new AppError('UnsupportedFieldType', { path, field: key, type: column.type }, { message })
 }
 
 function readLanguages(value: unknown, path: string, table: Table): Localized {

@@ -34,6 +34,9 @@ export async function openObjecttypes(deps: { readonly snapshots: Pick<Snapshots
     objecttype: (id: number): StoredObjecttype =>
       snapshot.get().get(id) ?? { id, version: 1, settings: defaultSettings },
 
+    /** Whether files of these objects have names of their own there. */
+    namesFiles: (id: number): boolean => Object.keys(settings(id).exportAssetFilenames).length > 0,
+
     /** Tells this process and the others, at the commit, that settings have changed; `saved` are the new ones. */
     async publish(tx: Tx, saved: readonly StoredObjecttype[]): Promise<void> {
       tx.afterCommit(() => snapshot.take(new Map([...snapshot.get(), ...saved.map((one) => [one.id, one] as const)])))

@@ -9,7 +9,7 @@ export interface ObjecttypeTag {
   readonly isDefault?: boolean
 }
 
-/** File name templates by language, under a key of the client's choice (`default`, a file field). */
+/** File name templates by language, by file field; `default`: for all others. */
 export type FilenameTemplates = Readonly<Record<string, Localized>>
 
 /**

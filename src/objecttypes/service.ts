@@ -18,6 +18,7 @@ import { requireTable, saveAll } from './save.ts'
 import type { FileStats, ObjecttypeInput, ObjecttypeOutput, ObjecttypeStats } from './schema.ts'
 import * as store from './store.ts'
 
+export { chooseTemplate, fillTemplate, replacementsOf, textIn } from './filenames.ts'
 export { type KeptObjecttypes, openObjecttypes } from './kept.ts'
 export { readCaption, readJanitorPolicy, readWatermark, record } from './media-settings.ts'
 

@@ -446,6 +446,14 @@ test('OT-009 ERR-015 file name templates are checked', async () => {
   await refused('UnsupportedFieldType', `${path}.en-US`, 'work', {}, bad('%work.place%'))
   await refused('UnsupportedFieldType', `${path}.en-US`, 'work', {}, bad('%work.image%'))
   await refused('ServerGeneric', path, 'work', {}, { _export_asset_filenames: 7 })
+  const under = (key: string) => ({ _export_asset_filenames: { [key]: { 'en-US': '%_uuid%' } } })
+  await refused('UnknownField', `${path}.nothing`, 'work', {}, under('nothing'))
+  await refused('UnsupportedFieldType', `${path}.work.artist`, 'work', {}, under('work.artist'))
+  await refused('UnsupportedFieldType', `${path}.title`, 'work', {}, under('title'))
+  for (const key of ['default', 'image', 'work.image', 'work._nested:work__file.scan']) {
+    const { _export_asset_filenames } = await changed('work', {}, under(key))
+    assert.deepEqual(_export_asset_filenames, { [key]: { 'en-US': '%_uuid%' } })
+  }
   assert.deepEqual((await changed('work', {}, { _export_asset_filenames: null }))._export_asset_filenames, {})
   const replacements = (await descriptor('work'))._filename_replacements
   assert.deepEqual(Object.keys(replacements), ['work.image', 'work._nested:work__file.scan'])

@@ -60,6 +60,54 @@ suite('other originals and uploaded versions', () => {
     return { file: answer.body, content, corners: await cornersOf(content), ...(await sharp(content).metadata()) }
   }
 
+  test('metadata=remove: a copy that says nothing of itself and shows the same; the stored content stays', async () => {
+    const camera = () =>
+      picture()
+        .withExif({
+          IFD0: { Make: 'Zeiss', Artist: 'Nobody', ImageDescription: 'secret', Orientation: '6' },
+          IFD3: { GPSLatitudeRef: 'S', GPSLatitude: '33/1 51/1 0/1' },
+        })
+        .withXmp(
+          '<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">' +
+            '<rdf:Description rdf:about="" xmlns:dc="http://purl.org/dc/elements/1.1/" dc:source="secret"/></rdf:RDF></x:xmpmeta>',
+        )
+        .withIccProfile('p3')
+    const contents = {
+      'a.jpg': await camera().jpeg({ quality: 95 }).toBuffer(),
+      'a.png': await camera().png().toBuffer(),
+      'a.tif': await camera().tiff().toBuffer(),
+      'a.webp': await camera().webp({ quality: 95 }).toBuffer(),
+    }
+    for (const [name, content] of Object.entries(contents)) {
+      const { versions } = await uploaded(name, content)
+      const { url } = versions.original
+      const before = await sharp(content).metadata()
+      assert.ok(content.includes('secret'), `${name} has something to hide`)
+      const bare = await fetched(svc, `${url}&metadata=remove`)
+      assert.equal(bare.status, 200, `${name}: ${bare.content}`)
+      const after = await sharp(bare.content).metadata()
+      for (const word of ['secret', 'Zeiss', 'Nobody']) assert.ok(!bare.content.includes(word), `${name}: ${word}`)
+      assert.deepEqual([after.width, after.height, after.xmp], [60, 40, undefined], name)
+      assert.deepEqual(after.icc, before.icc, name)
+      assert.equal(after.orientation, before.orientation, name)
+      const pixels = (picture: Buffer) => sharp(picture).raw().toBuffer()
+      assert.ok((await pixels(bare.content)).equals(await pixels(content)), name)
+      assert.notEqual(bare.headers.etag, (await fetched(svc, url)).headers.etag)
+      for (const kept of [url, `${url}&metadata=keep`]) {
+        assert.equal(sha256((await fetched(svc, kept)).content), sha256(content), 'the stored content stays')
+      }
+      assert.match(String(bare.headers['content-disposition']), new RegExp(`filename="${name}"`))
+      const known = { 'if-none-match': String(bare.headers.etag) }
+      assert.equal((await fetched(svc, `${url}&metadata=remove`, known)).status, 304)
+    }
+    for (const name of ['a.pdf', 'a.bin']) {
+      const { versions } = await uploaded(name, Buffer.from('%PDF-1.4\nsecret'))
+      const refused = await fetched(svc, `${versions.original.url}&metadata=remove`)
+      const { code, parameters } = JSON.parse(refused.content.toString())
+      assert.deepEqual([refused.status, code, parameters.param], [400, 'UrlParameterNotSupported', 'metadata'], name)
+    }
+  })
+
   test('a picture turned, mirrored and cut is another original', async () => {
     const parent = await uploaded('four.png', await picture().png().toBuffer())
     const eas_parent_id = parent._id

@@ -184,6 +184,200 @@ suite('parts of pictures', () => {
     await assertShows(`${picture.iiif_url}/full/200,/0/default.jpg`, [200, 100], [0, 0], [1, 1])
   })
 
+  const code = ({ content }: { content: Buffer }) => JSON.parse(content.toString()).code
+  const sizedUrl = (query: Record<string, string | number>, which = 'original') =>
+    `${file.versions[which].url}&${new URLSearchParams(query as Record<string, string>)}`
+
+  test('downloads in another size, part and format: each parameter has its effect', async () => {
+    const whole = [
+      [0, 0],
+      [1, 1],
+    ] as const
+    const cases: [Record<string, string | number>, number[], readonly (readonly number[])[]][] = [
+      [{ size: 256 }, [256, 128], whole],
+      [{ size: 256, resize_mode: 'max' }, [256, 128], whole],
+      [{ size: 64, resize_mode: 'min' }, [128, 64], whole],
+      [{ size: 100, resize_mode: 'width' }, [100, 50], whole],
+      [{ size: 100, resize_mode: 'height' }, [200, 100], whole],
+      [{ width: 100 }, [100, 50], whole],
+      [{ height: 100, resize_mode: 'height' }, [200, 100], whole],
+      [
+        { width: 100, height: 100 },
+        [100, 100],
+        [
+          [0.25, 0],
+          [0.75, 1],
+        ],
+      ],
+      [
+        { width: 100, height: 25, resize_mode: 'cover' },
+        [100, 25],
+        [
+          [0, 0.25],
+          [1, 0.75],
+        ],
+      ],
+      [{ width: 100, height: 100, resize_mode: 'contain' }, [100, 50], whole],
+      [{ width: 100, height: 100, resize_mode: 'force' }, [100, 100], whole],
+      [
+        { crop: '{"left":1280,"top":640,"width":640,"height":640}', size: 64 },
+        [64, 64],
+        [
+          [0.5, 0.5],
+          [0.75, 1],
+        ],
+      ],
+      [
+        { crop: '{"left":-50,"width":690}', width: 64, height: 64 },
+        [64, 64],
+        [
+          [0, 0.25],
+          [0.25, 0.75],
+        ],
+      ],
+      [
+        { crop: '{"top":640}', quality: 'low' },
+        [2560, 640],
+        [
+          [0, 0.5],
+          [1, 1],
+        ],
+      ],
+      [{ size: 5000 }, [width, height], whole],
+      [
+        { width: 5000, height: 5000 },
+        [1280, 1280],
+        [
+          [0.25, 0],
+          [0.75, 1],
+        ],
+      ],
+      [{ width: 5000, height: 5000, resize_mode: 'force' }, [1280, 1280], whole],
+      [{ quality: 100 }, [width, height], whole],
+    ]
+    for (const [query, size, [from, to]] of cases) {
+      const url = sizedUrl(query)
+      await assertShows(url, size, [...(from as number[])], [...(to as number[])])
+    }
+    const types = { jpg: 'jpeg', jpeg: 'jpeg', png: 'png', tif: 'tiff', tiff: 'tiff', gif: 'gif', webp: 'webp' }
+    for (const [format, type] of Object.entries(types)) {
+      const { headers, content } = await get(sizedUrl({ format, size: 64 }))
+      assert.equal(headers['content-type'], `image/${type}`)
+      assert.equal((await sharp(content).metadata()).format, type)
+      const extension = { jpeg: 'jpg', tiff: 'tif' }[format] ?? format
+      const name = extension === 'jpg' ? 'gradient.jpg' : `gradient.jpg.original.${extension}`
+      assert.match(String(headers['content-disposition']), new RegExp(`filename="${name}"`))
+    }
+    const bytes = async (query: Record<string, string | number>) => (await get(sizedUrl(query))).content.length
+    const low = await bytes({ size: 500, quality: 'low' })
+    assert.deepEqual(
+      [await bytes({ size: 500, quality: 'small' }), await bytes({ size: 500, quality: 50 })],
+      [low, low],
+    )
+    assert.ok(low < (await bytes({ size: 500, quality: 'medium' })))
+    assert.ok((await bytes({ size: 500, quality: 75 })) < (await bytes({ size: 500, quality: 'maximum' })))
+    for (const format of ['jpg', 'png', 'tif']) {
+      const { density } = await sharp((await get(sizedUrl({ size: 64, dpi: 300, format }))).content).metadata()
+      assert.equal(Math.round(density ?? 0), 300, format)
+    }
+    assert.equal((await get(sizedUrl({ dpi: 0 }))).headers.etag, (await get(file.versions.original.url)).headers.etag)
+  })
+
+  test('what is made for a download is a content like others: ranges, conditions, the log', async () => {
+    const url = sizedUrl({ size: 300, format: 'png' })
+    const first = await get(url)
+    const tag = String(first.headers.etag)
+    assert.notEqual(tag, (await get(sizedUrl({ size: 301, format: 'png' }))).headers.etag)
+    const part = await get(url, { range: 'bytes=10-19' })
+    assert.deepEqual([part.status, part.content], [206, first.content.subarray(10, 20)])
+    assert.equal((await get(url, { 'if-none-match': tag })).status, 304)
+    const head = await fetched(museum.svc, url, {}, 'HEAD')
+    assert.deepEqual([head.status, head.headers['content-length']], [200, `${first.content.length}`])
+    assert.equal(head.headers['x-content-type-options'], 'nosniff')
+    const { rows } = await museum.svc.db.query<{ info: Json }>(
+      `select info from event where type = 'FILE_DOWNLOAD' and info ? 'produce_params' order by id desc limit 1`,
+    )
+    assert.ok(rows[0]?.info.produce_params, 'the log says what was made')
+  })
+
+  test('downloads: what cannot be made is refused by the name of the parameter', async () => {
+    const cases: [Record<string, string | number>, string][] = [
+      [{ format: 'jp2' }, 'format'],
+      [{ format: 'heic' }, 'format'],
+      [{ format: 'bmp' }, 'format'],
+      [{ format: 'psd' }, 'format'],
+      [{ format: 'exe' }, 'format'],
+      [{ format: '__proto__' }, 'format'],
+      [{ size: 10, width: 10 }, 'size'],
+      [{ size: 10, resize_mode: 'cover' }, 'resize_mode'],
+      [{ width: 10, height: 10, resize_mode: 'max' }, 'resize_mode'],
+      [{ width: 10, resize_mode: 'height' }, 'resize_mode'],
+      [{ resize_mode: 'max' }, 'resize_mode'],
+      [{ quality: 'high' }, 'quality'],
+      [{ quality: 0 }, 'quality'],
+      [{ quality: 101 }, 'quality'],
+      [{ quality: 80, format: 'png' }, 'quality'],
+      [{ crop: '1,2,3,4' }, 'crop'],
+      [{ crop: 'null' }, 'crop'],
+      [{ crop: '{"x":1}' }, 'crop'],
+      [{ crop: '{"left":1.5}' }, 'crop'],
+      [{ crop: '{"left":2560}' }, 'crop'],
+      [{ crop: '{"width":0}' }, 'crop'],
+      [{ crop: '{"left":-10,"width":10}' }, 'crop'],
+      [{ size: 10, metadata: 'keep' }, 'metadata'],
+      [{ recipe: 'x' }, 'recipe'],
+      [{ recipe_params: '{}' }, 'recipe_params'],
+    ]
+    for (const [query, param] of cases) {
+      const { status, content } = await get(sizedUrl(query))
+      const { code: name, parameters } = JSON.parse(content.toString())
+      assert.deepEqual(
+        [status, name, parameters.param],
+        [400, 'UrlParameterNotSupported', param],
+        JSON.stringify(query),
+      )
+    }
+    const malformed: Record<string, string | number>[] = [
+      { size: 0 },
+      { size: 'x' },
+      { width: -1 },
+      { height: 1.5 },
+      { size: 1e9 },
+      { resize_mode: 'x', size: 1 },
+      { dpi: 1e9 },
+      { metadata: 'standard' },
+      { metadata: 7 },
+    ]
+    for (const query of malformed) {
+      assert.equal((await get(sizedUrl(query))).status, 400, JSON.stringify(query))
+    }
+    const { body } = await upload(museum.svc, 'root', [{ name: 'a.txt', content: Buffer.from('no picture') }])
+    const text = await get(`${body[0].versions.original.url}&size=10`)
+    assert.deepEqual([text.status, code(text)], [400, 'UrlParameterNotSupported'])
+  })
+
+  test('downloads are made within what the right allows: no other version, and never more than it has', async () => {
+    const root = museum.svc.as('root')
+    const user = (await root.post('/user', [{ user: { login: 'vera' }, _password: 'verav3ra' }])).body[0].user
+    const allow = async (right: object) => {
+      const { pool } = (await root.get(`/pool/${museum.pool}`)).body[0]
+      const rights = { read: {}, asset_download: right }
+      const _acl = [{ who: { _basetype: 'user', user: { _id: user._id } }, rights }]
+      const saved = await root.post('/pool', [{ pool: { _id: museum.pool, _version: pool._version }, _acl }])
+      assert.equal(saved.status, 200, JSON.stringify(saved.body))
+    }
+    const { headers } = { headers: { authorization: `Bearer ${await museum.svc.as('vera', 'verav3ra').token()}` } }
+    const status = async (query: Record<string, string | number>, which = 'original') => {
+      const url = sizedUrl(query, which).replace(/x-svc-signature=[^&]+&/, '')
+      return (await get(url, headers)).status
+    }
+    await allow({ versions: ['image.small'] })
+    assert.deepEqual([await status({ size: 64 }, 'small'), await status({ size: 64 })], [200, 403])
+    await allow({ classes: ['video'] })
+    assert.deepEqual([await status({ size: 64 }), await status({ metadata: 'remove' })], [403, 403])
+    await assertShows(sizedUrl({ size: 5000 }, 'small'), [400, 200], [0, 0], [1, 1])
+  })
+
   test('whatever stands in an address is answered, and never by a failure', async () => {
     const { pathname } = new URL(file.versions.original.iiif_url)
     const zoom = new URL(file.versions.original.zoom_url).pathname

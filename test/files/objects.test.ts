@@ -71,6 +71,9 @@ suite('files in objects', () => {
   const read = async (login: string, id: number, query: Query = {}) =>
     (await museum.svc.as(login).get(`/db/work/work__standard/${id}`, query)).body[0]
 
+  const maskId = async (name: string): Promise<number> =>
+    (await root().get('/mask/CURRENT')).body.masks.find((mask: Json) => mask.name === name).mask_id
+
   const uses = async () =>
     (
       await museum.svc.db.query(
@@ -308,6 +311,139 @@ suite('files in objects', () => {
       (await museum.svc.as(login).post(`/eas/${own._id}`, { filename: `by ${login}.jpg` })).status
     assert.deepEqual([await rename('reader'), await rename('writer')], [403, 200], 'the uploader')
     assert.equal((await root().get(`/eas/${own._id}`)).body.original_filename, 'by writer.jpg')
+  })
+
+  test('files are called as their object type says, by what the caller may read of the object', async () => {
+    const content = await picture()
+    const { body } = await upload(museum.svc, 'root', [{ name: 'IMG_1.jpg', content }], { produce_versions: 'true' })
+    const { _id, versions } = body[0]
+    const creator = (await root().post('/db/person', [payload('person', { name: 'Ann / Bob' })])).body[0]
+    const values = {
+      title: { 'en-US': 'The\u202E Bridge', 'de-DE': 'Die Bru\u0308cke' },
+      inventory: 'A12',
+      note: 'two\nlines',
+      width: 30,
+      price: 1234,
+      weight: 1.5,
+      made: { value: '1851' },
+      seen: { value: '2020-02-03T04:05:06Z' },
+      period: { from: '1851', to: '1852' },
+      creator: { _objecttype: 'person', _mask: '_all_fields', _system_object_id: creator._system_object_id },
+    }
+    const object = await saved('root', work({ image: [{ _id }], ...values }))
+    await museum.svc.drain()
+    const [{ objecttype }] = (await root().get('/objecttype')).body.filter(
+      (each: Json) => each.objecttype.name === 'work',
+    )
+    let version = objecttype._version
+    const set = async (_export_asset_filenames: unknown) => {
+      const block = { _id: objecttype._id, _version: ++version }
+      const { status, body } = await root().post('/objecttype', [
+        { _basetype: 'objecttype', objecttype: block, _export_asset_filenames },
+      ])
+      assert.equal(status, 200, JSON.stringify(body))
+    }
+    const bearer = async (login: string | null): Promise<Record<string, string>> =>
+      login === null ? {} : { authorization: `Bearer ${await museum.svc.as(login).token()}` }
+    const uuid = object._uuid
+    const nameAt = async (url: string, login: string | null) => {
+      const { status, headers } = await fetched(museum.svc, url, await bearer(login), 'HEAD')
+      assert.equal(status, 200)
+      return decodeURIComponent(String(headers['content-disposition']).split("filename*=UTF-8''")[1] ?? '')
+    }
+    const name = (login: string | null = 'root', which = 'original') =>
+      nameAt(`${versions[which]?.url ?? small}&obj_uuid=${uuid}`, login)
+    const small = (await read('root', object.work._id)).work.image[0].versions.small.url
+    assert.equal(await name(), 'IMG_1.jpg', 'there is no template')
+    await grant({
+      reader: { read: {}, asset_show: {} },
+      viewer: { read: { mask_ids: { [objecttype._id]: [await maskId('work__title_only')] } }, asset_show: {} },
+    })
+
+    const system = '_objecttype _system_object_id _global_object_id _uuid _version _created _last_modified'
+    const asset = '_asset.class _asset.extension _asset.id _asset.original_filename _asset.version'
+    const pool = '_pool.name _pool.name.de-DE _pool.shortname _standard.1.text _standard.1.text.de-DE _standard.2.text'
+    const columns =
+      'title title.de-DE title.fr-FR inventory note width price weight made seen period creator._standard.1.text'
+    const replaced = [...`${system} ${asset} ${pool}`.split(' '), ...columns.split(' ').map((each) => `work.${each}`)]
+    const descriptor = (await root().get(`/objecttype/${objecttype._id}`)).body[0]
+    const offered: string[] = descriptor._filename_replacements['work.image']
+    for (const each of replaced) if (!each.endsWith('fr-FR')) assert.ok(offered.includes(`%${each}%`), each)
+    const today = new Date().toISOString().slice(0, 10)
+    const [{ pool: poolBefore }] = (await root().get(`/pool/${museum.pool}`)).body
+    const shortname = { 'en-US': 'STD', 'de-DE': 'STA' }
+    const named = { _id: museum.pool, _version: poolBefore._version, shortname }
+    assert.equal((await root().post('/pool', [{ pool: named }])).status, 200)
+    const expected: Record<string, string> = {
+      _objecttype: 'work',
+      _system_object_id: `${object._system_object_id}`,
+      _global_object_id: object._global_object_id,
+      _uuid: uuid,
+      _version: '1',
+      _created: today,
+      _last_modified: today,
+      '_asset.class': 'image',
+      '_asset.extension': 'jpg',
+      '_asset.id': `${_id}`,
+      '_asset.original_filename': 'IMG_1.jpg',
+      '_asset.version': 'original',
+      '_pool.name': poolBefore.name['en-US'],
+      '_pool.name.de-DE': poolBefore.name['de-DE'] ?? '',
+      '_pool.shortname': 'STD',
+      '_standard.1.text': 'The Bridge',
+      '_standard.1.text.de-DE': 'Die Brücke',
+      '_standard.2.text': '',
+      'work.title': 'The Bridge',
+      'work.title.de-DE': 'Die Brücke',
+      'work.title.fr-FR': '',
+      'work.inventory': 'A12',
+      'work.note': 'two lines',
+      'work.width': '30',
+      'work.price': '12.34',
+      'work.weight': '1.5',
+      'work.made': '1851',
+      'work.seen': '2020-02-03T04_05_06Z',
+      'work.period': '1851 – 1852',
+      'work.creator._standard.1.text': 'Ann _ Bob',
+    }
+    for (let at = 0; at < replaced.length; at += 5) {
+      const some = replaced.slice(at, at + 5)
+      await set({ 'work.image': { 'en-US': some.map((each) => `[%${each}%]`).join('') } })
+      assert.equal(await name(), `${some.map((each) => `[${expected[each]}]`).join('')}.jpg`)
+    }
+
+    await set({ default: { 'en-US': 'all' }, 'work.image': { 'de-DE': 'Bild %work.title%', 'en-US': '%work.title%' } })
+    assert.equal(await name(), 'The Bridge.jpg', 'the language of the caller, the field before all')
+    await set('%work.title%.%_asset.original_filename%')
+    assert.equal(await name('root', 'small'), 'The Bridge.IMG_1.jpg', 'a rendition, too')
+    await set('%work.inventory%%work.title%')
+    assert.deepEqual(
+      [await name('reader'), await name('viewer'), await name(null)],
+      ['A12The Bridge.jpg', 'The Bridge.jpg', 'IMG_1.jpg'],
+      'the masks that the caller may use; a signature alone shows none',
+    )
+    await grant({ reader: { asset_show: {} } })
+    assert.equal(await name('reader'), 'IMG_1.jpg', 'whoever may not read the object')
+    await set('%_standard.3.text%%_standard.2.text%')
+    assert.equal(await name(), 'IMG_1.jpg', 'nothing is left')
+
+    const shown = (await read('root', object.work._id)).work.image[0].versions.original.url
+    assert.ok(shown.endsWith(`&obj_uuid=${uuid}`), 'objects give the addresses that have the name')
+    const record = (await root().get(`/eas/${_id}`, { obj_uuid: uuid })).body
+    assert.equal(record.versions.original.url, shown)
+    const other = await saved('root', work({}))
+    const wrong = await fetched(museum.svc, `${versions.original.url}&obj_uuid=${other._uuid}`)
+    assert.equal(wrong.status, 404)
+    for (const answer of [
+      await root().get(`/eas/${_id}`, { obj_uuid: other._uuid }),
+      await root().get('/eas', { ids: `[${_id}]`, obj_uuid: other._uuid }),
+    ]) {
+      assert.deepEqual([answer.status, answer.body.code], [403, 'InsufficientRights'])
+    }
+    const listed = (await root().get('/eas', { ids: `[${_id}]`, obj_uuid: uuid })).body
+    assert.equal(listed[_id].versions.original.url, shown)
+    await set(null)
+    assert.ok(!(await read('root', object.work._id)).work.image[0].versions.original.url.includes('obj_uuid'))
   })
 
   test('history keeps files; a purge gives them up', async () => {

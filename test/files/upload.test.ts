@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { after, before, suite, test } from 'node:test'
 import type { Json } from '../support/client.ts'
-import { assertNamed } from '../support/documented.ts'
+import { assertDocumented, assertNamed } from '../support/documented.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { fetched, multipart, picture, type Sent, sha256, upload } from './support.ts'
@@ -327,12 +327,46 @@ suite('uploads', () => {
     for (const ids of ['x', '[0]', '["1"]', '{}', `[${'1,'.repeat(1000)}1]`]) {
       assert.equal((await root().get('/eas', { ids })).status, 400, ids.slice(0, 20))
     }
-    for (const parameter of ['obj_uuid=x', 'mapping=1', 'objecttype=x', 'mask=x', 'pool_id=1']) {
+    for (const parameter of ['mapping=1', 'objecttype=x', 'mask=x', 'pool_id=1']) {
       assert.equal((await root().get(`/eas/${_id}?${parameter}`)).body.code, 'UrlParameterNotSupported', parameter)
     }
   })
 
-  test('name and reference change for the uploader, not for others', async () => {
+  test('READ-021 the record of one file: its parameters, and what each format has', async () => {
+    const parameters = ['format', 'obj_uuid', 'check_for_duplicates', 'mapping', 'objecttype', 'mask', 'pool_id']
+    await assertDocumented(svc, 'get /eas/{fileId}', parameters, 'files.md')
+    const { body } = await upload(svc, 'root', [{ name: 'one.jpg', content: await picture() }], { references: ['o:1'] })
+    const { _id } = body[0]
+    const short =
+      '_id class extension class_extension status class_version_status is_original filesize original_filename ' +
+      'original_filename_basename versions'
+    const more =
+      'eas_parent_id reference original_filepath upload_user date_uploaded best_date last_status_at hash compiled ' +
+      'compiled_props'
+    const keys = {
+      short: short.split(' '),
+      standard: `${short} ${more}`.split(' '),
+      long: `${short} ${more} technical_metadata`.split(' '),
+    }
+    for (const [format, expected] of Object.entries(keys)) {
+      const { 'lookup:_id': lookup, ...record } = (await root().get(`/eas/${_id}`, { format })).body
+      assert.deepEqual(Object.keys(record).sort(), [...expected].sort(), format)
+      assert.deepEqual(lookup, format === 'short' ? undefined : { reference: 'o:1' })
+      assertNamed('files.md', expected)
+    }
+    assert.equal((await root().get(`/eas/${_id}`)).body.technical_metadata.mime_type, 'image/jpeg')
+    assert.equal((await root().get(`/eas/${_id}`, { format: 'full' })).status, 400)
+    assert.deepEqual((await root().get(`/eas/${_id}`, { check_for_duplicates: true })).body._duplicates, undefined)
+    for (const parameter of ['mapping=1', 'objecttype=x', 'mask=x', 'pool_id=1']) {
+      assert.equal((await root().get(`/eas/${_id}?${parameter}`)).body.code, 'UrlParameterNotSupported', parameter)
+    }
+    const nowhere = await root().get(`/eas/${_id}`, { obj_uuid: '00000000-0000-4000-8000-000000000000' })
+    assert.deepEqual([nowhere.status, nowhere.body.code], [403, 'InsufficientRights'])
+  })
+
+  test('READ-023 name and reference change for the uploader, not for others', async () => {
+    await assertDocumented(svc, 'post /eas/{fileId}', ['permission_check_only'], 'files.md')
+    assertNamed('files.md', ['filename', 'reference', 'custom_produce_config', 'acknowledged'])
     const { body } = await upload(svc, 'uma', [{ name: 'a.jpg', content: await picture() }])
     const path = `/eas/${body[0]._id}`
     const uma = svc.as('uma')

@@ -15,10 +15,11 @@ export function createAddresses({
     signatures.sign({ fileId: file.id, hash: version.sha256, version: version.name }, seconds)
 
   return {
-    /** Where the content is downloaded. */
-    download(file: StoredFile, version: FileVersion, seconds: number): string {
+    /** Where the content is downloaded; `object`: uuid of the one whose name for it is to be given. */
+    download(file: StoredFile, version: FileVersion, seconds: number, object: string | null): string {
       const path = `${file.id}/${version.sha256}/${encodeURIComponent(version.name)}`
-      return `${externalUrl}/api/v1/eas/download/${path}?x-svc-signature=${signed(file, version, seconds)}`
+      const named = object === null ? '' : `&obj_uuid=${encodeURIComponent(object)}`
+      return `${externalUrl}/api/v1/eas/download/${path}?x-svc-signature=${signed(file, version, seconds)}${named}`
     },
 
     /** Where viewers find parts of a picture: the signature stands in the path, behind which they put theirs. */

@@ -39,7 +39,8 @@ export function registerArchiveRoutes(http: HttpApp, { files }: { files: Pick<Fi
     },
     compress: false,
     handler: async (request, reply) => {
-      const { '*': path, ...place } = request.params
+      const { '*': path, ...params } = request.params
+      const place = { ...params, objUuid: request.query.obj_uuid ?? null }
       const signature = request.query['x-svc-signature'] ?? request.headers['x-svc-signature']
       const gone = new AbortController()
       reply.raw.once('close', () => gone.abort())

@@ -10,8 +10,9 @@ import { readRange } from './ranges.ts'
 export type Content = Pick<FileVersion, 'sha256' | 'size' | 'mimeType' | 'createdAt'>
 
 export interface Delivery {
-  readonly version: Content
-  readonly store: Pick<BlobStore, 'read'>
+  readonly version: Omit<Content, 'size'>
+  /** Where it is and how long: asked for when it is to be sent, since it may have to be made. @throws {AppError} */
+  readonly ready: () => Promise<{ readonly size: number; readonly store: Pick<BlobStore, 'read'> }>
   readonly fileName: string
   /** Seconds for which the one who asked may keep it without asking again. */
   readonly keep: number
@@ -23,15 +24,17 @@ export interface Delivery {
 
 /** Answers with a content or a part of it (RFC 9110: conditions and ranges). @throws {AppError} before anything is sent. */
 export async function deliver(request: FastifyRequest, reply: FastifyReply, delivery: Delivery): Promise<FastifyReply> {
-  const { version, store, fileName, keep } = delivery
-  const tag = `"${version.sha256}"`
+  const { fileName, keep } = delivery
+  const tag = `"${delivery.version.sha256}"`
   reply.headers({
-    ...contentHeaders(version.mimeType, fileName),
+    ...contentHeaders(delivery.version.mimeType, fileName),
     ETag: tag,
-    'Last-Modified': version.createdAt.toUTCString(),
+    'Last-Modified': delivery.version.createdAt.toUTCString(),
     'Cache-Control': keep > 0 ? `private, max-age=${keep}, immutable` : 'private, no-cache',
   })
-  if (isKnown(request, tag, version.createdAt)) return reply.status(304).send()
+  if (isKnown(request, tag, delivery.version.createdAt)) return reply.status(304).send()
+  const { size, store } = await delivery.ready()
+  const version: Content = { ...delivery.version, size }
   const range = wantedRange(request, version, tag, delivery.mostSkipped)
   if (range === 'none') {
     reply.removeHeader('Content-Disposition')

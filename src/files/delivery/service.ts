@@ -4,25 +4,41 @@ import type { Db, Queryable } from '../../platform/db.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
 import { outsideLifetimes } from '../../platform/lifetime.ts'
 import { lookInto } from '../archives/look.ts'
-import type { BlobStore, ByteRange } from '../blobs/blob-store.ts'
-import { type FileVersion, original, type StoredFile } from '../model.ts'
+import type { ByteRange } from '../blobs/blob-store.ts'
+import { type FileVersion, originalOf, type StoredFile } from '../model.ts'
 import type { Records } from '../records/service.ts'
 import { readFiles } from '../records/store.ts'
 import { remoteLocation } from '../remote/remote-store.ts'
 import { cleanFileName } from '../upload/file-name.ts'
 import { uploadInfo } from '../upload/keep.ts'
+import type { Delivery } from './deliver.ts'
+import { nameFrom, ownName } from './file-names.ts'
+import { createMade, type MadeDeps } from './made.ts'
 import type { Signatures } from './signatures.ts'
+import type { Wish } from './wish.ts'
 
-export interface DeliveryOptions {
+export interface DeliveryOptions extends MadeDeps {
   readonly db: Db
   readonly events: EventLog
   readonly externalUrl: string
   readonly signatures: Pick<Signatures, 'left'>
-  readonly storeOf: (locationId: number) => BlobStore
-  readonly records: Pick<Records, 'accessFor'>
+  readonly records: Pick<Records, 'accessFor' | 'callerIfAny'>
   /** Whether the object of that uuid has the file. */
   readonly hasFile: (from: Queryable, fileId: number, uuid: string) => Promise<boolean>
 }
+
+/** The name that an object has for one of its files; null: none, or none that the actor may know. */
+export type NameInObject = (
+  actor: Actor,
+  uuid: string,
+  file: {
+    readonly id: number
+    readonly class: string
+    readonly extension: string
+    readonly original_filename: string
+    readonly version: string
+  },
+) => Promise<string | null>
 
 /** What an address names. */
 export interface Place {
@@ -38,9 +54,24 @@ const longestKept = 86_400
 /** Bytes of a packed entry that are unpacked for nothing before a range. */
 const mostSkipped = 100_000_000
 
+export interface DownloadRequest {
+  readonly signature: string | undefined
+  readonly wish: Wish | null
+  readonly nameIn: NameInObject
+  /** The one who asked has gone. */
+  readonly signal: AbortSignal
+}
+
+/** How the event log is told. */
+interface LogOf {
+  delivered(bytes: number, statuscode: number): void
+  failed(error: Error): void
+}
+
 /** Contents at their addresses, and the log of those that were taken. */
 export function createDelivery(options: DeliveryOptions) {
   const { db, events, externalUrl, signatures, storeOf, records, hasFile } = options
+  const copy = createMade(options)
   /** Downloads whose event is not written yet. */
   const logging = new Set<Promise<unknown>>()
 
@@ -78,18 +109,40 @@ export function createDelivery(options: DeliveryOptions) {
     written.finally(() => logging.delete(written))
   }
 
+  /** What a browser saves a content as. A signature alone says nothing of the object: only callers who see it do. */
+  async function nameOf(
+    actor: Actor | null,
+    uuid: string | null | undefined,
+    { file, name, extension }: { readonly file: StoredFile; readonly name: string; readonly extension: string },
+    nameIn: NameInObject,
+  ): Promise<string> {
+    const own = ownName(file, { name, extension })
+    const caller = uuid == null ? null : await records.callerIfAny(actor)
+    if (uuid == null || !caller) return own
+    const { class: kind, extension: uploaded } = originalOf(file)
+    const asked = { id: file.id, class: kind, extension, original_filename: file.filepath, version: name }
+    const given = await nameIn(caller, uuid, asked)
+    return (given === null ? null : nameFrom(given, extension, uploaded)) ?? own
+  }
+
   /** How the event log is told of one download. */
-  function logOf(actor: Actor | null, file: StoredFile, version: FileVersion, within?: string) {
+  function logOf(
+    actor: Actor | null,
+    file: StoredFile,
+    version: FileVersion,
+    more: { readonly within?: string; readonly produce_params?: Wish['params'] } = {},
+  ): LogOf {
+    const { within, ...params } = more
     const info = { ...uploadInfo(file), version: version.name }
     const steps = [file.id, version.sha256, version.name, ...(within === undefined ? [] : within.split('/'))]
     const url = `${externalUrl}/api/v1/eas/download/${steps.map(encodeURIComponent).join('/')}`
     const about = { actor, basetype: 'file', objectId: file.id } as const
     return {
       delivered(bytes: number, statuscode: number): void {
-        log({ ...about, type: 'FILE_DOWNLOAD', info: { file: info, bytes_count: bytes, statuscode, url } })
+        log({ ...about, type: 'FILE_DOWNLOAD', info: { file: info, bytes_count: bytes, statuscode, url, ...params } })
       },
       failed(error: Error): void {
-        log({ ...about, type: 'FILE_DOWNLOAD_ERROR', info: { file: info, error: error.message } })
+        log({ ...about, type: 'FILE_DOWNLOAD_ERROR', info: { file: info, error: error.message, ...params } })
       },
     }
   }
@@ -99,15 +152,26 @@ export function createDelivery(options: DeliveryOptions) {
 
     log,
 
-    /** What is to be delivered at an address. @throws {AppError} `ResourceNotFound`, `InsufficientRights`. */
-    async download(actor: Actor | null, place: Place, signature: string | undefined) {
+    /**
+     * What is to be delivered at an address: the version as it is, or a copy, which shows nothing that the version does not.
+     * @throws {AppError} `ResourceNotFound`, `InsufficientRights`.
+     */
+    async download(
+      actor: Actor | null,
+      place: Place,
+      { signature, wish, nameIn, signal }: DownloadRequest,
+    ): Promise<Delivery & LogOf & { end(): void }> {
       const { file, version, keep } = await open(actor, place, signature)
+      const made = wish && copy(file, version, wish)
+      const { extension } = made ?? version
+      const ready = async () => (made ? made.make(signal) : { size: version.size, store: storeOf(version.locationId) })
       return {
-        version,
-        store: storeOf(version.locationId),
-        fileName: version.name === original ? file.filepath : `${file.filepath}.${version.name}.${version.extension}`,
+        version: made?.content ?? version,
+        ready,
+        fileName: await nameOf(actor, place.objUuid, { file, name: version.name, extension }, nameIn),
         keep,
-        ...logOf(actor, file, version),
+        end: () => made?.end(),
+        ...logOf(actor, file, version, wish ? { produce_params: wish.params } : {}),
       }
     },
 
@@ -129,12 +193,12 @@ export function createDelivery(options: DeliveryOptions) {
       if (found.kind === 'folder') return { ...found, keep }
       const { sha256, size, mimeType, plain, read } = found
       const delivery = {
-        version: { sha256, size, mimeType, createdAt: version.createdAt },
-        store: { read: (_: string, part?: ByteRange) => read(part) },
+        version: { sha256, mimeType, createdAt: version.createdAt },
+        ready: async () => ({ size, store: { read: (_: string, part?: ByteRange) => read(part) } }),
         fileName: nameWithin(found.path),
         keep,
         ...(plain ? {} : { mostSkipped }),
-        ...logOf(actor, file, version, found.path),
+        ...logOf(actor, file, version, { within: found.path }),
       }
       return { kind: found.kind, delivery }
     },

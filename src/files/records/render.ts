@@ -20,6 +20,13 @@ export interface FileLink {
   readonly frontend_prefs?: Readonly<Record<string, unknown>>
 }
 
+/** A place of a file in an object. */
+export interface FilePlace {
+  readonly link: FileLink
+  /** uuid of the object, where it has names of its own for its files. */
+  readonly object: string | null
+}
+
 export interface FileView {
   readonly format: FileFormat
   readonly access: FileAccess

@@ -11,7 +11,7 @@ import type { Tag } from '../renditions/technical.ts'
 import { cleanFileName } from '../upload/file-name.ts'
 import { accessTo, type FileAccess, type FileUse, type KnownFile } from './access.ts'
 import { createAlike } from './alike.ts'
-import { type FileFormat, type FileLink, renderFile, type Wire } from './render.ts'
+import { type FileFormat, type FilePlace, renderFile, type Wire } from './render.ts'
 import { similarTo } from './similar.ts'
 import * as store from './store.ts'
 
@@ -28,9 +28,18 @@ export interface RecordOptions {
   ) => Promise<ReadonlyMap<number, readonly FileUse[]>>
   /** Files are known better than before, or by another name: what is made of them elsewhere is out of date. */
   readonly changed: (tx: Tx, fileIds: readonly number[]) => Promise<void>
+  /** Those of the files that the object of that uuid has, in its latest version or an old one. */
+  readonly filesWithin: (from: Queryable, fileIds: readonly number[], uuid: string) => Promise<ReadonlySet<number>>
   readonly whoNames: (from: Queryable, who: Iterable<Principal>, languages: readonly string[]) => Promise<WhoNames>
   /** The user that callers without a token are; null: there are none such. */
   readonly anonymous: () => Promise<Actor | null>
+}
+
+/** What a read of records asks for besides. */
+export interface ReadFiles {
+  readonly duplicates?: boolean | undefined
+  /** uuid of an object that must have the files, and whose names for them their addresses are to give. */
+  readonly object?: string | undefined
 }
 
 export type Records = ReturnType<typeof createRecords>
@@ -47,6 +56,7 @@ export function createRecords({
   rights,
   usesOf,
   changed,
+  filesWithin,
   whoNames,
   anonymous,
 }: RecordOptions) {
@@ -63,31 +73,44 @@ export function createRecords({
     return files.map((file) => ({ file, access: accessOf(caller, file, uses.get(file.id) ?? []) }))
   }
 
-  async function render(
+  /** Renders any of the files, for an object (its uuid) or for itself. */
+  async function renderer(
     from: Queryable,
     actor: Actor,
     known: readonly KnownFile[],
     format: FileFormat,
     { days, tags }: { readonly days?: number | undefined; readonly tags?: ReadonlyMap<number, readonly Tag[]> } = {},
-  ): Promise<Map<number, Wire>> {
+  ): Promise<(known: KnownFile, object: string | null) => Wire> {
     const who = new Set(known.map(({ file }): Principal => `u${file.uploadUser}`))
     const names = format === 'short' ? new Map() : await whoNames(from, who, actor.languages)
     const seconds = (days ?? settings().file_url_expire.default_days) * day
-    return new Map(
-      known.map(({ file, access }) => {
-        const address = (version: FileVersion): string => addresses.download(file, version, seconds)
-        const viewer = (version: FileVersion, kind: 'iiif' | 'zoom'): string =>
-          addresses.viewer(file, version, seconds, kind)
-        const uploader = format === 'short' ? null : renderWho(`u${file.uploadUser}`, names)
-        return [file.id, renderFile(file, { format, access, address, viewer, uploader, tags: tags?.get(file.id) })]
-      }),
-    )
+    return ({ file, access }, object) => {
+      const address = (version: FileVersion): string => addresses.download(file, version, seconds, object)
+      const viewer = (version: FileVersion, kind: 'iiif' | 'zoom'): string =>
+        addresses.viewer(file, version, seconds, kind)
+      const uploader = format === 'short' ? null : renderWho(`u${file.uploadUser}`, names)
+      return renderFile(file, { format, access, address, viewer, uploader, tags: tags?.get(file.id) })
+    }
+  }
+
+  async function render(
+    from: Queryable,
+    actor: Actor,
+    known: readonly KnownFile[],
+    format: FileFormat,
+    options: { readonly tags?: ReadonlyMap<number, readonly Tag[]>; readonly object?: string | undefined } = {},
+  ): Promise<Map<number, Wire>> {
+    const one = await renderer(from, actor, known, format, options)
+    return new Map(known.map((each) => [each.file.id, one(each, options.object ?? null)]))
   }
 
   const alike = createAlike({ db, usesOf, load })
 
+  /** Whoever callers without a token are; null: there is none such. */
+  const callerIfAny = async (actor: Actor | null): Promise<Actor | null> => actor ?? anonymous()
+
   async function callerOf(actor: Actor | null): Promise<Actor> {
-    const known = actor ?? (await anonymous())
+    const known = await callerIfAny(actor)
     if (!known) throw new AppError('InsufficientRights')
     return known
   }
@@ -96,6 +119,8 @@ export function createRecords({
     load,
 
     render,
+
+    callerIfAny,
 
     /** Of files that are the caller's own. */
     async renderUploaded(actor: Actor, files: readonly StoredFile[]): Promise<Wire[]> {
@@ -123,16 +148,17 @@ export function createRecords({
       actor: Actor | null,
       ids: readonly number[],
       format: FileFormat,
-      { duplicates = false }: { readonly duplicates?: boolean | undefined } = {},
+      { duplicates = false, object }: ReadFiles = {},
     ): Promise<Map<number, Wire>> {
       const known = await callerOf(actor)
       const caller = await rights.forActor(known)
-      const found = await load(db, caller, ids)
+      const inside = object === undefined ? null : await filesWithin(db, ids, object)
+      const found = await load(db, caller, inside ? ids.filter((id) => inside.has(id)) : ids)
       const seen = found.filter(({ access }) => access.any)
       if (seen.length === 0 && ids.length > 0) throw new AppError('InsufficientRights')
       const shown = seen.map(({ file }) => file.id)
       const tags = format === 'long' ? await readTags(db, shown) : new Map<number, readonly Tag[]>()
-      const wires = await render(db, known, seen, format, { tags })
+      const wires = await render(db, known, seen, format, { tags, object })
       return duplicates ? alike.withDuplicates(caller, wires) : wires
     },
 
@@ -161,15 +187,23 @@ export function createRecords({
     async shown(
       from: Queryable,
       actor: Actor,
-      links: readonly FileLink[],
+      places: readonly FilePlace[],
       days: number | undefined,
       format: FileFormat,
     ): Promise<Wire[]> {
       const caller = await rights.forActor(actor)
-      const found = await load(from, caller, [...new Set(links.map(({ _id }) => _id))])
-      const seen = found.filter(({ access }) => access.any)
-      const wires = await render(from, actor, seen, format, { days })
-      return links.map((link) => ({ ...wires.get(link._id), ...link }))
+      const found = await load(from, caller, [...new Set(places.map(({ link }) => link._id))])
+      const seen = new Map(found.filter(({ access }) => access.any).map((known) => [known.file.id, known]))
+      const one = await renderer(from, actor, [...seen.values()], format, { days })
+      const wires = new Map<string, Wire>()
+      return places.map(({ link, object }) => {
+        const known = seen.get(link._id)
+        if (!known) return { ...link }
+        const key = `${link._id} ${object ?? ''}`
+        const wire = wires.get(key) ?? one(known, object)
+        wires.set(key, wire)
+        return { ...wire, ...link }
+      })
     },
 
     /**

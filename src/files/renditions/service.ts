@@ -98,6 +98,7 @@ export async function createRenditions(options: RenditionOptions) {
   return {
     folders,
     viewers,
+    strip: tags.strip,
 
     /** Renditions of new files, in the transaction that makes these. */
     plan: (tx: Tx, wishes: readonly Wish[]): Promise<void> => planNew(tx, jobs, settings(), wishes),

@@ -15,6 +15,21 @@ export type Tags = ReturnType<typeof createTags>
 /** Tags that hold a picture of the file itself, the best first. */
 const embeddedTags = ['JpgFromRaw', 'PreviewImage', 'OtherImage', 'PageImage', 'PhotoshopThumbnail', 'ThumbnailImage']
 
+/** What TIFF has in its first directory goes tag by tag, since its picture is described there, too. */
+const stripped = [
+  '-all=',
+  '-CommonIFD0=',
+  '--ICC_Profile:all',
+  '-TagsFromFile',
+  '@',
+  '-ColorSpaceTags',
+  '-Orientation',
+  '-XResolution',
+  '-YResolution',
+  '-ResolutionUnit',
+  '-overwrite_original',
+]
+
 const needed = 'exiftool-vendored'
 
 /**
@@ -53,6 +68,19 @@ export function createTags({ most, seconds }: TagsOptions) {
         return await exiftool.readRaw(path, { readArgs: args })
       } catch (cause) {
         throw new CannotMake('unreadable', 'its metadata cannot be read', { cause })
+      }
+    },
+
+    /**
+     * Takes what the file at a path says of itself out of it, but for what decides how it looks: orientation, resolution,
+     * colours. @throws {CannotMake}
+     */
+    async strip(path: string): Promise<void> {
+      const exiftool = await tool()
+      try {
+        await exiftool.write(path, {}, { writeArgs: stripped, ignoreMinorErrors: true })
+      } catch (cause) {
+        throw new CannotMake('unreadable', 'its metadata cannot be taken out', { cause })
       }
     },
 

@@ -43,7 +43,7 @@ function sinkOf(run: Run, object: Loaded, place: Place): FieldSink {
     link: (holder, key, id, field) => wantLink(run, place, holder, key, id, field),
     reverse: (holder, key, field) => wantReverse(run, place, object, holder, key, field),
     files: (holder, key, files) => {
-      run.files.push({ holder, key, files })
+      run.files.push({ holder, key, files, object: run.deps.namesFiles(object.table.id) ? object.uuid : null })
     },
     rows: (holder, key, content, field) => sortLater(run, holder, key, rowsOf(content, field.table), field),
   }

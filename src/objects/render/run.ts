@@ -23,6 +23,8 @@ export interface RenderDeps {
   readonly objecttypeMasks: (tableId: number) => readonly number[] | null
   /** Tag filters of the masks of an object type. */
   readonly maskFilters: (tableId: number) => MaskFilters
+  /** Whether objects of the type have names of their own for their files. */
+  readonly namesFiles: (tableId: number) => boolean
   readonly people: {
     whoNames(q: Queryable, who: Iterable<Principal>, languages: readonly string[]): Promise<WhoNames>
     renderAcls(
@@ -36,7 +38,7 @@ export interface RenderDeps {
     shown(
       q: Queryable,
       actor: Actor,
-      places: readonly FileEntry[],
+      places: readonly { readonly link: FileEntry; readonly object: string | null }[],
       days: number | undefined,
       format: 'standard' | 'long',
     ): Promise<readonly Wire[]>
@@ -119,7 +121,13 @@ export interface Run {
   readonly people: { readonly who: Principal; done(names: WhoNames): void }[]
   readonly hierarchy: { readonly object: Loaded; readonly holder: Wire }[]
   readonly history: { readonly object: Loaded; readonly holder: Wire }[]
-  readonly files: { readonly holder: Wire; readonly key: string; readonly files: readonly FileEntry[] }[]
+  readonly files: {
+    readonly holder: Wire
+    readonly key: string
+    readonly files: readonly FileEntry[]
+    /** uuid of the object, where it has names of its own for its files. */
+    readonly object: string | null
+  }[]
   readonly acls: { readonly grants: readonly StoredGrant[]; done(wire: unknown): void }[]
   /** Old versions whose `_standard` is computed from their own content. */
   readonly oldStandards: { readonly object: Loaded; done(standard: Wire): void }[]

@@ -109,7 +109,9 @@ export function setStandard(run: Run, wire: Wire, object: Head | Loaded, extende
     if (!extended || shown.eas === undefined) return
     const levels = { ...(shown.eas as Record<string, readonly FileEntry[]>) }
     shown.eas = levels
-    for (const [key, files] of Object.entries(levels)) run.files.push({ holder: levels, key, files })
+    for (const [key, files] of Object.entries(levels)) {
+      run.files.push({ holder: levels, key, files, object: null })
+    }
   }
   set(object.standard)
   if ('latestVersion' in object && object.version !== object.latestVersion) {

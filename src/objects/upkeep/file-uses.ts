@@ -48,15 +48,15 @@ export async function seenUses(
   return found
 }
 
-/** Whether the object of that uuid has the file, in its latest version or an old one. */
-export async function hasFile(from: Queryable, fileId: number, uuid: string): Promise<boolean> {
-  const { rows } = await from.query(
-    `select from file_use u join object o on o.system_object_id = u.system_object_id
-     where u.file_id = $1 and o.uuid = $2 limit 1`,
-    [fileId, uuid],
-    'file-of-object',
+/** Those of the files that the object of that uuid has, in its latest version or an old one. */
+export async function filesWithin(from: Queryable, fileIds: readonly number[], uuid: string): Promise<Set<number>> {
+  const { rows } = await from.query<{ id: number }>(
+    `select distinct u.file_id as id from file_use u join object o on o.system_object_id = u.system_object_id
+     where u.file_id = any($1::bigint[]) and o.uuid = $2`,
+    [fileIds, uuid],
+    'files-of-object',
   )
-  return rows.length > 0
+  return new Set(rows.map(({ id }) => id))
 }
 
 /** Queues the objects that have the files now for the index: more is known of these, or they have another name. */

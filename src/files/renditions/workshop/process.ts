@@ -8,6 +8,7 @@ import { derive } from './derive.ts'
 import { CannotMake, reasonOf } from './failure.ts'
 import { makePictures } from './pictures.ts'
 import { cutRegion } from './region.ts'
+import { makeSized } from './sized.ts'
 import type { Answer, Failure, Order } from './tasks.ts'
 import { readText } from './text.ts'
 
@@ -19,6 +20,7 @@ function work({ task, limits }: Order) {
   if (task.kind === 'pictures') return makePictures(task, limits.pixels)
   if (task.kind === 'text') return readText(task)
   if (task.kind === 'derive') return derive(task, limits.pixels)
+  if (task.kind === 'sized') return makeSized(task, limits.pixels)
   return cutRegion(task, limits.pixels)
 }
 

@@ -2,7 +2,7 @@ import type { Sharp } from 'sharp'
 import { type Opened, openSource } from './open.ts'
 import type { RegionTask, Results } from './tasks.ts'
 
-const mimeTypes = {
+export const mimeTypes = {
   jpg: 'image/jpeg',
   png: 'image/png',
   webp: 'image/webp',
@@ -12,7 +12,16 @@ const mimeTypes = {
 
 /** A part of a picture in the size that is asked for, from the level of a pyramid that is just large enough. */
 export async function cutRegion(task: RegionTask, pixels: number): Promise<Results['region']> {
-  const opened = await openSource(task.source, pixels)
+  const cut = await partOf(await openSource(task.source, pixels), task)
+  const content = await encoded(turnedBy(coloured(cut, task), task), task)
+  return { content, mimeType: mimeTypes[task.format] }
+}
+
+/** The part in its size. */
+export async function partOf(
+  opened: Opened,
+  task: Pick<RegionTask, 'region' | 'width' | 'height'> & { readonly sharpPixels?: boolean },
+): Promise<Sharp> {
   const { picture, scale } = await levelFor(opened, task)
   const { region, width, height } = task
   // Rounding may end a pixel beside the level.
@@ -29,18 +38,19 @@ export async function cutRegion(task: RegionTask, pixels: number): Promise<Resul
   }
   const whole = part.left === 0 && part.top === 0 && part.width === across && part.height === down
   const upright = picture.autoOrient()
-  const cut = (whole ? upright : upright.extract(part)).resize({
+  return (whole ? upright : upright.extract(part)).resize({
     width,
     height,
     fit: 'fill',
     kernel: task.sharpPixels ? 'nearest' : 'lanczos3',
   })
-  const content = await encoded(turnedBy(coloured(cut, task), task), task)
-  return { content, mimeType: mimeTypes[task.format] }
 }
 
 /** Pyramids are their own kind of TIFF: each page half as large as the one before. */
-async function levelFor({ open, metadata }: Opened, task: RegionTask): Promise<{ picture: Sharp; scale: number }> {
+async function levelFor(
+  { open, metadata }: Opened,
+  task: Pick<RegionTask, 'region' | 'width' | 'height'>,
+): Promise<{ picture: Sharp; scale: number }> {
   const levels = metadata.format === 'tiff' ? (metadata.pages ?? 1) : 1
   const wanted = Math.min(task.region.width / task.width, task.region.height / task.height)
   const level = Math.max(0, Math.min(levels - 1, Math.floor(Math.log2(Math.max(1, wanted)))))

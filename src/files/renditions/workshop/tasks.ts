@@ -45,6 +45,16 @@ export interface RegionTask {
   readonly sharpPixels: boolean
 }
 
+/** A picture, or a part of it, as a download asks for it. */
+export interface SizedTask extends Pick<RegionTask, 'source' | 'region' | 'width' | 'height' | 'format'> {
+  readonly kind: 'sized'
+  readonly folder: string
+  /** Of JPEG and WebP, 1 to 100. */
+  readonly compression: number
+  /** Pixels per inch that it says it has; null: nothing. */
+  readonly density: number | null
+}
+
 /** What is written in a document. */
 export interface TextTask {
   readonly kind: 'text'
@@ -77,7 +87,7 @@ export interface DeriveTask {
   readonly profile: 'srgb' | 'p3' | 'cmyk' | null
 }
 
-export type Task = PicturesTask | RegionTask | TextTask | DeriveTask
+export type Task = PicturesTask | RegionTask | SizedTask | TextTask | DeriveTask
 
 export interface MadePicture {
   readonly name: string
@@ -107,6 +117,7 @@ export interface Results {
   /** `cut`: there is more; `pages`: where the document has such. */
   readonly text: { readonly text: string; readonly cut: boolean; readonly pages: number | null }
   readonly region: { readonly content: Uint8Array; readonly mimeType: string }
+  readonly sized: { readonly path: string; readonly mimeType: string }
   readonly derive: { readonly path: string; readonly width: number; readonly height: number }
 }
 

@@ -1,0 +1,57 @@
+import { type FileVersion, original, originalOf, type StoredFile } from '../model.ts'
+
+/** Bytes of a name, with its extension: what file systems take, and a little room for what programs add. */
+const longest = 240
+
+/** What file systems or programs take for something else than a part of a name. */
+const unsafe = /[<>:"/\\|?*%]+/g
+/** Names of devices, with any extension (Windows). */
+const device = /^(con|prn|aux|nul|com\d|lpt\d)(?=\.|$)/i
+
+/** The name that a version is delivered by, where no object says another. */
+export function ownName(file: StoredFile, { name, extension }: Pick<FileVersion, 'name' | 'extension'>): string {
+  return name === original && extension === originalOf(file).extension
+    ? file.filepath
+    : `${file.filepath}.${name}.${extension}`
+}
+
+/**
+ * A name made of texts that anybody may have written: one line without folders, without characters that nobody sees or that
+ * turn the direction of what follows, in composed form, not too long, and with the extension of the content, whatever the text
+ * says it is. Null where nothing is left.
+ */
+export function nameFrom(text: string, extension: string, originalExtension: string): string | null {
+  const line = text
+    .toWellFormed()
+    .normalize('NFC')
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll(/[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/gu, '')
+    .replaceAll(unsafe, '_')
+  const base = trimmed(withoutExtension(line.trimEnd(), [extension, originalExtension]))
+  if (/^_*$/.test(base)) return null
+  const end = extension === '' ? '' : `.${extension}`
+  const name = trimmed(cut(base, longest - Buffer.byteLength(end)))
+  return `${device.test(name) ? '_' : ''}${name}${end}`
+}
+
+/** Neither hidden nor taken for a folder; some systems drop what stands at the end. */
+function trimmed(text: string): string {
+  return text.replaceAll(/^[ .]+|[ .]+$/g, '')
+}
+
+function withoutExtension(text: string, extensions: readonly string[]): string {
+  const end = extensions.find((one) => one !== '' && text.toLowerCase().endsWith(`.${one}`))
+  return end === undefined ? text : text.slice(0, -end.length - 1)
+}
+
+/** At most so many bytes, of whole characters as people see them. */
+function cut(text: string, bytes: number): string {
+  if (Buffer.byteLength(text) <= bytes) return text
+  let [result, length] = ['', 0]
+  for (const { segment } of new Intl.Segmenter().segment(text.slice(0, bytes))) {
+    length += Buffer.byteLength(segment)
+    if (length > bytes) break
+    result += segment
+  }
+  return result
+}

@@ -1,0 +1,131 @@
+import { createHash } from 'node:crypto'
+import { createReadStream, createWriteStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { AppError } from '../../platform/errors.ts'
+import { currentLifetime } from '../../platform/lifetime.ts'
+import { createPlaces } from '../../platform/places.ts'
+import type { BlobStore } from '../blobs/blob-store.ts'
+import { isViewable } from '../images/service.ts'
+import { type FileVersion, original, type StoredFile } from '../model.ts'
+import { localPath } from '../renditions/sources.ts'
+import type { WorkFolders } from '../renditions/work-folders.ts'
+import { CannotMake } from '../renditions/workshop/failure.ts'
+import type { Workers } from '../renditions/workshop/workers.ts'
+import type { Content } from './deliver.ts'
+import { type PictureWish, partFor, refuse, type Wish } from './wish.ts'
+
+export interface MadeDeps {
+  readonly folders: WorkFolders
+  readonly workers: Pick<Workers, 'run'>
+  readonly storeOf: (locationId: number) => BlobStore
+  /** Takes what a content says of itself out of the file at a path. @throws {CannotMake} */
+  readonly strip: (path: string) => Promise<void>
+  /** Most bytes of a content that is copied for a download. */
+  readonly mostBytes: number
+}
+
+/** A content that is made when somebody takes it. */
+export interface Made {
+  readonly content: Omit<Content, 'size'>
+  readonly extension: string
+  /** Makes it; it is there until `end`. @throws {AppError} */
+  make(signal: AbortSignal): Promise<{ readonly size: number; readonly store: Pick<BlobStore, 'read'> }>
+  end(): void
+}
+
+/** What is known of these formats is kept apart from what they show, and ExifTool writes them. */
+const strippable = new Set('jpg jpeg jfif png tif tiff webp gif heic heif avif'.split(' '))
+const mimeTypes = { jpg: 'image/jpeg', png: 'image/png', tif: 'image/tiff', gif: 'image/gif', webp: 'image/webp' }
+/** What a format that is kept is called when it is written. */
+const written: Readonly<Record<string, NonNullable<PictureWish['format']>>> = {
+  jpg: 'jpg',
+  jpeg: 'jpg',
+  jfif: 'jpg',
+  png: 'png',
+  tif: 'tif',
+  tiff: 'tif',
+  gif: 'gif',
+  webp: 'webp',
+}
+const usualCompression = 85
+
+/** Copies for downloads: of another size or format, or without what the content says of itself. */
+export function createMade({ folders, workers, storeOf, strip, mostBytes }: MadeDeps) {
+  // Tiles for viewers come from the same processes, and must not wait behind whole pictures.
+  const places = createPlaces({ places: 1, waiting: 50 })
+
+  /** @throws {AppError} `UrlParameterNotSupported` naming what cannot be. */
+  function pictured(file: StoredFile, version: FileVersion, wish: PictureWish, tag: string): Made {
+    const pyramid = version.name === original ? file.versions.find((one) => one.metadata.pyramid === true) : undefined
+    const source = isViewable(version) ? version : pyramid
+    const { width, height } = source?.metadata ?? {}
+    if (!source || typeof width !== 'number' || typeof height !== 'number') {
+      throw refuse('version', version.name, 'it is no picture that others can be made of, or not yet')
+    }
+    const format = wish.format ?? written[version.extension] ?? 'jpg'
+    if (wish.compression !== null && format !== 'jpg' && format !== 'webp') {
+      throw refuse('quality', `${wish.compression}`, `the format ${format} has none`)
+    }
+    const { density, compression } = wish
+    const task = { ...partFor({ width, height }, wish), format, density, compression: compression ?? usualCompression }
+    return making(version, { tag, extension: format, mimeType: mimeTypes[format] }, async (folder, signal) => {
+      const path = await localPath(source, storeOf(source.locationId), folder)
+      const from = { path, extension: source.extension }
+      return (await workers.run({ kind: 'sized', source: from, folder, ...task }, signal)).path
+    })
+  }
+
+  /** @throws {AppError} as above. */
+  function bare(version: FileVersion, tag: string): Made {
+    const { extension, mimeType, size } = version
+    if (!strippable.has(extension))
+      throw refuse('metadata', 'remove', `it cannot be taken out of files of the type ${extension}`)
+    if (size > mostBytes) throw refuse('metadata', 'remove', 'the file is too large')
+    return making(version, { tag, extension, mimeType }, async (folder, signal) => {
+      const path = join(folder, `copy.${extension}`)
+      await pipeline(await storeOf(version.locationId).read(version.sha256), createWriteStream(path), { signal })
+      await strip(path)
+      return path
+    })
+  }
+
+  function making(
+    { createdAt }: FileVersion,
+    { tag, extension, mimeType }: { readonly tag: string; readonly extension: string; readonly mimeType: string },
+    work: (folder: string, signal: AbortSignal) => Promise<string>,
+  ): Made {
+    const ending = Promise.withResolvers<void>()
+    return {
+      content: { sha256: tag, mimeType, createdAt },
+      extension,
+      async make(signal) {
+        const folder = await folders.make()
+        ending.promise.then(() => folder[Symbol.asyncDispose]()).catch(() => {})
+        try {
+          const path = await places.run(currentLifetime(), () => work(folder.path, signal))
+          const { size } = await stat(path)
+          return { size, store: { read: async (_: string, part) => createReadStream(path, part) } }
+        } catch (error) {
+          if (!(error instanceof CannotMake)) throw error
+          throw failure(error)
+        }
+      },
+      end: ending.resolve,
+    }
+  }
+
+  return (file: StoredFile, version: FileVersion, wish: Wish): Made => {
+    const tag = createHash('sha256')
+      .update(JSON.stringify([version.sha256, wish]))
+      .digest('hex')
+    return wish.picture ? pictured(file, version, wish.picture, tag) : bare(version, tag)
+  }
+}
+
+function failure(error: CannotMake): AppError {
+  const message = `The copy cannot be made: ${error.message}.`
+  if (error.kind === 'unavailable') return new AppError('ServiceUnavailable', {}, { message, cause: error })
+  return new AppError('UrlParameterNotSupported', { param: 'version' }, { message, cause: error })
+}

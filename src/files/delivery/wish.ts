@@ -1,0 +1,193 @@
+import { AppError } from '../../platform/errors.ts'
+import type { SizedTask } from '../renditions/workshop/tasks.ts'
+
+/** What a download asks for besides the version as it is. */
+export interface DeliveryQuery {
+  readonly format?: string | undefined
+  readonly size?: number | undefined
+  readonly width?: number | undefined
+  readonly height?: number | undefined
+  readonly resize_mode?: string | undefined
+  readonly crop?: string | undefined
+  readonly quality?: string | undefined
+  readonly dpi?: number | undefined
+  readonly metadata?: 'keep' | 'remove' | undefined
+}
+
+/** Another picture made of the version. */
+export interface PictureWish {
+  readonly format: SizedTask['format'] | null
+  readonly crop: Partial<Record<'top' | 'left' | 'width' | 'height', number>> | null
+  readonly fit: Fit
+  /** Of JPEG and WebP; null: as usual. */
+  readonly compression: number | null
+  readonly density: number | null
+}
+
+type Fit =
+  | { readonly mode: 'none' }
+  /** One side, or the longer or shorter one. */
+  | { readonly mode: 'max' | 'min' | 'width' | 'height'; readonly size: number }
+  | { readonly mode: 'cover' | 'contain' | 'force'; readonly width: number; readonly height: number }
+
+export interface Wish {
+  readonly picture: PictureWish | null
+  /** Without what the content says of itself. */
+  readonly bare: boolean
+  /** As the log is told. */
+  readonly params: Readonly<Record<string, unknown>>
+}
+
+const formats: Readonly<Record<string, SizedTask['format']>> = {
+  jpg: 'jpg',
+  jpeg: 'jpg',
+  png: 'png',
+  tif: 'tif',
+  tiff: 'tif',
+  gif: 'gif',
+  webp: 'webp',
+}
+const qualities: Readonly<Record<string, number>> = { low: 50, small: 50, medium: 75, maximum: 100 }
+const sides = ['top', 'left', 'width', 'height'] as const
+
+/** Null where the version is wanted as it is. @throws {AppError} `UrlParameterNotSupported` naming what cannot be. */
+export function readWish(query: DeliveryQuery): Wish | null {
+  const { metadata, format, size, width, height, resize_mode, crop, quality } = query
+  // The interface says that these are none.
+  const dpi = query.dpi === undefined || query.dpi <= 0 ? undefined : query.dpi
+  const parts = { format, size, width, height, resize_mode, crop, quality, dpi }
+  const asked = Object.fromEntries(Object.entries(parts).filter(([, value]) => value !== undefined))
+  const picture = Object.keys(asked).length === 0 ? null : readPicture(query, dpi)
+  if (picture && metadata === 'keep') {
+    throw refuse('metadata', metadata, 'a picture that is made for a download says nothing of itself')
+  }
+  if (!picture && metadata !== 'remove') return null
+  const params = { ...asked, ...(metadata === undefined ? {} : { metadata }) }
+  return { picture, bare: metadata === 'remove' && !picture, params }
+}
+
+function readPicture({ format, quality, crop, ...query }: DeliveryQuery, dpi: number | undefined): PictureWish {
+  const known = format === undefined ? null : Object.hasOwn(formats, format) ? formats[format] : undefined
+  if (known === undefined) throw refuse('format', format, `it can be ${Object.keys(formats).join(', ')}`)
+  const compression = quality === undefined ? null : readQuality(quality)
+  return { format: known, crop: readCrop(crop), fit: readFit(query), compression, density: dpi ?? null }
+}
+
+function readQuality(text: string): number {
+  const value = Object.hasOwn(qualities, text)
+    ? qualities[text]
+    : /^([1-9]\d?|100)$/.test(text)
+      ? Number(text)
+      : undefined
+  if (value === undefined) throw refuse('quality', text, 'it is low, small, medium, maximum, or 1 to 100')
+  return value
+}
+
+function readCrop(text: string | undefined): PictureWish['crop'] {
+  if (text === undefined) return null
+  const value = parsed(text)
+  const fits =
+    typeof value === 'object' &&
+    value !== null &&
+    Object.entries(value).every(
+      ([key, side]) => (sides as readonly string[]).includes(key) && Number.isSafeInteger(side) && Math.abs(side) < 1e6,
+    )
+  if (!fits) throw refuse('crop', text, 'it is JSON with top, left, width and height in pixels')
+  return value as PictureWish['crop']
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
+
+function readFit({ size, width, height, resize_mode: mode }: DeliveryQuery): Fit {
+  if (size !== undefined) {
+    if (width !== undefined || height !== undefined) throw refuse('size', `${size}`, 'not with width or height')
+    if (mode === undefined) return { mode: 'max', size }
+    if (mode === 'max' || mode === 'min' || mode === 'width' || mode === 'height') return { mode, size }
+    throw refuse('resize_mode', mode, 'with size it is max, min, width or height')
+  }
+  if (width !== undefined && height !== undefined) {
+    if (mode === undefined) return { mode: 'cover', width, height }
+    if (mode === 'cover' || mode === 'contain' || mode === 'force') return { mode, width, height }
+    throw refuse('resize_mode', mode, 'with width and height it is cover, contain or force')
+  }
+  if (mode !== undefined && !(mode === 'width' && width) && !(mode === 'height' && height)) {
+    throw refuse('resize_mode', mode, 'it needs a size, or width and height')
+  }
+  if (width !== undefined) return { mode: 'width', size: width }
+  return height === undefined ? { mode: 'none' } : { mode: 'height', size: height }
+}
+
+export interface Size {
+  readonly width: number
+  readonly height: number
+}
+
+/** Which part of a picture is wanted, and how large. Nothing is made larger than it is. @throws {AppError} as above. */
+export function partFor(whole: Size, { crop, fit }: PictureWish): Pick<SizedTask, 'region' | 'width' | 'height'> {
+  const region = regionOf(whole, crop)
+  const at = (scale: number, part = region) => ({ region: part, ...scaled(part, Math.min(1, scale)) })
+  switch (fit.mode) {
+    case 'none':
+      return at(1)
+    case 'max':
+      return at(fit.size / Math.max(region.width, region.height))
+    case 'min':
+      return at(fit.size / Math.min(region.width, region.height))
+    case 'width':
+      return at(fit.size / region.width)
+    case 'height':
+      return at(fit.size / region.height)
+    case 'contain':
+      return at(Math.min(fit.width / region.width, fit.height / region.height))
+    case 'cover': {
+      const part = middle(region, fit)
+      const { width, height } = fit.width <= part.width && fit.height <= part.height ? fit : part
+      return { region: part, width, height }
+    }
+    case 'force': {
+      const much = Math.max(1, fit.width / region.width, fit.height / region.height)
+      return { region, ...scaled(fit, 1 / much) }
+    }
+  }
+}
+
+function scaled({ width, height }: Size, scale: number): Size {
+  return { width: Math.max(1, Math.round(width * scale)), height: Math.max(1, Math.round(height * scale)) }
+}
+
+/** The largest part of that shape in the middle. */
+function middle(region: SizedTask['region'], shape: Size): SizedTask['region'] {
+  const scale = Math.min(region.width / shape.width, region.height / shape.height)
+  const { width, height } = scaled(shape, scale)
+  return {
+    left: region.left + Math.floor((region.width - width) / 2),
+    top: region.top + Math.floor((region.height - height) / 2),
+    width: Math.min(width, region.width),
+    height: Math.min(height, region.height),
+  }
+}
+
+function regionOf(whole: Size, crop: PictureWish['crop']): SizedTask['region'] {
+  const { top = 0, left = 0, width = whole.width, height = whole.height } = crop ?? {}
+  const right = Math.min(whole.width, left + width)
+  const bottom = Math.min(whole.height, top + height)
+  const [x, y] = [Math.max(0, left), Math.max(0, top)]
+  if (right <= x || bottom <= y) throw refuse('crop', JSON.stringify(crop), 'nothing of the picture lies in it')
+  return { left: x, top: y, width: right - x, height: bottom - y }
+}
+
+/** A parameter that cannot be. */
+export function refuse(param: string, value: string | undefined, why: string): AppError {
+  const shown = `${value}`.slice(0, 100)
+  return new AppError(
+    'UrlParameterNotSupported',
+    { param, value: shown },
+    { message: `${param} cannot be ${shown}: ${why}.` },
+  )
+}

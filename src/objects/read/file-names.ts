@@ -1,0 +1,115 @@
+import type { Column, Localized, Model, Table } from '../../datamodel/model.ts'
+import type { FilenameTemplates } from '../../objecttypes/model.ts'
+import { chooseTemplate, fillTemplate, replacementsOf, textIn } from '../../objecttypes/service.ts'
+import type { Actor } from '../../platform/actor.ts'
+import type { Db } from '../../platform/db.ts'
+import { valueText } from '../standard/text.ts'
+import type { ReadService } from './read.ts'
+
+export interface FileNameDeps {
+  readonly db: Db
+  readonly datamodel: { current(): Model }
+  readonly read: Pick<ReadService, 'renderHits'>
+  /** `_export_asset_filenames` of an object type. */
+  readonly templatesOf: (objecttypeId: number) => FilenameTemplates
+  /** Database languages, first one first. */
+  readonly languages: () => readonly string[]
+}
+
+/** What of a file can stand in its name. */
+export interface NamedFile {
+  readonly id: number
+  readonly class: string
+  readonly extension: string
+  readonly original_filename: string
+  readonly version: string
+}
+
+type Wire = Readonly<Record<string, unknown>>
+
+/**
+ * The name that the object of that uuid has for one of its files, by the templates of its object type; null where it has
+ * none, and for callers who may not see the object. Values are those that the caller reads, in the best of its masks:
+ * a name says nothing that reading the object does not.
+ */
+export function createFileNames({ db, datamodel, read, templatesOf, languages }: FileNameDeps) {
+  return async (actor: Actor, uuid: string, file: NamedFile): Promise<string | null> => {
+    const { rows } = await db.query<{ object: number; column: number }>(
+      `select u.system_object_id as object, u.column_id as "column"
+       from file_use u join object o on o.system_object_id = u.system_object_id
+       where u.file_id = $1 and o.uuid = $2 order by u.latest desc, u.column_id limit 20`,
+      [file.id, uuid],
+      'columns-of-file',
+    )
+    const known = [...actor.languages, ...languages()]
+    for (const row of rows) {
+      const column = datamodel.current().columnsById.get(row.column)
+      const chosen = column && chooseTemplate(templatesOf(column.table.root.id), column, known)
+      if (!column || !chosen) continue
+      const table = column.table.root
+      const names = replacementsOf(chosen.template).filter((name) => !name.startsWith('_asset.'))
+      const includeFields = [...new Set(['_uuid', ...names.map((name) => fieldOf(name, table))])]
+      const { body } = await read.renderHits(actor, [row.object], { format: 'long', includeFields })
+      const [object] = JSON.parse(Buffer.concat(body).toString()) as Wire[]
+      if (!object) return null
+      const best = chosen.language === 'und' ? known : [chosen.language, ...known]
+      return fillTemplate(chosen.template, (name) => valueFor(name, { object, table, file, languages: best }))
+    }
+    return null
+  }
+}
+
+/** The field of an answer that has the value of a replacement. */
+function fieldOf(name: string, table: Table): string {
+  const [first = '', second = ''] = name.split('.')
+  return first === table.name ? `${first}.${second}` : first
+}
+
+interface Source {
+  readonly object: Wire
+  readonly table: Table
+  readonly file: NamedFile
+  /** Best first. */
+  readonly languages: readonly string[]
+}
+
+function valueFor(name: string, source: Source): string {
+  const { object, table, file } = source
+  const [first = '', ...rest] = name.split('.')
+  if (first === '_asset') return plain(file[rest[0] as keyof NamedFile])
+  if (first === '_standard') return standardText(object._standard, rest, source)
+  if (first === '_pool') {
+    const { pool } = (object._pool ?? {}) as { readonly pool?: Wire }
+    return localized(pool?.[rest[0] ?? ''], rest[1], source)
+  }
+  // Of a moment the day.
+  if (first === '_created' || first === '_last_modified') return plain(object[first]).slice(0, 10)
+  const block = object[table.name] as Wire | undefined
+  if (first === '_version') return plain(block?._version)
+  if (first.startsWith('_')) return plain(object[first])
+  const column = table.columnByName.get(rest[0] ?? '')
+  const value = column && block?.[column.name]
+  return value === undefined || value === null ? '' : columnText(column as Column, value, rest.slice(1), source)
+}
+
+function columnText(column: Column, value: unknown, rest: readonly string[], source: Source): string {
+  if (column.type === 'link') return standardText((value as Wire)._standard, rest.slice(1), source)
+  return localized(valueText(column, value, source.languages), rest[0], source)
+}
+
+/** `_standard.1.text.de-DE`, from the number on. */
+function standardText(standard: unknown, [slot = '', , language]: readonly string[], source: Source): string {
+  const slots = (standard ?? {}) as Readonly<Record<string, { readonly text?: unknown } | undefined>>
+  return localized(slots[slot]?.text, language, source)
+}
+
+/** Where a language is named it is that one or none. */
+function localized(value: unknown, language: string | undefined, { languages }: Source): string {
+  if (typeof value !== 'object' || value === null) return plain(value)
+  const texts = value as Localized
+  return language === undefined ? textIn(texts, languages) : (texts[language] ?? '')
+}
+
+function plain(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' ? `${value}` : ''
+}

@@ -7,6 +7,7 @@ import { Readable } from 'node:stream'
 import { after, before, suite, test } from 'node:test'
 import type { Json, Query } from '../support/client.ts'
 import { startService, type TestService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 import { fetched, picture, sha256 } from './support.ts'
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void
@@ -255,6 +256,34 @@ suite('files from addresses', () => {
     assert.deepEqual(await stored(), before)
     const { rows } = await svc.db.query(`select 1 from event where type = 'FILE_UPLOAD_ERROR'`)
     assert.ok(rows.length > 5)
+  })
+
+  test('EVENT-024 what could not be copied is told, of nobody, and not to those who poll', async () => {
+    web.answers.set('/breaks.jpg', (_, response) => {
+      response.writeHead(200, { 'content-length': 1000 }).write('x', () => response.destroy())
+    })
+    const { rows } = await svc.db.query<{ id: number }>('select max(id) as id from event')
+    const since = rows[0]?.id ?? 0
+    assert.equal((await rput({ url: `${web.url}/breaks.jpg`, leave: true })).body.code, 'EasRputError')
+    const { body } = await rput({ url: `${web.url}/breaks.jpg` })
+    assert.equal(body.code, 'EasRputError')
+    let told: Json[] = []
+    await until(async () => {
+      const query = { id: `${since + 1}-999999999`, type: 'FILE_MOVE_ERROR' }
+      told = (await root().get('/event/list', query)).body.objects
+      return told.length > 0
+    })
+    assert.equal(told.length, 1, 'what was to stay where it is was not to be copied')
+    const [{ event, ...rest }] = told as [Json]
+    assert.deepEqual(event.info, {
+      remote_url: `${web.url}/breaks.jpg`,
+      location_key: 'file',
+      location_id: 1,
+      error: body.message,
+    })
+    assert.deepEqual([event.pollable, rest.user, event.user], [false, undefined, undefined])
+    const polled = (await root().get(`/event/poll/${since}`, { limit: 1000 })).body
+    assert.ok(polled.every((each: Json) => each.event.type !== 'FILE_MOVE_ERROR'))
   })
 
   test('rights and limits are those of an upload, before anything is read', async () => {

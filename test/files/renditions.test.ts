@@ -284,6 +284,28 @@ suite('renditions', () => {
     )
   })
 
+  test('EVENT-020 what is made and what cannot be is told, of nobody, and not to those who poll', async () => {
+    const { rows } = await svc.db.query<{ id: number }>('select max(id) as id from event')
+    const since = rows[0]?.id ?? 0
+    const good = await produced('told.png', await fields(40, 40).png().toBuffer())
+    const broken = await produced('told.pdf', Buffer.from('%PDF-1.7\nnothing of a document'))
+    for (const [type, id] of [
+      ['FILE_PRODUCE', good._id],
+      ['FILE_PRODUCE_ERROR', broken._id],
+    ]) {
+      const { objects } = (await svc.as('root').get('/event/list', { type, object_id: id })).body
+      assert.ok(objects.length > 0, type)
+      for (const { event, ...rest } of objects as Json[]) {
+        assert.deepEqual(Object.keys(event.info).sort(), ['connInfos', 'receipt', 'recipe'])
+        assert.equal(event.info.receipt.version, event.info.recipe.name)
+        assert.ok(event.info.connInfos[0].host.length > 0)
+        assert.deepEqual([event.pollable, rest.user, event.user], [false, undefined, undefined])
+      }
+    }
+    const polled = (await svc.as('root').get(`/event/poll/${since}`, { limit: 1000 })).body
+    assert.ok(polled.every((each: Json) => !each.event.type.startsWith('FILE_PRODUCE')))
+  })
+
   test('what cannot be made says why, once; it holds nobody up', async () => {
     const noise = await fields(40, 40).png().toBuffer()
     const hostile: [string, Buffer, RegExp][] = [

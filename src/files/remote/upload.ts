@@ -1,6 +1,7 @@
 import type { NewEvent } from '../../events/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import type { Tx } from '../../platform/db.ts'
+import { AppError } from '../../platform/errors.ts'
 import { currentLifetime } from '../../platform/lifetime.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import type { Locations } from '../locations/service.ts'
@@ -17,6 +18,8 @@ import { remoteLocation } from './remote-store.ts'
 export interface RemoteUploadDeps extends KeepDeps {
   readonly locations: Pick<Locations, 'forOriginals' | 'forVersions'>
   readonly open: OpenRemote
+  /** Writes to the event log beside the request. */
+  readonly log: (event: NewEvent) => void
   readonly mayChange: (actor: Actor, ids: readonly number[]) => Promise<ReadonlySet<number>>
 }
 
@@ -59,6 +62,7 @@ export async function uploadRemote(
         arrived[index] = await fetchOne(deps, locationFor(deps.locations, source.version_name), source, permission)
       } catch (error) {
         failure ??= { error }
+        if (!source.leave) deps.log(failureEvent(source, locationFor(deps.locations, source.version_name), error))
       }
     }
   }
@@ -122,6 +126,17 @@ async function rememberPlaces(tx: Tx, left: readonly RemoteArrival[]): Promise<v
      on conflict (location_id, sha256, url) do update set etag = excluded.etag`,
     [left.map(({ sha256 }) => sha256), left.map(({ source }) => source.url), left.map(({ etag }) => etag)],
   )
+}
+
+/** Told beside the request: nothing of it is stored. */
+function failureEvent(
+  { url }: RemoteSource,
+  { id, name }: { readonly id: number; readonly name: string },
+  cause: unknown,
+): NewEvent {
+  const error = cause instanceof AppError ? cause.message : 'The content could not be stored.'
+  const info = { remote_url: url, location_key: name, location_id: id, error }
+  return { type: 'FILE_MOVE_ERROR', actor: null, basetype: 'file', info }
 }
 
 function eventsOf(

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
+import { hostname } from 'node:os'
 import type { EventLog, NewEvent } from '../../events/service.ts'
 import type { JobContext } from '../../jobs/service.ts'
 import type { Db, Tx } from '../../platform/db.ts'
@@ -151,6 +152,9 @@ function endOf(outcome: Outcome, hash: string, madeOf: string): store.Ended {
   return { ...end, status: kind === 'unavailable' ? 'not_produced' : 'failed', reason: message, needs }
 }
 
+/** The machine that made it: several can work on one database. */
+const connInfos = [{ host: hostname() }]
+
 function eventOf(file: StoredFile, outcome: Outcome, took: number): NewEvent[] {
   if ('tooSmall' in outcome) return []
   const { displayname: _, ...recipe } = outcome.recipe
@@ -158,9 +162,9 @@ function eventOf(file: StoredFile, outcome: Outcome, took: number): NewEvent[] {
   if ('output' in outcome) {
     const { extension, metadata } = outcome.output
     const receipt = { version: recipe.name, extension, ...metadata, took: Math.round(took) / 1000 }
-    return [{ ...base, type: 'FILE_PRODUCE', info: { recipe, receipt } }]
+    return [{ ...base, type: 'FILE_PRODUCE', info: { recipe, receipt, connInfos } }]
   }
   const { kind, message } = outcome.problem
   const receipt = { version: recipe.name, status: kind === 'unavailable' ? 'not_produced' : 'failed', reason: message }
-  return [{ ...base, type: 'FILE_PRODUCE_ERROR', info: { recipe, receipt } }]
+  return [{ ...base, type: 'FILE_PRODUCE_ERROR', info: { recipe, receipt, connInfos } }]
 }

@@ -189,7 +189,7 @@ export function createUploads(options: UploadsOptions) {
         produce: (index) => wanted[index]?.produce_versions !== false && wanted[index]?.leave !== true,
         priority,
       }
-      const deps = { ...keeping, open, plan: planBy(wish) }
+      const deps = { ...keeping, open, log, plan: planBy(wish) }
       const files =
         wanted.length === 0 ? [] : await tellingFailures(actor, () => uploadRemote(deps, actor, wanted, allowed))
       const made = new Map(wanted.map((source, index) => [source, files[index] as StoredFile]))

@@ -1,6 +1,6 @@
 import { RE2JS } from 're2js'
 import { redirectUriRule } from '../platform/redirect-uris.ts'
-import { ldapMembers, ldapRule, openidMembers, openidRule, samlMembers, samlRule } from './directories.ts'
+import { ldapMembers, ldapRule, ldapServers, openidMembers, openidRule, samlMembers, samlRule } from './directories.ts'
 import {
   bool,
   bound,
@@ -46,8 +46,10 @@ function section<const M extends Members>(
   visible: Visibility,
   members: M,
   rule?: (values: ValuesOf<M>) => { path: string; expected: string } | null,
+  /** Where the secrets of the section are sent. */
+  sentTo?: (values: ValuesOf<M>) => readonly string[],
 ): Section<M> {
-  return { group, visible, members, field: form(members), ...(rule ? { rule } : {}) }
+  return { group, visible, members, field: form(members, sentTo ? { sentTo } : {}), ...(rule ? { rule } : {}) }
 }
 
 const eventGroups = [
@@ -265,7 +267,7 @@ export const sections = {
     }),
   }),
 
-  ldap: section('user-management', 'system.config', ldapMembers, ldapRule),
+  ldap: section('user-management', 'system.config', ldapMembers, ldapRule, ldapServers),
 
   saml: section('user-management', 'system.config', samlMembers, samlRule),
 
@@ -311,6 +313,8 @@ export const sections = {
       const used = [plain_auth, login_auth, cram_md5_auth].filter((auth) => auth.username !== '')
       return used.length > 1 ? { path: '', expected: 'one way to sign in at the server' } : null
     },
+    ({ server_addr, type, insecure_skip_verify }) =>
+      server_addr === '' ? [] : [`${server_addr} ${type} ${insecure_skip_verify}`],
   ),
 
   transition_webhook: section('workflow', 'system.config', {
@@ -326,7 +330,7 @@ export const sections = {
         send_authorization_header: bool(false),
         include_access_token: bool(false),
       },
-      { key: 'name' },
+      { key: 'name', sentTo: ({ url }) => [url] },
     ),
   }),
 

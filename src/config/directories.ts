@@ -89,12 +89,22 @@ export const ldapMembers = {
   debug: bool(false),
 }
 
+interface LdapConnection {
+  readonly url: string
+  readonly tls_start: boolean
+  readonly tls_insecure: boolean
+  readonly tls_ca_cert: string
+}
+
+/** What the bind password is sent to: who a server is, is told by certificates too. */
+export function ldapServers({ connections }: { readonly connections: readonly LdapConnection[] }): string[] {
+  return connections.map(({ url, tls_start, tls_insecure, tls_ca_cert }) =>
+    JSON.stringify([url, tls_start, tls_insecure, tls_ca_cert]),
+  )
+}
+
 interface LdapValues extends Mapping {
-  readonly connections: readonly {
-    readonly url: string
-    readonly tls_start: boolean
-    readonly tls_insecure: boolean
-  }[]
+  readonly connections: readonly LdapConnection[]
   readonly bindusername: string
   readonly bindpassword: string
   readonly userbasedn: string
@@ -189,7 +199,7 @@ export const openidMembers = {
       /** Each attempt is logged, step by step. */
       debug: bool(false),
     },
-    { key: 'name', maxRows: 20 },
+    { key: 'name', maxRows: 20, sentTo: ({ issuer }) => [issuer] },
   ),
 }
 

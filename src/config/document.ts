@@ -1,6 +1,6 @@
 import { AppError, badRequest } from '../platform/errors.ts'
 import { type BaseConfig, isSectionName, type SectionName, sectionNames, sections } from './catalogue.ts'
-import { describeMembers, type Field, isRecord, wrong } from './fields.ts'
+import { asSent, describeMembers, type Field, isRecord, wrong } from './fields.ts'
 import type { StoredSections } from './store.ts'
 
 /** Where a path of `/config/{path}` leads: `system/config/<section>/<member>…`. */
@@ -97,8 +97,9 @@ export function patchAt(path: Path, value: unknown): Map<SectionName, Change> {
   const [first, second, name, ...members] = path
   if (name !== undefined && first === 'system' && second === 'config' && isSectionName(name)) {
     assertMembers(name, members, path)
+    const field: Field<unknown> = sections[name].field
     const change: Change = (stored) =>
-      checkSection(name, patched(sections[name].field, stored, members, value, path.slice(0, 3)), stored)
+      checkSection(name, patched(field, asSent(field, stored), members, value, path.slice(0, 3)), stored)
     return new Map([[name, change]])
   }
   const body = [...path].reverse().reduce<unknown>((inner, step) => ({ [step]: inner }), value)

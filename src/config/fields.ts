@@ -252,9 +252,9 @@ export function secret(rule?: (text: string) => string | null, maxLength = 1000)
     default: '',
     more: {},
     check: (wire, path, stored) => {
-      if (wire === undefined) return typeof stored === 'string' ? stored : ''
-      if (wire === true || wire === masked) {
-        if (typeof stored === 'string' && stored !== '') return stored
+      if (keepsSecret(wire)) {
+        if (typeof stored === 'string' && (stored !== '' || wire === undefined)) return stored
+        if (wire === undefined) return ''
         throw wrong(path, 'the secret itself: none is stored that could be kept')
       }
       if (wire === false || wire === null || wire === '-') return ''
@@ -263,6 +263,23 @@ export function secret(rule?: (text: string) => string | null, maxLength = 1000)
     read: (wire) => (typeof wire === 'string' ? wire : ''),
     show: (wire) => (typeof wire === 'string' && wire !== '' ? masked : ''),
   }
+}
+
+function keepsSecret(wire: unknown): boolean {
+  return wire === undefined || wire === true || wire === masked
+}
+
+/**
+ * What is stored of a field as a client would send it: secrets are kept. Below tables nothing is replaced: their rows are
+ * checked against the stored ones.
+ */
+export function asSent(field: Field<unknown>, stored: unknown): unknown {
+  if (field.type === 'secret') return stored ? masked : stored
+  if (!field.members || !isRecord(stored)) return stored
+  const { members } = field
+  return Object.fromEntries(
+    Object.entries(stored).map(([name, value]) => [name, members[name] ? asSent(members[name], value) : value]),
+  )
 }
 
 /**
@@ -281,11 +298,21 @@ export function waiting<Value>(field: Field<Value>, reason: string): Field<Value
   }
 }
 
+interface FormOptions<M extends Members> {
+  /**
+   * Where the secrets of the form are sent. One that is stored is not kept for an address that it was not given for: who
+   * names a server of their own would be told it.
+   */
+  sentTo?: (values: ValuesOf<M>) => readonly string[]
+}
+
 /** Named members, all of them always there. */
-export function form<const M extends Members>(members: M, type = 'form'): Field<ValuesOf<M>> {
+export function form<const M extends Members>(members: M, { sentTo }: FormOptions<M> = {}): Field<ValuesOf<M>> {
   const entries = Object.entries(members)
+  const read = (wire: unknown): ValuesOf<M> =>
+    mapped(entries, ([name, member]) => member.read(effective(member, wire, name))) as ValuesOf<M>
   return {
-    type,
+    type: 'form',
     default: mapped(entries, ([, member]) => member.default),
     more: { parameters: describeMembers(members) },
     members,
@@ -301,10 +328,23 @@ export function form<const M extends Members>(members: M, type = 'form'): Field<
         const value = checkMember(member, given[name], `${path}/${name}`, before[name])
         if (value !== undefined) kept[name] = value
       }
+      const known = new Set(sentTo?.(read(before)))
+      if (sentTo?.(read(kept)).some((address) => !known.has(address))) assertNoneKept(members, given, before, path)
       return kept
     },
-    read: (wire) => mapped(entries, ([name, member]) => member.read(effective(member, wire, name))) as ValuesOf<M>,
+    read,
     show: (wire) => mapped(entries, ([name, member]) => member.show(effective(member, wire, name))),
+  }
+}
+
+/** @throws {AppError} naming the first secret that would stay as it is stored. */
+function assertNoneKept(members: Members, given: unknown, stored: unknown, path: string): void {
+  for (const [name, member] of Object.entries(members)) {
+    const [wire, before] = [given, stored].map((one) => (isRecord(one) ? one[name] : undefined))
+    if (member.members) assertNoneKept(member.members, wire, before, `${path}/${name}`)
+    else if (member.type === 'secret' && before && keepsSecret(wire)) {
+      throw wrong(`${path}/${name}`, 'the secret itself: what is stored was given for another address')
+    }
   }
 }
 
@@ -321,20 +361,22 @@ function effective(member: Field<unknown>, wire: unknown, name: string): unknown
   return given === undefined || given === null ? member.default : given
 }
 
-interface TableOptions {
+interface TableOptions<M extends Members> {
   default?: readonly unknown[]
   /** Member whose value may stand in one row only; the secrets of a row are kept by it. */
   key?: string
   required?: boolean
   maxRows?: number
+  /** Of each row, as of forms. */
+  sentTo?: FormOptions<M>['sentTo']
 }
 
 /** Any number of rows of the same members. */
 export function table<const M extends Members>(
   members: M,
-  { default: fallback = [], key, required = false, maxRows = 1000 }: TableOptions = {},
+  { default: fallback = [], key, required = false, maxRows = 1000, sentTo }: TableOptions<M> = {},
 ): Field<readonly ValuesOf<M>[]> {
-  const row = form(members)
+  const row = form(members, sentTo ? { sentTo } : {})
   const rowsOf = (wire: unknown): unknown[] => (Array.isArray(wire) ? wire : [])
   return {
     type: 'table',

@@ -236,7 +236,7 @@ test('secrets are never returned; rows keep them by their name, - removes them',
     ],
   )
   const [a, b] = set.body
-  const back = await admin().post(path, [b, { ...a, url: 'https://new.org/' }, { name: 'c', url: 'https://c.org/' }])
+  const back = await admin().post(path, [b, { ...a, method: 'PUT' }, { name: 'c', url: 'https://c.org/' }])
   assert.deepEqual(
     back.body.map(({ name, secret }: Json) => [name, secret]),
     [
@@ -264,6 +264,82 @@ test('secrets are never returned; rows keep them by their name, - removes them',
   )
   const everything = JSON.stringify([(await svc.as('root').get('/config')).body, await events('BASE_CONFIG_UPDATE')])
   for (const secret of ['secret of a', 'secret of b', 'smtp secret']) assert.ok(!everything.includes(secret))
+})
+
+test('a secret is not kept for another address than it was given for, whichever way that is set', async () => {
+  const at = (section: string) => `/config/system/config/${section}`
+  const stored = async () => {
+    const { rows } = await svc.db.query<{ text: string }>(
+      `select json_agg(value order by section)::text as text from base_config
+       where section in ('email_server', 'ldap', 'openid_connect', 'transition_webhook')`,
+    )
+    return rows[0]?.text
+  }
+  const usermapping = [{ key: 'login', value: '%(uid)s' }]
+  const connection = { url: 'ldaps://ldap.example.org' }
+  const ldap = {
+    ...{ connections: [connection, { url: 'ldaps://second.example.org' }], bindusername: 'cn=reader' },
+    ...{ bindpassword: 'bind secret', userbasedn: 'o=all', userfilter: '(uid=%(login)s)', usermapping },
+  }
+  const provider = {
+    ...{ name: 'campus', issuer: 'https://idp.example.org', client_id: 'us', client_secret: 'client secret' },
+    ...{ usermapping, userupdatecolumn: 'login' },
+  }
+  const server = { server_addr: 'smtp.example.org:587', login_auth: { username: 'u', password: 'smtp secret' } }
+  const hook = { name: 'a', url: 'https://a.org/', secret: 'hook secret' }
+  const config = {
+    ...{ ldap, openid_connect: { providers: [provider] }, email_server: server },
+    transition_webhook: { webhooks: [hook] },
+  }
+  const set = await admin().post('/config', { system: { config } })
+  assert.equal(set.status, 200, JSON.stringify(set.body))
+  const before = await stored()
+  const { bindpassword: _, ...silent } = ldap
+  const evil = { url: 'ldaps://evil.example.org' }
+  const refused: [path: string, value: unknown, place: string][] = [
+    [at('ldap'), { ...ldap, bindpassword: '***', connections: [evil] }, 'ldap/bindpassword'],
+    [at('ldap'), { ...ldap, bindpassword: true, connections: [connection, evil] }, 'ldap/bindpassword'],
+    [at('ldap/connections'), [evil], 'ldap/bindpassword'],
+    [at('ldap/connections'), [{ ...connection, tls_insecure: true }], 'ldap/bindpassword'],
+    ['/config', { system: { config: { ldap: { ...silent, connections: [evil] } } } }, 'ldap/bindpassword'],
+    [at('email_server/server_addr'), 'evil.example.org:25', 'email_server/login_auth/password'],
+    [at('email_server'), { type: 'off' }, 'email_server/login_auth/password'],
+    [at('email_server/insecure_skip_verify'), true, 'email_server/login_auth/password'],
+    [
+      '/config',
+      { system: { config: { email_server: { server_addr: 'evil.example.org:25', login_auth: { username: 'u' } } } } },
+      'email_server/login_auth/password',
+    ],
+    [
+      at('openid_connect/providers'),
+      [{ ...provider, issuer: 'https://evil.example.org', client_secret: '***' }],
+      'openid_connect/providers/0/client_secret',
+    ],
+    [
+      at('transition_webhook/webhooks'),
+      [{ name: 'a', url: 'https://evil.example.org/' }],
+      'transition_webhook/webhooks/0/secret',
+    ],
+  ]
+  for (const [path, value, place] of refused) {
+    const { status, body } = await admin().post(path, value)
+    assert.deepEqual([status, body.parameters?.path], [400, `system/config/${place}`], JSON.stringify([path, value]))
+  }
+  assert.equal(await stored(), before, 'nothing was changed')
+
+  const post = async (path: string, value: unknown) => {
+    const { status, body } = await admin().post(path, value)
+    assert.equal(status, 200, JSON.stringify(body))
+  }
+  await post(at('ldap/connections'), [connection])
+  await post(at('ldap'), { ...ldap, connections: [evil], bindpassword: 'another' })
+  await post(at('ldap'), { ...ldap, connections: [connection], bindusername: '', bindpassword: null })
+  // Neither is there a way round it, by an address that is taken away first.
+  assert.equal((await admin().delete(at('email_server/server_addr'))).status, 200)
+  const { status, body } = await admin().post(at('email_server/server_addr'), 'evil.example.org:25')
+  assert.deepEqual([status, body.parameters?.path], [400, 'system/config/email_server/login_auth/password'])
+  await post(at('email_server'), { server_addr: 'evil.example.org:25', login_auth: { username: 'u', password: '-' } })
+  for (const section of Object.keys(config)) assert.equal((await admin().delete(at(section))).status, 200)
 })
 
 test('a save is logged in its transaction with sections, method and path', async () => {

@@ -59,6 +59,15 @@ suite('locations of files', () => {
       [made.body.id],
     )
     assert.equal(rows[0]?.key, secretkey)
+    for (const moved of [{ endpoint: 'http://127.0.0.1:1' }, { ssl: !open.ssl }]) {
+      const config = { s3: { ...open, ...moved } }
+      const { status, body } = await svc.as('root').put(path, { ...made.body, config })
+      assert.deepEqual(
+        [status, body.parameters.name],
+        [400, 'config.s3.secretkey'],
+        'for another address it is not kept',
+      )
+    }
     assert.ok(!JSON.stringify((await svc.as('root').get('/system/location/list')).body).includes('secretkey'))
     assert.equal((await svc.as('root').delete(path)).status, 200)
     assert.equal((await svc.as('root').get(path)).body.code, 'ResourceNotFound')

@@ -48,17 +48,22 @@ function placeOf({ kind, config }: LocationInput, stored: Location | null, rules
       name: 'config.s3.secretkey',
     })
   }
-  return {
-    kind,
-    config: {
-      bucket: sent.bucket,
-      endpoint: sent.endpoint ?? '',
-      accesskey: sent.accesskey ?? '',
-      secretkey: keeps ? (before?.secretkey ?? '') : (sent.secretkey ?? ''),
-      region: sent.region ?? '',
-      ssl: sent.ssl ?? true,
-    },
+  const s3 = {
+    bucket: sent.bucket,
+    endpoint: sent.endpoint ?? '',
+    accesskey: sent.accesskey ?? '',
+    secretkey: keeps ? (before?.secretkey ?? '') : (sent.secretkey ?? ''),
+    region: sent.region ?? '',
+    ssl: sent.ssl ?? true,
   }
+  const moved = before && (before.endpoint !== s3.endpoint || before.ssl !== s3.ssl)
+  // Its signatures would go to whoever is there now.
+  if (keeps && moved && before.secretkey !== '') {
+    throw badRequest('config.s3.secretkey must be the secret itself: what is stored was given for another address', {
+      name: 'config.s3.secretkey',
+    })
+  }
+  return { kind, config: s3 }
 }
 
 /**

@@ -23,7 +23,7 @@ import { createDirectories } from './directories/service.ts'
 import { createSingleSignOn } from './directories/single-sign-on.ts'
 import { createMailCodes } from './factors/mail-codes.ts'
 import { factorPart, managementPart } from './factors/part.ts'
-import { ownPasskeys } from './factors/passkeys/own.ts'
+import { createPasskeyRecords } from './factors/passkeys/records.ts'
 import { createPasskeys } from './factors/passkeys/service.ts'
 import { resealFactors } from './factors/reseal.ts'
 import { createSeal } from './factors/seal.ts'
@@ -188,6 +188,7 @@ export function createAuth(dependencies: AuthDependencies) {
   const tokenInfo = createTokenInfo({ db, baseConfig, clients, sessions })
   const logout = createLogout({ sessions, keepLogins, aliases, signOutAddress: singleSignOn.signOutAddress })
   const ownSessions = createOwnSessions({ db, sessions })
+  const passkeyRecords = createPasskeyRecords({ db, factors, rights })
 
   /** The session behind a request. @throws {AppError} `InvalidToken`, also without a token (AUTH-010). */
   async function sessionOf(request: FastifyRequest) {
@@ -201,7 +202,7 @@ export function createAuth(dependencies: AuthDependencies) {
     tokenInfo,
     logout,
     ownSessions,
-    ownPasskeys: (actor: Actor) => ownPasskeys(db, actor),
+    passkeyRecords,
     sessionOf,
     sessions,
     issuer: externalUrl,

@@ -7,7 +7,7 @@ import { type BrowserAnswer, TestVisitor } from './sign-in-browser.ts'
 import { askedIn, type Forged, SoftPasskey } from './soft-passkey.ts'
 import { createGroups, createUsers, eventsOf } from './support.ts'
 
-const people = ['ada', 'ben', 'cem', 'dora', 'eva', 'finn', 'gil', 'hana', 'ivo', 'jan', 'kim'] as const
+const people = ['ada', 'ben', 'cem', 'dora', 'eva', 'finn', 'gil', 'hana', 'ivo', 'jan', 'kim', 'lea', 'mia'] as const
 
 let svc: TestService
 let careful: Json
@@ -284,6 +284,93 @@ test('administrators take passkeys away; users do not, with a token', async () =
   const [visitor, page] = await toPasskeyPage()
   assert.equal((await visitor.submit(page, { passkey: passkey.get(askedIn(page)) })).status, 200)
   assert.equal((await new TestVisitor(svc).signIn('kim', 'kim')).location?.pathname, '/api/page/twoFactorSetup')
+})
+
+const list = '/api/v1/user/passkey/list'
+
+test('users name and remove their own passkeys, shortly after a sign-in that has proved one; the last stays where a group asks', async () => {
+  const { headers } = await setUp('lea')
+  const send = (method: 'GET' | 'POST' | 'DELETE', url: string, payload?: object) =>
+    svc.inject({ method, url, headers, ...(payload ? { payload } : {}) })
+  const [{ _id, user_id }] = (await send('GET', list)).json()
+  const { user } = await recordOf('lea')
+  assert.equal(user_id, user._id)
+  const renamed = await send('POST', `${list}/${_id}`, { name: ' blue\tkey ' })
+  assert.deepEqual([renamed.statusCode, renamed.json()], [200, { ...renamed.json(), _id, name: 'blue key' }])
+  for (const [name, status] of [
+    ['\n', 400],
+    ['', 400],
+    ['x'.repeat(1001), 400],
+  ] as const)
+    assert.equal((await send('POST', `${list}/${_id}`, { name })).statusCode, status)
+
+  const last = await send('DELETE', `${list}/${_id}`)
+  assert.deepEqual([last.statusCode, last.json().parameters], [400, { _id }])
+  await svc.db.query(
+    `insert into passkey (user_id, credential_id, public_key, sign_count, transports, name, backed_up)
+     values ($1, 'other', 'key', 0, '{}', 'other', false)`,
+    [user._id],
+  )
+  const setBack = (what: string) => svc.db.query(`update oauth_session set ${what} where user_id = $1`, [user._id])
+  for (const stale of [`authenticated_at = now() - interval '11 minutes'`, 'two_factor = null']) {
+    const { rows } = await svc.db.query<{ two_factor: string }>(
+      'select two_factor from oauth_session where user_id = $1',
+      [user._id],
+    )
+    assert.equal(rows[0]?.two_factor, 'passkey')
+    await setBack(stale)
+    const refused = await send('DELETE', `${list}/${_id}`)
+    assert.deepEqual([refused.statusCode, refused.json().code], [403, 'InsufficientRights'], stale)
+    await setBack(`authenticated_at = now(), two_factor = 'passkey'`)
+  }
+  const before = await recordOf('lea')
+  assert.equal((await send('DELETE', `${list}/${_id}`)).statusCode, 200)
+  assert.equal((await send('DELETE', `${list}/${_id}`)).json().code, 'ResourceNotFound')
+  const left = (await send('GET', list)).json()
+  assert.deepEqual(
+    left.map(({ name }: Json) => name),
+    ['other'],
+  )
+  assert.equal((await recordOf('lea')).user._version, before.user._version + 1)
+  const events = (await eventsOf(svc, 'USER_UPDATE')).filter(({ event }) => event.object_id === user._id)
+  assert.equal(events.length, 3, 'set up, named, removed')
+})
+
+test('administrators list, name and remove passkeys of those whom they may reset; others learn nothing of them', async () => {
+  const owner = await setUp('mia')
+  const { user } = await recordOf('mia')
+  await createUsers(
+    svc,
+    { user: { login: 'manager' }, _system_rights: { 'system.user': { read: true } } },
+    { user: { login: 'nobody' } },
+  )
+  const manager = svc.as('manager')
+  const [passkey, ...others] = (await manager.get('/user/passkey/list', { user_id: user._id })).body
+  assert.deepEqual([passkey.name, passkey.user_id, others], ['my key', user._id, []])
+  const path = `/user/passkey/list/${passkey._id}`
+  const stranger = svc.as('nobody')
+  assert.equal((await stranger.get('/user/passkey/list', { user_id: user._id })).body.code, 'SystemRightRequired')
+  assert.equal((await stranger.post(path, { name: 'mine' })).body.code, 'ResourceNotFound')
+  assert.equal((await stranger.delete(path)).body.code, 'ResourceNotFound')
+  assert.equal((await stranger.delete(`${path.slice(0, -1)}0`)).body.code, 'ResourceNotFound')
+  assert.equal((await manager.get('/user/passkey/list', { user_id: 1 })).body.code, 'SystemRightRequired', 'of root')
+
+  const right = { 'system.datamodel': { level: ['development'] } }
+  const version = async () => (await recordOf('mia')).user._version
+  const give = async (_system_rights: Json) =>
+    root().post('/user', [{ user: { _id: user._id, _version: await version() }, _system_rights }])
+  assert.equal((await give(right)).status, 200)
+  for (const refused of [await manager.post(path, { name: 'x' }), await manager.delete(path)]) {
+    assert.deepEqual([refused.status, refused.body.code], [400, 'ColumnNeedsSystemRoot'])
+  }
+  await give({})
+  assert.equal((await manager.post(path, { name: 'taken in' })).body.name, 'taken in')
+  assert.equal((await manager.delete(path)).status, 200, 'also the last one that a group asks for')
+  assert.equal((await recordOf('mia'))._two_factor_passkey_enrolled, false)
+  const [visitor, page] = await toPasskeyPage()
+  assert.equal((await visitor.submit(page, { passkey: owner.passkey.get(askedIn(page)) })).status, 200, 'not signed in')
+  const events = (await eventsOf(svc, 'USER_UPDATE')).filter(({ event }) => event.object_id === user._id)
+  assert.equal(events.length, 5)
 })
 
 test('an address that is no name, or not safe, has no passkeys', async () => {

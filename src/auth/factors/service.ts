@@ -145,6 +145,24 @@ export function createFactors(given: FactorDependencies) {
     return true
   }
 
+  /** `last`: it is the only one, and required. `none`: there is no such thing. */
+  async function apply(
+    tx: Tx,
+    userId: number,
+    change: Change,
+    { required }: { required: boolean },
+  ): Promise<'done' | 'last' | 'none'> {
+    if (change.kind === 'rename') return (await renamePasskey(tx, userId, change.id, change.name)) ? 'done' : 'none'
+    const before = await store.findFactors(tx, userId)
+    if (!before) return 'none'
+    const left = change.kind === 'app' ? { ...before, totp: false } : { ...before, passkeys: before.passkeys - 1 }
+    if (required && enrolledIn(left).length === 0) return 'last'
+    if (change.kind === 'app') await store.removeTotpAlone(tx, userId)
+    else if (!(await removePasskey(tx, userId, change.id))) return 'none'
+    await store.removeLoneRecoveryCodes(tx, [userId])
+    return 'done'
+  }
+
   async function renewRecoveryCodes(tx: Tx, userId: number): Promise<string[]> {
     const codes = newRecoveryCodes()
     await store.setRecoveryCodes(
@@ -258,19 +276,29 @@ export function createFactors(given: FactorDependencies) {
       return db.transaction(async (tx) => {
         await store.lockFactors(tx, userId)
         await flows.hold(tx, login)
-        if (change.kind === 'rename') {
-          await renamePasskey(tx, userId, change.id, change.name)
-          return 'done'
-        }
-        const before = await store.findFactors(tx, userId)
-        if (!before) return 'done'
-        const left = change.kind === 'app' ? { ...before, totp: false } : { ...before, passkeys: before.passkeys - 1 }
-        if (required && enrolledIn(left).length === 0) return 'last'
-        if (change.kind === 'app') await store.removeTotpAlone(tx, userId)
-        else if (!(await removePasskey(tx, userId, change.id))) return 'done'
-        await store.removeLoneRecoveryCodes(tx, [userId])
-        await tellChange(tx, actor, userId)
-        return 'done'
+        const outcome = await apply(tx, userId, change, { required })
+        if (outcome === 'done') await tellChange(tx, actor, userId)
+        return outcome === 'last' ? 'last' : 'done'
+      })
+    },
+
+    /**
+     * The same for whoever may do it without the page. `allowed` joins the transaction and throws when it is not so.
+     * `last`: users do not give up what a group asks for; who looks after them may take the last one away.
+     */
+    async changeFor(
+      actor: Actor,
+      userId: number,
+      change: Change,
+      allowed: (tx: Tx) => Promise<void>,
+    ): Promise<'done' | 'last' | 'none'> {
+      const { required } = await standing(userId, actor.remoteAddr)
+      return db.transaction(async (tx) => {
+        await store.lockFactors(tx, userId)
+        await allowed(tx)
+        const outcome = await apply(tx, userId, change, { required: required && userId === actor.userId })
+        if (outcome === 'done') await tellChange(tx, actor, userId)
+        return outcome
       })
     },
 

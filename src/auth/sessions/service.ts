@@ -146,13 +146,13 @@ export function createSessions({ db, bus, events, baseConfig, clock = () => new 
     if (!user || signInObstacle(user, clock())) return null
     const { issued, stored } = newTokens(scopes, scopes.includes('offline') ? newToken() : null)
     const sessionId = randomUUID()
-    const session = { id: sessionId, userId, clientId, scopes, method, remoteAddr, userAgent, browserHash }
+    const { login, twoFactor = null, idp } = signIn
+    const session = { id: sessionId, userId, clientId, scopes, method, remoteAddr, userAgent, browserHash, twoFactor }
     await store.insertSession(tx, session, stored)
     await store.markSeen(tx, userId)
     await store.removeEnded(tx)
     const opened = { id: sessionId, clientId }
     const actor = actorFrom(compileAccess(user), remoteAddr, baseConfig.databaseLanguages(), opened)
-    const { login, twoFactor, idp } = signIn
     const info = {
       method,
       client: clientId,

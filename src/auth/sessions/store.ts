@@ -112,6 +112,8 @@ export interface NewSession {
   remoteAddr: string
   userAgent: string | null
   browserHash: Buffer | null
+  /** The second factor that was proved. */
+  twoFactor: string | null
 }
 
 export interface NewTokens {
@@ -130,8 +132,8 @@ const insertTokens = `insert into oauth_token (hash, kind, session_id, scopes, e
 /** Stores a session with its first tokens. */
 export async function insertSession(tx: Tx, session: NewSession, tokens: NewTokens): Promise<void> {
   await tx.query(
-    `insert into oauth_session (id, user_id, client_id, scopes, method, remote_addr, user_agent, browser_hash, expires_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, now() + make_interval(secs => $9))`,
+    `insert into oauth_session (id, user_id, client_id, scopes, method, remote_addr, user_agent, browser_hash, two_factor, expires_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, now() + make_interval(secs => $10))`,
     [
       session.id,
       session.userId,
@@ -141,6 +143,7 @@ export async function insertSession(tx: Tx, session: NewSession, tokens: NewToke
       session.remoteAddr,
       session.userAgent,
       session.browserHash,
+      session.twoFactor,
       lifetime(tokens),
     ],
     'session_insert',

@@ -133,8 +133,20 @@ export async function listPasskeys(db: Queryable, userId: number): Promise<Passk
   return rows
 }
 
-export async function renamePasskey(tx: Tx, userId: number, id: string, name: string): Promise<void> {
-  await tx.query('update passkey set name = $3 where id = $1 and user_id = $2', [id, userId, name])
+/** False: there is none of this user's. */
+export async function renamePasskey(tx: Tx, userId: number, id: string, name: string): Promise<boolean> {
+  const { rowCount } = await tx.query('update passkey set name = $3 where id = $1 and user_id = $2', [id, userId, name])
+  return rowCount === 1
+}
+
+/** Whose it is. */
+export async function ownerOfPasskey(db: Queryable, id: string): Promise<number | null> {
+  const { rows } = await db.query<{ userId: number }>(
+    'select user_id as "userId" from passkey where id = $1',
+    [id],
+    'passkey_owner',
+  )
+  return rows[0]?.userId ?? null
 }
 
 /** False: there is none of this user's. */

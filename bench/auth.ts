@@ -4,6 +4,7 @@ import { cacheSizes } from '../src/platform/byte-cache.ts'
 import { createRightsService } from '../src/rights/service.ts'
 import { grant, pool } from '../test/rights/support.ts'
 import { type Context, openContext } from './context.ts'
+import { addCrowd, type Crowd, tokenOfCrowd } from './crowd.ts'
 import { load, median } from './load.ts'
 import { startProcess } from './process.ts'
 import { atLeast, atMost, figureOnly, type Row } from './report.ts'
@@ -18,6 +19,7 @@ export async function measureAuth(say: (line: string) => void): Promise<Row[]> {
   try {
     return [
       ...(await measureCallers(context)),
+      ...(await measureCrowd(context, say)),
       ...(await measureRefresh(context)),
       ...(await measurePage(context)),
       ...(await measureRights()),
@@ -43,6 +45,47 @@ async function measureCallers(context: Context): Promise<Row[]> {
   return [
     figureOnly('a small request with a user', last, '/s'),
     atLeast('… of the same without a user', 90, median(shares), '%'),
+  ]
+}
+
+const nobody: Crowd = { users: 0, groups: 0, sessions: 0 }
+const few: Crowd = { users: 100, groups: 10, sessions: 5000 }
+const many: Crowd = { users: 10_000, groups: 1000, sessions: 100_000 }
+
+/**
+ * The same request where few people and sessions are known, and where many are: with one session all the time, and each time
+ * with one that the process has not seen lately, so that it is read from the database. What is measured behind it (refresh,
+ * pages) has all of them, too.
+ */
+async function measureCrowd({ dsn, service, headers }: Context, say: (line: string) => void): Promise<Row[]> {
+  const path = '/api/v1/message/mine'
+  const origin = service.url
+  const measure = async ({ sessions }: Crowd) => {
+    const known = await headers()
+    const same = await load({ origin, connections, seconds, request: () => ({ path, headers: known }) })
+    let next = 0
+    // A prime number of steps through all of them.
+    const request = () => {
+      next = (next + 7919) % sessions
+      return { path, headers: { authorization: `Bearer ${tokenOfCrowd(1 + next)}` } }
+    }
+    const others = await load({ origin, connections: 1, seconds, request })
+    return { same: same.perSecond, others: others.median }
+  }
+  await addCrowd(dsn, nobody, few)
+  const before = await measure(few)
+  say('10,000 users with 1,000 groups, 100,000 sessions')
+  await addCrowd(dsn, few, many)
+  const after = await measure(many)
+  return [
+    atLeast(
+      'requests with 100,000 sessions, 10,000 users: of those with few',
+      90,
+      (after.same / before.same) * 100,
+      '%',
+    ),
+    figureOnly('a session that is not in memory, where few are known (median)', before.others, 'ms'),
+    atMost('… where 100,000 are', before.others * 1.5 + 0.5, after.others, 'ms'),
   ]
 }
 

@@ -589,6 +589,7 @@ create table oauth_session (
   remote_addr text not null default ''::text,
   user_agent text,
   last_used_at timestamp with time zone not null default now(),
+  two_factor text,
   constraint oauth_session_pkey PRIMARY KEY (id),
   constraint oauth_session_user_id_fkey FOREIGN KEY (user_id) REFERENCES "user"(id) ON DELETE CASCADE
 );
@@ -1080,11 +1081,14 @@ create table "user" (
   account_uuid bytea,
   terms_version text,
   terms_accepted_at timestamp with time zone,
+  picture_id bigint,
   constraint user_pkey PRIMARY KEY (id),
   constraint user_email_key UNIQUE (email_key),
   constraint user_login_key UNIQUE (login_key),
+  constraint user_picture_fkey FOREIGN KEY (picture_id) REFERENCES file(id),
   constraint user_reference_key UNIQUE (reference)
 );
+CREATE INDEX user_picture_idx ON public."user" USING btree (picture_id) WHERE (picture_id IS NOT NULL);
 CREATE INDEX user_updated_at_idx ON public."user" USING btree (updated_at);
 
 -- second factors of users: apps for codes, recovery codes

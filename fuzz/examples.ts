@@ -9,6 +9,8 @@ import { secret } from './world.ts'
 const refusals: Readonly<Record<string, number>> = {
   getErrorTest: 400,
   streamEvents: 426,
+  renamePasskey: 404,
+  removePasskey: 404,
   logout: 204,
   logoutHere: 204,
   postLogout: 204,

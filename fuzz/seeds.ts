@@ -31,6 +31,7 @@ export interface Seed {
 
 const en = (text: string) => ({ 'en-US': text })
 const nothing: Seed = { make: () => ({}) }
+const noPasskey = '00000000-0000-4000-8000-000000000000'
 
 const work = (scene: Scene) =>
   payload(
@@ -317,7 +318,10 @@ export const seeds: Record<string, Seed> = {
       return { path: { id: sessions.find(({ current }) => !current)?._id ?? '' }, by }
     },
   },
-  listPasskeys: nothing,
+  listPasskeys: { make: () => ({ query: { user_id: 1 } }) },
+  // It takes a device to make one.
+  renamePasskey: { make: () => ({ path: { id: noPasskey }, body: { name: 'my key' } }) },
+  removePasskey: { make: () => ({ path: { id: noPasskey } }) },
   testDirectory: { make: () => ({ body: { kind: 'ldap', login: 'somebody' } }) },
   listSessions: { make: () => ({ query: { user_id: 1 } }) },
   revokeToken: {

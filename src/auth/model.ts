@@ -59,6 +59,8 @@ export interface StoredUser {
   readonly reference: string | null
   readonly generatedDisplayname: string
   /** Fields of the record that no rule looks at, by their wire names. */
+  /** The file that is its picture. */
+  readonly pictureId: number | null
   readonly profile: Readonly<Record<string, unknown>>
   readonly databaseLanguages: readonly string[]
   readonly loginDisabled: boolean

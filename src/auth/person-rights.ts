@@ -15,6 +15,11 @@ export interface HeldRights {
   readonly rights: readonly PersonRight[]
 }
 
+/** As records show them (`_generated_rights`). */
+export function shownRights(rights: readonly PersonRight[]): Record<string, object> {
+  return Object.fromEntries(rights.map((right) => [right, {}]))
+}
+
 export const noRights: ReadonlySet<PersonRight> = new Set()
 
 /** What the actor may do with each of the users or groups that exist, whatever system rights it has. */

@@ -8,17 +8,21 @@ import { registerOAuthRoutes } from './oauth/routes.ts'
 import { registerPages } from './pages/routes.ts'
 import type { Auth } from './service.ts'
 import { registerSessionRoutes } from './sessions/routes.ts'
+import type { LookAtPictures } from './users/pictures.ts'
 import { registerUserRoutes } from './users/routes.ts'
 
-export async function registerAuthRoutes(app: HttpApp, { auth }: { auth: Auth }): Promise<void> {
+export async function registerAuthRoutes(
+  app: HttpApp,
+  { auth, lookAtPictures }: { auth: Auth; lookAtPictures: LookAtPictures },
+): Promise<void> {
   await registerOAuthRoutes(app, auth)
   await registerAuthorizeRoutes(app, auth)
   await registerPages(app, auth.pages, auth.pageDefinitions())
   await registerDirectoryRoutes(app, auth)
   registerDirectoryCheck(app, auth)
   await registerFurtherOAuthRoutes(app, auth)
-  registerSessionRoutes(app, auth)
+  registerSessionRoutes(app, auth, lookAtPictures)
   registerPasskeyRoutes(app, auth)
-  registerUserRoutes(app, auth)
+  registerUserRoutes(app, auth, lookAtPictures)
   registerGroupRoutes(app, auth)
 }

@@ -1,6 +1,7 @@
 /** Wire shapes of users, groups and sessions. In requests a member that is not said keeps its value, `null` clears it. */
 import { type Static, Type } from 'typebox'
 import { refused, refusedChange } from '../platform/query.ts'
+import { GeneratedRightsApi } from '../rights/schema.ts'
 
 const open = { additionalProperties: true } as const
 const nullable = <const T extends Type.TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]))
@@ -114,7 +115,12 @@ export const UserInput = Type.Object(
         require_password_change: flag,
         confirm_email: flag,
         welcome_email: flag,
-        picture: Type.Optional(Type.Unknown(refused('users have no pictures'))),
+        picture: nullable(
+          Type.Array(Type.Object({ _id: Id }, open), {
+            maxItems: 1,
+            description: 'An image that the caller has uploaded; `[]` or null: none.',
+          }),
+        ),
       },
       open,
     ),
@@ -241,10 +247,8 @@ const ShownOwner = Type.Optional(
   Type.Object({ _basetype: Type.String(), user: ShownRef, group: ShownRef }, { ...open, title: 'ShownOwner' }),
 )
 
-const RecordHead = Type.Object(
-  { _id: Id, _version: Type.Integer(), type: Type.String(), ...displayname },
-  { ...open, title: 'RecordHead' },
-)
+const recordHead = { _id: Id, _version: Type.Integer(), type: Type.String(), ...displayname }
+const RecordHead = Type.Object(recordHead, { ...open, title: 'RecordHead' })
 
 /** A group as the users in it show it. */
 const ShownGroup = Type.Object(
@@ -252,10 +256,22 @@ const ShownGroup = Type.Object(
   open,
 )
 
+/** A file, as columns of objects show it. */
+const Picture = Type.Object({ _id: Id, preferred: Type.Boolean() }, { ...open, title: 'UserPicture' })
+
 export const UserOutput = Type.Object(
   {
     _basetype: Type.Literal('user'),
-    user: RecordHead,
+    user: Type.Object(
+      {
+        ...recordHead,
+        picture: Type.Optional(
+          Type.Array(Picture, { description: 'One file, with addresses for whoever may read the user.' }),
+        ),
+      },
+      { ...open, title: 'UserHead' },
+    ),
+    _generated_rights: Type.Optional(GeneratedRightsApi),
     _groups: Type.Optional(Type.Array(Type.Object({ _basetype: Type.String(), group: ShownGroup }, open))),
     _owner: ShownOwner,
     _two_factor_totp_enrolled: Type.Optional(Type.Boolean()),
@@ -279,6 +295,7 @@ export const GroupOutput = Type.Object(
   {
     _basetype: Type.Literal('group'),
     group: RecordHead,
+    _generated_rights: Type.Optional(GeneratedRightsApi),
     _owner: ShownOwner,
     ...times,
   },

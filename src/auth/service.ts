@@ -54,6 +54,7 @@ import { createSessions, type Sessions } from './sessions/service.ts'
 import { createSignIn } from './sign-in.ts'
 import { createThrottle } from './throttle.ts'
 import { createAccountUuids } from './users/account-uuids.ts'
+import type { PictureFiles } from './users/pictures.ts'
 import { createUserService } from './users/service.ts'
 
 export { initialPassword } from './initial-password.ts'
@@ -101,6 +102,8 @@ export interface AuthDependencies {
   jobs: Pick<Jobs, 'enqueue' | 'register'>
   mail: MailService
   ownTexts: OwnTexts
+  /** Files that are pictures of users. */
+  pictures: PictureFiles
   /** What other capabilities add to the sign-in on the pages. */
   loginParts: (actorOfUser: Sessions['actorOfUser']) => readonly LoginPart[]
   clock?: () => Date
@@ -180,7 +183,8 @@ export function createAuth(dependencies: AuthDependencies) {
   const { versionConvention } = config
   const records = { db, events, sessions, principals, rights, removal, versionConvention }
   const { post } = accounts
-  const accountOfUsers = { baseConfig, passwords, throttle, post, accountUuids, jobs, clock }
+  const { pictures } = dependencies
+  const accountOfUsers = { baseConfig, passwords, throttle, post, accountUuids, jobs, clock, pictures }
   const users = createUserService({ ...records, ...accountOfUsers })
   const groups = createGroupService(records)
   const sessionInfo = createSessionInfo({ db, baseConfig, users, instance })
@@ -223,10 +227,11 @@ export function createAuth(dependencies: AuthDependencies) {
     users,
     groups,
 
-    /** The session of the request's token. @throws {AppError} `InvalidToken`, also without a token (AUTH-010). */
+    /** The session of the request's token, and whose it is. @throws {AppError} `InvalidToken`, also without a token (AUTH-010). */
     async session(request: FastifyRequest) {
       const session = await sessionOf(request)
-      return sessionInfo(sessions.actorOf(session, request.ip), session, tokenOf(request, aliases) ?? '')
+      const actor = sessions.actorOf(session, request.ip)
+      return { actor, info: await sessionInfo(actor, session, tokenOf(request, aliases) ?? '') }
     },
 
     /**

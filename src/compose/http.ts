@@ -70,7 +70,7 @@ export async function composeHttp(
   await registerEventStream(http, { streams, held: auth.held })
   registerEventRoutes(http, events)
   registerBaseConfigRoutes(http, workflow)
-  await registerAuthRoutes(http, { auth })
+  await registerAuthRoutes(http, { auth, lookAtPictures: workflow.files.pictures })
   registerMessageRoutes(http, { messages })
   registerDatamodelRoutes(http, datamodel)
   registerObjecttypeRoutes(http, workflow)

@@ -1,6 +1,7 @@
 import { mailRecipients } from '../auth/mail-recipients.ts'
 import { createPrincipals } from '../auth/principals.ts'
 import { createAuth } from '../auth/service.ts'
+import { userPictures } from '../files/service.ts'
 import { createMailService } from '../mail/service.ts'
 import { createMessageService } from '../messages/service.ts'
 import { messagePart } from '../messages/sign-in.ts'
@@ -61,6 +62,7 @@ export function composePeople(
     instance: () => ({ name: baseConfig.instanceTitle(), external_url: config.externalUrl }),
     jobs,
     mail,
+    pictures: userPictures,
     ownTexts: (key) => datamodel.current().pageTexts.get(key),
     loginParts: (actorOfUser) => [messagePart({ db, messages, actorOfUser }), ...loginParts],
   })

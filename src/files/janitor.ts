@@ -7,7 +7,7 @@ import { uploadLifetime } from './resumable/service.ts'
 
 /**
  * Takes away what nobody has any more: links of former versions of objects as far as pools say so, uploads that no object
- * has had for a number of days, contents that no file has had for a day, and what interrupted uploads left. Any process may
+ * and no user has had for a number of days, contents that no file has had for a day, and what interrupted uploads left. Any process may
  * do it; one does at a time.
  */
 export interface JanitorOptions {
@@ -115,6 +115,7 @@ export function createJanitor({
       `with gone as materialized (
          select id from file f
          where unlinked_at < $1 and not exists (select from file_use u where u.file_id = f.id)
+           and not exists (select from "user" u where u.picture_id = f.id)
          order by id limit ${batch} for update skip locked
        ), versions as (
          delete from file_version where file_id in (select id from gone) returning location_id, sha256

@@ -32,6 +32,7 @@ import { createUploads } from './upload/service.ts'
 export { verifyAll } from './fixity/verify-all.ts'
 export type { FileUse } from './records/access.ts'
 export type { FileForIndex } from './records/for-index.ts'
+export { userPictures } from './records/pictures.ts'
 export type { FileLink } from './records/render.ts'
 
 export interface FileOptions
@@ -156,6 +157,7 @@ export async function createFileService(options: FileOptions) {
     similar: records.similar,
     alike: records.alike,
     shown: records.shown,
+    pictures: records.pictures,
     linkable: records.linkable,
     byReference: findByReference,
     /** What the search knows of files. */

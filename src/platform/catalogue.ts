@@ -352,8 +352,7 @@ export const catalogue = {
   UserPictureNoRights: {
     package: 'acl',
     status: 400,
-    text: 'The right to read the picture of the user is missing.',
-    coming: 'files',
+    text: 'The picture of the user is no image that the caller has uploaded.',
   },
   UserRequired: { package: 'ferrors', status: 401, text: 'A user is required: send an access token.' },
   UserTypeNotAllowed: { package: 'acl', status: 400, text: 'Users of this type cannot be made.' },

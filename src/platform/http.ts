@@ -336,6 +336,12 @@ function acceptedRequestId(header: string | string[] | undefined): string | unde
   return typeof header === 'string' && /^[\w.-]{1,64}$/.test(header) ? header : undefined
 }
 
+/** How a caller is asked for a token. @see RFC 6750 section 3: without an error where none was sent. */
+const challenges: ReadonlyMap<string, string> = new Map([
+  ['UserRequired', 'Bearer realm="api"'],
+  ['InvalidToken', 'Bearer realm="api", error="invalid_token"'],
+])
+
 function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const known = toAppError(error)
   if (known.code === 'RequestTimeout') reply.header('connection', 'close')
@@ -343,6 +349,8 @@ function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply)
   if (known.status >= 500) request.log.error({ request_id: request.id, err: error }, 'request failed')
   if (typeof known.parameters.retry_after === 'number') reply.header('Retry-After', known.parameters.retry_after)
   if (request.routeOptions.config?.oauthErrors) return reply.status(known.status).send(oauthBody(known))
+  const challenge = challenges.get(known.code)
+  if (challenge !== undefined) reply.header('WWW-Authenticate', challenge)
   return reply.status(known.status).send(errorBody(known, request.id))
 }
 

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import type { Page } from 'playwright-core'
 import { noBrowser, startBrowser, type TestBrowser } from '../support/browser.ts'
 import { linkOf, type PostedService, startWithMail } from './account-support.ts'
+import { codeAt, fromBase32 } from './authenticator.ts'
 import { TestVisitor } from './sign-in-browser.ts'
-import { createUsers } from './support.ts'
+import { createGroups, createUsers } from './support.ts'
 
 /** What belongs to an account, in a real browser: by keyboard, and without a complaint about scripts or policies. */
 let posted: PostedService
@@ -20,9 +22,32 @@ after(async () => {
   await posted?.[Symbol.asyncDispose]()
 })
 
-test('a newcomer sets a new password, agrees to the terms and is signed in', { skip: noBrowser }, async () => {
+/** `SCREENSHOTS=/tmp/pages` keeps what the browser showed. */
+async function screenshot(page: Page, name: string): Promise<void> {
+  if (process.env.SCREENSHOTS) await page.screenshot({ path: `${process.env.SCREENSHOTS}/${name}.png`, fullPage: true })
+}
+
+/** Tabs on to what has this text and presses it: nobody touches a mouse. */
+async function press(page: Page, text: string): Promise<void> {
+  for (let tabs = 0; tabs < 20; tabs++) {
+    const focused = await page
+      .locator(':focus')
+      .first()
+      .textContent({ timeout: 1000 })
+      .catch(() => null)
+    if (focused?.trim() === text) return page.keyboard.press('Enter')
+    await page.keyboard.press('Tab')
+  }
+  throw new Error(`${text} is not reached by keyboard`)
+}
+
+test('a newcomer signs in with a second factor, by keyboard alone: sets up an app, a new password, agrees to the terms; the next time the code does', {
+  skip: noBrowser,
+}, async () => {
   const { svc } = posted
-  await createUsers(svc, { user: { login: 'newcomer', require_password_change: true } })
+  const [group] = await createGroups(svc, { group: { name: 'careful' }, _two_fa_required: true })
+  const _groups = [{ group: { _id: group.group._id } }]
+  await createUsers(svc, { user: { login: 'newcomer', require_password_change: true }, _groups })
   const en = (text: string) => ({ 'en-US': text })
   const message = { title: en('Terms'), message: en('For research only.'), confirmation: en('I agree') }
   assert.equal((await svc.as('root').post('/message', [{ message }])).status, 200)
@@ -31,7 +56,17 @@ test('a newcomer sets a new password, agrees to the terms and is signed in', { s
   await page.fill('#login', 'newcomer')
   await page.fill('#password', 'newcomer')
   await page.keyboard.press('Enter')
+  await page.waitForSelector('#key')
+  await screenshot(page, 'newcomer-1-app')
+  assert.equal(await page.locator('#code:focus').count(), 1)
+  const key = fromBase32((await page.locator('#key').textContent()) ?? '')
+  await page.keyboard.type(codeAt(key))
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Keep your recovery codes' }).waitFor()
+  await screenshot(page, 'newcomer-2-recovery-codes')
+  await press(page, 'I have kept them')
   await page.waitForSelector('#new_password')
+  await screenshot(page, 'newcomer-3-password')
   assert.equal(await page.locator('#new_password:focus').count(), 1)
   await page.keyboard.type('one')
   await page.keyboard.press('Tab')
@@ -48,7 +83,21 @@ test('a newcomer sets a new password, agrees to the terms and is signed in', { s
   await page.keyboard.press('Space')
   assert.ok(await box.isChecked())
   assert.deepEqual(complaints, [])
-  await page.getByRole('button', { name: 'Go on' }).click()
+  await screenshot(page, 'newcomer-4-terms')
+  await press(page, 'Go on')
+  await page.waitForURL(/\/app\/callback\?/)
+  assert.ok(new URL(page.url()).searchParams.get('code'))
+
+  await page.goto(`${base}/api/oauth2/auth?${new URLSearchParams(parameters)}`)
+  await page.keyboard.type('newcomer')
+  await page.keyboard.press('Tab')
+  await page.keyboard.type('three good words')
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Second step' }).waitFor()
+  await screenshot(page, 'newcomer-5-code')
+  // The one before is used up; clocks may differ by a step.
+  await page.keyboard.type(codeAt(key, 1))
+  await page.keyboard.press('Enter')
   await page.waitForURL(/\/app\/callback\?/)
   assert.ok(new URL(page.url()).searchParams.get('code'))
 })

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import axe from 'axe-core'
 import type { CDPSession, Page } from 'playwright-core'
+import { german } from '../../src/auth/pages/texts.de.ts'
+import type { TextName } from '../../src/auth/pages/texts.en.ts'
 import { noBrowser, startBrowser, type TestBrowser } from '../support/browser.ts'
 import type { TestService } from '../support/service.ts'
 import { linkOf, type PostedService, startWithMail } from './account-support.ts'
@@ -148,95 +150,110 @@ async function look(page: Page, name: string): Promise<void> {
   assert.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), `${name}: nothing stands out`)
 }
 
-test('axe finds nothing on any page of accounts and second factors, at the width of a phone', {
+test('axe finds nothing on any page of accounts and second factors, in German at the width of a phone', {
   skip: noBrowser,
 }, async () => {
   const root = svc.as('root')
-  const en = (text: string) => ({ 'en-US': text })
+  const both = (en: string, de: string) => ({ 'en-US': en, 'de-DE': de })
+  const terms = both('For research only.', 'Nur für die Forschung.')
   const config = {
     two_factor: { enabled: true, methods: ['email', 'passkey', 'totp'], allow_password_grant: false },
-    registration: { active: true, info: en('Readers are welcome.'), terms: en('For research only.') },
+    registration: { active: true, info: both('Readers are welcome.', 'Lesende sind willkommen.'), terms },
   }
   const set = await root.post('/config', { system: { config } })
   assert.equal(set.status, 200, JSON.stringify(set.body))
-  const message = { title: en('Terms'), message: en('For research only.'), confirmation: en('I agree') }
+  const title = both('Terms', 'Nutzungsbedingungen')
+  const message = { title, message: terms, confirmation: both('I agree', 'Ich bin einverstanden') }
   assert.equal((await root.post('/message', [{ message }])).status, 200)
-  const settings = { viewport: { width: 360, height: 740 }, colorScheme: 'dark' } as const
+  const settings = { viewport: { width: 360, height: 740 }, colorScheme: 'dark', locale: 'de-DE' } as const
   const { page, complaints } = await browser.open(signInPage().replace('?', '?action=security&'), settings)
   await deviceOf(page)
-  const press = (name: string) => page.getByRole('button', { name, exact: true }).click()
-  const open = (name: string) => page.getByRole('link', { name, exact: true }).click()
+  const press = (text: TextName) => page.getByRole('button', { name: german[text], exact: true }).click()
+  const open = (text: TextName) => page.getByRole('link', { name: german[text], exact: true }).click()
+  const heading = (text: TextName) => page.getByRole('heading', { name: german[text] }).waitFor()
   await look(page, 'sign-in')
   await page.fill('#login', 'walker')
   await page.fill('#password', 'walker')
   await page.keyboard.press('Enter')
-  await page.getByRole('button', { name: 'Send the code' }).waitFor()
+  await page.getByRole('button', { name: german['factor.sendMail'] }).waitFor()
   await look(page, 'mail')
-  await press('Send the code')
+  await press('factor.sendMail')
   await page.locator('#code').waitFor()
   await look(page, 'mail-code')
   const mails = async () => (await posted.mailsTo('walker@example.org')).map(({ data }) => data)
   const code = /^(\d{6})$/m.exec((await mails()).at(-1)?.replaceAll('\r', '') ?? '')?.[1] ?? ''
   await page.fill('#code', code)
-  await press('Go on')
+  await press('factor.submit')
   await page.locator('#new_password').waitFor()
   await look(page, 'set-password')
   await page.fill('#new_password', 'walks on and on')
   await page.fill('#again', 'walks on and on')
   await page.keyboard.press('Enter')
-  await page.getByRole('heading', { name: 'Terms' }).waitFor()
+  await page.getByRole('heading', { name: title['de-DE'] }).waitFor()
   await look(page, 'message')
-  await page.getByLabel('I agree', { exact: true }).check()
-  await press('Go on')
-  await page.getByRole('heading', { name: 'Sign-in and security' }).waitFor()
+  await page.getByLabel(message.confirmation['de-DE'], { exact: true }).check()
+  await press('message.go')
+  await heading('security.title')
   await look(page, 'security-empty')
-  await open('Set up an app')
+  await open('security.appSetUp')
   const key = fromBase32((await page.locator('#key').textContent()) ?? '')
   await look(page, 'setup-app')
   await page.fill('#code', '1')
-  await press('Set up')
+  await press('factor.setupSubmit')
   await page.getByRole('alert').waitFor()
   await look(page, 'setup-app-wrong')
   await page.fill('#code', codeAt(key))
-  await press('Set up')
-  await page.getByRole('heading', { name: 'Keep your recovery codes' }).waitFor()
+  await press('factor.setupSubmit')
+  await heading('factor.recoveryTitle')
   await look(page, 'recovery-codes')
-  await press('I have kept them')
-  await open('Add a passkey')
+  await press('factor.recoverySubmit')
+  await open('security.passkeyAdd')
   await look(page, 'setup-passkey')
   await page.fill('#name', 'A passkey with quite a long name, on the third shelf of the room behind')
-  await press('Set up a passkey')
-  await page.getByRole('heading', { name: 'Sign-in and security' }).waitFor()
+  await press('passkey.setupSubmit')
+  await heading('security.title')
   await look(page, 'security')
-  await press('Done')
+  await press('security.go')
   await page.waitForURL(/\/app\/callback\?/)
   await page.goto(signInPage())
   await page.fill('#login', 'walker')
   await page.fill('#password', 'walks on and on')
   await page.keyboard.press('Enter')
-  await page.getByRole('heading', { name: 'How do you want to go on?' }).waitFor()
+  await heading('factor.chooseTitle')
   await look(page, 'choose')
-  await open('Use the authenticator app')
+  await open('factor.useTotp')
   await look(page, 'code')
-  await open('Use a recovery code')
+  await open('factor.useRecovery')
   await look(page, 'recovery-code')
-  await open('Use a passkey')
+  await open('factor.usePasskey')
   await look(page, 'passkey')
   for (const name of ['forgotPassword', 'register', 'confirmEmail', 'resetPassword', 'security?done=1']) {
     await page.goto(`http://localhost:8080/api/page/${name}`)
     await look(page, name.replace('?', '-'))
   }
   await page.goto('http://localhost:8080/api/page/forgotPassword')
-  await page.getByLabel('Login or e-mail address').fill('walker')
+  await page.getByLabel(german['login.login']).fill('walker')
   await page.keyboard.press('Enter')
-  await page.getByRole('heading', { name: 'Look into your mail' }).waitFor()
+  await heading('forgotPassword.sentTitle')
   await look(page, 'sent')
   await page.goto(`http://localhost:8080${linkOf((await posted.mailsTo('walker@example.org')).at(-1))}`)
   await look(page, 'reset-password')
   await page.goto(signInPage())
-  await press('Sign in with a passkey')
-  await page.getByRole('heading', { name: 'Sign in with a passkey' }).waitFor()
+  await press('passkey.signIn')
+  await heading('passkey.signIn')
   await look(page, 'passkey-alone')
+  await page.goto(signInPage().replace('web-client', 'unknown'))
+  await heading('error.title')
+  await look(page, 'error')
+  await page.goto(signInPage())
+  await page.fill('#login', 'walker')
+  await page.fill('#password', 'wrong')
+  await page.keyboard.press('Enter')
+  await page.getByRole('alert').waitFor()
+  await look(page, 'sign-in-wrong')
+  await page.goto('http://localhost:8080/logout')
+  await heading('signedOut.title')
+  await look(page, 'signed-out')
   assert.deepEqual(
     complaints.filter((text) => !text.includes('400 (Bad Request)')),
     [],

@@ -50,6 +50,39 @@ async function changeUser(id: number, block: object, rest: object = {}, by = svc
   return code(by.post('/user', [{ user: { _id: id, _version, ...block }, ...rest }]))
 }
 
+test('_generated_rights of users and groups say what the caller may do with them', async () => {
+  await createUsers(
+    svc,
+    { user: { login: 'manager' }, _system_rights: { 'system.user': {} } },
+    { user: { login: 'limited' }, _system_rights: { 'system.user': { edit_acl: false } } },
+  )
+  const mighty = await someone('', { _system_rights: { 'system.datamodel': { level: ['development'] } } })
+  const plain = await someone('acl sessions bag_read')
+  const rightsOf = async (login: string, kind: 'user' | 'group', id: number) =>
+    Object.entries((await svc.as(login).get(`/${kind}/${id}`)).body[0]._generated_rights)
+      .map(([name, parameters]) => {
+        assert.deepEqual(parameters, {})
+        return name
+      })
+      .sort()
+      .join(' ')
+  assert.equal(await rightsOf('root', 'user', plain), 'acl bag_read bag_write delete link sessions')
+  assert.equal(await rightsOf('root', 'user', 1), 'acl bag_read bag_write link sessions', 'nobody deletes themselves')
+  assert.equal(await rightsOf('helper', 'user', plain), 'acl bag_read sessions')
+  assert.equal(await rightsOf('helper', 'user', helper), 'bag_read bag_write sessions')
+  assert.equal(await rightsOf('manager', 'user', plain), 'acl bag_read bag_write delete link sessions')
+  assert.equal(await rightsOf('manager', 'user', mighty), 'bag_read bag_write sessions', 'of one who has more')
+  assert.equal(await rightsOf('manager', 'user', 1), 'bag_read bag_write', 'of root')
+  assert.equal(await rightsOf('limited', 'user', plain), 'bag_read bag_write delete link sessions')
+  const [{ group }] = await createGroups(svc, {
+    group: { name: 'group of rights' },
+    _acl: [wireGrant(toUser(helper), 'bag_read bag_write link')],
+  })
+  assert.equal(await rightsOf('root', 'group', group._id), 'acl bag_read bag_write delete link')
+  assert.equal(await rightsOf('keeper', 'group', group._id).catch(() => 'hidden'), 'acl bag_read bag_write delete link')
+  assert.equal(await rightsOf('helper', 'group', group._id), 'bag_read link', 'names change with system.group alone')
+})
+
 test('bag_read on a user: it is seen, as in pickers', async () => {
   const [seen, hidden] = [await someone('bag_read'), await someone('')]
   const { body } = await svc.as('helper').get(`/user/${seen}`)

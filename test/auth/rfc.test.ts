@@ -120,6 +120,21 @@ const cases: Case[] = [
     },
   ],
   [
+    'RFC 6750, 3',
+    'a refusal asks for a bearer token, and says invalid_token where one was sent',
+    async () => {
+      const ask = async (headers: Record<string, string>, url = '/api/v1/user') =>
+        (await svc.inject({ method: 'GET', url, headers })).headers['www-authenticate']
+      assert.equal(await ask({}), 'Bearer realm="api"')
+      const rejected = 'Bearer realm="api", error="invalid_token"'
+      for (const url of ['/api/v1/user', '/api/oauth2/userinfo']) {
+        assert.equal(await ask({ authorization: 'Bearer unknown' }, url), rejected, url)
+      }
+      const { access_token } = await tokensOf()
+      assert.equal(await ask({ authorization: `Bearer ${access_token}` }), undefined)
+    },
+  ],
+  [
     'RFC 7009, 2.1',
     'a client cannot revoke the tokens of another',
     async () => {

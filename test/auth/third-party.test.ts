@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { hash } from '@node-rs/bcrypt'
 import * as oauth from 'oauth4webapi'
 import { startService, type TestService } from '../support/service.ts'
 import { TestVisitor } from './sign-in-browser.ts'
 import { createUsers } from './support.ts'
+
+/** With everything that is written otherwise on the way. */
+const secret = 's3 cr+e:t%41/\u00fc&='
 
 /** A client that knows nothing of us but the standards. */
 let svc: TestService
@@ -14,6 +18,10 @@ before(async () => {
     loginAllowRedirects: ['https://client.example'],
     oauthClients: [
       { id: 'third', secret: null, redirectURIs: ['https://client.example/cb'], scopes: null, pkce: 'required' },
+      {
+        ...{ id: 'secretive: 1', secret: await hash(secret, { cost: 4 }) },
+        ...{ redirectURIs: [], scopes: null, pkce: 'required' },
+      },
     ],
   })
   await createUsers(svc, { user: { login: 'anna', email: 'anna@example.org' } })
@@ -42,6 +50,39 @@ const options = {
     return new Response(response.body === '' ? null : response.body, { status: response.statusCode, headers: lines })
   },
 }
+
+test('RFC 6749, 6750: a confidential client written with oauth4webapi proves its secret in either way, and is told of a rejected token', async () => {
+  const server = await oauth.processDiscoveryResponse(
+    issuer,
+    await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...options }),
+  )
+  assert.equal((await svc.as('root').post('/config/system/config/login/guest', true)).status, 200)
+  const client: oauth.Client = { client_id: 'secretive: 1' }
+  const parameters = new URLSearchParams({ scope: 'read' })
+  const grant = (auth: oauth.ClientAuth) =>
+    oauth.clientCredentialsGrantRequest(server, client, auth, parameters, options)
+  for (const way of [oauth.ClientSecretBasic, oauth.ClientSecretPost]) {
+    const tokens = await oauth.processClientCredentialsResponse(server, client, await grant(way(secret)))
+    assert.deepEqual([tokens.scope, tokens.refresh_token], ['read', undefined])
+    await assert.rejects(
+      async () => oauth.processClientCredentialsResponse(server, client, await grant(way(`${secret}!`))),
+      (error: oauth.ResponseBodyError | oauth.WWWAuthenticateChallengeError) =>
+        error instanceof oauth.WWWAuthenticateChallengeError || error.error === 'invalid_client',
+      way.name,
+    )
+  }
+  const refused = await oauth.userInfoRequest(server, client, 'unknown', options)
+  await assert.rejects(
+    oauth.processUserInfoResponse(server, client, oauth.skipSubjectCheck, refused),
+    (error: oauth.WWWAuthenticateChallengeError) => {
+      assert.deepEqual(
+        error.cause.map(({ scheme, parameters: said }) => [scheme, said.error]),
+        [['bearer', 'invalid_token']],
+      )
+      return true
+    },
+  )
+})
 
 test('RFC 8414, 7636, 9207, 6749, 7009, 7662: a client written with oauth4webapi signs in, refreshes, introspects, revokes', async () => {
   const discovered = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...options })

@@ -135,6 +135,8 @@ const outside = [
   'GET /oauth2/userinfo',
   'POST /system/directory/test',
   'GET /user/passkey/list',
+  'POST /user/passkey/list/{id}',
+  'DELETE /user/passkey/list/{id}',
   'GET /user/session/list',
   'POST /logout',
   'POST /oauth2/introspect',

@@ -55,6 +55,8 @@ const withoutEvents = [
   'fetchFile',
   'fetchFiles',
   'moveContents',
+  'removePasskey',
+  'renamePasskey',
   'resyncFiles',
   'saveLocalization',
   'saveMasks',

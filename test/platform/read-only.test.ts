@@ -33,6 +33,8 @@ const writing = `
   DELETE /api/v1/db/:objecttype
   DELETE /api/v1/user/session/list
   DELETE /api/v1/user/session/list/:id
+  POST /api/v1/user/passkey/list/:id
+  DELETE /api/v1/user/passkey/list/:id
   POST /api/v1/message
   PUT /api/v1/message
   DELETE /api/v1/message/:id

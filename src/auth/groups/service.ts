@@ -3,6 +3,7 @@ import type { Actor } from '../../platform/actor.ts'
 import type { Queryable } from '../../platform/db.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
 import { hasRight, type NeededRight, requireRight } from '../../platform/system-right.ts'
+import { effectiveOnGroup } from '../effective-rights.ts'
 import { fallbackGroupId, type StoredGroup } from '../model.ts'
 import { noRights, type PersonRight, rightsById } from '../person-rights.ts'
 import { principalsOf, readsAllGroups } from '../readable.ts'
@@ -26,7 +27,9 @@ export function createGroupService(deps: GroupDependencies) {
     const manages = hasRight(actor, manageGroups)
     const names = await principals.ownerNames(from, groups, actor.languages)
     const ids = groups.map(({ id }) => id)
-    const held = manages ? new Map<number, ReadonlySet<PersonRight>>() : await rightsById(from, 'group', ids, actor)
+    const held = actor.isRoot
+      ? new Map<number, ReadonlySet<PersonRight>>()
+      : await rightsById(from, 'group', ids, actor)
     const seesAcl = ({ id }: StoredGroup): boolean => manages || held.get(id)?.has('acl') === true
     const lists = groups.map((group) => (seesAcl(group) ? group.acl : []))
     const acls = lists.some(({ length }) => length > 0)
@@ -34,7 +37,8 @@ export function createGroupService(deps: GroupDependencies) {
       : lists.map(() => [])
     return groups.map((group, index) => {
       const acl = seesAcl(group) ? (acls[index] ?? []) : null
-      return renderGroup(group, { manages, names, acl, languages: actor.languages })
+      const effective = effectiveOnGroup(actor, group, held.get(group.id) ?? noRights)
+      return renderGroup(group, { manages, effective, names, acl, languages: actor.languages })
     })
   }
 

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { actorOf, type HttpApp } from '../../platform/http.ts'
 import type { Auth } from '../service.ts'
+import { type LookAtPictures, withPictures } from '../users/pictures.ts'
 import { SessionInfo } from './info.ts'
 
 const tags = ['user']
@@ -34,7 +35,11 @@ const OfUser = Type.Object({
 })
 const Ended = Type.Object({ ended: Type.Integer({ description: 'how many sessions' }) }, { title: 'EndedSessions' })
 
-export function registerSessionRoutes(app: HttpApp, auth: Pick<Auth, 'session' | 'sessionOf' | 'ownSessions'>): void {
+export function registerSessionRoutes(
+  app: HttpApp,
+  auth: Pick<Auth, 'session' | 'sessionOf' | 'ownSessions'>,
+  lookAtPictures: LookAtPictures,
+): void {
   app.get(
     '/api/v1/user/session',
     {
@@ -48,7 +53,11 @@ export function registerSessionRoutes(app: HttpApp, auth: Pick<Auth, 'session' |
       },
       config: { access: 'session', writes: false },
     },
-    async (request) => auth.session(request),
+    async (request) => {
+      const { actor, info } = await auth.session(request)
+      const [user = info.user] = await withPictures(lookAtPictures, actor, [info.user])
+      return { ...info, user }
+    },
   )
 
   app.get(

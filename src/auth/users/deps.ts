@@ -10,6 +10,7 @@ import type { RemovalHooks, RightsHooks } from '../records.ts'
 import type { Sessions } from '../sessions/service.ts'
 import type { Throttle } from '../throttle.ts'
 import type { AccountUuids } from './account-uuids.ts'
+import type { PictureFiles } from './pictures.ts'
 
 export interface UserDependencies {
   db: Db
@@ -23,6 +24,7 @@ export interface UserDependencies {
   principals: Principals
   rights: RightsHooks
   removal: RemovalHooks
+  pictures: PictureFiles
   versionConvention: VersionConvention
   jobs: Pick<Jobs, 'enqueue' | 'register'>
   clock: () => Date

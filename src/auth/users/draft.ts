@@ -51,12 +51,17 @@ export function draftUser({ user }: UserInput, stored: StoredUser | null, path: 
     reference,
     generated_displayname: displaynameOf({ ...profile, login, email }),
     profile,
+    picture_id: pictureOf(user.picture, stored),
     database_languages: languagesOf(user.database_languages, stored, `${path}.user.database_languages`),
     login_disabled: loginDisabled,
     ...validity,
     require_password_change: flagOf(user.require_password_change, stored?.requirePasswordChange),
     ...mails,
   }
+}
+
+function pictureOf(given: UserInput['user']['picture'], stored: StoredUser | null): number | null {
+  return given === undefined ? (stored?.pictureId ?? null) : (given?.[0]?._id ?? null)
 }
 
 function flagOf(given: boolean | null | undefined, stored = false): boolean {

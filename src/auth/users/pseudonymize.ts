@@ -3,6 +3,7 @@ import type { ForgottenPerson } from '../../events/service.ts'
 import type { Queryable, Tx } from '../../platform/db.ts'
 import { displaynameOf, identityKey, type StoredUser } from '../model.ts'
 import type { PseudonymizationField } from '../schema.ts'
+import type { PictureFiles } from './pictures.ts'
 import * as store from './store.ts'
 
 /** What becomes of a field when its user is archived, mildest first. */
@@ -10,7 +11,7 @@ const strategies = ['keep', 'randomize', 'clear'] as const
 type Strategy = (typeof strategies)[number]
 type Plan = ReadonlyMap<PseudonymizationField, Strategy>
 
-/** What the field `additional_info` of a group's settings stands for. */
+/** What the field `additional_info` of a group's settings stands for, beside the picture. */
 const additionalInfo = [
   'company',
   'department',
@@ -50,6 +51,7 @@ export async function pseudonymize(
   tx: Tx,
   user: StoredUser,
   groupIds: readonly number[],
+  pictures: Pick<PictureFiles, 'givenUp'>,
 ): Promise<ForgottenPerson | null> {
   const plan = await planOf(tx, groupIds)
   const treated = [...plan].flatMap(([field, strategy]) => (strategy === 'keep' ? [] : [field]))
@@ -67,6 +69,7 @@ export async function pseudonymize(
   }
   for (const name of ['first_name', 'last_name', 'displayname'] as const) treatProfile(name, name)
   for (const name of additionalInfo) treatProfile(name, 'additional_info')
+  const pictureId = (plan.get('additional_info') ?? 'keep') === 'keep' ? user.pictureId : null
   const login = treat('login', user.login) as string | null
   const email = treat('_emails', user.email) as string | null
   const displayname = displaynameOf({ ...profile, login, email })
@@ -76,8 +79,10 @@ export async function pseudonymize(
     email,
     emailKey: email === null ? null : identityKey(email),
     profile,
+    pictureId,
     displayname,
   })
+  if (user.pictureId !== null && pictureId === null) await pictures.givenUp(tx, [user.pictureId])
   return {
     userId: user.id,
     displayname,

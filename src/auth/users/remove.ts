@@ -56,6 +56,7 @@ export function removeUser(
       await deps.sessions.endOfUsers(tx, [{ userId: id, reason: 'deleted' }], actor.remoteAddr)
       await deps.removal.replaceUser(tx, id, deletedUserId)
       await store.deleteUser(tx, id, deletedUserId)
+      if (user.pictureId !== null) await deps.pictures.givenUp(tx, [user.pictureId])
     } else {
       await store.setArchived(tx, id, policy === 'archive')
       if (policy === 'archive') {
@@ -64,6 +65,7 @@ export function removeUser(
           tx,
           user,
           groups.map((group) => group.id),
+          deps.pictures,
         )
         if (forgotten) await deps.jobs.enqueue(tx, forgetJob, forgotten)
       }

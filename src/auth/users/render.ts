@@ -1,7 +1,7 @@
 import type { ShownFactors } from '../factors/service.ts'
 import { groupFields } from '../groups/render.ts'
 import type { StoredUser } from '../model.ts'
-import type { PersonRight } from '../person-rights.ts'
+import { type PersonRight, shownRights } from '../person-rights.ts'
 import { type PrincipalNames, renderWho } from '../principals.ts'
 import { present } from '../records.ts'
 import type { GroupOutput, UserOutput } from '../schema.ts'
@@ -17,6 +17,8 @@ export interface RenderContext {
   view: View
   /** What the caller holds on the user itself. */
   rights: ReadonlySet<PersonRight>
+  /** What it may do with the user, by grants or otherwise. */
+  effective: readonly PersonRight[]
   /** Groups on which the caller holds `link`. */
   linkable: ReadonlySet<number>
   /** Null: none was ever set up. */
@@ -39,7 +41,9 @@ export function renderUser(user: StoredUser, context: RenderContext): UserOutput
     type: user.type,
     ...present({ login: user.login, reference: user.reference }),
     _generated_displayname: user.generatedDisplayname,
+    ...(user.pictureId === null ? {} : { picture: [{ _id: user.pictureId, preferred: true }] }),
   }
+  const _generated_rights = shownRights(context.effective)
   const times = { _created_at: user.createdAt.toISOString(), _updated_at: user.updatedAt.toISOString() }
   const { remarks, ...profile } = user.profile
   if (view === 'other') {
@@ -51,6 +55,7 @@ export function renderUser(user: StoredUser, context: RenderContext): UserOutput
     return {
       _basetype: 'user',
       user: { ...core, ...present(shown) },
+      _generated_rights,
       ...(rights.has('acl') ? { _acl: context.acl } : {}),
       ...(rights.has('link') ? { _groups: linked.map((group) => renderGroupSummary(group, context.languages)) } : {}),
       ...times,
@@ -83,7 +88,7 @@ export function renderUser(user: StoredUser, context: RenderContext): UserOutput
     ...times,
     ...present({ _archived_at: user.archivedAt?.toISOString(), _last_seen_at: user.lastSeenAt?.toISOString() }),
   }
-  return { _basetype: 'user', user: fields, ...members }
+  return { _basetype: 'user', user: fields, _generated_rights, ...members }
 }
 
 /** What was sent to the user, and what is still waited for. */

@@ -1,7 +1,9 @@
 import { Type } from 'typebox'
+import type { Actor } from '../../platform/actor.ts'
 import { actorOf, type HttpApp } from '../../platform/http.ts'
 import { Ok, TaskList } from '../../platform/tasks.ts'
 import { IdParams, UserBatch, UserOutput, UserQuery } from '../schema.ts'
+import { type LookAtPictures, withPictures } from './pictures.ts'
 import type { Answer, UserService } from './service.ts'
 
 const tags = ['user']
@@ -32,7 +34,20 @@ const ChangePassword = Type.Object(
   { additionalProperties: true },
 )
 
-export function registerUserRoutes(app: HttpApp, { users }: { users: UserService }): void {
+export function registerUserRoutes(
+  app: HttpApp,
+  { users }: { users: UserService },
+  lookAtPictures: LookAtPictures,
+): void {
+  const shown = (actor: Actor, found: UserOutput[]): Promise<UserOutput[]> => withPictures(lookAtPictures, actor, found)
+
+  /** 202 when something has to be decided first, else the users. */
+  async function answer(reply: { status(code: number): unknown }, actor: Actor, result: Answer) {
+    if (result.kind === 'done') return shown(actor, result.users)
+    reply.status(202)
+    return { tasks: result.tasks }
+  }
+
   app.get(
     '/api/v1/user',
     {
@@ -46,7 +61,10 @@ export function registerUserRoutes(app: HttpApp, { users }: { users: UserService
       },
       config: { access: 'user', writes: false, errors: ['SystemRightRequired'] },
     },
-    async (request) => users.list(actorOf(request), request.query),
+    async (request) => {
+      const actor = actorOf(request)
+      return shown(actor, await users.list(actor, request.query))
+    },
   )
 
   for (const method of ['POST', 'PUT'] as const) {
@@ -87,13 +105,15 @@ export function registerUserRoutes(app: HttpApp, { users }: { users: UserService
           'UserDuplicateEmail',
           'UserDuplicateLogin',
           'UserEmailMalformed',
+          'UserPictureNoRights',
           'UnknownTimezone',
         ],
       },
       handler: async (request, reply) => {
         const { confirm, skip_constraints: skipConstraints = false } = request.query
         const options = { ignorePasswordRequirements: confirm !== undefined, skipConstraints }
-        return answer(reply, await users.save(actorOf(request), request.body, options))
+        const actor = actorOf(request)
+        return answer(reply, actor, await users.save(actor, request.body, options))
       },
     })
   }
@@ -146,7 +166,10 @@ export function registerUserRoutes(app: HttpApp, { users }: { users: UserService
       },
       config: { access: 'user', writes: false, errors: ['UserNotFound'] },
     },
-    async (request) => users.read(actorOf(request), request.params.id, request.query),
+    async (request) => {
+      const actor = actorOf(request)
+      return shown(actor, await users.read(actor, request.params.id, request.query))
+    },
   )
 
   app.delete(
@@ -176,14 +199,9 @@ export function registerUserRoutes(app: HttpApp, { users }: { users: UserService
         ],
       },
     },
-    async (request, reply) =>
-      answer(reply, await users.remove(actorOf(request), request.params.id, request.query.delete_policy)),
+    async (request, reply) => {
+      const actor = actorOf(request)
+      return answer(reply, actor, await users.remove(actor, request.params.id, request.query.delete_policy))
+    },
   )
-}
-
-/** 202 when something has to be decided first, else the users. */
-function answer(reply: { status(code: number): unknown }, result: Answer) {
-  if (result.kind === 'done') return result.users
-  reply.status(202)
-  return { tasks: result.tasks }
 }

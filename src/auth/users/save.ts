@@ -22,6 +22,7 @@ import type { UserDependencies } from './deps.ts'
 import { draftUser, type UserDraft } from './draft.ts'
 import { type Assigned, assignedGroups, groupsNamed, type Item, withinLinks } from './lookups.ts'
 import { meetsRules, ruleHint } from './password-rules.ts'
+import { assertPictures, keepPictures } from './pictures.ts'
 import { assertMayChange, notGranted } from './policy.ts'
 import { groupsOf } from './render.ts'
 import * as store from './store.ts'
@@ -116,10 +117,13 @@ async function write(deps: UserDependencies, actor: Actor, items: readonly Item[
   })
   assertRights(actor, items, wanted, assigned)
   await assertReach(reachOf(actor, deps.rights, tx), actor, items, wanted, assigned)
+  const pictures = items.map(({ path, stored }, index) => ({ path, stored, after: wanted[index]?.picture_id ?? null }))
+  await assertPictures(tx, actor, deps.pictures, pictures)
   // Ids are not given back, so none is drawn for what is refused.
   const fresh = (await store.newUserIds(tx, items.filter((item) => !item.stored).length)).values()
   const rows = wanted.map((row, index) => ({ ...row, id: items[index]?.stored?.id ?? (fresh.next().value as number) }))
   await writeRows(deps, items, rows, assigned, tx)
+  await keepPictures(tx, deps.pictures, pictures)
   await deps.post.send(tx, mailsDue(rows, now))
   await tell(deps, actor, items, rows, tx)
   return { kind: 'done', ids: rows.map((row) => row.id) }
@@ -256,9 +260,13 @@ async function assertReach(
 
 /** What its writers may change as the user itself may. */
 function profileChanges(stored: StoredUser, row: UnnumberedUser): boolean {
-  const of = ({ remarks: _, ...profile }: Record<string, unknown>, languages: readonly string[]) =>
-    canonicalJson({ profile, languages })
-  return of(stored.profile, stored.databaseLanguages) !== of(row.profile, row.database_languages)
+  const of = (
+    { remarks: _, ...profile }: Record<string, unknown>,
+    languages: readonly string[],
+    picture: number | null,
+  ) => canonicalJson({ profile, languages, picture })
+  const before = of(stored.profile, stored.databaseLanguages, stored.pictureId)
+  return before !== of(row.profile, row.database_languages, row.picture_id)
 }
 
 /** Protected members that really change: clients send back what they have read. */

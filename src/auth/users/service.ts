@@ -7,6 +7,7 @@ import { AppError, badRequest } from '../../platform/errors.ts'
 import { hasSystemRight, type NeededRight } from '../../platform/system-right.ts'
 import type { Task } from '../../platform/tasks.ts'
 import { assertStorable } from '../../platform/text.ts'
+import { effectiveOnUser } from '../effective-rights.ts'
 import { factorsOf } from '../factors/service.ts'
 import { readableGroups } from '../groups/store.ts'
 import { passwordUserTypes, type StoredUser, userTypes } from '../model.ts'
@@ -17,7 +18,7 @@ import type { OpenAttempt } from '../throttle.ts'
 import type { UserDependencies } from './deps.ts'
 import { meetsRules, ruleHint } from './password-rules.ts'
 import { type DeletePolicy, forgetJob, removeUser } from './remove.ts'
-import { renderUser, type View } from './render.ts'
+import { groupsOf, renderUser, type View } from './render.ts'
 import { type SaveOptions, saveUsers } from './save.ts'
 import * as store from './store.ts'
 
@@ -41,8 +42,8 @@ export function createUserService(deps: UserDependencies) {
     const groups = await store.findGroupSummaries(from, [...new Set(users.flatMap((user) => user.groupIds))])
     const names = await principals.ownerNames(from, users, actor.languages)
     const ids = users.map(({ id }) => id)
-    const held = manages ? new Map<number, ReadonlySet<PersonRight>>() : await rightsById(from, 'user', ids, actor)
-    const links = [...held.values()].some((one) => one.has('link'))
+    const held = actor.isRoot ? new Map<number, ReadonlySet<PersonRight>>() : await rightsById(from, 'user', ids, actor)
+    const links = !manages && [...held.values()].some((one) => one.has('link'))
     const groupIds = links ? groups.map(({ id }) => id) : []
     const linkable = [...(await rightsById(from, 'group', groupIds, actor))].filter(([, one]) => one.has('link'))
     const lists = users.map(({ id, acl }) => (manages || held.get(id)?.has('acl') ? acl : []))
@@ -62,6 +63,12 @@ export function createUserService(deps: UserDependencies) {
         ...{ view, factor, groups, names, languages: actor.languages },
         acl: acls[index] ?? [],
         rights: held.get(user.id) ?? noRights,
+        effective: effectiveOnUser(
+          actor,
+          user,
+          held.get(user.id) ?? noRights,
+          groupsOf(user, groups).map(({ systemRights }) => systemRights),
+        ),
         linkable: new Set(linkable.map(([id]) => id)),
       })
     })

@@ -16,6 +16,7 @@ export interface UserRow {
   reference: string | null
   generated_displayname: string
   profile: Record<string, unknown>
+  picture_id: number | null
   database_languages: readonly string[]
   login_disabled: boolean
   login_valid_from: string | null
@@ -35,14 +36,16 @@ export interface UserRow {
 }
 
 const recordset = `jsonb_to_recordset($1) as n (id bigint, version int, type text, login text, login_key text,
-  email text, email_key text, reference text, generated_displayname text, profile jsonb, database_languages text[],
+  email text, email_key text, reference text, generated_displayname text, profile jsonb, picture_id bigint,
+  database_languages text[],
   login_disabled boolean, login_valid_from date, login_valid_to date, require_password_change boolean,
   confirm_email boolean, confirm_email_sent_at timestamptz, email_confirmed_at timestamptz, welcome_email boolean,
   welcome_email_sent_at timestamptz, password_hash text, system_rights jsonb, acl jsonb, owner_user bigint,
   owner_group bigint)`
 
 const columns = `t.id, t.version, t.type, t.login, t.email, t.reference,
-  t.generated_displayname as "generatedDisplayname", t.profile, t.database_languages as "databaseLanguages",
+  t.generated_displayname as "generatedDisplayname", t.profile, t.picture_id as "pictureId",
+  t.database_languages as "databaseLanguages",
   t.login_disabled as "loginDisabled", t.login_valid_from::text as "loginValidFrom",
   t.login_valid_to::text as "loginValidTo", t.require_password_change as "requirePasswordChange",
   t.confirm_email as "confirmEmail", t.confirm_email_sent_at as "confirmEmailSentAt",
@@ -134,7 +137,7 @@ export async function insertUsers(tx: Tx, users: readonly UserRow[]): Promise<vo
   if (users.length === 0) return
   await tx.query(
     `insert into "user" (id, version, type, login, login_key, email, email_key, reference, generated_displayname,
-       profile, database_languages, login_disabled, login_valid_from, login_valid_to, require_password_change,
+       profile, picture_id, database_languages, login_disabled, login_valid_from, login_valid_to, require_password_change,
        confirm_email, confirm_email_sent_at, email_confirmed_at, welcome_email, welcome_email_sent_at,
        password_hash, system_rights, acl, owner_user, owner_group)
      select n.* from ${recordset}`,
@@ -148,6 +151,7 @@ export async function updateUsers(tx: Tx, users: readonly UserRow[]): Promise<vo
     `update "user" u set version = n.version, type = n.type, login = n.login, login_key = n.login_key,
        email = n.email, email_key = n.email_key, reference = n.reference,
        generated_displayname = n.generated_displayname, profile = n.profile,
+       picture_id = n.picture_id,
        database_languages = n.database_languages, login_disabled = n.login_disabled,
        login_valid_from = n.login_valid_from, login_valid_to = n.login_valid_to,
        require_password_change = n.require_password_change, confirm_email = n.confirm_email,
@@ -197,15 +201,16 @@ export interface Identity {
   email: string | null
   emailKey: string | null
   profile: Readonly<Record<string, unknown>>
+  pictureId: number | null
   displayname: string
 }
 
 export async function setIdentity(tx: Tx, id: number, identity: Identity): Promise<void> {
-  const { login, loginKey, email, emailKey, profile, displayname } = identity
+  const { login, loginKey, email, emailKey, profile, displayname, pictureId } = identity
   await tx.query(
     `update "user" set login = $2, login_key = $3, email = $4, email_key = $5, profile = $6,
-       generated_displayname = $7 where id = $1`,
-    [id, login, loginKey, email, emailKey, profile, displayname],
+       generated_displayname = $7, picture_id = $8 where id = $1`,
+    [id, login, loginKey, email, emailKey, profile, displayname, pictureId],
   )
 }
 

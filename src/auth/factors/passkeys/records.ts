@@ -106,7 +106,8 @@ export function createPasskeyRecords({ db, factors, rights }: PasskeyRecordDepen
         userId === actor.userId ? assertFresh(tx, actor) : assertMayReset(tx, actor, userId),
       )
       if (outcome === 'none') throw new AppError('ResourceNotFound', { _id: id })
-      if (outcome === 'last') throw badRequest('A group asks for a second factor, and this is the only one.', { _id: id })
+      if (outcome === 'last')
+        throw badRequest('A group asks for a second factor, and this is the only one.', { _id: id })
     },
   }
 }

@@ -7,8 +7,8 @@ import { uploadLifetime } from './resumable/service.ts'
 
 /**
  * Takes away what nobody has any more: links of former versions of objects as far as pools say so, uploads that no object
- * and no user has had for a number of days, contents that no file has had for a day, and what interrupted uploads left. Any process may
- * do it; one does at a time.
+ * and no user has had for a number of days, contents that no file has had for a day, and what interrupted uploads left.
+ * Any process may do it; one does at a time.
  */
 export interface JanitorOptions {
   readonly db: Db

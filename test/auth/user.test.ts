@@ -25,6 +25,19 @@ async function code(answer: Promise<{ status: number; body: Json }>): Promise<[n
   return [status, body.code]
 }
 
+test('a password may be long and of any characters, counts as a whole, and need not be mixed', async () => {
+  for (const [login, password] of [
+    ['long', `${'Zwölf Boxkämpfer \u{1f98a} jagen '.repeat(5)}`.slice(0, 100)],
+    ['plain', 'onlylowercaseletters'],
+  ] as const) {
+    await createUsers(svc, { user: { login }, _password: password })
+    assert.equal((await signIn(svc, login, password)).status, 200, login)
+    for (const other of [password.slice(0, -1), password.toUpperCase(), ` ${password}`]) {
+      assert.equal((await signIn(svc, login, other)).body.error, 'invalid_grant', other)
+    }
+  }
+})
+
 test('a user is created with version 1, read by id, and changed with the stored version', async () => {
   const [created] = await createUsers(svc, {
     user: {

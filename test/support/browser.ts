@@ -1,9 +1,14 @@
 import chromium from '@sparticuz/chromium'
 import { type Browser, type BrowserContextOptions, chromium as engine, type Page } from 'playwright-core'
 
-/** Why pages cannot be looked at here; false where they can. The browser comes as a package for Linux on x64 only. */
+/** A Chromium of the machine, in place of the one that comes as a package. */
+const named = process.env.TEST_CHROMIUM
+
+/** Why pages cannot be looked at here; false where they can. The package is for Linux on x64 only. */
 export const noBrowser: string | false =
-  process.platform === 'linux' && process.arch === 'x64' ? false : 'there is no browser for this machine'
+  named || (process.platform === 'linux' && process.arch === 'x64')
+    ? false
+    : 'there is no browser for this machine; TEST_CHROMIUM may name one'
 
 export interface TestBrowser extends AsyncDisposable {
   /** A page of its own; what it complains of (scripts, security policy, failed requests) is collected. */
@@ -15,7 +20,7 @@ const unwanted = ['--single-process', '--no-zygote', '--disable-web-security', '
 
 /** @param localhost address of the service that stands for `localhost`, whatever the port: passkeys need a name. */
 export async function startBrowser({ localhost }: { localhost?: string } = {}): Promise<TestBrowser> {
-  const executablePath = await chromium.executablePath()
+  const executablePath = named || (await chromium.executablePath())
   const mapped = localhost === undefined ? [] : [`--host-resolver-rules=MAP localhost ${new URL(localhost).host}`]
   const args = [...chromium.args.filter((arg) => !unwanted.includes(arg)), ...mapped]
   const browser: Browser = await engine.launch({ executablePath, args, headless: true })

@@ -71,6 +71,7 @@ test('RFC 6749, 6750: a confidential client written with oauth4webapi proves its
       way.name,
     )
   }
+  assert.equal((await svc.as('root').post('/config/system/config/login/guest', false)).status, 200)
   const refused = await oauth.userInfoRequest(server, client, 'unknown', options)
   await assert.rejects(
     oauth.processUserInfoResponse(server, client, oauth.skipSubjectCheck, refused),

@@ -38,6 +38,7 @@ header { max-width: 26rem; margin: 3rem auto 1rem; font-size: 1.1rem; font-weigh
 main { max-width: 26rem; margin: 0 auto 3rem; padding: 1.6rem; background: var(--card); color: var(--text); border-radius: .6rem; border-top: .3rem solid var(--brand); box-shadow: 0 .1rem .6rem #0002 }
 h1 { font-size: 1.5rem; line-height: 1.25; margin: 0 0 1rem }
 h2 { font-size: 1.15rem; line-height: 1.3; margin: 0 0 .5rem }
+h1, h2 { hyphens: auto; overflow-wrap: anywhere }
 section + section { margin-top: 1.6rem }
 .text, .terms { white-space: pre-line }
 .more { margin: 1rem 0 0 }
@@ -53,7 +54,7 @@ input[aria-invalid=true] { border-color: var(--bad); border-width: 2px }
 .check { display: flex; gap: .6rem; align-items: flex-start; margin-bottom: 1rem }
 .check label { font-weight: 400; margin: 0 }
 .check input { width: 1.15rem; height: 1.15rem; margin: .2rem 0 0; flex: none; accent-color: var(--brand) }
-button, .button { display: block; width: 100%; font: inherit; font-weight: 600; text-align: center; text-decoration: none; cursor: pointer; padding: .65rem 1rem; border: 1px solid var(--brand); border-radius: .35rem; background: var(--brand); color: var(--on-brand) }
+button, .button { overflow-wrap: anywhere; display: block; width: 100%; font: inherit; font-weight: 600; text-align: center; text-decoration: none; cursor: pointer; padding: .65rem 1rem; border: 1px solid var(--brand); border-radius: .35rem; background: var(--brand); color: var(--on-brand) }
 button.second, .button.second { background: var(--card); color: var(--text); border-color: var(--line) }
 form + form, form + p, form + .or, .way + form { margin-top: 1rem } section + form { margin-top: 1.6rem } .or { text-align: center; color: var(--muted); margin: 1rem 0 }
 a { color: inherit }

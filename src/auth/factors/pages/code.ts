@@ -92,6 +92,7 @@ async function send(
           options: await given.factors.passkeys.proofOptions(login),
           label: text('factor.usePasskey'),
           hidden,
+          told: problem !== null,
         })
       : method === 'email'
         ? await mailForms(given, visit, login, problem !== null)

@@ -18,15 +18,18 @@ export interface PasskeyForm {
   /** What stands above the button. */
   readonly fields?: string
   readonly hidden: Readonly<Record<string, string>>
+  /** Something stands above the form already: without JavaScript it is that. */
+  readonly told: boolean
 }
 
 /** A form that goes off with the answer of a device, in `passkey`. It takes a script: only scripts speak to devices. */
 export function passkeyForm({ text, form }: Visit, asked: PasskeyForm): string {
-  const { action, act, options, label, fields = '', hidden } = asked
+  const { action, act, options, label, fields = '', hidden, told } = asked
+  const without = told ? '' : html`<noscript><p class="problem">${text('passkey.noScript')}</p></noscript>`
   const content = html`!${fields}<div id="passkey" data-act="${act}" data-options="${JSON.stringify(options)}" data-failed="${text('passkey.failed')}" data-unsupported="${text('passkey.unsupported')}"></div>
 <input type="hidden" name="passkey" value="">
 <p class="problem" id="passkey-problem" role="alert" hidden></p>
-<noscript><p class="problem">${text('passkey.noScript')}</p></noscript>
+!${without}
 !${button(label)}`
   return `${form(action, content, hidden)}<script>${script}</script>`
 }

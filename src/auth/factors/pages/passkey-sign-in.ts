@@ -24,6 +24,7 @@ export function passkeySignInPage({ factors, flows }: FactorPages): PageDefiniti
       options: await factors.passkeys.proofOptions({ browserHash: login.browserHash, userId: null }),
       label: text('passkey.signIn'),
       hidden: { flow: login.id },
+      told: problem !== null,
     })
     const back = html`<p class="or"><a href="${flows.startAgain(login)}">${text('passkey.password')}</a></p>`
     return visit.send({

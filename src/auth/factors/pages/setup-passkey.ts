@@ -70,6 +70,7 @@ export function setupPasskeyPage(given: FactorPages): PageDefinition {
       label: text('passkey.setupSubmit'),
       fields: called,
       hidden: { flow: login.id },
+      told: problem !== null,
     })
     const other = factors.setsUp('totp') ? otherWay(given, login, 'twoFactorSetup', text('factor.setupAppInstead')) : ''
     return visit.send({

@@ -73,7 +73,7 @@ export const german: Texts = {
   'factor.setupAppInstead': 'Stattdessen eine Authentifizierungs-App benutzen',
   'factor.setupNothing':
     'Dieses Konto braucht mehr als ein Passwort, aber nichts ist eingeschaltet, was Sie einrichten könnten. Fragen Sie die, die diesen Dienst betreuen.',
-  'factor.recoveryTitle': 'Wiederherstellungscodes aufbewahren',
+  'factor.recoveryTitle': 'Codes zur Wiederherstellung aufbewahren',
   'factor.recoveryWhat':
     'Ohne App oder Passkey kommen Sie mit einem dieser Codes hinein, mit jedem einmal. Sie werden nicht wieder gezeigt.',
   'factor.recoveryKeep':

@@ -1,12 +1,13 @@
 /**
  * `npm test`: one PostgreSQL for the whole run, the test files in parallel, everything removed at the end.
- * Arguments are test files or options of `node --test`.
+ * Arguments are test files or options of `node --test`. Without files all run, several in one process (test-plan.ts).
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp } from 'node:fs/promises'
+import { glob, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { planTests } from './test-plan.ts'
 
 const root = join(import.meta.dirname, '..')
 /** Milliseconds; a run takes a quarter of an hour on two cores, and several times that beside other work. */
@@ -25,7 +26,22 @@ const serverGone = once(server, 'exit')
 await Promise.race([testServerReady(), serverGone])
 
 const args = process.argv.slice(2)
-const files = args.some((arg) => !arg.startsWith('-')) ? args : [...args, 'test/**/*.test.ts']
+const groups = await mkdtemp(join(tmpdir(), 'strongroom-test-files-'))
+const files = args.some((arg) => !arg.startsWith('-')) ? args : [...args, ...(await groupsOfAll())]
+
+/** A file for each process, named so that they begin in the order of the plan. */
+async function groupsOfAll(): Promise<string[]> {
+  const all = await Array.fromAsync(glob('test/**/*.test.ts', { cwd: root }))
+  const support = JSON.stringify(join(root, 'test', 'support', 'together.ts'))
+  return Promise.all(
+    planTests(all).map(async (group, index) => {
+      const file = join(groups, `${String(index).padStart(4, '0')}.mjs`)
+      await writeFile(file, `import { runTogether } from ${support}\nrunTogether(${JSON.stringify(group)})\n`)
+      return file
+    }),
+  )
+}
+
 const tests = spawn(
   process.execPath,
   [
@@ -49,4 +65,5 @@ setTimeout(() => {
 const [code] = (await once(tests, 'exit')) as [number | null]
 server.kill('SIGTERM')
 await serverGone
+await rm(groups, { recursive: true, force: true })
 process.exit(code ?? 1)

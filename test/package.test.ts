@@ -32,7 +32,7 @@ test('the package installs elsewhere from its tarball, starts with npx, serves a
   const elsewhere = join(folder.path, 'elsewhere')
   await run('mkdir', [elsewhere])
   await writeFile(join(elsewhere, 'package.json'), '{"private":true}')
-  const install = ['install', '--omit=dev', '--no-audit', '--no-fund', '--loglevel=error', tarball]
+  const install = ['install', '--omit=dev', '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error', tarball]
   await run('npm', install, { cwd: elsewhere, env })
   const packages = await readdir(join(elsewhere, 'node_modules'))
   for (const development of ['node', 'typescript', '@biomejs', 'fast-check']) assert.ok(!packages.includes(development))

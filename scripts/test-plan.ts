@@ -8,7 +8,6 @@ const long = [
   'test/objects/twins.test.ts',
   'test/maintenance/user.test.ts',
   'test/rights/models.test.ts',
-  'test/auth/throttle.test.ts',
   'test/import/import.test.ts',
   'test/files/durability.test.ts',
   'test/files/derived.test.ts',

@@ -1,17 +1,26 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { after, before, test } from 'node:test'
 import { createThrottle } from '../../src/auth/throttle.ts'
 import { attachService, startService, type TestService } from '../support/service.ts'
 import { createUsers, eventsOf, requestToken, type TokenAnswer } from './support.ts'
 
-async function startStrict(attempts: number): Promise<TestService> {
-  const svc = await startService({ trustedProxies: ['loopback'] })
-  const answer = await svc.as('root').post('/config/system/config/password/blockclient', { attempts, minutes: 5 })
-  assert.equal(answer.status, 200)
+let svc: TestService
+before(async () => {
+  svc = await startService({ trustedProxies: ['loopback'] })
   await createUsers(svc, { user: { login: 'anna' } }, { user: { login: 'ben' } })
-  return svc
+})
+after(() => svc[Symbol.asyncDispose]())
+
+/** Begins anew: nobody has failed, nobody is known, and so many attempts are open (null: as many as without a setting). */
+async function strict(attempts: number | null): Promise<void> {
+  const path = '/config/system/config/password/blockclient'
+  const set = attempts === null ? svc.as('root').delete(path) : svc.as('root').post(path, { attempts, minutes: 5 })
+  assert.equal((await set).status, 200)
+  assert.equal((await svc.as('root').delete('/event/list', undefined, { type: 'USER_LOGIN_FAILED' })).status, 200)
+  await svc.db.query('delete from sign_in_failure')
+  await svc.db.query('delete from known_source')
 }
 
 function signInFrom(svc: TestService, address: string, login: string, password = login, cookie?: string) {
@@ -25,8 +34,7 @@ const cookieOf = ({ headers }: TokenAnswer): string => String(headers['set-cooki
 const blocksEnd = (svc: TestService) => svc.db.query('update sign_in_failure set blocked_until = now()')
 
 test('LIM-011 after ten wrong passwords a login is blocked for five minutes, as documented', async () => {
-  await using svc = await startService()
-  await createUsers(svc, { user: { login: 'anna' } })
+  await strict(null)
   for (let n = 0; n < 10; n++) assert.equal((await signInFrom(svc, '192.0.2.1', 'anna', 'wrong')).status, 400)
   const blocked = await signInFrom(svc, '192.0.2.1', 'anna')
   assert.equal(blocked.status, 429)
@@ -39,7 +47,7 @@ test('LIM-011 after ten wrong passwords a login is blocked for five minutes, as 
 })
 
 test('too many failures from a network block the login there, also for the right password', async () => {
-  await using svc = await startStrict(3)
+  await strict(3)
   for (let n = 0; n < 3; n++) assert.equal((await signInFrom(svc, '192.0.2.1', 'anna', 'wrong')).status, 400)
   const blocked = await signInFrom(svc, '192.0.2.1', 'ANNA', 'anna')
   assert.deepEqual([blocked.status, blocked.body.error], [429, 'invalid_grant'])
@@ -55,7 +63,7 @@ test('too many failures from a network block the login there, also for the right
 })
 
 test('wrong passwords of strangers lock nobody out, neither from elsewhere nor from a known browser beside them', async () => {
-  await using svc = await startStrict(2)
+  await strict(2)
   const cookie = cookieOf(await signInFrom(svc, '192.0.2.1', 'anna'))
   for (let n = 0; n < 3; n++) await signInFrom(svc, '192.0.2.1', 'anna', 'wrong')
   assert.equal((await signInFrom(svc, '192.0.2.1', 'anna')).status, 429)
@@ -66,7 +74,7 @@ test('wrong passwords of strangers lock nobody out, neither from elsewhere nor f
 })
 
 test('a known browser is counted for itself, is one of its user alone, and nobody can bring one along', async () => {
-  await using svc = await startStrict(2)
+  await strict(2)
   const ofAnna = cookieOf(await signInFrom(svc, '192.0.2.1', 'anna'))
   const ofBen = cookieOf(await signInFrom(svc, '192.0.2.2', 'ben'))
   for (let n = 0; n < 2; n++) await signInFrom(svc, '192.0.2.3', 'anna', 'wrong')
@@ -79,7 +87,7 @@ test('a known browser is counted for itself, is one of its user alone, and nobod
 })
 
 test('the cookie is for the token endpoint, out of reach of pages, and secure behind TLS', async () => {
-  await using svc = await startStrict(2)
+  await strict(2)
   const form = { grant_type: 'password', client_id: 'web-client', username: 'anna', password: 'anna' }
   const plain = String((await requestToken(svc, form)).headers['set-cookie'])
   assert.match(plain, /^svc-device=[\w-]{43}; Max-Age=31536000; Path=\/api\/oauth2; HttpOnly; SameSite=Lax$/)
@@ -89,7 +97,7 @@ test('the cookie is for the token endpoint, out of reach of pages, and secure be
 })
 
 test('each failure after a block blocks for twice as long, until one does not come', async () => {
-  await using svc = await startStrict(2)
+  await strict(2)
   const blockedFor = async (): Promise<number> =>
     Math.round(Number((await signInFrom(svc, '192.0.2.1', 'anna', 'wrong')).headers['retry-after']) / 60)
   await signInFrom(svc, '192.0.2.1', 'anna', 'wrong')
@@ -105,7 +113,7 @@ test('each failure after a block blocks for twice as long, until one does not co
 })
 
 test('a success forgets the failures before it', async () => {
-  await using svc = await startStrict(3)
+  await strict(3)
   for (let round = 0; round < 3; round++) {
     await signInFrom(svc, '192.0.2.1', 'anna', 'wrong')
     await signInFrom(svc, '192.0.2.1', 'anna', 'wrong')
@@ -114,7 +122,7 @@ test('a success forgets the failures before it', async () => {
 })
 
 test('unknown login, wrong password, blocked: the same body, and logins that do not exist are blocked alike', async () => {
-  await using svc = await startStrict(2)
+  await strict(2)
   const answers = []
   for (const login of ['anna', 'nobody']) {
     for (let n = 0; n < 3; n++) answers.push(await signInFrom(svc, '192.0.2.1', login, 'wrong'))
@@ -127,7 +135,7 @@ test('unknown login, wrong password, blocked: the same body, and logins that do 
 })
 
 test('a network that tries many logins is blocked for all of them: a /64 of IPv6, however it is written', async () => {
-  await using svc = await startStrict(1)
+  await strict(1)
   const cookie = cookieOf(await signInFrom(svc, '2001:db8:1:2::1', 'anna'))
   for (let n = 0; n < 10; n++) await signInFrom(svc, `2001:db8:1:2::${n}`, `nobody${n}`, 'x')
   assert.equal((await signInFrom(svc, '2001:0DB8:1:2:ffff::1', 'ben')).status, 429)
@@ -136,7 +144,7 @@ test('a network that tries many logins is blocked for all of them: a /64 of IPv6
 })
 
 test('a login that very many networks try is blocked for those from which its user never came', async () => {
-  await using svc = await startStrict(1)
+  await strict(1)
   await signInFrom(svc, '192.0.2.1', 'anna')
   // What 99 networks had done; the last one comes itself.
   await signInFrom(svc, '203.0.113.1', 'anna', 'wrong')
@@ -148,7 +156,7 @@ test('a login that very many networks try is blocked for those from which its us
 })
 
 test('several processes count together', async () => {
-  await using svc = await startStrict(2)
+  await strict(2)
   await using other = await attachService(svc.dsn, { trustedProxies: ['loopback'] })
   await signInFrom(svc, '192.0.2.1', 'anna', 'wrong')
   await signInFrom(other, '192.0.2.1', 'anna', 'wrong')
@@ -157,7 +165,7 @@ test('several processes count together', async () => {
 })
 
 test('of the networks and browsers of a user a few are remembered', async () => {
-  await using svc = await startStrict(2)
+  await strict(2)
   for (let n = 0; n < 15; n++) await signInFrom(svc, `192.0.2.${n}`, 'anna')
   const { rows } = await svc.db.query<{ count: number }>(
     `select count(*)::int as count from known_source where user_id = (select id from "user" where login = 'anna')`,
@@ -166,7 +174,7 @@ test('of the networks and browsers of a user a few are remembered', async () => 
 })
 
 test('wrong passwords for a change are counted for the user, wherever they come from, and block no sign-in', async () => {
-  await using svc = await startStrict(2)
+  await strict(2)
   await createUsers(svc, { user: { login: 'carl' }, _system_rights: { 'system.user.change_password': {} } })
   const carl = svc.as('carl')
   const change = (password: string) =>
@@ -179,7 +187,7 @@ test('wrong passwords for a change are counted for the user, wherever they come 
 })
 
 test('what blocks a login can be taken away: its own blocks, not those of the networks', async () => {
-  await using svc = await startStrict(2)
+  await strict(2)
   for (const login of ['anna', 'anna', 'ben', 'ben']) await signInFrom(svc, '192.0.2.1', login, 'wrong')
   const limits = () => ({ attempts: 2, minutes: 5 })
   await createThrottle({ limits }).forgive(svc.db, ['anna'])
@@ -188,13 +196,13 @@ test('what blocks a login can be taken away: its own blocks, not those of the ne
 })
 
 test('0 attempts never block', async () => {
-  await using svc = await startStrict(0)
+  await strict(0)
   for (let round = 0; round < 4; round++) await signInFrom(svc, '192.0.2.1', 'anna', 'wrong')
   assert.equal((await signInFrom(svc, '192.0.2.1', 'anna')).status, 200)
 })
 
 test('attempts at once cannot slip through', async () => {
-  await using svc = await startStrict(4)
+  await strict(4)
   const answers = await Promise.all(Array.from({ length: 16 }, () => signInFrom(svc, '192.0.2.1', 'anna', 'wrong')))
   const tried = answers.filter(({ status }) => status === 400).length
   // Two passwords are computed at a time: the second may have begun before the last failure was counted.

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isAlive } from '../../src/platform/processes.ts'
 import { runCommand, spawnService, startCommand, temporaryFolder } from '../support/process.ts'
@@ -18,8 +18,14 @@ const signIn = async (url: string, password: string): Promise<number> => {
   return (await fetch(`${url}/api/oauth2/token`, { method: 'POST', body: new URLSearchParams(form) })).status
 }
 
+/** Most begin with what the first one has made: to make a data folder takes longer than anything else here. */
+let folder: Awaited<ReturnType<typeof temporaryFolder>>
+before(async () => {
+  folder = await temporaryFolder()
+})
+after(() => folder[Symbol.asyncDispose]())
+
 test('the first start says each step, the second has none to do, and a stop by SIGTERM leaves nothing running', async () => {
-  await using folder = await temporaryFolder()
   const first = await spawnService(folder.path, { SVC_BACKEND_PORT: '0' })
   const password = /user root with the password (\S+)/.exec(first.output.stdout)?.[1] ?? ''
   assert.ok(password.length >= 12)
@@ -46,7 +52,6 @@ test('the first start says each step, the second has none to do, and a stop by S
 })
 
 test('a second service on the same data folder is refused in one line', async () => {
-  await using folder = await temporaryFolder()
   await using first = await spawnService(folder.path)
   const second = await runCommand(['start'], { SVC_DATA_DIR: folder.path, SVC_PORT: '0' })
   assert.equal(second.code, 1)
@@ -58,7 +63,6 @@ test('a second service on the same data folder is refused in one line', async ()
 })
 
 test('after kill -9 of the service the next start takes over the running PostgreSQL, and stops it at its end', async () => {
-  await using folder = await temporaryFolder()
   const killed = await spawnService(folder.path)
   const server = await postmasterPid(folder.path)
   killed.child.kill('SIGKILL')
@@ -86,7 +90,6 @@ test('a first start that is killed while it creates the database is made up for 
 })
 
 test('after kill -9 of PostgreSQL the service starts it again and goes on', async () => {
-  await using folder = await temporaryFolder()
   await using service = await spawnService(folder.path, { SVC_BACKEND_PORT: '0' })
   const metrics = /metrics at (\S+)\/metrics/.exec(service.output.stdout)?.[1]
   const before = await postmasterPid(folder.path)
@@ -97,7 +100,6 @@ test('after kill -9 of PostgreSQL the service starts it again and goes on', asyn
 })
 
 test('a stop while PostgreSQL is started again leaves nothing running', async () => {
-  await using folder = await temporaryFolder()
   await using service = await spawnService(folder.path)
   process.kill(await postmasterPid(folder.path), 'SIGKILL')
   while (!service.output.stdout.includes('PostgreSQL ended unexpectedly')) await sleep(5)

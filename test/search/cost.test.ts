@@ -121,11 +121,14 @@ async function send(
   return { status, retryAfter: () => retryAfter, leave: () => sent.destroy() }
 }
 
-/** Statements about this table that run or wait for a lock now. */
+/** Statements of searches about this table. Every five seconds the indexer looks there for grants that have ended. */
+const ofSearches = `datname = current_database() and pid <> pg_backend_pid() and state = 'active'
+  and query ~ ('(from|join) ' || $1 || ' ') and query !~ '^select id from search_document where valid_until'`
+
+/** How many of them run or wait for a lock now. */
 async function running(table: string): Promise<number> {
   const { rows } = await scene.svc.db.query<{ count: number }>(
-    `select count(*)::int as count from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
-       and state = 'active' and query ~ ('(from|join) ' || $1 || ' ')`,
+    `select count(*)::int as count from pg_stat_activity where ${ofSearches}`,
     [table],
   )
   return rows[0]?.count ?? 0
@@ -181,8 +184,7 @@ test('who shares the result of a search whose client goes away gets it all the s
 /** When the only statement about this table began, in seconds; null: there is none. */
 async function startedAt(table: string): Promise<number | null> {
   const { rows } = await scene.svc.db.query<{ at: number | null }>(
-    `select extract(epoch from max(query_start))::float8 as at from pg_stat_activity
-     where datname = current_database() and pid <> pg_backend_pid() and state = 'active' and query ~ ('(from|join) ' || $1 || ' ')`,
+    `select extract(epoch from max(query_start))::float8 as at from pg_stat_activity where ${ofSearches}`,
     [table],
   )
   return rows[0]?.at ?? null

@@ -10,10 +10,14 @@ test('what the engine cannot do is refused by name, and what asks for nothing is
     ['point_in_time', { point_in_time: { keep_alive: '1m' } }],
     ['sort[0].with_path', sort({ with_path: true })],
     ['sort[0].number_groups', sort({ number_groups: [3] })],
+    ['sort[0].width', sort({ width: 'year' })],
+    ['fields', { fields: [{ key: 'created', field: '_created' }] }],
+    ['field', { field: '_system_object_id' }],
   ] as const) {
     const answer = await search(request)
     assert.equal(answer.status, 400, name)
     assert.equal(answer.body.parameters.name, name)
   }
-  assert.equal((await search(sort({ with_path: false, number_groups: [] }))).status, 200)
+  const nothing = { ...sort({ with_path: false, number_groups: [], width: '' }), fields: [], field: '' }
+  assert.equal((await search(nothing)).status, 200)
 })

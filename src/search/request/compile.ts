@@ -40,6 +40,7 @@ export function compileSearch(request: Fields, context: CompileContext): Compile
   assertKnownNames(request)
   if (request.point_in_time) throw unsupported('point_in_time', 'a point in time')
   if (Array.isArray(request.fields) && request.fields.length > 0) throw unsupported('fields', 'collecting fields')
+  if (request.field) throw unsupported('field', 'a field of a search that is within no other')
   const fields = fieldsOf(context.model)
   const objecttypes = objecttypesOf(request, '', context.model)
   const elements = elementContext(request, '', objecttypes, context, 0)

@@ -25,8 +25,10 @@ For the day when nobody can sign in. Works while the service runs and while it d
 A password is asked for, or read from standard input; with --generate it is made up and printed.
 `
 
+type Input = NodeJS.ReadableStream & { readonly isTTY?: boolean }
+
 interface Io {
-  in: NodeJS.ReadStream
+  in: Input
   out: NodeJS.WritableStream
 }
 
@@ -163,7 +165,7 @@ async function askPassword(login: string, { in: input, out }: Io): Promise<strin
   return first
 }
 
-async function firstLine(input: NodeJS.ReadStream): Promise<string> {
+async function firstLine(input: Input): Promise<string> {
   const reader = createInterface({ input })
   try {
     for await (const line of reader) return line
@@ -173,7 +175,7 @@ async function firstLine(input: NodeJS.ReadStream): Promise<string> {
   }
 }
 
-async function unseenLine(input: NodeJS.ReadStream): Promise<string> {
+async function unseenLine(input: Input): Promise<string> {
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
   const reader = createInterface({ input, output: nowhere, terminal: true })
   try {

@@ -1,15 +1,23 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { rm } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
+import { createFileSystemStore } from '../../src/files/blobs/file-system.ts'
 import { nameFrom } from '../../src/files/delivery/file-names.ts'
+import { createMade } from '../../src/files/delivery/made.ts'
 import { readRange } from '../../src/files/delivery/ranges.ts'
 import { openSignatures } from '../../src/files/delivery/signatures.ts'
+import { readWish } from '../../src/files/delivery/wish.ts'
+import { originalOf } from '../../src/files/model.ts'
+import { readFiles } from '../../src/files/records/store.ts'
+import { createWorkFolders } from '../../src/files/renditions/work-folders.ts'
+import { CannotMake } from '../../src/files/renditions/workshop/failure.ts'
 import type { Json } from '../support/client.ts'
 import { startService, type TestService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 import { zip } from './documents.ts'
-import { fetched, sha256, upload } from './support.ts'
+import { fetched, picture, sha256, upload } from './support.ts'
 
 suite('delivery of files', () => {
   let svc: TestService
@@ -169,6 +177,30 @@ suite('delivery of files', () => {
     const { pathname } = new URL(bare())
     const header = await svc.inject({ url: pathname, headers: { 'x-svc-signature': signature } })
     assert.equal(header.statusCode, 200)
+  })
+
+  test('without Perl a copy without metadata is refused as what cannot be had now, and leaves nothing', async () => {
+    const { body } = await upload(svc, 'root', [{ name: 'photo.jpg', content: await picture() }])
+    const [stored] = await readFiles(svc.db, [body[0]._id])
+    assert.ok(stored)
+    const { dataDir } = svc.config
+    const copy = createMade({
+      folders: createWorkFolders(join(dataDir, 'copies')),
+      workers: { run: () => assert.fail('nothing is drawn') },
+      storeOf: () => createFileSystemStore(join(dataDir, 'files')),
+      strip: async () => {
+        throw new CannotMake('unavailable', 'exiftool-vendored needs Perl on the machine')
+      },
+      mostBytes: 1_000_000,
+    })
+    const wish = readWish({ metadata: 'remove' })
+    assert.ok(wish)
+    const made = copy(stored, originalOf(stored), wish)
+    const left = async () => (await readdir(join(dataDir, 'copies'))).length
+    await assert.rejects(made.make(new AbortController().signal), { code: 'ServiceUnavailable', message: /needs Perl/ })
+    assert.equal(await left(), 1)
+    made.end()
+    await until(async () => (await left()) === 0)
   })
 
   /** The address of a path in an archive. */

@@ -167,6 +167,17 @@ suite('parts of pictures', () => {
         assert.equal((await get(`${api}/${lead}/${tail}`, headers)).status, 200, `${lead}/${tail}`)
       }
     }
+    const tile = `${api}/${signature}/original/${tails[0]}part0x0.jpg`
+    const stranger = crypto.randomUUID()
+    const within = `${api}/obj_uuid/${_uuid}/${signature}/original/${tails[0]}part0x0.jpg`
+    for (const [address, obj_uuid, status] of [
+      [tile, _uuid, 200],
+      [tile, stranger, 404],
+      [within, _uuid, 200],
+      [within, stranger, 400],
+    ]) {
+      assert.equal((await get(`${address}?obj_uuid=${obj_uuid}`)).status, status)
+    }
     const iiif = api.replace('/zoom/', '/iiif/')
     for (const tail of ['info.json', 'full/50,/0/default.jpg']) {
       assert.equal((await get(`${iiif}/obj_uuid/${_uuid}/${signature}/original/${tail}`)).status, 200)

@@ -15,6 +15,16 @@ const Signature = Type.Optional(
 const Path = (description: string) => Type.Object({ '*': Type.String({ maxLength: 2000, description }) })
 
 const ImageQuery = Type.Object({ 'x-svc-signature': Signature })
+const ZoomQuery = Type.Object({
+  'x-svc-signature': Signature,
+  obj_uuid: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 100,
+      description: '`_uuid` of an object that must have the file, where it does not stand in the address.',
+    }),
+  ),
+})
 const ImageHeaders = Type.Object({
   'x-svc-signature': Signature,
   accept: Type.Optional(Type.String({ maxLength: 2000, description: 'May name the profile of IIIF Image 2.' })),
@@ -78,7 +88,7 @@ export function registerImageRoutes(http: HttpApp, { files }: { files: Pick<File
         'said), as `jpg` or `png`. `avoid_interpolation` shows pixels as squares.',
       tags: ['files'],
       params: Path('Place of the picture, and which tile.'),
-      querystring: ImageQuery,
+      querystring: ZoomQuery,
       headers: ImageHeaders,
       response: { 200: picture, 304: known },
     },
@@ -90,7 +100,8 @@ export function registerImageRoutes(http: HttpApp, { files }: { files: Pick<File
     compress: false,
     handler: async (request, reply) => {
       const signature = request.query['x-svc-signature'] ?? request.headers['x-svc-signature']
-      const tile = await files.images.zoom(request.actor, request.params['*'], signature)
+      const named = { signature, objUuid: request.query.obj_uuid }
+      const tile = await files.images.zoom(request.actor, request.params['*'], named)
       reply.header('Access-Control-Allow-Origin', '*')
       return sendCut(request, reply, tile)
     },

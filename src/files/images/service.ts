@@ -111,10 +111,18 @@ export function createImages({ externalUrl, folders, workers, storeOf, open }: I
     },
 
     /** @throws {AppError} as above. */
-    async zoom(actor: Actor | null, path: string, signature: string | undefined): Promise<Cut> {
+    async zoom(
+      actor: Actor | null,
+      path: string,
+      { signature, objUuid }: { readonly signature: string | undefined; readonly objUuid: string | undefined },
+    ): Promise<Cut> {
       const address = readZoomAddress(path)
       if (!address) throw new AppError('ResourceNotFound', { path: path.slice(0, 200) })
-      const found = await open(actor, address, address.signature ?? signature)
+      if (objUuid !== undefined && address.objUuid !== null && objUuid !== address.objUuid) {
+        throw new AppError('UrlParameterNotSupported', { param: 'obj_uuid', value: objUuid })
+      }
+      const place = { ...address, objUuid: address.objUuid ?? objUuid ?? null }
+      const found = await open(actor, place, address.signature ?? signature)
       const { source, size } = pictureOf(found.file, found.version)
       return cut(source, found.keep, tileOf(address, size))
     },

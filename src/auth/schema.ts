@@ -257,7 +257,14 @@ const ShownGroup = Type.Object(
 )
 
 /** A file, as columns of objects show it. */
-const Picture = Type.Object({ _id: Id, preferred: Type.Boolean() }, { ...open, title: 'UserPicture' })
+const Picture = Type.Object(
+  {
+    ...{ _id: Id, preferred: Type.Boolean(), versions: anything, class: anything, extension: anything },
+    ...{ class_extension: anything, class_version_status: anything, status: anything, is_original: anything },
+    ...{ filesize: anything, original_filename: anything, original_filename_basename: anything },
+  },
+  { ...open, title: 'UserPicture' },
+)
 
 export const UserOutput = Type.Object(
   {

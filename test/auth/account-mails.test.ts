@@ -251,14 +251,23 @@ test('CLIENT-023 a user of type email signs in with login and UUID in place of a
   await change(stored, { welcome_email: false })
   await change(stored, { welcome_email: true })
   assert.ok(textOf((await mailsTo('lender@example.org'))[1] as never).includes(uuid))
+  // With another address it is another one, which goes there: the former mailbox opens nothing any more.
+  await change(stored, { email: 'lender@example.com' })
+  const moved = textOf((await mailsTo('lender@example.com'))[0] as never)
+  const [other = ''] = /[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/.exec(moved) ?? []
+  assert.notEqual(other, uuid)
+  assert.equal((await signIn(svc, 'lender', uuid)).status, 400)
+  assert.equal((await signIn(svc, 'lender', other)).status, 200)
+  await change(stored, { company: 'Loans' })
+  assert.equal((await signIn(svc, 'lender', other)).status, 200, 'until the address changes again')
   const { _id } = stored.user
   const version = async () => (await root().get(`/user/${_id}`)).body[0].user._version
   const refused = await root().post('/user', [{ user: { _id, _version: await version() }, _password: 'of my own' }])
   assert.equal(refused.body.code, 'UnableToSetPasswordForUserType')
   await change(stored, { type: 'native' })
-  assert.equal((await signIn(svc, 'lender', uuid)).status, 400)
+  assert.equal((await signIn(svc, 'lender', other)).status, 400)
   await change(stored, { type: 'email' })
-  assert.equal((await signIn(svc, 'lender', uuid)).status, 400)
+  assert.equal((await signIn(svc, 'lender', other)).status, 400)
 })
 
 test('UUIDs are sealed and throttled like passwords; a wrong one answers like one of an account that may not sign in', async () => {

@@ -139,7 +139,7 @@ suite('profiles', () => {
     const grant = [wireGrant(toUser(other.user._id), 'bag_read')]
     const [{ user: now }] = (await svc.as('root').get(`/user/${painter.user._id}`)).body
     // What was read is sent back as it is, by somebody whose picture it is not.
-    const granted = await svc.as('root').post('/user', [{ user: now, _acl: grant }])
+    const granted = await svc.as('root').post('/user', [{ user: now, _acl: grant }], { strict: '1' })
     assert.equal(granted.status, 200, JSON.stringify(granted.body))
     const [seen] = await seenBy('other')
     assert.equal((await fetched(svc, seen.versions.original.url)).status, 200)

@@ -39,7 +39,7 @@ export function draftUser({ user }: UserInput, stored: StoredUser | null, path: 
   const validity = validityOf(user, stored, path)
   const loginDisabled = flagOf(user.login_disabled, stored?.loginDisabled)
   assertRootNotLockedOut(stored, loginDisabled, validity)
-  const mails = mailsOf(user, stored, email, path, now)
+  const mails = mailsOf(user, stored, { email, type }, path, now)
   if (stored?.id === rootUserId && mails.confirm_email)
     throw new AppError('ColumnCanNotBeUpdated', { column: 'user.confirm_email' })
   return {
@@ -122,9 +122,15 @@ function assertRootNotLockedOut(
 
 /**
  * What is to be sent, which has the time `now`: a mail goes out when its flag is set, not each time it is sent back; the
- * confirmation also when the address is another one.
+ * confirmation, and the invitation of an account without a password, also when the address is another one.
  */
-function mailsOf(user: UserInput['user'], stored: StoredUser | null, email: string | null, path: string, now: Date) {
+function mailsOf(
+  user: UserInput['user'],
+  stored: StoredUser | null,
+  { email, type }: { email: string | null; type: UserType },
+  path: string,
+  now: Date,
+) {
   const confirm = flagOf(user.confirm_email, stored?.confirmEmail)
   const welcome = flagOf(user.welcome_email, stored?.welcomeEmail)
   for (const [name, wanted] of Object.entries({ confirm_email: confirm, welcome_email: welcome })) {
@@ -133,12 +139,14 @@ function mailsOf(user: UserInput['user'], stored: StoredUser | null, email: stri
   }
   const moved = (email === null ? null : identityKey(email)) !== (stored?.email ? identityKey(stored.email) : null)
   const asksAnew = confirm && (moved || !stored?.confirmEmail)
+  // Such an account has another UUID then, which nobody knows yet.
+  const invitesAnew = welcome && (!stored?.welcomeEmail || (moved && type === 'email'))
   return {
     confirm_email: confirm,
     confirm_email_sent_at: asksAnew ? now : (stored?.confirmEmailSentAt ?? null),
     email_confirmed_at: asksAnew || moved ? null : (stored?.emailConfirmedAt ?? null),
     welcome_email: welcome,
-    welcome_email_sent_at: welcome && !stored?.welcomeEmail ? now : (stored?.welcomeEmailSentAt ?? null),
+    welcome_email_sent_at: invitesAnew ? now : (stored?.welcomeEmailSentAt ?? null),
   }
 }
 

@@ -158,7 +158,8 @@ export async function updateUsers(tx: Tx, users: readonly UserRow[]): Promise<vo
        confirm_email_sent_at = n.confirm_email_sent_at, email_confirmed_at = n.email_confirmed_at,
        welcome_email = n.welcome_email, welcome_email_sent_at = n.welcome_email_sent_at,
        password_hash = coalesce(n.password_hash, u.password_hash),
-       account_uuid = case when n.type = 'email' then u.account_uuid end, system_rights = n.system_rights, acl = n.acl,
+       account_uuid = case when n.type = 'email' and n.email_key is not distinct from u.email_key then u.account_uuid end,
+       system_rights = n.system_rights, acl = n.acl,
        owner_user = n.owner_user, owner_group = n.owner_group, updated_at = now()
      from ${recordset} where u.id = n.id`,
     [JSON.stringify(users)],

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { readdir, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
@@ -264,6 +265,11 @@ suite('the janitor of files', () => {
       return (await upload(museum.svc, 'root', sent)).body
     }
 
+    const upgrade =
+      /^update file_use[^;]*;/m.exec(
+        readFileSync(join(import.meta.dirname, '../../migrations/0460_former_files.sql'), 'utf8'),
+      )?.[0] ?? ''
+
     const tidy = (days: number) => museum.svc.app.tidy(new Date(Date.now() + days * day))
 
     /** Which of the files objects have, and which are there at all. */
@@ -322,6 +328,15 @@ suite('the janitor of files', () => {
       const files = await some(4)
       await say({})
       await history(files)
+      // What an upgrade finds in the contents is what saves have written.
+      const { rows } = await museum.svc.db.query<{ written: number; found: number }>(
+        upgrade.replace(
+          /^update file_use u set replaced_by = ([\s\S]*)\nwhere not u.latest;$/,
+          'select u.replaced_by as written, $1 as found from file_use u where not u.latest',
+        ),
+      )
+      assert.ok(rows.length >= 3)
+      for (const { written, found } of rows) assert.equal(found, written)
       const kept = async (count: number | null) => {
         await sayInPool(museum.pool, { file_link_delete: { keep_count: count } })
         await tidy(0.1)

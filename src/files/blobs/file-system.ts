@@ -25,10 +25,7 @@ export function createFileSystemStore(folder: string): BlobStore {
     try {
       const file = await open(path, 'wx', 0o640)
       try {
-        for await (const chunk of source) {
-          await writeAll(file, chunk)
-          size += chunk.length
-        }
+        for await (const chunks of gathered(source)) size += await writeAll(file, chunks)
         await file.sync()
       } finally {
         await file.close()
@@ -112,11 +109,31 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-async function writeAll(file: FileHandle, chunk: Buffer): Promise<void> {
-  for (let at = 0; at < chunk.length; ) {
-    const { bytesWritten } = await file.write(chunk, at)
-    at += bytesWritten
+/** Bytes that are written at once: what comes over the network comes in small pieces. */
+const gatheredBytes = 256 * 1024
+
+async function* gathered(source: AsyncIterable<Buffer>): AsyncIterable<readonly Buffer[]> {
+  let chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of source) {
+    chunks.push(chunk)
+    bytes += chunk.length
+    if (bytes < gatheredBytes) continue
+    yield chunks
+    chunks = []
+    bytes = 0
   }
+  if (bytes > 0) yield chunks
+}
+
+/** Answers how many bytes these are. */
+async function writeAll(file: FileHandle, chunks: readonly Buffer[]): Promise<number> {
+  const size = chunks.reduce((sum, { length }) => sum + length, 0)
+  let { bytesWritten: at } = await file.writev(chunks)
+  if (at === size) return size
+  const whole = Buffer.concat(chunks)
+  while (at < size) at += (await file.write(whole, at)).bytesWritten
+  return size
 }
 
 async function statOf(path: string) {

@@ -35,6 +35,8 @@ interface Worker {
 
 /** Milliseconds between two looks at what a process takes. */
 const watchEvery = 100
+/** Looks at its memory for each at what it has made, which takes longer. */
+const looksPerFolder = 5
 /** Milliseconds after which a process without work ends: it takes some 60 MB. */
 const longestIdle = 30_000
 /** Tasks after which a process is replaced: what libraries lose on the way goes with it. */
@@ -189,11 +191,20 @@ function watchWorker(child: ChildProcess, task: Task, limits: WorkLimits, fail: 
     1000 * limits.seconds,
   )
   const folder = 'folder' in task ? task.folder : null
+  let looking = false
+  let looks = 0
   const look = setInterval(async () => {
-    if ((await memoryOf(child.pid)) > limits.memory) {
-      fail(new CannotMake('unreadable', `it took more than ${megabytes(limits.memory)} MB of memory`))
-    } else if (folder !== null && (await sizeOf(folder)) > limits.output) {
-      fail(new CannotMake('unreadable', `it made more than ${megabytes(limits.output)} MB`))
+    // On a busy machine one look may take longer than the pause between two.
+    if (looking) return
+    looking = true
+    try {
+      if ((await memoryOf(child.pid)) > limits.memory) {
+        fail(new CannotMake('unreadable', `it took more than ${megabytes(limits.memory)} MB of memory`))
+      } else if (folder !== null && looks++ % looksPerFolder === 0 && (await sizeOf(folder)) > limits.output) {
+        fail(new CannotMake('unreadable', `it made more than ${megabytes(limits.output)} MB`))
+      }
+    } finally {
+      looking = false
     }
   }, watchEvery)
   return () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import sharp from 'sharp'
+import { likenessOf } from '../../src/files/renditions/workshop/likeness.ts'
 import type { Json, Query } from '../support/client.ts'
 import { assertDocumented } from '../support/documented.ts'
 import { inPool, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
@@ -577,12 +578,21 @@ suite('files in objects', () => {
       red: await plain('#d01010'),
       blue: await plain('#1010d0'),
     }
-    const made = { produce_versions: true }
     const files = Object.entries(contents).map(([name, content]) => ({ name, content }))
-    const { body } = await upload(museum.svc, 'root', files, made)
+    // One of them is looked at with its renditions, as all are; what the others look like is put there.
+    const looked = [true, ...files.slice(1).map(() => false)]
+    const { body } = await upload(museum.svc, 'root', files, { produce_versions: looked })
     const ids = Object.fromEntries(files.map(({ name }, index) => [name, body[index]._id]))
     const own = { name: 'theirs.jpg', content: await sharp(large).jpeg({ quality: 60 }).toBuffer() }
-    ids.theirs = (await upload(museum.svc, 'writer', [own], made)).body[0]._id
+    ids.theirs = (await upload(museum.svc, 'writer', [own])).body[0]._id
+    const others = [...files.slice(1), own].map(({ content }) => likenessOf(sharp(content)))
+    const hashes = await Promise.all(others)
+    await museum.svc.db.query(
+      `insert into file_likeness (file_id, made_of, hash)
+       select v.file_id, v.sha256, x.h from unnest($1::bigint[], $2::bigint[]) as x(f, h)
+       join file_version v on v.file_id = x.f and v.name = 'original'`,
+      [[...files.slice(1).map(({ name }) => ids[name]), ids.theirs], hashes.map((hash) => hash?.toString() ?? null)],
+    )
     const nameOf = (id: number) => Object.keys(ids).find((name) => ids[name] === id)
     await museum.svc.drain()
     const similar = async (name: string, query: Query = {}, login = 'root') =>

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import sharp from 'sharp'
+import { noBrowser, startBrowser } from '../support/browser.ts'
 import type { Json } from '../support/client.ts'
 import { inPool, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
 import { fetched, upload } from './support.ts'
@@ -387,6 +389,65 @@ suite('parts of pictures', () => {
     await allow({ classes: ['video'] })
     assert.deepEqual([await status({ size: 64 }), await status({ metadata: 'remove' })], [403, 403])
     await assertShows(sizedUrl({ size: 5000 }, 'small'), [400, 200], [0, 0], [1, 1])
+  })
+
+  test('OpenSeadragon opens the pyramid by its description and shows the right tiles', {
+    skip: noBrowser,
+  }, async () => {
+    const origin = await museum.svc.listen()
+    await using browser = await startBrowser({ localhost: origin })
+    const { iiif_url } = file.versions.original
+    // A page of another origin than the pictures; a page of none may not fetch from this machine.
+    const { page, complaints } = await browser.open(`${origin}${new URL(iiif_url).pathname}/info.json`, {
+      viewport: { width: 640, height: 320 },
+      bypassCSP: true,
+    })
+    const answers = new Map<string, number>()
+    page.on('response', (response) => answers.set(response.url(), response.status()))
+    await page.setContent('<body style="margin: 0"><div id="viewer" style="width: 640px; height: 320px"></div>')
+    await page.addScriptTag({ path: fileURLToPath(import.meta.resolve('openseadragon')) })
+    await page.evaluate(
+      `window.viewer = OpenSeadragon({ id: 'viewer', drawer: 'canvas', showNavigationControl: false, animationTime: 0,
+        tileSources: ${JSON.stringify(`${iiif_url}/info.json`)} })`,
+    )
+    const shown = () => page.waitForFunction('viewer.world.getItemAt(0)?.getFullyLoaded() && !viewer.isAnimating()')
+
+    /** What the viewer shows, in a coarse grid: each colour says where in the whole picture it comes from. */
+    async function assertShown(name: string, [left, top, right, bottom]: readonly [number, number, number, number]) {
+      await shown()
+      await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
+      const path = process.env.SCREENSHOTS ? { path: `${process.env.SCREENSHOTS}/${name}.png` } : {}
+      const { data, info } = await sharp(await page.screenshot(path))
+        .removeAlpha()
+        .raw()
+        .toBuffer({ resolveWithObject: true })
+      assert.deepEqual([info.width, info.height], [640, 320])
+      for (let y = 10; y < info.height; y += 20) {
+        for (let x = 10; x < info.width; x += 20) {
+          const at = 3 * (y * info.width + x)
+          const wanted = [
+            255 * (left + ((right - left) * (x + 0.5)) / info.width),
+            255 * (top + ((bottom - top) * (y + 0.5)) / info.height),
+            40,
+          ]
+          const off = wanted.map((value, channel) => Math.abs(value - (data[at + channel] ?? 999)))
+          assert.ok(Math.max(...off) < 5, `${name} at ${x}, ${y}: ${[...data.subarray(at, at + 3)]} is not ${wanted}`)
+        }
+      }
+    }
+
+    await assertShown('viewer-whole', [0, 0, 1, 1])
+    const whole = [...answers.keys()].filter((url) => url.endsWith('.jpg'))
+    await page.evaluate('viewer.viewport.fitBounds(new OpenSeadragon.Rect(0.625, 0.125, 0.25, 0.125), true)')
+    await assertShown('viewer-part', [0.625, 0.25, 0.875, 0.5])
+    const tiles = [...answers.keys()].filter((url) => url.endsWith('.jpg') && !whole.includes(url))
+    // A quarter of the picture in its own pixels, of tiles of 512.
+    assert.ok(
+      tiles.some((url) => url.includes('/1536,0,512,512/512,512/0/default.jpg')) && tiles.length <= 12,
+      `${tiles}`,
+    )
+    assert.deepEqual(new Set(answers.values()), new Set([200]))
+    assert.deepEqual(complaints, [])
   })
 
   test('whatever stands in an address is answered, and never by a failure', async () => {

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import sharp from 'sharp'
 import { Pool } from 'undici'
 import { type Context, openContext, temporaryFolder } from './context.ts'
+import { measureDelivery } from './file-delivery.ts'
 import { median } from './load.ts'
 import { atLeast, figureOnly, type Row } from './report.ts'
 
@@ -42,6 +43,7 @@ export async function measureFiles(say: (line: string) => void): Promise<Row[]> 
       figureOnly('upload of 2.3 MB until its preview was fetched (4 connections)', median(ours), '/s'),
       atLeast('… of what libvips alone makes', 80, median(shares), '%'),
       figureOnly('… processor time of the service itself, for each', median(usage), 'ms'),
+      ...(await measureDelivery(context)),
     ]
   } finally {
     for (const worker of workers) worker.kill()

@@ -2,7 +2,7 @@
  * `npm run bench`: every path beside its limit, measured in one run, in one table.
  *
  *     --tate <folder>   the Tate collection (default ../shared/data/tate; else the sample of the package, multiplied)
- *     --large           also a million objects; takes a quarter of an hour and some 10 GB in the temporary folder
+ *     --large           also a million objects, and a million files; takes a quarter of an hour and some 10 GB in the temporary folder
  *     --copies <n>      how often the large run has the collection (default 15)
  *     --only <names>    comma-separated: start, auth, files, import, read, render, search, latency, save, cold, mixed, large
  *     --minutes <n>     how long the mixed load lasts (default 1)
@@ -15,6 +15,7 @@ import { sampleFolder } from '../src/import/demo.ts'
 import { measureAuth } from './auth.ts'
 import { measureCold } from './cold.ts'
 import { type Context, openContext, temporaryFolder } from './context.ts'
+import { measureFileMillions } from './file-millions.ts'
 import { measureFiles } from './files.ts'
 import { measureImport } from './import.ts'
 import { measureLarge } from './large.ts'
@@ -66,6 +67,7 @@ try {
   if (wants('start')) rows.push(...(await step('start', measureStart)))
   if (wants('auth')) rows.push(...(await step('auth', () => measureAuth(say))))
   if (wants('files')) rows.push(...(await step('files', () => measureFiles(say))))
+  if (values.large && wants('files')) rows.push(...(await step('a million files', () => measureFileMillions(say))))
   if (['import', 'read', 'render', 'search', 'latency', 'save', 'cold', 'mixed'].some(wants))
     rows.push(...(await onTheCollection(source.path)))
   if (values.large && wants('large'))

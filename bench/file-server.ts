@@ -1,0 +1,17 @@
+/** What a download is measured beside: plain `node:http` that streams one file (`BENCH_FILE`). */
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { pipeline } from 'node:stream/promises'
+
+const path = process.env.BENCH_FILE ?? ''
+const { size } = await stat(path)
+const server = createServer((_, response) => {
+  response.setHeader('content-length', size)
+  pipeline(createReadStream(path), response).catch(() => response.destroy())
+})
+server.listen(0, '127.0.0.1', () => {
+  const address = server.address()
+  process.stdout.write(`ready at http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}\n`)
+})
+process.on('SIGTERM', () => process.exit(0))

@@ -290,7 +290,7 @@ suite('the janitor of files', () => {
         )
       ).rows.map(({ info }) => info)
 
-    test('OTAPI-013 after the days, all but the latest former versions let go of theirs; the latest version never does', async () => {
+    test('after the days, all but the latest former versions let go of theirs; the latest version never does', async () => {
       const files = await some(4)
       const [a, b, c, d] = files as [Json, Json, Json, Json]
       const { _system_object_id, work } = await history([a, b, c])

@@ -60,3 +60,55 @@ test('output.standard_eas and standard_geo put a file and a place into what stan
   const bare = await save('work__full')
   assert.deepEqual([bare.eas, bare.geo], [undefined, undefined])
 })
+
+test('a slot ends at a field with stop_if_set; rows are joined by format_inner, or the first one stands for all', async () => {
+  await using svc = await startService()
+  const root = svc.as('root')
+  const field = (name: string, standard: object) => ({ kind: 'field', column_name_hint: name, output: { standard } })
+  const masks = (first: boolean) => [
+    {
+      name: 'album__full',
+      table_name_hint: 'album',
+      is_preferred: true,
+      fields: [
+        {
+          kind: 'linked-table',
+          other_table_name_hint: 'album__word',
+          nested_standard_first_only: first,
+          output: { standard: { order: 1, format: 'colon', format_inner: 'semicolon' } },
+          mask: { fields: [field('word', { order: 1 })] },
+        },
+        field('title', { order: 1, stop_if_set: true }),
+        field('number', { order: 1 }),
+        {
+          kind: 'reverse-linked-table',
+          other_table_name_hint: 'loan',
+          other_column_name_hint: 'album',
+          mask: { fields: [field('borrower', { order: 1 })] },
+        },
+      ],
+    },
+  ]
+  const text = (name: string) => ({ name, type: 'text_oneline' })
+  const tables = [
+    { name: 'album', columns: [text('title'), text('number')] },
+    { name: 'album__word', owned_by: { other_table_name_hint: 'album' }, columns: [text('word')] },
+    {
+      name: 'loan',
+      columns: [{ name: 'album', type: 'link', other_table_name_hint: 'album', reverse_edit: true }, text('borrower')],
+    },
+  ]
+  await commitModel(root, tables, masks(false))
+  const shown = async (block: object): Promise<string> => {
+    const album = { '_nested:album__word': [{ word: 'a' }, { word: 'b' }], ...block }
+    const { body } = await root.post('/db/album', [{ _objecttype: 'album', _mask: 'album__full', album }])
+    assert.deepEqual(body[0].album['_reverse_nested:loan:album'], [], 'other objects stand for themselves')
+    return body[0]._standard['1'].text['en-US']
+  }
+  assert.equal(await shown({ title: 'T', number: 'N' }), 'a; b: T')
+  assert.equal(await shown({ number: 'N' }), 'a; b: N')
+
+  assert.equal((await root.post('/mask/HEAD', { masks: masks(true) })).status, 200)
+  assert.equal((await root.post('/schema/commit', undefined, { reindex: 'skip', confirm: 'yes' })).status, 200)
+  assert.equal(await shown({ title: 'T' }), 'a: T')
+})

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { startService, type TestService } from '../support/service.ts'
 import { settable } from './effects.walk.ts'
@@ -14,6 +15,8 @@ interface List {
 }
 
 const list: List = JSON.parse(readFileSync(new URL('effects.json', import.meta.url), 'utf8'))
+
+const at = (file: string): URL => new URL(`../../${file}`, import.meta.url)
 
 suite('nothing is accepted in vain', () => {
   let svc: TestService
@@ -32,10 +35,16 @@ suite('nothing is accepted in vain', () => {
 
   test('each is mentioned by the test file that the list names, or refused as it says', () => {
     const texts = new Map<string, string>()
+    /** The file, with what it is built on: scenes and people that several tests share. */
     const text = (file: string): string => {
-      const at = new URL(`../../${file}`, import.meta.url)
-      if (!texts.has(file)) texts.set(file, existsSync(at) ? readFileSync(at, 'utf8') : '')
-      return texts.get(file) ?? ''
+      const known = texts.get(file)
+      if (known !== undefined) return known
+      const own = existsSync(at(file)) ? readFileSync(at(file), 'utf8') : ''
+      texts.set(file, own)
+      const shared = [...own.matchAll(/from '(\.[^']*)'/g)].map(([, from = '']) => join(dirname(file), from))
+      const whole = [own, ...shared.filter((each) => each.startsWith('test/')).map(text)].join('\n')
+      texts.set(file, whole)
+      return whole
     }
     const wrong = Object.entries(list.effects).flatMap(([key, effect]) => {
       const { name, refused } = known.get(key) ?? { name: '', refused: false }

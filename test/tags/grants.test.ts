@@ -147,3 +147,33 @@ describe('grants on tags', () => {
     assert.deepEqual((await saved(people.editor, { _tags: [] }))._tags ?? [], [])
   })
 })
+
+test('pools and object types switch a tag off, or on for what is new', async () => {
+  const { off, usual } = await setTags({ off: { enabled: true }, usual: { enabled: true } })
+  const { root } = people
+  const [stored] = (await root.get(`/pool/${pool}`)).body
+  const ofPool = (_tags: Json[], version: number) =>
+    root.post('/pool', [{ pool: { _id: pool, _version: stored.pool._version + version }, _tags }])
+  const tagsOf = (object: Json) => object._tags.map(({ _id }: Json) => _id)
+  const refused = async (tag: Json) => (await save(root, { _tags: [{ _id: tag._id }] })).body.code
+
+  const own = [
+    { _id: off._id, enabled: false },
+    { _id: usual._id, enabled: true, is_default: true },
+  ]
+  assert.equal((await ofPool(own, 0)).status, 200)
+  assert.equal(await refused(off), 'TagNotEnabled')
+  assert.deepEqual(tagsOf(await saved(root, {})), [usual._id])
+  assert.equal((await ofPool([], 1)).status, 200)
+  assert.deepEqual(tagsOf(await saved(root, {})), [])
+
+  const settings = async (tags: Json[]) => {
+    const { objecttype } = (await root.get('/objecttype')).body.find((one: Json) => one.objecttype.name === 'work')
+    const block = { _id: objecttype._id, _version: objecttype._version + 1 }
+    return root.post('/objecttype', [{ objecttype: block, tags }])
+  }
+  assert.equal((await settings([{ _id: usual._id, enabled: false }])).status, 200)
+  assert.equal(await refused(usual), 'TagNotEnabled')
+  assert.equal((await settings([])).status, 200)
+  assert.deepEqual(tagsOf(await saved(root, { _tags: [{ _id: usual._id }] })), [usual._id])
+})

@@ -7,6 +7,7 @@ import type { Model } from '../../src/datamodel/model.ts'
 import { currentVersion, readVersion } from '../../src/datamodel/store.ts'
 import { createJobs } from '../../src/jobs/service.ts'
 import { parseDate } from '../../src/platform/dates.ts'
+import { onStatement } from '../../src/platform/db.ts'
 import { endless } from '../../src/platform/lifetime.ts'
 import { words } from '../../src/search/document/analyze.ts'
 import type { SearchEngine, SearchOutcome } from '../../src/search/plan/plan.ts'
@@ -132,7 +133,13 @@ before(async () => {
     return
   }
   const accessSets = createKnownSets({ db: svc.db, log })
-  const made = { db: svc.db, slots: cache, accessSets, sortIndexes: { wanted: () => {} }, maxConnections: 2 }
+  const made = {
+    db: svc.db,
+    slots: cache,
+    accessSets,
+    sortIndexes: { wanted: () => {}, has: async () => true },
+    maxConnections: 2,
+  }
   const engines: [PostgresEngine, PostgresEngine] = [
     createPostgresEngine(made),
     createPostgresEngine({ ...made, largeResult: 0 }),
@@ -430,6 +437,44 @@ test('an order that large results are asked for gets an index, once, and the ind
   })
   assert.match(plan.rows.map((row) => row['QUERY PLAN']).join('\n'), new RegExp(ascending.name))
   assert.deepEqual((await run(large, request('desc'))).hits, (await run(small, request('desc'))).hits)
+})
+
+test('a large result in an order without an index is walked through once, and the index is asked for', async (t) => {
+  if (await otherSearchIndex()) return t.skip('about PostgreSQL')
+  const { db } = museum.svc
+  const accessSets = createKnownSets({ db, log: pino({ level: 'silent' }) })
+  let asked = 0
+  const sortIndexes = { wanted: () => void asked++, has: async () => false }
+  const slotCache = createSlotCache(db)
+  const engine = createPostgresEngine({
+    db,
+    slots: slotCache,
+    accessSets,
+    sortIndexes,
+    maxConnections: 2,
+    largeResult: 0,
+  })
+  const statements: string[] = []
+  const request = {
+    objecttypes: ['work'],
+    sort: [{ field: 'work.width' }],
+    limit: 10,
+    aggregations: { signed: { type: 'term', field: 'work.signed' } },
+  }
+  const expected = await run(small, request)
+  const end = onStatement((text) => {
+    if (text.includes('from search_document')) statements.push(text)
+  })
+  try {
+    const found = await run(engine, request)
+    assert.deepEqual([found.hits, found.count], [expected.hits, expected.count])
+    assert.deepEqual(counted(found, 'signed'), counted(expected, 'signed'))
+    assert.equal(statements.length, 1, statements.join('\n'))
+    assert.equal(asked, 1)
+  } finally {
+    end()
+    await engine.close()
+  }
 })
 
 test('a stop waits for no index, and leaves none behind that is half made', async () => {

@@ -1,11 +1,12 @@
 /**
  * The engine that searches in PostgreSQL. Most searches are one statement that walks through the matches once and
- * gives their number, the page and the facets. For a large result it stops early; then number and facets are counted
- * on their own, and the page comes from an index in the order of the page.
+ * gives their number, the page and the facets. Of what is estimated to be a large result, number and facets are counted
+ * on their own, and the page comes from an index in the order of the page, where there is one.
  */
 import { heapBytes } from '../../../platform/byte-cache.ts'
 import type { Db, Queryable } from '../../../platform/db.ts'
 import type { Lifetime } from '../../../platform/lifetime.ts'
+import { createPauses, letPass } from '../../../platform/pauses.ts'
 import {
   type FacetCounts,
   type Hit,
@@ -33,10 +34,10 @@ export interface PostgresEngineDeps {
   readonly db: Db
   readonly slots: SlotCache
   readonly accessSets: AccessSets
-  readonly sortIndexes: Pick<ReturnType<typeof createSortIndexes>, 'wanted'>
+  readonly sortIndexes: Pick<ReturnType<typeof createSortIndexes>, 'wanted' | 'has'>
   /** Connections of this engine. */
   readonly maxConnections: number
-  /** Matches up to which one statement does everything. */
+  /** Matches from which on a page is read along an index, where there is one in its order. */
   readonly largeResult?: number
 }
 
@@ -44,7 +45,6 @@ export interface PostgresEngineDeps {
 const longestStatement = 60_000
 /** Hits behind which a page is found by sorting the matches, not by walking along an index. */
 const farOffset = 1000
-const everything = 2_000_000_000
 
 /** Number of matches, facets and ranges: what all pages of a search share. */
 type Counts = Omit<SearchOutcome, 'hits'>
@@ -76,16 +76,21 @@ export function createPostgresEngine({
 
   /** The plan with what has to be known for it, and how its statements begin. */
   async function prepare(given: SearchPlan, lifetime: Lifetime) {
+    // A search may have ten thousand values, which are gone through at each step.
+    const pauses = createPauses()
     const asked: PostgresPlan = { ...given, slots: await slots.of(given.model, given.languages), accessSets }
     const databases = { db: db.within(lifetime), lexical: lexical.within(lifetime) }
+    await letPass(pauses)
     const expansions = await expandWildcards(databases, asked)
     const planWith = (known: LinkedObjects): PostgresPlan => ({ ...asked, vision: visionWith(asked.vision, known) })
     const linked = await findLinked(databases.lexical, asked.vision, (known) =>
       statements.compileAll(planWith(known), expansions, known),
     )
     const plan = planWith(linked)
+    await letPass(pauses)
     const start = (): statements.Statement => statements.startStatement(plan, expansions, linked)
     const first = start()
+    await letPass(pauses)
     return { plan, linked, start, first, target: (first.lexical ? lexical : db).within(lifetime) }
   }
 
@@ -98,20 +103,37 @@ export function createPostgresEngine({
       return { value: { ...known.value, hits: page.value }, generation: Math.min(known.generation, page.generation) }
     }
     const columns = columnsOf(plan, linked)
-    const whole = wasLarge(plan) ? null : await statements.runWhole(target, first, columns, largeResult)
-    if (whole) {
+    if (await isAtOnce(target, plan, first)) {
+      const whole = await statements.runWhole(target, first, columns)
+      if (whole.count > largeResult) sortIndexes.wanted(plan)
       const counts = await finishCounts(target, plan, start, columns, whole)
       keep(plan, { value: counts, generation: whole.generation }, whole)
       return { value: { ...counts, hits: whole.hits }, generation: whole.generation }
     }
-    const [counted, page] = await Promise.all([
-      statements.runCounts(target, start, columns),
-      plan.limit === 0 ? { hits: [], generation: Number.MAX_SAFE_INTEGER } : pageOfLarge(target, plan, start),
-    ])
+    const counting = statements.runCounts(target, start, columns)
+    // Of conditions that are dear for whatever does not match, an estimate is not enough to walk along an index.
+    const paging = first.lexical
+      ? counting.then(({ count }) => pageOf(target, plan, start, count))
+      : pageOf(target, plan, start)
+    const [counted, page] = await Promise.all([counting, paging])
     const counts = await finishCounts(target, plan, start, columns, counted)
     keep(plan, { value: counts, generation: counted.generation }, page)
     return { value: { ...counts, hits: page.hits }, generation: Math.min(counted.generation, page.generation) }
   }
+
+  /**
+   * Whether one statement gives number, facets and page. Of a large result the page is asked for by itself where it can be
+   * read along an index; without one, all matches would be read twice, to be counted and to be sorted. What turns out to
+   * be larger than it was estimated is not thrown away: that would be a third time.
+   */
+  async function isAtOnce(target: Queryable, plan: PostgresPlan, first: statements.Statement): Promise<boolean> {
+    if (plan.limit === 0) return false
+    if (first.scattered || isFar(plan, first) || !(await sortIndexes.has(plan))) return true
+    return !wasLarge(plan) && (await statements.estimate(target, first)) <= largeResult
+  }
+
+  /** Along an index all that is skipped would be read to compare its lexemes. */
+  const isFar = (plan: SearchPlan, { lexical }: statements.Statement): boolean => lexical && plan.offset > farOffset
 
   /** The page of a search whose matches are counted already. */
   async function pageAlone(
@@ -120,26 +142,24 @@ export function createPostgresEngine({
     start: () => statements.Statement,
     counts: Counts,
   ): Promise<Part<readonly Hit[]>> {
-    if (plan.limit === 0) return { value: [], generation: Number.MAX_SAFE_INTEGER }
-    const whole = counts.count > largeResult ? null : await statements.runWhole(target, start(), [], largeResult)
-    const page = whole ?? (await pageOfLarge(target, plan, start))
-    cache.set(pageKey(plan), { value: page.hits, generation: page.generation, bytes: heapBytes(page.hits) })
+    const page = await pageOf(target, plan, start, counts.count)
+    if (plan.limit > 0)
+      cache.set(pageKey(plan), { value: page.hits, generation: page.generation, bytes: heapBytes(page.hits) })
     return { value: page.hits, generation: page.generation }
   }
 
-  async function pageOfLarge(
+  /** The page by itself; `count`: how many matches there are, where that is known. */
+  async function pageOf(
     target: Queryable,
     plan: PostgresPlan,
     start: () => statements.Statement,
+    count = Number.POSITIVE_INFINITY,
   ): Promise<statements.Paged> {
+    if (plan.limit === 0) return { hits: [], generation: Number.MAX_SAFE_INTEGER }
     const statement = start()
-    if (statement.lexical && plan.offset > farOffset) {
-      // Along an index all that is skipped would be read to compare its lexemes.
-      const whole = await statements.runWhole(target, statement, [], everything)
-      if (whole) return whole
-    }
+    if (count <= largeResult || isFar(plan, statement)) return statements.runWhole(target, statement, [])
     sortIndexes.wanted(plan)
-    return statements.runPage(target, start())
+    return statements.runPage(target, statement)
   }
 
   /** The index has changed since, but what was a large result hardly became a small one. */

@@ -5,7 +5,7 @@
 import type { PoolClient } from 'pg'
 import type { Logger } from 'pino'
 import type { Jobs } from '../../../jobs/service.ts'
-import { cutShort, type Db } from '../../../platform/db.ts'
+import { cutShort, type Db, onConnection, type Queryable } from '../../../platform/db.ts'
 import { outsideLifetimes } from '../../../platform/lifetime.ts'
 import type { SearchField } from '../../plan/fields.ts'
 import { isLong, sortKeySql } from './order.ts'
@@ -20,6 +20,9 @@ const job = 'search.sort-index'
 /** What stands in the way (a full disk, a transaction that never ends) is mostly there the next time, too. */
 const maxAttempts = 5
 
+/** Milliseconds. */
+const outdatedAfter = 5000
+
 export interface SortIndexesOptions {
   readonly db: Db
   readonly log: Logger
@@ -31,8 +34,30 @@ export function createSortIndexes({ db, log, jobs }: SortIndexesOptions) {
   /** Orders that this process has asked for. */
   const seen = new Set<string>()
   let asking: Promise<void> = Promise.resolve()
+  /** Names of those that there are, as they were last read. */
+  let made: { readonly names: Promise<ReadonlySet<string>>; readonly until: number } | null = null
+
+  function names(): Promise<ReadonlySet<string>> {
+    if (made && Date.now() < made.until) return made.names
+    const read = outsideLifetimes(() => readNames(db))
+    const own = { names: read, until: Date.now() + outdatedAfter }
+    made = own
+    read.catch(() => {
+      if (made === own) made = null
+    })
+    return read
+  }
 
   return {
+    /** Whether there is an index in the order of the plan, as it was known a few seconds ago. */
+    async has(plan: PostgresPlan): Promise<boolean> {
+      const by = plan.sort[0]?.field.by
+      if (by === 'id') return true
+      if (by === 'created' || by === 'modified') return plan.vision.whole
+      const order = indexOf(plan)
+      return order !== null && (await names()).has(order.name)
+    },
+
     /** Notes that a large result was sorted this way. Returns at once. */
     wanted(plan: PostgresPlan): void {
       const order = indexOf(plan)
@@ -53,6 +78,24 @@ export function createSortIndexes({ db, log, jobs }: SortIndexesOptions) {
     /** Resolves when all that was asked for is queued. */
     idle: (): Promise<void> => asking,
   }
+}
+
+async function readNames(db: Db): Promise<ReadonlySet<string>> {
+  const existing = await readIndexes(db)
+  return new Set(existing.filter(({ valid }) => valid).map(({ name }) => name))
+}
+
+interface Existing {
+  readonly name: string
+  readonly valid: boolean
+}
+
+async function readIndexes(db: Queryable): Promise<readonly Existing[]> {
+  const { rows } = await db.query<Existing>(
+    `select c.relname as name, i.indisvalid as valid from pg_index i join pg_class c on c.oid = i.indexrelid
+     where i.indrelid = 'search_document'::regclass and c.relname like 'search\\_sort\\_%'`,
+  )
+  return rows
 }
 
 /** Gives the job its code. */
@@ -128,10 +171,7 @@ async function build(db: Db, log: Logger, { name, columns, predicate }: SortInde
     // Building waits for all older transactions; other statements need not wait for the building.
     await client.query('set lock_timeout = 0')
     await atLength(client, 'select pg_advisory_lock($1)', [buildLock])
-    const { rows } = await client.query<{ name: string; valid: boolean }>(
-      `select c.relname as name, i.indisvalid as valid from pg_index i join pg_class c on c.oid = i.indexrelid
-       where i.indrelid = 'search_document'::regclass and c.relname like 'search\\_sort\\_%'`,
-    )
+    const rows = await readIndexes(onConnection(client))
     const existing = rows.find((row) => row.name === name)
     if (existing?.valid || rows.length >= mostIndexes) return
     // Left behind by a process that was killed while it made it.

@@ -21,13 +21,16 @@ export interface Statement {
   readonly where: string | null
   /** The condition asks for lexemes, so that an index finds the matches. */
   readonly lexical: boolean
+  /** The same in several conditions: PostgreSQL expects far more matches of alternatives than there are. */
+  readonly scattered: boolean
 }
 
 export function startStatement(plan: PostgresPlan, expansions: Expansions, linked: LinkedObjects): Statement {
   const parameters = new Parameters()
   const context = { plan, expansions, linked, parameters }
   const where = scopeSql(plan.scope, 'd', context)
-  return { plan, context, parameters, where, lexical: where?.includes('d.lexemes @@') ?? false }
+  const asked = where?.split('d.lexemes @@').length ?? 1
+  return { plan, context, parameters, where, lexical: asked > 1, scattered: asked > 2 }
 }
 
 /** Counted facets in the order of the columns. */
@@ -48,16 +51,12 @@ type HitRow = readonly unknown[]
 
 const generation = '(select generation from search_state)'
 
-/**
- * Number, page and facets in one walk through the matches.
- * @returns null when there are more matches than one statement should walk through.
- */
+/** Number, page and facets in one walk through the matches. */
 export async function runWhole(
   db: Queryable,
   { plan, context, parameters, where }: Statement,
   columns: readonly FacetColumn[],
-  mostMatches: number,
-): Promise<(Counted & Paged) | null> {
+): Promise<Counted & Paged> {
   const order = orderColumns(context)
   const names = order.map((_, index) => `s${index}`)
   const matched = [
@@ -66,7 +65,7 @@ export async function runWhole(
   ]
   const { rows } = await db.query<{ count: number; generation: number; page: HitRow[] | null }>(
     ...parameters.statement(`with m as materialized (
-       select d.id, ${matched.join(', ')} from search_document d where ${where} limit ${mostMatches + 1}
+       select d.id, ${matched.join(', ')} from search_document d where ${where}
      )
      select ${generation} as generation, (select count(*)::int from m) as count,
        (${pageSql(plan, order, names, parameters)}) as page
@@ -74,7 +73,6 @@ export async function runWhole(
      from (values (1)) one ${columns.map((_, index) => `cross join ${countSql(`f${index}`, 'm')} t${index}`).join(' ')}`),
   )
   const row = rows[0] as (typeof rows)[number]
-  if (row.count > mostMatches) return null
   return {
     count: row.count,
     generation: row.generation,
@@ -114,6 +112,14 @@ function hitsOf(plan: PostgresPlan, rows: readonly HitRow[]): Hit[] {
     score: score === -1 ? null : (sort[score] as number),
     sort,
   }))
+}
+
+/** How many matches PostgreSQL expects: so many as it plans with, found out without looking at any. */
+export async function estimate(db: Queryable, { parameters, where }: Statement): Promise<number> {
+  const { rows } = await db.query<{ 'QUERY PLAN': readonly [{ Plan: { 'Plan Rows': number } }] }>(
+    ...parameters.statement(`explain (format json) select from search_document d where ${where}`),
+  )
+  return rows[0]?.['QUERY PLAN'][0].Plan['Plan Rows'] ?? 0
 }
 
 /** `grouping` takes no more columns than an integer has bits. */

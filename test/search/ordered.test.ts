@@ -9,8 +9,9 @@ import {
   openStart,
   orderedMoment,
   orderedNumber,
-  type Pieces,
+  type Piece,
   rangePieces,
+  sizeOf,
 } from '../../src/search/document/ordered.ts'
 
 const numbers = fc.oneof(
@@ -24,8 +25,13 @@ const moments = fc.oneof(
   fc.bigInt({ min: -9_223_372_000_000_000_000n, max: 9_223_372_000_000_000_000n }),
 )
 
-const inside = ({ exact, prefixes }: Pieces, text: string): boolean =>
-  exact.includes(text) || prefixes.some((prefix) => text.startsWith(prefix))
+const inside = (pieces: readonly Piece[], text: string): boolean =>
+  pieces.some((piece) =>
+    'exact' in piece ? piece.exact === text : text.startsWith(piece.prefix) && !inside(piece.but, text),
+  )
+
+const plain = (pieces: readonly Piece[]): boolean =>
+  pieces.every((piece) => !('but' in piece) || piece.but.length === 0)
 
 test('ordered texts sort as their numbers do', () => {
   fc.assert(
@@ -61,12 +67,15 @@ test('a range of numbers is covered by its pieces exactly', () => {
       fc.boolean(),
       fc.boolean(),
       fc.array(numbers),
-      (from, to, a, b, probes) => {
+      fc.boolean(),
+      (from, to, a, b, probes, single) => {
         const pieces = rangePieces(
           'number',
           from === null ? null : { text: orderedNumber(from), inclusive: a },
           to === null ? null : { text: orderedNumber(to), inclusive: b },
+          { single },
         )
+        assert.ok(single || plain(pieces))
         for (const probe of [...probes, from ?? 0, to ?? 0]) {
           const expected =
             (from === null || probe > from || (a && probe === from)) &&
@@ -81,8 +90,10 @@ test('a range of numbers is covered by its pieces exactly', () => {
 
 test('a range of moments is covered by its pieces exactly, open ends included', () => {
   fc.assert(
-    fc.property(fc.option(moments), fc.option(moments), fc.array(moments), (from, to, probes) => {
-      const pieces = rangePieces('moment', from === null ? null : momentFrom(from), to === null ? null : momentTo(to))
+    fc.property(fc.option(moments), fc.option(moments), fc.array(moments), fc.boolean(), (from, to, probes, single) => {
+      const bounds = [from === null ? null : momentFrom(from), to === null ? null : momentTo(to)] as const
+      const pieces = rangePieces('moment', ...bounds, { single })
+      assert.ok(single || plain(pieces))
       for (const probe of [...probes, from ?? 0n, to ?? 0n]) {
         const expected = (from === null || probe >= from) && (to === null || probe <= to)
         assert.equal(inside(pieces, orderedMoment(probe)), expected)
@@ -95,15 +106,32 @@ test('a range of moments is covered by its pieces exactly, open ends included', 
 })
 
 test('ranges of whole years, months and days have few pieces', () => {
-  for (const [from, to, most] of [
-    ['1800', '1900', 2],
-    ['1923-05', '2024-02', 40],
-    ['1923-05-01', '2023-12-31', 60],
+  for (const [from, to, most, mostSingle] of [
+    ['1800', '1900', 2, 2],
+    ['1923-05', '2024-02', 40, 20],
+    ['1923-05-01', '2023-12-31', 60, 25],
   ] as const) {
-    const pieces = rangePieces('moment', momentFrom(parseDate(from)?.from ?? 0n), momentTo(parseDate(to)?.to ?? 0n))
-    assert.ok(pieces.exact.length + pieces.prefixes.length <= most, `${from}..${to}: ${pieces.prefixes}`)
-    assert.ok(inside(pieces, orderedMoment(parseDate(to)?.to ?? 0n)))
-    assert.ok(!inside(pieces, orderedMoment((parseDate(to)?.to ?? 0n) + 1n)))
-    assert.ok(!inside(pieces, orderedMoment((parseDate(from)?.from ?? 0n) - 1n)))
+    const bounds = [momentFrom(parseDate(from)?.from ?? 0n), momentTo(parseDate(to)?.to ?? 0n)] as const
+    for (const single of [false, true]) {
+      const pieces = rangePieces('moment', ...bounds, { single })
+      assert.ok(sizeOf(pieces) <= (single ? mostSingle : most), `${from}..${to}: ${JSON.stringify(pieces)}`)
+      assert.ok(inside(pieces, orderedMoment(parseDate(to)?.to ?? 0n)))
+      assert.ok(!inside(pieces, orderedMoment((parseDate(to)?.to ?? 0n) + 1n)))
+      assert.ok(!inside(pieces, orderedMoment((parseDate(from)?.from ?? 0n) - 1n)))
+    }
   }
+})
+
+test('wide ranges of numbers have few pieces where there is one value', () => {
+  const number = (value: number) => ({ text: orderedNumber(value), inclusive: true })
+  for (const [from, to] of [
+    [700, 9_999_999],
+    [0, 12_345_678],
+    [-99_999, 99_999],
+    [0.001, 123_456.789],
+  ] as const) {
+    const pieces = rangePieces('number', number(from), number(to), { single: true })
+    assert.ok(sizeOf(pieces) <= 45, `${from}..${to}: ${sizeOf(pieces)}`)
+  }
+  assert.ok(sizeOf(rangePieces('number', number(700), number(9_999_999), { single: true })) <= 12)
 })

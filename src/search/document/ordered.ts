@@ -1,6 +1,7 @@
 /**
  * Numbers and dates as texts whose alphabetical order is their own order, and ranges of them as a few prefixes. So a
  * range is answered by the same index as words are: `from 1900` becomes "starts with 19, 2, 3, …".
+ * What an index does for a match it does for each of them: 77 for 700 to 9,999,999 took 600 ms for 68,637 artworks.
  */
 
 /**
@@ -67,11 +68,8 @@ function floorDiv(a: bigint, b: bigint): bigint {
 export const openStart = '-'
 export const openEnd = 'z'
 
-/** Texts that make up a range: exactly these, and all that begin with those. */
-export interface Pieces {
-  readonly exact: readonly string[]
-  readonly prefixes: readonly string[]
-}
+/** A part of a range: exactly this text, or all that begin with it but for those in `but`. */
+export type Piece = { readonly exact: string } | { readonly prefix: string; readonly but: readonly Piece[] }
 
 export interface Bound {
   readonly text: string
@@ -119,44 +117,77 @@ const digits = [...'0123456789']
 const followers = {
   number(start: string): readonly string[] {
     if (start === '') return ['n', 'o', 'p']
-    return start[0] === 'n' && start.length > 3 ? [...digits, 'z'] : digits
+    if (start === 'o' || start.endsWith('z')) return []
+    return start[0] === 'n' && start.length > 4 ? [...digits, 'z'] : digits
   },
   moment(start: string): readonly string[] {
     if (start === '') return [openStart, 'n', 'p', openEnd]
+    if (start === openStart || start === openEnd) return []
     if (start.length === 1) return [...(start === 'p' ? 'efghijklm' : 'nopqrstuv')]
     return digits
   },
 }
 
-/** Covers all ordered texts between two bounds; null is open. */
-export function rangePieces(kind: keyof typeof followers, from: Bound | null, to: Bound | null): Pieces {
-  const exact: string[] = []
-  const prefixes: string[] = []
-  // Moments are all of one length, so that none is the beginning of another.
-  const mayEnd = kind === 'number'
+/** Whether a text may end here with others that go on; moments are all of one length. */
+const mayEnd = {
+  number: (text: string): boolean => text === 'o' || /^p.{4}|z$/.test(text),
+  moment: (): boolean => false,
+}
 
-  /** All texts that begin with `start` and go on within what is left of the bounds (null: no bound any more). */
-  function cover(start: string, lower: string | null, upper: string | null): void {
-    const reachesAll = lower === null || (lower === '' && from?.inclusive === true)
-    if (upper === '' && to?.whole) {
-      cover(start, lower, null)
-      return
+/** Texts with the same beginning: those within the bounds, and the others. */
+interface Halves {
+  readonly within: readonly Piece[]
+  readonly without: readonly Piece[]
+}
+
+/**
+ * Covers all ordered texts between two bounds (null is open) with few pieces. `single`: each object has one text at most, so that
+ * a piece may be "what begins with 19, but not with 199"; who has several of them may have one here and one there.
+ */
+export function rangePieces(
+  kind: keyof typeof followers,
+  from: Bound | null,
+  to: Bound | null,
+  { single }: { readonly single: boolean },
+): readonly Piece[] {
+  /** All texts that begin with `start`, given what is left of the bounds (null: no bound any more). */
+  function divide(start: string, lower: string | null, upper: string | null): Halves {
+    if (lower === '' && from?.inclusive) return divide(start, null, upper)
+    if (upper === '' && to?.whole) return divide(start, lower, null)
+    const all = [{ prefix: start, but: [] }]
+    if (lower === null && upper === null) return { within: all, without: [] }
+    const within: Piece[] = []
+    const without: Piece[] = []
+    if (mayEnd[kind](start)) {
+      const fits = lower === null && (upper !== '' || to?.inclusive === true)
+      ;(fits ? within : without).push({ exact: start })
     }
-    if (reachesAll && upper === null) {
-      prefixes.push(start)
-      return
-    }
-    if (mayEnd && reachesAll && (upper !== '' || to?.inclusive)) exact.push(start)
-    if (upper === '') return
     for (const symbol of followers[kind](start)) {
       const first = lower ? (lower[0] as string) : ''
-      const last = upper === null ? null : (upper[0] as string)
-      if (symbol < first || (last !== null && symbol > last)) continue
+      const isOutside = upper === '' || symbol < first || (upper !== null && symbol > (upper[0] as string))
+      if (isOutside) {
+        without.push({ prefix: start + symbol, but: [] })
+        continue
+      }
       const below = symbol === first ? (lower as string).slice(1) : null
-      cover(start + symbol, below, symbol === last ? (upper as string).slice(1) : null)
+      const above = upper !== null && symbol === upper[0] ? upper.slice(1) : null
+      const parts = divide(start + symbol, below, above)
+      within.push(...parts.within)
+      without.push(...parts.without)
     }
+    if (!single) return { within, without }
+    return { within: fewer(within, start, without), without: fewer(without, start, within) }
   }
 
-  cover('', from?.text ?? null, to?.text ?? null)
-  return { exact: exact.filter((text) => text !== ''), prefixes }
+  return divide('', from?.text ?? null, to?.text ?? null).within
+}
+
+/** The pieces themselves, or all that begins so without the others. */
+function fewer(pieces: readonly Piece[], start: string, others: readonly Piece[]): readonly Piece[] {
+  return sizeOf(pieces) <= 1 + sizeOf(others) ? pieces : [{ prefix: start, but: others }]
+}
+
+/** How many texts are asked for. */
+export function sizeOf(pieces: readonly Piece[]): number {
+  return pieces.reduce((sum, piece) => sum + 1 + ('but' in piece ? sizeOf(piece.but) : 0), 0)
 }

@@ -148,8 +148,10 @@ function compile(clause: Clause, place: Place, context: ConditionContext): Condi
       return absent(clause.field, place, context)
     case 'numbers': {
       const bound = (each: typeof clause.from) => each && { text: orderedNumber(each.value), inclusive: each.inclusive }
-      const pieces = rangePieces('number', bound(clause.from), bound(clause.to))
-      if (pieces.exact.length + pieces.prefixes.length === 0) return never
+      const pieces = rangePieces('number', bound(clause.from), bound(clause.to), {
+        single: isSingle(clause.field, place),
+      })
+      if (pieces.length === 0) return never
       return seen(
         clause.field,
         piecesNode(pieces, (text) => numberValue(clause.field.code, text)),
@@ -157,7 +159,11 @@ function compile(clause: Clause, place: Place, context: ConditionContext): Condi
       )
     }
     case 'dates':
-      return seen(clause.field, datesNode(clause.field.code, clause.range.from, clause.range.to), context)
+      return seen(
+        clause.field,
+        datesNode(clause.field, clause.range, { single: isSingle(clause.field, place) }),
+        context,
+      )
     case 'sameDate':
       return seen(clause.field, sameDate(clause.field.code, clause.range), context)
     case 'created':
@@ -194,6 +200,11 @@ function compile(clause: Clause, place: Place, context: ConditionContext): Condi
     case 'changed':
       return conjunction([ofSql(changedSql(clause, alias, parameters)), anyMask(context)])
   }
+}
+
+/** Whether a document, or a row, has one value of it at most. */
+function isSingle({ path, file }: SearchField, { rows }: Place): boolean {
+  return file === null && (rows || path.length === 0)
 }
 
 /** A condition on a column, where the caller sees the column. */

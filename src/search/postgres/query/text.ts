@@ -2,9 +2,9 @@
 
 import { parseDate } from '../../../platform/dates.ts'
 import { type Pattern, patterns, token, words } from '../../document/analyze.ts'
-import { momentFrom, momentTo, orderedNumber, rangePieces } from '../../document/ordered.ts'
+import { momentFrom, momentTo, orderedNumber, type Piece, rangePieces } from '../../document/ordered.ts'
 import type { SearchField } from '../../plan/fields.ts'
-import type { TextClause, TextTarget } from '../../plan/plan.ts'
+import type { MomentRange, TextClause, TextTarget } from '../../plan/plan.ts'
 import { columnWord, dateEnd, dateStart, numberValue } from '../document/lexemes.ts'
 import { whereSeen } from './sight.ts'
 import { type Asked, fulltextColumns, type SourceContext, sourcesOf, type Writer, wholeFulltext } from './sources.ts'
@@ -88,23 +88,27 @@ function numberNodes(field: SearchField, text: string): Node[] {
 
 function dateNodes(field: SearchField, text: string): Node[] {
   const date = parseDate(text.trim())
-  return date ? [datesNode(field.code, date.from, date.to)] : []
+  return date ? [datesNode(field, date, { single: false })] : []
 }
 
 /** Dates that share a moment with the interval. */
-export function datesNode(code: string, from: bigint | null, to: bigint | null): Node {
+export function datesNode({ code }: SearchField, { from, to }: MomentRange, of: { readonly single: boolean }): Node {
   const nodes: Node[] = []
   if (from !== null)
-    nodes.push(piecesNode(rangePieces('moment', momentFrom(from), null), (text) => dateEnd(code, text)))
-  if (to !== null) nodes.push(piecesNode(rangePieces('moment', null, momentTo(to)), (text) => dateStart(code, text)))
+    nodes.push(piecesNode(rangePieces('moment', momentFrom(from), null, of), (text) => dateEnd(code, text)))
+  if (to !== null)
+    nodes.push(piecesNode(rangePieces('moment', null, momentTo(to), of), (text) => dateStart(code, text)))
   return allOf(nodes)
 }
 
-export function piecesNode(pieces: { exact: readonly string[]; prefixes: readonly string[] }, write: Writer): Node {
-  return anyOf([
-    ...pieces.exact.map((text) => lexeme(write(text))),
-    ...pieces.prefixes.map((text) => prefix(write(text))),
-  ])
+export function piecesNode(pieces: readonly Piece[], write: Writer): Node {
+  return anyOf(
+    pieces.map((piece) => {
+      if ('exact' in piece) return lexeme(write(piece.exact))
+      const all = prefix(write(piece.prefix))
+      return piece.but.length === 0 ? all : allOf([all, { op: 'not', of: piecesNode(piece.but, write) }])
+    }),
+  )
 }
 
 /** Wildcards alone say nothing. */

@@ -12,7 +12,7 @@ export function nearestName(
   for (const candidate of known) {
     // Names of such different lengths cannot be nearer.
     if (Math.abs(candidate.length - name.length) >= least) continue
-    const distance = editDistance(name, candidate)
+    const distance = editDistance(name, candidate, least)
     if (distance < least) {
       least = distance
       best = candidate
@@ -21,15 +21,20 @@ export function nearestName(
   return best
 }
 
-/** Levenshtein: how many letters must be put in, left out or exchanged. */
-function editDistance(a: string, b: string): number {
+/** Levenshtein: how many letters must be put in, left out or exchanged; from `most` on it is not looked further. */
+function editDistance(a: string, b: string, most: number): number {
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index)
   for (let i = 1; i <= a.length; i++) {
     const row = [i]
+    let least = i
     for (let j = 1; j <= b.length; j++) {
       const substitution = (previous[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
-      row.push(Math.min(substitution, (previous[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1))
+      const distance = Math.min(substitution, (previous[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1)
+      row.push(distance)
+      if (distance < least) least = distance
     }
+    // It never gets less in a later row.
+    if (least >= most) return most
     previous = row
   }
   return previous[b.length] ?? 0

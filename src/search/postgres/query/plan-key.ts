@@ -1,21 +1,34 @@
 /** Plans as short texts: equal searches have equal keys, however much they ask for. */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { SearchPlan } from '../../plan/plan.ts'
 
 /** What the number of matches and the facets depend on. */
 export function countsKey(plan: SearchPlan): string {
-  return keyOf(plan, { scope: plan.scope, aggregations: plan.aggregations })
+  return keyOf(plan, { scope: digestOf(plan.scope), aggregations: plan.aggregations })
 }
 
 /** What the page depends on. */
 export function pageKey(plan: SearchPlan): string {
   const { scope, score, sort, after, offset, limit } = plan
-  return keyOf(plan, { scope, score, sort, after, offset, limit })
+  return keyOf(plan, { scope: digestOf(scope), score: digestOf(score), sort, after, offset, limit })
 }
 
 function keyOf(plan: SearchPlan, parts: object): string {
-  const text = `${plan.model.version} ${plan.vision.key} ${plan.languages} ${JSON.stringify(parts, plain)}`
-  return createHash('sha256').update(text).digest('base64')
+  return hash('sha256', `${plan.model.version} ${plan.vision.key} ${plan.languages} ${textOf(parts)}`, 'base64')
+}
+
+const textOf = (parts: object): string => JSON.stringify(parts, plain)
+
+/** Of what may be long: a search asks for its keys several times. */
+const digests = new WeakMap<object, string>()
+
+function digestOf(part: object): string {
+  let digest = digests.get(part)
+  if (digest === undefined) {
+    digest = hash('sha256', textOf(part), 'base64')
+    digests.set(part, digest)
+  }
+  return digest
 }
 
 /** Columns and tables by their ids: they know each other, so they cannot be written out. */

@@ -444,6 +444,19 @@ export function numbersText(numbers: Iterable<number>): string {
   return `{${[...numbers].join()}}`
 }
 
+/** The same of texts: ten thousand take 0.8 ms so, 4.5 the first time; as the driver quotes them 3 and 16. */
+export function textsText(texts: readonly string[]): string {
+  return `{${texts.map(quotedElement).join()}}`
+}
+
+function quotedElement(text: string): string {
+  return /["\\]/.test(text) ? `"${text.replace(/["\\]/g, '\\$&')}"` : `"${text}"`
+}
+
+export function booleansText(booleans: readonly boolean[]): string {
+  return `{${booleans.map((each) => (each ? 't' : 'f')).join()}}`
+}
+
 /** Quotes an identifier that does not come from our own source text. */
 export function quoteIdentifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`

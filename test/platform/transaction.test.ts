@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openDb } from '../../src/platform/db.ts'
+import { booleansText, numbersText, openDb, textsText } from '../../src/platform/db.ts'
 import { createEmptyDatabase } from '../support/postgres.ts'
 
 test('a transaction in which a statement failed unnoticed does not end as if it were stored', async () => {
@@ -37,6 +37,38 @@ test('a transaction in which a statement failed unnoticed does not end as if it 
     })
     assert.equal(await work, 'stored')
     assert.deepEqual((await db.query('select text from note')).rows, [{ text: 'kept' }])
+  } finally {
+    await db.close()
+    await database.drop()
+  }
+})
+
+test('lists of texts, numbers and truth values come as they are sent', async () => {
+  const database = await createEmptyDatabase()
+  const db = openDb({
+    connectionString: database.dsn,
+    maxConnections: 1,
+    applicationName: 'test',
+    lockTimeout: 1000,
+    onError: () => {},
+  })
+  try {
+    const texts = ['', 'NULL', 'a,b', '{}', '"', '\\', '\\"', ' x ', 'é', "it's", 'line\nbreak', '$&']
+    const [numbers, booleans] = [
+      [1, -2, 9_007_199_254_740_991],
+      [true, false, true],
+    ]
+    for (const [t, n, b] of [
+      [texts, numbers, booleans],
+      [[], [], []],
+    ] as const) {
+      const { rows } = await db.query('select $1::text[] as t, $2::bigint[] as n, $3::bool[] as b', [
+        textsText(t),
+        numbersText(n),
+        booleansText(b),
+      ])
+      assert.deepEqual(rows, [{ t, n, b }])
+    }
   } finally {
     await db.close()
     await database.drop()

@@ -1,3 +1,4 @@
+import { eachInTurns } from '../../platform/pauses.ts'
 import type { Operation } from '../content/stored.ts'
 import type { Wire } from '../masks/reader.ts'
 import { loadAncestors, loadHeads, loadHistory } from '../read/load.ts'
@@ -18,7 +19,7 @@ export async function finish(run: Run): Promise<void> {
   await Promise.all([fillHierarchy(run), fillHistory(run), fillDetails(run), fillOldStandards(run), fillAcls(run)])
   // The history names people, and standards files, so they come last.
   await Promise.all([fillPeople(run), fillFiles(run)])
-  for (const action of run.last) action()
+  await eachInTurns(run.last, (action) => action(), run.pauses)
   const { hierarchy, history, details, oldStandards, acls, people, files, last } = run
   for (const list of [hierarchy, history, details, oldStandards, acls, people, files, last]) list.length = 0
 }
@@ -119,9 +120,9 @@ async function fillOldStandards(run: Run): Promise<void> {
   }
   for (const head of await loadHeads(run.q, run.model, [...missing])) run.heads.set(head.systemObjectId, head)
   const linked = (id: number) => (run.heads.get(id) ?? run.loaded.get(id))?.standard
-  for (const { object, done } of run.oldStandards) {
+  const put = ({ object, done }: (typeof run.oldStandards)[number]): void =>
     done(computeStandard(object.table.preferredMask, object.content, linked, run.deps.languages()))
-  }
+  await eachInTurns(run.oldStandards, put, run.pauses)
 }
 
 async function fillAcls(run: Run): Promise<void> {
@@ -138,7 +139,7 @@ async function fillPeople(run: Run): Promise<void> {
   if (run.people.length === 0) return
   const who = new Set(run.people.map((person) => person.who))
   const names = await run.deps.people.whoNames(run.q, who, run.actor.languages)
-  for (const { done } of run.people) done(names)
+  await eachInTurns(run.people, ({ done }) => done(names), run.pauses)
 }
 
 /** Bytes that are expected of a file with its versions. */

@@ -1,5 +1,5 @@
 import type { Model } from '../../../datamodel/model.ts'
-import { numbersText, type Queryable, type Tx } from '../../../platform/db.ts'
+import { booleansText, numbersText, type Queryable, type Tx, textsText } from '../../../platform/db.ts'
 import { AppError } from '../../../platform/errors.ts'
 import { jsonInTurns, type Pauses } from '../../../platform/pauses.ts'
 import type { StoredObject } from '../../content/stored.ts'
@@ -84,16 +84,16 @@ export async function drawIds(
   wanted: readonly IdsWanted[],
   unique: readonly UniqueChange[],
 ): Promise<{ systemObjectId: number | null; id: number | null }[]> {
-  const keys = [unique.map(({ entry }) => entry.key.key), unique.map(({ entry }) => entry.value)]
+  const keys = [textsText(unique.map(({ entry }) => entry.key.key)), textsText(unique.map(({ entry }) => entry.value))]
   const { rows } = await tx.query<{ systemObjectId: number | null; id: number | null }>(
     `select case when t.system then nextval('system_object_id_seq') end as "systemObjectId",
        case when t.own then nextval(('object_id_' || t.objecttype)::regclass) end as id
      from unnest($1::int[], $2::bool[], $3::bool[]) as t(objecttype, system, own)
      where not exists (select from unnest($4::text[], $5::text[]) as x(key, value) join object_unique u using (key, value))`,
     [
-      wanted.map(({ objecttype }) => objecttype),
-      wanted.map(({ system }) => system),
-      wanted.map(({ own }) => own),
+      numbersText(wanted.map(({ objecttype }) => objecttype)),
+      booleansText(wanted.map(({ system }) => system)),
+      booleansText(wanted.map(({ own }) => own)),
       ...keys,
     ],
     'draw-ids',
@@ -270,9 +270,9 @@ export async function giveUpUnique(tx: Tx, removed: readonly UniqueChange[]): Pr
     `delete from object_unique u using unnest($1::text[], $2::text[], $3::bigint[]) as x(key, value, id)
      where u.key = x.key and u.value = x.value and u.system_object_id = x.id`,
     [
-      removed.map((change) => change.entry.key.key),
-      removed.map((change) => change.entry.value),
-      removed.map((change) => change.item.systemObjectId),
+      textsText(removed.map((change) => change.entry.key.key)),
+      textsText(removed.map((change) => change.entry.value)),
+      numbersText(removed.map((change) => change.item.systemObjectId)),
     ],
     'delete-unique',
   )
@@ -285,9 +285,9 @@ export async function takeUnique(tx: Tx, added: readonly UniqueChange[]): Promis
     `insert into object_unique (key, value, system_object_id)
      select * from unnest($1::text[], $2::text[], $3::bigint[]) on conflict do nothing returning key, value`,
     [
-      added.map((change) => change.entry.key.key),
-      added.map((change) => change.entry.value),
-      added.map((change) => change.item.systemObjectId),
+      textsText(added.map((change) => change.entry.key.key)),
+      textsText(added.map((change) => change.entry.value)),
+      numbersText(added.map((change) => change.item.systemObjectId)),
     ],
     'insert-unique',
   )

@@ -200,6 +200,20 @@ create table file_counted (
   constraint file_counted_pkey PRIMARY KEY (file_id)
 );
 
+-- Files that pools, object types and the base configuration name (watermarks, profiles): they are kept.
+create table file_holder (
+  file_id bigint not null,
+  pool_id bigint,
+  objecttype integer,
+  section text,
+  constraint file_holder_file_fkey FOREIGN KEY (file_id) REFERENCES file(id),
+  constraint file_holder_key UNIQUE NULLS NOT DISTINCT (file_id, pool_id, objecttype, section),
+  constraint file_holder_objecttype_fkey FOREIGN KEY (objecttype) REFERENCES objecttype(id) ON DELETE CASCADE,
+  constraint file_holder_one_check CHECK ((num_nonnulls(pool_id, objecttype, section) = 1)),
+  constraint file_holder_pool_fkey FOREIGN KEY (pool_id) REFERENCES pool(id) ON DELETE CASCADE
+);
+CREATE INDEX file_holder_pool_idx ON public.file_holder USING btree (pool_id) WHERE (pool_id IS NOT NULL);
+
 -- key of the signatures in addresses of files; one row
 create table file_key (
   id integer not null default 1,
@@ -297,7 +311,7 @@ create table file_rendition (
   percent smallint not null default 0,
   constraint file_rendition_pkey PRIMARY KEY (file_id, name),
   constraint file_rendition_file_fkey FOREIGN KEY (file_id) REFERENCES file(id) ON DELETE CASCADE,
-  constraint file_rendition_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'processing'::text, 'done'::text, 'failed'::text, 'not_produced'::text, 'too_small'::text])))
+  constraint file_rendition_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'processing'::text, 'done'::text, 'failed'::text, 'not_produced'::text, 'too_small'::text, 'unmarked'::text])))
 );
 CREATE INDEX file_rendition_needs_idx ON public.file_rendition USING btree (needs) WHERE (needs IS NOT NULL);
 
@@ -312,6 +326,7 @@ create table file_resync (
   checked bigint not null default 0,
   queued bigint not null default 0,
   removed bigint not null default 0,
+  marks boolean not null default false,
   constraint file_resync_pkey PRIMARY KEY (id)
 );
 

@@ -57,10 +57,29 @@ export async function composeKept(
     tags,
     objecttypes,
     pools,
+    /** Whether any watermark or caption is set at all. */
+    anyMarks: once(
+      () => [pools.snapshot(), objecttypes.snapshot()],
+      () => {
+        const fields = [...objecttypes.snapshot().values()].map(({ settings }) => settings.fields)
+        const said = [...[...pools.snapshot().values()].map(({ settings }) => settings), ...fields]
+        return said.some(({ watermark, caption }) => watermark !== undefined || caption !== undefined)
+      },
+    ),
     /** How masks are chosen and narrowed. */
     maskSettings: {
       objecttypeMasks: (id: number) => objecttypes.settings(id).standardMasks,
       maskFilters: (id: number) => objecttypes.settings(id).maskfilters,
     },
+  }
+}
+
+/** What is known until one of the snapshots is another. */
+function once<T>(snapshots: () => readonly unknown[], find: () => T): () => T {
+  let known: { readonly of: readonly unknown[]; readonly value: T } | null = null
+  return () => {
+    const now = snapshots()
+    if (!known || now.some((one, index) => one !== known?.of[index])) known = { of: now, value: find() }
+    return known.value
   }
 }

@@ -2,11 +2,13 @@ import { createBaseConfigAdministration } from '../config/administration.ts'
 import { createFileService } from '../files/service.ts'
 import { rememberedPeople } from '../objects/read/people.ts'
 import { createFileCounts } from '../objects/upkeep/file-counts.ts'
+import { createMarking, haveFiles } from '../objects/upkeep/file-marks.ts'
 import { fileFigures } from '../objects/upkeep/file-stats.ts'
 import { filesWithin, requeueUsers, seenUses } from '../objects/upkeep/file-uses.ts'
 import { createFormerFiles, linkPolicies } from '../objects/upkeep/former-files.ts'
 import { countInPools, objectPresetUse, objectTagUse, requeuePools } from '../objects/upkeep/uses.ts'
 import { createObjecttypeService } from '../objecttypes/service.ts'
+import type { Tx } from '../platform/db.ts'
 import { createPoolService } from '../pools/service.ts'
 import { createPresetService } from '../rights/service.ts'
 import { createTagService } from '../tags/service.ts'
@@ -61,6 +63,7 @@ export async function composeWorkflow(
             .map(({ id }) => ({ id, settings: objecttypes.settings(id) })),
         }),
     }),
+    marking: createMarking({ model: datamodel.current, languages, any: kept.anyMarks }),
     whoNames: rememberedPeople(principals, rights).whoNames,
     anonymous: async () => (baseConfig.get().deep_link_access.enabled ? auth.actorOfUser(deepLinkUserId) : null),
   })
@@ -96,9 +99,15 @@ export async function composeWorkflow(
   const fileCounts = createFileCounts({ db, log: given.log, paused: () => config.readOnly })
   opened.defer(() => fileCounts.close())
   const shared = { db, bus, events, rights, datamodel, pools, objecttypes, tags, transitions, versionConvention }
-  const objecttypeService = createObjecttypeService({ ...shared, languages, fileFigures })
+  const marks = {
+    concerned: async (tx: Tx, scope: Parameters<typeof haveFiles>[1]) => files.drawsMarks() && haveFiles(tx, scope),
+    renew: files.resyncMarks,
+    hold: files.holdImages,
+  }
+  const objecttypeService = createObjecttypeService({ ...shared, languages, fileFigures, marks })
   const poolService = createPoolService({
     ...shared,
+    marks,
     objects: { count: countInPools, fileFigures, requeue: (tx, ids) => requeuePools(tx, ids, queued.raise) },
   })
   return {

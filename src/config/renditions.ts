@@ -40,6 +40,10 @@ export function renditions(kind: RenditionClass, extensions: readonly string[]) 
       strip: bool(true),
       /** Colours become those of the web, or stay with the profile of the original. */
       colorprofile: select(['srgb', 'keep'], 'srgb'),
+      /** With the watermark of pool or object type; without one it is not made. Only of `image` and `pyramid`. */
+      watermark: bool(false),
+      /** With the caption of pool or object type, where there is one. Only of `image` and `pyramid`. */
+      caption: bool(false),
       /** All frames of moving images. Only with the format `webp`. */
       animated: bool(false),
       /** What stands for the file in lists. */
@@ -55,18 +59,21 @@ export function renditions(kind: RenditionClass, extensions: readonly string[]) 
 
 const small = { name: 'small', size: 400, priority: 0 }
 const preview = { name: 'preview', size: 1000, standard: true, priority: 1 }
+const marked = { name: 'preview_watermark', recipe: 'image', size: 1000, watermark: true, caption: true, priority: 2 }
 
 const defaults: Readonly<Record<RenditionClass, readonly object[]>> = {
   image: [
     { ...small, recipe: 'image' },
-    { ...preview, recipe: 'image' },
+    { ...preview, recipe: 'image', caption: true },
+    marked,
     { name: 'huge', recipe: 'image', size: 2000, size_minimum: 1001 },
     { name: 'full', recipe: 'image', quality: 90 },
     { name: 'zoom', recipe: 'pyramid', size_minimum: 1001, quality: 90, priority: 9 },
   ],
   office: [
     { ...small, recipe: 'image' },
-    { ...preview, recipe: 'image' },
+    { ...preview, recipe: 'image', caption: true },
+    marked,
     {
       name: 'pdf',
       recipe: 'pdf',
@@ -75,7 +82,8 @@ const defaults: Readonly<Record<RenditionClass, readonly object[]>> = {
   ],
   video: [
     { ...small, recipe: 'image' },
-    { ...preview, recipe: 'image' },
+    { ...preview, recipe: 'image', caption: true },
+    marked,
     { name: '360p', recipe: 'video', size: 360, priority: 8 },
     { name: '720p', recipe: 'video', size: 720, size_minimum: 720, priority: 9 },
   ],
@@ -92,6 +100,9 @@ interface Row {
   readonly standard: boolean
   readonly animated: boolean
   readonly format: string
+  readonly recipe: string
+  readonly watermark: boolean
+  readonly caption: boolean
 }
 
 /** Rules across rows: sources stand before what is made of them. Answers the path below the table, and what is expected. */
@@ -105,6 +116,13 @@ export function renditionsRule(rows: readonly Row[]): { path: string; expected: 
     if (row.standard && standard) return { path: `/${index}/standard`, expected: 'set in one row only' }
     if (row.animated && row.format !== 'webp') {
       return { path: `/${index}/animated`, expected: 'false where the format is not webp' }
+    }
+    for (const mark of ['watermark', 'caption'] as const) {
+      if (!row[mark]) continue
+      if (row.recipe !== 'image' && row.recipe !== 'pyramid') {
+        return { path: `/${index}/${mark}`, expected: 'false where the recipe is neither image nor pyramid' }
+      }
+      if (row.animated) return { path: `/${index}/${mark}`, expected: 'false where animated is set' }
     }
     standard ||= row.standard
     before.add(row.name)

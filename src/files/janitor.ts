@@ -116,6 +116,7 @@ export function createJanitor({
          select id from file f
          where unlinked_at < $1 and not exists (select from file_use u where u.file_id = f.id)
            and not exists (select from "user" u where u.picture_id = f.id)
+           and not exists (select from file_holder h where h.file_id = f.id)
          order by id limit ${batch} for update skip locked
        ), versions as (
          delete from file_version where file_id in (select id from gone) returning location_id, sha256

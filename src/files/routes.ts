@@ -287,10 +287,11 @@ export function registerFileRoutes(
 }
 
 function renderResync(run: ResyncRun) {
-  const { id, startedAt, finishedAt, total, checked, queued, removed } = run
+  const { id, startedAt, finishedAt, total, checked, queued, removed, marks } = run
   const percent = finishedAt || total === 0 ? 100 : Math.min(99, Math.floor((100 * checked) / total))
   return {
     _id: id,
+    scope: marks ? ('marks' as const) : ('all' as const),
     status: finishedAt ? ('done' as const) : ('running' as const),
     percent_done: percent,
     total,

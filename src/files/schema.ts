@@ -350,6 +350,9 @@ export const Resync = Type.Object(
     status: Type.Enum(['running', 'done'], {
       description: '`done`: all files have been looked at. What was queued may still be in the making.',
     }),
+    scope: Type.Enum(['all', 'marks'], {
+      description: '`marks`: only what bears a watermark or a caption, since these have been changed.',
+    }),
     percent_done: Type.Integer(),
     total: Type.Integer({ description: 'Files when it began.' }),
     checked: Type.Integer(),

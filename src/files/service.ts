@@ -7,6 +7,7 @@ import type { Logger } from 'pino'
 import type { BaseConfig } from '../config/service.ts'
 import type { EventLog } from '../events/service.ts'
 import type { Jobs } from '../jobs/service.ts'
+import type { Actor } from '../platform/actor.ts'
 import type { Bus } from '../platform/bus.ts'
 import type { Config } from '../platform/config.ts'
 import type { Queryable, Tx } from '../platform/db.ts'
@@ -22,10 +23,12 @@ import { createJanitor, type JanitorOptions } from './janitor.ts'
 import { createLocations } from './locations/service.ts'
 import { createMoves } from './moves/service.ts'
 import { filesForIndex } from './records/for-index.ts'
+import { type Held, hold } from './records/holders.ts'
 import { createRecords, type RecordOptions } from './records/service.ts'
 import { findByReference } from './records/store.ts'
 import { remoteOpener } from './remote/open.ts'
 import { createRemoteStore } from './remote/remote-store.ts'
+import type { Marking } from './renditions/marks.ts'
 import { createRenditions, type RenditionConfig } from './renditions/service.ts'
 import { createUploads } from './upload/service.ts'
 
@@ -49,6 +52,8 @@ export interface FileOptions
       'fileFolders' | 'externalUrl' | 'readOnly' | 'allowPrivateFiles' | 'blockedFileHosts' | 'slowGrace' | 'leastRate'
     >
   readonly settings: () => Settings
+  /** What renditions of files bear: watermarks and captions. */
+  readonly marking: Marking
 }
 
 /** What of the base configuration files need. */
@@ -91,6 +96,7 @@ export async function createFileService(options: FileOptions) {
     config,
     locations,
     changed: options.changed,
+    marking: options.marking,
     settings: () => settings().produce_config.value,
   })
   const fixity = createFixity({ db, events, log: options.log, locations })
@@ -156,6 +162,15 @@ export async function createFileService(options: FileOptions) {
     read: records.read,
     similar: records.similar,
     alike: records.alike,
+    renewMarks: renditions.renewMarks,
+    drawsMarks: renditions.drawsMarks,
+    resyncMarks: renditions.resyncMarks,
+
+    /** Pictures that settings name for watermarks; see `hold`. @throws {AppError} `ServerGeneric` */
+    async holdImages(tx: Tx, actor: Actor, held: readonly Held[]): Promise<void> {
+      await hold({ load: records.load, class: 'image' }, tx, await rights.forActor(actor), held)
+    },
+
     shown: records.shown,
     pictures: records.pictures,
     linkable: records.linkable,

@@ -66,6 +66,8 @@ export interface Files {
   /** Of the files those that exist and that the caller may give to an object; they stay until the transaction ends. */
   linkable(tx: Tx, actor: Actor, ids: readonly number[]): Promise<ReadonlyMap<number, LinkableFile>>
   byReference(from: Queryable, references: readonly string[]): Promise<ReadonlyMap<string, number>>
+  /** Objects with files have another content, pool or place: renditions may have to bear something else. */
+  renewMarks(tx: Tx, systemObjectIds: readonly number[]): Promise<void>
 }
 
 export interface ObjectDeps {

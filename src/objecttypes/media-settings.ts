@@ -1,5 +1,8 @@
 import type { Column, Table } from '../datamodel/model.ts'
+import type { Actor } from '../platform/actor.ts'
+import type { Tx } from '../platform/db.ts'
 import { type AppError, badRequest } from '../platform/errors.ts'
+import { cancelButton, type Task } from '../platform/tasks.ts'
 import { assertStorable } from '../platform/text.ts'
 import type { JanitorPolicy } from './model.ts'
 
@@ -9,7 +12,7 @@ type Fields = Record<string, unknown>
 
 const gravities = ['nw', 'n', 'ne', 'w', 'c', 'e', 'sw', 's', 'se', '']
 
-/** How images are marked. Sizes are judged when an image is made, since they depend on it. */
+/** How images are marked. */
 export function readWatermark(value: unknown, path: string): Fields {
   const sent = record(value, path)
   const { image, gravity, dissolve, size, tile } = sent
@@ -17,13 +20,68 @@ export function readWatermark(value: unknown, path: string): Fields {
     throw wrong(`${path}.gravity`, gravity, `one of ${gravities.filter(Boolean).join(', ')} or empty`)
   }
   if (dissolve !== undefined && !isCount(dissolve, 100)) throw wrong(`${path}.dissolve`, dissolve, '0 to 100')
-  if (size !== undefined && typeof size !== 'string') throw wrong(`${path}.size`, size, 'a text')
+  if (size !== undefined && !matches(size, sizes)) {
+    throw wrong(`${path}.size`, size, 'a size such as 200, 30%, 200x100 or 20%x10%')
+  }
   if (tile !== undefined && typeof tile !== 'boolean') throw wrong(`${path}.tile`, tile, 'true or false')
   if (image !== undefined && image !== null && !isCount(record(image, `${path}.image`)._id)) {
     throw wrong(`${path}.image._id`, record(image, path)._id, 'the id of a file')
   }
-  assertStorable(sent, path)
-  return sent
+  // Of the file it is kept which one it is: what else was sent may have come from its record.
+  const chosen = image ? { image: { _id: (image as Fields)._id } } : image === null ? { image } : {}
+  return { ...defined({ gravity, dissolve, size, tile }), ...chosen }
+}
+
+const sizes = /^(|[1-9]\d{0,4}|([1-9]\d?|100)%|[1-9]\d{0,4}x[1-9]\d{0,4}|([1-9]\d?|100)%x([1-9]\d?|100)%)$/
+
+function defined(fields: Fields): Fields {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+}
+
+/** The file whose picture a watermark is; null: none is said. */
+export function watermarkImage(watermark: Fields | undefined): number | null {
+  const image = watermark?.image as { readonly _id: number } | null | undefined
+  return image?._id ?? null
+}
+
+/** What the keepers of files are told of a save of watermarks and captions. */
+export interface MarkKeepers<Scope> {
+  /** Whether there are renditions that bear what has changed. */
+  concerned(tx: Tx, scope: Scope): Promise<boolean>
+  /** Makes them anew, after the save. */
+  renew(tx: Tx, actor: Actor): Promise<unknown>
+  /** The pictures of watermarks stay. @throws {AppError} when one cannot be. */
+  hold(tx: Tx, actor: Actor, held: readonly HeldImages[]): Promise<void>
+}
+
+export interface HeldImages {
+  readonly holder: { readonly pool: number } | { readonly objecttype: number }
+  readonly files: readonly { readonly id: number; readonly path: string; readonly known: boolean }[]
+}
+
+/** The picture of a watermark as it is from now on. */
+export function heldImages(
+  holder: HeldImages['holder'],
+  watermarks: { readonly before: Fields | undefined; readonly after: Fields | undefined },
+  path: string,
+): HeldImages {
+  const id = watermarkImage(watermarks.after)
+  const known = id !== null && id === watermarkImage(watermarks.before)
+  return { holder, files: id === null ? [] : [{ id, path: `${path}.watermark.image._id`, known }] }
+}
+
+/** What is asked when a save changes what renditions bear. */
+export function renditionsTask(): Task {
+  return {
+    title: 'Renditions',
+    message:
+      'Watermark or captions change, and there are files that may bear them. Are their renditions to be made anew?',
+    buttons: [
+      { text: 'Save, and make them anew', name: 'confirm', value: 'resync' },
+      { text: 'Save only', name: 'confirm', value: 'skip' },
+      cancelButton,
+    ],
+  }
 }
 
 /** Texts on images, by the file field that holds the image: one of `table`, or (null) of any object type. */

@@ -108,9 +108,10 @@ export function registerObjecttypeRoutes(app: HttpApp, { objecttypes }: { object
       },
     },
     async (request, reply) => {
-      const { objecttypes: saved, cacheId } = await objecttypes.save(actorOf(request), request.body)
-      reply.header('X-Svc-Cache-ID', cacheId)
-      return saved
+      const saved = await objecttypes.save(actorOf(request), request.body, request.query.confirm)
+      if (saved.kind === 'confirm') return reply.status(202).send({ tasks: [...saved.tasks] })
+      reply.header('X-Svc-Cache-ID', saved.cacheId)
+      return saved.objecttypes
     },
   )
 }

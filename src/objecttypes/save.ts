@@ -5,7 +5,7 @@ import { AppError, badRequest } from '../platform/errors.ts'
 import { type Person, parseWho, type RightsService, type StoredGrant } from '../rights/service.ts'
 import type { KeptTags } from '../tags/service.ts'
 import type { ListChange, TransitionService } from '../transitions/service.ts'
-import type { StoredObjecttype } from './model.ts'
+import type { ObjecttypeSettings, StoredObjecttype } from './model.ts'
 import { eitherName, readSettings, tagIdsOf, type Work } from './read-settings.ts'
 import type { ObjecttypeInput } from './schema.ts'
 import * as store from './store.ts'
@@ -26,8 +26,11 @@ export interface SaveContext {
   readonly transitions: Pick<TransitionService, 'validateLists'>
 }
 
-/** Checks a request as a whole and gives what is to be written; transitions log their own changes. */
-export async function saveAll(context: SaveContext, inputs: readonly ObjecttypeInput[]): Promise<StoredObjecttype[]> {
+/** Checks a request as a whole and gives what is to be written, and what was; transitions log their own changes. */
+export async function saveAll(
+  context: SaveContext,
+  inputs: readonly ObjecttypeInput[],
+): Promise<{ readonly objecttypes: readonly StoredObjecttype[]; readonly before: readonly ObjecttypeSettings[] }> {
   const { tx, actor, model } = context
   const works = await identify(context, inputs)
   const settings = works.map((work) => readSettings(work, model))
@@ -35,7 +38,7 @@ export async function saveAll(context: SaveContext, inputs: readonly ObjecttypeI
   for (const [index, work] of works.entries()) assertMappings(work, settings[index]!)
   const [acls, contacts] = [await readAcls(context, works), await readContacts(context, works)]
   const transitions = await context.transitions.validateLists(tx, actor, works.map(transitionChange))
-  return works.map((work, index) => ({
+  const objecttypes = works.map((work, index) => ({
     id: work.table.id,
     version: work.input.objecttype._version,
     settings: {
@@ -45,6 +48,7 @@ export async function saveAll(context: SaveContext, inputs: readonly ObjecttypeI
       transitions: transitions[index] ?? [],
     },
   }))
+  return { objecttypes, before: works.map(({ stored }) => stored) }
 }
 
 /** Which object types are meant; each once, in its next version. */

@@ -17,6 +17,23 @@ function optional<T extends Parameters<typeof Type.Union>[0][number]>(type: T) {
   return Type.Optional(Type.Union([type, Type.Null()]))
 }
 
+/** What renditions bear; see read-settings. */
+export const Watermark = Type.Object(
+  {
+    image: optional(Type.Object({ _id: Id }, { ...open, description: 'A picture; null: no watermark.' })),
+    gravity: Type.Optional(
+      Type.Unknown({ description: '`nw`, `n`, `ne`, `w`, `c`, `e`, `sw`, `s`, `se`; empty: `c`.' }),
+    ),
+    dissolve: Type.Optional(Type.Unknown({ description: 'Percent; 100 hides what is below it.' })),
+    size: Type.Optional(Type.Unknown({ description: '`200`, `30%`, `200x100`, `20%x10%`; empty: as it is.' })),
+    tile: Type.Optional(Type.Unknown({ description: 'Repeated over the whole picture.' })),
+  },
+  { ...open, description: 'Members that are absent are inherited.', title: 'Watermark' },
+)
+export const Captions = Type.Record(Type.String(), Type.Unknown(), {
+  description: 'By file field: `text`, `size` (`24`, `4%`), `padding`, `multiline`, `overlay`.',
+})
+
 const Mapping = Type.Union([Type.Integer(), Type.String({ maxLength: 100 })], {
   description: 'The id of a mapping, or `none`.',
 })
@@ -46,8 +63,8 @@ export const ObjecttypeInput = Type.Object(
         standard_numbering: Type.Optional(Type.Unknown({ description: 'Accepted and ignored.' })),
         description: optional(LocaValue),
         custom_data: optional(Type.Object({}, { ...open, ...kept('whoever put it there') })),
-        watermark: optional(Type.Object({}, { ...open, ...kept('the images that will carry it; there are none yet') })),
-        caption: optional(Type.Object({}, { ...open, ...kept('the images that will carry it; there are none yet') })),
+        watermark: optional(Watermark),
+        caption: optional(Captions),
         janitor_policy: optional(
           Type.Object({}, { ...open, ...kept('the janitor; of `object_purge` for one that is not there yet') }),
         ),

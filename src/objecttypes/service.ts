@@ -3,15 +3,18 @@
  * all processes.
  */
 
+import { isDeepStrictEqual } from 'node:util'
 import type { Model, Table } from '../datamodel/model.ts'
 import type { EventLog } from '../events/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Db, Queryable, Tx } from '../platform/db.ts'
 import { hasRight, type NeededRight, requireRight } from '../platform/system-right.ts'
+import type { Task } from '../platform/tasks.ts'
 import type { RightsService } from '../rights/service.ts'
 import { type KeptTags, renderTagLayers, tagCaller } from '../tags/service.ts'
 import type { TransitionService } from '../transitions/service.ts'
 import type { KeptObjecttypes } from './kept.ts'
+import { heldImages, type MarkKeepers, renditionsTask } from './media-settings.ts'
 import type { ObjecttypeSettings } from './model.ts'
 import { type RenderParts, renderObjecttype } from './render.ts'
 import { requireTable, saveAll } from './save.ts'
@@ -20,7 +23,16 @@ import * as store from './store.ts'
 
 export { chooseTemplate, fillTemplate, replacementsOf, textIn } from './filenames.ts'
 export { type KeptObjecttypes, openObjecttypes } from './kept.ts'
-export { readCaption, readJanitorPolicy, readWatermark, record } from './media-settings.ts'
+export {
+  type HeldImages,
+  heldImages,
+  type MarkKeepers,
+  readCaption,
+  readJanitorPolicy,
+  readWatermark,
+  record,
+  renditionsTask,
+} from './media-settings.ts'
 
 export interface ObjecttypeDeps {
   db: Db
@@ -34,19 +46,19 @@ export interface ObjecttypeDeps {
   fileFigures: (from: Queryable, scope: { objecttype: number }) => Promise<FileStats>
   /** Data languages of the instance. */
   languages: () => readonly string[]
+  marks: MarkKeepers<{ readonly objecttypes: readonly number[] }>
 }
 
-export interface SaveResult {
-  readonly objecttypes: ObjecttypeOutput[]
-  readonly cacheId: string
-}
+export type SaveResult =
+  | { readonly kind: 'confirm'; readonly tasks: readonly Task[] }
+  | { readonly kind: 'done'; readonly objecttypes: ObjecttypeOutput[]; readonly cacheId: string }
 
 export type ObjecttypeService = ReturnType<typeof createObjecttypeService>
 
 export const manageObjecttypes: NeededRight = { name: 'system.objecttypemanager' }
 
 export function createObjecttypeService(deps: ObjecttypeDeps) {
-  const { db, events, rights, datamodel, objecttypes: kept, tags, transitions } = deps
+  const { db, events, rights, datamodel, objecttypes: kept, tags, transitions, marks } = deps
 
   /** `_compiled_tags` tell where what they say comes from. */
   function renderTags(actor: Actor, table: Table, settings: ObjecttypeSettings) {
@@ -106,13 +118,34 @@ export function createObjecttypeService(deps: ObjecttypeDeps) {
       return { files: await deps.fileFigures(db, { objecttype: id }) }
     },
 
-    /** Saves the settings of several object types, all or none. */
-    async save(actor: Actor, inputs: readonly ObjecttypeInput[]): Promise<SaveResult> {
+    /**
+     * Saves the settings of several object types, all or none. Where watermarks or captions of files change, `confirm` says
+     * whether renditions are made anew; without it that is asked, and nothing is saved.
+     */
+    async save(
+      actor: Actor,
+      inputs: readonly ObjecttypeInput[],
+      confirm?: 'resync' | 'skip' | undefined,
+    ): Promise<SaveResult> {
       requireRight(actor, manageObjecttypes)
       const model = datamodel.current()
       const saved = await db.transaction(async (tx) => {
-        const settings = await saveAll({ tx, actor, model, rights, tags, transitions }, inputs)
+        const { objecttypes: settings, before } = await saveAll({ tx, actor, model, rights, tags, transitions }, inputs)
+        const remarked = settings.filter((one, index) => changesMarks(before[index], one.settings))
+        const scope = { objecttypes: remarked.map(({ id }) => id) }
+        const concerned = remarked.length > 0 && (await marks.concerned(tx, scope))
+        if (concerned && confirm === undefined) return null
         await store.writeObjecttypes(tx, settings)
+        await marks.hold(
+          tx,
+          actor,
+          remarked.map(({ id, settings: { fields } }) => {
+            const index = settings.findIndex((one) => one.id === id)
+            const watermarks = { before: before[index]?.fields.watermark, after: fields.watermark }
+            return heldImages({ objecttype: id }, watermarks, `body[${index}].objecttype`)
+          }),
+        )
+        if (concerned && confirm === 'resync') await marks.renew(tx, actor)
         await events.append(
           tx,
           settings.map(({ id, version }) => ({
@@ -128,8 +161,9 @@ export function createObjecttypeService(deps: ObjecttypeDeps) {
         await kept.publish(tx, settings)
         return settings
       })
+      if (saved === null) return { kind: 'confirm', tasks: [renditionsTask()] }
       const tables = saved.map(({ id }) => requireTable(model, id, 'id'))
-      return { objecttypes: await render(actor, tables, false), cacheId: cacheId() }
+      return { kind: 'done', objecttypes: await render(actor, tables, false), cacheId: cacheId() }
     },
 
     /** Where tags are used by object types: settings go with the tag, a grant that asks for it keeps it. */
@@ -145,4 +179,9 @@ export function createObjecttypeService(deps: ObjecttypeDeps) {
       { context: 'objecttype_right', count: store.countGrantTags },
     ],
   }
+}
+
+function changesMarks(before: ObjecttypeSettings | undefined, after: ObjecttypeSettings): boolean {
+  const { watermark, caption } = after.fields
+  return !isDeepStrictEqual([before?.fields.watermark, before?.fields.caption], [watermark, caption])
 }

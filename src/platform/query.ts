@@ -41,7 +41,6 @@ export function unasked(reason: string): { readonly description: string; readonl
   }
 }
 
-const noFiles = 'there are no files to render again'
 const noCollections = 'there are no collections, whose grants could become invalid'
 
 /**
@@ -49,7 +48,13 @@ const noCollections = 'there are no collections, whose grants could become inval
  * asked are accepted (OTAPI-014, OTAPI-015); a way of working that there is not is refused.
  */
 export const dependentsQuery = {
-  confirm: Type.Optional(Type.Enum(['resync', 'skip'], unasked(noFiles))),
+  confirm: Type.Optional(
+    Type.Enum(['resync', 'skip'], {
+      description:
+        'Where watermark or captions change and there are files that may bear them (202 asks): `resync` makes their ' +
+        'renditions anew, `skip` leaves that to a later resync.',
+    }),
+  ),
   allow_invalid_acl: Type.Optional(Type.Boolean(unasked(noCollections))),
   background_invalid_acl: Type.Optional(Type.Boolean(refused(noCollections))),
   background_invalid_acl_timelimit: Type.Optional(

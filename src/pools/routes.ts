@@ -89,7 +89,10 @@ export function registerPoolRoutes(http: HttpApp, { pools }: { pools: PoolServic
           'UserNotFound',
         ],
       },
-      handler: async (request) => pools.save(actorOf(request), request.body),
+      handler: async (request, reply) => {
+        const saved = await pools.save(actorOf(request), request.body, request.query.confirm)
+        return saved.kind === 'confirm' ? reply.status(202).send({ tasks: saved.tasks }) : saved.pools
+      },
     })
   }
 

@@ -6,6 +6,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Model } from '../datamodel/model.ts'
 import type { FileStats } from '../objecttypes/schema.ts'
+import { heldImages, type MarkKeepers } from '../objecttypes/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Queryable, Tx } from '../platform/db.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
@@ -22,6 +23,9 @@ import type { PoolInput } from './schema.ts'
 import { applySettings } from './settings.ts'
 import { insertPools, newPoolIds, updatePools } from './store.ts'
 import { assertTree } from './tree.ts'
+
+/** What pools ask of the keepers of files. */
+export type PoolMarks = MarkKeepers<{ readonly pools: readonly number[] }>
 
 /** What pools ask of the keepers of objects. */
 export interface PoolObjects {
@@ -42,12 +46,16 @@ export interface SaveContext {
   readonly tags: Pick<KeptTags, 'existing'>
   readonly transitions: Pick<TransitionService, 'validateLists'>
   readonly objects: PoolObjects
+  readonly marks: PoolMarks
+  /** What becomes of renditions that bear something else from now on. */
+  readonly confirm: 'resync' | 'skip' | undefined
   readonly convention: VersionConvention
   /** The tree as it is in the locked table. */
   readonly stored: PoolSnapshot
 }
 
 export interface Saved {
+  readonly kind: 'done'
   /** Ids in the order of the request. */
   readonly ids: readonly number[]
   readonly events: readonly PoolEvent[]
@@ -59,24 +67,37 @@ interface Work extends Item {
   parentId: number | null
 }
 
-export async function savePools(context: SaveContext, inputs: readonly PoolInput[]): Promise<Saved> {
+/** `confirm`: renditions would bear something else, and nobody has said what becomes of them. Nothing is written. */
+export async function savePools(
+  context: SaveContext,
+  inputs: readonly PoolInput[],
+): Promise<Saved | { readonly kind: 'confirm' }> {
   const batch = identify(inputs, knownPools(context), context.convention)
   const works = await place(context, batch)
   requirePlaceRights(context, works)
   const next = await fill(context, works)
   requireContentRights(context, works, next)
   assertReferences(context.stored, works, next)
+  const remarked = changedMarks(context, works, next)
+  const concerned = remarked.length > 0 && (await context.marks.concerned(context.tx, { pools: remarked }))
+  if (concerned && context.confirm === undefined) return { kind: 'confirm' }
   const created = next.filter((_, index) => !works[index]?.current)
   const updated = next.filter((_, index) => works[index]?.current)
   await insertPools(context.tx, created)
   await updatePools(context.tx, updated)
   await requeueMoved(context, works)
+  await holdImages(context, works, next)
+  if (concerned && context.confirm === 'resync') await context.marks.renew(context.tx, context.actor)
   const own: PoolEvent[] = next.map((pool, index) => ({
     type: works[index]?.current ? 'POOL_UPDATE' : 'POOL_INSERT',
     pool,
   }))
   const parents = works.flatMap((work) => [work.parentId, work.current?.parentId ?? null])
-  return { ids: works.map((work) => work.id), events: [...own, ...parentUpdates(context.stored, next, parents)] }
+  return {
+    kind: 'done',
+    ids: works.map((work) => work.id),
+    events: [...own, ...parentUpdates(context.stored, next, parents)],
+  }
 }
 
 /** Gives new pools their ids and every pool its parent; parents may be pools of the same batch. */
@@ -311,6 +332,27 @@ function assertReferences(stored: PoolSnapshot, works: readonly Work[], next: re
       throw new AppError('DatabaseUniqueKeyViolation', { constraint: 'pool_reference_key', path, reference })
     taken.add(reference)
   }
+}
+
+/** Pools whose files may bear something else: below one with other settings, or in another place. */
+function changedMarks({ stored }: SaveContext, works: readonly Work[], next: readonly StoredPool[]): number[] {
+  const marksOf = ({ settings: { watermark, caption } }: StoredPool) => [watermark, caption]
+  const changed = new Set(
+    works.flatMap(({ id, current, parentId }, index) => {
+      const isSame = current && isDeepStrictEqual(marksOf(current), marksOf(next[index] as StoredPool))
+      return isSame && current.parentId === parentId ? [] : [id]
+    }),
+  )
+  return [...stored.values()].filter((pool) => pool.path.some((id) => changed.has(id))).map((pool) => pool.id)
+}
+
+async function holdImages({ tx, actor, marks }: SaveContext, works: readonly Work[], next: readonly StoredPool[]) {
+  const held = works.flatMap(({ id, current, place }, index) => {
+    const watermarks = { before: current?.settings.watermark, after: next[index]?.settings.watermark }
+    if (isDeepStrictEqual(watermarks.before, watermarks.after)) return []
+    return [heldImages({ pool: id }, watermarks, `${place}.pool`)]
+  })
+  await marks.hold(tx, actor, held)
 }
 
 /** Pools below a moved one have another path too. */

@@ -1,6 +1,6 @@
 /** Wire shapes of pools (`PoolApi`). */
 import { type Static, Type } from 'typebox'
-import { FileStats } from '../objecttypes/schema.ts'
+import { Captions, FileStats, Watermark } from '../objecttypes/schema.ts'
 import { kept } from '../platform/query.ts'
 import { GeneratedRightsApi, LookupByReference, RightApi, WhoApi } from '../rights/schema.ts'
 import { ShownTag } from '../tags/schema.ts'
@@ -39,8 +39,8 @@ export const PoolInput = Type.Object(
         comment: optional(Type.String({ maxLength: 100_000 })),
         contact: optional(WhoApi),
         is_system_pool: optional(Type.Boolean()),
-        watermark: optional(Type.Object({}, { ...open, ...kept('the images that will carry it; there are none yet') })),
-        caption: optional(Type.Object({}, { ...open, ...kept('the images that will carry it; there are none yet') })),
+        watermark: optional(Watermark),
+        caption: optional(Captions),
         janitor_policy: optional(
           Type.Object({}, { ...open, ...kept('the janitor; of `object_purge` for one that is not there yet') }),
         ),

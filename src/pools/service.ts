@@ -5,11 +5,13 @@
 
 import type { Model } from '../datamodel/model.ts'
 import type { EventLog } from '../events/service.ts'
+import { renditionsTask } from '../objecttypes/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Bus } from '../platform/bus.ts'
 import type { Db, Tx } from '../platform/db.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
 import { type NeededRight, requireRight } from '../platform/system-right.ts'
+import type { Task } from '../platform/tasks.ts'
 import { assertStorable } from '../platform/text.ts'
 import type { VersionConvention } from '../platform/versions.ts'
 import type { CallerRights, RightsService } from '../rights/service.ts'
@@ -19,7 +21,7 @@ import { type PoolEvent, parentUpdates, toEvents } from './events.ts'
 import { type KeptPools, poolTopic } from './kept.ts'
 import type { Pool } from './model.ts'
 import { renderPools } from './render.ts'
-import { type PoolObjects, requirePool, savePools } from './save.ts'
+import { type PoolMarks, type PoolObjects, requirePool, savePools } from './save.ts'
 import type { PoolInput, PoolOutput, PoolStats } from './schema.ts'
 import * as store from './store.ts'
 import { poolTagUses } from './tag-use.ts'
@@ -40,6 +42,7 @@ export interface PoolDeps {
   versionConvention: VersionConvention
   /** What the keepers of objects do. */
   objects: PoolObjects
+  marks: PoolMarks
 }
 
 export const managePools: NeededRight = { name: 'system.poolmanager' }
@@ -116,9 +119,14 @@ export function createPoolService(deps: PoolDeps) {
 
     /**
      * Creates and changes pools, all or none. An update names the version that the caller last read.
-     * @throws {AppError} `VersionMismatch`, `PoolNeedsParent`, `IllegalPathForPool`, `RightRequired`, …
+     * Where renditions bear something else from now on, `confirm` says what becomes of them; without it that is asked, and
+     * nothing is saved. @throws {AppError} `VersionMismatch`, `PoolNeedsParent`, `IllegalPathForPool`, `RightRequired`, …
      */
-    async save(actor: Actor, inputs: readonly PoolInput[]): Promise<PoolOutput[]> {
+    async save(
+      actor: Actor,
+      inputs: readonly PoolInput[],
+      confirm?: 'resync' | 'skip' | undefined,
+    ): Promise<{ kind: 'confirm'; tasks: Task[] } | { kind: 'done'; pools: PoolOutput[] }> {
       requireRight(actor, managePools)
       assertStorable(inputs, 'pool')
       const before = await rights.forActor(actor)
@@ -127,21 +135,33 @@ export function createPoolService(deps: PoolDeps) {
         const stored = buildSnapshot(await store.loadPools(tx))
         const model = deps.datamodel.current()
         const convention = deps.versionConvention
-        const { tags, transitions, objects } = deps
+        const { tags, transitions, objects, marks } = deps
         const saved = await savePools(
-          { tx, actor, rights: before, grants: rights, model, tags, transitions, objects, convention, stored },
+          {
+            tx,
+            actor,
+            rights: before,
+            grants: rights,
+            model,
+            tags,
+            transitions,
+            objects,
+            marks,
+            confirm,
+            convention,
+            stored,
+          },
           inputs,
         )
+        if (saved.kind === 'confirm') return null
         await events.append(tx, toEvents(actor, saved.events))
         await bus.publish(tx, poolTopic)
         return saved.ids
       })
+      if (ids === null) return { kind: 'confirm', tasks: [renditionsTask()] }
       const after = await kept.renewed()
-      return render(
-        actor,
-        ids.flatMap((id) => after.get(id) ?? []),
-        await rights.forActor(actor),
-      )
+      const pools = ids.flatMap((id) => after.get(id) ?? [])
+      return { kind: 'done', pools: await render(actor, pools, await rights.forActor(actor)) }
     },
 
     /**

@@ -442,4 +442,24 @@ suite('the janitor of files', () => {
       )
     })
   })
+
+  test('what a setting names stays; it goes like others when it is not named any more', async () => {
+    const { body } = await upload(museum.svc, 'root', [{ name: 'mark.png', content: await picture(8, 8, 'png') }])
+    const [{ _id }] = body
+    const save = async (watermark: object | null) => {
+      const { pool } = (await root().get(`/pool/${museum.pool}`)).body[0]
+      const { status } = await root().post('/pool', [{ pool: { _id: pool._id, _version: pool._version, watermark } }])
+      assert.equal(status, 200)
+    }
+    await save({ image: { _id } })
+    await runAt(31)
+    assert.equal((await root().get(`/eas/${_id}`)).status, 200)
+    await save(null)
+    await runAt(29)
+    assert.equal((await root().get(`/eas/${_id}`)).status, 200)
+    await runAt(31)
+    assert.equal((await root().get(`/eas/${_id}`)).status, 403)
+    await runAt(33)
+    now = Date.now()
+  })
 })

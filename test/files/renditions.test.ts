@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import sharp from 'sharp'
 import type { Json } from '../support/client.ts'
@@ -304,6 +306,23 @@ suite('renditions', () => {
     }
     const polled = (await svc.as('root').get(`/event/poll/${since}`, { limit: 1000 })).body
     assert.ok(polled.every((each: Json) => !each.event.type.startsWith('FILE_PRODUCE')))
+  })
+
+  test('drawings are drawn, without what they name beside them', async () => {
+    const beside = join(svc.config.dataDir, 'beside.png')
+    await writeFile(beside, await fields(20, 20).png().toBuffer())
+    const svg = (inner: string) =>
+      Buffer.from(`<svg xmlns="http://www.w3.org/2000/svg" width="40" height="40">${inner}</svg>`)
+    const drawn = await produced(
+      'drawing.svg',
+      svg(`<rect width="40" height="40" fill="#1010d0"/><image href="file://${beside}" width="40" height="40"/>`),
+    )
+    assert.equal(drawn.versions.small.status, 'done')
+    assertNear(
+      await colours(drawn.versions.small.url),
+      Array.from({ length: 4 }, () => [16, 16, 208]),
+      6,
+    )
   })
 
   test('what cannot be made says why, once; it holds nobody up', async () => {

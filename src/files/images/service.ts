@@ -54,7 +54,9 @@ export function createImages({ externalUrl, folders, workers, storeOf, open }: I
   let waiting = 0
 
   function pictureOf(file: StoredFile, version: FileVersion): { readonly source: FileVersion; readonly size: Size } {
-    const pyramid = file.versions.find((one) => one.metadata.pyramid === true)
+    const pyramid = file.versions.find(
+      ({ metadata: { pyramid, watermark, caption } }) => pyramid === true && !watermark && !caption,
+    )
     const source = version.name === original && pyramid ? pyramid : version
     const { width, height } = source.metadata
     if (typeof width !== 'number' || typeof height !== 'number' || !isViewable(source)) {

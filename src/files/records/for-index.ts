@@ -62,7 +62,10 @@ function forIndex(file: StoredFile, tags: readonly Tag[], text: string): FileFor
     versions: [
       ...file.versions.map(({ name, status }) => ({ name, status })),
       ...file.renditions
-        .filter(({ name, status }) => name !== metadataName && status !== 'too_small' && !there.has(name))
+        .filter(
+          ({ name, status }) =>
+            name !== metadataName && status !== 'too_small' && status !== 'unmarked' && !there.has(name),
+        )
         .map(({ name, status }) => ({ name, status })),
     ],
     technical: technicalMetadata(version),

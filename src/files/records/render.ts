@@ -102,6 +102,7 @@ function renderVersion(version: FileVersion, { metadata }: FileVersion, view: Fi
     percent_done: '100',
     filesize: String(version.size),
     hash: version.sha256,
+    ...(version.metadata.watermark === true ? { watermark: 'true' } : {}),
     ...(version.class === 'image' && metadata.blurhash !== undefined ? { blurhash: metadata.blurhash } : {}),
     ...Object.fromEntries(Object.entries(texts).flatMap(([key, value]) => (value == null ? [] : [[key, `${value}`]]))),
     _show_allowed: show,
@@ -117,6 +118,7 @@ function unmade({ versions, renditions }: StoredFile): readonly Rendition[] {
     ({ name, status }) =>
       name !== metadataName &&
       status !== 'too_small' &&
+      status !== 'unmarked' &&
       status !== 'done' &&
       !versions.some((one) => one.name === name),
   )
@@ -139,9 +141,10 @@ function renderUnmade({ name, status, reason, percent, statusAt }: Rendition, { 
 
 /** Of the file as a whole: whether anything is still to be made. */
 export function statusOf(file: StoredFile): string {
-  const waiting = file.renditions.filter(({ status }) => status === 'pending' || status === 'processing')
+  const wanted = file.renditions.filter(({ status }) => status !== 'unmarked')
+  const waiting = wanted.filter(({ status }) => status === 'pending' || status === 'processing')
   if (waiting.length === 0) return originalOf(file).status
-  const begun = waiting.length < file.renditions.length || waiting.some(({ status }) => status === 'processing')
+  const begun = waiting.length < wanted.length || waiting.some(({ status }) => status === 'processing')
   return begun ? 'processing' : 'pending'
 }
 

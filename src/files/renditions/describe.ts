@@ -54,7 +54,7 @@ export function createDescribe(deps: ProduceDeps) {
     const [problem] = [...problems].sort((a, b) => Number(b.kind === 'unavailable') - Number(a.kind === 'unavailable'))
     const done = tags !== null && problem?.kind !== 'unavailable'
     await db.transaction(async (tx) => {
-      if (!(await store.putVersions(tx, fileId, original.sha256, []))) return
+      if (!(await store.lockOriginal(tx, fileId, original.sha256))) return
       // What others have found out meanwhile stays.
       const known = await store.lockMetadata(tx, fileId)
       const technical = {

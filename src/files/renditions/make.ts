@@ -2,6 +2,7 @@ import type { BlobStore } from '../blobs/blob-store.ts'
 import { BlobMissing } from '../blobs/blob-store.ts'
 import { classOf } from '../classes.ts'
 import { type FileVersion, originalOf, type StoredFile } from '../model.ts'
+import { drawnMarks, isUnmarked, type KnownMarks, marksForWorkshop, marksOn } from './marks.ts'
 import type { Recipe } from './model.ts'
 import type { MediaFacts } from './programs/ffmpeg.ts'
 import { localPath, type Material, openMaterial, ownFolder, type SourceTools } from './sources.ts'
@@ -11,6 +12,9 @@ import type { Basics, PictureRecipe } from './workshop/tasks.ts'
 import type { Workers } from './workshop/workers.ts'
 
 export interface MakeTools extends SourceTools {
+  /** What renditions of the file bear, and all recipes for it. */
+  readonly marks: KnownMarks
+  readonly all: readonly Recipe[]
   readonly storeOf: (locationId: number) => BlobStore
   readonly workers: Workers
   /** Told the part of a rendition that is made, 0 to 1, of those that take long. */
@@ -27,6 +31,7 @@ export interface Output {
 export type Outcome =
   | { readonly recipe: Recipe; readonly output: Output }
   | { readonly recipe: Recipe; readonly tooSmall: true }
+  | { readonly recipe: Recipe; readonly unmarked: true }
   | { readonly recipe: Recipe; readonly problem: CannotMake }
 
 export interface Produced {
@@ -39,7 +44,8 @@ export interface Produced {
 
 /** Makes renditions of a file; each of what it is to be made of, also where that is made here, too. */
 export async function makeAll(tools: MakeTools, file: StoredFile, recipes: readonly Recipe[]): Promise<Produced> {
-  const outcomes: Outcome[] = []
+  const without = recipes.filter((recipe) => isUnmarked(recipe, tools.all, tools.marks))
+  const outcomes: Outcome[] = without.map((recipe) => ({ recipe, unmarked: true }))
   const told: Basics[] = []
   let likeness: bigint | null | undefined
   const materials = new Map<FileVersion | Output, Material>()
@@ -53,7 +59,7 @@ export async function makeAll(tools: MakeTools, file: StoredFile, recipes: reado
     return material
   }
 
-  for (let rest = recipes; rest.length > 0; ) {
+  for (let rest = recipes.filter((recipe) => !without.includes(recipe)); rest.length > 0; ) {
     const names = new Set(rest.map(({ name }) => name))
     const now = rest.filter(({ source }) => !names.has(source))
     rest = rest.filter(({ source }) => names.has(source))
@@ -117,18 +123,20 @@ async function makeOf(
 }
 
 async function makePictures(
-  { workers, signal, folder }: MakeTools,
+  { workers, signal, folder, marks, all, storeOf }: MakeTools,
   material: Material,
   recipes: readonly Recipe[],
   inspect: boolean,
 ): Promise<Produced> {
   const { tells, ...source } = await material.picture()
+  const own = await ownFolder({ folder })
+  const drawn = await Promise.all(recipes.map((recipe) => marksForWorkshop(drawnMarks(recipe, marks), storeOf, own)))
   const task = {
     kind: 'pictures',
     source,
-    folder: await ownFolder({ folder }),
+    folder: own,
     inspect,
-    recipes: recipes.map(pictureRecipe),
+    recipes: recipes.map((recipe, index) => ({ ...pictureRecipe(recipe), marks: drawn[index] })),
   } as const
   const { made, tooSmall, failed, basics, likeness } = await workers.run(task, signal)
   const outcomes = recipes.map((recipe): Outcome => {
@@ -136,7 +144,8 @@ async function makePictures(
     if (picture) {
       const { path, extension, mimeType, width, height } = picture
       const pyramid = recipe.recipe === 'pyramid' ? { pyramid: true } : {}
-      return { recipe, output: { path, extension, mimeType, metadata: { ...dimensions(width, height), ...pyramid } } }
+      const metadata = { ...dimensions(width, height), ...pyramid, ...borne(recipe, all, marks) }
+      return { recipe, output: { path, extension, mimeType, metadata } }
     }
     if (tooSmall.includes(recipe.name)) return { recipe, tooSmall: true }
     return { recipe, problem: new CannotMake('unreadable', failed[recipe.name] ?? 'nothing was made') }
@@ -145,8 +154,14 @@ async function makePictures(
   return { outcomes, basics: basics && tells === 'look' ? look : basics, likeness }
 }
 
+/** What is kept of a rendition that shows more than the file. */
+function borne(recipe: Recipe, all: readonly Recipe[], marks: KnownMarks): Record<string, unknown> {
+  const { watermark, caption } = marksOn(recipe, all, marks)
+  return { ...(watermark ? { watermark: true } : {}), ...(caption ? { caption: caption.text } : {}) }
+}
+
 function pictureRecipe(recipe: Recipe): PictureRecipe {
-  const { displayname: _, recipe: kind, ...rest } = recipe
+  const { displayname: _, recipe: kind, watermark: __, caption: ___, ...rest } = recipe
   return { ...rest, recipe: kind === 'pyramid' ? 'pyramid' : 'image' }
 }
 

@@ -2,7 +2,7 @@ import type { BaseConfig } from '../../config/service.ts'
 import type { Sha256 } from '../blobs/blob-store.ts'
 import type { FileClass } from '../classes.ts'
 
-export type RenditionStatus = 'pending' | 'processing' | 'done' | 'failed' | 'not_produced' | 'too_small'
+export type RenditionStatus = 'pending' | 'processing' | 'done' | 'failed' | 'not_produced' | 'too_small' | 'unmarked'
 
 /** How far one of the renditions of a file is. */
 export interface Rendition {

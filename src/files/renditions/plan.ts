@@ -1,6 +1,7 @@
 import type { JobRequest, Jobs } from '../../jobs/service.ts'
 import type { Tx } from '../../platform/db.ts'
 import { metadataJob, metadataName } from './describe.ts'
+import { isUnmarked, type Marking, noMarks, readMarks } from './marks.ts'
 import type { Recipe, RenditionSettings } from './model.ts'
 import type { ProduceJob } from './produce.ts'
 import { recipesFor, turnsOf } from './recipes.ts'
@@ -48,15 +49,28 @@ export async function schedule(tx: Tx, jobs: Jobs, scheduled: readonly Scheduled
   await jobs.enqueueAll(tx, [...requests.values()])
 }
 
-/** Renditions of new files. */
-export async function planNew(tx: Tx, jobs: Jobs, settings: RenditionSettings, wishes: readonly Wish[]): Promise<void> {
+/** Renditions of new files; those with a watermark wait until an object has the file. */
+export async function planNew(
+  tx: Tx,
+  { jobs, settings, marking }: { readonly jobs: Jobs; readonly settings: RenditionSettings; readonly marking: Marking },
+  wishes: readonly Wish[],
+): Promise<void> {
   const wanted = new Map(wishes.filter(({ produce }) => produce).map((wish) => [wish.fileId, wish]))
   if (wanted.size === 0) return
   const originals = await store.readOriginals(tx, [...wanted.keys()])
+  // Another original may come to a file that objects have.
+  const marks = await readMarks(marking, tx, marking.any() ? [...wanted.keys()] : [])
+  const plain: store.Planned[] = []
   const scheduled = originals.flatMap((original) => {
-    const priority = wanted.get(original.fileId)?.priority ?? 0
-    return scheduledFor(original, recipesFor(settings, original), priority)
+    const { fileId } = original
+    const all = recipesFor(settings, original)
+    const isPlain = (recipe: Recipe): boolean => isUnmarked(recipe, all, marks.get(fileId) ?? noMarks)
+    const own = all.filter((recipe) => isPlain(recipe) && !original.manual.includes(recipe.name))
+    plain.push(...own.map(({ name }) => ({ fileId, name })))
+    const priority = wanted.get(fileId)?.priority ?? 0
+    return scheduledFor(original, all, priority, (recipe) => !isPlain(recipe))
   })
+  await store.notePlain(tx, plain)
   await schedule(tx, jobs, scheduled)
   const described = originals.filter(({ class: kind }) => kind !== 'unknown')
   const later = described.map(({ fileId }) => ({ fileId, priority: wanted.get(fileId)?.priority ?? 0 }))

@@ -4,13 +4,15 @@ import { stat } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import type { EventLog, NewEvent } from '../../events/service.ts'
 import type { JobContext } from '../../jobs/service.ts'
-import type { Db, Tx } from '../../platform/db.ts'
+import type { Db, Queryable, Tx } from '../../platform/db.ts'
 import type { BlobStore, Received } from '../blobs/blob-store.ts'
 import { classOf } from '../classes.ts'
 import { originalOf, type StoredFile } from '../model.ts'
 import * as records from '../records/store.ts'
 import { makeAll, type Outcome, type Output, type Produced } from './make.ts'
+import { bearsMarks, type KnownMarks, type Marking, noMarks, readMarks } from './marks.ts'
 import type { Recipe, RenditionSettings } from './model.ts'
+import type { Scheduled } from './plan.ts'
 import type { Programs } from './programs.ts'
 import { createProgress } from './progress.ts'
 import { recipeHash, recipesFor, turnsOf } from './recipes.ts'
@@ -24,6 +26,8 @@ export interface ProduceDeps {
   readonly db: Db
   readonly events: EventLog
   readonly settings: () => RenditionSettings
+  readonly marking: Marking
+  readonly schedule: (tx: Tx, scheduled: readonly Scheduled[]) => Promise<void>
   readonly locations: {
     storeOf(id: number): BlobStore
     forVersions(): { readonly id: number; readonly store: BlobStore }
@@ -69,20 +73,40 @@ export function createProduce(deps: ProduceDeps) {
     const fresh = mine.filter((recipe) => !tired.includes(recipe))
     const givenUp = new CannotMake('unreadable', 'the service ended each time when it was made')
     const { workers, programs, tags, locations } = deps
+    const bearing = mine.some((recipe) => bearsMarks(recipe, all))
+    const marksIn = async (from: Queryable): Promise<KnownMarks> =>
+      (bearing ? (await readMarks(deps.marking, from, [fileId])).get(fileId) : undefined) ?? noMarks
+    const marks = await marksIn(deps.db)
     await using progress = createProgress(deps.db, fileId)
-    const tools = { workers, programs, tags, storeOf: locations.storeOf, folder: folder.path, signal }
+    const tools = { workers, programs, tags, storeOf: locations.storeOf, folder: folder.path, signal, marks, all }
     const { outcomes, basics, likeness } = await makeAll({ ...tools, onProgress: progress.note }, file, fresh)
     await progress.settled()
     const ended = [...outcomes, ...tired.map((recipe) => ({ recipe, problem: givenUp }))]
-    await conclude(deps, file, all, { outcomes: ended, basics, likeness }, performance.now() - began)
+    const made = { outcomes: ended, basics, likeness }
+    const again = (tx: Tx): Promise<void> =>
+      deps.schedule(
+        tx,
+        mine.map((recipe) => ({ fileId, recipe, turn: priority, priority: 0 })),
+      )
+    await conclude(deps, file, { all, marks, marksIn, again }, made, performance.now() - began)
   }
+}
+
+/** What renditions were made by. */
+interface MadeBy {
+  readonly all: readonly Recipe[]
+  readonly marks: KnownMarks
+  /** As they are by now. */
+  readonly marksIn: (from: Queryable) => Promise<KnownMarks>
+  /** Has all of it made once more. */
+  readonly again: (tx: Tx) => Promise<void>
 }
 
 /** Stores what was made, and says how everything ended. */
 async function conclude(
   { db, events, locations, changed }: ProduceDeps,
   file: StoredFile,
-  all: readonly Recipe[],
+  { all, marks, marksIn, again }: MadeBy,
   { outcomes, basics, likeness }: Produced,
   took: number,
 ): Promise<void> {
@@ -96,9 +120,20 @@ async function conclude(
     if (versions.length > 0) await records.announceBlobs(db, versions)
     for (const { received, version } of kept) await received.keep(version.sha256)
     const madeOf = originalOf(file).sha256
-    const ended = outcomes.map((outcome) => endOf(outcome, recipeHash(outcome.recipe, all), madeOf))
+    const ended = outcomes.map((outcome) => endOf(outcome, recipeHash(outcome.recipe, all, marks), madeOf))
     await db.transaction(async (tx) => {
-      if (!(await store.putVersions(tx, file.id, madeOf, versions))) return
+      if (!(await store.lockOriginal(tx, file.id, madeOf))) return
+      // Whoever gives the file other marks looks after this, or is seen here.
+      const now = await marksIn(tx)
+      const late = outcomes.some(({ recipe }) => recipeHash(recipe, all, now) !== recipeHash(recipe, all, marks))
+      if (late) return again(tx)
+      await store.putVersions(tx, file.id, versions)
+      const none = outcomes.filter((outcome) => 'unmarked' in outcome || 'tooSmall' in outcome)
+      await store.dropVersions(
+        tx,
+        file.id,
+        none.map(({ recipe }) => recipe.name),
+      )
       await store.endRenditions(tx, file.id, ended)
       if (basics) await store.addMetadata(tx, file.id, basics)
       if (likeness !== undefined) await store.putLikeness(tx, file.id, madeOf, likeness)
@@ -148,6 +183,7 @@ function endOf(outcome: Outcome, hash: string, madeOf: string): store.Ended {
   const end = { name, reason: null, needs: null, recipeHash: hash, madeOf }
   if ('output' in outcome) return { ...end, status: 'done' }
   if ('tooSmall' in outcome) return { ...end, status: 'too_small' }
+  if ('unmarked' in outcome) return { ...end, status: 'unmarked' }
   const { kind, message, needs = null } = outcome.problem
   return { ...end, status: kind === 'unavailable' ? 'not_produced' : 'failed', reason: message, needs }
 }
@@ -156,7 +192,7 @@ function endOf(outcome: Outcome, hash: string, madeOf: string): store.Ended {
 const connInfos = [{ host: hostname() }]
 
 function eventOf(file: StoredFile, outcome: Outcome, took: number): NewEvent[] {
-  if ('tooSmall' in outcome) return []
+  if ('tooSmall' in outcome || 'unmarked' in outcome) return []
   const { displayname: _, ...recipe } = outcome.recipe
   const base = { actor: null, basetype: 'file', objectId: file.id } as const
   if ('output' in outcome) {

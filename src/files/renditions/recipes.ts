@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { drawnMarks, type KnownMarks, noMarks, visible } from './marks.ts'
 import type { OriginalType, Recipe, RenditionSettings } from './model.ts'
 import { isDocument } from './programs/office.ts'
 import { isDirect } from './sources.ts'
@@ -34,12 +35,19 @@ export function turnsOf(recipes: readonly Recipe[], original: OriginalType): Rea
   return turns
 }
 
-/** What tells whether a rendition was made by the recipe as it is now; what it is made of counts, too. */
-export function recipeHash(recipe: Recipe, all: readonly Recipe[]): string {
-  const { displayname: _, standard: __, rights_management: ___, priority: ____, source, ...how } = recipe
+/**
+ * What tells whether a rendition was made by the recipe as it is now; what it is made of counts, too, and the watermark and
+ * the caption that it bears.
+ */
+export function recipeHash(recipe: Recipe, all: readonly Recipe[], marks: KnownMarks = noMarks): string {
+  const { displayname: _, standard: __, rights_management: ___, priority: ____, source, ...said } = recipe
+  const { watermark: _____, caption: ______, ...how } = said
   const from = all.find(({ name }) => name === source)
+  const drawn = drawnMarks(recipe, marks)
   return createHash('sha256')
-    .update(JSON.stringify([engine, how, from ? recipeHash(from, all) : null]))
+    .update(
+      JSON.stringify([engine, how, from ? recipeHash(from, all, marks) : null, ...(drawn ? [visible(drawn)] : [])]),
+    )
     .digest('hex')
     .slice(0, 32)
 }

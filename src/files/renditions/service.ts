@@ -10,7 +10,7 @@ import { planNew, previewJob, produceJob, schedule, scheduleMetadata, type Wish 
 import { createPrecedence } from './precedence.ts'
 import { createProduce, type ProduceDeps, type ProduceJob } from './produce.ts'
 import { findPrograms } from './programs.ts'
-import { type Resync, readResyncs, resyncJob, runResync, startResync } from './resync.ts'
+import { type Resync, readResyncs, renewMarks, resyncJob, runResync, startMarksResync, startResync } from './resync.ts'
 import { localPath } from './sources.ts'
 import { createTags } from './tags.ts'
 import { createWorkFolders } from './work-folders.ts'
@@ -31,7 +31,7 @@ export type RenditionConfig = Pick<
   | 'soffice'
 >
 
-export interface RenditionOptions extends Omit<ProduceDeps, 'workers' | 'programs' | 'tags' | 'folders'> {
+export interface RenditionOptions extends Omit<ProduceDeps, 'workers' | 'programs' | 'tags' | 'folders' | 'schedule'> {
   readonly jobs: Jobs
   readonly log: Logger
   readonly config: RenditionConfig
@@ -48,11 +48,14 @@ export type { Resync } from './resync.ts'
 
 export type Renditions = Awaited<ReturnType<typeof createRenditions>>
 
+/** Looks at the files of objects that have just been saved. */
+const marksJob = 'files.marks'
+
 export const manageFiles = { name: 'system.root' } as const
 
 /** What is made of files: planned with the upload, made by jobs in processes of their own, renewed by a resync. */
 export async function createRenditions(options: RenditionOptions) {
-  const { db, jobs, log, config, settings } = options
+  const { db, jobs, log, config, settings, marking } = options
   const limits = {
     memory: config.mediaMemory * 1_000_000,
     seconds: config.mediaSeconds,
@@ -72,12 +75,13 @@ export async function createRenditions(options: RenditionOptions) {
   const folders = createWorkFolders(join(config.dataDir, 'work'))
   await folders.sweep()
   const precedence = createPrecedence()
-  const tools = { programs, tags, folders }
+  const scheduleIn = (tx: Tx, scheduled: Parameters<typeof schedule>[2]) => schedule(tx, jobs, scheduled)
+  const tools = { programs, tags, folders, schedule: scheduleIn }
+  const describeIn = (tx: Tx, files: Parameters<typeof scheduleMetadata>[2]) => scheduleMetadata(tx, jobs, files)
   const produce = createProduce({ ...options, ...tools, workers })
   const preview = createProduce({ ...options, ...tools, workers: viewers })
   const describe = createDescribe({ ...options, ...tools, workers })
-  const scheduleIn = (tx: Tx, scheduled: Parameters<typeof schedule>[2]) => schedule(tx, jobs, scheduled)
-  const describeIn = (tx: Tx, files: Parameters<typeof scheduleMetadata>[2]) => scheduleMetadata(tx, jobs, files)
+  const looking = { db, settings, marking, schedule: scheduleIn, scheduleMetadata: describeIn }
 
   /** Behind the first renditions of files, which somebody waits for. */
   const behind =
@@ -89,9 +93,10 @@ export async function createRenditions(options: RenditionOptions) {
   jobs.register<ProduceJob>(previewJob, (job, context) => precedence.ahead(() => preview(job, context)), 'preview')
   jobs.register<ProduceJob>(produceJob, behind(produce), 'media')
   jobs.register<{ fileId: number }>(metadataJob, behind(describe), 'media')
-  jobs.register<{ id: number }>(
-    resyncJob,
-    ({ id }, { signal }) => runResync({ db, settings, schedule: scheduleIn, scheduleMetadata: describeIn }, id, signal),
+  jobs.register<{ id: number }>(resyncJob, ({ id }, { signal }) => runResync(looking, id, signal), 'standard')
+  jobs.register<{ objects: readonly number[] }>(
+    marksJob,
+    ({ objects }, { signal }) => renewMarks(looking, objects, signal),
     'standard',
   )
 
@@ -101,7 +106,8 @@ export async function createRenditions(options: RenditionOptions) {
     strip: tags.strip,
 
     /** Renditions of new files, in the transaction that makes these. */
-    plan: (tx: Tx, wishes: readonly Wish[]): Promise<void> => planNew(tx, jobs, settings(), wishes),
+    plan: (tx: Tx, wishes: readonly Wish[]): Promise<void> =>
+      planNew(tx, { jobs, settings: settings(), marking }, wishes),
 
     /** To be called when a file begins to come: what makes its preview is ready when it is there. */
     expect: viewers.warm,
@@ -120,6 +126,18 @@ export async function createRenditions(options: RenditionOptions) {
         },
       )
     },
+
+    /** Looks, after the commit, whether files of the objects bear what these say by now. */
+    async renewMarks(tx: Tx, objects: readonly number[]): Promise<void> {
+      if (objects.length > 0 && marking.any()) await jobs.enqueue(tx, marksJob, { objects })
+    },
+
+    /** Whether a recipe makes anything with a watermark or a caption. */
+    drawsMarks: (): boolean =>
+      Object.values(settings().classes).some(({ versions }) => versions.some((one) => one.watermark || one.caption)),
+
+    /** Renews all that bears a watermark or a caption. */
+    resyncMarks: (tx: Tx, actor: Actor): Promise<Resync> => startMarksResync(tx, jobs, actor.userId),
 
     /** Begins to look through all files. @throws {AppError} `SystemRightRequired`. */
     async resync(actor: Actor): Promise<Resync> {

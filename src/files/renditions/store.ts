@@ -39,6 +39,17 @@ export async function planRenditions(tx: Tx, planned: readonly Planned[]): Promi
   )
 }
 
+/** Renditions that are not to be made as long as the files have no watermark. */
+export async function notePlain(tx: Tx, planned: readonly Planned[]): Promise<void> {
+  if (planned.length === 0) return
+  await tx.query(
+    `insert into file_rendition (file_id, name, status)
+     select f, n, 'unmarked' from unnest($1::bigint[], $2::text[]) as x(f, n) on conflict do nothing`,
+    [planned.map(({ fileId }) => fileId), planned.map(({ name }) => name)],
+    'note-plain-renditions',
+  )
+}
+
 /**
  * Of the renditions those that are to be made; they are being made from now on. How often each was begun, by name. Whoever
  * tries `again` also takes those that were being made: by itself, before it was interrupted.
@@ -102,24 +113,20 @@ export interface NewVersion extends NewBlob {
   readonly metadata: Readonly<Record<string, unknown>>
 }
 
-/**
- * Versions with contents that were announced, as made of this original; false when the file has gone meanwhile, or has
- * another original.
- */
-export async function putVersions(
-  tx: Tx,
-  fileId: number,
-  madeOf: Sha256,
-  versions: readonly NewVersion[],
-): Promise<boolean> {
+/** Keeps the original as it is until the end of the transaction; false when the file has gone, or has another one. */
+export async function lockOriginal(tx: Tx, fileId: number, madeOf: Sha256): Promise<boolean> {
   const { rows } = await tx.query(
     `select from file f join file_version v on v.file_id = f.id and v.name = 'original'
      where f.id = $1 and v.sha256 = decode($2, 'hex') for key share of f for no key update of v`,
     [fileId, madeOf],
     'lock-original',
   )
-  if (rows.length === 0) return false
-  if (versions.length === 0) return true
+  return rows.length > 0
+}
+
+/** Versions with contents that were announced. */
+export async function putVersions(tx: Tx, fileId: number, versions: readonly NewVersion[]): Promise<void> {
+  if (versions.length === 0) return
   await tx.query(
     `with input as materialized (
        select name, "locationId", decode(sha256, 'hex') as sha256, size, extension, class, "mimeType", metadata
@@ -138,7 +145,21 @@ export async function putVersions(
     [fileId, JSON.stringify(versions)],
     'put-versions',
   )
-  return true
+}
+
+/** Versions that there are no longer to be, though it stays known why. */
+export async function dropVersions(tx: Tx, fileId: number, names: readonly string[]): Promise<void> {
+  if (names.length === 0) return
+  await tx.query(
+    `with versions as (
+       delete from file_version where file_id = $1 and name = any($2::text[]) and not manual
+       returning location_id, sha256
+     )
+     update file_blob b set touched_at = now() from versions v
+     where b.location_id = v.location_id and b.sha256 = v.sha256`,
+    [fileId, names],
+    'drop-versions',
+  )
 }
 
 /** What a look at the original told, beside what is known of it. */

@@ -1,7 +1,9 @@
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import sharp, { type OutputInfo, type Sharp } from 'sharp'
 import { CannotMake, reasonOf } from './failure.ts'
 import { inspect } from './inspect.ts'
+import { drawMarks } from './marks.ts'
 import { type Opened, openSource } from './open.ts'
 import type { MadePicture, PictureRecipe, PicturesResult, PicturesTask } from './tasks.ts'
 
@@ -32,7 +34,7 @@ export async function makePictures(task: PicturesTask, pixels: number): Promise<
       continue
     }
     try {
-      made.push(await makePicture(opened, recipe, task.folder, transparent))
+      made.push(await makePicture(opened, recipe, { folder: task.folder, transparent, pixels }))
     } catch (error) {
       failed[recipe.name] = reasonOf(error)
     }
@@ -41,19 +43,24 @@ export async function makePictures(task: PicturesTask, pixels: number): Promise<
     throw new CannotMake('unreadable', Object.values(failed)[0] ?? 'nothing could be made')
   }
   if (!task.inspect) return { made, tooSmall, failed, basics: null, likeness: null }
-  return { made, tooSmall, failed, ...(await inspect(opened, made)) }
+  // What is laid over them is no part of what the source shows.
+  const plain = made.filter(({ name }) => !task.recipes.find((recipe) => recipe.name === name)?.marks)
+  return { made, tooSmall, failed, ...(await inspect(opened, plain)) }
 }
 
 async function makePicture(
   opened: Opened,
   recipe: PictureRecipe,
-  folder: string,
-  transparent: boolean,
+  { folder, transparent, pixels }: { readonly folder: string; readonly transparent: boolean; readonly pixels: number },
 ): Promise<MadePicture> {
   const animated = recipe.animated && (opened.metadata.pages ?? 1) > 1
   const picture = opened.open(animated ? { animated: true } : {}).autoOrient()
   const path = join(folder, recipe.name)
-  const info = await written(sized(picture, recipe), recipe, path, transparent)
+  const { marks } = recipe
+  const plain = sized(picture, recipe)
+  const whole = marks ? await drawMarks(plain.keepMetadata(), marks, { path: `${path}.tif`, pixels }) : plain
+  const info = await written(whole, recipe, path, transparent)
+  if (marks) await rm(`${path}.tif`)
   const extension = extensions[info.format] ?? info.format
   const height = animated ? (info.pageHeight ?? info.height) : info.height
   const mimeType = mimeTypes[extension] ?? 'application/octet-stream'

@@ -13,6 +13,8 @@ import type { Answer, Failure, Order } from './tasks.ts'
 import { readText } from './text.ts'
 
 if (process.env.BACKGROUND) setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
+// Of what libvips does not trust only drawings, and only from memory, where they can name nothing beside them.
+sharp.unblock({ operation: ['VipsForeignLoadSvgBuffer'] })
 sharp.cache(false)
 sharp.concurrency(1)
 

@@ -12,6 +12,25 @@ export interface PictureRecipe {
   readonly strip: boolean
   readonly colorprofile: 'srgb' | 'keep'
   readonly animated: boolean
+  readonly marks?: PictureMarks | undefined
+}
+
+/** What is drawn on a picture. */
+export interface PictureMarks {
+  readonly watermark: {
+    readonly source: MediaSource
+    readonly gravity: 'nw' | 'n' | 'ne' | 'w' | 'c' | 'e' | 'sw' | 's' | 'se'
+    readonly dissolve: number
+    readonly size: string
+    readonly tile: boolean
+  } | null
+  readonly caption: {
+    readonly text: string
+    readonly size: string
+    readonly padding: number | null
+    readonly multiline: boolean
+    readonly overlay: boolean
+  } | null
 }
 
 /** What is to be read: a path, and what the content is, as far as that is known. */

@@ -65,6 +65,7 @@ export async function writeAll(context: SaveContext, items: readonly Item[], opt
     takeFiles(tx, files.taken),
     putFiles(tx, files.put),
     returnFiles(tx, files.returned),
+    options.dryRun ? null : deps.files.renewMarks(tx, withFiles(written)),
     options.skipEvents || options.dryRun ? null : appendEvents(context, written),
   ])
   if (!options.skipIndex) tx.afterCommit(deps.wakeIndex)
@@ -190,6 +191,15 @@ async function fileChanges(
     }
   }
   return { put, returned, taken }
+}
+
+/** Objects that have or had files. */
+function withFiles(items: readonly Item[]): number[] {
+  return items
+    .filter(({ table, content, current }) =>
+      [content, current?.content].some((one) => one !== undefined && filesByColumn(table, one).size > 0),
+    )
+    .map(({ systemObjectId }) => systemObjectId)
 }
 
 async function appendEvents({ tx, deps, actor, pauses }: SaveContext, items: readonly Item[]): Promise<void> {

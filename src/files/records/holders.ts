@@ -1,0 +1,72 @@
+import type { Tx } from '../../platform/db.ts'
+import { badRequest } from '../../platform/errors.ts'
+import type { CallerRights } from '../../rights/service.ts'
+import type { FileClass } from '../classes.ts'
+import { originalOf } from '../model.ts'
+import type { KnownFile } from './access.ts'
+
+/** A setting that names files, and keeps them so. */
+export type Holder = { readonly pool: number } | { readonly objecttype: number } | { readonly section: string }
+
+export interface Held {
+  readonly holder: Holder
+  readonly files: readonly HeldFile[]
+}
+
+export interface HeldFile {
+  readonly id: number
+  /** Where the request names it. */
+  readonly path: string
+  /** It was named before: whoever sends a setting back needs no right on its file. */
+  readonly known: boolean
+}
+
+export interface HoldDeps {
+  readonly load: (from: Tx, caller: CallerRights, ids: readonly number[]) => Promise<KnownFile[]>
+  /** What the file is to be; none: anything. */
+  readonly class?: FileClass
+}
+
+/**
+ * What the settings name from now on; what they named before is free. A new file must be one that the caller may download:
+ * else renditions would show it to people who may not have it. @throws {AppError} `ServerGeneric`
+ */
+export async function hold({ load, class: kind }: HoldDeps, tx: Tx, caller: CallerRights, held: readonly Held[]) {
+  if (held.length === 0) return
+  const files = held.flatMap(({ files }) => files)
+  const ids = [...new Set(files.map(({ id }) => id))].sort((a, b) => a - b)
+  if (ids.length > 0) {
+    await tx.query('select from file where id = any($1::bigint[]) order by id for key share', [ids])
+    const found = new Map((await load(tx, caller, ids)).map((one) => [one.file.id, one]))
+    for (const { id, path, known } of files) {
+      const one = found.get(id)
+      const original = one && originalOf(one.file)
+      const may = known || (original && one.access.may('asset_download', original))
+      if (!one || !may) throw badRequest(`${path}: there is no file ${id} that you may download`, { path, value: id })
+      if (kind && !known && original?.class !== kind) {
+        throw badRequest(`${path}: the file ${id} is no ${kind}`, { path, value: id, expected: kind })
+      }
+    }
+  }
+  const rows = held.map(({ holder, files }) => ({
+    pool: 'pool' in holder ? holder.pool : null,
+    objecttype: 'objecttype' in holder ? holder.objecttype : null,
+    section: 'section' in holder ? holder.section : null,
+    files: files.map(({ id }) => id),
+  }))
+  await tx.query(
+    `with input as materialized (
+       select * from json_to_recordset($1::json) as x(pool bigint, objecttype int, section text, files bigint[])
+     ), gone as (
+       delete from file_holder h using input i
+       where (h.pool_id = i.pool or h.objecttype = i.objecttype or h.section = i.section) and h.file_id <> all(i.files)
+       returning h.file_id
+     ), freed as (
+       update file set unlinked_at = now() where id in (select file_id from gone) and unlinked_at is not null
+     )
+     insert into file_holder (file_id, pool_id, objecttype, section)
+     select distinct f, pool, objecttype, section from input cross join lateral unnest(files) as f on conflict do nothing`,
+    [JSON.stringify(rows)],
+    'hold-files',
+  )
+}

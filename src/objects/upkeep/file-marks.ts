@@ -1,0 +1,144 @@
+import type { Column, Model } from '../../datamodel/model.ts'
+import type { Queryable } from '../../platform/db.ts'
+import { captionTexts } from './caption-texts.ts'
+
+type Settings = Readonly<Record<string, unknown>>
+
+/** What pools and object types say of watermarks and captions (wire form, checked when it was saved). */
+export interface MarkSettings {
+  readonly watermark?: Settings
+  readonly caption?: Settings
+}
+
+export interface MarkingDeps {
+  readonly model: () => Model
+  readonly languages: () => readonly string[]
+  /** Whether any watermark or caption is set at all, as far as this process knows. */
+  readonly any: () => boolean
+}
+
+export interface ShownWatermark {
+  readonly imageId: number
+  readonly gravity: 'nw' | 'n' | 'ne' | 'w' | 'c' | 'e' | 'sw' | 's' | 'se'
+  readonly dissolve: number
+  readonly size: string
+  readonly tile: boolean
+}
+
+export interface ShownCaption {
+  readonly text: string
+  readonly size: string
+  readonly padding: number | null
+  readonly multiline: boolean
+  readonly overlay: boolean
+}
+
+/** The object that says what a file bears: the first that has it and is not in the trash. */
+interface MarkingUse {
+  readonly fileId: number
+  readonly columnId: number
+  readonly systemObjectId: number
+  /** The object type's, then those of the pools from the root down to its own. */
+  readonly layers: readonly MarkSettings[]
+}
+
+/** What renditions of files bear: the object type says it first, and pools from the root down say it better. */
+export function createMarking({ model, languages, any }: MarkingDeps) {
+  return {
+    any,
+
+    /** By file; of files that no object has there is nothing. */
+    async of(from: Queryable, fileIds: readonly number[]) {
+      const uses = await firstUses(from, fileIds)
+      const said = uses.map((use) => {
+        const column = model().columnsById.get(use.columnId)
+        return { use, watermark: watermarkOf(use.layers), caption: column ? captionOf(use.layers, column) : null }
+      })
+      const wanted = said.flatMap(({ use, caption }) => (caption ? [{ use, template: caption.text }] : []))
+      const texts = await captionTexts({ model: model(), languages: languages() }, from, wanted)
+      return new Map(
+        said.map(({ use, watermark, caption }) => {
+          const text = texts.get(use.fileId) ?? ''
+          return [use.fileId, { watermark, caption: caption && text !== '' ? { ...caption, text } : null }] as const
+        }),
+      )
+    },
+  }
+}
+
+function imageOf(watermark: Settings | undefined): number | null {
+  const image = watermark?.image as { readonly _id?: number } | null | undefined
+  return image?._id ?? null
+}
+
+/** Each member comes from the nearest layer that says it; `image` null: there is none from here on. */
+export function watermarkOf(layers: readonly MarkSettings[]): ShownWatermark | null {
+  const merged: Settings = Object.assign({}, ...layers.map(({ watermark }) => watermark ?? {}))
+  const imageId = imageOf(merged)
+  if (imageId === null) return null
+  const { gravity, dissolve, size, tile } = merged as {
+    readonly gravity?: ShownWatermark['gravity'] | ''
+    readonly dissolve?: number
+    readonly size?: string
+    readonly tile?: boolean
+  }
+  return { imageId, gravity: gravity || 'c', dissolve: dissolve ?? 100, size: size ?? '', tile: tile ?? false }
+}
+
+/** Of the field that has the file, named in full or by its column. */
+export function captionOf(
+  layers: readonly MarkSettings[],
+  column: Pick<Column, 'name' | 'fullName'>,
+): ShownCaption | null {
+  const found = layers.flatMap(({ caption }) => caption?.[column.fullName] ?? caption?.[column.name] ?? [])
+  const merged = Object.assign({}, ...found) as {
+    readonly text?: string
+    readonly size?: string
+    readonly padding?: string
+    readonly multiline?: boolean
+    readonly overlay?: boolean
+  }
+  const { text = '', size = '', padding, multiline = false, overlay = false } = merged
+  if (text === '') return null
+  return { text, size, padding: padding === undefined ? null : Number(padding), multiline, overlay }
+}
+
+/** With what is set as it is in the database: jobs follow a change at once. */
+async function firstUses(from: Queryable, fileIds: readonly number[]): Promise<MarkingUse[]> {
+  const { rows } = await from.query<MarkingUse>(
+    `select f.id as "fileId", u."columnId", u."systemObjectId", jsonb_build_array(coalesce(t.settings->'fields', '{}')) || p.layers as layers
+     from unnest($1::bigint[]) as f(id) cross join lateral (
+       select u.column_id as "columnId", o.system_object_id as "systemObjectId", o.objecttype, o.pool_id
+       from file_use u join object o using (system_object_id)
+       where u.file_id = f.id and u.latest and o.deleted_at is null
+       order by u.system_object_id, u.column_id limit 1
+     ) u left join objecttype t on t.id = u.objecttype
+     cross join lateral (
+       with recursive path as (
+         select id, parent_id, settings, 0 as above from pool where id = u.pool_id
+         union all
+         select p.id, p.parent_id, p.settings, above + 1 from pool p join path on p.id = path.parent_id
+       )
+       select coalesce(jsonb_agg(settings order by above desc), '[]') as layers from path
+     ) p`,
+    [fileIds],
+    'first-file-uses',
+  )
+  return rows
+}
+
+/** Whether any object there has a file in its latest version. */
+export async function haveFiles(
+  from: Queryable,
+  scope: { readonly pools: readonly number[] } | { readonly objecttypes: readonly number[] },
+): Promise<boolean> {
+  const [column, ids] = 'pools' in scope ? ['pool_id', scope.pools] : ['objecttype', scope.objecttypes]
+  const { rows } = await from.query(
+    `select from object o where o.${column} = any($1::bigint[]) and o.deleted_at is null and exists (
+       select from file_use u where u.system_object_id = o.system_object_id and u.latest
+     ) limit 1`,
+    [ids],
+    `files-of-${column}`,
+  )
+  return rows.length > 0
+}

@@ -49,8 +49,8 @@ export async function captionTexts(
   return new Map(
     wanted.map(({ use, template }) => {
       const source = sources.get(use.fileId)
-      const valueOf = (name: string): string => (source ? textOf(name, source, linked, reading) : '')
-      const text = template.replaceAll(replacement, (_, name: string) => valueOf(name))
+      const valueAt = (name: string): string => (source ? textOf(name, source, linked, reading) : '')
+      const text = template.replaceAll(replacement, (_, name: string) => valueAt(name))
       return [use.fileId, text.trim().slice(0, longest).toWellFormed()]
     }),
   )

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import { emptySnapshot } from '../../src/datamodel/store.ts'
+import { picture, upload } from '../files/support.ts'
 import type { Client, Json } from '../support/client.ts'
 import { hostileValue, mutated } from '../support/hostile.ts'
 import { startService, type TestService } from '../support/service.ts'
@@ -103,6 +104,7 @@ test('a hostile value at any place of the localised names', async () => {
 })
 
 test('a hostile value at any place of object type settings', async () => {
+  await upload(svc, 'root', [{ name: 'mark.png', content: await picture(8, 8, 'png') }])
   const next = async () => (await root.get('/objecttype/2')).body[0].objecttype._version + 1
   const settings = {
     _basetype: 'objecttype',

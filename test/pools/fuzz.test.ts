@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { picture, upload } from '../files/support.ts'
 import { mutated } from '../support/hostile.ts'
 import { startService } from '../support/service.ts'
 
@@ -43,6 +44,7 @@ const whole = {
 test('whatever stands at whatever place, the answer is 200 or an error with a code, never 500', async () => {
   await using svc = await startService()
   const root = svc.as('root')
+  await upload(svc, 'root', [{ name: 'mark.png', content: await picture(8, 8, 'png') }])
   const codes = new Set<string>()
   await fc.assert(
     fc.asyncProperty(mutated([whole]), async (sent) => {

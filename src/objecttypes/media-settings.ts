@@ -39,7 +39,7 @@ function defined(fields: Fields): Fields {
 }
 
 /** The file whose picture a watermark is; null: none is said. */
-export function watermarkImage(watermark: Fields | undefined): number | null {
+function watermarkImage(watermark: Fields | undefined): number | null {
   const image = watermark?.image as { readonly _id: number } | null | undefined
   return image?._id ?? null
 }
@@ -54,7 +54,7 @@ export interface MarkKeepers<Scope> {
   hold(tx: Tx, actor: Actor, held: readonly HeldImages[]): Promise<void>
 }
 
-export interface HeldImages {
+interface HeldImages {
   readonly holder: { readonly pool: number } | { readonly objecttype: number }
   readonly files: readonly { readonly id: number; readonly path: string; readonly known: boolean }[]
 }

@@ -24,7 +24,6 @@ import * as store from './store.ts'
 export { chooseTemplate, fillTemplate, replacementsOf, textIn } from './filenames.ts'
 export { type KeptObjecttypes, openObjecttypes } from './kept.ts'
 export {
-  type HeldImages,
   heldImages,
   type MarkKeepers,
   readCaption,

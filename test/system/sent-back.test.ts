@@ -112,7 +112,7 @@ suite('answers to questions that nothing asks', () => {
     return [{ objecttype: { _id: first._id, _version: first._version + 1, watermark: { dissolve: first._version } } }]
   }
   const background = { background_invalid_acl: 'true', background_invalid_acl_timelimit: '1m30.5s' }
-  const answers = { confirm: ['resync', 'skip'], allow_invalid_acl: ['true', 'false'] }
+  const answers = { allow_invalid_acl: ['true', 'false'] }
   const saves = [
     { method: 'post', path: '/pool', body: pool },
     { method: 'put', path: '/pool', body: pool },
@@ -144,6 +144,12 @@ suite('answers to questions that nothing asks', () => {
         const wrong = await root[method](path, await body(), { [name]: 'soon' })
         assert.deepEqual([wrong.status, wrong.body.code], [400, 'ServerGeneric'], name)
       }
+      // Whether renditions are made anew is asked where there are any.
+      for (const confirm of ['resync', 'skip']) {
+        const saved = await root[method](path, await body(), { confirm, strict: '1' })
+        assert.deepEqual([saved.status, saved.headers['x-svc-ignored']], [200, undefined], JSON.stringify(saved.body))
+      }
+      assert.equal((await root[method](path, await body(), { confirm: 'soon' })).status, 400)
       assert.equal((await root[method](path, await body())).headers['x-svc-ignored'], undefined)
     })
   }

@@ -6,11 +6,10 @@ import type { Recipe } from './model.ts'
 import { localPath } from './sources.ts'
 import type { PictureMarks } from './workshop/tasks.ts'
 
-export const gravities = ['nw', 'n', 'ne', 'w', 'c', 'e', 'sw', 's', 'se'] as const
-export type Gravity = (typeof gravities)[number]
+type Gravity = 'nw' | 'n' | 'ne' | 'w' | 'c' | 'e' | 'sw' | 's' | 'se'
 
 /** How a watermark is laid over a picture. */
-export interface Watermark {
+interface Watermark {
   /** The file of its picture. */
   readonly imageId: number
   readonly gravity: Gravity
@@ -22,7 +21,7 @@ export interface Watermark {
 }
 
 /** A text on a picture. */
-export interface Caption {
+interface Caption {
   readonly text: string
   /** `24`, or percent of the height; empty: as usual. */
   readonly size: string
@@ -34,7 +33,7 @@ export interface Caption {
 }
 
 /** What renditions of a file bear, as whoever has the file says. */
-export interface Marks {
+interface Marks {
   readonly watermark: Watermark | null
   readonly caption: Caption | null
 }

@@ -4,7 +4,7 @@ import type { Content, Standard } from '../content/stored.ts'
 import { valueText } from '../standard/text.ts'
 
 /** A caption of a file, and the object that its replacements are about. */
-export interface WantedCaption {
+interface WantedCaption {
   readonly use: { readonly fileId: number; readonly systemObjectId: number }
   readonly template: string
 }

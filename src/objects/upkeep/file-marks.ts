@@ -5,19 +5,19 @@ import { captionTexts } from './caption-texts.ts'
 type Settings = Readonly<Record<string, unknown>>
 
 /** What pools and object types say of watermarks and captions (wire form, checked when it was saved). */
-export interface MarkSettings {
+interface MarkSettings {
   readonly watermark?: Settings
   readonly caption?: Settings
 }
 
-export interface MarkingDeps {
+interface MarkingDeps {
   readonly model: () => Model
   readonly languages: () => readonly string[]
   /** Whether any watermark or caption is set at all, as far as this process knows. */
   readonly any: () => boolean
 }
 
-export interface ShownWatermark {
+interface ShownWatermark {
   readonly imageId: number
   readonly gravity: 'nw' | 'n' | 'ne' | 'w' | 'c' | 'e' | 'sw' | 's' | 'se'
   readonly dissolve: number
@@ -25,7 +25,7 @@ export interface ShownWatermark {
   readonly tile: boolean
 }
 
-export interface ShownCaption {
+interface ShownCaption {
   readonly text: string
   readonly size: string
   readonly padding: number | null
@@ -72,7 +72,7 @@ function imageOf(watermark: Settings | undefined): number | null {
 }
 
 /** Each member comes from the nearest layer that says it; `image` null: there is none from here on. */
-export function watermarkOf(layers: readonly MarkSettings[]): ShownWatermark | null {
+function watermarkOf(layers: readonly MarkSettings[]): ShownWatermark | null {
   const merged: Settings = Object.assign({}, ...layers.map(({ watermark }) => watermark ?? {}))
   const imageId = imageOf(merged)
   if (imageId === null) return null
@@ -86,7 +86,7 @@ export function watermarkOf(layers: readonly MarkSettings[]): ShownWatermark | n
 }
 
 /** Of the field that has the file, named in full or by its column. */
-export function captionOf(
+function captionOf(
   layers: readonly MarkSettings[],
   column: Pick<Column, 'name' | 'fullName'>,
 ): ShownCaption | null {

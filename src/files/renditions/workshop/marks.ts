@@ -61,7 +61,7 @@ async function uprightSize(picture: Sharp): Promise<Size> {
 }
 
 /** What a watermark has to fit into: what its size says of the canvas, and never more than that. */
-export function boxOf(size: string, canvas: Size, own: Size): Size {
+function boxOf(size: string, canvas: Size, own: Size): Size {
   const part = (text: string, whole: number): number =>
     Math.max(1, Math.round(text.endsWith('%') ? (whole * Number.parseInt(text, 10)) / 100 : Number.parseInt(text, 10)))
   const within = ({ width, height }: Size): Size => ({

@@ -86,10 +86,7 @@ function watermarkOf(layers: readonly MarkSettings[]): ShownWatermark | null {
 }
 
 /** Of the field that has the file, named in full or by its column. */
-function captionOf(
-  layers: readonly MarkSettings[],
-  column: Pick<Column, 'name' | 'fullName'>,
-): ShownCaption | null {
+function captionOf(layers: readonly MarkSettings[], column: Pick<Column, 'name' | 'fullName'>): ShownCaption | null {
   const found = layers.flatMap(({ caption }) => caption?.[column.fullName] ?? caption?.[column.name] ?? [])
   const merged = Object.assign({}, ...found) as {
     readonly text?: string

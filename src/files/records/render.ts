@@ -1,3 +1,4 @@
+import type { VersionAddresses } from '../delivery/addresses.ts'
 import { isViewable } from '../images/service.ts'
 import { type FileVersion, originalOf, type StoredFile } from '../model.ts'
 import { metadataName } from '../renditions/describe.ts'
@@ -30,10 +31,7 @@ export interface FilePlace {
 export interface FileView {
   readonly format: FileFormat
   readonly access: FileAccess
-  /** The signed address of a version. */
-  readonly address: (version: FileVersion) => string
-  /** Its signed address for viewers, up to what they add. */
-  readonly viewer: (version: FileVersion, kind: 'iiif' | 'zoom') => string
+  readonly addressesOf: (version: FileVersion) => VersionAddresses
   /** What the file says of itself, where that is to be shown. */
   readonly tags: readonly Tag[] | undefined
   /** Who uploaded it, as others are told. */
@@ -85,10 +83,11 @@ export function renderFile(file: StoredFile, view: FileView): Wire {
 
 /** Numbers in versions are texts, as the interface has them. */
 function renderVersion(version: FileVersion, { metadata }: FileVersion, view: FileView): Wire | null {
-  const { access, address, viewer } = view
+  const { access, addressesOf } = view
   const show = access.may('asset_show', version)
-  const download = access.may('asset_download', version)
-  if (!show && !download) return null
+  const take = access.may('asset_download', version)
+  if (!show && !take) return null
+  const { download, viewer } = addressesOf(version)
   const { width, height, dpi, orientation, aspect_ratio } = version.metadata
   const texts = { width, height, dpi, orientation, aspect_ratio }
   return {
@@ -106,9 +105,9 @@ function renderVersion(version: FileVersion, { metadata }: FileVersion, view: Fi
     ...(version.class === 'image' && metadata.blurhash !== undefined ? { blurhash: metadata.blurhash } : {}),
     ...Object.fromEntries(Object.entries(texts).flatMap(([key, value]) => (value == null ? [] : [[key, `${value}`]]))),
     _show_allowed: show,
-    _download_allowed: download,
-    url: address(version),
-    ...(isViewable(version) ? { zoom_url: viewer(version, 'zoom'), iiif_url: viewer(version, 'iiif') } : {}),
+    _download_allowed: take,
+    url: download,
+    ...(isViewable(version) ? { zoom_url: viewer('zoom'), iiif_url: viewer('iiif') } : {}),
   }
 }
 

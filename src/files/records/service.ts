@@ -85,11 +85,9 @@ export function createRecords({
     const names = format === 'short' ? new Map() : await whoNames(from, who, actor.languages)
     const seconds = (days ?? settings().file_url_expire.default_days) * day
     return ({ file, access }, object) => {
-      const address = (version: FileVersion): string => addresses.download(file, version, seconds, object)
-      const viewer = (version: FileVersion, kind: 'iiif' | 'zoom'): string =>
-        addresses.viewer(file, version, seconds, kind)
+      const addressesOf = (version: FileVersion) => addresses.of(file, version, seconds, object)
       const uploader = format === 'short' ? null : renderWho(`u${file.uploadUser}`, names)
-      return renderFile(file, { format, access, address, viewer, uploader, tags: tags?.get(file.id) })
+      return renderFile(file, { format, access, addressesOf, uploader, tags: tags?.get(file.id) })
     }
   }
 

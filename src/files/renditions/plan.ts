@@ -2,7 +2,7 @@ import type { JobRequest, Jobs } from '../../jobs/service.ts'
 import type { Tx } from '../../platform/db.ts'
 import { metadataJob, metadataName } from './describe.ts'
 import { isUnmarked, type Marking, noMarks, readMarks } from './marks.ts'
-import type { Recipe, RenditionSettings } from './model.ts'
+import type { Recipe, RenditionSettings, Scheduled } from './model.ts'
 import type { ProduceJob } from './produce.ts'
 import { recipesFor, turnsOf } from './recipes.ts'
 import * as store from './store.ts'
@@ -11,16 +11,6 @@ export const produceJob = 'files.produce'
 
 /** The same for those whose turn is at once: they wait for no others. */
 export const previewJob = 'files.preview'
-
-/** A rendition that is to be made; of smaller priority is made earlier. */
-export interface Scheduled {
-  readonly fileId: number
-  readonly recipe: Recipe
-  /** When it is made: `turnsOf` the recipes. */
-  readonly turn: number
-  /** Added to that of the recipe. */
-  readonly priority: number
-}
 
 /** What is wanted of new files. */
 export interface Wish {

@@ -1,8 +1,12 @@
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import sharp, { type OverlayOptions } from 'sharp'
-import type { Size } from './marks.ts'
 import type { PictureMarks } from './tasks.ts'
+
+export interface Size {
+  readonly width: number
+  readonly height: number
+}
 
 /** With the service, since machines without a screen have no fonts; for letters that it has not, those of the machine. */
 const font = fileURLToPath(new URL('./fonts/DejaVuSans.ttf', import.meta.url))

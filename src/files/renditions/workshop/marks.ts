@@ -1,12 +1,7 @@
 import sharp, { type OverlayOptions, type Sharp } from 'sharp'
-import { captionOf } from './caption.ts'
+import { captionOf, type Size } from './caption.ts'
 import { openSource } from './open.ts'
 import type { PictureMarks } from './tasks.ts'
-
-export interface Size {
-  readonly width: number
-  readonly height: number
-}
 
 /**
  * A picture with what is to be seen on it. Between lies a file at `path`, without compression: how large the picture comes

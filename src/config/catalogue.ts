@@ -7,6 +7,7 @@ import {
   byteSize,
   duration,
   type Field,
+  file,
   form,
   int,
   list,
@@ -20,7 +21,7 @@ import {
   type ValuesOf,
   waiting,
 } from './fields.ts'
-import { renditions, renditionsRule } from './renditions.ts'
+import { builtInProfiles, renditions, renditionsRule } from './renditions.ts'
 
 /**
  * The base configuration: every section with its members, kinds and defaults. To add one, add it here: reading,
@@ -367,6 +368,14 @@ export const sections = {
     },
   ),
 
+  colorprofiles: section('files', 'user', {
+    /** Profiles (ICC) that renditions may be converted to, beside those that the service has. */
+    profiles: table(
+      { profilename: text('', { required: true, maxLength: 100, rule: profileNameRule }), profile: file() },
+      { key: 'profilename', maxRows: 50 },
+    ),
+  }),
+
   janitor: section('janitor', 'system.config', {
     /** Whether anything is taken away by itself. */
     active: bool(true),
@@ -415,6 +424,12 @@ export const sectionNames = Object.keys(sections) as SectionName[]
 
 export function isSectionName(name: string): name is SectionName {
   return Object.hasOwn(sections, name)
+}
+
+function profileNameRule(name: string): string | null {
+  return ['srgb', 'keep', '-', ...builtInProfiles].includes(name) || name.startsWith('#')
+    ? 'a name that no profile of the service has'
+    : null
 }
 
 function languageRule(tag: string): string | null {

@@ -189,6 +189,23 @@ export function inLanguage(texts: string | Localized, languages: readonly string
   return (found === undefined ? Object.values(texts)[0] : texts[found]) ?? ''
 }
 
+/** A file that was uploaded; the code sees its id. What else is sent with it is left out. */
+export function file(): Field<number> {
+  return plain({
+    type: 'file',
+    default: null,
+    required: true,
+    check: (wire, path) => {
+      const { _id, frontend_prefs } = objectOf(wire, path)
+      if (!Number.isSafeInteger(_id) || (_id as number) < 1) throw wrong(`${path}/_id`, 'the id of a file')
+      if (frontend_prefs === undefined || frontend_prefs === null) return { _id }
+      assertStorable(frontend_prefs, path)
+      return { _id, frontend_prefs: objectOf(frontend_prefs, `${path}/frontend_prefs`) }
+    },
+    read: (wire) => (isRecord(wire) ? (wire._id as number) : 0),
+  })
+}
+
 /** A span of time such as `24h`, `90m`, `1h30m` or `30d` (days of 24 hours); the code sees seconds. */
 export function duration(fallback: string, { min = 1, max = 10 * 365 * 86_400 } = {}): Field<number> {
   return plain({

@@ -12,6 +12,9 @@ const recipes = {
   audio: ['image', 'audio'],
 } as const
 
+/** Profiles that the service has. */
+export const builtInProfiles = ['sRGB Profile', 'Display P3', 'Generic CMYK Profile'] as const
+
 export type RenditionClass = keyof typeof recipes
 
 export type RecipeName = (typeof recipes)[RenditionClass][number]
@@ -38,8 +41,8 @@ export function renditions(kind: RenditionClass, extensions: readonly string[]) 
       quality: int(80, { min: 1, max: 100 }),
       /** Without EXIF, IPTC and XMP. */
       strip: bool(true),
-      /** Colours become those of the web, or stay with the profile of the original. */
-      colorprofile: select(['srgb', 'keep'], 'srgb'),
+      /** `srgb`: those of the web; `keep`: that of the original; else the name of a profile, which is embedded. */
+      colorprofile: text('srgb', { required: true, maxLength: 100 }),
       /** With the watermark of pool or object type; without one it is not made. Only of `image` and `pyramid`. */
       watermark: bool(false),
       /** With the caption of pool or object type, where there is one. Only of `image` and `pyramid`. */

@@ -23,12 +23,13 @@ import { createJanitor, type JanitorOptions } from './janitor.ts'
 import { createLocations } from './locations/service.ts'
 import { createMoves } from './moves/service.ts'
 import { filesForIndex } from './records/for-index.ts'
-import { type Held, hold } from './records/holders.ts'
+import { type Held, hold, holdSection } from './records/holders.ts'
 import { createRecords, type RecordOptions } from './records/service.ts'
 import { findByReference } from './records/store.ts'
 import { remoteOpener } from './remote/open.ts'
 import { createRemoteStore } from './remote/remote-store.ts'
 import type { Marking } from './renditions/marks.ts'
+import { checkProfiles, withProfiles } from './renditions/profiles.ts'
 import { createRenditions, type RenditionConfig } from './renditions/service.ts'
 import { createUploads } from './upload/service.ts'
 
@@ -57,7 +58,10 @@ export interface FileOptions
 }
 
 /** What of the base configuration files need. */
-export type Settings = Pick<BaseConfig, 'location_defaults' | 'produce_config' | 'file_url_expire' | 'janitor'>
+export type Settings = Pick<
+  BaseConfig,
+  'location_defaults' | 'produce_config' | 'colorprofiles' | 'file_url_expire' | 'janitor'
+>
 
 export type FileService = Awaited<ReturnType<typeof createFileService>>
 
@@ -97,7 +101,7 @@ export async function createFileService(options: FileOptions) {
     locations,
     changed: options.changed,
     marking: options.marking,
-    settings: () => settings().produce_config.value,
+    settings: () => withProfiles(settings()),
   })
   const fixity = createFixity({ db, events, log: options.log, locations })
   const fixitySchedule = scheduleFixity(fixity, { db, jobs, log: options.log, paused: () => config.readOnly })
@@ -189,8 +193,13 @@ export async function createFileService(options: FileOptions) {
     },
 
     /** What the base configuration says of files must be possible. */
-    async checkSettings(tx: Tx, { location_defaults }: Settings, changed: ReadonlySet<string>): Promise<void> {
+    async checkSettings(tx: Tx, config: Settings, changed: ReadonlySet<string>): Promise<void> {
+      if (changed.has('colorprofiles') || changed.has('produce_config')) {
+        const profiles = await checkProfiles({ db: tx, storeOf }, config)
+        await holdSection(tx, 'colorprofiles', profiles)
+      }
       if (!changed.has('location_defaults')) return
+      const { location_defaults } = config
       await locations.assertUsable(tx, location_defaults.originals, 'originals')
       if (location_defaults.versions !== '') {
         await locations.assertUsable(tx, location_defaults.versions, 'versions')

@@ -197,6 +197,7 @@ test('reading leaves out what the session may not see; writing and the list of d
   const { config } = (await svc.as('reader').get('/config')).body.system
   assert.deepEqual(Object.keys(config).sort(), [
     'appearance',
+    'colorprofiles',
     'file_url_expire',
     'languages',
     'login',

@@ -308,6 +308,70 @@ suite('renditions', () => {
     assert.ok(polled.every((each: Json) => !each.event.type.startsWith('FILE_PRODUCE')))
   })
 
+  test('own profiles: colours are converted to them, and they are embedded', async () => {
+    const flat = (background: string) => sharp({ create: { width: 60, height: 40, channels: 3, background } })
+    const { icc } = await sharp(await flat('red').withIccProfile('p3').png().toBuffer()).metadata()
+    // That of Display P3 with red and blue exchanged: nobody has it by chance.
+    const own = Buffer.from(icc as Buffer)
+    const tag = (name: string): number => own.indexOf(name, 132, 'latin1') + 4
+    const [red, blue] = [own.readUInt32BE(tag('rXYZ')), own.readUInt32BE(tag('bXYZ'))]
+    own.writeUInt32BE(blue, tag('rXYZ'))
+    own.writeUInt32BE(red, tag('bXYZ'))
+    const [file] = (await upload(svc, 'root', [{ name: 'own.icc', content: own }])).body
+    const [other] = (await upload(svc, 'root', [{ name: 'text.icc', content: Buffer.alloc(500, 'acsp') }])).body
+    const root = svc.as('root')
+    const profiles = (rows: object[]) => root.post('/config/system/config/colorprofiles', { profiles: rows })
+    const table = '/config/system/config/produce_config/value/classes/image/versions'
+    const recipe = (row: object) => root.post(table, [{ name: 'print', format: 'jpg', quality: 100, ...row }])
+    const before = (await root.get(table)).body
+    for (const [row, place] of [
+      [{ profilename: 'Ours', profile: { _id: other._id } }, '0/profile'],
+      [{ profilename: 'Ours', profile: { _id: 999_999 } }, '0/profile'],
+      [{ profilename: 'Ours', profile: { _id: 'x' } }, '0/profile/_id'],
+      [{ profilename: 'Ours' }, '0/profile'],
+      [{ profilename: 'Display P3', profile: { _id: file._id } }, '0/profilename'],
+    ] as const) {
+      const { status, body } = await profiles([row])
+      assert.equal(status, 400)
+      assert.ok(body.parameters.path.endsWith(`colorprofiles/profiles/${place}`), body.parameters.path)
+    }
+    const said = [{ profilename: 'Ours', profile: { _id: file._id, frontend_prefs: { a: 1 } } }]
+    assert.equal((await profiles(said)).status, 200)
+    assert.deepEqual((await root.get('/config/system/config/colorprofiles')).body, { profiles: said })
+    for (const row of [
+      { colorprofile: 'Theirs' },
+      { colorprofile: 'Generic CMYK Profile', format: 'png' },
+      { colorprofile: 'Ours', recipe: 'pyramid' },
+    ]) {
+      assert.match((await recipe(row)).body.parameters?.path, /versions\/0\/colorprofile$/)
+    }
+    assert.equal((await recipe({ colorprofile: 'Ours' })).status, 200)
+    assert.equal((await profiles([])).status, 400)
+
+    const pixel = async (content: Buffer) => [
+      ...(await sharp(content, { ignoreIcc: true }).raw().toBuffer()).subarray(0, 3),
+    ]
+    const made = await produced('red.png', await flat('red').png().toBuffer())
+    const { content } = await fetched(svc, made.versions.print.url)
+    assert.deepEqual((await sharp(content).metadata()).icc, own)
+    assertNear([await pixel(content)], [[35, 51, 234]], 4)
+    assertNear(await colours(made.versions.print.url), [[255, 0, 0]], 4)
+
+    const derived = await root.post('/eas/produce', { eas_parent_id: made._id, format: 'png', colorprofile: 'Ours' })
+    assert.equal(derived.status, 200, JSON.stringify(derived.body))
+    const copy = (await fetched(svc, derived.body.versions.original.url)).content
+    assert.deepEqual((await sharp(copy).metadata()).icc, own)
+    assertNear([await pixel(copy)], [[35, 51, 234]], 4)
+    const unknown = await root.post('/eas/produce', { eas_parent_id: made._id, colorprofile: 'Theirs' })
+    assert.deepEqual([unknown.status, unknown.body.parameters.path], [400, 'colorprofile'])
+
+    assert.equal((await recipe({ colorprofile: 'Generic CMYK Profile' })).status, 200)
+    const ink = (await produced('ink.png', await flat('red').png().toBuffer())).versions.print
+    assert.equal((await sharp((await fetched(svc, ink.url)).content).metadata()).space, 'cmyk')
+    assert.equal((await root.post(table, before)).status, 200)
+    assert.equal((await profiles([])).status, 200)
+  })
+
   test('drawings are drawn, without what they name beside them', async () => {
     const beside = join(svc.config.dataDir, 'beside.png')
     await writeFile(beside, await fields(20, 20).png().toBuffer())

@@ -6,14 +6,14 @@ import { originalOf } from '../model.ts'
 import type { KnownFile } from './access.ts'
 
 /** A setting that names files, and keeps them so. */
-export type Holder = { readonly pool: number } | { readonly objecttype: number } | { readonly section: string }
+type Holder = { readonly pool: number } | { readonly objecttype: number } | { readonly section: string }
 
 export interface Held {
   readonly holder: Holder
   readonly files: readonly HeldFile[]
 }
 
-export interface HeldFile {
+interface HeldFile {
   readonly id: number
   /** Where the request names it. */
   readonly path: string
@@ -21,7 +21,7 @@ export interface HeldFile {
   readonly known: boolean
 }
 
-export interface HoldDeps {
+interface HoldDeps {
   readonly load: (from: Tx, caller: CallerRights, ids: readonly number[]) => Promise<KnownFile[]>
   /** What the file is to be; none: anything. */
   readonly class?: FileClass
@@ -48,6 +48,16 @@ export async function hold({ load, class: kind }: HoldDeps, tx: Tx, caller: Call
       }
     }
   }
+  await write(tx, held)
+}
+
+/** What a section of the base configuration names from now on. */
+export async function holdSection(tx: Tx, section: string, ids: readonly number[]): Promise<void> {
+  await tx.query('select from file where id = any($1::bigint[]) order by id for key share', [ids])
+  await write(tx, [{ holder: { section }, files: ids.map((id) => ({ id, path: '', known: true })) }])
+}
+
+async function write(tx: Tx, held: readonly Held[]): Promise<void> {
   const rows = held.map(({ holder, files }) => ({
     pool: 'pool' in holder ? holder.pool : null,
     objecttype: 'objecttype' in holder ? holder.objecttype : null,

@@ -1,9 +1,11 @@
+import type { Db } from '../../platform/db.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import { BlobMissing } from '../blobs/blob-store.ts'
 import { classOf } from '../classes.ts'
 import { type FileVersion, originalOf, type StoredFile } from '../model.ts'
 import { drawnMarks, isUnmarked, type KnownMarks, marksForWorkshop, marksOn } from './marks.ts'
 import type { Recipe } from './model.ts'
+import { profileFor } from './profiles.ts'
 import type { MediaFacts } from './programs/ffmpeg.ts'
 import { localPath, type Material, openMaterial, ownFolder, type SourceTools } from './sources.ts'
 import { shape } from './technical.ts'
@@ -16,6 +18,7 @@ export interface MakeTools extends SourceTools {
   readonly marks: KnownMarks
   readonly all: readonly Recipe[]
   readonly storeOf: (locationId: number) => BlobStore
+  readonly db: Db
   readonly workers: Workers
   /** Told the part of a rendition that is made, 0 to 1, of those that take long. */
   readonly onProgress: (name: string, part: number) => void
@@ -123,20 +126,25 @@ async function makeOf(
 }
 
 async function makePictures(
-  { workers, signal, folder, marks, all, storeOf }: MakeTools,
+  { workers, signal, folder, marks, all, storeOf, db }: MakeTools,
   material: Material,
   recipes: readonly Recipe[],
   inspect: boolean,
 ): Promise<Produced> {
   const { tells, ...source } = await material.picture()
   const own = await ownFolder({ folder })
+  const profiles = await Promise.all(recipes.map(({ colorprofile }) => profileFor(colorprofile, { db, storeOf }, own)))
   const drawn = await Promise.all(recipes.map((recipe) => marksForWorkshop(drawnMarks(recipe, marks), storeOf, own)))
   const task = {
     kind: 'pictures',
     source,
     folder: own,
     inspect,
-    recipes: recipes.map((recipe, index) => ({ ...pictureRecipe(recipe), marks: drawn[index] })),
+    recipes: recipes.map((recipe, index) => ({
+      ...pictureRecipe(recipe),
+      colorprofile: profiles[index] ?? 'srgb',
+      marks: drawn[index],
+    })),
   } as const
   const { made, tooSmall, failed, basics, likeness } = await workers.run(task, signal)
   const outcomes = recipes.map((recipe): Outcome => {
@@ -160,8 +168,8 @@ function borne(recipe: Recipe, all: readonly Recipe[], marks: KnownMarks): Recor
   return { ...(watermark ? { watermark: true } : {}), ...(caption ? { caption: caption.text } : {}) }
 }
 
-function pictureRecipe(recipe: Recipe): PictureRecipe {
-  const { displayname: _, recipe: kind, watermark: __, caption: ___, ...rest } = recipe
+function pictureRecipe(recipe: Recipe): Omit<PictureRecipe, 'colorprofile'> {
+  const { displayname: _, recipe: kind, watermark: __, caption: ___, colorprofile: ____, ...rest } = recipe
   return { ...rest, recipe: kind === 'pyramid' ? 'pyramid' : 'image' }
 }
 

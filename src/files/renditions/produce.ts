@@ -77,7 +77,17 @@ export function createProduce(deps: ProduceDeps) {
       (bearing ? (await readMarks(deps.marking, from, [fileId])).get(fileId) : undefined) ?? noMarks
     const marks = await marksIn(deps.db)
     await using progress = createProgress(deps.db, fileId)
-    const tools = { workers, programs, tags, storeOf: locations.storeOf, folder: folder.path, signal, marks, all }
+    const tools = {
+      workers,
+      programs,
+      tags,
+      storeOf: locations.storeOf,
+      folder: folder.path,
+      signal,
+      marks,
+      all,
+      db: deps.db,
+    }
     const { outcomes, basics, likeness } = await makeAll({ ...tools, onProgress: progress.note }, file, fresh)
     await progress.settled()
     const ended = [...outcomes, ...tired.map((recipe) => ({ recipe, problem: givenUp }))]

@@ -51,7 +51,7 @@ const DerivedInput = Type.Object(
       Type.String({
         maxLength: 200,
         description:
-          '`sRGB Profile`, `Display P3` or `Generic CMYK Profile`; colours are converted. Empty or `-`: as it is.',
+          '`sRGB Profile`, `Display P3`, `Generic CMYK Profile`, or one of `colorprofiles`; colours are converted. Empty or `-`: as it is.',
       }),
     ),
   },

@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
+import type { BaseConfig } from '../../config/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
 import type { CallerRights } from '../../rights/service.ts'
@@ -8,6 +9,7 @@ import { originalOf, type StoredFile } from '../model.ts'
 import type { Records } from '../records/service.ts'
 import { metadataName } from '../renditions/describe.ts'
 import type { Wish } from '../renditions/plan.ts'
+import { profileFor, profileNamed } from '../renditions/profiles.ts'
 import { localPath } from '../renditions/sources.ts'
 import type { WorkFolders } from '../renditions/work-folders.ts'
 import { CannotMake } from '../renditions/workshop/failure.ts'
@@ -38,6 +40,7 @@ export interface DerivedDeps extends Omit<KeepDeps, 'plan'> {
   readonly workers: Workers
   readonly folders: WorkFolders
   readonly plan: (tx: Parameters<KeepDeps['plan']>[0], wishes: readonly Wish[]) => Promise<void>
+  readonly profiles: () => BaseConfig['colorprofiles']
   /** Whether the object of that uuid has the file. */
   readonly hasFile: (fileId: number, uuid: string) => Promise<boolean>
 }
@@ -56,14 +59,6 @@ const kept: Readonly<Record<string, DerivedFormat>> = { ...formats, webp: 'webp'
 
 const readable = 'jpg jpeg jfif png webp gif tif tiff avif heic heif'.split(' ')
 
-const profiles: Readonly<Record<string, DeriveTask['profile']>> = {
-  '': null,
-  '-': null,
-  'sRGB Profile': 'srgb',
-  'Display P3': 'p3',
-  'Generic CMYK Profile': 'cmyk',
-}
-
 /**
  * Makes another original of a picture: turned, mirrored, cut, in another format. It is a file of its own, and belongs to the
  * caller. @throws {AppError} when the caller may not have the original, or nothing can be made of it.
@@ -77,10 +72,17 @@ export async function deriveFile(
   { objUuid, signal }: { readonly objUuid: string | undefined; readonly signal: AbortSignal },
 ): Promise<StoredFile> {
   const parent = await parentOf(deps, caller, wish.eas_parent_id, objUuid)
-  const task = readDerivation(wish, originalOf(parent).extension)
+  await using folder = await deps.folders.make()
+  const wanted = wish.colorprofile ?? ''
+  const named = wanted === '' || wanted === '-' ? null : profileNamed(wanted, deps.profiles())
+  if (named === undefined) {
+    throw badRequest(`There is no profile ${wanted}.`, { path: 'colorprofile', value: wanted })
+  }
+  const reading = { db: deps.db, storeOf: deps.locations.storeOf }
+  const profile = named === null ? null : await profileFor(named, reading, folder.path)
+  const task = readDerivation(wish, originalOf(parent).extension, typeof profile === 'string' ? null : profile)
   permission.check({ extension: task.format, class: 'image', mimeType: `image/${task.format}` })
   const location = deps.locations.forOriginals()
-  await using folder = await deps.folders.make()
   const path = await made(deps, parent, { ...task, folder: folder.path }, signal)
   const name = `${baseOf(parent.filepath)}.${task.format}`
   const incoming = { name, content: createReadStream(path), bytes: (await stat(path)).size }
@@ -130,7 +132,11 @@ async function parentOf(
 }
 
 /** @throws {AppError} naming what cannot be. */
-function readDerivation(wish: Derivation, extension: string): Omit<DeriveTask, 'source' | 'folder'> {
+function readDerivation(
+  wish: Derivation,
+  extension: string,
+  profile: DeriveTask['profile'],
+): Omit<DeriveTask, 'source' | 'folder'> {
   if (!readable.includes(extension)) {
     const message = `Nothing can be made of files of the type ${extension}.`
     throw new AppError('ProduceExtensionNotSupported', { extension, supported_extensions: readable }, { message })
@@ -147,14 +153,9 @@ function readDerivation(wish: Derivation, extension: string): Omit<DeriveTask, '
     throw badRequest(`transform: rotate-x does not go with ${other}.`, { path: 'transform.rotate-x' })
   }
   const { colorspace = '', colorprofile = '' } = wish
-  const profile = profiles[colorprofile]
-  if (profile === undefined) {
-    const known = Object.keys(profiles).filter(Boolean)
-    throw badRequest(`colorprofile must be one of ${known.join(', ')}.`, { path: 'colorprofile', value: colorprofile })
-  }
   const space = colorspace === '' ? 'keep' : colorspace === 'rgb' || colorspace === 'sRGB' ? 'srgb' : colorspace
-  const inks = space === 'cmyk' || profile === 'cmyk'
-  if (inks && (profile === 'srgb' || profile === 'p3' || space === 'srgb' || space === 'gray')) {
+  const inks = space === 'cmyk' || profile?.space === 'CMYK'
+  if (inks && ((profile && profile.space !== 'CMYK') || space === 'srgb' || space === 'gray')) {
     throw badRequest('colorprofile does not go with the colorspace.', { path: 'colorprofile', value: colorprofile })
   }
   if (inks && format !== 'jpg' && format !== 'tif') {

@@ -25,7 +25,7 @@ import { type UploadOptions, upload } from './upload.ts'
 export interface UploadsOptions {
   readonly db: Db
   readonly events: EventLog
-  readonly settings: () => Pick<BaseConfig, 'produce_config'>
+  readonly settings: () => Pick<BaseConfig, 'produce_config' | 'colorprofiles'>
   readonly rights: { forActor(actor: Actor): Promise<CallerRights> }
   readonly locations: Locations
   readonly records: Records
@@ -158,7 +158,14 @@ export function createUploads(options: UploadsOptions) {
         const deps = { db, events, locations, records, workers, folders, plan }
         const caller = await rights.forActor(actor)
         const has = (fileId: number, uuid: string) => hasFile(db, fileId, uuid)
-        const file = await deriveFile({ ...deps, hasFile: has }, actor, caller, allowed, wish, { objUuid, signal })
+        const file = await deriveFile(
+          { ...deps, hasFile: has, profiles: () => settings().colorprofiles },
+          actor,
+          caller,
+          allowed,
+          wish,
+          { objUuid, signal },
+        )
         const [wire] = await records.renderUploaded(actor, [file])
         return wire ?? {}
       } finally {

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import sharp, { type Sharp } from 'sharp'
 import { CannotMake, reasonOf } from './failure.ts'
 import { type Opened, openSource } from './open.ts'
+import { converted } from './pictures.ts'
 import type { Crop, DeriveTask, Results } from './tasks.ts'
 
 /** Another original: turned, mirrored and cut, in this order, as it is seen; in another format or other colours. */
@@ -74,9 +75,9 @@ function deep(picture: Sharp, { metadata }: Opened): Sharp {
 function coloured(picture: Sharp, opened: Opened, { colorspace, profile, format }: DeriveTask): Sharp {
   const keepsDepth = (format === 'png' || format === 'tif') && colorspace === 'keep' && profile === null
   if (keepsDepth) return deep(picture, opened)
-  if (colorspace === 'gray') return picture.toColourspace('b-w')
+  if (colorspace === 'gray' && profile?.space !== 'GRAY') return picture.toColourspace('b-w')
+  if (profile !== null) return converted(picture, profile)
   if (colorspace === 'cmyk') return picture.toColourspace('cmyk').withIccProfile('cmyk')
-  if (profile !== null) return picture.withIccProfile(profile)
   return colorspace === 'srgb' ? picture.withIccProfile('srgb') : picture
 }
 

@@ -5,7 +5,7 @@ import { CannotMake, reasonOf } from './failure.ts'
 import { inspect } from './inspect.ts'
 import { drawMarks } from './marks.ts'
 import { type Opened, openSource } from './open.ts'
-import type { MadePicture, PictureRecipe, PicturesResult, PicturesTask } from './tasks.ts'
+import type { ColourProfile, MadePicture, PictureRecipe, PicturesResult, PicturesTask } from './tasks.ts'
 
 /** Side of the tiles of a pyramid, in pixels. */
 const tileSide = 512
@@ -104,8 +104,16 @@ function written(picture: Sharp, recipe: PictureRecipe, path: string, transparen
 
 /** What was CMYK, of 16 bits or of another profile becomes sRGB with 8 bits, unless it is to keep its profile. */
 function colours(picture: Sharp, profile: PictureRecipe['colorprofile'], strip: boolean): Sharp {
-  const coloured = profile === 'keep' ? picture.keepIccProfile() : picture.toColourspace('srgb')
+  const coloured = profile === 'keep' ? picture.keepIccProfile() : converted(picture, profile)
   return strip ? coloured : coloured.keepExif().keepXmp()
+}
+
+/** The profile is embedded, except that of the web, which is understood. */
+export function converted(picture: Sharp, wanted: Exclude<ColourProfile, 'keep'>): Sharp {
+  if (wanted === 'srgb') return picture.toColourspace('srgb')
+  const { profile, space } = wanted
+  if (space === 'CMYK') return picture.toColourspace('cmyk').withIccProfile(profile)
+  return (space === 'GRAY' ? picture.toColourspace('b-w') : picture).withIccProfile(profile)
 }
 
 export function longestSide({ metadata }: Opened): number {

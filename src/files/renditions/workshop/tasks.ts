@@ -1,5 +1,11 @@
 /** What is said between the service and its processes that work on media. Only these shapes cross the line. */
 
+/** `srgb`: colours of the web; `keep`: those of the source; else converted to a profile, which is embedded. */
+export type ColourProfile =
+  | 'srgb'
+  | 'keep'
+  | { /** One of libvips, or a path. */ readonly profile: string; readonly space: 'RGB' | 'CMYK' | 'GRAY' }
+
 /** How a picture is made. */
 export interface PictureRecipe {
   readonly name: string
@@ -10,7 +16,7 @@ export interface PictureRecipe {
   readonly size_minimum: number
   readonly quality: number
   readonly strip: boolean
-  readonly colorprofile: 'srgb' | 'keep'
+  readonly colorprofile: ColourProfile
   readonly animated: boolean
   readonly marks?: PictureMarks | undefined
 }
@@ -103,7 +109,7 @@ export interface DeriveTask {
   /** Of the picture as it is by then. */
   readonly crop: Crop | null
   readonly colorspace: 'keep' | 'srgb' | 'cmyk' | 'gray'
-  readonly profile: 'srgb' | 'p3' | 'cmyk' | null
+  readonly profile: Exclude<ColourProfile, string> | null
 }
 
 export type Task = PicturesTask | RegionTask | SizedTask | TextTask | DeriveTask

@@ -41,7 +41,15 @@ test('REC-001 REC-009 a group has owner, grants, system rights, mappings, networ
   assertNamed('administration.md', [...inBlock.map((name) => `group.${name}`), '_ip_subnet_filter_exclude'])
   assertNamed('administration.md', ['_pseudonymization', '_two_fa_required'])
   const [created] = await createGroups(svc, sent)
-  const { _acl: acl, _owner: owner, _created_at: at, _updated_at: updated, group, ...rest } = created
+  const {
+    _acl: acl,
+    _owner: owner,
+    _created_at: at,
+    _updated_at: updated,
+    _generated_rights: may,
+    group,
+    ...rest
+  } = created
   const { group: sentGroup, _acl: sentAcl, ...sentRest } = sent
   assert.ok(sentAcl)
   assert.deepEqual(group, {
@@ -52,6 +60,7 @@ test('REC-001 REC-009 a group has owner, grants, system rights, mappings, networ
     _generated_displayname: 'Editors',
   })
   assert.deepEqual(rest, { ...sentRest, _basetype: 'group' })
+  assert.deepEqual(may, { bag_read: {}, bag_write: {}, acl: {}, delete: {}, link: {} })
   assert.equal(acl[0].who.group._id, 1)
   assert.equal(owner.user['lookup:_id'].reference, 'system:root')
   assert.ok(at && updated)

@@ -39,7 +39,7 @@ test('a secret is shown as ***, and *** sent back keeps it', async () => {
   assert.equal(shown.system.config.transition_webhook.webhooks[0].secret, '***')
 
   // The whole document comes back from the form, with one change.
-  shown.system.config.transition_webhook.webhooks[0].url = 'https://new.example.org/'
+  shown.system.config.transition_webhook.webhooks[0].send_authorization_header = true
   const saved = await root().post('/config', shown)
   assert.equal(saved.status, 200, JSON.stringify(saved.body))
   const stored = async () => {
@@ -47,9 +47,12 @@ test('a secret is shown as ***, and *** sent back keeps it', async () => {
     return (await museum.svc.db.query<{ rows: Json }>(sql)).rows[0]?.rows
   }
   assert.deepEqual(
-    (await stored()).map(({ url, secret }: Json) => [url, secret]),
-    [['https://new.example.org/', 'of the site']],
+    (await stored()).map((row: Json) => [row.url, row.secret, row.send_authorization_header]),
+    [['https://example.org/', 'of the site', true]],
   )
+  // At another address it would be told to whoever is there.
+  shown.system.config.transition_webhook.webhooks[0].url = 'https://new.example.org/'
+  assert.equal((await root().post('/config', shown)).status, 400)
   // A row under another name has no secret that could be kept, nor has another instance.
   const renamed = { ...webhook, name: 'other', secret: '***' }
   const refused = await root().post('/config', config({ transition_webhook: { webhooks: [renamed] } }))

@@ -42,7 +42,7 @@ export function renditions(kind: RenditionClass, extensions: readonly string[]) 
       /** Without EXIF, IPTC and XMP. */
       strip: bool(true),
       /** `srgb`: those of the web; `keep`: that of the original; else the name of a profile, which is embedded. */
-      colorprofile: text('srgb', { required: true, maxLength: 100 }),
+      colorprofile: text('srgb', { maxLength: 100 }),
       /** With the watermark of pool or object type; without one it is not made. Only of `image` and `pyramid`. */
       watermark: bool(false),
       /** With the caption of pool or object type, where there is one. Only of `image` and `pyramid`. */

@@ -12,6 +12,7 @@ import { type FileVersion, original, type StoredFile } from '../model.ts'
 import { localPath } from '../renditions/sources.ts'
 import type { WorkFolders } from '../renditions/work-folders.ts'
 import { CannotMake } from '../renditions/workshop/failure.ts'
+import { pictureFormats } from '../renditions/workshop/tasks.ts'
 import type { Workers } from '../renditions/workshop/workers.ts'
 import type { Content } from './deliver.ts'
 import { type PictureWish, partFor, refuse, type Wish } from './wish.ts'
@@ -39,16 +40,7 @@ export interface Made {
 const strippable = new Set('jpg jpeg jfif png tif tiff webp gif heic heif avif'.split(' '))
 const mimeTypes = { jpg: 'image/jpeg', png: 'image/png', tif: 'image/tiff', gif: 'image/gif', webp: 'image/webp' }
 /** What a format that is kept is called when it is written. */
-const written: Readonly<Record<string, NonNullable<PictureWish['format']>>> = {
-  jpg: 'jpg',
-  jpeg: 'jpg',
-  jfif: 'jpg',
-  png: 'png',
-  tif: 'tif',
-  tiff: 'tif',
-  gif: 'gif',
-  webp: 'webp',
-}
+const written: Readonly<Record<string, NonNullable<PictureWish['format']>>> = { ...pictureFormats, jfif: 'jpg' }
 const usualCompression = 85
 
 /** Copies for downloads: of another size or format, or without what the content says of itself. */

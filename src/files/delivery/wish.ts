@@ -1,5 +1,5 @@
 import { AppError } from '../../platform/errors.ts'
-import type { SizedTask } from '../renditions/workshop/tasks.ts'
+import { pictureFormats, type SizedTask } from '../renditions/workshop/tasks.ts'
 
 /** What a download asks for besides the version as it is. */
 export interface DeliveryQuery {
@@ -38,15 +38,7 @@ export interface Wish {
   readonly params: Readonly<Record<string, unknown>>
 }
 
-const formats: Readonly<Record<string, SizedTask['format']>> = {
-  jpg: 'jpg',
-  jpeg: 'jpg',
-  png: 'png',
-  tif: 'tif',
-  tiff: 'tif',
-  gif: 'gif',
-  webp: 'webp',
-}
+const formats: Readonly<Record<string, SizedTask['format']>> = pictureFormats
 const qualities: Readonly<Record<string, number>> = { low: 50, small: 50, medium: 75, maximum: 100 }
 const sides = ['top', 'left', 'width', 'height'] as const
 

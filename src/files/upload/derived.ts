@@ -13,7 +13,7 @@ import { profileFor, profileNamed } from '../renditions/profiles.ts'
 import { localPath } from '../renditions/sources.ts'
 import type { WorkFolders } from '../renditions/work-folders.ts'
 import { CannotMake } from '../renditions/workshop/failure.ts'
-import type { Crop, DerivedFormat, DeriveTask } from '../renditions/workshop/tasks.ts'
+import { type Crop, type DerivedFormat, type DeriveTask, pictureFormats } from '../renditions/workshop/tasks.ts'
 import type { Workers } from '../renditions/workshop/workers.ts'
 import { arrive } from './arrive.ts'
 import { baseOf } from './file-name.ts'
@@ -45,17 +45,11 @@ export interface DerivedDeps extends Omit<KeepDeps, 'plan'> {
   readonly hasFile: (fileId: number, uuid: string) => Promise<boolean>
 }
 
-/** Formats that can be written, by what they may be called. */
-const formats: Readonly<Record<string, DerivedFormat>> = {
-  jpg: 'jpg',
-  jpeg: 'jpg',
-  png: 'png',
-  tif: 'tif',
-  tiff: 'tif',
-  gif: 'gif',
-}
 /** What stays in its format when nothing is said. */
-const kept: Readonly<Record<string, DerivedFormat>> = { ...formats, webp: 'webp', avif: 'avif' }
+const kept: Readonly<Record<string, DerivedFormat>> = { ...pictureFormats, avif: 'avif' }
+/** What can be asked for. */
+const { webp: _, ...asked } = pictureFormats
+const formats: Readonly<Record<string, DerivedFormat>> = asked
 
 const readable = 'jpg jpeg jfif png webp gif tif tiff avif heic heif'.split(' ')
 

@@ -94,6 +94,17 @@ export interface Crop {
   readonly height: number
 }
 
+/** Formats that are written, by what files of them are called. */
+export const pictureFormats = {
+  jpg: 'jpg',
+  jpeg: 'jpg',
+  png: 'png',
+  tif: 'tif',
+  tiff: 'tif',
+  gif: 'gif',
+  webp: 'webp',
+} as const
+
 export type DerivedFormat = 'jpg' | 'png' | 'tif' | 'gif' | 'webp' | 'avif'
 
 /** Another original made of one. */

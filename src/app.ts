@@ -54,7 +54,7 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
   const http = await composeHttp(given, ground, kept, people, workflow, objects)
   const { jobs } = ground
   const { auth } = people
-  const { index, indexer, eventRuns, search } = objects
+  const { index, indexer, eventRuns, search, emptyTrash } = objects
   const newRootPassword = await auth.ensureRoot()
   const unopened = await auth.reseal()
   if (unopened.apps > 0) {
@@ -89,7 +89,11 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
       }
       await indexer.idle()
     },
-    tidy: workflow.files.tidy,
+    // Files of purged objects belong to nobody any more.
+    async tidy(at) {
+      await emptyTrash(at)
+      await workflow.files.tidy(at)
+    },
     close: () => opened.disposeAsync(),
   }
 }

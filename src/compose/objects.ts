@@ -1,6 +1,7 @@
 import { mailRecipients } from '../auth/mail-recipients.ts'
 import type { Model } from '../datamodel/model.ts'
 import { createEventService, createEventStreams, followEvents, type Seen } from '../events/service.ts'
+import { createTrashJanitor, purgePolicies } from '../objects/delete/trash-janitor.ts'
 import { createObjectInfoService } from '../objects/info/service.ts'
 import { createFileNames } from '../objects/read/file-names.ts'
 import { objectsForActions } from '../objects/read/for-actions.ts'
@@ -16,7 +17,7 @@ import { createEventRuns, type RunOnObjects, registerTransitionActions } from '.
 import type { Given, Ground } from './ground.ts'
 import type { Kept } from './kept.ts'
 import type { People } from './people.ts'
-import type { Workflow } from './workflow.ts'
+import { janitorSettings, type Workflow } from './workflow.ts'
 
 export type Objects = Awaited<ReturnType<typeof composeObjects>>
 
@@ -111,6 +112,14 @@ export async function composeObjects(
     awaitIndexed: indexer.awaitIndexed,
     clock: () => new Date(),
   }
+  const trashJanitor = createTrashJanitor({
+    objects: objectDeps,
+    log,
+    policies: () => purgePolicies(janitorSettings(kept)),
+    systemActor: auth.systemActor,
+    paused: () => config.readOnly || !config.allowPurge || !baseConfig.get().janitor.active,
+  })
+  opened.defer(() => trashJanitor.close())
   const runOnObjects: RunOnObjects = (actor, request) => runTransition(objectDeps, actor, request)
   const eventRuns = createEventRuns({
     db,
@@ -170,6 +179,8 @@ export async function composeObjects(
     indexer,
     read,
     objects: createObjectService(objectDeps, read.renderSaved),
+    /** Purges what has been in the trash for long enough. */
+    emptyTrash: trashJanitor.run,
     info: createObjectInfoService(objectDeps),
     nameInObject: createFileNames({
       db,

@@ -23,6 +23,17 @@ const deepLinkUserId = 2
 
 export type Workflow = Awaited<ReturnType<typeof composeWorkflow>>
 
+/** What is said of cleaning up: in the base configuration, by pools, by object types without pools. */
+export function janitorSettings({ baseConfig, datamodel, objecttypes, pools }: Kept) {
+  return {
+    removal: baseConfig.get().janitor.object_and_file_removal,
+    pools: pools.snapshot(),
+    objecttypes: [...datamodel.current().objecttypes.values()]
+      .filter(({ poolLink }) => !poolLink)
+      .map(({ id }) => ({ id, settings: objecttypes.settings(id) })),
+  }
+}
+
 /** What administrators set up around objects: configuration, transitions, object types, pools, tags. */
 export async function composeWorkflow(
   given: Given,
@@ -54,14 +65,7 @@ export async function composeWorkflow(
     formerFiles: createFormerFiles({
       events,
       wakeIndex: queued.raise,
-      policies: () =>
-        linkPolicies({
-          removal: baseConfig.get().janitor.object_and_file_removal,
-          pools: pools.snapshot(),
-          objecttypes: [...datamodel.current().objecttypes.values()]
-            .filter(({ poolLink }) => !poolLink)
-            .map(({ id }) => ({ id, settings: objecttypes.settings(id) })),
-        }),
+      policies: () => linkPolicies(janitorSettings(kept)),
     }),
     marking: createMarking({ model: datamodel.current, languages, any: kept.anyMarks }),
     whoNames: rememberedPeople(principals, rights).whoNames,

@@ -389,6 +389,8 @@ export const sections = {
         keep_count_history_versions: bound(),
         keep_days_history_versions: bound(),
       }),
+      /** Days in the trash after which objects are purged; none: they stay. */
+      object_purge: form({ min_deleted_days: bound({ min: 1 }) }),
     }),
   }),
 

@@ -65,9 +65,7 @@ export const ObjecttypeInput = Type.Object(
         custom_data: optional(Type.Object({}, { ...open, ...kept('whoever put it there') })),
         watermark: optional(Watermark),
         caption: optional(Captions),
-        janitor_policy: optional(
-          Type.Object({}, { ...open, ...kept('the janitor; of `object_purge` for one that is not there yet') }),
-        ),
+        janitor_policy: optional(Type.Object({}, { ...open, ...kept('the janitor') })),
       },
       open,
     ),

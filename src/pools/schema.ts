@@ -41,9 +41,7 @@ export const PoolInput = Type.Object(
         is_system_pool: optional(Type.Boolean()),
         watermark: optional(Watermark),
         caption: optional(Captions),
-        janitor_policy: optional(
-          Type.Object({}, { ...open, ...kept('the janitor; of `object_purge` for one that is not there yet') }),
-        ),
+        janitor_policy: optional(Type.Object({}, { ...open, ...kept('the janitor') })),
         custom_data: optional(Type.Object({}, { ...open, ...kept('whoever put it there') })),
         mapping_dc_export: optional(Mapping),
         mapping_image_export: optional(Mapping),

@@ -1,7 +1,6 @@
 import type { EventLog } from '../../events/service.ts'
-import type { JanitorPolicy, ObjecttypeSettings } from '../../objecttypes/model.ts'
 import type { Tx } from '../../platform/db.ts'
-import type { PoolSnapshot } from '../../pools/model.ts'
+import { holderOf, type PolicyHolders, saidByHolders } from './janitor-policies.ts'
 
 /**
  * Files that former versions of objects, and objects in the trash, need not keep: they are given up like those of purged
@@ -19,7 +18,7 @@ export interface LinkPolicy {
   readonly trashed: number | null
 }
 
-interface Said {
+interface Said extends PolicyHolders {
   readonly removal: {
     readonly allow_overwrite: boolean
     readonly file_link_delete: {
@@ -27,36 +26,24 @@ interface Said {
       readonly keep_days_history_versions: number | null
     }
   }
-  readonly pools: PoolSnapshot
-  /** Object types without pools. */
-  readonly objecttypes: Iterable<{ readonly id: number; readonly settings: ObjecttypeSettings }>
 }
 
-/** Those that let something go. A pool says it for those below it, unless these say something themselves. */
-export function linkPolicies({ removal, pools, objecttypes }: Said): LinkPolicy[] {
+/** Those that let something go. */
+export function linkPolicies({ removal, ...holders }: Said): LinkPolicy[] {
   const { keep_count_history_versions, keep_days_history_versions } = removal.file_link_delete
   const general = { days: keep_days_history_versions, count: keep_count_history_versions, trashed: null }
-  const of = (holder: string, policies: readonly (JanitorPolicy | undefined)[]): LinkPolicy => {
-    const said = removal.allow_overwrite
-      ? policies.findLast((policy) => policy?.file_link_delete)?.file_link_delete
-      : null
-    if (!said) return { holder, ...general }
-    return {
-      holder,
-      days: said.keep_days_history_versions,
-      count: said.keep_count,
-      trashed: said.min_object_deleted_days,
-    }
-  }
-  return [
-    ...[...pools.values()].map(({ id, path }) =>
-      of(
-        `p${id}`,
-        path.map((each) => pools.get(each)?.settings.janitor_policy),
-      ),
-    ),
-    ...[...objecttypes].map(({ id, settings }) => of(`t${id}`, [settings.fields.janitor_policy])),
-  ].filter(({ days, count, trashed }) => days !== null || count !== null || trashed !== null)
+  return saidByHolders(holders, 'file_link_delete', removal.allow_overwrite)
+    .map(({ holder, said }) =>
+      said
+        ? {
+            holder,
+            days: said.keep_days_history_versions,
+            count: said.keep_count,
+            trashed: said.min_object_deleted_days,
+          }
+        : { holder, ...general },
+    )
+    .filter(({ days, count, trashed }) => days !== null || count !== null || trashed !== null)
 }
 
 interface GivenUp {
@@ -67,7 +54,6 @@ interface GivenUp {
 
 /** Links that are given up with one statement. */
 const batch = 200
-const holderOf = `coalesce('p' || o.pool_id, 't' || o.objecttype)`
 const policy = `policy as materialized (
   select * from json_to_recordset($1::json) as x(holder text, days int, count int, trashed int)
 )`

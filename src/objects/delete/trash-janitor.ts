@@ -1,0 +1,184 @@
+import type { Logger } from 'pino'
+import type { Actor } from '../../platform/actor.ts'
+import type { Tx } from '../../platform/db.ts'
+import { AppError } from '../../platform/errors.ts'
+import { endless } from '../../platform/lifetime.ts'
+import { createPauses } from '../../platform/pauses.ts'
+import { createPeriodic } from '../../platform/periodic.ts'
+import { newContext, type ObjectDeps, type SaveContext } from '../deps.ts'
+import { assertAsSeen, hear } from '../save/callbacks/hear.ts'
+import { itemOf } from '../save/item.ts'
+import { onCurrentModel } from '../save/on-current-model.ts'
+import { inTransaction } from '../save/transaction.ts'
+import { lockObjects } from '../save/write/store.ts'
+import { holderOf, type PolicyHolders, saidByHolders } from '../upkeep/janitor-policies.ts'
+import { purgeObjects } from './purge.ts'
+
+/**
+ * Purges objects that have been in the trash for as long as their pool, or their object type without pools, says: as if the
+ * user `root` purged them. Any process may do it; one does at a time, a batch in each transaction, so that a process that ends
+ * in the middle leaves whole batches, and the next run does the rest.
+ */
+export interface TrashJanitorOptions {
+  readonly objects: ObjectDeps
+  readonly log: Logger
+  readonly policies: () => readonly PurgePolicy[]
+  readonly systemActor: () => Promise<Actor>
+  /** Nothing is purged at this time. */
+  readonly paused: () => boolean
+}
+
+/** Days in the trash after which the objects of a pool, or of an object type without pools, are purged. */
+export interface PurgePolicy {
+  readonly holder: string
+  readonly days: number
+}
+
+interface Said extends PolicyHolders {
+  readonly removal: {
+    readonly allow_overwrite: boolean
+    readonly object_purge: { readonly min_deleted_days: number | null }
+  }
+}
+
+/** Those that let objects go. */
+export function purgePolicies({ removal, ...holders }: Said): PurgePolicy[] {
+  return saidByHolders(holders, 'object_purge', removal.allow_overwrite).flatMap(({ holder, said }) => {
+    const { min_deleted_days: days } = said ?? removal.object_purge
+    return days === null ? [] : { holder, days }
+  })
+}
+
+const hour = 3_600_000
+/** Objects that are purged in one transaction. */
+const batch = 200
+/** Advisory lock under which it works; `strg` and a number of our own. */
+const lock = 0x73747267_000bn
+const kind = 'objects_purge'
+
+const due = `from json_to_recordset($1::json) as p(holder text, days int) join object o on p.holder = ${holderOf}
+  where o.deleted_at < $2::timestamptz - p.days * interval '1 day'`
+
+export function createTrashJanitor({ objects: deps, log, policies, systemActor, paused }: TrashJanitorOptions) {
+  /** The time that the run takes it to be, where that is said. */
+  let asked: Date | null = null
+
+  async function work(stopped: () => boolean): Promise<void> {
+    const now = asked ?? deps.clock()
+    const actor = await systemActor()
+    let after = { at: '-infinity', id: 0 }
+    while (!stopped()) {
+      const said = JSON.stringify(policies())
+      // Those that have been there for longest first, which is how the index of the trash has them.
+      const { rows } = await deps.db.query<{ id: number; at: string }>(
+        `select o.system_object_id as id, o.deleted_at::text as at ${due}
+           and (o.deleted_at, o.system_object_id) > ($3::timestamptz, $4::bigint)
+         order by o.deleted_at, o.system_object_id limit ${batch}`,
+        [said, now, after.at, after.id],
+        'trash-due',
+      )
+      const last = rows.at(-1)
+      if (!last) return
+      after = last
+      await purge(
+        actor,
+        { said, now },
+        rows.map(({ id }) => id),
+      )
+    }
+  }
+
+  interface Terms {
+    readonly said: string
+    readonly now: Date
+  }
+
+  /** All of them, or, where something keeps one from going, all others. */
+  async function purge(actor: Actor, terms: Terms, ids: readonly number[]): Promise<void> {
+    try {
+      await purgeBatch(actor, terms, ids)
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+      if (ids.length === 1) return tellFailure(error, ids)
+      const middle = Math.ceil(ids.length / 2)
+      await purge(actor, terms, ids.slice(0, middle))
+      await purge(actor, terms, ids.slice(middle))
+    }
+  }
+
+  async function purgeBatch(actor: Actor, { said, now }: Terms, ids: readonly number[]): Promise<void> {
+    const begun = performance.now()
+    const heard = await hear(deps, {
+      kind: 'purge',
+      actor,
+      dryRun: false,
+      objects: ids.length,
+      lifetime: endless,
+      look: async (context) => [...(await lockObjects(context, ids)).values()].map((one) => itemOf(one, 'delete')),
+    })
+    await inTransaction(deps, { ending: 'store', objects: ids.length, lifetime: endless }, async (tx) => {
+      const { rows: mine } = await tx.query<{ mine: boolean }>('select pg_try_advisory_xact_lock($1) as mine', [lock])
+      if (!mine[0]?.mine) return
+      const context = await contextFor(tx, actor, async () => {
+        // What somebody else has in hand is left for another run; what came out of the trash meanwhile stays.
+        const { rows } = await tx.query<{ id: number }>(
+          `select o.system_object_id as id ${due} and o.system_object_id = any($3::bigint[])
+           order by o.system_object_id for update of o skip locked`,
+          [said, now, ids],
+          'trash-lock',
+        )
+        return rows.map(({ id }) => id)
+      })
+      const found = [...(await lockObjects(context, context.ids, { forDelete: true })).values()]
+      if (found.length === 0) return
+      assertAsSeen(
+        context,
+        found.map((object) => itemOf(object, 'delete')),
+        heard,
+      )
+      await purgeObjects(context, found, { logged: true })
+      const info = {
+        type: kind,
+        run_time: (performance.now() - begun) / 1000,
+        batch_size: batch,
+        count: found.length,
+        system_object_ids: found.map(({ systemObjectId }) => systemObjectId),
+        log: found.map(
+          ({ table, id, deletedAt }) => `${table.name} ${id}: in the trash since ${deletedAt?.toISOString()}`,
+        ),
+      }
+      await deps.events.append(tx, [{ type: 'JANITOR', actor: null, info }])
+    })
+  }
+
+  async function contextFor(
+    tx: Tx,
+    actor: Actor,
+    find: () => Promise<readonly number[]>,
+  ): Promise<SaveContext & { readonly ids: readonly number[] }> {
+    const model = deps.datamodel.current()
+    return onCurrentModel(deps, tx, model, async (current) => {
+      const [rights, ids] = [await deps.rights.forActor(actor), await find()]
+      return { ...newContext({ deps, tx, model, current, locks: true, actor, rights, pauses: createPauses() }), ids }
+    })
+  }
+
+  async function tellFailure(error: Error, ids: readonly number[] = []): Promise<void> {
+    log.error({ err: error, ids }, 'the janitor of the trash failed')
+    const info = { type: kind, batch_size: batch, error: error.message, system_object_ids: ids }
+    await deps.events.append(deps.db, [{ type: 'JANITOR_ERROR', actor: null, info }]).catch(() => {})
+  }
+
+  const periodic = createPeriodic({ every: hour, paused, work, onFailure: (error) => tellFailure(error) })
+
+  return {
+    ...periodic,
+    /** As at that time (now, where none is said), unless a run is on its way already. */
+    run(at?: Date): Promise<void> {
+      asked = at ?? null
+      const done = periodic.run()
+      asked = null
+      return done
+    },
+  }
+}

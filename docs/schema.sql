@@ -953,6 +953,10 @@ create table search_state (
   changed_at timestamp with time zone not null default now(),
   -- What search_former had until this moment is forgotten: who follows changes since an earlier one begins anew; null: nothing.
   followed_since timestamp with time zone,
+  -- How often sets were removed: what was looked up before the last time may be gone.
+  set_removals bigint not null default 0,
+  -- When all sets that no document had any more were removed last.
+  sets_pruned_at timestamp with time zone,
   constraint search_state_pkey PRIMARY KEY (singleton),
   constraint search_state_singleton_check CHECK (singleton)
 );

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Db } from '../../src/platform/db.ts'
 import { createPool } from '../pools/support.ts'
 import { type People, seedPeople, seedTag, toGroup, toUser, wireGrant } from '../rights/people.ts'
 import type { Client, Json } from '../support/client.ts'
-import { inPool, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
+import { otherSearchIndex } from '../support/search-index.ts'
+import { inPool, link, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
+import { until } from '../support/until.ts'
 
 let museum: Museum
 let people: People
@@ -103,6 +106,136 @@ test('callers find the same before their sets are known, when they are, and when
   )
   assert.deepEqual(rows, [{ same: true }])
 })
+
+test('sets that no document has any more are removed, also beside batches that were made with them', async (t) => {
+  if (await otherSearchIndex()) return t.skip('about PostgreSQL')
+  const { db } = museum.svc
+  const pool = await createPool(people.root, {}, { _acl: [wireGrant(toGroup(people.ids.staff), 'read')] })
+  const [used, again] = [await person('Artemisia'), await person('Sofonisba')]
+  let version = 0
+  let object: Json = {}
+  async function save(creator: number, tags: readonly number[], wait = true): Promise<void> {
+    const block = { ...inPool(pool._id), ...(version > 0 ? { _id: object.work._id } : {}), inventory: 'SET1' }
+    const whole = { ...block, _version: Math.max(1, version++), creator: link('person', creator) }
+    const rest = { _tags: tags.map((_id) => ({ _id })) }
+    const answer = await people.root.post('/db/work', [payload('work', whole, rest)], wait ? { await_index: 20 } : {})
+    assert.equal(answer.status, 200, JSON.stringify(answer.body))
+    object = answer.body[0]
+  }
+  const creators = async (): Promise<unknown> => {
+    const { status, body } = await people.reader.post('/search', {
+      objecttypes: ['work'],
+      search: [{ type: 'in', fields: ['work.inventory'], in: ['SET1'] }],
+      aggregations: { creator: { type: 'linked_object', field: 'work.creator' } },
+    })
+    assert.equal(status, 200, JSON.stringify(body))
+    return body.aggregations.creator.linked_objects.map((each: Json) => [each._system_object_id, each.count])
+  }
+  /** Number of the set of those creators. */
+  const numberOf = async (creator: number): Promise<number | undefined> => {
+    const { rows } = await db.query<{ id: number }>(
+      `select id from search_facet_set where ids = $1 and field not like '\\_%'`,
+      [[creator]],
+    )
+    return rows[0]?.id
+  }
+  const accessSets = async () => (await db.query('select from search_access_set')).rowCount
+  /** Nothing has a number that is not there. */
+  async function assertWhole(): Promise<void> {
+    const { rowCount } = await db.query(
+      `select from search_document d where access_set <> 0 and access_set not in (select id from search_access_set)
+         or exists (select from unnest(facets) f where f is not null and f not in (select id from search_facet_set))`,
+    )
+    assert.equal(rowCount, 0)
+  }
+  const letPrune = () => db.query('update search_state set sets_pruned_at = null')
+  const prune = () => db.query(`select from graphile_worker.add_job('search.prune-sets')`)
+  /** Somebody waits for a row lock with such a statement. */
+  const waiting = (statement: string) =>
+    until(async () => {
+      const { rowCount } = await db.query(
+        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like $1`,
+        [`${statement}%`],
+      )
+      return rowCount > 0
+    })
+
+  // The process knows the sets of both creators, with the tag and without.
+  await save(again, [])
+  await save(used, [tag])
+  const [first, before] = [await numberOf(again), await accessSets()]
+  await prune()
+  await museum.svc.drain()
+  assert.equal(await numberOf(again), undefined)
+  assert.ok(await numberOf(used))
+  assert.ok((await accessSets()) < before)
+  await assertWhole()
+  await save(again, [])
+  assert.deepEqual(await creators(), [[again, 1]])
+  await save(used, [tag])
+  assert.deepEqual(await creators(), [[used, 1]])
+  const second = (await numberOf(again)) as number
+  assert.ok(first && second > first, 'a number is given once')
+  await assertWhole()
+
+  // A batch is being written with a set that is found to be unused meanwhile.
+  await letPrune()
+  await using batch = await beginBatch(db)
+  await prune()
+  await waiting('update search_state set set_removals')
+  await batch.query('update search_state set generation = generation + 1, changed_at = clock_timestamp()')
+  await batch.query(
+    `update search_document set facets = array_replace(facets, $2, $3), changed_at = s.changed_at
+     from search_state s where id = $1`,
+    [object._system_object_id, await numberOf(used), second],
+  )
+  await batch.commit()
+  await museum.svc.drain()
+  assert.equal(await numberOf(again), second)
+  assert.deepEqual(await creators(), [[again, 1]])
+
+  // A batch that is to be written was made with a set that is removed.
+  await save(used, [])
+  await using removal = await beginBatch(db)
+  await save(again, [], false)
+  await waiting('update search_state set generation')
+  await removal.query('delete from search_facet_set where id = $1', [second])
+  await removal.query('update search_state set set_removals = set_removals + 1')
+  await removal.commit()
+  await museum.svc.drain()
+  const third = (await numberOf(again)) as number
+  assert.ok(third > second)
+  await assertWhole()
+  assert.deepEqual(await creators(), [[again, 1]])
+
+  // It goes while somebody counts it.
+  await db.query('update search_document set facets = array_replace(facets, $1, $1 + 1000)', [third])
+  await db.query('update search_state set generation = generation + 1')
+  assert.deepEqual(await creators(), [])
+})
+
+/** A transaction that writes to the index, as that of a process that indexes; rolled back unless it is committed. */
+async function beginBatch(db: Db) {
+  const client = await db.connect()
+  await client.query('begin')
+  await client.query('select from search_state for update')
+  let open = true
+  return {
+    query: (text: string, values: unknown[] = []) => client.query(text, values),
+    async commit(): Promise<void> {
+      await client.query('commit')
+      open = false
+    },
+    async [Symbol.asyncDispose](): Promise<void> {
+      client.release(open)
+    },
+  }
+}
+
+async function person(name: string): Promise<number> {
+  const { body } = await people.root.post('/db/person', [payload('person', { name, reference: name })])
+  return body[0]._system_object_id
+}
 
 test('a grant with an end is over when it ends', async () => {
   const pool = await createPool(people.root, {})

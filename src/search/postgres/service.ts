@@ -4,6 +4,7 @@ import type { Jobs } from '../../jobs/service.ts'
 import type { Db } from '../../platform/db.ts'
 import type { SearchEngine } from '../plan/plan.ts'
 import type { IndexTarget } from '../queue/target.ts'
+import { schedulePruning } from './index/prune-sets.ts'
 import { createPostgresTarget } from './index/target.ts'
 import { createKnownSets } from './query/access-sets.ts'
 import { createPostgresEngine } from './query/engine.ts'
@@ -34,6 +35,7 @@ export function createPostgresIndex({ db, log, jobs, icu, connections }: SearchI
   const slots = createSlotCache(db)
   const sortIndexes = createSortIndexes({ db, log, jobs })
   registerSortIndexes({ db, log, jobs })
+  const pruning = schedulePruning({ db, log, jobs })
   const accessSets = createKnownSets({ db, log })
   const engine = createPostgresEngine({
     db,
@@ -50,6 +52,7 @@ export function createPostgresIndex({ db, log, jobs, icu, connections }: SearchI
       await accessSets.idle()
     },
     async close() {
+      pruning.close()
       await accessSets.idle()
       await engine.close()
     },

@@ -13,6 +13,8 @@ const lock = 7_310_043
 export interface AccessSets {
   /** Makes sure that all these have numbers; at most three statements. */
   load(db: Queryable, sets: Iterable<Buffer>): Promise<void>
+  /** Sets may have been removed since they were loaded. */
+  forget(): void
   /** Number of a set that was loaded. */
   number(set: Buffer): number
 }
@@ -31,6 +33,7 @@ export function createAccessSets(): AccessSets {
       const names = new Map([...missing.keys()].map((name) => [hash('md5', name), name]))
       for (const { id, key } of await intern(db, names, missing)) known.set(names.get(key) as string, id)
     },
+    forget: () => known.clear(),
     number: (set) => known.get(nameOf(set)) as number,
   }
 }

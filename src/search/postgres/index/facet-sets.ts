@@ -15,6 +15,8 @@ const mostKnown = 60_000
 export interface FacetSets {
   /** Makes sure that all these sets have numbers; at most three statements. */
   load(db: Queryable, sets: Iterable<FacetSet>): Promise<void>
+  /** Sets may have been removed since they were loaded. */
+  forget(): void
   /** Number of a set that was loaded. */
   number(set: FacetSet): number
 }
@@ -30,6 +32,7 @@ export function createFacetSets(): FacetSets {
       const keys = new Map([...missing.values()].map((set) => [hash('md5', set.name), set]))
       for (const { id, key } of await intern(db, keys)) known.set((keys.get(key) as FacetSet).name, id)
     },
+    forget: () => known.clear(),
     number: (set) => known.get(set.name) as number,
   }
 }

@@ -62,14 +62,19 @@ async function copy(client: pg.PoolClient, target: string, rows: readonly Buffer
 export interface Generation {
   readonly generation: number
   readonly changedAt: number
+  /** How often sets were removed; no more are until the transaction ends. */
+  readonly removals: number
 }
 
-/** Marks the index as changed, for those who keep results; before what changes, which is stamped with the moment. */
+/**
+ * Marks the index as changed, for those who keep results; before what changes, which is stamped with the moment. Who removes
+ * sets takes turns with whoever has marked it.
+ */
 export async function nextGeneration(db: Queryable): Promise<Generation> {
   const { rows } = await db.query<Generation>(
     `update search_state set generation = generation + 1,
        changed_at = greatest(clock_timestamp(), changed_at + interval '1 microsecond')
-     returning generation, (extract(epoch from changed_at) * 1000000)::bigint as "changedAt"`,
+     returning generation, (extract(epoch from changed_at) * 1000000)::bigint as "changedAt", set_removals as removals`,
     [],
     'search-generation-next',
   )
@@ -83,6 +88,12 @@ export async function readGeneration(db: Queryable): Promise<number> {
     'search-generation',
   )
   return rows[0]?.generation ?? 0
+}
+
+/** How often sets were removed. */
+export async function readRemovals(db: Queryable): Promise<number> {
+  const { rows } = await db.query<{ removals: number }>('select set_removals as removals from search_state')
+  return rows[0]?.removals ?? 0
 }
 
 /** Objects on which a grant has begun or ended. */

@@ -1,3 +1,4 @@
+import { AppError } from '../../../platform/errors.ts'
 import { prepareCollations } from '../../document/collation.ts'
 import { fieldsOf } from '../../plan/fields.ts'
 import type { DocumentBatch, IndexTarget, SourceBatch } from '../../queue/target.ts'
@@ -26,6 +27,17 @@ export function createPostgresTarget({ slots, icu }: { slots: SlotCache; icu: st
   const shared = { facets: facetSets, access: accessSets }
   const terms = createTerms()
   const arena = new Arena()
+  /** How often sets were removed (prune-sets.ts) when we began to look up those that we know; null: we know none. */
+  let knownRemovals: number | null = null
+
+  /** Numbers of sets that we know may be gone: nothing is written with them. */
+  function assertSets(removals: number): void {
+    if (removals === knownRemovals) return
+    facetSets.forget()
+    accessSets.forget()
+    knownRemovals = removals
+    throw new AppError('DatabaseLockError', { name: 'search_facet_set' })
+  }
 
   async function make(db: Parameters<IndexTarget['make']>[0], batch: SourceBatch): Promise<DocumentBatch> {
     const { model, languages, ids, sources } = batch
@@ -34,6 +46,7 @@ export function createPostgresTarget({ slots, icu }: { slots: SlotCache; icu: st
     const context = { ...batch, fields: fieldsOf(model), slots: await slots.of(model, languages), terms, arena }
     const built = await inTurns(sources, createDocumentBuilder(context))
     const documents = built.filter((document) => document !== null)
+    knownRemovals ??= await store.readRemovals(db)
     await facetSets.load(
       db,
       documents.flatMap((document) => document.facets),
@@ -58,7 +71,8 @@ export function createPostgresTarget({ slots, icu }: { slots: SlotCache; icu: st
     return {
       changed: changed.map(({ id }) => id),
       async apply(connection) {
-        const { generation, changedAt } = await store.nextGeneration(connection.db)
+        const { generation, changedAt, removals } = await store.nextGeneration(connection.db)
+        assertSets(removals)
         const before = {
           removed: [...gone, ...replaced.map(({ id }) => id)],
           moved: [...gone, ...moved.map(({ id }) => id)],

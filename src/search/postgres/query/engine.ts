@@ -19,7 +19,7 @@ import { readGeneration } from '../index/store.ts'
 import type { SlotCache } from '../slots.ts'
 import type { AccessSets } from './access-sets.ts'
 import { readChanges } from './changes.ts'
-import { createFacetSetCache } from './facet-sets.ts'
+import { createFacetSetCache, SetsGone } from './facet-sets.ts'
 import { type FacetColumn, facetColumn, facetCounts } from './facets.ts'
 import { findLinked, type LinkedObjects, visionWith } from './linked.ts'
 import { countsKey, pageKey } from './plan-key.ts'
@@ -92,6 +92,16 @@ export function createPostgresEngine({
     const first = start()
     await letPass(pauses)
     return { plan, linked, start, first, target: (first.lexical ? lexical : db).within(lifetime) }
+  }
+
+  /** What was counted may be gone before it is known what it means; then it is counted once more. */
+  async function searchAgain(plan: SearchPlan, lifetime: Lifetime): Promise<Part<SearchOutcome>> {
+    try {
+      return await search(plan, lifetime)
+    } catch (error) {
+      if (!(error instanceof SetsGone)) throw error
+      return search(plan, lifetime)
+    }
   }
 
   async function search(asked: SearchPlan, lifetime: Lifetime): Promise<Part<SearchOutcome>> {
@@ -226,7 +236,7 @@ export function createPostgresEngine({
         const found = await other.catch(() => null)
         if (found && found.generation >= now) return found.value
       }
-      const own = search(plan, lifetime).finally(() => {
+      const own = searchAgain(plan, lifetime).finally(() => {
         if (running.get(key) === own) running.delete(key)
       })
       running.set(key, own)

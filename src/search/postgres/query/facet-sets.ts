@@ -15,6 +15,9 @@ export interface CountedSets {
   readonly counts: Int32Array
 }
 
+/** Sets that nothing has any more were removed (index/prune-sets.ts) after they had been counted. */
+export class SetsGone extends Error {}
+
 /** What is known. It is replaced as a whole, so that whoever works with it keeps what belongs together. */
 interface Arena {
   /** Values of all facets, each with a number. */
@@ -79,7 +82,10 @@ export function createFacetSetCache({ onForget }: { onForget: () => void }) {
   }
 
   return {
-    /** How many matches each value has. */
+    /**
+     * How many matches each value has.
+     * @throws {SetsGone} once for each set: then they are to be counted again.
+     */
     async add(db: Queryable, { sets, counts }: CountedSets): Promise<FacetCounts> {
       if (bytesOf(current.arena) > mostBytes) {
         current.arena = newArena()
@@ -89,12 +95,17 @@ export function createFacetSetCache({ onForget }: { onForget: () => void }) {
       const missing: number[] = []
       for (const set of sets) if (!arena.starts[set]) missing.push(set)
       if (missing.length > 0) await load(db, arena, missing)
+      const gone = missing.filter((set) => !arena.starts[set])
+      if (gone.length > 0) {
+        // Numbers are never given again: they are known to have no members, whoever counts them once more.
+        for (const set of gone) keep(arena, set, [])
+        throw new SetsGone()
+      }
       const { starts, members } = arena
       const totals = new Int32Array(arena.values.length)
       const seen: number[] = []
       for (let i = 0; i < sets.length; i++) {
         const start = starts[sets[i] as number] as number
-        if (!start) continue
         const end = start + 1 + (members[start] as number)
         const count = counts[i] as number
         for (let j = start + 1; j < end; j++) {

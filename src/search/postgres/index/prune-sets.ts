@@ -1,0 +1,111 @@
+/**
+ * Sets (facet-sets.ts, access-sets.ts) that no document has any more are removed, once a day. Whoever indexes has numbers of
+ * sets in memory and is about to write documents with them, so nothing is removed beside the writing of a batch: both change
+ * the row of `search_state` first. A batch that was made before sets were removed sees that by `set_removals` and is made
+ * anew (target.ts). A number is never given twice: for readers one that is gone is one that nothing has.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import type { Jobs } from '../../../jobs/service.ts'
+import { type Db, numbersText, type Queryable } from '../../../platform/db.ts'
+import { createPeriodic, type Periodic } from '../../../platform/periodic.ts'
+
+const job = 'search.prune-sets'
+const hour = 3_600_000
+/** Sets of a kind that are looked for at once: so many numbers are in memory. */
+const mostFound = 200_000
+/** Sets that are removed at once: batches of the index wait for so long, 0.1 s. */
+const removedAtOnce = 10_000
+/** Milliseconds after that: batches that were being made are made and written meanwhile. */
+const rest = 1000
+
+/** Sets that documents share: their table, and the numbers that a document `d` has. */
+const kinds = [
+  { table: 'search_facet_set', numbers: 'unnest(d.facets)' },
+  { table: 'search_access_set', numbers: 'd.access_set' },
+] as const
+type Kind = (typeof kinds)[number]
+
+export interface PruningDeps {
+  readonly db: Db
+  readonly log: Pick<Logger, 'info' | 'warn'>
+  readonly jobs: Pick<Jobs, 'register' | 'enqueue'>
+}
+
+/** Gives the job its code, and looks every hour whether it is time for it. */
+export function schedulePruning({ db, log, jobs }: PruningDeps): Pick<Periodic, 'close'> {
+  jobs.register<null>(job, (_, { signal }) => pruneSets({ db, log }, signal), 'standard')
+  return createPeriodic({
+    every: hour,
+    paused: () => false,
+    work: async () => {
+      if (await isDue(db)) await db.transaction((tx) => jobs.enqueue(tx, job, null, { key: job }))
+    },
+    onFailure: (error) => log.warn({ err: error }, 'the removal of unused sets could not be asked for'),
+  })
+}
+
+/** Not twice a day, and not while nothing has changed: all documents are read for it. */
+async function isDue(db: Queryable): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `select from search_state
+     where sets_pruned_at is null or sets_pruned_at < now() - interval '1 day' and sets_pruned_at < changed_at`,
+  )
+  return rowCount > 0
+}
+
+async function pruneSets({ db, log }: Pick<PruningDeps, 'db' | 'log'>, signal: AbortSignal): Promise<void> {
+  // Another process may have done it since it was asked for.
+  if (!(await isDue(db))) return
+  const removed: Record<string, number> = {}
+  for (const kind of kinds) removed[kind.table] = await pruneKind(db, kind, signal)
+  // Last of all: what a stop or a crash has cut off is done by the next attempt.
+  await db.query('update search_state set sets_pruned_at = now()')
+  log.info(removed, 'removed sets that no document has any more')
+}
+
+async function pruneKind(db: Db, kind: Kind, signal: AbortSignal): Promise<number> {
+  let removed = 0
+  for (;;) {
+    signal.throwIfAborted()
+    const unused = await findUnused(db, kind)
+    for (let start = 0; start < unused.ids.length; start += removedAtOnce) {
+      if (start > 0) await sleep(rest, undefined, { signal })
+      removed += await remove(db, kind, unused.ids.slice(start, start + removedAtOnce), unused.since)
+    }
+    if (unused.ids.length < mostFound) return removed
+  }
+}
+
+interface Unused {
+  readonly ids: readonly number[]
+  /** When the index had changed last: what came later was not looked at. */
+  readonly since: string
+}
+
+/** Reads all documents (10 s for a million), but keeps nobody from writing them. */
+async function findUnused(db: Queryable, { table, numbers }: Kind): Promise<Unused> {
+  const { rows } = await db.query<Unused>(
+    `select changed_at::text as since, array(
+       select s.id from ${table} s
+       where not exists (select from (select ${numbers} as id from search_document d) used where used.id = s.id)
+       limit ${mostFound}) as ids
+     from search_state`,
+  )
+  return rows[0] as Unused
+}
+
+/** What no document has come to have since it was looked for. */
+function remove(db: Db, { table, numbers }: Kind, ids: readonly number[], since: string): Promise<number> {
+  return db.transaction(async (tx) => {
+    // A statement of its own: the next one has to see whatever was written until this one could begin.
+    await tx.query('update search_state set set_removals = set_removals + 1')
+    const { rowCount } = await tx.query(
+      `delete from ${table} s where s.id = any($1::int[]) and not exists (
+         select from (select ${numbers} as id from search_document d where d.changed_at > $2::timestamptz) used
+         where used.id = s.id)`,
+      [numbersText(ids), since],
+    )
+    return rowCount
+  })
+}

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { cacheSizes } from '../../src/platform/byte-cache.ts'
 import type { Db } from '../../src/platform/db.ts'
 import { createPool } from '../pools/support.ts'
 import { type People, seedPeople, seedTag, toGroup, toUser, wireGrant } from '../rights/people.ts'
@@ -208,10 +209,14 @@ test('sets that no document has any more are removed, also beside batches that w
   await assertWhole()
   assert.deepEqual(await creators(), [[again, 1]])
 
-  // It goes while somebody counts it.
-  await db.query('update search_document set facets = array_replace(facets, $1, $1 + 1000)', [third])
+  // It goes while somebody counts it; numbers have become large by then.
+  await db.query('update search_document set facets = array_replace(facets, $1, $1 + 100000000)', [third])
   await db.query('update search_state set generation = generation + 1')
   assert.deepEqual(await creators(), [])
+  assert.ok(
+    (cacheSizes().get('facet_sets')?.bytes ?? 0) < 10_000_000,
+    'what is kept of sets grows with them, not with numbers',
+  )
 })
 
 /** A transaction that writes to the index, as that of a process that indexes; rolled back unless it is committed. */

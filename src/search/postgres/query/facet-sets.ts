@@ -23,8 +23,12 @@ interface Arena {
   /** Values of all facets, each with a number. */
   readonly numbers: Map<string | number, number>
   readonly values: (string | number)[]
-  /** By set: where its members stand in `members`; 0 for unknown ones. */
-  starts: Int32Array<ArrayBuffer>
+  /**
+   * By set: where its members stand in `members`; 0 for unknown ones. In pages that are made when they are needed, since
+   * numbers are never given again: after years those of all sets that there are may be a few among millions.
+   */
+  readonly starts: (Int32Array | undefined)[]
+  startBytes: number
   members: Int32Array<ArrayBuffer>
   used: number
   /** Bytes of the values. */
@@ -34,13 +38,33 @@ interface Arena {
 const newArena = (): Arena => ({
   numbers: new Map(),
   values: [],
-  starts: new Int32Array(1024),
+  starts: [],
+  startBytes: 0,
   members: new Int32Array(16_384),
   used: 1,
   valueBytes: 0,
 })
 
-const bytesOf = ({ starts, members, valueBytes }: Arena): number => starts.byteLength + members.byteLength + valueBytes
+const bytesOf = ({ startBytes, members, valueBytes }: Arena): number => startBytes + members.byteLength + valueBytes
+
+/** Sets of a page, as bits of their numbers. */
+const pageBits = 10
+const withinPage = (1 << pageBits) - 1
+
+/** Where the members of a set stand; 0: it is not known. */
+const startOf = ({ starts }: Arena, set: number): number => starts[set >> pageBits]?.[set & withinPage] ?? 0
+
+function setStart(arena: Arena, set: number, start: number): void {
+  const number = set >> pageBits
+  while (number > arena.starts.length) arena.starts.push(undefined)
+  let page = arena.starts[number]
+  if (!page) {
+    page = new Int32Array(1 << pageBits)
+    arena.starts[number] = page
+    arena.startBytes += page.byteLength
+  }
+  page[set & withinPage] = start
+}
 
 /** `onForget`: results that are kept elsewhere hold on to what is forgotten here. */
 export function createFacetSetCache({ onForget }: { onForget: () => void }) {
@@ -49,10 +73,9 @@ export function createFacetSetCache({ onForget }: { onForget: () => void }) {
 
   /** Stores a set as its length and the numbers of its members. */
   function keep(arena: Arena, set: number, list: readonly (string | number)[]): void {
-    if (arena.starts[set]) return
-    while (set >= arena.starts.length) arena.starts = grown(arena.starts)
+    if (startOf(arena, set) > 0) return
     while (arena.used + list.length + 1 > arena.members.length) arena.members = grown(arena.members)
-    arena.starts[set] = arena.used
+    setStart(arena, set, arena.used)
     arena.members[arena.used++] = list.length
     for (const value of list) {
       let number = arena.numbers.get(value)
@@ -93,19 +116,19 @@ export function createFacetSetCache({ onForget }: { onForget: () => void }) {
       }
       const { arena } = current
       const missing: number[] = []
-      for (const set of sets) if (!arena.starts[set]) missing.push(set)
+      for (const set of sets) if (startOf(arena, set) === 0) missing.push(set)
       if (missing.length > 0) await load(db, arena, missing)
-      const gone = missing.filter((set) => !arena.starts[set])
+      const gone = missing.filter((set) => startOf(arena, set) === 0)
       if (gone.length > 0) {
         // Numbers are never given again: they are known to have no members, whoever counts them once more.
         for (const set of gone) keep(arena, set, [])
         throw new SetsGone()
       }
-      const { starts, members } = arena
+      const { members } = arena
       const totals = new Int32Array(arena.values.length)
       const seen: number[] = []
       for (let i = 0; i < sets.length; i++) {
-        const start = starts[sets[i] as number] as number
+        const start = startOf(arena, sets[i] as number)
         const end = start + 1 + (members[start] as number)
         const count = counts[i] as number
         for (let j = start + 1; j < end; j++) {

@@ -22,6 +22,7 @@ import {
   waiting,
 } from './fields.ts'
 import { builtInProfiles, renditions, renditionsRule } from './renditions.ts'
+import { versionPresets, versionPresetsRule } from './version-presets.ts'
 
 /**
  * The base configuration: every section with its members, kinds and defaults. To add one, add it here: reading,
@@ -365,6 +366,19 @@ export const sections = {
         if (broken) return { ...broken, path: `/value/classes/${name}/versions${broken.path}` }
       }
       return null
+    },
+  ),
+
+  custom_version_presets: section(
+    'files',
+    'user',
+    {
+      /** Pictures that downloads may ask for by a name. */
+      value: form({ presets: versionPresets }),
+    },
+    ({ value }) => {
+      const broken = versionPresetsRule(value.presets)
+      return broken && { ...broken, path: `/value/presets${broken.path}` }
     },
   ),
 

@@ -268,7 +268,7 @@ export function registerFileRoutes(
     handler: async (request, reply) => {
       const signature = request.query['x-svc-signature'] ?? request.headers['x-svc-signature']
       const { obj_uuid: objUuid = null, ...query } = request.query
-      const wish = readWish(query)
+      const wish = readWish(query, files.presets())
       const gone = new AbortController()
       const asked = { signature, wish, nameIn: nameInObject, signal: gone.signal }
       const delivery = await files.download(request.actor, { ...request.params, objUuid }, asked)

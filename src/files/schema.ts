@@ -308,6 +308,14 @@ export const DownloadQuery = Type.Object({
       description: 'Resolution that the picture says it has; 0 and less: none.',
     }),
   ),
+  preset: Type.Optional(
+    Type.String({
+      maxLength: 40,
+      description:
+        'Name of a preset of the base configuration (`custom_version_presets`), which says all of the above; none of them ' +
+        'beside it.',
+    }),
+  ),
   metadata: Type.Optional(
     Type.Enum(['keep', 'remove'], {
       description:

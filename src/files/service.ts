@@ -28,7 +28,7 @@ import { createRecords, type RecordOptions } from './records/service.ts'
 import { findByReference } from './records/store.ts'
 import { remoteOpener } from './remote/open.ts'
 import { createRemoteStore } from './remote/remote-store.ts'
-import type { Marking } from './renditions/marks.ts'
+import { type Marking, noMarks, readMarks } from './renditions/marks.ts'
 import { checkProfiles, withProfiles } from './renditions/profiles.ts'
 import { createRenditions, type RenditionConfig } from './renditions/service.ts'
 import { createUploads } from './upload/service.ts'
@@ -60,7 +60,7 @@ export interface FileOptions
 /** What of the base configuration files need. */
 export type Settings = Pick<
   BaseConfig,
-  'location_defaults' | 'produce_config' | 'colorprofiles' | 'file_url_expire' | 'janitor'
+  'location_defaults' | 'produce_config' | 'colorprofiles' | 'custom_version_presets' | 'file_url_expire' | 'janitor'
 >
 
 export type FileService = Awaited<ReturnType<typeof createFileService>>
@@ -129,6 +129,7 @@ export async function createFileService(options: FileOptions) {
     folders,
     workers: viewers,
     strip: renditions.strip,
+    marksOf: async (id) => (await readMarks(options.marking, db, [id])).get(id) ?? noMarks,
     mostBytes: config.mediaOutput * 1_000_000,
   })
   const images = createImages({ externalUrl, folders, workers: viewers, storeOf, open: delivery.open })
@@ -184,6 +185,9 @@ export async function createFileService(options: FileOptions) {
     change: records.change,
     download: delivery.download,
     downloadWithin: delivery.downloadWithin,
+
+    /** Pictures that downloads may ask for by a name. */
+    presets: () => settings().custom_version_presets.value.presets,
 
     /** Versions that rights do not name: `image.small`. */
     freeVersions(): string[] {

@@ -192,10 +192,11 @@ suite('delivery of files', () => {
         throw new CannotMake('unavailable', 'exiftool-vendored needs Perl on the machine')
       },
       mostBytes: 1_000_000,
+      marksOf: () => assert.fail('nothing is drawn'),
     })
-    const wish = readWish({ metadata: 'remove' })
+    const wish = readWish({ metadata: 'remove' }, [])
     assert.ok(wish)
-    const made = copy(stored, originalOf(stored), wish)
+    const made = await copy(stored, originalOf(stored), wish)
     const left = async () => (await readdir(join(dataDir, 'copies'))).length
     await assert.rejects(made.make(new AbortController().signal), { code: 'ServiceUnavailable', message: /needs Perl/ })
     assert.equal(await left(), 1)

@@ -369,6 +369,110 @@ suite('parts of pictures', () => {
     assert.deepEqual([text.status, code(text)], [400, 'UrlParameterNotSupported'])
   })
 
+  const presetsPath = '/config/system/config/custom_version_presets/value/presets'
+  const setPresets = (presets: readonly object[]) => museum.svc.as('root').post(presetsPath, presets)
+  const preset = (name: string, custom: object) => ({ name, displayname: { 'en-US': name }, custom })
+  const cut = { crop: { top: 640, left: 1280, width: 640, height: 0 } }
+
+  test('presets: pictures that all may ask for by a name, made of the version that the address names, never larger', async () => {
+    const presets = [
+      preset('max', { size: 'custom', custom_size_pixel: 256 }),
+      preset('min', { size: 'custom', custom_size: 'dimension_min', custom_size_pixel: 64 }),
+      preset('wide', { size: 'custom', custom_size: 'width', custom_size_pixel: 100 }),
+      preset('high', { size: 'custom', custom_size: 'height', custom_size_pixel: 100 }),
+      preset('fill', { size: 'custom', custom_size: 'cover', custom_width_pixel: 100, custom_height_pixel: 100 }),
+      preset('fit', { size: 'custom', custom_size: 'contain', custom_width_pixel: 100, custom_height_pixel: 100 }),
+      preset('part', { transform: cut, size: 'custom', custom_size_pixel: 64 }),
+      preset('large', { size: 'custom', custom_size_pixel: 50_000 }),
+      preset('print', { format: 'tiff', dpi: 300, size: 'custom', custom_size_pixel: 64 }),
+      preset('rough', { quality: 'low', size: 'custom', custom_size_pixel: 500 }),
+      preset('fine', { quality: 'high', size: 'custom', custom_size_pixel: 500 }),
+      preset('png', { format: 'png', size: 'custom', custom_size_pixel: 500 }),
+    ]
+    assert.equal((await setPresets(presets)).status, 200)
+    const sizes: [string, string, number[]][] = [
+      ['max', 'original', [256, 128]],
+      ['min', 'original', [128, 64]],
+      ['wide', 'original', [100, 50]],
+      ['high', 'original', [200, 100]],
+      ['fill', 'original', [100, 100]],
+      ['fit', 'original', [100, 50]],
+      ['part', 'original', [64, 64]],
+      ['large', 'original', [width, height]],
+      ['large', 'small', [400, 200]],
+      ['max', 'small', [256, 128]],
+    ]
+    for (const [name, which, size] of sizes) {
+      const { content } = await get(sizedUrl({ preset: name }, which))
+      assert.deepEqual((await corners(content)).size, size, `${name} of ${which}`)
+    }
+    await assertShows(sizedUrl({ preset: 'part' }), [64, 64], [0.5, 0.5], [0.75, 1])
+    const print = await get(sizedUrl({ preset: 'print' }))
+    const { format, density } = await sharp(print.content).metadata()
+    assert.deepEqual([format, density, print.headers['content-type']], ['tiff', 300, 'image/tiff'])
+    assert.match(String(print.headers['content-disposition']), /filename="gradient\.jpg\.print\.tif"/)
+    const bytes = async (name: string) => (await get(sizedUrl({ preset: name }))).content.length
+    assert.ok((await bytes('rough')) < (await bytes('fine')))
+    // What it says may change: nobody keeps it without asking, and it is another content then.
+    const { headers } = await get(sizedUrl({ preset: 'max' }))
+    assert.equal(headers['cache-control'], 'private, no-cache')
+    const tag = { 'if-none-match': String(headers.etag) }
+    assert.equal((await get(sizedUrl({ preset: 'max' }), tag)).status, 304)
+    assert.equal((await setPresets([preset('max', { size: 'custom', custom_size_pixel: 200 })])).status, 200)
+    assert.equal((await get(sizedUrl({ preset: 'max' }), tag)).status, 200)
+    const { rows } = await museum.svc.db.query<{ info: Json }>(
+      `select info from event where type = 'FILE_DOWNLOAD' and info->'produce_params' ? 'preset' order by id desc limit 1`,
+    )
+    assert.deepEqual(rows[0]?.info.produce_params, { preset: 'max', size: 200, resize_mode: 'max' })
+    for (const query of [{ preset: 'print' }, { preset: 'max', size: 10 }, { preset: 'max', dpi: 10 }]) {
+      const { status, content } = await get(sizedUrl(query))
+      const { code: name, parameters } = JSON.parse(content.toString())
+      assert.deepEqual([status, name, parameters.param], [400, 'UrlParameterNotSupported', 'preset'])
+    }
+    assert.equal((await get(sizedUrl({ preset: 'max', metadata: 'remove' }))).status, 200)
+  })
+
+  test('presets: what has no effect, or says two things, is refused by its place, and nothing is changed', async () => {
+    const sized = { size: 'custom', custom_size_pixel: 10 }
+    assert.equal((await setPresets([preset('kept', sized)])).status, 200)
+    const before = (await museum.svc.as('root').get(presetsPath)).body
+    const cases: [object, string][] = [
+      [preset('a', {}), 'custom'],
+      [{ name: 'a', custom: sized }, 'displayname'],
+      [{ ...preset('a', sized), displayname: { 'en-US': '' } }, 'displayname'],
+      [preset('', sized), 'name'],
+      [preset('a/b', sized), 'name'],
+      [preset('a', { ...sized, format: 'bmp' }), 'custom/format'],
+      [preset('a', { ...sized, colorspace: 'cmyk' }), 'custom/colorspace'],
+      [preset('a', { ...sized, colorprofile: 'Display P3' }), 'custom/colorprofile'],
+      [preset('a', { ...sized, transform: { 'rotate-x': 180 } }), 'custom/transform/rotate-x'],
+      [preset('a', { ...sized, transform: { 'rotate-y': 180 } }), 'custom/transform/rotate-y'],
+      [preset('a', { ...sized, transform: { 'rotate-z': -90 } }), 'custom/transform/rotate-z'],
+      [preset('a', { ...sized, transform: { crop: { top: -1 } } }), 'custom/transform/crop/top'],
+      [preset('a', { ...sized, dpi: -1 }), 'custom/dpi'],
+      [preset('a', { ...sized, quality: 'best' }), 'custom/quality'],
+      [preset('a', { ...sized, format: 'png', quality: '80' }), 'custom/quality'],
+      [preset('a', { size: 'custom' }), 'custom/custom_size_pixel'],
+      [preset('a', { dpi: 72, custom_size_pixel: 10 }), 'custom/custom_size_pixel'],
+      [preset('a', { dpi: 72, custom_size: 'width' }), 'custom/custom_size'],
+      [preset('a', { ...sized, custom_width_pixel: 10 }), 'custom/custom_width_pixel'],
+      [preset('a', { ...sized, custom_size: 'cover' }), 'custom/custom_size_pixel'],
+      [preset('a', { size: 'custom', custom_size: 'contain', custom_width_pixel: 1 }), 'custom/custom_height_pixel'],
+      [preset('a', { ...sized, watermark: 'yes' }), 'custom/watermark'],
+      [preset('a', { ...sized, sharpen: 1 }), 'custom/sharpen'],
+    ]
+    for (const [sent, place] of cases) {
+      const { status, body } = await setPresets([sent])
+      const path = `system/config/custom_version_presets/value/presets/0/${place}`
+      assert.deepEqual([status, body.parameters?.path], [400, path], JSON.stringify(sent))
+    }
+    assert.equal((await setPresets([preset('a', sized), preset('a', sized)])).status, 400)
+    assert.deepEqual((await museum.svc.as('root').get(presetsPath)).body, before)
+    // As it is answered it may be sent back.
+    assert.equal((await setPresets(before)).status, 200)
+    assert.deepEqual((await museum.svc.as('root').get(presetsPath)).body, before)
+  })
+
   test('downloads are made within what the right allows: no other version, and never more than it has', async () => {
     const root = museum.svc.as('root')
     const user = (await root.post('/user', [{ user: { login: 'vera' }, _password: 'verav3ra' }])).body[0].user

@@ -198,6 +198,7 @@ suite('watermarks and captions', () => {
     const _acl = [{ who: { _basetype: 'user', user: { _id: people.public } }, rights }]
     assert.equal((await setPool(pool, {}, {}, { _acl })).status, 200)
     const shot = await uploaded('red.png', await plain(200, 200, 'red'))
+    const alone = await uploaded('alone.png', await plain(200, 200, 'red'))
     const { _id } = await put({ ...inPool(pool), image: [{ _id: shot._id }] })
     await museum.svc.drain()
     const [seen] = (await museum.svc.as('public').get(`/db/work/work__standard/${_id}`)).body
@@ -205,7 +206,17 @@ suite('watermarks and captions', () => {
     assert.deepEqual(Object.keys(versions), ['preview_watermark'])
     isNear(await colourAt(versions.preview_watermark.url, 0.5, 0.5), blue)
     isNear(await colourAt(versions.preview_watermark.url, 0.1, 0.1), red)
-    const { original } = (await record(shot._id)).versions
+    const { original, small } = (await record(shot._id)).versions
+    const custom = { watermark: true, size: 'custom', custom_size_pixel: 100 }
+    const presets = [{ name: 'marked', displayname: { 'en-US': 'With watermark' }, custom }]
+    const stored = await root().post('/config/system/config/custom_version_presets/value/presets', presets)
+    assert.equal(stored.status, 200, JSON.stringify(stored.body))
+    for (const { url } of [original, small]) {
+      isNear(await colourAt(`${url}&preset=marked`, 0.5, 0.5), blue)
+      isNear(await colourAt(`${url}&preset=marked`, 0.1, 0.1), red)
+    }
+    const unmarked = await fetched(museum.svc, `${alone.versions.original.url}&preset=marked`)
+    assert.deepEqual([unmarked.status, JSON.parse(`${unmarked.content}`).parameters.param], [400, 'preset'])
     const stolen = new URL(original.url)
     stolen.search = ''
     const refused = await museum.svc.as('public').get(stolen.pathname.replace('/api/v1', ''))

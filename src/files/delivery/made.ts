@@ -9,6 +9,7 @@ import { createPlaces } from '../../platform/places.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import { isViewable } from '../images/service.ts'
 import { type FileVersion, original, type StoredFile } from '../model.ts'
+import { type KnownMarks, marksForWorkshop, noMarks, visible } from '../renditions/marks.ts'
 import { localPath } from '../renditions/sources.ts'
 import type { WorkFolders } from '../renditions/work-folders.ts'
 import { CannotMake } from '../renditions/workshop/failure.ts'
@@ -25,6 +26,8 @@ export interface MadeDeps {
   readonly strip: (path: string) => Promise<void>
   /** Most bytes of a content that is copied for a download. */
   readonly mostBytes: number
+  /** What pictures of a file may bear. */
+  readonly marksOf: (fileId: number) => Promise<KnownMarks>
 }
 
 /** A content that is made when somebody takes it. */
@@ -44,12 +47,21 @@ const written: Readonly<Record<string, NonNullable<PictureWish['format']>>> = { 
 const usualCompression = 85
 
 /** Copies for downloads: of another size or format, or without what the content says of itself. */
-export function createMade({ folders, workers, storeOf, strip, mostBytes }: MadeDeps) {
+export function createMade({ folders, workers, storeOf, strip, mostBytes, marksOf }: MadeDeps) {
   // Tiles for viewers come from the same processes, and must not wait behind whole pictures.
   const places = createPlaces({ places: 1, waiting: 50 })
 
   /** @throws {AppError} `UrlParameterNotSupported` naming what cannot be. */
-  function pictured(file: StoredFile, version: FileVersion, wish: PictureWish, tag: string): Made {
+  function pictured(
+    file: StoredFile,
+    version: FileVersion,
+    {
+      wish,
+      preset,
+      marks,
+      tag,
+    }: Readonly<{ wish: PictureWish; preset: string | null; marks: KnownMarks; tag: string }>,
+  ): Made {
     const pyramid = version.name === original ? file.versions.find((one) => one.metadata.pyramid === true) : undefined
     const source = isViewable(version) ? version : pyramid
     const { width, height } = source?.metadata ?? {}
@@ -57,15 +69,19 @@ export function createMade({ folders, workers, storeOf, strip, mostBytes }: Made
       throw refuse('version', version.name, 'it is no picture that others can be made of, or not yet')
     }
     const format = wish.format ?? written[version.extension] ?? 'jpg'
-    if (wish.compression !== null && format !== 'jpg' && format !== 'webp') {
-      throw refuse('quality', `${wish.compression}`, `the format ${format} has none`)
-    }
     const { density, compression } = wish
+    // A preset is for pictures of all formats.
+    if (compression !== null && preset === null && format !== 'jpg' && format !== 'webp') {
+      throw refuse('quality', `${compression}`, `the format ${format} has none`)
+    }
+    if (wish.watermark && !marks.watermark) throw refuse('preset', preset ?? '', 'the file has no watermark')
     const task = { ...partFor({ width, height }, wish), format, density, compression: compression ?? usualCompression }
+    const watermark = wish.watermark ? { watermark: marks.watermark, caption: null } : null
     return making(version, { tag, extension: format, mimeType: mimeTypes[format] }, async (folder, signal) => {
       const path = await localPath(source, storeOf(source.locationId), folder)
       const from = { path, extension: source.extension }
-      return (await workers.run({ kind: 'sized', source: from, folder, ...task }, signal)).path
+      const drawn = await marksForWorkshop(watermark, storeOf, folder)
+      return (await workers.run({ kind: 'sized', source: from, folder, marks: drawn, ...task }, signal)).path
     })
   }
 
@@ -108,11 +124,13 @@ export function createMade({ folders, workers, storeOf, strip, mostBytes }: Made
     }
   }
 
-  return (file: StoredFile, version: FileVersion, wish: Wish): Made => {
+  return async (file: StoredFile, version: FileVersion, wish: Wish): Promise<Made> => {
+    const { picture, preset } = wish
+    const marks = picture?.watermark ? await marksOf(file.id) : noMarks
     const tag = createHash('sha256')
-      .update(JSON.stringify([version.sha256, wish]))
+      .update(JSON.stringify([version.sha256, wish, visible(marks)]))
       .digest('hex')
-    return wish.picture ? pictured(file, version, wish.picture, tag) : bare(version, tag)
+    return picture ? pictured(file, version, { wish: picture, preset, marks, tag }) : bare(version, tag)
   }
 }
 

@@ -162,14 +162,15 @@ export function createDelivery(options: DeliveryOptions) {
       { signature, wish, nameIn, signal }: DownloadRequest,
     ): Promise<Delivery & LogOf & { end(): void }> {
       const { file, version, keep } = await open(actor, place, signature)
-      const made = wish && copy(file, version, wish)
+      const made = wish && (await copy(file, version, wish))
       const { extension } = made ?? version
       const ready = async () => (made ? made.make(signal) : { size: version.size, store: storeOf(version.locationId) })
       return {
         version: made?.content ?? version,
         ready,
-        fileName: await nameOf(actor, place.objUuid, { file, name: version.name, extension }, nameIn),
-        keep,
+        fileName: await nameOf(actor, place.objUuid, { file, name: wish?.preset ?? version.name, extension }, nameIn),
+        // What a preset says may be something else tomorrow.
+        keep: wish?.preset ? 0 : keep,
         end: () => made?.end(),
         ...logOf(actor, file, version, wish ? { produce_params: wish.params } : {}),
       }

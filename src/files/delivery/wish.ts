@@ -1,3 +1,4 @@
+import type { BaseConfig } from '../../config/service.ts'
 import { AppError } from '../../platform/errors.ts'
 import { pictureFormats, type SizedTask } from '../renditions/workshop/tasks.ts'
 
@@ -11,8 +12,12 @@ export interface DeliveryQuery {
   readonly crop?: string | undefined
   readonly quality?: string | undefined
   readonly dpi?: number | undefined
+  readonly preset?: string | undefined
   readonly metadata?: 'keep' | 'remove' | undefined
 }
+
+/** Something that can be asked for by a name. */
+type Preset = BaseConfig['custom_version_presets']['value']['presets'][number]
 
 /** Another picture made of the version. */
 export interface PictureWish {
@@ -22,6 +27,7 @@ export interface PictureWish {
   /** Of JPEG and WebP; null: as usual. */
   readonly compression: number | null
   readonly density: number | null
+  readonly watermark: boolean
 }
 
 type Fit =
@@ -32,6 +38,8 @@ type Fit =
 
 export interface Wish {
   readonly picture: PictureWish | null
+  /** The name that it was asked for by. */
+  readonly preset: string | null
   /** Without what the content says of itself. */
   readonly bare: boolean
   /** As the log is told. */
@@ -40,29 +48,87 @@ export interface Wish {
 
 const formats: Readonly<Record<string, SizedTask['format']>> = pictureFormats
 const qualities: Readonly<Record<string, number>> = { low: 50, small: 50, medium: 75, maximum: 100 }
+/** As presets call it, which have one more. */
+const qualitiesOfPresets: Readonly<Record<string, string>> = { high: '90' }
 const sides = ['top', 'left', 'width', 'height'] as const
 
 /** Null where the version is wanted as it is. @throws {AppError} `UrlParameterNotSupported` naming what cannot be. */
-export function readWish(query: DeliveryQuery): Wish | null {
-  const { metadata, format, size, width, height, resize_mode, crop, quality } = query
-  // The interface says that these are none.
-  const dpi = query.dpi === undefined || query.dpi <= 0 ? undefined : query.dpi
-  const parts = { format, size, width, height, resize_mode, crop, quality, dpi }
-  const asked = Object.fromEntries(Object.entries(parts).filter(([, value]) => value !== undefined))
-  const picture = Object.keys(asked).length === 0 ? null : readPicture(query, dpi)
+export function readWish({ preset: name, metadata, ...query }: DeliveryQuery, presets: readonly Preset[]): Wish | null {
+  const preset = name === undefined ? null : presetNamed(name, presets)
+  const asked = partsOf(query)
+  if (preset && Object.keys(asked).length > 0) {
+    throw refuse('preset', name, `it says all of the picture, not with ${Object.keys(asked).join(', ')}`)
+  }
+  const wish = preset ? queryOf(preset) : query
+  const parts = preset ? { preset: preset.name, ...partsOf(wish) } : asked
+  const watermark = preset?.custom.watermark === true
+  const picture = Object.keys(parts).length === 0 ? null : { ...readPicture(wish, wish.dpi), watermark }
   if (picture && metadata === 'keep') {
     throw refuse('metadata', metadata, 'a picture that is made for a download says nothing of itself')
   }
   if (!picture && metadata !== 'remove') return null
-  const params = { ...asked, ...(metadata === undefined ? {} : { metadata }) }
-  return { picture, bare: metadata === 'remove' && !picture, params }
+  const marked = watermark ? { watermark } : {}
+  const params = { ...parts, ...marked, ...(metadata === undefined ? {} : { metadata }) }
+  return { picture, preset: preset?.name ?? null, bare: metadata === 'remove' && !picture, params }
 }
 
-function readPicture({ format, quality, crop, ...query }: DeliveryQuery, dpi: number | undefined): PictureWish {
+/** What is asked of a picture. The interface says that a resolution of 0 and less is none. */
+function partsOf({
+  format,
+  size,
+  width,
+  height,
+  resize_mode,
+  crop,
+  quality,
+  dpi,
+}: DeliveryQuery): Partial<DeliveryQuery> {
+  const parts = { format, size, width, height, resize_mode, crop, quality, dpi: (dpi ?? 0) > 0 ? dpi : undefined }
+  return Object.fromEntries(Object.entries(parts).filter(([, value]) => value !== undefined))
+}
+
+function presetNamed(name: string, presets: readonly Preset[]): Preset {
+  const found = presets.find((preset) => preset.name === name)
+  if (!found) throw refuse('preset', name, 'there is none of that name')
+  return found
+}
+
+const modes = { dimension_max: 'max', dimension_min: 'min', width: 'width', height: 'height' } as const
+
+/** A preset as downloads say it. */
+function queryOf({ custom }: Preset): DeliveryQuery {
+  const { format, quality, size, custom_size: mode, dpi, transform } = custom
+  const { top, left, width, height } = transform.crop
+  const cut = top + left + width + height > 0
+  const crop = cut ? { top, left, ...(width > 0 ? { width } : {}), ...(height > 0 ? { height } : {}) } : null
+  const box = { width: custom.custom_width_pixel, height: custom.custom_height_pixel }
+  return {
+    ...(format === 'keep' ? {} : { format }),
+    ...(quality === '' ? {} : { quality: qualitiesOfPresets[quality] ?? quality }),
+    ...(dpi > 0 ? { dpi } : {}),
+    ...(crop ? { crop: JSON.stringify(crop) } : {}),
+    ...(size === 'keep'
+      ? {}
+      : mode === 'cover' || mode === 'contain'
+        ? { ...box, resize_mode: mode }
+        : { size: custom.custom_size_pixel, resize_mode: modes[mode] }),
+  }
+}
+
+function readPicture(
+  { format, quality, crop, ...query }: DeliveryQuery,
+  dpi: number | undefined,
+): Omit<PictureWish, 'watermark'> {
   const known = format === undefined ? null : Object.hasOwn(formats, format) ? formats[format] : undefined
   if (known === undefined) throw refuse('format', format, `it can be ${Object.keys(formats).join(', ')}`)
   const compression = quality === undefined ? null : readQuality(quality)
-  return { format: known, crop: readCrop(crop), fit: readFit(query), compression, density: dpi ?? null }
+  return {
+    format: known,
+    crop: readCrop(crop),
+    fit: readFit(query),
+    compression,
+    density: (dpi ?? 0) > 0 ? (dpi ?? null) : null,
+  }
 }
 
 function readQuality(text: string): number {

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import sharp, { type Sharp } from 'sharp'
 import { CannotMake, reasonOf } from './failure.ts'
+import { drawMarks } from './marks.ts'
 import { openSource } from './open.ts'
 import { mimeTypes, partOf } from './region.ts'
 import type { Results, SizedTask } from './tasks.ts'
@@ -9,7 +10,9 @@ import type { Results, SizedTask } from './tasks.ts'
 export async function makeSized(task: SizedTask, pixels: number): Promise<Results['sized']> {
   const opened = await openSource(task.source, pixels)
   try {
-    const part = (await partOf(opened, task)).toColourspace('srgb')
+    const plain = (await partOf(opened, task)).toColourspace('srgb')
+    const canvas = { path: join(task.folder, 'canvas.tif'), pixels }
+    const part = task.marks ? await drawMarks(plain, task.marks, canvas) : plain
     const path = join(task.folder, `sized.${task.format}`)
     await written(task.density === null ? part : await withDensity(part, task.density), task).toFile(path)
     return { path, mimeType: mimeTypes[task.format] }

@@ -78,6 +78,7 @@ export interface SizedTask extends Pick<RegionTask, 'source' | 'region' | 'width
   readonly compression: number
   /** Pixels per inch that it says it has; null: nothing. */
   readonly density: number | null
+  readonly marks?: PictureMarks | undefined
 }
 
 /** What is written in a document. */

@@ -39,6 +39,12 @@ const download = (version: string, headers: Record<string, string> = {}): Seed =
   },
 })
 
+const webPreset = {
+  name: 'web',
+  displayname: en('For the web'),
+  custom: { format: 'jpeg', quality: 'high', dpi: 72, size: 'custom', custom_size_pixel: 320 },
+}
+
 /** Valid requests of operations that have more than one way to be used; the first of each stands in fuzz/seeds.ts. */
 export const moreSeeds: Record<string, readonly Seed[]> = {
   saveObjects: [
@@ -129,6 +135,16 @@ export const moreSeeds: Record<string, readonly Seed[]> = {
       sort: [{ field: '_standard', language: 'de-DE' }],
       limit: 0,
     })),
+    search(({ world: { pictures } }) => ({
+      objecttypes: ['work'],
+      search: [
+        { type: 'similar', _id: pictures.bridge.id, bits: 5, fields: ['work.image'] },
+        { type: 'similar', _id: pictures.bridge.id, bool: 'should', boost: 2 },
+        { type: 'text', string: 'bridge', bool: 'should' },
+      ],
+      sort: [{ field: '_score', order: 'desc' }],
+    })),
+    search(({ world: { pictures } }) => ({ search: [{ type: 'similar', _id: pictures.hidden.id, bool: 'must_not' }] })),
     {
       make: ({ masked }) => {
         const fields = ['note', 'width', 'price', 'inventory', '_nested:work__material.name']
@@ -159,10 +175,71 @@ export const moreSeeds: Record<string, readonly Seed[]> = {
   savePools: [
     {
       make: async ({ root, world }) => {
+        const [{ pool }] = await root.call('GET', `/pool/${world.pools.half}`)
+        const removal = { keep_days_history_versions: 30, keep_count: 2, min_object_deleted_days: null }
+        const janitor_policy = { file_link_delete: removal, object_purge: { min_deleted_days: 60 } }
+        const watermark = { image: { _id: world.pictures.bridge.id }, gravity: 'se', size: '20%', dissolve: 50 }
+        return {
+          query: { confirm: 'skip' },
+          body: [{ pool: { _id: pool._id, _version: pool._version, janitor_policy, watermark } }],
+        }
+      },
+    },
+    {
+      make: async ({ root, world }) => {
         const [stored] = await root.call('GET', `/pool/${world.pools.open}`)
         const { _acl, _tags, _private_acl } = stored
         return { body: [{ pool: { _id: stored.pool._id, _version: stored.pool._version }, _acl, _tags, _private_acl }] }
       },
+    },
+  ],
+  saveObjecttypes: [
+    {
+      make: async ({ root, world }) => {
+        const [{ objecttype }] = await root.call('GET', `/objecttype/${world.objecttypes.person}`)
+        const janitor_policy = {
+          file_link_delete: { keep_days_history_versions: null, keep_count: 1, min_object_deleted_days: 7 },
+          object_purge: { min_deleted_days: 14 },
+        }
+        const { _id, _version } = objecttype
+        return { body: [{ objecttype: { _id, _version: _version + 1, janitor_policy } }] }
+      },
+    },
+  ],
+  replaceConfig: [
+    {
+      make: () => {
+        const object_and_file_removal = {
+          allow_overwrite: true,
+          file_link_delete: { keep_count_history_versions: 3, keep_days_history_versions: 365 },
+          object_purge: { min_deleted_days: 365 },
+        }
+        return { body: { system: { config: { janitor: { active: true, object_and_file_removal } } } } }
+      },
+    },
+  ],
+  setConfigValue: [
+    {
+      make: () => ({
+        path: { path: 'system/config/custom_version_presets/value' },
+        body: {
+          presets: [
+            webPreset,
+            {
+              name: 'square',
+              displayname: en('Square'),
+              custom: {
+                size: 'custom',
+                custom_size: 'cover',
+                custom_width_pixel: 64,
+                custom_height_pixel: 64,
+                watermark: true,
+                transform: { crop: { top: 10, left: 20, width: 500, height: 400 } },
+              },
+            },
+          ],
+        },
+      }),
     },
   ],
   saveTags: [
@@ -227,6 +304,17 @@ export const moreSeeds: Record<string, readonly Seed[]> = {
   similarFiles: [{ make: ({ world }) => ({ path: { fileId: world.pictures.hidden.id }, query: { bits: 0 } }) }],
   downloadFile: [
     download('original', { range: 'bytes=100-299' }),
+    {
+      make: async (scene) => {
+        const { steps, signature } = await addressOf(scene, 'original', 'url')
+        const [fileId = '', hash = ''] = steps
+        await scene.root.call('POST', '/config/system/config/custom_version_presets/value', { presets: [webPreset] })
+        return {
+          path: { fileId, hash, version: 'original' },
+          query: { 'x-svc-signature': signature, preset: 'web' },
+        }
+      },
+    },
     download('small'),
     download('preview'),
     download('zoom'),

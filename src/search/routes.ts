@@ -14,6 +14,7 @@ const tags = ['search']
 const errors = [
   'AnswerTooLarge',
   'DateWrongSyntax',
+  'InsufficientRights',
   'InvalidValue',
   'MaskNotFound',
   'NestedQueryIn',

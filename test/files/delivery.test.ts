@@ -362,9 +362,9 @@ suite('delivery of files', () => {
     let now = Date.parse('2026-11-22T10:20:00Z')
     const signatures = await openSignatures(svc.db, () => now)
     const signed = { fileId: 1, hash: 'h', version: 'original' }
-    const signature = signatures.sign(signed, 7 * 86_400)
+    const signature = signatures.sign(signed, signatures.until(7 * 86_400))
     now += 39 * 60_000
-    assert.equal(signatures.sign(signed, 7 * 86_400), signature)
+    assert.equal(signatures.sign(signed, signatures.until(7 * 86_400)), signature)
     assert.equal((await openSignatures(svc.db, () => now)).left(signed, signature), 7 * 86_400 + 60)
     for (const other of [
       { ...signed, fileId: 2 },

@@ -262,6 +262,63 @@ suite('files in objects', () => {
     assert.equal((await root().delete(place)).status, 200)
   })
 
+  test('what is known of files from earlier answers is neither out of date nor told to others', async () => {
+    const [one, other] = await sent('root', 2)
+    const image = [{ _id: one._id, name: 'cover' }, { _id: other._id }]
+    const { work: block } = await saved('root', work({ image }))
+    await museum.svc.drain()
+    await grant({ viewer: { read: {}, asset_show: { versions: ['image.small'] } }, reader: { read: {} } })
+    /** What a list says of both files. */
+    const shown = async (login: string): Promise<Json[]> => {
+      const { body } = await museum.svc.as(login).get('/db/work/work__standard/list', { format: 'long' })
+      return body.find((object: Json) => object.work._id === block._id).work.image
+    }
+    const names = async (login: string) =>
+      (await shown(login)).map(({ versions = {} }) => Object.keys(versions).toSorted().join(' '))
+    const states = async () =>
+      (await shown('root')).map(({ original_filename, name, status, reference }) => [
+        original_filename,
+        name,
+        status,
+        reference,
+      ])
+    for (let round = 0; round < 2; round++) {
+      assert.deepEqual(await names('root'), ['original', 'original'])
+      assert.deepEqual(await names('viewer'), ['', ''])
+      assert.deepEqual(await names('reader'), ['', ''])
+    }
+    assert.deepEqual(await states(), [
+      ['0.jpg', 'cover', 'done', null],
+      ['1.jpg', undefined, 'done', null],
+    ])
+    assert.equal((await root().post(`/eas/${one._id}`, { filename: 'ä “new”.jpg', reference: 'new' })).status, 200)
+    assert.deepEqual((await states())[0], ['ä “new”.jpg', 'cover', 'done', 'new'])
+    const more = { id_parents: [other._id], version_names: ['small'] }
+    const added = await upload(museum.svc, 'root', [{ name: 's.png', content: await picture(30, 20, 'png') }], more)
+    assert.equal(added.status, 200, JSON.stringify(added.body))
+    for (let round = 0; round < 2; round++) {
+      assert.deepEqual(await names('root'), ['original', 'original small'])
+      assert.deepEqual(await names('viewer'), ['', 'small'])
+      assert.deepEqual(await names('reader'), ['', ''])
+    }
+    const plan = `insert into file_rendition (file_id, name, status, percent) values ($1, 'preview', 'processing', $2)
+      on conflict (file_id, name) do update set percent = excluded.percent`
+    for (const percent of [20, 60]) {
+      await museum.svc.db.query(plan, [other._id, percent])
+      assert.equal((await shown('root'))[1]?.versions.preview.percent_done, `${percent}`)
+    }
+    await museum.svc.db.query('delete from file_rendition where file_id = $1', [other._id])
+    assert.deepEqual(await names('root'), ['original', 'original small'])
+    const { user } = (await root().get(`/user/${people.writer}`)).body[0]
+    await museum.svc.db.query('update file set upload_user = $2 where id = $1', [one._id, user._id])
+    const uploader = async () => (await shown('root'))[0]?.upload_user.user._generated_displayname
+    assert.equal(await uploader(), 'writer')
+    const renamed = await root().post('/user', [{ user: { ...user, first_name: 'Wilma', last_name: 'Writer' } }])
+    assert.equal(renamed.status, 200, JSON.stringify(renamed.body))
+    assert.equal(await uploader(), renamed.body[0].user._generated_displayname)
+    assert.notEqual(await uploader(), 'writer')
+  })
+
   test('what no mask of the caller shows is not to be had by guessing numbers', async () => {
     const [file] = await sent('root')
     await saved('root', work({ image: [{ _id: file._id }] }))

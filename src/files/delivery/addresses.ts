@@ -16,12 +16,14 @@ export function createAddresses({
   signatures,
 }: {
   readonly externalUrl: string
-  readonly signatures: Pick<Signatures, 'sign'>
+  readonly signatures: Pick<Signatures, 'until' | 'sign'>
 }) {
   return {
-    /** Those of a version, with one signature; `object`: uuid of the one whose name for it is to be given. */
-    of(file: StoredFile, version: FileVersion, seconds: number, object: string | null): VersionAddresses {
-      const signature = signatures.sign({ fileId: file.id, hash: version.sha256, version: version.name }, seconds)
+    until: signatures.until,
+
+    /** Those of a version, with one signature up to then; `object`: uuid of the one whose name for it is to be given. */
+    of(file: StoredFile, version: FileVersion, until: number, object: string | null): VersionAddresses {
+      const signature = signatures.sign({ fileId: file.id, hash: version.sha256, version: version.name }, until)
       const name = encodeURIComponent(version.name)
       const viewer = (kind: 'iiif' | 'zoom'): string =>
         `${externalUrl}/api/v1/eas/${kind}/${file.id}/${version.sha256}/${signature}/${name}`

@@ -1,5 +1,4 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { createByteCache } from '../../platform/byte-cache.ts'
 import type { Db } from '../../platform/db.ts'
 
 /** What an address stands for; the signature covers all of it. */
@@ -10,8 +9,10 @@ export interface Signed {
 }
 
 export interface Signatures {
-  /** The address's signature; it holds for at least so many seconds. The same for all who ask within an hour. */
-  sign(signed: Signed, seconds: number): string
+  /** When signatures end that hold for at least so many seconds: seconds since 1970, the same within an hour. */
+  until(seconds: number): number
+  /** The address's signature up to then, which `until` gave. */
+  sign(signed: Signed, until: number): string
   /** Seconds for which the signature still holds; null when it does not, or is not one of ours. */
   left(signed: Signed, signature: string): number | null
 }
@@ -30,22 +31,9 @@ export async function openSignatures(db: Db, now: () => number = Date.now): Prom
       .update(JSON.stringify([fileId, hash, version, expires]))
       .digest()
       .subarray(0, 24)
-  /** A page of objects has thousands of addresses, the same for everybody within an hour. */
-  const kept = createByteCache<string, { readonly hash: string; readonly expires: number; readonly text: string }>({
-    name: 'file_signatures',
-    maxBytes: 8_000_000,
-    sizeOf: ({ text }) => 100 + text.length,
-  })
   return {
-    sign(signed, seconds) {
-      const expires = Math.ceil((now() / 1000 + seconds) / step) * step
-      const name = `${signed.fileId} ${signed.version}`
-      const known = kept.get(name)
-      if (known?.hash === signed.hash && known.expires === expires) return known.text
-      const text = `${expires.toString(36)}-${mac(signed, expires).toString('base64url')}`
-      kept.set(name, { hash: signed.hash, expires, text })
-      return text
-    },
+    until: (seconds) => Math.ceil((now() / 1000 + seconds) / step) * step,
+    sign: (signed, until) => `${until.toString(36)}-${mac(signed, until).toString('base64url')}`,
     left(signed, signature) {
       const [, until, given] = /^([0-9a-z]{1,8})-([\w-]{32})$/.exec(signature) ?? []
       if (until === undefined || given === undefined) return null

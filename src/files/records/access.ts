@@ -17,6 +17,8 @@ export type AskedVersion = Pick<FileVersion, 'name'> & Partial<Pick<FileVersion,
 /** Who may see a file: whoever uploaded it, and whoever an object that has it lets. */
 export interface FileAccess {
   may(right: AssetRight, version: AskedVersion): boolean
+  /** Whatever is asked is allowed. */
+  readonly all: boolean
   /** Whether anything of the file may be had. */
   readonly any: boolean
   /** Whether its name and reference may be changed. */
@@ -39,10 +41,15 @@ export function accessTo(
   const everything = caller.root || file.uploadUser === caller.userId
   // Rights mean the class of the file: the poster of a film is a version of a film.
   const { class: kind } = originalOf(file)
+  const grants = once((right) => uses.map((use) => ({ use, items: caller.itemsOn(right, use.object) })))
   const may = (right: AssetRight, version: AskedVersion): boolean =>
-    everything || uses.some((use) => isFree(version.name) || mayThrough(caller, right, use, kind, version))
+    everything ||
+    (uses.length > 0 &&
+      (isFree(version.name) ||
+        grants(right).some(({ use, items }) => items.some((item) => coversFile(item, asked(use, kind, version))))))
   return {
     may,
+    all: everything,
     get any() {
       return file.versions.some((version) => may('asset_show', version) || may('asset_download', version))
     },
@@ -52,14 +59,16 @@ export function accessTo(
   }
 }
 
-/** Whether one object lets the caller have a version of the file in one of its columns. */
-function mayThrough(
-  caller: CallerRights,
-  right: AssetRight,
-  { object, columnId }: Pick<FileUse, 'object' | 'columnId'>,
-  kind: string,
-  { name, extension = '', size }: AskedVersion,
-): boolean {
-  const file = { class: kind, extension, columnId, version: name, ...(size === undefined ? {} : { size }) }
-  return caller.itemsOn(right, object).some((item) => coversFile(item, file))
+/** A version of the file in the column of one object. */
+function asked({ columnId }: Pick<FileUse, 'columnId'>, kind: string, { name, extension = '', size }: AskedVersion) {
+  return { class: kind, extension, columnId, version: name, ...(size === undefined ? {} : { size }) }
+}
+
+/** A file has many versions, and they are all asked for: what grants say of its objects is looked up once for each right. */
+function once<T>(find: (right: AssetRight) => T): (right: AssetRight) => T {
+  const known: Partial<Record<AssetRight, T>> = {}
+  return (right) => {
+    known[right] ??= find(right)
+    return known[right]
+  }
 }

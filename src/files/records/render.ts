@@ -5,7 +5,7 @@ import { metadataName } from '../renditions/describe.ts'
 import type { Rendition } from '../renditions/model.ts'
 import { printed, type Tag } from '../renditions/technical.ts'
 import { baseOf } from '../upload/file-name.ts'
-import type { FileAccess } from './access.ts'
+import type { AskedVersion, FileAccess } from './access.ts'
 
 export type Wire = Record<string, unknown>
 
@@ -53,12 +53,7 @@ export function renderFile(file: StoredFile, view: FileView): Wire {
     filesize: version.size,
     original_filename: name,
     original_filename_basename: baseOf(name),
-    versions: Object.fromEntries(
-      [
-        ...file.versions.map((one) => [one.name, renderVersion(one, version, view)] as const),
-        ...unmade(file).map((one) => [one.name, renderUnmade(one, view)] as const),
-      ].filter(([, wire]) => wire !== null),
-    ),
+    versions: renderVersions(file, version, view),
   }
   if (view.format === 'short') return record
   return {
@@ -81,6 +76,29 @@ export function renderFile(file: StoredFile, view: FileView): Wire {
   }
 }
 
+function renderVersions(file: StoredFile, version: FileVersion, view: FileView): Wire {
+  const versions: Wire = {}
+  for (const one of file.versions) {
+    const wire = renderVersion(one, version, view)
+    if (wire) versions[one.name] = wire
+  }
+  for (const one of unmade(file)) {
+    const wire = renderUnmade(one, view)
+    if (wire) versions[one.name] = wire
+  }
+  return versions
+}
+
+/** All that decides what is answered of the versions of a file, beside the file: what the access lets of each. */
+export function accessKey(file: StoredFile, { all, may }: FileAccess): string {
+  if (all) return 'all'
+  const key = (version: AskedVersion): number =>
+    (may('asset_show', version) ? 1 : 0) + (may('asset_download', version) ? 2 : 0)
+  return [...file.versions.map(key), ...unmade(file).map(({ name }) => key({ name }))].join('')
+}
+
+const texts = ['width', 'height', 'dpi', 'orientation', 'aspect_ratio'] as const
+
 /** Numbers in versions are texts, as the interface has them. */
 function renderVersion(version: FileVersion, { metadata }: FileVersion, view: FileView): Wire | null {
   const { access, addressesOf } = view
@@ -88,9 +106,7 @@ function renderVersion(version: FileVersion, { metadata }: FileVersion, view: Fi
   const take = access.may('asset_download', version)
   if (!show && !take) return null
   const { download, viewer } = addressesOf(version)
-  const { width, height, dpi, orientation, aspect_ratio } = version.metadata
-  const texts = { width, height, dpi, orientation, aspect_ratio }
-  return {
+  const wire: Wire = {
     _id: version.name,
     class: version.class,
     extension: version.extension,
@@ -101,14 +117,21 @@ function renderVersion(version: FileVersion, { metadata }: FileVersion, view: Fi
     percent_done: '100',
     filesize: String(version.size),
     hash: version.sha256,
-    ...(version.metadata.watermark === true ? { watermark: 'true' } : {}),
-    ...(version.class === 'image' && metadata.blurhash !== undefined ? { blurhash: metadata.blurhash } : {}),
-    ...Object.fromEntries(Object.entries(texts).flatMap(([key, value]) => (value == null ? [] : [[key, `${value}`]]))),
-    _show_allowed: show,
-    _download_allowed: take,
-    url: download,
-    ...(isViewable(version) ? { zoom_url: viewer('zoom'), iiif_url: viewer('iiif') } : {}),
   }
+  if (version.metadata.watermark === true) wire.watermark = 'true'
+  if (version.class === 'image' && metadata.blurhash !== undefined) wire.blurhash = metadata.blurhash
+  for (const key of texts) {
+    const value = version.metadata[key]
+    if (value != null) wire[key] = `${value}`
+  }
+  wire._show_allowed = show
+  wire._download_allowed = take
+  wire.url = download
+  if (isViewable(version)) {
+    wire.zoom_url = viewer('zoom')
+    wire.iiif_url = viewer('iiif')
+  }
+  return wire
 }
 
 /** Renditions of which there is no content: not yet, or not at all. */

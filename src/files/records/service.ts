@@ -11,7 +11,9 @@ import type { Tag } from '../renditions/technical.ts'
 import { cleanFileName } from '../upload/file-name.ts'
 import { accessTo, type FileAccess, type FileUse, type KnownFile } from './access.ts'
 import { createAlike } from './alike.ts'
+import { createKeptFiles } from './kept.ts'
 import { type FileFormat, type FilePlace, renderFile, type Wire } from './render.ts'
+import { createShown } from './shown.ts'
 import { similarTo } from './similar.ts'
 import * as store from './store.ts'
 
@@ -65,42 +67,47 @@ export function createRecords({
     return accessTo(caller, file, uses, (version) => isFree(settings().produce_config.value, type, version))
   }
 
-  /** Those of the files that there are. */
-  async function load(from: Queryable, caller: CallerRights, ids: readonly number[]): Promise<KnownFile[]> {
+  /** Those of the files that there are. `read`: how records come. */
+  async function load(
+    from: Queryable,
+    caller: CallerRights,
+    ids: readonly number[],
+    read: typeof store.readFiles = store.readFiles,
+  ): Promise<KnownFile[]> {
     if (ids.length === 0) return []
-    const files = await store.readFiles(from, ids)
+    const files = await read(from, ids)
     const uses = caller.root ? new Map<number, FileUse[]>() : await usesOf(from, caller, ids)
     return files.map((file) => ({ file, access: accessOf(caller, file, uses.get(file.id) ?? []) }))
   }
 
-  /** Renders any of the files, for an object (its uuid) or for itself. */
-  async function renderer(
-    from: Queryable,
-    actor: Actor,
-    known: readonly KnownFile[],
-    format: FileFormat,
-    { days, tags }: { readonly days?: number | undefined; readonly tags?: ReadonlyMap<number, readonly Tag[]> } = {},
-  ): Promise<(known: KnownFile, object: string | null) => Wire> {
-    const who = new Set(known.map(({ file }): Principal => `u${file.uploadUser}`))
-    const names = format === 'short' ? new Map() : await whoNames(from, who, actor.languages)
-    const seconds = (days ?? settings().file_url_expire.default_days) * day
-    return ({ file, access }, object) => {
-      const addressesOf = (version: FileVersion) => addresses.of(file, version, seconds, object)
-      const uploader = format === 'short' ? null : renderWho(`u${file.uploadUser}`, names)
-      return renderFile(file, { format, access, addressesOf, uploader, tags: tags?.get(file.id) })
-    }
-  }
+  const secondsOf = (days: number | undefined): number => (days ?? settings().file_url_expire.default_days) * day
 
   async function render(
     from: Queryable,
     actor: Actor,
     known: readonly KnownFile[],
     format: FileFormat,
-    options: { readonly tags?: ReadonlyMap<number, readonly Tag[]>; readonly object?: string | undefined } = {},
+    {
+      tags,
+      object = null,
+    }: { readonly tags?: ReadonlyMap<number, readonly Tag[]>; readonly object?: string | null | undefined } = {},
   ): Promise<Map<number, Wire>> {
-    const one = await renderer(from, actor, known, format, options)
-    return new Map(known.map((each) => [each.file.id, one(each, options.object ?? null)]))
+    const who = new Set(known.map(({ file }): Principal => `u${file.uploadUser}`))
+    const names = format === 'short' ? new Map() : await whoNames(from, who, actor.languages)
+    const until = addresses.until(secondsOf(undefined))
+    return new Map(
+      known.map(({ file, access }) => {
+        const addressesOf = (version: FileVersion) => addresses.of(file, version, until, object)
+        const uploader = format === 'short' ? null : renderWho(`u${file.uploadUser}`, names)
+        return [file.id, renderFile(file, { format, access, addressesOf, uploader, tags: tags?.get(file.id) })]
+      }),
+    )
   }
+
+  const kept = createKeptFiles()
+  const loadKept = (from: Queryable, caller: CallerRights, ids: readonly number[]): Promise<KnownFile[]> =>
+    load(from, caller, ids, kept.read)
+  const shown = createShown({ load: loadKept, addresses, whoNames, secondsOf })
 
   const alike = createAlike({ db, usesOf, load })
 
@@ -126,7 +133,7 @@ export function createRecords({
       const known = (await store.readFiles(db, ids)).map((file) => {
         const access = accessOf(caller, file, [])
         const may: FileAccess['may'] = (right, version) => right === 'asset_show' || access.may(right, version)
-        return { file, access: { may, any: true, change: access.change } }
+        return { file, access: { may, all: access.all, any: true, change: access.change } }
       })
       return render(db, actor, known, 'short')
     },
@@ -192,27 +199,15 @@ export function createRecords({
       return similarTo(db, ids, { bits: mostBits, most: mostAlike })
     },
 
-    /** Files as objects show them, each with what its place in the object says. */
+    /** Files as objects show them, as JSON, each with what its place in the object says. */
     async shown(
       from: Queryable,
       actor: Actor,
       places: readonly FilePlace[],
       days: number | undefined,
-      format: FileFormat,
-    ): Promise<Wire[]> {
-      const caller = await rights.forActor(actor)
-      const found = await load(from, caller, [...new Set(places.map(({ link }) => link._id))])
-      const seen = new Map(found.filter(({ access }) => access.any).map((known) => [known.file.id, known]))
-      const one = await renderer(from, actor, [...seen.values()], format, { days })
-      const wires = new Map<string, Wire>()
-      return places.map(({ link, object }) => {
-        const known = seen.get(link._id)
-        if (!known) return { ...link }
-        const key = `${link._id} ${object ?? ''}`
-        const wire = wires.get(key) ?? one(known, object)
-        wires.set(key, wire)
-        return { ...wire, ...link }
-      })
+      format: 'standard' | 'long',
+    ): Promise<readonly (readonly string[])[]> {
+      return shown(from, actor, await rights.forActor(actor), places, { days, format })
     },
 
     /**

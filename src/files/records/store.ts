@@ -1,40 +1,124 @@
-import type { Queryable, Tx } from '../../platform/db.ts'
+import { numbersText, type Queryable, type Tx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Sha256 } from '../blobs/blob-store.ts'
 import type { FileVersion, StoredFile } from '../model.ts'
+import type { Rendition } from '../renditions/model.ts'
 
-type VersionRow = Omit<FileVersion, 'statusAt' | 'createdAt'> & { statusAt: string; createdAt: string }
-type RenditionRow = Omit<StoredFile['renditions'][number], 'statusAt'> & { statusAt: string }
-type FileRow = Omit<StoredFile, 'versions' | 'renditions'> & { versions: VersionRow[]; renditions: RenditionRow[] }
+type VersionRow = [
+  name: string,
+  locationId: number,
+  sha256: Sha256,
+  size: number,
+  extension: string,
+  kind: FileVersion['class'],
+  mimeType: string,
+  status: string,
+  statusAt: string,
+  createdAt: string,
+  metadata: FileVersion['metadata'],
+]
+type RenditionRow = [
+  name: string,
+  status: Rendition['status'],
+  reason: string | null,
+  percent: number,
+  statusAt: string,
+  recipeHash: Rendition['recipeHash'],
+  madeOf: Rendition['madeOf'],
+]
+type FileRow = Omit<StoredFile, 'versions' | 'renditions'> & {
+  stamp: string
+  versions: VersionRow[]
+  renditions: RenditionRow[] | null
+}
 
 /** The files with their versions; those that there are, in the order of their ids. */
 export async function readFiles(from: Queryable, ids: readonly number[]): Promise<StoredFile[]> {
+  return (await readStampedFiles(from, ids)).map(({ file }) => file)
+}
+
+/**
+ * What tells whether a file is still what it was, with all versions and renditions: its *stamp*, one number made of the `xmin`
+ * of all these rows, which whatever updates them renews.
+ */
+const stampOf = {
+  file: (row: string) => `hash_array_extended(array[${row}.xmin], 0)`,
+  versions: 'hash_array_extended(array_agg(xmin order by name), 1)',
+  renditions: 'hash_array_extended(array_agg(xmin order by name), 2)',
+}
+
+/** Stamps of those of the files that there are. */
+export async function readStamps(from: Queryable, ids: readonly number[]): Promise<ReadonlyMap<number, string>> {
+  const { rows } = await from.query<{ stamps: string | null }>(
+    // Once through each index for all files: by file it takes four times as long (300 with 6 versions and 7 renditions each).
+    `select string_agg(concat(file_id, ':', stamp), ',') as stamps from (
+       select file_id, bit_xor(stamp) as stamp from (
+         select id as file_id, ${stampOf.file('f')} as stamp from file f where id = any($1::bigint[])
+         union all
+         select file_id, ${stampOf.versions} from file_version where file_id = any($1::bigint[]) group by 1
+         union all
+         select file_id, ${stampOf.renditions} from file_rendition where file_id = any($1::bigint[]) group by 1
+       ) x group by 1
+     ) x`,
+    [numbersText(ids)],
+    'file-stamps',
+  )
+  const entries = rows[0]?.stamps?.split(',') ?? []
+  return new Map(
+    entries.map((entry) => {
+      const colon = entry.indexOf(':')
+      return [Number(entry.slice(0, colon)), entry.slice(colon + 1)]
+    }),
+  )
+}
+
+/** The same files, each with its stamp. */
+export async function readStampedFiles(
+  from: Queryable,
+  ids: readonly number[],
+): Promise<{ readonly file: StoredFile; readonly stamp: string }[]> {
+  // Lists by place, not by name: a page of objects has thousands of versions, and names are most of what is written of them.
   const { rows } = await from.query<FileRow>(
     `select f.id, f.parent_id as "parentId", f.reference, f.upload_user as "uploadUser", f.uploaded_at as "uploadedAt",
-       f.filepath, v.versions, coalesce(r.renditions, '[]') as renditions
+       f.filepath, (${stampOf.file('f')} # v.stamp # coalesce(r.stamp, 0))::text as stamp, v.versions, r.renditions
      from file f cross join lateral (
-       select json_agg(json_build_object('name', name, 'locationId', location_id, 'sha256', encode(sha256, 'hex'),
-         'size', size, 'extension', extension, 'class', class, 'mimeType', mime_type, 'status', status,
-         'statusAt', status_at, 'createdAt', created_at, 'metadata', metadata) order by name <> 'original', name) as versions
+       select json_agg(json_build_array(name, location_id, encode(sha256, 'hex'), size, extension, class, mime_type, status,
+         status_at, created_at, metadata) order by name <> 'original', name) as versions, ${stampOf.versions} as stamp
        from file_version where file_id = f.id
      ) v cross join lateral (
-       select json_agg(json_build_object('name', name, 'status', status, 'reason', reason, 'percent', percent, 'statusAt', status_at,
-         'recipeHash', recipe_hash, 'madeOf', encode(made_of, 'hex')) order by name) as renditions
+       select json_agg(json_build_array(name, status, reason, percent, status_at, recipe_hash, encode(made_of, 'hex'))
+         order by name) as renditions, ${stampOf.renditions} as stamp
        from file_rendition where file_id = f.id
      ) r
      where f.id = any($1::bigint[]) and v.versions is not null order by f.id`,
-    [ids],
+    [numbersText(ids)],
     'read-files',
   )
-  return rows.map((row) => ({
-    ...row,
-    versions: row.versions.map((version) => ({
-      ...version,
-      statusAt: new Date(version.statusAt),
-      createdAt: new Date(version.createdAt),
-    })),
-    renditions: row.renditions.map((one) => ({ ...one, statusAt: new Date(one.statusAt) })),
+  return rows.map(({ stamp, versions, renditions, ...file }) => ({
+    stamp,
+    file: { ...file, versions: versions.map(versionOf), renditions: renditions?.map(renditionOf) ?? [] },
   }))
+}
+
+function versionOf(row: VersionRow): FileVersion {
+  const [name, locationId, sha256, size, extension, kind, mimeType, status, statusAt, createdAt, metadata] = row
+  return {
+    name,
+    locationId,
+    sha256,
+    size,
+    extension,
+    class: kind,
+    mimeType,
+    status,
+    statusAt: new Date(statusAt),
+    createdAt: new Date(createdAt),
+    metadata,
+  }
+}
+
+function renditionOf([name, status, reason, percent, statusAt, recipeHash, madeOf]: RenditionRow): Rendition {
+  return { name, status, reason, percent, statusAt: new Date(statusAt), recipeHash, madeOf }
 }
 
 export async function findByReference(from: Queryable, references: readonly string[]): Promise<Map<string, number>> {

@@ -105,6 +105,11 @@ export class AnswerParts {
     return this.#parts.push({ wire: null, pieces: null, bytes: -1, times, expected }) - 1
   }
 
+  /** A new part that is JSON already. */
+  addText(pieces: readonly string[]): number {
+    return this.#parts.push({ wire: null, pieces, bytes: -1, times: 1, expected: 0 }) - 1
+  }
+
   part(number: number): Part {
     return this.#parts[number] as Part
   }
@@ -122,6 +127,7 @@ export class AnswerParts {
     const token = new RegExp(`"${this.#mark}:(\\d+)"`)
     for (; this.#written < this.#parts.length; this.#written++) {
       const part = this.#parts[this.#written] as Part
+      if (part.pieces) continue
       const text = JSON.stringify(part.wire)
       part.pieces = text.includes(this.#mark) ? piecesOf(text, token) : [text]
       part.wire = null

@@ -33,7 +33,7 @@ export interface RenderDeps {
       languages: readonly string[],
     ): Promise<readonly unknown[]>
   }
-  /** Files with what their places in objects say, as the actor may see them; one result per place. */
+  /** Files with what their places in objects say, as the actor may see them; one per place, as pieces of JSON. */
   readonly files: {
     shown(
       q: Queryable,
@@ -41,7 +41,7 @@ export interface RenderDeps {
       places: readonly { readonly link: FileEntry; readonly object: string | null }[],
       days: number | undefined,
       format: 'standard' | 'long',
-    ): Promise<readonly Wire[]>
+    ): Promise<readonly (readonly string[])[]>
     expiry(days: number | undefined): number | undefined
   }
   /** Collections that each of the objects is in, as far as the actor may see them; absent: in none. */

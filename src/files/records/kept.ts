@@ -1,0 +1,53 @@
+import { createByteCache, heapBytes } from '../../platform/byte-cache.ts'
+import type { Queryable } from '../../platform/db.ts'
+import type { StoredFile } from '../model.ts'
+import { readStampedFiles, readStamps } from './store.ts'
+
+/** Bytes of the records in memory, and of the largest one. */
+const maxBytes = 12_000_000
+const largest = 200_000
+
+interface Kept {
+  readonly stamp: string
+  readonly file: StoredFile
+}
+
+/**
+ * Records of files in memory. To bring and parse them, with all versions, is most of what a page of objects with files asks
+ * of the database (bench/file-delivery.ts). Nothing is ever out of date: each read asks for the stamps of the files, and what
+ * is in memory is only taken where the stamp is still the one that it came with.
+ *
+ * A record is replaced, never changed: whoever has the same object has the same record.
+ */
+export function createKeptFiles() {
+  const kept = createByteCache<number, Kept>({
+    name: 'files',
+    maxBytes,
+    maxEntryBytes: largest,
+    sizeOf: ({ file }) => heapBytes(file),
+  })
+
+  async function load(from: Queryable, ids: readonly number[]): Promise<StoredFile[]> {
+    const found = await readStampedFiles(from, ids)
+    // Within a transaction a row can change again without a new stamp.
+    if (!('afterCommit' in from)) for (const { file, stamp } of found) kept.set(file.id, { file, stamp })
+    return found.map(({ file }) => file)
+  }
+
+  return {
+    /** The files with their versions; those that there are, in the order of their ids. */
+    async read(from: Queryable, ids: readonly number[]): Promise<StoredFile[]> {
+      if ('afterCommit' in from || !ids.some((id) => kept.has(id))) return load(from, ids)
+      const stamps = await readStamps(from, ids)
+      const missing: number[] = []
+      const files: StoredFile[] = []
+      for (const [id, stamp] of stamps) {
+        const known = kept.get(id)
+        if (known?.stamp === stamp) files.push(known.file)
+        else missing.push(id)
+      }
+      if (missing.length > 0) files.push(...(await load(from, missing)))
+      return files.sort((a, b) => a.id - b.id)
+    },
+  }
+}

@@ -1,0 +1,82 @@
+import type { Actor } from '../../platform/actor.ts'
+import { createByteCache, stringBytes } from '../../platform/byte-cache.ts'
+import type { Queryable } from '../../platform/db.ts'
+import { type CallerRights, type Principal, renderWho, type WhoNames } from '../../rights/service.ts'
+import type { Addresses } from '../delivery/addresses.ts'
+import type { FileVersion, StoredFile } from '../model.ts'
+import type { KnownFile } from './access.ts'
+import { accessKey, type FileLink, type FilePlace, renderFile } from './render.ts'
+
+/** Bytes of all texts in memory, and of the longest one. */
+const maxBytes = 20_000_000
+const longest = 100_000
+
+/** A file as JSON without the closing bracket, and what it was made of besides what it is kept under. */
+interface Text {
+  readonly file: StoredFile
+  readonly until: number
+  readonly uploader: string
+  readonly text: string
+}
+
+interface ShownDeps {
+  readonly load: (from: Queryable, caller: CallerRights, ids: readonly number[]) => Promise<KnownFile[]>
+  readonly addresses: Addresses
+  readonly whoNames: (from: Queryable, who: Iterable<Principal>, languages: readonly string[]) => Promise<WhoNames>
+  /** For how long addresses hold. */
+  readonly secondsOf: (days: number | undefined) => number
+}
+
+/**
+ * Files as objects show them: as JSON, in pieces. What is said of a file is the same wherever it stands and for all who may
+ * see the same of it within an hour, and to render and write it again was most of a page with files (bench/file-delivery.ts).
+ * Only what its place says of it is written anew.
+ */
+export function createShown({ load, addresses, whoNames, secondsOf }: ShownDeps) {
+  const kept = createByteCache<string, Text>({
+    name: 'file_texts',
+    maxBytes,
+    maxEntryBytes: longest,
+    sizeOf: ({ text, uploader }) => stringBytes(text) / 2 + stringBytes(uploader),
+  })
+
+  return async (
+    from: Queryable,
+    actor: Actor,
+    caller: CallerRights,
+    places: readonly FilePlace[],
+    { days, format }: { readonly days: number | undefined; readonly format: 'standard' | 'long' },
+  ): Promise<readonly (readonly string[])[]> => {
+    const found = await load(from, caller, [...new Set(places.map(({ link }) => link._id))])
+    const seen = new Map(found.filter(({ access }) => access.any).map((known) => [known.file.id, known]))
+    const users = new Set([...seen.values()].map(({ file }) => file.uploadUser))
+    const who = [...users].map((id): Principal => `u${id}`)
+    const names = await whoNames(from, who, actor.languages)
+    const wires = new Map([...users].map((id) => [id, renderWho(`u${id}`, names)]))
+    const uploaders = new Map([...wires].map(([id, wire]) => [id, JSON.stringify(wire)]))
+    const until = addresses.until(secondsOf(days))
+
+    function textOf({ file, access }: KnownFile, object: string | null): string {
+      const key = `${file.id} ${format} ${accessKey(file, access)} ${object ?? ''}`
+      const known = kept.get(key)
+      const uploader = uploaders.get(file.uploadUser) ?? ''
+      if (known?.file === file && known.until === until && known.uploader === uploader) return known.text
+      const addressesOf = (version: FileVersion) => addresses.of(file, version, until, object)
+      const view = { format, access, addressesOf, uploader: wires.get(file.uploadUser), tags: undefined }
+      const text = JSON.stringify(renderFile(file, view)).slice(0, -1)
+      kept.set(key, { file, until, uploader, text })
+      return text
+    }
+
+    return places.map(({ link, object }) => {
+      const known = seen.get(link._id)
+      return known ? [textOf(known, object), placeText(link)] : [JSON.stringify(link)]
+    })
+  }
+}
+
+/** What belongs to the place of a file, behind what is said of the file itself. */
+function placeText({ _id, ...place }: FileLink): string {
+  const text = JSON.stringify(place)
+  return text === '{}' ? text.slice(1) : `,${text.slice(1)}`
+}

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { Db, Tx } from '../../platform/db.ts'
+import { type Db, numbersText, type Tx } from '../../platform/db.ts'
 import { createPeriodic, type Periodic } from '../../platform/periodic.ts'
 
 /**
@@ -16,8 +16,8 @@ export interface FileCountOptions {
 
 /** Milliseconds between two looks. */
 const often = 15_000
-/** Entries that are worked off in one transaction. */
-const batch = 5000
+/** Entries whose files are counted in one transaction. */
+const batch = 20_000
 /** Advisory lock under which it works; `strg` and a number of our own. */
 const lock = 0x73747267_000an
 
@@ -26,7 +26,7 @@ export function createFileCounts({ db, log, paused }: FileCountOptions): Periodi
     every: often,
     paused,
     async work(stopped) {
-      for (let taken = batch; taken === batch && !stopped(); ) taken = await db.transaction(recount)
+      for (let taken = batch; taken >= batch && !stopped(); ) taken = await db.transaction(recount)
     },
     onFailure: (error) => log.warn({ err: error }, 'files could not be counted'),
   })
@@ -46,37 +46,49 @@ const uses = `select file_id, sha256(convert_to(string_agg(objecttype || ' ' || 
 async function recount(tx: Tx): Promise<number> {
   const { rows } = await tx.query<{ mine: boolean }>('select pg_try_advisory_xact_lock($1) as mine', [lock])
   if (!rows[0]?.mine) return 0
-  // What is committed from here on leaves an entry of its own, which stays.
-  const { rows: due } = await tx.query<{ fileId: number }>(
-    `delete from file_count_due where id in (select id from file_count_due order by id limit ${batch}) returning file_id as "fileId"`,
+  // What is committed from here on leaves an entry of its own, which stays. All entries of a file go at once: whatever brings
+  // files leaves several for each (its versions, its objects), each of which would count it again.
+  const { rows: due } = await tx.query<{ ids: number[] | null; entries: number }>(
+    `with next as materialized (
+       select distinct file_id from (select file_id from file_count_due order by id limit ${batch}) x
+     ), gone as (
+       delete from file_count_due where file_id in (select file_id from next) returning 1
+     )
+     select (select array_agg(file_id order by file_id) from next) as ids, (select count(*) from gone) as entries`,
   )
-  if (due.length === 0) return 0
-  const ids = [...new Set(due.map(({ fileId }) => fileId))]
+  const { ids = null, entries = 0 } = due[0] ?? {}
+  if (!ids) return 0
+  const files = numbersText(ids)
   await tx.query(
     `with parts as materialized (${parts}), uses as materialized (${uses}),
      example as (select distinct on (hash) hash, file_id from uses where hash not in (select hash from file_count_use) order by 1, 2),
-     added as (insert into file_count_use (hash) select hash from example returning id, hash)
-     insert into file_count_use_part (usage_id, objecttype, pool_id, age)
-     select a.id, p.objecttype, p.pool_id, p.age from added a join example e using (hash) join parts p using (file_id)`,
-    [ids],
-  )
-  await tx.query(
-    `insert into file_count_kind (original, extension, class)
-     select distinct name = 'original', extension, class from file_version where file_id = any($1::bigint[])
-     except select original, extension, class from file_count_kind`,
-    [ids],
-  )
-  await tx.query(
-    `with parts as materialized (${parts}), uses as materialized (${uses}),
+     added as (insert into file_count_use (hash) select hash from example returning id, hash),
+     added_parts as (
+       insert into file_count_use_part (usage_id, objecttype, pool_id, age)
+       select a.id, p.objecttype, p.pool_id, p.age from added a join example e using (hash) join parts p using (file_id)
+     ),
+     usages as materialized (
+       select s.file_id, u.id as usage_id
+       from uses s join (select id, hash from file_count_use union all select id, hash from added) u using (hash)
+     ),
+     versions as materialized (
+       select file_id, name, name = 'original' as original, extension, class, size
+       from file_version where file_id = any($1::bigint[])
+     ),
+     added_kinds as (
+       insert into file_count_kind (original, extension, class)
+       select distinct original, extension, class from versions
+       except select original, extension, class from file_count_kind returning *
+     ),
      counted as materialized (
-       select s.file_id, u.id as usage_id, array_agg(k.id order by v.name) as kinds, array_agg(v.size order by v.name) as sizes
-       from uses s join file_count_use u using (hash) join file_version v using (file_id)
-         join file_count_kind k on k.original = (v.name = 'original') and k.extension = v.extension and k.class = v.class
+       select s.file_id, s.usage_id, array_agg(k.id order by v.name) as kinds, array_agg(v.size order by v.name) as sizes
+       from usages s join versions v using (file_id)
+         join (select * from file_count_kind union all select * from added_kinds) k using (original, extension, class)
        group by 1, 2
      ), before as materialized (
        select * from file_counted where file_id = any($1::bigint[])
      ), gone as (
-       delete from file_counted c using before b where c.file_id = b.file_id and b.file_id not in (select file_id from counted)
+       delete from file_counted where file_id = any($1::bigint[]) and file_id not in (select file_id from counted)
      ), put as (
        insert into file_counted (file_id, usage_id, kinds, sizes) select * from counted
        on conflict (file_id) do update set usage_id = excluded.usage_id, kinds = excluded.kinds, sizes = excluded.sizes
@@ -89,7 +101,7 @@ async function recount(tx: Tx): Promise<number> {
      )
      insert into file_count_sum as s (usage_id, kind_id, count, size) select * from changes
      on conflict (usage_id, kind_id) do update set count = s.count + excluded.count, size = s.size + excluded.size`,
-    [ids],
+    [files],
   )
-  return due.length
+  return entries
 }

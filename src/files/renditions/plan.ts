@@ -26,17 +26,14 @@ const maxAttempts = 8
 /** Announces renditions and queues the work, one job for all of a file that are of the same priority. */
 export async function schedule(tx: Tx, jobs: Jobs, scheduled: readonly Scheduled[]): Promise<void> {
   if (scheduled.length === 0) return
-  await store.planRenditions(
-    tx,
-    scheduled.map(({ fileId, recipe: { name } }) => ({ fileId, name })),
-  )
   const requests = new Map<string, JobRequest>()
   for (const { fileId, turn, priority } of scheduled) {
     const payload: ProduceJob = { fileId, priority: turn }
     const name = turn === 0 ? previewJob : produceJob
     requests.set(`${fileId}:${turn}`, { name, payload, priority: priority + turn, maxAttempts })
   }
-  await jobs.enqueueAll(tx, [...requests.values()])
+  const planned = scheduled.map(({ fileId, recipe: { name } }) => ({ fileId, name }))
+  await Promise.all([store.planRenditions(tx, planned), jobs.enqueueAll(tx, [...requests.values()])])
 }
 
 /** Renditions of new files; those with a watermark wait until an object has the file. */
@@ -60,11 +57,10 @@ export async function planNew(
     const priority = wanted.get(fileId)?.priority ?? 0
     return scheduledFor(original, all, priority, (recipe) => !isPlain(recipe))
   })
-  await store.notePlain(tx, plain)
-  await schedule(tx, jobs, scheduled)
   const described = originals.filter(({ class: kind }) => kind !== 'unknown')
   const later = described.map(({ fileId }) => ({ fileId, priority: wanted.get(fileId)?.priority ?? 0 }))
-  await scheduleMetadata(tx, jobs, later)
+  // Whoever uploads waits for this: it goes in one round trip.
+  await Promise.all([store.notePlain(tx, plain), schedule(tx, jobs, scheduled), scheduleMetadata(tx, jobs, later)])
 }
 
 /** The recipes `all` of an original that fulfil the condition, without those whose versions were uploaded. */
@@ -90,17 +86,12 @@ export async function scheduleMetadata(
   files: readonly { readonly fileId: number; readonly priority: number }[],
 ): Promise<void> {
   if (files.length === 0) return
-  await store.planRenditions(
-    tx,
-    files.map(({ fileId }) => ({ fileId, name: metadataName })),
-  )
-  await jobs.enqueueAll(
-    tx,
-    files.map(({ fileId, priority }) => ({
-      name: metadataJob,
-      payload: { fileId },
-      priority: priority + metadataPriority,
-      maxAttempts,
-    })),
-  )
+  const planned = files.map(({ fileId }) => ({ fileId, name: metadataName }))
+  const requests = files.map(({ fileId, priority }) => ({
+    name: metadataJob,
+    payload: { fileId },
+    priority: priority + metadataPriority,
+    maxAttempts,
+  }))
+  await Promise.all([store.planRenditions(tx, planned), jobs.enqueueAll(tx, requests)])
 }

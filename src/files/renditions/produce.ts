@@ -136,21 +136,24 @@ async function conclude(
       const now = await marksIn(tx)
       const late = outcomes.some(({ recipe }) => recipeHash(recipe, all, now) !== recipeHash(recipe, all, marks))
       if (late) return again(tx)
-      await store.putVersions(tx, file.id, versions)
       const none = outcomes.filter((outcome) => 'unmarked' in outcome || 'tooSmall' in outcome)
-      await store.dropVersions(
-        tx,
-        file.id,
-        none.map(({ recipe }) => recipe.name),
-      )
-      await store.endRenditions(tx, file.id, ended)
-      if (basics) await store.addMetadata(tx, file.id, basics)
-      if (likeness !== undefined) await store.putLikeness(tx, file.id, madeOf, likeness)
-      await changed(tx, [file.id])
-      await events.append(
-        tx,
-        outcomes.flatMap((outcome) => eventOf(file, outcome, took)),
-      )
+      // Somebody waits for the first of them: they leave together, in this order.
+      await Promise.all([
+        store.putVersions(tx, file.id, versions),
+        store.dropVersions(
+          tx,
+          file.id,
+          none.map(({ recipe }) => recipe.name),
+        ),
+        store.endRenditions(tx, file.id, ended),
+        basics && store.addMetadata(tx, file.id, basics),
+        likeness !== undefined && store.putLikeness(tx, file.id, madeOf, likeness),
+        changed(tx, [file.id]),
+        events.append(
+          tx,
+          outcomes.flatMap((outcome) => eventOf(file, outcome, took)),
+        ),
+      ])
     })
   } catch (error) {
     await Promise.all(kept.map(({ received }) => received.discard().catch(() => {})))

@@ -7,19 +7,19 @@ import type { SearchField } from '../../plan/fields.ts'
 import type { Draft } from './draft.ts'
 import { labelOf } from './facets.ts'
 import {
-  columnWord,
+  columnWords,
   dateEnd,
   dateStart,
   exactValue,
-  fulltextWord,
-  groupWord,
+  fulltextWords,
+  groupWords,
   hasValue,
   type LexemeSet,
   languageCode,
   linkAncestor,
-  linkedWord,
+  linkedWords,
   numberValue,
-  titleWord,
+  titleWords,
 } from './lexemes.ts'
 
 /** Between the words of two values of a column, so that no phrase reaches from one into the other. */
@@ -89,10 +89,12 @@ function addText(draft: Draft, field: SearchField, code: string, text: string, r
   const { lexemes, context, positions } = draft
   const found = wordsOf(text)
   let position = positions.get(code) ?? 1
+  const beginning = columnWords(code)
+  const family = lexemes.family(beginning)
+  const rowFamily = row?.family(beginning)
   for (const word of found) {
-    const lexeme = columnWord(code, word)
-    lexemes.addAt(lexeme, position)
-    row?.addAt(lexeme, position)
+    lexemes.addAt(family, word, position)
+    if (rowFamily) row?.addAt(rowFamily, word, position)
     // The words of whole books would be in the way of those that patterns stand for.
     if (!field.file?.expert) context.terms.word(word)
     position++
@@ -106,16 +108,18 @@ function addText(draft: Draft, field: SearchField, code: string, text: string, r
   }
 }
 
-function addFulltext(draft: Draft, field: SearchField, found: readonly string[]): void {
-  for (const word of found) {
-    if (field.kind === 'link') {
-      draft.lexemes.add(linkedWord(word))
-      continue
-    }
-    draft.lexemes.add(fulltextWord(word))
-    if (field.group !== null) draft.lexemes.add(groupWord(field.group, word))
-    if (field.weight === 'A' || field.weight === 'B')
-      draft.names.addAt(word, draft.namePosition++, field.weight, namePlaces)
+function addFulltext(draft: Draft, { kind, group, weight }: SearchField, found: readonly string[]): void {
+  const { lexemes, names } = draft
+  const whole = lexemes.family(kind === 'link' ? linkedWords : fulltextWords)
+  for (const word of found) lexemes.addTo(whole, word)
+  if (kind === 'link') return
+  if (group !== null) {
+    const ofGroup = lexemes.family(groupWords(group))
+    for (const word of found) lexemes.addTo(ofGroup, word)
+  }
+  if (weight === 'A' || weight === 'B') {
+    const named = names.family('')
+    for (const word of found) names.addAt(named, word, draft.namePosition++, weight, namePlaces)
   }
 }
 
@@ -127,9 +131,9 @@ function addNumberWords(draft: Draft, field: SearchField, value: number): void {
 
 function addToken(draft: Draft, field: SearchField, value: string, row: LexemeSet | null): void {
   const whole = token(value)
-  const lexeme = columnWord(field.code, whole)
-  draft.lexemes.addAt(lexeme, 1)
-  row?.addAt(lexeme, 1)
+  const beginning = columnWords(field.code)
+  draft.lexemes.addAt(draft.lexemes.family(beginning), whole, 1)
+  row?.addAt(row.family(beginning), whole, 1)
   if (whole.length <= longestTerm) draft.context.terms.token(field.column.id, whole)
   if (!field.fulltext) return
   const found = wordsOf(value)
@@ -159,8 +163,9 @@ function addDate(draft: Draft, field: SearchField, value: unknown, row: LexemeSe
 /** The words that the object is shown by where it is linked, in the places in which those who link to it have them. */
 export function addTitle(lexemes: LexemeSet, texts: Localized): void {
   let position = 1
+  const family = lexemes.family(titleWords)
   for (const text of new Set(Object.values(texts))) {
-    for (const word of wordsOf(text)) lexemes.addAt(titleWord(word), position++)
+    for (const word of wordsOf(text)) lexemes.addAt(family, word, position++)
     position += gap
   }
 }

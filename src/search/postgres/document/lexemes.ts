@@ -11,19 +11,24 @@ import { hash53 } from '../../document/hash.ts'
 import type { Weight } from '../../plan/fields.ts'
 
 /** A word of the object's own texts that the masks put into `_fulltext`. */
-export const fulltextWord = (word: string): string => `~${word}`
+export const fulltextWord = (word: string): string => fulltextWords + word
+export const fulltextWords = '~'
 /** The same for a group of columns that the same masks show, where an object type has several such groups. */
-export const groupWord = (group: string, word: string): string => `~${group}:${word}`
+export const groupWord = (group: string, word: string): string => groupWords(group) + word
+export const groupWords = (group: string): string => `~${group}:`
 /** A word of the titles of linked objects that belong to `_fulltext`. */
-export const linkedWord = (word: string): string => `@${word}`
+export const linkedWord = (word: string): string => linkedWords + word
+export const linkedWords = '@'
 /** Which columns the words of the last three come from: they say nothing of what is shown to whom under another mask. */
 export const fulltextFrom = (set: string): string => `_f${set}`
 /** A word of the title that others show the object by. */
-export const titleWord = (word: string): string => `_s:${word}`
+export const titleWord = (word: string): string => titleWords + word
+export const titleWords = '_s:'
 /** The object stands below another one in a hierarchy. */
 export const standsBelow = (id: number): string => `_u${id}`
 /** A word of a column, or the whole token of a `string` column; with positions, for phrases. */
-export const columnWord = (code: string, word: string): string => `${code}:${word}`
+export const columnWord = (code: string, word: string): string => columnWords(code) + word
+export const columnWords = (code: string): string => `${code}:`
 /** A value as it is: link targets, `true`, values of columns that are prepared for facets. */
 export const exactValue = (code: string, value: string | number): string => `${code}=${shortValue(String(value))}`
 /** An ancestor of a link target. */
@@ -88,14 +93,22 @@ const unitBytes = 3
 /** Then all lexemes that a set knows are forgotten. */
 const mostKnown = 20_000
 
+/** Lexemes of a set that begin alike: a word is looked up as it is, without a new text for each of its uses. */
+export interface Family {
+  readonly beginning: string
+  /** What follows, to the number of the lexeme. */
+  readonly numbers: Map<string, number>
+}
+
 /**
  * The lexemes of one document or row while it is built. Made to be used again: indexing builds thousands, and what
  * would be garbage after each is most of the work. So a set knows the lexemes of the documents before by their numbers,
  * and marks those that this document has: most of them come again.
  */
 export class LexemeSet {
-  /** Lexeme to its number; by number: the lexeme, and the last document that has it. */
-  readonly #numbers = new Map<string, number>()
+  /** Beginnings of lexemes; by number: the lexeme, and the last document that has it. */
+  readonly #families = new Map<string, Family>()
+  readonly #whole = this.family('')
   readonly #texts: string[] = []
   #marks = new Uint32Array(256)
   #document = 1
@@ -118,18 +131,31 @@ export class LexemeSet {
     this.#used = 0
     this.#bytes = 0
     if (this.#texts.length < mostKnown) return
-    this.#numbers.clear()
+    for (const { numbers } of this.#families.values()) numbers.clear()
     this.#texts.length = 0
     this.#marks.fill(0)
   }
 
   add(lexeme: string): void {
-    this.#enter(lexeme)
+    this.#enter(this.#whole, lexeme)
+  }
+
+  /** Those that begin so. The beginnings have to be such that no lexeme belongs to two families. */
+  family(beginning: string): Family {
+    const known = this.#families.get(beginning)
+    if (known) return known
+    const fresh = { beginning, numbers: new Map() }
+    this.#families.set(beginning, fresh)
+    return fresh
+  }
+
+  addTo(family: Family, rest: string): void {
+    this.#enter(family, rest)
   }
 
   /** Adds a lexeme at a place of its text; at most `limit` places of one lexeme are kept. Places must ascend. */
-  addAt(lexeme: string, position: number, weight: Weight = 'D', limit = mostPositions): void {
-    const number = this.#enter(lexeme)
+  addAt(family: Family, rest: string, position: number, weight: Weight = 'D', limit = mostPositions): void {
+    const number = this.#enter(family, rest)
     if (number < 0) return
     const place = Math.min(position, lastPosition)
     const count = this.#counts[number] as number
@@ -147,20 +173,20 @@ export class LexemeSet {
   }
 
   /** The number of the lexeme, which the document has from now on; -1 when there is no room for it. */
-  #enter(lexeme: string): number {
-    const known = this.#numbers.get(lexeme)
+  #enter(family: Family, rest: string): number {
+    const known = family.numbers.get(rest)
     if (known !== undefined && this.#marks[known] === this.#document) return known
     if (this.#bytes >= mostBytes) return -1
-    const number = known ?? this.#learn(lexeme)
+    const number = known ?? this.#learn(family, rest)
     this.#marks[number] = this.#document
     this.#counts[number] = 0
     if (this.#size === this.#present.length) this.#present = enlarged(this.#present)
     this.#present[this.#size++] = number
-    this.#bytes += lexeme.length + 8
+    this.#bytes += family.beginning.length + rest.length + 8
     return number
   }
 
-  #learn(lexeme: string): number {
+  #learn({ beginning, numbers }: Family, rest: string): number {
     const number = this.#texts.length
     if (number === this.#marks.length) {
       this.#marks = enlarged(this.#marks)
@@ -168,8 +194,8 @@ export class LexemeSet {
       this.#first = enlarged(this.#first)
       this.#last = enlarged(this.#last)
     }
-    this.#numbers.set(lexeme, number)
-    this.#texts.push(lexeme)
+    numbers.set(rest, number)
+    this.#texts.push(beginning + rest)
     return number
   }
 

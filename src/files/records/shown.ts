@@ -8,7 +8,7 @@ import type { KnownFile } from './access.ts'
 import { accessKey, type FileLink, type FilePlace, renderFile } from './render.ts'
 
 /** Bytes of all texts in memory, and of the longest one. */
-const maxBytes = 20_000_000
+const maxBytes = 24_000_000
 const longest = 100_000
 
 /** A file as JSON without the closing bracket, and what it was made of besides what it is kept under. */
@@ -37,7 +37,7 @@ export function createShown({ load, addresses, whoNames, secondsOf }: ShownDeps)
     name: 'file_texts',
     maxBytes,
     maxEntryBytes: longest,
-    sizeOf: ({ text, uploader }) => stringBytes(text) / 2 + stringBytes(uploader),
+    sizeOf: ({ text, uploader }) => stringBytes(text) + stringBytes(uploader),
   })
 
   return async (

@@ -85,17 +85,14 @@ export function createDelivery(options: DeliveryOptions) {
     signature: string | undefined,
   ): Promise<{ file: StoredFile; version: FileVersion; keep: number }> {
     const { fileId, hash, version: name, objUuid = null } = place
-    const asked = signature === undefined ? records.accessFor(actor, fileId) : null
-    // Whether there is such a file is said first.
-    asked?.catch(() => {})
     const [file] = await readFiles(db, [fileId])
     const version = file?.versions.find((one) => one.name === name)
     if (!file || !version) throw new AppError('ResourceNotFound', { fileId })
     if (hash !== version.sha256) throw new AppError('InsufficientRights')
     let left: number | null = 0
     if (signature !== undefined) left = signatures.left({ fileId, hash, version: name }, signature)
-    if (asked) {
-      const access = (await asked)(file)
+    else {
+      const access = await records.accessFor(actor, file)
       if (!access.may('asset_show', version) && !access.may('asset_download', version)) left = null
     }
     if (left === null) throw new AppError('InsufficientRights')

@@ -146,14 +146,11 @@ export function createRecords({
       return files.map((file) => wires.get(file.id) ?? {})
     },
 
-    /**
-     * What the caller, or whoever callers without a token are, may do with a file; to be asked while the file is being read.
-     * @throws {AppError} `InsufficientRights`.
-     */
-    async accessFor(actor: Actor | null, id: number): Promise<(file: StoredFile) => FileAccess> {
+    /** What the caller, or whoever callers without a token are, may do with a file. @throws {AppError} `InsufficientRights`. */
+    async accessFor(actor: Actor | null, file: StoredFile): Promise<FileAccess> {
       const caller = await rights.forActor(await callerOf(actor))
-      const uses = caller.root ? new Map<number, FileUse[]>() : await usesOf(db, caller, [id])
-      return (file) => accessOf(caller, file, uses.get(id) ?? [])
+      const uses = caller.root ? new Map<number, FileUse[]>() : await usesOf(db, caller, [file.id])
+      return accessOf(caller, file, uses.get(file.id) ?? [])
     },
 
     /** Those of the files that exist and that the caller may change. */

@@ -10,6 +10,7 @@ import { createReadService } from '../objects/read/read.ts'
 import { findOwners } from '../objects/save/owners.ts'
 import { runTransition } from '../objects/save/run-transition.ts'
 import { createObjectService, type ObjectDeps, refreshStandards } from '../objects/service.ts'
+import { objectsWithFiles } from '../objects/upkeep/file-uses.ts'
 import { createExplainService, createInvalidGrantService } from '../rights/service.ts'
 import { createIndexer, createSearchService, indexName } from '../search/service.ts'
 import { effectiveTags } from '../tags/service.ts'
@@ -37,6 +38,7 @@ export async function composeObjects(
 ) {
   const { bus, jobs, quick, heavy, queued } = ground
   const { baseConfig, datamodel, index, reindexing, events, languages, objecttypes, pools, tags, maskSettings } = kept
+  let captionRuns = 0
   const indexer = await createIndexer({
     db,
     bus,
@@ -44,6 +46,12 @@ export async function composeObjects(
     datamodel,
     languages,
     refreshStandards,
+    linkedChanged: async (ids) => {
+      const having = kept.anyMarks() ? await objectsWithFiles(db, ids) : []
+      if (having.length === 0) return
+      await db.transaction((tx) => files.renewMarks(tx, having))
+      captionRuns++
+    },
     readFiles: files.forIndex,
     poolPath: pools.path,
     target: index.target,
@@ -179,6 +187,8 @@ export async function composeObjects(
     indexer,
     read,
     objects: createObjectService(objectDeps, read.renderSaved),
+    /** How often the index has found objects whose captions may show something else by now. */
+    captionRuns: () => captionRuns,
     /** Purges what has been in the trash for long enough. */
     emptyTrash: trashJanitor.run,
     info: createObjectInfoService(objectDeps),

@@ -340,6 +340,48 @@ suite('watermarks and captions', () => {
     assert.deepEqual(await texts(), [{ text: null }])
   })
 
+  test('captions follow what linked objects show of themselves', async () => {
+    const people = [payload('person', { name: 'Vera' }), payload('person', { name: 'Ewa' })]
+    const saved = await root().post('/db/person', people)
+    assert.equal(saved.status, 200, JSON.stringify(saved.body))
+    const [vera, ewa] = saved.body as [Json, Json]
+    const caption = { image: { text: '© %creator._standard.1.text%' } }
+    const pool = await newPool('Creators', museum.pool, { caption })
+    const shots = [
+      await uploaded('a.png', await plain(60, 60, 'red')),
+      await uploaded('b.png', await plain(60, 50, 'red')),
+    ]
+    for (const [index, creator] of [vera, ewa].entries()) {
+      await put({
+        ...inPool(pool),
+        image: [{ _id: shots[index]?._id }],
+        creator: { _objecttype: 'person', _mask: '_all_fields', _system_object_id: creator._system_object_id },
+      })
+    }
+    const texts = async () =>
+      (
+        await museum.svc.db.query<{ text: string; hash: string }>(
+          `select metadata->>'caption' as text, encode(sha256, 'hex') as hash from file_version
+           where file_id = any($1) and name = 'preview' order by file_id`,
+          [shots.map(({ _id }) => _id)],
+        )
+      ).rows
+    await museum.svc.drain()
+    const before = await texts()
+    assert.deepEqual(
+      before.map(({ text }) => text),
+      ['© Vera', '© Ewa'],
+    )
+    const { _id } = vera.person
+    const renamed = await root().post('/db/person', [payload('person', { _id, _version: 1, name: 'Vera Molnár' })])
+    assert.equal(renamed.status, 200, JSON.stringify(renamed.body))
+    await museum.svc.drain()
+    const now = await texts()
+    assert.equal(now[0]?.text, '© Vera Molnár')
+    assert.notEqual(now[0]?.hash, before[0]?.hash)
+    assert.deepEqual(now[1], before[1])
+  })
+
   test('recipes say what bears watermark and caption; films, sounds and animations bear none', async () => {
     const config = '/config/system/config/produce_config/value/classes/'
     const set = (kind: string, row: object) => root().post(`${config}${kind}/versions`, [{ name: 'one', ...row }])

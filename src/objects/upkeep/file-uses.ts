@@ -69,3 +69,13 @@ export async function requeueUsers(tx: Tx, fileIds: readonly number[], wakeIndex
   )
   if (rowCount !== 0) tx.afterCommit(wakeIndex)
 }
+
+/** Those of the objects that have a file in their latest version. */
+export async function objectsWithFiles(from: Queryable, systemObjectIds: readonly number[]): Promise<number[]> {
+  const { rows } = await from.query<{ id: number }>(
+    'select distinct system_object_id as id from file_use where system_object_id = any($1::bigint[]) and latest',
+    [systemObjectIds],
+    'objects-with-files',
+  )
+  return rows.map(({ id }) => id)
+}

@@ -27,6 +27,8 @@ export interface BatchDeps {
    * ids of those that are just being saved, which are to be tried again.
    */
   readonly refreshStandards: RefreshStandards
+  /** Hears of objects that link to changed ones, once they show what these are by now. */
+  readonly linkedChanged: (systemObjectIds: readonly number[]) => Promise<void>
   readonly readFiles: ReadFiles
   /** Reports an object that cannot be indexed. */
   readonly onFailure: (id: number, error: string) => Promise<void>
@@ -160,6 +162,9 @@ async function refresh(
   const stale = entries.filter((entry) => entry.priority !== 0)
   if (stale.length === 0) return entries
   const busy = new Set(await deps.refreshStandards(db, model, languages, distinct(stale)))
+  // Not those that are indexed anew with all others (2).
+  const linking = stale.filter(({ id, priority }) => priority === 1 && !busy.has(id))
+  if (linking.length > 0) await deps.linkedChanged(distinct(linking))
   return busy.size === 0 ? entries : entries.filter((entry) => entry.priority === 0 || !busy.has(entry.id))
 }
 
@@ -180,6 +185,7 @@ async function readSources(
   })
   if (overtaken.length === 0) return sources
   await deps.refreshStandards(db, model, languages, overtaken)
+  await deps.linkedChanged(overtaken)
   const refreshed = new Map((await store.readSources(db, overtaken)).map((source) => [source.id, source]))
   return sources.map((source) => refreshed.get(source.id) ?? source)
 }

@@ -46,6 +46,8 @@ export interface IndexerDeps {
   /** Database languages, first one first. */
   readonly languages: () => readonly string[]
   readonly refreshStandards: RefreshStandards
+  /** Hears of objects that link to changed ones, once they show what these are by now. */
+  readonly linkedChanged: (systemObjectIds: readonly number[]) => Promise<void>
   /** What is searched of files. */
   readonly readFiles: ReadFiles
   /** Ids from the root pool down to the pool. */
@@ -82,6 +84,7 @@ export async function createIndexer(deps: IndexerDeps) {
     target,
     poolPath: deps.poolPath,
     refreshStandards: deps.refreshStandards,
+    linkedChanged: deps.linkedChanged,
     readFiles: deps.readFiles,
     now,
     assertCurrent: (tx: Tx, model: Model) => deps.datamodel.assertCurrent(tx, model),

@@ -22,6 +22,7 @@ import type { EventTypeDefinition } from './types.ts'
 
 export { type FollowedEvent, followEvents } from './follow.ts'
 export { type ForgottenPerson, forgetPerson } from './forget.ts'
+export { type JanitorRun, janitorRun } from './janitor-run.ts'
 export { createEventLog, type EventLog, type EventLogOptions, type NewEvent } from './log.ts'
 export type { Seen } from './sight.ts'
 export { pollHorizon } from './store.ts'

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { EventLog, NewEvent } from '../events/service.ts'
+import { type EventLog, type JanitorRun, janitorRun, type NewEvent } from '../events/service.ts'
 import type { Db, Tx } from '../platform/db.ts'
 import { createPeriodic } from '../platform/periodic.ts'
 import type { BlobStore, Sha256 } from './blobs/blob-store.ts'
@@ -54,8 +54,8 @@ export function createJanitor({
   paused,
   now = Date.now,
 }: JanitorOptions) {
-  /** What is being done, for those who are told that it failed. */
-  let step = ''
+  /** What is being done, and how much of it is, for those who are told that it failed. */
+  let step: { readonly report: JanitorRun; done: number } = { report: janitorRun('', batch), done: 0 }
   /** The time that the run takes it to be, and that the next one is to, where that is said. */
   let said: number | null = null
   let asked: number | null = null
@@ -63,18 +63,11 @@ export function createJanitor({
 
   async function work(stopped: () => boolean): Promise<void> {
     said = asked
-    const begun = clock()
     await db.query('delete from file_upload where touched_at < $1', [new Date(clock() - uploadLifetime)])
-    step = 'file_link_delete'
-    await inBatches(stopped, formerFiles(new Date(clock())))
-    step = 'file_expire'
-    const files = await inBatches(stopped, (tx) =>
-      removeFiles(tx, new Date(clock() - settings().file_expire_days * day)),
-    )
-    if (files > 0) await tell('file_expire', begun, files)
-    step = 'file_blob'
-    const cleared = await clear(stopped)
-    if (cleared > 0) await tell('file_blob', begun, cleared)
+    await inBatches('file_link_delete', stopped, formerFiles(new Date(clock())))
+    await inBatches('file_expire', stopped, (tx) => removeFiles(tx, settings().file_expire_days))
+    const failures = new Map<number, number>()
+    await inBatches('file_blob', stopped, (tx) => removeBlobs(tx, new Date(clock() - day), failures))
     for (const { id, readOnly } of locations.all()) {
       if (readOnly || stopped()) continue
       await locations
@@ -84,34 +77,22 @@ export function createJanitor({
     }
   }
 
-  /** Contents that nobody has had for a day; answers how many are gone. */
-  async function clear(stopped: () => boolean): Promise<number> {
-    const failures = new Map<number, number>()
-    let gone = 0
-    await inBatches(stopped, async (tx) => {
-      const { found, removed } = await removeBlobs(tx, new Date(clock() - day), failures)
-      gone += removed
-      return found
-    })
-    return gone
-  }
-
   /** Until a batch finds nothing; each in a transaction of its own, while no other process does the same. */
-  async function inBatches(stopped: () => boolean, one: (tx: Tx) => Promise<number>): Promise<number> {
-    let sum = 0
+  async function inBatches(type: string, stopped: () => boolean, one: (tx: Tx) => Promise<number>): Promise<void> {
+    step = { report: janitorRun(type, batch), done: 0 }
     for (let found = batch; found > 0 && !stopped(); ) {
       found = await db.transaction(async (tx) => {
         const { rows } = await tx.query<{ mine: boolean }>('select pg_try_advisory_xact_lock($1) as mine', [lock])
         return rows[0]?.mine ? one(tx) : 0
       })
-      sum += found
+      step.done += found
     }
-    return sum
   }
 
   /** A file that is just being linked is locked, and is no longer unlinked when that is done. */
-  async function removeFiles(tx: Tx, before: Date): Promise<number> {
-    const { rowCount } = await tx.query(
+  async function removeFiles(tx: Tx, days: number): Promise<number> {
+    const report = janitorRun('file_expire', batch)
+    const { rows } = await tx.query<{ id: number }>(
       `with gone as materialized (
          select id from file f
          where unlinked_at < $1 and not exists (select from file_use u where u.file_id = f.id)
@@ -124,17 +105,20 @@ export function createJanitor({
          update file_blob b set touched_at = $2 from versions v
          where b.location_id = v.location_id and b.sha256 = v.sha256
        )
-       delete from file where id in (select id from gone)`,
-      [before, new Date(clock())],
+       delete from file where id in (select id from gone) returning id`,
+      [new Date(clock() - days * day), new Date(clock())],
     )
-    return rowCount
+    const log = rows.map(({ id }) => `file ${id}: nothing has had it for ${days} days`)
+    if (rows.length > 0) await events.append(tx, [report.done(rows.length, log)])
+    return rows.length
   }
 
   /**
    * The rows stay locked until the contents are gone: an upload of the same content waits, and then stores it anew. A
    * location that fails too often has its rest of the run off; what failed is tried again another day.
    */
-  async function removeBlobs(tx: Tx, before: Date, failures: Map<number, number>) {
+  async function removeBlobs(tx: Tx, before: Date, failures: Map<number, number>): Promise<number> {
+    const report = janitorRun('file_blob', batch)
     const able = locations.all().filter(({ id, readOnly }) => !readOnly && (failures.get(id) ?? 0) < mostFailures)
     const { rows } = await tx.query<Unused>(
       `select location_id as location, encode(sha256, 'hex') as sha256 from file_blob b
@@ -170,6 +154,10 @@ export function createJanitor({
         told.push({ type: 'FILE_DELETE_ERROR', actor: null, basetype: 'file', info: failure })
       }
     }
+    if (done.length > 0) {
+      const log = done.map(({ location, sha256 }) => `${names.get(location)}: ${sha256}`)
+      told.push(report.done(done.length, log))
+    }
     await Promise.all([
       tx.query(
         `delete from file_blob b using unnest($1::bigint[], $2::text[]) as x(l, h)
@@ -183,12 +171,7 @@ export function createJanitor({
       ),
       events.append(tx, told),
     ])
-    return { found: rows.length, removed: done.length }
-  }
-
-  async function tell(type: string, begun: number, count: number): Promise<void> {
-    const info = { type, run_time: (clock() - begun) / 1000, batch_size: batch, count }
-    await events.append(db, [{ type: 'JANITOR', actor: null, info }])
+    return rows.length
   }
 
   const periodic = createPeriodic({
@@ -197,8 +180,7 @@ export function createJanitor({
     work,
     async onFailure(error) {
       log.error({ err: error }, 'the janitor of files failed')
-      const info = { type: step, error: error.message }
-      await events.append(db, [{ type: 'JANITOR_ERROR', actor: null, info }]).catch(() => {})
+      await events.append(db, [step.report.failed(error, step.done, [])]).catch(() => {})
     },
   })
 

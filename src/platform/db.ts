@@ -260,9 +260,16 @@ async function runWithin<T extends object>(
   }
 }
 
-/** Statements on a connection that `Db.connect` gave, with the same translation of failures. */
+/** Statements on a connection that `Db.connect` gave, one after the other, with the same translation of failures. */
 export function onConnection(client: pg.PoolClient): Queryable {
-  return { query: (text, values, name) => run(client, text, values, name) }
+  let before: Promise<unknown> = Promise.resolve()
+  return {
+    query<T extends object>(text: string, values?: readonly unknown[], name?: string) {
+      const result = before.then(() => run<T>(client, text, values, name))
+      before = result.catch(() => {})
+      return result
+    },
+  }
 }
 
 async function transaction<T>(

@@ -216,7 +216,63 @@ test('what a callback keeps stays alone, and what comes out of the trash meanwhi
   assert.equal((await root.get(`/db/person/_all_fields/${back.person._id}`)).status, 200)
   const { info } = (await told('JANITOR_ERROR')).at(-1)?.event ?? {}
   assert.deepEqual([info.error, info.system_object_ids], ['not before it is archived', [keeper._system_object_id]])
+  assert.deepEqual([info.type, info.batch_size, info.log.length], ['objects_purge', 200, 1])
+  assert.deepEqual([typeof info.run_time, info.count], ['number', 0], 'of four objects it is the first')
   asked = async () => {}
   await tidy(2)
   assert.deepEqual(await there(people), [false, true, false, false])
+})
+
+test('EVENT-046 EVENT-047 janitors tell what they did and what stopped them, of nobody, not to those who poll, and not of nothing', async () => {
+  // Even where everything of the group may carry its user.
+  const logged = await root.post('/config/system/config', { user: { user_in_event_group: ['SYSTEM'] } })
+  assert.equal(logged.status, 200)
+  const { rows } = await museum.svc.db.query<{ id: number }>('select max(id) as id from event')
+  const since = rows[0]?.id ?? 0
+  const all = async (type: string): Promise<Json[]> =>
+    (await root.get('/event/list', { type, sort: '_id.ASC', limit: 1000 })).body.objects.filter(
+      ({ event }: Json) => event._id > since,
+    )
+  await sayOf('person', purge(1))
+  await tidy(2)
+  const before = (await all('JANITOR')).length
+  await tidy(2)
+  assert.equal((await all('JANITOR')).length, before, 'nothing was done')
+  const people = await save('person', [person('one'), person('two'), person('three')])
+  await toTrash('person', people)
+  asked = async ({ objects }) => {
+    if (objects.some(({ object }) => object._system_object_id === people[2]?._system_object_id)) {
+      throw new AppError('ServerGeneric', { name: 'archive' }, { message: 'not this one' })
+    }
+  }
+  await tidy(3)
+  asked = async () => {}
+  const [done, failed] = [await all('JANITOR'), await all('JANITOR_ERROR')]
+  assert.deepEqual(
+    done.slice(before).flatMap(({ event }) => event.info.system_object_ids),
+    ids(people.slice(0, 2)),
+  )
+  for (const { event, user } of done) {
+    const { run_time, log, ...info } = event.info
+    const { length } = info.system_object_ids
+    assert.deepEqual(Object.keys(info).sort(), ['batch_size', 'count', 'system_object_ids', 'type'])
+    assert.deepEqual([info.type, info.batch_size, info.count, log.length], ['objects_purge', 200, length, length])
+    assert.ok(run_time >= 0 && length > 0)
+    assert.deepEqual([event.pollable, event.user, user], [false, undefined, undefined])
+  }
+  assert.equal(failed.length, 1)
+  const { run_time, ...info } = failed[0]?.event.info ?? {}
+  assert.ok(run_time >= 0)
+  assert.deepEqual(info, {
+    type: 'objects_purge',
+    batch_size: 200,
+    count: 2,
+    log: [`object ${people[2]?._system_object_id} stays`],
+    error: 'not this one',
+    system_object_ids: ids(people.slice(2)),
+  })
+  assert.deepEqual([failed[0]?.event.pollable, failed[0]?.event.user, failed[0]?.user], [false, undefined, undefined])
+  const polled = (await root.get(`/event/poll/${since}`, { limit: 1000 })).body as Json[]
+  assert.ok(polled.every(({ event }) => !event.type.startsWith('JANITOR')))
+  assert.ok(polled.some(({ event }) => event.type === 'OBJECT_PURGE'))
 })

@@ -3,7 +3,7 @@
  * within the days of a round. What is wrong is put right from another location that has the same content, where there is one.
  */
 import type { Logger } from 'pino'
-import type { EventLog, NewEvent } from '../../events/service.ts'
+import { type EventLog, janitorRun } from '../../events/service.ts'
 import type { Jobs } from '../../jobs/service.ts'
 import type { Db } from '../../platform/db.ts'
 import type { Measure } from '../../platform/metrics.ts'
@@ -72,18 +72,24 @@ export function createFixity({ db, events, log, locations }: FixityOptions) {
 
   /** The share of an hour. */
   async function run(now = new Date()): Promise<FixityResult[]> {
-    const begun = Date.now()
     const due = await store.dueBlobs(db, { hours: round * 24, now })
+    const report = janitorRun('file_fixity', due.length)
     const results = await check(due)
-    const wrong = results.filter(({ fixity, restored }) => fixity !== 'ok' || restored)
     const names = new Map(locations.all().map(({ id, name }) => [id, name]))
-    const info = { type: 'file_fixity', run_time: (Date.now() - begun) / 1000, batch_size: due.length }
-    const told = wrong.map(({ blob, fixity, restored }): NewEvent => {
+    const wrong = results.flatMap(({ blob, fixity, restored }, index) => {
+      if (fixity === 'ok' && !restored) return []
       const state = restored ? 'was wrong and has been restored' : `is ${fixity}`
-      const error = `The content ${blob.sha256} in the location ${names.get(blob.locationId)} ${state}.`
-      return { type: 'JANITOR_ERROR', actor: null, info: { ...info, error, count: 1 } }
+      return { index, line: `The content ${blob.sha256} in the location ${names.get(blob.locationId)} ${state}.` }
     })
-    if (results.length > 0) told.unshift({ type: 'JANITOR', actor: null, info: { ...info, count: results.length } })
+    const told = wrong.map(({ index, line }) => report.failed(new Error(line), index, [line]))
+    if (results.length > 0) {
+      told.unshift(
+        report.done(
+          results.length,
+          wrong.map(({ line }) => line),
+        ),
+      )
+    }
     await events.append(db, told)
     return results
   }

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { type JanitorRun, janitorRun } from '../../events/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import type { Tx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
@@ -59,12 +60,21 @@ const kind = 'objects_purge'
 const due = `from json_to_recordset($1::json) as p(holder text, days int) join object o on p.holder = ${holderOf}
   where o.deleted_at < $2::timestamptz - p.days * interval '1 day'`
 
+/** `gone`: how many objects it has purged. */
+interface Run {
+  readonly report: JanitorRun
+  gone: number
+}
+
 export function createTrashJanitor({ objects: deps, log, policies, systemActor, paused }: TrashJanitorOptions) {
   /** The time that the run takes it to be, where that is said. */
   let asked: Date | null = null
+  let current: Run = { report: janitorRun(kind, batch), gone: 0 }
 
   async function work(stopped: () => boolean): Promise<void> {
     const now = asked ?? deps.clock()
+    current = { report: janitorRun(kind, batch), gone: 0 }
+    const run = current
     const actor = await systemActor()
     let after = { at: '-infinity', id: 0 }
     while (!stopped()) {
@@ -82,7 +92,7 @@ export function createTrashJanitor({ objects: deps, log, policies, systemActor, 
       after = last
       await purge(
         actor,
-        { said, now },
+        { said, now, run },
         rows.map(({ id }) => id),
       )
     }
@@ -91,6 +101,7 @@ export function createTrashJanitor({ objects: deps, log, policies, systemActor, 
   interface Terms {
     readonly said: string
     readonly now: Date
+    readonly run: Run
   }
 
   /** All of them, or, where something keeps one from going, all others. */
@@ -99,15 +110,15 @@ export function createTrashJanitor({ objects: deps, log, policies, systemActor, 
       await purgeBatch(actor, terms, ids)
     } catch (error) {
       if (!(error instanceof AppError)) throw error
-      if (ids.length === 1) return tellFailure(error, ids)
+      if (ids.length === 1) return tellFailure(error, terms.run, ids)
       const middle = Math.ceil(ids.length / 2)
       await purge(actor, terms, ids.slice(0, middle))
       await purge(actor, terms, ids.slice(middle))
     }
   }
 
-  async function purgeBatch(actor: Actor, { said, now }: Terms, ids: readonly number[]): Promise<void> {
-    const begun = performance.now()
+  async function purgeBatch(actor: Actor, { said, now, run }: Terms, ids: readonly number[]): Promise<void> {
+    const report = janitorRun(kind, batch)
     const heard = await hear(deps, {
       kind: 'purge',
       actor,
@@ -137,17 +148,14 @@ export function createTrashJanitor({ objects: deps, log, policies, systemActor, 
         heard,
       )
       await purgeObjects(context, found, { logged: true })
-      const info = {
-        type: kind,
-        run_time: (performance.now() - begun) / 1000,
-        batch_size: batch,
-        count: found.length,
-        system_object_ids: found.map(({ systemObjectId }) => systemObjectId),
-        log: found.map(
-          ({ table, id, deletedAt }) => `${table.name} ${id}: in the trash since ${deletedAt?.toISOString()}`,
-        ),
-      }
-      await deps.events.append(tx, [{ type: 'JANITOR', actor: null, info }])
+      const log = found.map(
+        ({ table, id, deletedAt }) => `${table.name} ${id}: in the trash since ${deletedAt?.toISOString()}`,
+      )
+      const purged = { system_object_ids: found.map(({ systemObjectId }) => systemObjectId) }
+      await deps.events.append(tx, [report.done(found.length, log, purged)])
+      tx.afterCommit(() => {
+        run.gone += found.length
+      })
     })
   }
 
@@ -163,13 +171,14 @@ export function createTrashJanitor({ objects: deps, log, policies, systemActor, 
     })
   }
 
-  async function tellFailure(error: Error, ids: readonly number[] = []): Promise<void> {
+  async function tellFailure(error: Error, run: Run, ids: readonly number[] = []): Promise<void> {
     log.error({ err: error, ids }, 'the janitor of the trash failed')
-    const info = { type: kind, batch_size: batch, error: error.message, system_object_ids: ids }
-    await deps.events.append(deps.db, [{ type: 'JANITOR_ERROR', actor: null, info }]).catch(() => {})
+    const lines = ids.map((id) => `object ${id} stays`)
+    const told = run.report.failed(error, run.gone, lines, { system_object_ids: ids })
+    await deps.events.append(deps.db, [told]).catch(() => {})
   }
 
-  const periodic = createPeriodic({ every: hour, paused, work, onFailure: (error) => tellFailure(error) })
+  const periodic = createPeriodic({ every: hour, paused, work, onFailure: (error) => tellFailure(error, current) })
 
   return {
     ...periodic,

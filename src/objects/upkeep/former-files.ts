@@ -1,4 +1,4 @@
-import type { EventLog } from '../../events/service.ts'
+import { type EventLog, janitorRun } from '../../events/service.ts'
 import type { Tx } from '../../platform/db.ts'
 import { holderOf, type PolicyHolders, saidByHolders } from './janitor-policies.ts'
 
@@ -123,7 +123,7 @@ export function createFormerFiles({ events, policies, wakeIndex }: FormerFiles) 
       for (;;) {
         const [part] = parts
         if (!part) return 0
-        const begun = performance.now()
+        const report = janitorRun('file_link_delete', batch)
         const { rows } = await tx.query<GivenUp>(part.sql, [JSON.stringify(said), now, ...after])
         const last = rows.at(-1)
         if (!last) {
@@ -133,15 +133,11 @@ export function createFormerFiles({ events, policies, wakeIndex }: FormerFiles) 
         }
         after = [last.object, last.file, last.column]
         tx.afterCommit(wakeIndex)
-        const info = {
-          type: 'file_link_delete',
-          run_time: (performance.now() - begun) / 1000,
-          batch_size: batch,
-          count: rows.length,
-          system_object_ids: [...new Set(rows.map(({ object }) => object))],
-          log: rows.map(({ file, object, column }) => `${part.log}: file ${file}, object ${object}, column ${column}`),
-        }
-        await events.append(tx, [{ type: 'JANITOR', actor: null, info }])
+        const log = rows.map(
+          ({ file, object, column }) => `${part.log}: file ${file}, object ${object}, column ${column}`,
+        )
+        const objects = { system_object_ids: [...new Set(rows.map(({ object }) => object))] }
+        await events.append(tx, [report.done(rows.length, log, objects)])
         return rows.length
       }
     }

@@ -91,7 +91,7 @@ export function createJobs({ db, log, concurrency = fewJobs, recoverEvery = 15_0
      * Waits until nothing runs and nothing is due: for tests. With `hurry`, jobs that wait for their next attempt or
      * for a later time count as due now.
      */
-    async idle({ hurry = false, timeout = 20_000 }: { hurry?: boolean; timeout?: number } = {}): Promise<void> {
+    async idle({ hurry = false, timeout = 120_000 }: { hurry?: boolean; timeout?: number } = {}): Promise<void> {
       const deadline = Date.now() + timeout
       while ((await openJobs(db, hurry)) > 0) {
         if (Date.now() > deadline) throw new Error('jobs are still open')

@@ -118,6 +118,7 @@ export const FilesRealUrl = Type.Optional(Type.Unsafe<Flag>({ ...Flag, ...noOthe
 export const SaveQuery = Type.Object({
   format: Type.Optional(Format),
   dry_run: flag('Check everything, write nothing.'),
+  strict: flag('Refuse what else would be ignored and only named.'),
   collection: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, ...noCollections })),
   collection_policy: Type.Optional(Type.Enum(['setinvalid', 'remove'], noCollections)),
   file_url_expire: FileUrlExpire,

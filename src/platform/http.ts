@@ -302,12 +302,20 @@ async function callerOf(request: FastifyRequest, authenticators: readonly Authen
 
 /** Query `cache_seconds` works on any GET endpoint (SEARCH-006); everything else is not to be stored by caches. */
 async function cacheHeaders(request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown> {
-  if (request.method !== 'GET' || reply.hasHeader('Cache-Control')) return payload
-  const seconds = Number((request.query as Record<string, unknown> | undefined)?.cache_seconds)
-  const cacheable = reply.statusCode === 200 && Number.isSafeInteger(seconds) && seconds > 0
-  reply.header('Cache-Control', cacheable ? `max-age=${seconds}, public` : 'no-store, no-cache')
+  if (request.method !== 'GET') return payload
+  const own = reply.getHeader('Cache-Control')
+  const asked = (request.query as Record<string, unknown> | undefined)?.cache_seconds
+  // Files say themselves how long they keep, which the caller may know better; what is nobody else's stays so.
+  if (own !== undefined && (asked === undefined || String(own).startsWith('no-store'))) return payload
+  const seconds = Number(asked)
+  const cacheable = keptAnswers.includes(reply.statusCode) && Number.isSafeInteger(seconds) && seconds > 0
+  reply.header('Cache-Control', cacheable ? `max-age=${seconds}, public` : notKept)
   return payload
 }
+
+const notKept = 'no-store, no-cache'
+/** Whole, in part, or as the cache has it. */
+const keptAnswers = [200, 206, 304]
 
 /** One line per request. It has no place for credentials, and to look for some takes longer than to write it. */
 function responseLogger(log: Logger) {

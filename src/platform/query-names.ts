@@ -3,8 +3,9 @@ import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { Type } from 'typebox'
 import { AppError } from './errors.ts'
 import { noteIgnored } from './ignored.ts'
+import { hasNamedMembers } from './named-members.ts'
 import { nearestName } from './nearest.ts'
-import { type Flag, flag, isOn } from './query.ts'
+import { type Flag, flag, isOn, unasked } from './query.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -16,6 +17,8 @@ declare module 'fastify' {
     idleQuery?: ReadonlyMap<string, string>
     /** The route has a `pretty` of its own. */
     ownPretty?: boolean
+    /** Why caches may not keep what this route answers, though it reads: `cache_seconds` has no effect and is named. */
+    neverKept?: string
     /**
      * What happens to others: `refuse` is what routes that write do, `name` (in `X-Svc-Ignored`) what others do.
      * Declared where that is not right.
@@ -30,14 +33,22 @@ const everywhere = {
   pretty: flag('Indent the JSON of the answer.'),
 }
 
-const ofReads = {
-  cache_seconds: Type.Optional(
-    Type.Integer({
-      minimum: 0,
-      maximum: 31_536_000,
-      description: 'For how many seconds caches may keep the answer; 0: not at all.',
+/** `strict` of a request that is refused for whatever it says too much, whether it is set or not. */
+const alwaysStrict = {
+  strict: Type.Optional(
+    Type.Unsafe<Flag>({
+      ...everywhere.strict,
+      description: 'Always on here: there is nothing that would only be named.',
+      'x-shown-as': { type: 'boolean', 'x-always': true },
     }),
   ),
+}
+
+const cacheSeconds = (more: Type.TSchemaOptions) =>
+  Type.Optional(Type.Integer({ minimum: 0, maximum: 31_536_000, ...more }))
+
+const ofReads = {
+  cache_seconds: cacheSeconds({ description: 'For how many seconds caches may keep the answer; 0: not at all.' }),
 }
 
 interface Marked {
@@ -56,24 +67,35 @@ function marked(properties: Readonly<Record<string, Marked>> = {}, mark: keyof M
 /** Known wherever a token is; read before anything is validated, and described as a way to sign in. */
 const carriers = ['access_token']
 
-const plain = Type.Object(everywhere)
-const plainRead = Type.Object({ ...everywhere, ...ofReads })
+/** What every endpoint takes, this one too. */
+function commonTo({ method, schema, config }: RouteOptions): Readonly<Record<string, Type.TSchema>> {
+  const own = (schema?.querystring as { properties?: Record<string, Marked> } | undefined)?.properties
+  const reads = [method].flat().every((one) => one === 'GET' || one === 'HEAD')
+  if (reads) {
+    const why = config?.neverKept
+    return { ...everywhere, ...(why === undefined ? ofReads : { cache_seconds: cacheSeconds(unasked(why)) }) }
+  }
+  const names = unknownQueryOf(config) === 'name' || hasNamedMembers(schema?.body as object | undefined)
+  return names || marked(own, 'x-without-effect').size > 0 ? everywhere : { ...everywhere, ...alwaysStrict }
+}
+
+const unknownQueryOf = (config: RouteOptions['config']): 'refuse' | 'name' =>
+  config?.unknownQuery ?? (config?.writes ? 'refuse' : 'name')
 
 /** Adds to a route what every endpoint takes, and learns from its schema which parameters that are in all. */
 export function learnQueryNames(route: RouteOptions): void {
-  const reads = [route.method].flat().every((method) => method === 'GET' || method === 'HEAD')
-  const common = reads ? plainRead : plain
+  const common = commonTo(route)
   const own = route.schema?.querystring as { properties: Record<string, Marked> } | undefined
   // Its own come first, as people read them; they also win.
   const querystring = own
-    ? { ...own, properties: { ...own.properties, ...common.properties, ...own.properties } }
-    : common
+    ? { ...own, properties: { ...own.properties, ...common, ...own.properties } }
+    : Type.Object(common)
   route.schema = { ...route.schema, querystring }
   route.config = {
     ...route.config,
-    unknownQuery: route.config?.unknownQuery ?? (route.config?.writes ? 'refuse' : 'name'),
+    unknownQuery: unknownQueryOf(route.config),
     refusedQuery: marked(own?.properties, 'x-refused'),
-    idleQuery: marked(own?.properties, 'x-without-effect'),
+    idleQuery: marked(querystring.properties, 'x-without-effect'),
     ownPretty: own !== undefined && 'pretty' in own.properties,
     queryNames: new Set([...Object.keys(querystring.properties), ...carriers]),
   }
@@ -131,7 +153,7 @@ const mostPretty = 1_000_000
 export async function prettyJson(request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown> {
   const { pretty } = (request.query ?? {}) as { pretty?: Flag }
   const { queryNames, ownPretty } = request.routeOptions.config
-  if (pretty === undefined || !isOn(pretty) || !queryNames || ownPretty) return payload
+  if (pretty === undefined || !isOn(pretty) || !queryNames || (ownPretty && reply.statusCode < 400)) return payload
   if (!String(reply.getHeader('Content-Type')).includes('json')) return payload
   if (typeof payload === 'string' || Buffer.isBuffer(payload)) {
     if (payload.length <= mostPretty) return JSON.stringify(JSON.parse(String(payload)), null, 2)

@@ -64,7 +64,7 @@ export function registerSystemRoutes(
         description: 'The error is the usual envelope with the code `ServerGeneric`.',
         tags,
       },
-      config: { access: 'user', writes: false, errors: ['ServerGeneric'] },
+      config: { access: 'user', writes: false, errors: ['ServerGeneric'], neverKept: 'an error is kept by nobody' },
     },
     async () => {
       throw badRequest('This is a test error.')

@@ -137,6 +137,15 @@ suite('parts of pictures', () => {
     }
   })
 
+  test('caches keep parts of pictures for as long as the request says', async () => {
+    const { iiif_url, zoom_url } = file.versions.original
+    const places = [`${iiif_url}/info.json`, `${iiif_url}/full/64,/0/default.jpg`, `${zoom_url}/zoom650/part2x1.jpg`]
+    for (const place of places) {
+      const seconds = async (count: number) => (await get(`${place}?cache_seconds=${count}`)).headers['cache-control']
+      assert.deepEqual([await seconds(7), await seconds(0)], ['max-age=7, public', 'no-store, no-cache'], place)
+    }
+  })
+
   test('tiles of all zooms, in every form of the address', async () => {
     const { versions, _id, hash } = file
     const signature = new URL(versions.original.url).searchParams.get('x-svc-signature')

@@ -4,7 +4,7 @@ import { GrantNames } from '../../src/auth/schema.ts'
 import { RightApi } from '../../src/rights/schema.ts'
 import type { Answer, Json } from '../support/client.ts'
 import { commitModel } from '../support/seed/model.ts'
-import { museum } from '../support/seed/museum.ts'
+import { museum, payload } from '../support/seed/museum.ts'
 import { startService, type TestService } from '../support/service.ts'
 
 suite('members of a body that nobody knows', () => {
@@ -175,6 +175,48 @@ suite('members of a body that nobody knows', () => {
     assert.deepEqual([answer.status, answer.body.parameters.name], [400, '0.group.nam'])
     assert.match(answer.body.message, /did you mean name\?/)
     assert.ok(!(await get('/group')).some((each: Json) => each.group.name === 'strict'))
+  })
+
+  test('strict=1 refuses in every request that writes what its body says too much', async () => {
+    const { paths, components } = await get('/system/openapi/spec.json')
+    /** A small body of the described shape. */
+    const small = (schema: Json): Json => {
+      if (schema.$ref) return small(components.schemas[schema.$ref.split('/').at(-1)])
+      const choice = (schema.anyOf ?? schema.oneOf)?.find((one: Json) => one.type !== 'null')
+      if (choice) return small(choice)
+      if (schema.const !== undefined || schema.enum) return schema.const ?? schema.enum[0]
+      if (schema.type === 'array') return [small(schema.items)]
+      if (schema.type !== 'object')
+        return { integer: schema.minimum ?? 1, boolean: true, string: 'a' }[String(schema.type)]
+      const required = (schema.required ?? []).map((name: string) => [name, small(schema.properties[name])])
+      return Object.fromEntries(required)
+    }
+    const authorization = `Bearer ${await root().token()}`
+    const [{ person }] = (await root().post('/db/person', [payload('person', { name: 'Ada' })])).body
+    let seen = 0
+    for (const [path, methods] of Object.entries<Json>(paths)) {
+      for (const [method, { parameters = [], requestBody }] of Object.entries<Json>(methods)) {
+        const strict = parameters.find(({ name }: Json) => name === 'strict')
+        const schema = requestBody?.content?.['application/json']?.schema
+        if (!schema || strict.schema['x-always'] || /oauth2|logout|db_info|search/.test(path)) continue
+        const named = method === 'patch' ? { _id: person._id, _version: person._version } : { name: 'Eve' }
+        const body = path === '/api/v1/db/{objecttype}' ? [payload('person', named)] : small(schema)
+        const holder = Array.isArray(body) ? body[0] : body
+        assert.equal(typeof holder, 'object', `${method} ${path} ${JSON.stringify(schema)}`)
+        holder.no_such_member = 'x'
+        const url = path
+          .replace('{objecttype}', 'person')
+          .replace('{context}', 'object')
+          .replaceAll(/\{[^}]+\}/g, path.includes('passkey') ? '00000000-0000-4000-8000-000000000000' : '1')
+        const from = path === '/api/v1/eas/rput' ? '&url=https://www.example.org/a.txt' : ''
+        const request = { method: method.toUpperCase() as 'POST', url: `${url}?strict=1${from}`, payload: body }
+        const answer = await svc.inject({ ...request, headers: { authorization } })
+        assert.deepEqual([answer.statusCode, answer.json().code], [400, 'ServerGeneric'], `${method} ${path}`)
+        assert.match(answer.json().message, /no_such_member would have no effect/, `${method} ${path}: ${answer.body}`)
+        seen++
+      }
+    }
+    assert.ok(seen >= 30, `${seen}`)
   })
 
   test('what earlier folders say of shapes of later ones is what these are', () => {

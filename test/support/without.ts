@@ -27,7 +27,9 @@ export function without(key: string, inject: Inject): Inject {
 
 function operationOf(document: Json, { method = 'GET', url }: InjectOptions): { name: string; body: Json } | undefined {
   const [path = ''] = String(url).split('?')
-  const fits = (template: string) => new RegExp(`^${template.replace(/\{[^}]+\}/g, '[^/]+')}$`).test(path)
+  // The rest of an address may have slashes.
+  const fits = (template: string) =>
+    new RegExp(`^${template.replace('{path}', '.+').replace(/\{[^}]+\}/g, '[^/]+')}$`).test(path)
   // A path without parameters is meant before one with them.
   const template = Object.keys(document.paths)
     .sort((a, b) => a.split('{').length - b.split('{').length)

@@ -7,7 +7,8 @@ import { settable } from './effects.walk.ts'
 
 /**
  * Decision 26: what is known has its effect or is refused. `effects.json` names for each query parameter and each field of
- * a body the test file that shows its effect, `refused`, or `accepted, ignored` where the specification says so. Here only
+ * a body the test file that shows its effect, `refused`, `always on` (`strict` where nothing would only be named:
+ * test/platform/query-names.test.ts), or `accepted, ignored` where the specification says so. Here only
  * is seen that the file mentions it; `node scripts/effects.ts` takes it out of the requests and sees whether that is noticed.
  */
 interface List {
@@ -47,8 +48,9 @@ suite('nothing is accepted in vain', () => {
       return whole
     }
     const wrong = Object.entries(list.effects).flatMap(([key, effect]) => {
-      const { name, refused } = known.get(key) ?? { name: '', refused: false }
+      const { name, refused, always } = known.get(key) ?? { name: '', refused: false }
       if (effect === 'accepted, ignored') return []
+      if (always || effect === 'always on') return always && effect === 'always on' ? [] : [`${key}: ${effect}`]
       if (refused || effect === 'refused') return refused && effect === 'refused' ? [] : [`${key}: ${effect}`]
       return mentions(text(effect), name) ? [] : [`${key}: ${effect} does not mention it`]
     })

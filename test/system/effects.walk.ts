@@ -2,9 +2,16 @@ import type { Json } from '../support/client.ts'
 
 const methods = ['get', 'post', 'put', 'patch', 'delete']
 
+/** `always`: what it asks for is done whether it is set or not. */
+export interface Settable {
+  readonly name: string
+  readonly refused: boolean
+  readonly always?: boolean
+}
+
 /** What a caller can set, by the description of the interface: `GET /db/list ?limit`, `PoolInput.pool.name`. */
-export function settable(document: Json): Map<string, { name: string; refused: boolean }> {
-  const found = new Map<string, { name: string; refused: boolean }>()
+export function settable(document: Json): Map<string, Settable> {
+  const found = new Map<string, Settable>()
   const schemas: Json = document.components?.schemas ?? {}
   const bodies = new Set<string>()
   for (const [path, item] of Object.entries<Json>(document.paths)) {
@@ -14,7 +21,8 @@ export function settable(document: Json): Map<string, { name: string; refused: b
       for (const { in: place, name, schema, 'x-refused': reason } of operation.parameters ?? []) {
         if (place !== 'query') continue
         const refused = (reason ?? schema?.['x-refused']) !== undefined
-        found.set(`${method.toUpperCase()} ${path} ?${name}`, { name, refused })
+        const always = schema?.['x-always'] === true
+        found.set(`${method.toUpperCase()} ${path} ?${name}`, { name, refused, always })
       }
       collect(operation.requestBody, schemas, bodies)
     }
@@ -34,7 +42,7 @@ function collect(node: Json, schemas: Json, into: Set<string>): void {
   for (const member of Object.values(node)) collect(member, schemas, into)
 }
 
-function fields(schema: Json, place: string, found: Map<string, { name: string; refused: boolean }>): void {
+function fields(schema: Json, place: string, found: Map<string, Settable>): void {
   for (const inner of [schema.anyOf, schema.oneOf, schema.allOf].flatMap((list) => list ?? []))
     fields(inner, place, found)
   if (schema.items) fields(schema.items, place, found)

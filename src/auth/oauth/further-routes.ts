@@ -165,7 +165,8 @@ async function registerLogout(app: HttpApp, { logout, pages }: FurtherRoutes): P
       ['/api/oauth2/logout', 'logout', 'postLogout'],
       ['/logout', 'logoutHere', 'postLogoutHere'],
     ] as const) {
-      scope.get(url, { schema: { ...schema, operationId: get }, config }, (request, reply) =>
+      const neverKept = 'what signs out is carried out each time'
+      scope.get(url, { schema: { ...schema, operationId: get }, config: { ...config, neverKept } }, (request, reply) =>
         answer(request, reply, null),
       )
       scope.post(

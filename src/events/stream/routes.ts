@@ -63,7 +63,12 @@ export async function registerEventStream(app: HttpApp, { streams, held }: Strea
         querystring: StreamQuery,
         response: { 101: { description: 'From now on a WebSocket.' } },
       },
-      config: { access: 'user', writes: false, errors: ['UpgradeRequired'] },
+      config: {
+        access: 'user',
+        writes: false,
+        errors: ['UpgradeRequired'],
+        neverKept: 'a stream has no end',
+      },
       preHandler: async (request) => {
         if (!request.ws) return
         if (streams.full) throw new AppError('ServiceUnavailable', { reason: 'too many streams' })

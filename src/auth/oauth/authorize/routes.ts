@@ -84,7 +84,7 @@ export async function registerAuthorizeRoutes(
           querystring: AuthorizeQuery,
           response: answers,
         },
-        config,
+        config: { ...config, neverKept: 'a sign-in is of one browser and one moment' },
       },
       async (request, reply) => {
         await run(readParameters(request.query), request, reply)

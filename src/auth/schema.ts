@@ -52,7 +52,7 @@ export const GrantNames = Type.Object({
 })
 
 const AclInput = nullable(
-  Type.Array(Type.Unknown({ 'x-names': () => GrantNames }), {
+  Type.Array(Type.Unknown({ 'x-names': () => GrantNames, 'x-shown-as': { $ref: '#/components/schemas/Grant' } }), {
     maxItems: 10_000,
     description: 'Grants on this record.',
   }),
@@ -135,7 +135,9 @@ export const UserInput = Type.Object(
       }),
     ),
     _groups: nullable(
-      Type.Array(Type.Object({ _basetype: Type.Optional(Type.String()), group: Ref }, open), { maxItems: 1000 }),
+      Type.Array(Type.Object({ _basetype: Type.Optional(Type.Literal('group')), group: Ref }, open), {
+        maxItems: 1000,
+      }),
     ),
     _acl: AclInput,
     _system_rights: SystemRightsInput,

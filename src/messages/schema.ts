@@ -42,7 +42,7 @@ export const MessageInput = Type.Object(
       Type.Array(
         Type.Object(
           {
-            _basetype: Type.Optional(Type.String()),
+            _basetype: Type.Optional(Type.Literal('group')),
             group: Type.Object({ _id: nullable(Id), 'lookup:_id': nullable(Lookup) }, open),
           },
           open,

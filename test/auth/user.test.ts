@@ -88,6 +88,12 @@ test('users are found by reference; an update of nobody is refused', async () =>
     'UserNotFound',
   ])
   assert.deepEqual(await code(root().get('/user/99999')), [400, 'UserNotFound'])
+  for (const wrong of [
+    { _basetype: 'group', user: { login: 'x' } },
+    { user: { login: 'x' }, _groups: [{ _basetype: 'user', group: { _id: 1 } }] },
+  ]) {
+    assert.deepEqual(await code(root().post('/user', [wrong])), [400, 'ServerGeneric'])
+  }
   const unknown = { user: { 'lookup:_id': { reference: 'r:none' }, _version: 1 } }
   assert.deepEqual(await code(root().post('/user', [unknown])), [400, 'LookupNotFound'])
   assert.deepEqual(await code(root().post('/user', [{ user: { _version: 3, login: 'x' } }])), [400, 'ServerGeneric'])
@@ -397,7 +403,9 @@ test('the list is paged and filtered by type, group and change; at most 1000 a p
   ]) {
     assert.equal((await root().get('/user', query as Json)).status, 400, JSON.stringify(query))
   }
-  assert.deepEqual(await code(root().get('/user', { include_password: true })), [400, 'UrlParameterNotSupported'])
+  for (const path of ['/user', '/user/1']) {
+    assert.deepEqual(await code(root().get(path, { include_password: true })), [400, 'UrlParameterNotSupported'])
+  }
 })
 
 test('PUT is an alias of POST', async () => {

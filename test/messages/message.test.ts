@@ -119,6 +119,7 @@ suite('messages', () => {
     const id = created.message._id
     const changed = await save({ _id: id, _version: 1, title: en('One more') })
     assert.deepEqual([changed.message.title, changed.message.message], [en('One more'), en('One.')])
+    assert.equal((await root.get('/message', { limit: 1 })).body.length, 1)
     const page = await root.get('/message', { limit: 1, offset: 1 })
     assert.deepEqual(page.body, (await root.get('/message')).body.slice(1, 2))
     assert.equal((await root.delete(`/message/${id}`)).status, 200)

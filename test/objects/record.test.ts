@@ -143,6 +143,14 @@ test('OBJ-006 _owner says who owns the object, and whether that is the contact o
   const user = { _basetype: 'user', _owner: true, user: reader }
   assert.deepEqual(await owned(museum.pool, toUser(people.ids.reader)), { ...user, _pool_contact: false })
   assert.deepEqual(await owned(contact, toUser(people.ids.reader)), { ...user, _pool_contact: true })
+  const mistaken = [
+    { ...toUser(people.ids.reader), _basetype: 'group' },
+    { ...toUser(people.ids.reader), ...toGroup(people.ids.staff) },
+  ]
+  const block = { ...inPool(museum.pool), title: { 'en-US': 'Owned' } }
+  for (const _owner of mistaken) {
+    assert.equal((await museum.svc.as('root').post('/db/work', [payload('work', block, { _owner })])).status, 400)
+  }
   const group = { _basetype: 'group', _owner: true, group: staff }
   assert.deepEqual(await owned(museum.pool, toGroup(people.ids.staff)), { ...group, _pool_contact: false })
 })

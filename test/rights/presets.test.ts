@@ -185,7 +185,12 @@ describe('the catalogue of rights and its presets', () => {
     refused(await post(said(wrong)), 400, 'UnknownRightValue', `${at}.preset.rights.read.objecttype_ids`)
     const twice = { asset_show: { classes: ['image', 'image'] } }
     refused(await post(said(twice)), 400, 'ChoiceNotUnique', `${at}.preset.rights.asset_show.classes`)
+    for (const slot of ['all', 'any', 'not', 'changed']) {
+      const code = slot === 'changed' ? 'ServerGeneric' : 'TagNotFound'
+      refused(await post(said({}, { tagfilter: { [slot]: [999] } })), 400, code)
+    }
     refused(await post(said({}, { tagfilter: { any: [999] } })), 400, 'TagNotFound', `${at}.preset.tagfilter`)
+    refused(await post({ ...said({}), _basetype: 'right' }), 400, 'ServerGeneric')
     refused(await post(said({}, { tagfilter: { changed: [1] } })), 400, 'ServerGeneric')
     refused(await post({ right_preset: { _id: 999, _version: 1 } }), 400, 'LookupNotFound', at)
     refused(await post({ right_preset: { _id, _version: 2 } }), 400, 'VersionMismatch')

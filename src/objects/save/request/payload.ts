@@ -306,9 +306,11 @@ function poolOf(
 function ownerOf(value: unknown, place: string): OwnerRef | undefined {
   if (value === undefined || value === null) return undefined
   if (!isRecord(value)) throw invalidValue(place, value, 'an owner')
-  if (isRecord(value.user)) return { kind: 'user', ...namedRef(value.user, `${place}.user`) }
-  if (isRecord(value.group)) return { kind: 'group', ...namedRef(value.group, `${place}.group`) }
-  throw invalidValue(place, value, 'an owner with user or group')
+  const [kind, second] = (['user', 'group'] as const).filter((one) => isRecord(value[one]))
+  if (kind === undefined || second) throw invalidValue(place, value, 'an owner with user or group')
+  const { _basetype } = value
+  if (_basetype !== undefined && _basetype !== kind) throw invalidValue(`${place}._basetype`, _basetype, `"${kind}"`)
+  return { kind, ...namedRef(value[kind] as Record<string, unknown>, `${place}.${kind}`) }
 }
 
 function creatorOf(value: unknown, place: string): OwnerRef | undefined {

@@ -131,7 +131,9 @@ export const SchemaApi = Type.Object(
     max_table_id: Type.Optional(Reference),
     max_column_id: Type.Optional(Reference),
     type: Type.Optional(Type.Literal('user')),
-    committed_at: Type.Optional(Type.Unknown({ description: 'Time of the commit, null on HEAD. Ignored on input.' })),
+    committed_at: Type.Optional(
+      Type.Unknown({ readOnly: true, description: 'Time of the commit, null on HEAD. Ignored on input.' }),
+    ),
     tables: Type.Array(SchemaTableApi),
   },
   { ...open, title: 'Schema' },
@@ -272,7 +274,9 @@ export const MaskSchemaApi = Type.Object(
   {
     type: Type.Optional(Type.Literal('user')),
     version: Type.Optional(Type.Integer({ minimum: 0 })),
-    based_on_schema_version: Type.Optional(Type.Integer({ minimum: 0 })),
+    based_on_schema_version: Type.Optional(
+      Type.Integer({ minimum: 0, readOnly: true, description: 'That of the snapshot. Ignored on input.' }),
+    ),
     max_mask_id: Type.Optional(Reference),
     masks: Type.Array(MaskApi),
   },

@@ -217,3 +217,130 @@ test('DM-005 max_table_id and max_column_id are the highest ids used; what is ne
   const { max_table_id, max_column_id } = await get('CURRENT')
   assert.deepEqual([max_table_id, max_column_id], [7, 20])
 })
+
+test('the highest ids are those of the snapshot where it says higher ones', async () => {
+  const { version } = await get('HEAD')
+  const far = { name: 'far', columns: [{ name: 'd', type: 'text' }] }
+  const { tables: stored } = await post({ version, tables: [...tables, far], max_table_id: 40, max_column_id: 90 })
+  assert.deepEqual([stored[5].table_id, stored[5].columns[0].column_id], [41, 91])
+})
+
+/** With one of id and name wherever something refers to a table or a column. */
+function said(by: 'id' | 'name', document: Json): Json {
+  if (Array.isArray(document)) return document.map((each) => said(by, each))
+  if (typeof document !== 'object' || document === null) return document
+  const pairs = [
+    ['table_id', 'name_hint'],
+    ['table_id', 'table_name_hint'],
+    ['column_id', 'column_name_hint'],
+    ['other_table_id', 'other_table_name_hint'],
+    ['other_column_id', 'other_column_name_hint'],
+  ] as const
+  const without = pairs.flatMap(([id, name]) => (id in document && name in document ? [by === 'id' ? name : id] : []))
+  const kept = Object.entries(document).filter(([key]) => !(without as string[]).includes(key))
+  return Object.fromEntries(kept.map(([key, value]) => [key, said(by, value)]))
+}
+
+for (const by of ['id', 'name'] as const) {
+  test(`tables and columns that are referred to by ${by} alone are the same`, async () => {
+    const { version } = await get('HEAD')
+    assert.deepEqual((await post({ version, tables: said(by, tables) })).tables, tables)
+  })
+}
+
+test('a foreign key leads to the primary key, and nowhere else', async () => {
+  const { version } = await get('HEAD')
+  const key = { auto_column_primary_key: true }
+  for (const columns of [[], [{}], [{ auto_column_primary_key: false }], [{ column_id: 2 }], [key, key]]) {
+    const changed = structuredClone(tables) as Json[]
+    changed[2].foreign_keys[0].referenced_table.columns = columns
+    const { status, body } = await root.post('/schema/user/HEAD', { version, tables: changed })
+    assert.deepEqual(
+      [status, body.code, body.parameters.path],
+      [400, 'SchemaInconsistent', 'tables[2].foreign_keys[0].referenced_table.columns'],
+      JSON.stringify(columns),
+    )
+  }
+})
+
+const masks = [
+  {
+    name: 'loan__full',
+    mask_id: 11,
+    table_id: 5,
+    table_name_hint: 'loan',
+    is_preferred: true,
+    fields: [{ kind: 'field', column_id: 15, column_name_hint: 'borrower' }],
+  },
+  {
+    name: 'place__full',
+    mask_id: 12,
+    table_id: 1,
+    table_name_hint: 'place',
+    is_preferred: true,
+    system_fields: {
+      parent: { inline: 'standard', mask_id: 12, output: { mode: 'show' }, edit: { mode: 'off' } },
+      object_id: { output: { mode: 'off' } },
+    },
+    fields: [
+      { kind: 'field', column_id: 1, column_name_hint: 'name' },
+      {
+        kind: 'reverse-linked-table',
+        is_hierarchical: true,
+        mask: { fields: [{ kind: 'field', column_id: 2, column_name_hint: 'code' }] },
+      },
+    ],
+  },
+  {
+    name: 'thing__full',
+    mask_id: 13,
+    table_id: 3,
+    table_name_hint: 'thing',
+    is_preferred: true,
+    require_comment: 'never',
+    comment: 'for editors',
+    custom_settings: { reverse_pool_changed_mode: 'reverse_pool_changed_never', color: 'red' },
+    fields: [
+      { kind: 'field', column_id: 5, column_name_hint: 'number', custom_settings: { required: 'true' } },
+      { kind: 'splitter', type: 'title' },
+      { kind: 'link', column_id: 8, column_name_hint: 'place', other_table_id: 1, other_table_name_hint: 'place' },
+      {
+        kind: 'linked-table',
+        other_table_id: 4,
+        other_table_name_hint: 'thing__part',
+        mask: { fields: [{ kind: 'field', column_id: 13, column_name_hint: 'role' }] },
+      },
+      {
+        kind: 'reverse-linked-table',
+        other_table_id: 5,
+        other_table_name_hint: 'loan',
+        other_column_id: 16,
+        other_column_name_hint: 'thing',
+        mask_id: 11,
+      },
+    ],
+  },
+]
+
+test('masks with every field are stored as they are sent; references say id, name or both', async () => {
+  const { version } = await get('HEAD')
+  await post({ version, tables })
+  const save = async (list: Json[], more: object = {}): Promise<Json> => {
+    const answer = await root.post('/mask/HEAD', { version, masks: list, ...more })
+    assert.equal(answer.status, 200, JSON.stringify(answer.body))
+    return answer.body
+  }
+  const stored = await save(masks)
+  assert.partialDeepStrictEqual(stored.masks, masks)
+  for (const by of ['id', 'name'] as const) assert.deepEqual((await save(said(by, masks))).masks, stored.masks, by)
+  const more = { name: 'more', table_id: 5, fields: [{ kind: 'field', column_id: 15 }] }
+  assert.equal((await save([...masks, more], { max_mask_id: 40 })).masks[3].mask_id, 41)
+  const wrong = await root.post('/mask/HEAD', { version, masks, type: 'base' })
+  assert.deepEqual([wrong.status, wrong.body.code], [400, 'ServerGeneric'])
+})
+
+test('format=long adds to all masks of a version what their fields refer to', async () => {
+  const named = (document: Json) => document.masks[1].fields[0].full_name
+  assert.equal(named((await root.get('/mask/HEAD')).body), undefined)
+  assert.equal(named((await root.get('/mask/HEAD', { format: 'long' })).body), 'place.name')
+})

@@ -22,6 +22,11 @@ export function validateKeys(table: SchemaTableApi, place: Place, index: SchemaI
     }
     if (key.columns.length !== 1)
       throw inconsistent({ ...here, path: `${here.path}.columns` }, 'a foreign key has one column')
+    const target = key.referenced_table.columns ?? []
+    if (target.length !== 1 || target[0]?.auto_column_primary_key !== true) {
+      const path = `${here.path}.referenced_table.columns`
+      throw inconsistent({ ...here, path }, 'a link leads to the primary key: {"auto_column_primary_key": true}')
+    }
     const column = ownColumn(table, key.columns[0]?.column_id, { ...here, path: `${here.path}.columns[0]` })
     if (column.type !== 'link')
       throw inconsistent({ ...here, path: `${here.path}.columns[0]` }, `${column.name} is no link column`)

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { LocaValue } from '../datamodel/schema.ts'
 import { kept } from '../platform/query.ts'
-import { RightApi, WhoApi } from '../rights/schema.ts'
+import { grantShown, RightApi, WhoApi } from '../rights/schema.ts'
 import { ShownTag } from '../tags/schema.ts'
 import { TransitionBody } from '../transitions/schema.ts'
 
@@ -76,7 +76,7 @@ export const ObjecttypeInput = Type.Object(
         description: 'Template, or templates by language. Kept for exports; there are none yet.',
       }),
     ),
-    _acl: optional(Type.Array(Type.Unknown({ 'x-names': () => RightApi }))),
+    _acl: optional(Type.Array(Type.Unknown(grantShown))),
     _private_tags: optional(Type.Boolean()),
     _tags: optional(Type.Array(TagSetting)),
     tags: optional(Type.Array(TagSetting)),

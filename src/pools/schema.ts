@@ -2,7 +2,7 @@
 import { type Static, Type } from 'typebox'
 import { Captions, FileStats, Watermark } from '../objecttypes/schema.ts'
 import { kept } from '../platform/query.ts'
-import { GeneratedRightsApi, LookupByReference, RightApi, WhoApi } from '../rights/schema.ts'
+import { GeneratedRightsApi, grantShown, LookupByReference, RightApi, WhoApi } from '../rights/schema.ts'
 import { ShownTag } from '../tags/schema.ts'
 import { TransitionBody } from '../transitions/schema.ts'
 
@@ -51,7 +51,7 @@ export const PoolInput = Type.Object(
     ),
     _owner: optional(WhoApi),
     // Checked entry by entry (rights/acl.ts), with errors that name right and parameter.
-    _acl: optional(Type.Array(Type.Unknown({ 'x-names': () => RightApi }))),
+    _acl: optional(Type.Array(Type.Unknown(grantShown))),
     _private_acl: optional(Type.Boolean()),
     _tags: optional(Type.Array(PoolTag)),
     _private_tags: optional(Type.Boolean()),

@@ -10,7 +10,9 @@ const PersonRef = Type.Object(
   {
     _id: Type.Optional(Id),
     'lookup:_id': Type.Optional(LookupByReference),
-    _generated_displayname: Type.Optional(Type.String()),
+    _generated_displayname: Type.Optional(
+      Type.String({ readOnly: true, description: 'How the record is called. Ignored on input.' }),
+    ),
   },
   { ...open, title: 'PrincipalRef' },
 )
@@ -55,3 +57,9 @@ export const RightApi = Type.Object(
   { ...open, description: 'A grant: rights of one principal, in a time window, on what has the tags.', title: 'Grant' },
 )
 export type RightApi = Static<typeof RightApi>
+
+/** Options of the schema of a grant that is checked entry by entry (rights/acl.ts), with errors that name right and parameter. */
+export const grantShown = {
+  'x-names': () => RightApi,
+  'x-shown-as': { $ref: '#/components/schemas/Grant' },
+} as const

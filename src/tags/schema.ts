@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { RightApi } from '../rights/schema.ts'
+import { grantShown } from '../rights/schema.ts'
 import { displayTypes, tagGroupTypes, tagTypes } from './model.ts'
 
 const Id = Type.Integer({ minimum: 1, maximum: 2_147_483_647 })
@@ -26,7 +26,7 @@ export const TagFields = Type.Object(
     reference: OptionalText,
     shortname: OptionalText,
     _acl: Type.Optional(
-      Type.Union([Type.Array(Type.Unknown({ 'x-names': () => RightApi }), { maxItems: 10_000 }), Type.Null()], {
+      Type.Union([Type.Array(Type.Unknown(grantShown), { maxItems: 10_000 }), Type.Null()], {
         description: 'Who sees the tag as a choice, applies it, takes it off. Absent: as stored; none: everybody.',
       }),
     ),

@@ -1,16 +1,22 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import type { Json } from '../support/client.ts'
-import { startService } from '../support/service.ts'
+import { after, before, test } from 'node:test'
+import type { Client, Json } from '../support/client.ts'
+import { startService, type TestService } from '../support/service.ts'
 
 /** Tag documents as front ends, importers and configuration dumps send them (decisions.md, 29). */
+
+let svc: TestService
+let root: Client
+before(async () => {
+  svc = await startService()
+  root = svc.as('root')
+})
+after(() => svc[Symbol.asyncDispose]())
 
 const wrapped = (tag: object, rest: object = {}) => ({ _basetype: 'tag', tag, _acl: [], ...rest })
 const tagsOf = (answer: Json) => answer.body.flatMap((group: Json) => group._tags)
 
 test('wrapped tags keep their content', async () => {
-  await using svc = await startService()
-  const root = svc.as('root')
   const document = [
     {
       _basetype: 'taggroup',
@@ -49,8 +55,6 @@ test('wrapped tags keep their content', async () => {
 })
 
 test('entries that name what is stored by reference change it', async () => {
-  await using svc = await startService()
-  const root = svc.as('root')
   const tag = { displayname: { 'en-US': 'Public' }, reference: 'public' }
   const taggroup = { displayname: { 'en-US': 'Access' }, reference: 'access' }
   const [group] = (await root.post('tags', [{ taggroup, _tags: [{ tag }] }])).body
@@ -70,9 +74,65 @@ test('entries that name what is stored by reference change it', async () => {
   assert.deepEqual([unknown.status, unknown.body.code], [400, 'LookupNotFound'])
 })
 
+test('every field of a group and of a tag is kept, whether the tag is flat or wrapped, and changed by id or reference', async () => {
+  const fields = {
+    displayname: { 'en-US': 'Draft' },
+    description: { 'en-US': 'Not yet' },
+    frontend_prefs: { color: 'green' },
+    enabled: false,
+    is_default: true,
+    sticky: true,
+    type: 'all_versions',
+    displaytype: 'editor',
+  }
+  const shapes = [
+    ['flat', (tag: object) => tag],
+    ['wrapped', (tag: object) => ({ _basetype: 'tag', tag })],
+  ] as const
+  const stored = (have: Json, expected: object) => assert.partialDeepStrictEqual(have, expected)
+  for (const [name, shape] of shapes) {
+    const taggroup = {
+      displayname: { 'en-US': name },
+      reference: `group-${name}`,
+      shortname: `g-${name}`,
+      type: 'choice',
+    }
+    const tag = { ...fields, reference: `tag-${name}`, shortname: `d-${name}` }
+    const saved = await root.post('tags', [...(await root.get('tags')).body, { taggroup, _tags: [shape(tag)] }])
+    assert.equal(saved.status, 200, JSON.stringify(saved.body))
+    const before = saved.body.slice(0, -1)
+    const made = saved.body.at(-1)
+    stored(made.taggroup, taggroup)
+    stored(made._tags[0], tag)
+
+    const ids = { _id: made._tags[0]._id, _version: made._tags[0]._version }
+    const same = { taggroup: made.taggroup }
+    const change = async (entry: object) => root.post('tags', [...before, entry])
+    for (const entry of [
+      { ...same, _basetype: 'pool', _tags: [shape({ ...tag, ...ids })] },
+      { ...same, _tags: [{ ...shape({ ...tag, ...ids }), _basetype: 'pool' }] },
+    ]) {
+      assert.equal((await change(entry)).body.code, 'ServerGeneric')
+    }
+    for (const entry of [
+      { taggroup: { ...made.taggroup, _version: 7, displayname: {} }, _tags: [shape({ ...tag, ...ids })] },
+      { ...same, _tags: [shape({ ...tag, ...ids, _version: 7, displayname: {} })] },
+    ]) {
+      assert.equal((await change(entry)).body.code, 'VersionMismatch')
+    }
+    const byId = await change({ ...same, _tags: [shape({ ...tag, ...ids, shortname: `by id, ${name}` })] })
+    stored(byId.body.at(-1)._tags[0], { ...tag, ...ids, _version: 2, shortname: `by id, ${name}` })
+    const lookup = { 'lookup:_id': { reference: `tag-${name}` }, _version: 2 }
+    const byReference = await change({
+      ...same,
+      _tags: [shape({ ...tag, ...lookup, shortname: `by reference, ${name}` })],
+    })
+    stored(byReference.body.at(-1)._tags[0], { _id: ids._id, _version: 3, shortname: `by reference, ${name}` })
+  }
+})
+
 test('a tag that is neither flat nor wrapped is refused', async () => {
-  await using svc = await startService()
-  const root = svc.as('root')
+  const { body: before } = await root.get('tags')
   const displayname = { 'en-US': 'Draft' }
   const taggroup = { displayname: { 'en-US': 'Editing' } }
   for (const tag of [
@@ -90,5 +150,5 @@ test('a tag that is neither flat nor wrapped is refused', async () => {
     const answer = await root.post('tags', [{ taggroup, _tags: [tag] }])
     assert.equal(answer.status, 400, JSON.stringify(tag))
   }
-  assert.deepEqual((await root.get('tags')).body, [])
+  assert.deepEqual((await root.get('tags')).body, before)
 })

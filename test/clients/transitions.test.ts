@@ -67,6 +67,25 @@ test('ALL confirms every transition of a save, a delete and a run by hand', asyn
   assert.deepEqual([gone.status, gone.body.removed], [200, [block._id]])
 })
 
+for (const method of ['post', 'patch'] as const) {
+  test(`${method} takes the token alone, and both confirmations by either name`, async () => {
+    const all = { confirmTransition: 'ALL' }
+    const [{ person: stored }] = (await root().post('/db/person', person(`by ${method}`), all)).body
+    let { _version } = stored
+    for (const name of ['confirmTransition', 'revoke', 'revoke:confirmTransition']) {
+      const body = [payload('person', { _id: stored._id, _version, name: `${method} ${name}` })]
+      const asked = await root()[method]('/db/person', body)
+      assert.equal(asked.status, 202, JSON.stringify(asked.body))
+      const token = asked.body.tasks.at(-1).buttons[0].value
+      const done = await root()[method]('/db/person', body, {
+        [name]: name === 'confirmTransition' ? token : `yes:${token}`,
+      })
+      assert.equal(done.status, 200, JSON.stringify(done.body))
+      _version = done.body[0].person._version
+    }
+  })
+}
+
 test('revoke:confirmTransition is both confirmations in one parameter', async () => {
   const asked = await root().post('/db/person', person('Hedy'))
   const token = asked.body.tasks.at(-1).buttons[0].value

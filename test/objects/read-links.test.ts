@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import type { Json } from '../support/client.ts'
+import type { Json, Query } from '../support/client.ts'
 import { assertDocumented } from '../support/documented.ts'
 import { attachService, type TestService } from '../support/service.ts'
 import { statementsOf } from '../support/statements.ts'
@@ -372,6 +372,73 @@ describe('versions', () => {
       ['DELETE', 'INSERT'],
     )
   })
+})
+
+/** What all addresses that answer objects take means the same at each of them. */
+describe('parameters of every answer with objects', () => {
+  const borrowed = '_reverse_nested:loan:work'
+  const loans = [{ _objecttype: 'loan', _mask: '_all_fields', loan: { borrower: 'Uffizi' } }]
+  /** Of two versions, with a link to one that has changed since the first, and one below it. */
+  let work: Json
+  before(async () => {
+    const creator = await scene.add('person', { name: 'As it was' })
+    const id = await scene.add('work', { inventory: 'P1', creator: link('person', creator), [borrowed]: loans })
+    await change('person', creator, { name: 'As it is' })
+    await change('work', id, { inventory: 'P2' })
+    work = await scene.read('work', id, { format: 'standard' })
+  })
+
+  const addresses: Record<string, (object: Json) => string> = {
+    '{id}': (object) => `${object.work._id}`,
+    'system_object_id/{id}': (object) => `system_object_id/${object._system_object_id}`,
+    'global_object_id/{id}': (object) => `global_object_id/${object._global_object_id}`,
+    list: () => 'list',
+  }
+  for (const [name, address] of Object.entries(addresses)) {
+    test(`read by ${name}: all_versions, latest_linked, skip_reverse_nested and format`, async () => {
+      const ask = async (query: Query): Promise<Json[]> => {
+        const page = name === 'list' ? { limit: 1000 } : {}
+        const answer = await root().get(`/db/work/_all_fields/${address(work)}`, { ...page, ...query })
+        assert.deepEqual([answer.status, answer.headers['x-svc-ignored']], [200, undefined])
+        return answer.body.filter((object: Json) => object._system_object_id === work._system_object_id)
+      }
+      const versions = (objects: Json[]) => objects.map((object) => object.work._version)
+      const creators = (objects: Json[]) => objects.map((object) => object.work.creator.person?.name)
+      assert.deepEqual(versions(await ask({})), [2])
+      assert.deepEqual(versions(await ask({ all_versions: 1 })), [2, 1])
+      assert.deepEqual(creators(await ask({ format: 'standard' })), [undefined])
+      assert.deepEqual(creators(await ask({ format: 'long' })), ['As it is'])
+      const all = { format: 'long', all_versions: 1 }
+      assert.deepEqual(creators(await ask(all)), ['As it is', 'As it was'])
+      assert.deepEqual(creators(await ask({ ...all, latest_linked: 1 })), ['As it is', 'As it is'])
+      const shows = async (query: Query) => borrowed in (await ask({ format: 'standard', ...query }))[0].work
+      assert.deepEqual([await shows({}), await shows({ skip_reverse_nested: 1 })], [true, false])
+    })
+  }
+
+  for (const method of ['post', 'patch'] as const) {
+    test(`of ${method}: skip_reverse_nested leaves what is below as it is, format shapes the answer`, async () => {
+      const { _id } = work.work
+      const { _system_object_id } = work
+      const save = async (query: Query): Promise<Json> => {
+        const { _version } = (await scene.read('work', _system_object_id, { format: 'short' })).work
+        const pool = { _pool: { pool: { _id: scene.pool } } }
+        const block = { ...pool, _id, _version, creator: work.work.creator, [borrowed]: [] }
+        const object = { _objecttype: 'work', _mask: '_all_fields', work: block }
+        const answer = await root()[method]('/db/work', [object], { confirmTransition: 'ALL', ...query })
+        assert.equal(answer.status, 200, JSON.stringify(answer.body))
+        return answer.body[0].work
+      }
+      const below = async (): Promise<string[]> =>
+        (await scene.read('work', _system_object_id, { format: 'standard' })).work[borrowed].map(
+          ({ loan }: Json) => loan.borrower,
+        )
+      const short = await save({ skip_reverse_nested: 1, format: 'standard' })
+      assert.deepEqual([await below(), short.creator.person.name], [['Uffizi'], undefined])
+      const long = await save({ skip_reverse_nested: 1, format: 'long' })
+      assert.deepEqual([await below(), long.creator.person.name], [['Uffizi'], 'As it is'])
+    })
+  }
 })
 
 test('reading costs a constant number of statements: 10 and 100 objects in full, merged two deep', async () => {

@@ -1,6 +1,6 @@
 /**
  * Whether the tests that test/system/effects.json names show an effect: each is run without the parameter or field that it
- * is named for, and has to fail. `node scripts/effects.ts [--sample 60] [--seed 1] [--only text] [--jobs 2]`.
+ * is named for, and has to fail. `node scripts/effects.ts [--sample 60] [--seed 1] [--only text …] [--jobs 2]`.
  */
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -10,7 +10,7 @@ const { values } = parseArgs({
   options: {
     sample: { type: 'string' },
     seed: { type: 'string', default: '1' },
-    only: { type: 'string', default: '' },
+    only: { type: 'string', multiple: true, default: [''] },
     jobs: { type: 'string', default: '2' },
   },
 })
@@ -19,7 +19,7 @@ const { effects }: { effects: Record<string, string> } = JSON.parse(
   readFileSync(new URL('../test/system/effects.json', import.meta.url), 'utf8'),
 )
 const entries = Object.entries(effects).filter(
-  ([key, file]) => file.endsWith('.test.ts') && `${key} ${file}`.includes(values.only),
+  ([key, file]) => file.endsWith('.test.ts') && values.only.some((text) => `${key} ${file}`.includes(text)),
 )
 
 /** The same entries for the same seed. */

@@ -9,7 +9,7 @@ import { TransitionBody } from '../transitions/schema.ts'
 
 const open = { additionalProperties: true } as const
 const Id = Type.Integer({ minimum: 1, maximum: 2_147_483_647 })
-const Text = Type.String({ maxLength: 10_000 })
+
 const Anything = Type.Object({}, open)
 const AnyTransition = Type.Object({}, { ...open, 'x-names': () => TransitionBody })
 
@@ -50,7 +50,7 @@ export const ObjecttypeInput = Type.Object(
       {
         _id: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
         _version: Type.Integer({ description: 'The stored version plus one.' }),
-        name: optional(Text),
+        name: optional(Type.String({ maxLength: 10_000, description: 'Ignored: names are those of the datamodel.' })),
         contact: optional(WhoApi),
         mapping_image_export: optional(Mapping),
         mapping_image_import: optional(Mapping),

@@ -115,7 +115,11 @@ test('OT-001 OTAPI-001 OTAPI-002 any signed-in user reads all object types, what
   for (const format of ['long', 'full', 'SHORT', '']) {
     assert.deepEqual((await manager.get('/objecttype', { format })).body[0], whole, format)
   }
+  assert.deepEqual((await manager.get('/objecttype/1', { format: 'short' })).body, [short])
   assert.deepEqual((await svc.as(null).get('/objecttype')).body.code, 'UserRequired')
+  const next = { _id: 1, _version: whole.objecttype._version + 1 }
+  const refused = await manager.post('/objecttype', [{ _basetype: 'pool', objecttype: next }])
+  assert.deepEqual([refused.status, refused.body.code], [400, 'ServerGeneric'])
 })
 
 test('OT-003 _acl, tags, transitions and _maskfilters are part of a descriptor, as they were saved', async () => {

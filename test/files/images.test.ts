@@ -6,6 +6,7 @@ import sharp from 'sharp'
 import { noBrowser, startBrowser } from '../support/browser.ts'
 import type { Json } from '../support/client.ts'
 import { inPool, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
+import { until } from '../support/until.ts'
 import { fetched, upload } from './support.ts'
 
 const [width, height] = [2560, 1280]
@@ -429,10 +430,16 @@ suite('parts of pictures', () => {
     assert.equal((await get(sizedUrl({ preset: 'max' }), tag)).status, 304)
     assert.equal((await setPresets([preset('max', { size: 'custom', custom_size_pixel: 200 })])).status, 200)
     assert.equal((await get(sizedUrl({ preset: 'max' }), tag)).status, 200)
-    const { rows } = await museum.svc.db.query<{ info: Json }>(
-      `select info from event where type = 'FILE_DOWNLOAD' and info->'produce_params' ? 'preset' order by id desc limit 1`,
-    )
-    assert.deepEqual(rows[0]?.info.produce_params, { preset: 'max', size: 200, resize_mode: 'max' })
+    // A download is told when it is over, which may be after its answer has arrived.
+    let told: Json
+    await until(async () => {
+      const { rows } = await museum.svc.db.query<{ info: Json }>(
+        `select info from event where type = 'FILE_DOWNLOAD' and info->'produce_params' ? 'preset' order by id desc limit 1`,
+      )
+      told = rows[0]?.info.produce_params
+      return told?.size === 200
+    })
+    assert.deepEqual(told, { preset: 'max', size: 200, resize_mode: 'max' })
     const refused: Record<string, string | number>[] = [
       { preset: 'print' },
       { preset: 'max', size: 10 },

@@ -556,6 +556,16 @@ suite('files in objects', () => {
     ] as const) {
       assert.equal(inDays(expires(await read('root', id, { file_url_expire: days }))), expected)
     }
+    for (const place of [
+      `system_object_id/${made.body[0]._system_object_id}`,
+      `global_object_id/${made.body[0]._global_object_id}`,
+    ]) {
+      const [object] = (await root().get(`/db/work/_all_fields/${place}`, { file_url_expire: 2 })).body
+      assert.equal(inDays(expires(object)), 2, place)
+    }
+    const { _id, _version } = usual.body[0].work
+    const patched = await root().patch('/db/work', [payload('work', { _id, _version })], { file_url_expire: 6 })
+    assert.equal(inDays(expires(patched.body[0])), 6)
     const list = await root().get('/db/work/_all_fields/list', { file_url_expire: 4, format: 'long' })
     assert.equal(inDays(expires(list.body.find(({ work: { _id } }: Json) => _id === id))), 4)
     await museum.svc.drain()

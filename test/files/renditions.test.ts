@@ -270,6 +270,30 @@ suite('renditions', () => {
     assert.equal(versions.small.status, 'done')
   })
 
+  test('an upload by PUT takes what one by POST does', async () => {
+    const content = await fields(52, 52).png().toBuffer()
+    const put = async (query: object): Promise<Json> => {
+      const { status, body } = await upload(svc, 'root', [{ name: 'put.png', content }], { ...query }, 'PUT')
+      assert.equal(status, 200, JSON.stringify(body))
+      return body[0]
+    }
+    const file = await put({ filenames: ['named.png'], references: ['by-put'], produce_versions: 'false' })
+    assert.deepEqual([file.original_filename, file.reference], ['named.png', 'by-put'])
+    const child = await put({ id_parents: [file._id], check_for_duplicates: 'true' })
+    assert.equal(child.eas_parent_id, file._id)
+    assert.deepEqual(
+      child._duplicates.map(({ _id }: Json) => _id),
+      [file._id],
+    )
+    const version = await put({ id_parents: [file._id], version_names: ['put'] })
+    assert.deepEqual([version._id, version.versions.put.status], [file._id, 'done'])
+    await svc.drain()
+    assert.deepEqual(Object.keys((await svc.as('root').get(`/eas/${file._id}`)).body.versions).toSorted(), [
+      'original',
+      'put',
+    ])
+  })
+
   test('priority of an upload is that of its work', async () => {
     await svc.db.query('create table seen_priority (priority int)')
     await svc.db.query(`create function note_priority() returns trigger language plpgsql as
@@ -277,13 +301,23 @@ suite('renditions', () => {
     await svc.db.query(
       'create trigger note after insert on graphile_worker._private_jobs for each row execute function note_priority()',
     )
-    await uploaded('first.png', await fields(20, 20).png().toBuffer(), { priority: -7 })
-    const { rows } = await svc.db.query<{ priority: number }>('select priority from seen_priority order by 1')
+    for (const [method, size] of [
+      ['POST', 20],
+      ['PUT', 22],
+    ] as const) {
+      const content = await fields(size, size).png().toBuffer()
+      const query = { produce_versions: 'true', priority: -7 }
+      assert.equal((await upload(svc, 'root', [{ name: 'first.png', content }], query, method)).status, 200)
+      const { rows } = await svc.db.query<{ priority: number }>(
+        'with seen as (delete from seen_priority returning priority) select priority from seen order by 1',
+      )
+      assert.deepEqual(
+        rows.map(({ priority }) => priority),
+        [-7, -6, -4, -2, 2],
+        method,
+      )
+    }
     await svc.db.query('drop function note_priority cascade')
-    assert.deepEqual(
-      rows.map(({ priority }) => priority),
-      [-7, -6, -4, -2, 2],
-    )
   })
 
   test('EVENT-020 what is made and what cannot be is told, of nobody, and not to those who poll', async () => {

@@ -48,6 +48,7 @@ export async function upload(
   login: string,
   files: readonly Sent[],
   given: Record<string, unknown> = {},
+  method: 'POST' | 'PUT' = 'POST',
 ): Promise<Uploaded> {
   const query = { produce_versions: 'false', ...given }
   const { headers, payload } = multipart(files)
@@ -57,7 +58,7 @@ export async function upload(
     typeof value === 'string' ? value : JSON.stringify(value),
   ])
   const answer = await svc.inject({
-    method: 'POST',
+    method,
     url: `/api/v1/eas/put?${new URLSearchParams(text as [string, string][])}`,
     headers: { ...headers, authorization },
     payload,

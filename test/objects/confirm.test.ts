@@ -137,6 +137,14 @@ test('DB-011 reverse_pool_changed_mode decides, whatever the mask says', async (
     await save(never.body, { reverse_pool_changed_mode: 'reverse_pool_changed_never' })
     assert.equal(await poolOf(never.page), here)
   }
+  for (const [mode, pool] of [
+    ['reverse_pool_changed_always', there],
+    ['reverse_pool_changed_never', here],
+  ] as const) {
+    const asking = await moving('record__ask')
+    const changed = await root().patch('/db/record', asking.body, { reverse_pool_changed_mode: mode })
+    assert.deepEqual([changed.status, await poolOf(asking.page)], [200, pool], JSON.stringify(changed.body))
+  }
   const other = await root().post('/db/record', (await moving('record__ask')).body, { reverse_pool_changed_mode: 'x' })
   assert.equal(other.status, 400)
 })

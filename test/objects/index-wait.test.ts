@@ -71,6 +71,8 @@ test('DB-024 DB-027 await_index: most seconds to wait until the objects can be f
     assert.deepEqual(asTime(await save('Nowait', { await_index: 0 })), [200, undefined])
     assert.deepEqual(asTime(await save('Nowait', {})), [200, undefined])
     assert.deepEqual(asTime(await save('Nowait', { await_index: 1 })), [200, 'IndexTimeout'])
+    const change = payload('person', { _id: answer.body[0].person._id, reference: 'changed' })
+    assert.deepEqual(asTime(await root().patch('/db/person', [change], { await_index: 1 })), [200, 'IndexTimeout'])
   })
   await museum.svc.drain()
   assert.equal((await found('nowait')).length, 3)

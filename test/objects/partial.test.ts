@@ -57,6 +57,46 @@ suite('changing some fields only', () => {
     assert.equal((await latest(before.work['_reverse_nested:loan:work'][0].loan._id, 'loan')).loan._version, 1)
   })
 
+  test('the parameters of a save are those of a change', async () => {
+    const [created] = await save('work', [work()])
+    const { _id } = created.work
+    const change = async (block: object, query: object, status = 200): Promise<void> => {
+      const answer = await patch('work', [payload('work', { _id, ...block })], query)
+      assert.equal(answer.status, status, JSON.stringify(answer.body))
+    }
+    await change({ note: 'rehearsed' }, { dry_run: 1 })
+    assert.equal((await latest(_id)).work.note, 'text')
+
+    await change({ inventory: 'nope' }, {}, 400)
+    await change({ inventory: 'nope' }, { skip_constraints: 1 })
+    await change({ inventory: null }, {})
+
+    const told = await eventsOf(created)
+    await change({ note: 'untold' }, { skip_events: 1 })
+    assert.deepEqual(await eventsOf(created), told)
+    const clerk = { user: { login: 'clerk' }, _password: 'clerk-Long-1' }
+    assert.equal((await root().post('/user', [clerk])).status, 200)
+    const denied = await museum.svc
+      .as('clerk', 'clerk-Long-1')
+      .patch('/db/person', [payload('person', { _id: 1, name: 'x' })], { skip_plugins: 1 })
+    assert.deepEqual([denied.body.code, denied.body.parameters.right], ['SystemRightRequired', 'system.root'])
+
+    await museum.svc.drain()
+    const found = async (string: string): Promise<number> =>
+      (await root().post('/search', { search: [{ type: 'text', fields: ['work.note'], string, mode: 'token' }] })).body
+        .count
+    await change({ note: 'unindexed' }, { skip_index: 1 })
+    await museum.svc.drain()
+    assert.deepEqual([await found('untold'), await found('unindexed')], [1, 0])
+
+    const [a, b] = await save('person', [payload('person', { name: 'A' }), payload('person', { name: 'B' })])
+    const row = { person: link('person', b._system_object_id), active: true, note: 'alone' }
+    const alone = payload('person', { _id: a.person._id, '_nested:person__influence': [row] })
+    const linked = await patch('person', [alone], { skip_bidirectional_update: 1 })
+    assert.equal(linked.status, 200, JSON.stringify(linked.body))
+    assert.equal((await latest(b.person._id, 'person')).person._version, 1)
+  })
+
   test('what another writer stores while it is waited for stays as well', async () => {
     const [created] = await save('work', [work()])
     const other = await museum.svc.db.connect()

@@ -395,7 +395,7 @@ describe('parameters of every answer with objects', () => {
     list: () => 'list',
   }
   for (const [name, address] of Object.entries(addresses)) {
-    test(`read by ${name}: all_versions, latest_linked, skip_reverse_nested and format`, async () => {
+    test(`read by ${name}: versions, pages, what is linked, what is below, and format`, async () => {
       const ask = async (query: Query): Promise<Json[]> => {
         const page = name === 'list' ? { limit: 1000 } : {}
         const answer = await root().get(`/db/work/_all_fields/${address(work)}`, { ...page, ...query })
@@ -411,6 +411,21 @@ describe('parameters of every answer with objects', () => {
       const all = { format: 'long', all_versions: 1 }
       assert.deepEqual(creators(await ask(all)), ['As it is', 'As it was'])
       assert.deepEqual(creators(await ask({ ...all, latest_linked: 1 })), ['As it is', 'As it is'])
+      if (name !== 'list') assert.deepEqual(versions(await ask({ version: 1 })), [1])
+      else {
+        const page = async (query: Query): Promise<number[]> =>
+          (await root().get('/db/work/_all_fields/list', query)).body.map((object: Json) => object._system_object_id)
+        const two = await page({ limit: 2 })
+        assert.equal(two.length, 2)
+        assert.deepEqual(await page({ limit: 1, offset: 1 }), two.slice(1))
+      }
+      const merged = (depth: number) => ({
+        format: 'standard',
+        merge_linked_objects: 'all',
+        merge_max_depth: depth,
+      })
+      assert.deepEqual(creators(await ask(merged(1))), ['As it is'])
+      assert.deepEqual(creators(await ask(merged(0))), [undefined])
       const shows = async (query: Query) => borrowed in (await ask({ format: 'standard', ...query }))[0].work
       assert.deepEqual([await shows({}), await shows({ skip_reverse_nested: 1 })], [true, false])
     })

@@ -104,8 +104,14 @@ const tables = [
       column(9, 'copy_of', 'link'),
       column(17, 'copied_by', 'link', { bidirectional_reverse: true }),
       column(10, 'term', 'custom:base.custom-data-type-gnd.gnd', { custom_settings: { add: 'all', size: '3' } }),
-      entry('link', 11, { other_table_id: 4, other_table_name_hint: 'thing__part' }),
+      // With settings, which show that these are the ones that were sent: without, the service makes them anew.
+      entry('link', 11, {
+        other_table_id: 4,
+        other_table_name_hint: 'thing__part',
+        custom_settings: { open: 'true' },
+      }),
       entry('reverse_link', 12, {
+        custom_settings: { open: 'false' },
         other_table_id: 5,
         other_table_name_hint: 'loan',
         other_column_id: 16,

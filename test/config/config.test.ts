@@ -198,6 +198,7 @@ test('reading leaves out what the session may not see; writing and the list of d
   assert.deepEqual(Object.keys(config).sort(), [
     'appearance',
     'colorprofiles',
+    'custom_version_presets',
     'file_url_expire',
     'languages',
     'login',

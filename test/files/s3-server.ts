@@ -47,8 +47,21 @@ export async function startS3(): Promise<S3Server> {
     if (method === 'DELETE' && given !== undefined) {
       return void rm(join(parts, given), { recursive: true, force: true }).then(() => response.writeHead(204).end())
     }
-    answer(request, response)
+    void whole(request, response)
   })
+  /** Objects that are being copied, and until when: a real store shows one or the other, never a part. */
+  const copying = new Map<string, Promise<unknown>>()
+  async function whole(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = request.url?.split('?', 1)[0] ?? ''
+    const turn = copying.get(path) ?? Promise.resolve()
+    if (request.headers['x-amz-copy-source'] !== undefined) {
+      const ended = turn.then(() => new Promise((resolve) => void response.once('close', resolve)))
+      copying.set(path, ended)
+      void ended.then(() => copying.get(path) === ended && copying.delete(path))
+    }
+    await turn
+    answer(request, response)
+  }
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   const it: S3Server = {

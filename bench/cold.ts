@@ -10,6 +10,8 @@ import { titleWords } from './words.ts'
 
 /** Seconds of each measurement. */
 const seconds = 6
+/** Requests of warming up: a hundred things are asked for when it is warm, some of them at random. */
+const drawn = 300
 
 interface Scene {
   readonly context: Context
@@ -78,7 +80,8 @@ async function beside(
     load({ origin: context.service.url, connections, seconds: duration, request: ofService })
   const other = (duration: number) => load({ origin: bare.url, connections, seconds: duration, request: ofBare })
   await other(2)
-  if (warmUp) await service(2)
+  // Until everything that will be asked for has been.
+  for (let asked = 0; warmUp && asked < drawn; ) asked += (await service(2)).perSecond * 2
   const first = await other(seconds / 2)
   const served = await service(seconds)
   const second = await other(seconds / 2)

@@ -190,6 +190,14 @@ suite('parts of pictures', () => {
     ]) {
       assert.equal((await get(`${address}?obj_uuid=${obj_uuid}`)).status, status)
     }
+    const plain = `${api}/original/${tails[0]}part0x0.jpg`
+    for (const [query, status] of [
+      ['', 403],
+      [`?x-svc-signature=${signature}`, 200],
+      [`?x-svc-signature=${signature}x`, 403],
+    ] as const) {
+      assert.equal((await get(`${plain}${query}`)).status, status, query)
+    }
     const iiif = api.replace('/zoom/', '/iiif/')
     for (const tail of ['info.json', 'full/50,/0/default.jpg']) {
       assert.equal((await get(`${iiif}/obj_uuid/${_uuid}/${signature}/original/${tail}`)).status, 200)

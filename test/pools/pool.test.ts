@@ -223,6 +223,7 @@ describe('saving', () => {
         JSON.stringify(entry),
       )
     }
+    assert.equal((await root.post('/pool', [{ _basetype: 'group', pool: { _id_parent: 1 } }])).status, 400)
     assert.deepEqual((await root.get('/pool')).body, before)
   })
 

@@ -285,6 +285,15 @@ test('a manual transition is offered to those who may run it, asks, and runs on 
   }
   assert.deepEqual(await offered(people.editor), [publish._id])
   assert.deepEqual(await offered(people.reader), [])
+  const own = {
+    type: 'process',
+    trigger: 'manual',
+    displayname: { 'en-US': 'Own' },
+    actions: [setTags({ locked: true })],
+  }
+  const { _id } = await createPool(root, { name: { 'en-US': 'With its own' } }, { _transitions: [own] })
+  const here = (await root.get('transitions/manual', { objecttype_id: objecttype, pool_id: _id })).body
+  assert.ok(here.some((entry: Json) => entry.displayname['en-US'] === 'Own'))
 
   const [ready, unready] = [await create(['review', 'locked']), await create(['draft'])]
   const ref = (object: Json, more: object = {}) => ({ _system_object_id: object._system_object_id, ...more })

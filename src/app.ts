@@ -54,7 +54,7 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
   const http = await composeHttp(given, ground, kept, people, workflow, objects)
   const { jobs } = ground
   const { auth } = people
-  const { index, indexer, eventRuns, search, emptyTrash, captionRuns } = objects
+  const { index, indexer, eventRuns, search, emptyTrash } = objects
   const newRootPassword = await auth.ensureRoot()
   const unopened = await auth.reseal()
   if (unopened.apps > 0) {
@@ -81,8 +81,7 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
     newRootPassword,
     async idle(options) {
       // The index queues jobs where captions show what was linked to.
-      for (let before = -1; before !== captionRuns(); ) {
-        before = captionRuns()
+      for (let waited = true; waited; waited = await jobs.idle(options)) {
         // What follows the log may queue jobs at any time, and jobs write to the log: until nothing came in between.
         for (let seen = -1, queued = 0; queued !== seen; ) {
           seen = queued

@@ -38,7 +38,6 @@ export async function composeObjects(
 ) {
   const { bus, jobs, quick, heavy, queued } = ground
   const { baseConfig, datamodel, index, reindexing, events, languages, objecttypes, pools, tags, maskSettings } = kept
-  let captionRuns = 0
   const indexer = await createIndexer({
     db,
     bus,
@@ -48,9 +47,7 @@ export async function composeObjects(
     refreshStandards,
     linkedChanged: async (ids) => {
       const having = kept.anyMarks() ? await objectsWithFiles(db, ids) : []
-      if (having.length === 0) return
-      await db.transaction((tx) => files.renewMarks(tx, having))
-      captionRuns++
+      if (having.length > 0) await db.transaction((tx) => files.renewMarks(tx, having))
     },
     readFiles: files.forIndex,
     poolPath: pools.path,
@@ -187,8 +184,6 @@ export async function composeObjects(
     indexer,
     read,
     objects: createObjectService(objectDeps, read.renderSaved),
-    /** How often the index has found objects whose captions may show something else by now. */
-    captionRuns: () => captionRuns,
     /** Purges what has been in the trash for long enough. */
     emptyTrash: trashJanitor.run,
     info: createObjectInfoService(objectDeps),

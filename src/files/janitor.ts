@@ -56,13 +56,12 @@ export function createJanitor({
 }: JanitorOptions) {
   /** What is being done, and how much of it is, for those who are told that it failed. */
   let step: { readonly report: JanitorRun; done: number } = { report: janitorRun('', batch), done: 0 }
-  /** The time that the run takes it to be, and that the next one is to, where that is said. */
+  /** The time that the run takes it to be, where that is said. */
   let said: number | null = null
-  let asked: number | null = null
   const clock = (): number => said ?? now()
 
-  async function work(stopped: () => boolean): Promise<void> {
-    said = asked
+  async function work(stopped: () => boolean, at?: Date): Promise<void> {
+    said = at?.getTime() ?? null
     await db.query('delete from file_upload where touched_at < $1', [new Date(clock() - uploadLifetime)])
     await inBatches('file_link_delete', stopped, formerFiles(new Date(clock())))
     await inBatches('file_expire', stopped, (tx) => removeFiles(tx, settings().file_expire_days))
@@ -174,7 +173,7 @@ export function createJanitor({
     return rows.length
   }
 
-  const periodic = createPeriodic({
+  return createPeriodic({
     every: hour,
     paused: () => paused() || !settings().active,
     work,
@@ -183,17 +182,6 @@ export function createJanitor({
       await events.append(db, [step.report.failed(error, step.done, [])]).catch(() => {})
     },
   })
-
-  return {
-    ...periodic,
-    /** As at that time (now, where none is said), unless a run is on its way already. */
-    run(at?: Date): Promise<void> {
-      asked = at?.getTime() ?? null
-      const done = periodic.run()
-      asked = null
-      return done
-    },
-  }
 }
 
 function columnsOf(rows: readonly Unused[]): [number[], Sha256[]] {

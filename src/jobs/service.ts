@@ -89,14 +89,17 @@ export function createJobs({ db, log, concurrency = fewJobs, recoverEvery = 15_0
 
     /**
      * Waits until nothing runs and nothing is due: for tests. With `hurry`, jobs that wait for their next attempt or
-     * for a later time count as due now.
+     * for a later time count as due now. Says whether there was anything to wait for.
      */
-    async idle({ hurry = false, timeout = 120_000 }: { hurry?: boolean; timeout?: number } = {}): Promise<void> {
+    async idle({ hurry = false, timeout = 120_000 }: { hurry?: boolean; timeout?: number } = {}): Promise<boolean> {
       const deadline = Date.now() + timeout
+      let waited = false
       while ((await openJobs(db, hurry)) > 0) {
         if (Date.now() > deadline) throw new Error('jobs are still open')
+        waited = true
         await sleep(10)
       }
+      return waited
     },
 
     /** Lets running jobs end (at most `grace` milliseconds; what has not ended is tried again later) and stops. */

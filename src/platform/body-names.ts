@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { badRequest } from './errors.ts'
 import { noteIgnored } from './ignored.ts'
+import type { NamedSchema as Schema } from './named-members.ts'
 import { nearestName } from './nearest.ts'
 import { once } from './once.ts'
 import { isStrict } from './query-names.ts'
@@ -21,26 +22,6 @@ export interface Shape {
   readonly values: (() => Shape | null) | undefined
   /** Of the entries of a list. */
   readonly items: () => Shape | null
-}
-
-interface Schema {
-  readonly type?: string | readonly string[]
-  readonly properties?: Readonly<Record<string, Schema>>
-  readonly patternProperties?: Readonly<Record<string, Schema>>
-  readonly additionalProperties?: boolean | Schema
-  readonly items?: Schema
-  readonly anyOf?: readonly Schema[]
-  readonly oneOf?: readonly Schema[]
-  readonly allOf?: readonly Schema[]
-  readonly const?: unknown
-  readonly enum?: unknown
-  /**
-   * A schema that describes less than there is, because the value is checked by hand with errors of its own, or has
-   * itself inside, says here what it leaves out. No validator knows it, no description shows it.
-   */
-  readonly 'x-names'?: () => Schema
-  /** Why the member is refused: what it is for does not exist yet. */
-  readonly 'x-refused'?: string
 }
 
 /** Learns what a body may name: what the route reads, and what it answers, since that is sent back. */

@@ -5,8 +5,8 @@ import { outsideLifetimes } from './lifetime.ts'
  * process ends. Processes on the same database know nothing of each other here: work that one is to do takes a lock.
  */
 export interface Periodic {
-  /** At once. Whoever comes while it runs waits for that run. */
-  run(): Promise<void>
+  /** At once, as at that time (now, where none is said). Whoever comes while it runs waits for that run. */
+  run(at?: Date): Promise<void>
   /** No more runs; resolves when the one that there is has ended. */
   close(): Promise<void>
 }
@@ -16,8 +16,8 @@ export interface PeriodicOptions {
   readonly every: number
   /** Runs are left out meanwhile. */
   readonly paused: () => boolean
-  /** A long one asks now and then whether it is to end. */
-  readonly work: (stopped: () => boolean) => Promise<void>
+  /** A long one asks now and then whether it is to end. `at`: the time that it is to take it to be, where that is said. */
+  readonly work: (stopped: () => boolean, at?: Date) => Promise<void>
   /** Nobody waits for most runs: a failure ends here, and the next run tries again. */
   readonly onFailure: (error: Error) => void | Promise<void>
 }
@@ -26,9 +26,9 @@ export function createPeriodic({ every, paused, work, onFailure }: PeriodicOptio
   let running: Promise<void> | null = null
   let stopped = false
 
-  function run(): Promise<void> {
+  function run(at?: Date): Promise<void> {
     if (stopped || paused()) return Promise.resolve()
-    running ??= outsideLifetimes(() => work(() => stopped))
+    running ??= outsideLifetimes(() => work(() => stopped, at))
       .catch(onFailure)
       .finally(() => {
         running = null

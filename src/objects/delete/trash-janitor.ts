@@ -67,12 +67,9 @@ interface Run {
 }
 
 export function createTrashJanitor({ objects: deps, log, policies, systemActor, paused }: TrashJanitorOptions) {
-  /** The time that the run takes it to be, where that is said. */
-  let asked: Date | null = null
   let current: Run = { report: janitorRun(kind, batch), gone: 0 }
 
-  async function work(stopped: () => boolean): Promise<void> {
-    const now = asked ?? deps.clock()
+  async function work(stopped: () => boolean, now = deps.clock()): Promise<void> {
     current = { report: janitorRun(kind, batch), gone: 0 }
     const run = current
     const actor = await systemActor()
@@ -178,16 +175,5 @@ export function createTrashJanitor({ objects: deps, log, policies, systemActor, 
     await deps.events.append(deps.db, [told]).catch(() => {})
   }
 
-  const periodic = createPeriodic({ every: hour, paused, work, onFailure: (error) => tellFailure(error, current) })
-
-  return {
-    ...periodic,
-    /** As at that time (now, where none is said), unless a run is on its way already. */
-    run(at?: Date): Promise<void> {
-      asked = at ?? null
-      const done = periodic.run()
-      asked = null
-      return done
-    },
-  }
+  return createPeriodic({ every: hour, paused, work, onFailure: (error) => tellFailure(error, current) })
 }

@@ -46,6 +46,7 @@ const notWatched = [
   'file_upload',
   // Made in the background, some time after the file has come.
   'file_rendition',
+  'file_likeness',
   'file_count_due',
   'migration',
 ]

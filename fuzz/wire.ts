@@ -50,12 +50,8 @@ export function send(base: URL, agent: Agent, wire: WireRequest, timeout: number
   return wire.bytes ? sendBytes(base, wire.bytes, timeout) : sendRequest(base, agent, wire, timeout)
 }
 
-function sendRequest(
-  base: URL,
-  agent: Agent,
-  { method, target, headers, body }: WireRequest,
-  timeout: number,
-): Promise<WireAnswer> {
+function sendRequest(base: URL, agent: Agent, wire: WireRequest, timeout: number): Promise<WireAnswer> {
+  const { method, target, headers, body } = wire
   const begun = performance.now()
   return new Promise((resolve, reject) => {
     const { hostname, port } = base
@@ -77,7 +73,11 @@ function sendRequest(
       },
     )
     out.on('timeout', () => out.destroy(new Error(`no answer within ${timeout} ms`)))
-    out.on('error', reject)
+    out.on('error', (error: NodeJS.ErrnoException) => {
+      // A server ends a connection that rests, and the request was on its way: it has not been read (RFC 9112, 9.3.1).
+      if (out.reusedSocket && error.code === 'ECONNRESET') resolve(sendRequest(base, agent, wire, timeout))
+      else reject(error)
+    })
     out.end(body)
   })
 }

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Caller } from './caller.ts'
 import type { DescribedOperation, Description } from './description.ts'
 import type { FuzzedService } from './service.ts'
@@ -156,7 +155,7 @@ async function changeOf(
   // Downloads are logged.
   if (after.table === 'event' && answer.status < 300 && wire.target.includes('/eas/download/')) return null
   // What an earlier request left to be done in the background may be done now: the same must happen again.
-  await sleep(300)
+  await service.rest()
   const settled = await service.lastChange()
   const again = await by.send(wire).catch(() => null)
   const now = await service.lastChange()

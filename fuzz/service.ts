@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { invariants } from '../test/support/invariants.ts'
 import { createTestDatabase, type TestDatabase } from '../test/support/postgres.ts'
@@ -17,6 +18,8 @@ export interface FuzzedService extends AsyncDisposable {
   readonly folder: string
   /** The last committed change of what clients have stored: grows with every changed row. */
   lastChange(): Promise<Change>
+  /** Resolves when nothing is left to be done in the background, or nothing but what goes on for long. */
+  rest(): Promise<void>
   memory(): Promise<NodeJS.MemoryUsage>
   /** What does not hold of the stored objects. */
   broken(): Promise<string[]>
@@ -51,6 +54,9 @@ const notWatched = [
   'migration',
 ]
 
+/** Milliseconds. */
+const longestRest = 20_000
+
 /** What a service begins with: a database that nobody is connected to, and the files that belong to it. */
 export type Beginning = Pick<FuzzedService, 'database' | 'folder'>
 
@@ -79,6 +85,18 @@ export async function startFuzzedService(beginning?: Beginning): Promise<FuzzedS
         text: 'select id::int, name as table from fuzz_change order by id desc limit 1',
       })
       return rows[0] ?? { id: 0, table: '' }
+    },
+    async rest() {
+      const until = performance.now() + longestRest
+      for (let waiting = true; waiting && performance.now() < until; ) {
+        await sleep(300)
+        const { rows } = await watch.query<{ waiting: boolean }>({
+          name: 'waiting_jobs',
+          text: `select exists (select from graphile_worker.jobs
+            where attempts < max_attempts and (locked_at is not null or run_at <= now())) as waiting`,
+        })
+        waiting = rows[0]?.waiting ?? false
+      }
     },
     async broken() {
       const found: string[] = []

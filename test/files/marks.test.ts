@@ -54,9 +54,11 @@ suite('watermarks and captions', () => {
     return root().post('/pool', [{ pool: { _id: id, _version: pool._version, ...change }, ...more }], query)
   }
 
+  const isWork = ({ objecttype }: Json) => objecttype.name === 'work'
+
   async function setType(change: object, query: Json = {}) {
     const types = (await root().get('/objecttype')).body
-    const { _id, _version } = types.find(({ objecttype }: Json) => objecttype.name === 'work').objecttype
+    const { _id, _version } = types.find(isWork).objecttype
     return root().post('/objecttype', [{ objecttype: { _id, _version: _version + 1, ...change } }], query)
   }
 
@@ -67,6 +69,8 @@ suite('watermarks and captions', () => {
     const at = 3 * (Math.min(info.height - 1, Math.floor(y * info.height)) * info.width + Math.floor(x * info.width))
     return [...data.subarray(at, at + 3)]
   }
+
+  const hashes = (versions: Json) => Object.values<Json>(versions).map(({ version, hash }) => [version, hash])
 
   const isNear = (got: number[], expected: number[], tolerance = 12) =>
     assert.ok(
@@ -168,13 +172,37 @@ suite('watermarks and captions', () => {
     const [run] = (await root().get('/eas/resync')).body
     assert.deepEqual([run.scope, run.status, run.queued], ['marks', 'done', 1])
 
-    // The object type says it where pools say nothing.
+    // The object type says it where pools say nothing, and asks the same.
     assert.equal((await setPool(pool, { watermark: null }, { confirm: 'skip' })).status, 200)
-    assert.equal((await setType({ watermark: { ...watermark, tile: false, dissolve: 100 } })).status, 202)
+    const alone = { watermark: { ...watermark, tile: false, dissolve: 100 } }
+    const caption = { image: { text: 'Grey', size: '30' } }
+    const stored = async () => (await root().get('/objecttype')).body.find(isWork).objecttype
+    const before = await stored()
+    for (const change of [alone, { caption }]) {
+      const task = await setType(change)
+      assert.deepEqual([task.status, task.body.tasks[0].buttons[0].value], [202, 'resync'])
+      for (const confirm of ['now', 'resync,skip', 'RESYNC']) {
+        const refused = await setType(change, { confirm })
+        assert.deepEqual([refused.status, refused.body.code], [400, 'ServerGeneric'], confirm)
+      }
+    }
+    assert.deepEqual(await stored(), before)
+    const shown = (await record(file)).versions
+    assert.equal((await setType({ ...alone, caption }, { confirm: 'skip' })).status, 200)
+    await museum.svc.drain()
+    assert.deepEqual(hashes((await record(file)).versions), hashes(shown))
     assert.equal(
-      (await setType({ watermark: { ...watermark, tile: false, dissolve: 100 } }, { confirm: 'resync' })).status,
+      (await setType({ caption: { image: { ...caption.image, text: 'Greyer' } } }, { confirm: 'resync' })).status,
       200,
     )
+    await museum.svc.drain()
+    const captioned = (await record(file)).versions
+    assert.ok(Number(captioned.preview.height) > Number(shown.preview.height))
+    assert.equal(
+      (await setType({ watermark: { ...alone.watermark, gravity: 'n' } }, { confirm: 'resync' })).status,
+      200,
+    )
+    assert.equal((await setType({ ...alone, caption: null }, { confirm: 'resync' })).status, 200)
     await museum.svc.drain()
     const single = (await record(file)).versions.preview_watermark
     isNear(await colourAt(single.url, 0.5, 0.5), [0, 255, 0])

@@ -10,6 +10,7 @@ import type { Config } from '../../src/platform/config.ts'
 import { shareConnections } from '../../src/platform/connections.ts'
 import { type Db, openDb } from '../../src/platform/db.ts'
 import { type Client, createClient, type Inject, type InjectResponse } from './client.ts'
+import { runs } from './left-running.ts'
 import { createTestDatabase } from './postgres.ts'
 import { type MakeSearchIndex, otherSearchIndex } from './search-index.ts'
 import { without } from './without.ts'
@@ -143,7 +144,7 @@ export async function attachService(
   const direct: Inject = (request) => app.http.inject(request)
   const inject = process.env.TEST_WITHOUT ? without(process.env.TEST_WITHOUT, direct) : direct
   const clients = new Map<string, Client>()
-  return {
+  const service: TestService = {
     app,
     db,
     config,
@@ -164,6 +165,9 @@ export async function attachService(
       await app.close()
       await db.close()
       if (options.dataDir === undefined) await rm(config.dataDir, { recursive: true, force: true })
+      run.ended()
     },
   }
+  const run = runs(service)
+  return service
 }

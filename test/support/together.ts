@@ -1,5 +1,6 @@
 import { relative, resolve } from 'node:path'
 import { suite } from 'node:test'
+import './left-running.ts'
 
 const checkout = resolve(import.meta.dirname, '..', '..')
 

@@ -1,15 +1,16 @@
 import { resolve } from 'node:path'
 import { after, afterEach, before, beforeEach, suite } from 'node:test'
+import './left-running.ts'
 import { takenOut } from './without.ts'
 
 /**
- * Runs a test file once for each of the keys of test/system/effects.json that name it, without the parameter or field. Whoever
- * passes then does not show its effect. One process for all of them: loading the service takes longer than most tests.
- * Made for scripts/effects.ts.
+ * Runs a test file once for each of the keys of test/system/effects.json that name it, without the parameter or field; an
+ * empty key takes nothing out. Whoever passes then does not show its effect. One process for all of them: loading the service
+ * takes longer than most tests. Made for scripts/effects.ts.
  */
 export function withoutEach(file: string, keys: readonly string[]): void {
   for (const [index, key] of keys.entries()) {
-    suite(key, async () => {
+    suite(key || 'as it is', async () => {
       let failed = false
       let begun = 0
       before(() => {

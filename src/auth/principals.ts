@@ -163,7 +163,7 @@ export function referenceOf(kind: 'user' | 'group', ref: RefInput, path: string)
   return lookup ? { kind, by: storedReference(kind, lookup.reference), path: `${path}.lookup:_id` } : null
 }
 
-/** @throws {AppError} `ServerGeneric` when the input names neither or both a user and a group. */
+/** @throws {AppError} `ServerGeneric` when the input names neither or both a user and a group, or another `_basetype`. */
 export function ownerReference(who: WhoInput, path: string): Reference {
   const named = [
     who.user ? referenceOf('user', who.user, `${path}.user`) : null,
@@ -171,6 +171,9 @@ export function ownerReference(who: WhoInput, path: string): Reference {
   ].filter((reference) => reference !== null)
   const [only, second] = named
   if (!only || second) throw badRequest(`${path} must name one user or group`, { path })
+  if (who._basetype !== undefined && who._basetype !== only.kind) {
+    throw badRequest(`${path}._basetype does not fit ${path}.${only.kind}`, { path: `${path}._basetype` })
+  }
   return only
 }
 

@@ -24,7 +24,7 @@ const identity = { _id: nullable(Id), 'lookup:_id': nullable(Lookup) }
 const Ref = Type.Object(identity, open)
 
 export const WhoInput = Type.Object(
-  { _basetype: Type.Optional(Type.String()), user: nullable(Ref), group: nullable(Ref) },
+  { _basetype: Type.Optional(Type.Enum(['user', 'group'])), user: nullable(Ref), group: nullable(Ref) },
   { ...open, title: 'PrincipalInput', description: 'A user or a group.' },
 )
 export type WhoInput = Static<typeof WhoInput>

@@ -91,6 +91,7 @@ test('users are found by reference; an update of nobody is refused', async () =>
   for (const wrong of [
     { _basetype: 'group', user: { login: 'x' } },
     { user: { login: 'x' }, _groups: [{ _basetype: 'user', group: { _id: 1 } }] },
+    { user: { login: 'x' }, _owner: { _basetype: 'group', user: { _id: 1 } } },
   ]) {
     assert.deepEqual(await code(root().post('/user', [wrong])), [400, 'ServerGeneric'])
   }

@@ -107,6 +107,10 @@ test('an update carries the stored version and keeps what it does not say', asyn
   const changed = (await root().put('/group', body(1, { displayname: { 'en-US': 'Kept' } }))).body[0]
   assert.deepEqual([changed.group._version, changed.group.comment, changed._ip_subnet_filter_exclude], [2, 'c', true])
   assert.equal((await root().post('/group', body(2, { comment: null }))).body[0].group.comment, undefined)
+  const byReference = { 'lookup:_id': { reference: 'g:kept' }, _version: 4, comment: 'by reference' }
+  assert.equal((await root().post('/group', body(3, { reference: 'g:kept' }))).status, 200)
+  const [found] = (await root().post('/group', [{ group: byReference }])).body
+  assert.deepEqual([found.group._id, found.group.comment], [stored.group._id, 'by reference'])
 })
 
 test('versionConvention next: the client sends the version that it makes', async () => {
@@ -182,6 +186,8 @@ test('wrong groups are refused by their place', async () => {
     [{ group: {}, _system_rights: { nonsense: {} } }, 'UnknownRight'],
     [{ group: {}, _owner: { group: { 'lookup:_id': { reference: 'none' } } } }, 'LookupNotFound'],
     [{ group: { _id: 99_999, _version: 1 } }, 'LookupNotFound'],
+    [{ group: { 'lookup:_id': { reference: 'none' } } }, 'LookupNotFound'],
+    [{ _basetype: 'user', group: {} }, 'ServerGeneric'],
   ]
   for (const [group, expected] of cases) {
     const answer = await root().post('/group', [{ group: { name: 'fine' } }, group])

@@ -8,7 +8,7 @@ import { after, before, suite, test } from 'node:test'
 import type { Json, Query } from '../support/client.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
-import { fetched, picture, sha256 } from './support.ts'
+import { fetched, notePriorities, picture, sha256 } from './support.ts'
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void
 
@@ -167,6 +167,46 @@ suite('files from addresses', () => {
     )
     const config = { location_defaults: { originals: ':remote' } }
     assert.equal((await root().post('/config/system/config', config)).status, 400)
+  })
+
+  test('each of many has its own name, place, renditions and versions; the priority is that of all', async () => {
+    const contents = await Promise.all([0, 1, 2, 3].map(() => picture(14, 14)))
+    for (const [index, content] of contents.entries()) web.answers.set(`/bulk/${index}.jpg`, gives(content))
+    const url = (index: number) => `${web.url}/bulk/${index}.jpg`
+    const bulk = (list: object[], query: Query = {}) => root().post('/eas/rput/bulk', list, query)
+    const plain = { produce_versions: false }
+    const { status, body } = await bulk([
+      { ...plain, url: url(0), filename: 'own' },
+      { ...plain, url: url(1), filename: 'as it is', skip_head_request: true, generate_metadata: true },
+      { ...plain, url: url(2), leave: true },
+    ])
+    assert.equal(status, 200, JSON.stringify(body))
+    const [first, , left] = body
+    assert.deepEqual(
+      body.map((file: Json) => file.original_filename),
+      ['own.jpg', 'as it is', '2.jpg'],
+    )
+    const [event] = await eventsOf(left._id)
+    assert.equal(event?.info.file.leave, true)
+    await svc.drain()
+    const versions = async () => Object.keys((await root().get(`/eas/${first._id}`)).body.versions).toSorted()
+    assert.deepEqual(await versions(), ['original'])
+    const below = await bulk([{ ...plain, url: url(3), id_parent: first._id }])
+    assert.equal(below.body[0].eas_parent_id, first._id)
+    const extra = await bulk([{ ...plain, url: url(3), id_parent: first._id, version_name: 'extra' }])
+    assert.equal(extra.body[0]._id, first._id, JSON.stringify(extra.body))
+    assert.deepEqual(await versions(), ['extra', 'original'])
+    assert.equal((await bulk([{ url: url(0), generate_metadata: false }])).status, 400)
+
+    await using priorities = await notePriorities(svc)
+    const made = await picture(16, 16)
+    web.answers.set('/bulk/made.jpg', gives(made))
+    const query = { url: `${web.url}/bulk/made.jpg`, priority: -7 }
+    assert.equal((await rput(query)).status, 200)
+    assert.equal((await priorities.taken())[0], -7)
+    web.answers.set('/bulk/made.jpg', gives(await picture(17, 17)))
+    assert.equal((await bulk([{ url: query.url }], { priority: -8 })).status, 200)
+    assert.equal((await priorities.taken())[0], -8)
   })
 
   test('blocked and private hosts are refused: by name, by address, behind a redirect, after resolution', async () => {

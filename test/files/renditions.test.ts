@@ -6,7 +6,7 @@ import sharp from 'sharp'
 import type { Json } from '../support/client.ts'
 import { assertNamed } from '../support/documented.ts'
 import { startService, type TestService } from '../support/service.ts'
-import { fetched, sha256, upload } from './support.ts'
+import { fetched, notePriorities, sha256, upload } from './support.ts'
 
 suite('renditions', () => {
   let svc: TestService
@@ -295,12 +295,7 @@ suite('renditions', () => {
   })
 
   test('priority of an upload is that of its work', async () => {
-    await svc.db.query('create table seen_priority (priority int)')
-    await svc.db.query(`create function note_priority() returns trigger language plpgsql as
-      $$ begin insert into seen_priority values (new.priority); return new; end $$`)
-    await svc.db.query(
-      'create trigger note after insert on graphile_worker._private_jobs for each row execute function note_priority()',
-    )
+    await using priorities = await notePriorities(svc)
     for (const [method, size] of [
       ['POST', 20],
       ['PUT', 22],
@@ -308,16 +303,8 @@ suite('renditions', () => {
       const content = await fields(size, size).png().toBuffer()
       const query = { produce_versions: 'true', priority: -7 }
       assert.equal((await upload(svc, 'root', [{ name: 'first.png', content }], query, method)).status, 200)
-      const { rows } = await svc.db.query<{ priority: number }>(
-        'with seen as (delete from seen_priority returning priority) select priority from seen order by 1',
-      )
-      assert.deepEqual(
-        rows.map(({ priority }) => priority),
-        [-7, -6, -4, -2, 2],
-        method,
-      )
+      assert.deepEqual(await priorities.taken(), [-7, -6, -4, -2, 2], method)
     }
-    await svc.db.query('drop function note_priority cascade')
   })
 
   test('EVENT-020 what is made and what cannot be is told, of nobody, and not to those who poll', async () => {

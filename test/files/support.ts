@@ -87,3 +87,25 @@ export async function someFiles(svc: TestService, count: number): Promise<number
   const { body } = await upload(svc, 'root', sent)
   return body.map((file: Json) => file._id)
 }
+
+/** Notes the priorities of the jobs that are enqueued, also of those that are done and gone; `taken` gives them and forgets. */
+export async function notePriorities(svc: TestService): Promise<AsyncDisposable & { taken(): Promise<number[]> }> {
+  await svc.db.query('create table seen_priority (priority int)')
+  await svc.db.query(`create function note_priority() returns trigger language plpgsql as
+    $$ begin insert into seen_priority values (new.priority); return new; end $$`)
+  await svc.db.query(
+    'create trigger note after insert on graphile_worker._private_jobs for each row execute function note_priority()',
+  )
+  return {
+    async taken() {
+      const { rows } = await svc.db.query<{ priority: number }>(
+        'with seen as (delete from seen_priority returning priority) select priority from seen order by 1',
+      )
+      return rows.map(({ priority }) => priority)
+    },
+    async [Symbol.asyncDispose]() {
+      await svc.db.query('drop function note_priority cascade')
+      await svc.db.query('drop table seen_priority')
+    },
+  }
+}

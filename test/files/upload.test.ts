@@ -311,6 +311,7 @@ suite('uploads', () => {
     assert.deepEqual(list.body, { [_id]: body[0] })
     const short = (await root().get(`/eas/${_id}`, { format: 'short' })).body
     assert.equal(short.upload_user, undefined)
+    assert.deepEqual((await root().get('/eas', { ids: `[${_id}]`, format: 'short' })).body, { [_id]: short })
     assert.equal((await root().get(`/eas/${_id}`, { format: 'standard' })).body.technical_metadata, undefined)
     for (const [login, path] of [
       ['uma', `/eas/${_id}`],

@@ -181,6 +181,9 @@ suite('messages', () => {
       'LookupNotFound',
     ])
     assert.equal((await refused([{ message: plain('g'), _groups: [{ group: {} }] }]))[0], 400)
+    assert.equal((await refused([{ message: plain('g'), _basetype: 'group' }]))[0], 400)
+    const wrong = [{ _basetype: 'user', group: { 'lookup:_id': { reference: 'staff' } } }]
+    assert.equal((await refused([{ message: plain('g'), _groups: wrong }]))[0], 400)
     assert.deepEqual((await refused([{ message: { _id: 4711, _version: 1 } }])).slice(0, 2), [400, 'LookupNotFound'])
     assert.equal((await refused([{ message: plain('v', { _version: 2 }) }]))[1], 'ServerGeneric')
     const stored = await save(ok.message)

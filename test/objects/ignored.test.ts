@@ -50,6 +50,11 @@ const model = () =>
           return shown.some((end) => name.endsWith(end)) ? { ...field, edit: { mode: 'show' } } : field
         },
       },
+      work__tags_shown: {
+        table: 'work',
+        shape: (field) => field,
+        settings: { system_fields: { tags: { edit: { mode: 'show' } } } },
+      },
     },
   )
 
@@ -224,6 +229,15 @@ suite('what of a payload has no effect', () => {
     )
     const created = await ignored([payload('work', { ...block(), inventory: 'C3' }, { _mask: 'work__editor' })])
     assert.deepEqual(created, [`${at}.inventory`])
+  })
+
+  test('tags that the mask only shows are not written, which is reported', async () => {
+    const { body } = await root().post('/tags', [{ taggroup: {}, _tags: [{ reference: 'done' }] }])
+    const tagged = (_mask: string) => [payload('work', block(), { _mask, _tags: [{ _id: body[0]._tags[0]._id }] })]
+    assert.deepEqual(await ignored(tagged('work__editor')), [])
+    assert.deepEqual(await ignored(tagged('work__tags_shown')), ['0._tags'])
+    const saved = await root().post('/db/work', tagged('work__tags_shown'))
+    assert.deepEqual([saved.status, saved.body[0]._tags], [200, []], JSON.stringify(saved.body))
   })
 
   test('of a field outside the mask the report never tells what is stored', async () => {

@@ -11,11 +11,15 @@ let reader: Client
 before(async () => {
   svc = await startService()
   const model = defineModel({
-    coin: { columns: { name: 'text_oneline', secret: 'text_oneline', worth: 'number', die: 'link:die' } },
+    coin: {
+      columns: { name: 'text_oneline', secret: 'text_oneline', worth: 'number', die: 'link:die' },
+      nested: { mark: { columns: { name: 'text_oneline' } }, stain: { columns: { name: 'text_oneline' } } },
+    },
     die: { columns: { name: 'text_oneline', worn: 'boolean' } },
   })
   const [coins, dies] = model.masks.masks as unknown as [{ fields: object[] }, { fields: object[] }]
-  coins.fields = coins.fields.slice(0, 1)
+  const [name, , , , marks, stains] = coins.fields as [object, ...object[]]
+  coins.fields = [name, marks as object, { ...stains, search: { fulltext: true } }]
   dies.fields = dies.fields.map((field) => ({ ...field, search: { fulltext: true } }))
   await commitModel(svc, model)
   const people = await seedPeople(svc)
@@ -32,7 +36,14 @@ before(async () => {
   const saved = ['two', 'one'].map((secret, worth) => ({
     _objecttype: 'coin',
     _mask: '_all_fields',
-    coin: { name: 'penny', secret, worth, die: { _system_object_id: die._system_object_id } },
+    coin: {
+      name: 'penny',
+      secret,
+      worth,
+      die: { _system_object_id: die._system_object_id },
+      '_nested:coin__mark': [{ name: `crown of ${secret}` }, { name: 'star' }],
+      '_nested:coin__stain': [{ name: 'rust' }],
+    },
   }))
   assert.equal((await people.root.post('/db/coin', saved)).status, 200)
   await svc.drain()
@@ -73,4 +84,17 @@ test('a column that no mask shows is sorted by, searched and counted as if it ha
     })
     assert.equal(after.body.objects?.length, 1, JSON.stringify(after.body))
   }
+})
+
+test('a table of one column answers row by row where a mask says so, else by one condition', async () => {
+  const within = (table: string, ...words: string[]) => {
+    const path = `coin._nested:${table}`
+    const search = words.map((string) => ({ type: 'text', fields: [`${path}.name`], string }))
+    return reader.post('/search', { objecttypes: ['coin'], search: [{ type: 'nested', path, search }] })
+  }
+  assert.equal((await within('coin__mark', 'crown', 'two')).body.count, 1)
+  assert.equal((await within('coin__mark', 'crown', 'star')).body.count, 0)
+  assert.equal((await within('coin__stain', 'rust')).body.count, 2)
+  const several = await within('coin__stain', 'rust', 'rust')
+  assert.deepEqual([several.status, several.body.code], [400, 'SearchFieldNotAllowed'])
 })

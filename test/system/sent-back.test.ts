@@ -159,7 +159,7 @@ suite('what is kept for front ends', () => {
   const field = {
     kind: 'field',
     column_name_hint: 'title',
-    output: { detail: false, text: false, table: true, standard: { order: 1, design: 'bold' } },
+    output: { detail: false, text: false, table: false, standard: { order: 1, design: 'bold' } },
     search: { expert: false, fulltext: true },
     inheritance: { inherit: false, show_in_detail: true },
   }
@@ -174,6 +174,7 @@ suite('what is kept for front ends', () => {
     system_fields: {
       collections: { output: { mode: 'show' }, edit: { mode: 'off' } },
       publish: { output: { mode: 'off' } },
+      object_id: { output: { mode: 'off' } },
     },
     fields: [field],
   }
@@ -191,6 +192,7 @@ suite('what is kept for front ends', () => {
     const { hide_in_detail, hide_in_editor, hide_in_print_dialog } = shown
     assert.deepEqual([hide_in_detail, hide_in_editor, hide_in_print_dialog], [true, true, true])
     assert.deepEqual(shown.system_fields.collections, mask.system_fields.collections)
+    assert.deepEqual(shown.system_fields.object_id, mask.system_fields.object_id)
     assert.deepEqual(shown.fields[0].output, field.output)
     assert.deepEqual(shown.fields[0].search, field.search)
     assert.deepEqual(shown.fields[0].inheritance, field.inheritance)

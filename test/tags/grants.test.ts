@@ -79,6 +79,10 @@ describe('grants on tags', () => {
       const answer = await people.root.post('/tags', [{ ...group, _tags: [{ ...plain, _version: 3, _acl: [wrong] }] }])
       assert.deepEqual([what, answer.status, answer.body.code], [what, 400, code])
     }
+    // Within the wrapped tag they are the same.
+    const within = { _basetype: 'tag', tag: { ...plain, _version: 3, _acl: [] } }
+    const emptied = await people.root.post('/tags', [{ ...group, _tags: [within] }])
+    assert.deepEqual([emptied.body[0]._tags[0]._acl, emptied.body[0]._tags[0]._version], [[], 4])
   })
 
   test('say for whom a tag is a choice: by seeing, applying or taking off, in their time, while active', async () => {

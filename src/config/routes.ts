@@ -2,6 +2,7 @@ import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { AppError } from '../platform/errors.ts'
 import { actorOf, type HttpApp } from '../platform/http.ts'
+import { unasked } from '../platform/query.ts'
 import { type BaseConfigAdministration, manageConfig } from './administration.ts'
 
 const anything = Type.Unknown({ description: 'The value at the path: shape and kinds are those of GET /config/list.' })
@@ -31,13 +32,10 @@ const Definitions = Type.Object(
 
 const ReplaceQuery = Type.Object({
   save: Type.Optional(
-    Type.Literal('ignore_errors', {
-      description:
-        'Saves in spite of errors that leave a usable configuration. There are none here: each error is a 400.',
-    }),
+    Type.Literal('ignore_errors', unasked('no error leaves a usable configuration, so each of them is a 400')),
   ),
   confirm: Type.Optional(
-    Type.Literal('yes', { description: 'Answers the questions of a 202. Nothing is asked here.' }),
+    Type.Literal('yes', unasked('a save of the configuration asks nothing')),
   ),
   reindex: Type.Optional(
     Type.Enum(['skip', 'reindex', 'reindex_block'], {

@@ -64,7 +64,12 @@ test('save, confirm and reindex, as forms send them with the configuration', asy
   const languages = (...codes: string[]) => config({ languages: { database: codes.map((value) => ({ value })) } })
   const body = languages('en-US', 'de-DE', 'fr-FR')
   const query = { save: 'ignore_errors', confirm: 'yes', reindex: 'reindex' }
-  assert.equal((await root().post('/config', body, query)).status, 200)
+  const saved = await root().post('/config', body, query)
+  assert.deepEqual([saved.status, saved.headers['x-svc-ignored']], [200, 'save, confirm'])
+  for (const name of ['save', 'confirm'] as const) {
+    const strict = await root().post('/config', body, { [name]: query[name], strict: 1 })
+    assert.deepEqual([strict.status, strict.body.parameters.param], [400, name])
+  }
   await museum.svc.drain()
   for (const reindex of ['skip', 'reindex_block']) {
     const answer = await root().post('/config', languages('en-US'), { reindex })

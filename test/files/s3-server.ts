@@ -19,6 +19,8 @@ export interface S3Server extends AsyncDisposable {
     region: string
     ssl: boolean
   }
+  /** For which regions requests were signed. */
+  readonly regions: ReadonlySet<string>
   /** Asked of each request; null: it is answered. */
   fault: (request: { readonly method: string; readonly url: string }) => Fault | null
   /** Uploads in parts that were begun and neither ended nor given up. */
@@ -37,8 +39,11 @@ export async function startS3(): Promise<S3Server> {
   await s3.configureBuckets()
   const answer = s3.callback()
   const parts = join(directory, 'files', '._S3rver_uploads')
+  const regions = new Set<string>()
   const server = createServer((request, response) => {
     const { method = '', url = '' } = request
+    const [, region] = /Credential=[^/]+\/\d+\/([^/]+)/.exec(request.headers.authorization ?? '') ?? []
+    if (region) regions.add(region)
     const fault = it.fault({ method, url })
     if (fault) return fail(fault, request, response, answer)
     const unfinished = /^\/files\/?\?(?:[^&]*&)*uploads(?:[=&]|$)/.test(url)
@@ -73,6 +78,7 @@ export async function startS3(): Promise<S3Server> {
       region: 'us-east-1',
       ssl: false,
     },
+    regions,
     fault: () => null,
     unfinished: () => readdir(parts).catch(() => []),
     [Symbol.asyncDispose]: async () => {

@@ -98,6 +98,22 @@ suite('a service whose files are in S3', () => {
     assert.deepEqual(await rows(), { files: 0, blobs: 0 })
   })
 
+  test('requests are signed for the region of the location, us-east-1 where none is said', async () => {
+    assert.deepEqual([...s3.regions], ['us-east-1'])
+    const { region: _, ...config } = s3.config
+    const connect = (name: string, more: object) =>
+      root().post('/system/location/new', { name, kind: 's3', prefix: name, config: { s3: { ...config, ...more } } })
+    for (const [name, more, regions] of [
+      ['nowhere', {}, ['us-east-1']],
+      ['frankfurt', { region: 'eu-central-1' }, ['us-east-1', 'eu-central-1']],
+    ] as const) {
+      const { body } = await connect(name, more)
+      assert.equal(body.status, 'connected', body.status_msg)
+      assert.deepEqual([...s3.regions], regions)
+      assert.equal((await root().delete(`/system/location/${body.id}`)).status, 200)
+    }
+  })
+
   test('an archive in S3 is read in parts, however many entries it has', async () => {
     const film = randomBytes(2_000_000)
     const many = Array.from({ length: 3000 }, (_, index) => [`pages/${index}.txt`, `page ${index}`])

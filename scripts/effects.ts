@@ -39,10 +39,11 @@ function drawn<T>(from: readonly T[], count: number, seed: number): T[] {
   return result
 }
 
-/** How a file ended without the key, and whether a request has had it. */
+/** How a file ended without the key, which of its tests failed first, and whether a request has had the key. */
 interface Run {
   readonly key: string
   readonly passed: boolean
+  readonly failed: string | undefined
   readonly sent: boolean
 }
 
@@ -51,7 +52,10 @@ async function findings(file: string, keys: readonly string[]): Promise<readonly
   if (keys.length === 0) return []
   const [whole, ...runs] = await run(file, ['', ...keys])
   // Its failures would say nothing.
-  if (!whole?.passed) return keys.map((key) => `${file} does not pass as it is: nothing is known of ${key}`)
+  if (!whole?.passed) {
+    const why = whole?.failed === undefined ? '' : ` (${whole.failed})`
+    return keys.map((key) => `${file} does not pass as it is${why}: nothing is known of ${key}`)
+  }
   const silent = runs
     .filter(({ passed }) => passed)
     .map(({ key, sent }) => `${file} passes without ${key}${sent ? '' : ', which no request of it has'}`)
@@ -72,24 +76,27 @@ async function run(file: string, keys: readonly string[]): Promise<readonly Run[
   const stop = () => void test.kill('SIGKILL')
   let timer = setTimeout(stop, milliseconds)
   let output = ''
-  let results: string[] = []
+  let read = 0
+  const results: { passed: boolean; failed: string | undefined }[] = []
   for await (const chunk of test.stdout.setEncoding('utf8')) {
     output += chunk
-    // Suites stand at the beginning of a line, their tests behind spaces.
-    const ended = Array.from(output.matchAll(/^(ok|not ok) \d+ - .*\n/gm), ([, result = '']) => result)
-    if (ended.length === results.length) continue
-    results = ended
+    const before = results.length
+    // Suites stand at the beginning of a line, their tests before them behind spaces.
+    for (const [text, tests, result] of output.slice(read).matchAll(/([\s\S]*?)^(ok|not ok) \d+ - .*\n/gm)) {
+      results.push({ passed: result === 'ok', failed: tests?.match(/^ +not ok \d+ - (.*)/m)?.[1] })
+      read += text.length
+    }
+    if (results.length === before) continue
     clearTimeout(timer)
     // What tests that failed have left open would keep the process for ever.
-    if (ended.length === keys.length) stop()
+    if (results.length >= keys.length) stop()
     else timer = setTimeout(stop, milliseconds)
   }
   clearTimeout(timer)
-  return keys.slice(0, results.length).map((key, index) => ({
-    key,
-    passed: results[index] === 'ok',
-    sent: !output.includes(`# no request of ${file} has ${key}\n`),
-  }))
+  return results.slice(0, keys.length).map((result, index) => {
+    const key = keys[index] ?? ''
+    return { key, ...result, sent: !output.includes(`# no request of ${file} has ${key}\n`) }
+  })
 }
 
 const queue = [

@@ -34,9 +34,7 @@ const ReplaceQuery = Type.Object({
   save: Type.Optional(
     Type.Literal('ignore_errors', unasked('no error leaves a usable configuration, so each of them is a 400')),
   ),
-  confirm: Type.Optional(
-    Type.Literal('yes', unasked('a save of the configuration asks nothing')),
-  ),
+  confirm: Type.Optional(Type.Literal('yes', unasked('a save of the configuration asks nothing'))),
   reindex: Type.Optional(
     Type.Enum(['skip', 'reindex', 'reindex_block'], {
       description:

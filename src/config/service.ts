@@ -23,7 +23,7 @@ interface Compiled {
 
 export { type BaseConfig, bcryptRule, fileClasses } from './catalogue.ts'
 export { inLanguage } from './fields.ts'
-export { builtInProfiles, type RecipeName, type RenditionClass } from './renditions.ts'
+export type { RecipeName, RenditionClass } from './renditions.ts'
 
 export type BaseConfigService = Awaited<ReturnType<typeof openBaseConfig>>
 

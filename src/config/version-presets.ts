@@ -1,4 +1,4 @@
-import { bool, form, int, localized, select, table, text, type ValuesOf, waiting } from './fields.ts'
+import { bool, form, int, localized, select, table, text, type ValuesOf } from './fields.ts'
 
 /** What a picture that is made for a download may be, by names that all share. */
 const custom = {
@@ -22,12 +22,17 @@ const custom = {
   custom_height_pixel: int(0, { max: 100_000 }),
   /** Pixels per inch that it says it has; 0: nothing. */
   dpi: int(0, { max: 100_000 }),
-  colorspace: waiting(text('', { maxLength: 100 }), 'pictures that are made for a download have sRGB'),
-  colorprofile: waiting(text('', { maxLength: 100 }), 'pictures that are made for a download have sRGB'),
+  /** Empty: sRGB, which nothing says of itself. `gray`: one channel; `cmyk`: the inks of a printer. */
+  colorspace: select(['', 'rgb', 'sRGB', 'srgb', 'cmyk', 'gray'], ''),
+  /** A profile of the service or of `colorprofiles`, which the picture carries; empty or `-`: none. */
+  colorprofile: text('', { maxLength: 100 }),
   transform: form({
-    'rotate-x': waiting(int(0, { min: -360, max: 360 }), 'pictures that are made for a download are not turned'),
-    'rotate-y': waiting(int(0, { min: -360, max: 360 }), 'pictures that are made for a download are not turned'),
-    'rotate-z': waiting(int(0, { min: -360, max: 360 }), 'pictures that are made for a download are not turned'),
+    /** Other than 0: top and bottom change places. Not with the other two. */
+    'rotate-x': int(0, { min: -360, max: 360 }),
+    /** Other than 0: left and right change places. */
+    'rotate-y': int(0, { min: -360, max: 360 }),
+    /** Degrees, clockwise. */
+    'rotate-z': int(0, { min: -360, max: 360 }),
     /** The part that is taken before all else, in pixels of the version; no width or height: to its end. */
     crop: form({
       top: int(0, { max: 1_000_000 }),
@@ -79,7 +84,25 @@ function customRule(custom: Custom): { path: string; expected: string } | null {
   if (quality !== '' && format !== 'keep' && format !== 'jpeg') {
     return { path: '/quality', expected: `empty: the format ${format} has none` }
   }
-  const cut = Object.values(transform.crop).some((side) => side > 0)
-  const does = cut || size === 'custom' || format !== 'keep' || quality !== '' || custom.dpi > 0 || custom.watermark
+  if (custom.colorspace === 'cmyk' && format !== 'jpeg' && format !== 'tiff') {
+    return { path: '/colorspace', expected: 'something else than cmyk, which only the formats jpeg and tiff have' }
+  }
+  const turned = turnRule(custom)
+  if (turned) return turned
+  const { crop, 'rotate-x': x, 'rotate-y': y, 'rotate-z': turn } = transform
+  const cut = Object.values(crop).some((side) => side > 0) || x !== 0 || y !== 0 || turn % 360 !== 0
+  const coloured = custom.colorspace !== '' || !['', '-'].includes(custom.colorprofile)
+  const sized = size === 'custom' || custom.dpi > 0
+  const does = cut || coloured || sized || format !== 'keep' || quality !== '' || custom.watermark
   return does ? null : { path: '', expected: 'something that has an effect' }
+}
+
+function turnRule({ custom_size, transform }: Custom): { path: string; expected: string } | null {
+  const { 'rotate-x': x, 'rotate-y': y, 'rotate-z': turn } = transform
+  const path = '/transform/rotate-z'
+  if (x !== 0 && (y !== 0 || turn !== 0)) return { path: '/transform/rotate-x', expected: '0 beside the other two' }
+  if (turn !== 0 && turn % 360 === 0) return { path, expected: '0: it turns nothing' }
+  // What is filled has no corners to be seen.
+  if (turn % 90 !== 0 && custom_size === 'cover') return { path, expected: 'a multiple of 90 where the size is cover' }
+  return null
 }

@@ -29,7 +29,7 @@ import { findByReference } from './records/store.ts'
 import { remoteOpener } from './remote/open.ts'
 import { createRemoteStore } from './remote/remote-store.ts'
 import { type Marking, noMarks, readMarks } from './renditions/marks.ts'
-import { checkProfiles, withProfiles } from './renditions/profiles.ts'
+import { checkProfiles, profileFor, profileNamed, withProfiles } from './renditions/profiles.ts'
 import { createRenditions, type RenditionConfig } from './renditions/service.ts'
 import { createUploads } from './upload/service.ts'
 
@@ -131,6 +131,10 @@ export async function createFileService(options: FileOptions) {
     strip: renditions.strip,
     marksOf: async (id) => (await readMarks(options.marking, db, [id])).get(id) ?? noMarks,
     mostBytes: config.mediaOutput * 1_000_000,
+    profiles: {
+      named: (name) => profileNamed(name, settings().colorprofiles),
+      load: (named, folder) => profileFor(named, { db, storeOf }, folder),
+    },
   })
   const images = createImages({ externalUrl, folders, workers: viewers, storeOf, open: delivery.open })
   const uploads = createUploads({
@@ -198,7 +202,7 @@ export async function createFileService(options: FileOptions) {
 
     /** What the base configuration says of files must be possible. */
     async checkSettings(tx: Tx, config: Settings, changed: ReadonlySet<string>): Promise<void> {
-      if (changed.has('colorprofiles') || changed.has('produce_config')) {
+      if (['colorprofiles', 'produce_config', 'custom_version_presets'].some((name) => changed.has(name))) {
         const profiles = await checkProfiles({ db: tx, storeOf }, config)
         await holdSection(tx, 'colorprofiles', profiles)
       }

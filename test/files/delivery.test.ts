@@ -193,6 +193,7 @@ suite('delivery of files', () => {
       },
       mostBytes: 1_000_000,
       marksOf: () => assert.fail('nothing is drawn'),
+      profiles: { named: () => undefined, load: () => assert.fail('nothing is drawn') },
     })
     const wish = readWish({ metadata: 'remove' }, [])
     assert.ok(wish)

@@ -461,8 +461,102 @@ suite('parts of pictures', () => {
     assert.equal((await get(sizedUrl({ preset: 'max', metadata: 'remove' }))).status, 200)
   })
 
+  test('presets: turned and mirrored as other originals are, and the size is that of what comes out', async () => {
+    const max = { size: 'custom', custom_size_pixel: 256 }
+    const box = { size: 'custom', custom_width_pixel: 50, custom_height_pixel: 100 }
+    const turns: [name: string, custom: object, size: number[], from: number[], to: number[]][] = [
+      ['right', { ...max, transform: { 'rotate-z': 90 } }, [128, 256], [0, 1], [1, 0]],
+      ['left', { ...max, transform: { 'rotate-z': -90 } }, [128, 256], [1, 0], [0, 1]],
+      ['round', { ...max, transform: { 'rotate-z': 180 } }, [256, 128], [1, 1], [0, 0]],
+      ['over', { ...max, transform: { 'rotate-x': 180 } }, [256, 128], [0, 1], [1, 0]],
+      ['across', { ...max, transform: { 'rotate-y': 180 } }, [256, 128], [1, 0], [0, 1]],
+      ['both', { ...max, transform: { 'rotate-y': 180, 'rotate-z': 90 } }, [128, 256], [0, 0], [1, 1]],
+      ['wide', { ...max, custom_size: 'width', transform: { 'rotate-z': 90 } }, [256, 512], [0, 1], [1, 0]],
+      ['fill', { ...box, custom_size: 'cover', transform: { 'rotate-z': 90 } }, [50, 100], [0, 1], [1, 0]],
+      ['fit', { ...box, custom_size: 'contain', transform: { 'rotate-z': 270 } }, [50, 100], [1, 0], [0, 1]],
+      ['part', { ...max, transform: { ...cut, 'rotate-z': 90 } }, [256, 256], [0.5, 1], [0.75, 0.5]],
+    ]
+    const aslant = preset('aslant', { ...max, transform: { 'rotate-z': 45 } })
+    const clear = preset('clear', { ...max, format: 'png', transform: { 'rotate-z': 45 } })
+    assert.equal(
+      (await setPresets([...turns.map(([name, custom]) => preset(name, custom)), aslant, clear])).status,
+      200,
+    )
+    for (const [name, , size, from, to] of turns) await assertShows(sizedUrl({ preset: name }), size, from, to)
+    // Around what is turned by another angle there is paper, or nothing.
+    const paper = await sharp((await get(sizedUrl({ preset: 'aslant' }))).content)
+      .raw()
+      .toBuffer({ resolveWithObject: true })
+    for (const side of [paper.info.width, paper.info.height]) assert.ok(Math.abs(side - 256) <= 2, `${side}`)
+    assert.deepEqual([...paper.data.subarray(0, 3)], [255, 255, 255])
+    const nothing = await sharp((await get(sizedUrl({ preset: 'clear' }))).content)
+      .raw()
+      .toBuffer()
+    assert.equal(nothing[3], 0)
+  })
+
+  test('presets: in other colours, which the picture says it has, with a profile of the service or an own one', async () => {
+    const root = museum.svc.as('root')
+    const pixel = sharp({ create: { width: 1, height: 1, channels: 3, background: 'black' } })
+    const { icc: p3 } = await sharp(await pixel.withIccProfile('p3').png().toBuffer()).metadata()
+    const [own] = (await upload(museum.svc, 'root', [{ name: 'own.icc', content: p3 as Buffer }])).body
+    const profilesPath = '/config/system/config/colorprofiles/profiles'
+    const setProfiles = (profiles: readonly object[]) => root.post(profilesPath, profiles)
+    assert.equal((await setProfiles([{ profilename: 'Own', profile: { _id: own._id } }])).status, 200)
+    const max = { size: 'custom', custom_size_pixel: 256 }
+    const presets = [
+      preset('usual', max),
+      preset('web', { ...max, colorspace: 'sRGB' }),
+      preset('p3', { ...max, colorprofile: 'Display P3' }),
+      preset('own', { ...max, colorprofile: 'Own', dpi: 200 }),
+      preset('gray', { ...max, colorspace: 'gray' }),
+      preset('inks', { ...max, format: 'jpeg', colorspace: 'cmyk' }),
+      preset('print', { ...max, format: 'tiff', colorprofile: 'Generic CMYK Profile', dpi: 300 }),
+      preset('turned', { ...max, format: 'png', colorprofile: 'Display P3', transform: { 'rotate-z': 90 } }),
+    ]
+    assert.equal((await setPresets(presets)).status, 200)
+    const made = async (name: string) => (await get(sizedUrl({ preset: name }))).content
+    const said = async (name: string) => {
+      const { space, format, icc, density } = await sharp(await made(name)).metadata()
+      return [space, format, icc === undefined ? null : icc.equals(p3 as Buffer) ? 'P3' : 'another', density]
+    }
+    assert.deepEqual(await said('usual'), ['srgb', 'jpeg', null, 72])
+    assert.deepEqual(await said('web'), ['srgb', 'jpeg', 'another', 72])
+    assert.deepEqual(await said('p3'), ['srgb', 'jpeg', 'P3', 72])
+    assert.deepEqual(await said('own'), ['srgb', 'jpeg', 'P3', 200])
+    assert.deepEqual(await said('gray'), ['b-w', 'jpeg', null, 72])
+    assert.deepEqual(await said('inks'), ['cmyk', 'jpeg', 'another', 72])
+    assert.deepEqual(await said('print'), ['cmyk', 'tiff', 'another', 300])
+    // They look the same where profiles are read, so the numbers are others.
+    for (const name of ['usual', 'web', 'p3', 'own']) {
+      await assertShows(sizedUrl({ preset: name }), [256, 128], [0, 0], [1, 1])
+    }
+    await assertShows(sizedUrl({ preset: 'turned' }), [128, 256], [0, 1], [1, 0])
+    const numbers = async (name: string) =>
+      (
+        await sharp(await made(name))
+          .keepIccProfile()
+          .raw()
+          .toBuffer()
+      ).subarray(-3)
+    assert.notDeepEqual(await numbers('p3'), await numbers('usual'))
+    // What a preset names stays, and another file of that name is another picture.
+    const gone = await setProfiles([])
+    const path = 'system/config/custom_version_presets/value/presets/3/custom/colorprofile'
+    assert.deepEqual([gone.status, gone.body.parameters?.path], [400, path])
+    const tagOf = async () => (await get(sizedUrl({ preset: 'own' }))).headers.etag
+    const tag = await tagOf()
+    const [other] = (await upload(museum.svc, 'root', [{ name: 'other.icc', content: p3 as Buffer }])).body
+    assert.equal((await setProfiles([{ profilename: 'Own', profile: { _id: other._id } }])).status, 200)
+    assert.notEqual(await tagOf(), tag)
+    assert.equal((await setPresets([])).status, 200)
+    assert.equal((await setProfiles([])).status, 200)
+  })
+
   test('presets: what has no effect, or says two things, is refused by its place, and nothing is changed', async () => {
     const sized = { size: 'custom', custom_size_pixel: 10 }
+    const filled = { size: 'custom', custom_size: 'cover', custom_width_pixel: 10, custom_height_pixel: 10 }
+    const inks = { ...sized, format: 'jpeg' }
     assert.equal((await setPresets([preset('kept', sized)])).status, 200)
     const before = (await museum.svc.as('root').get(presetsPath)).body
     const cases: [object, string][] = [
@@ -472,11 +566,20 @@ suite('parts of pictures', () => {
       [preset('', sized), 'name'],
       [preset('a/b', sized), 'name'],
       [preset('a', { ...sized, format: 'bmp' }), 'custom/format'],
+      [preset('a', { ...sized, colorspace: 'lab' }), 'custom/colorspace'],
       [preset('a', { ...sized, colorspace: 'cmyk' }), 'custom/colorspace'],
-      [preset('a', { ...sized, colorprofile: 'Display P3' }), 'custom/colorprofile'],
-      [preset('a', { ...sized, transform: { 'rotate-x': 180 } }), 'custom/transform/rotate-x'],
-      [preset('a', { ...sized, transform: { 'rotate-y': 180 } }), 'custom/transform/rotate-y'],
-      [preset('a', { ...sized, transform: { 'rotate-z': -90 } }), 'custom/transform/rotate-z'],
+      [preset('a', { ...sized, colorspace: 'cmyk', format: 'png' }), 'custom/colorspace'],
+      [preset('a', { ...sized, colorprofile: 'Nobody' }), 'custom/colorprofile'],
+      [preset('a', { ...sized, colorprofile: '__proto__' }), 'custom/colorprofile'],
+      [preset('a', { ...sized, colorprofile: 'Generic CMYK Profile' }), 'custom/colorprofile'],
+      [preset('a', { ...inks, colorprofile: 'Display P3', colorspace: 'cmyk' }), 'custom/colorprofile'],
+      [preset('a', { ...inks, colorprofile: 'Generic CMYK Profile', colorspace: 'gray' }), 'custom/colorprofile'],
+      [preset('a', { ...sized, transform: { 'rotate-x': 180, 'rotate-y': 180 } }), 'custom/transform/rotate-x'],
+      [preset('a', { ...sized, transform: { 'rotate-x': 180, 'rotate-z': 90 } }), 'custom/transform/rotate-x'],
+      [preset('a', { ...sized, transform: { 'rotate-y': 361 } }), 'custom/transform/rotate-y'],
+      [preset('a', { ...sized, transform: { 'rotate-z': -360 } }), 'custom/transform/rotate-z'],
+      [preset('a', { ...filled, transform: { 'rotate-z': 45 } }), 'custom/transform/rotate-z'],
+      [preset('a', { colorprofile: '-' }), 'custom'],
       [preset('a', { ...sized, transform: { crop: { top: -1 } } }), 'custom/transform/crop/top'],
       [preset('a', { ...sized, dpi: -1 }), 'custom/dpi'],
       [preset('a', { ...sized, quality: 'best' }), 'custom/quality'],

@@ -9,14 +9,16 @@ import { createPlaces } from '../../platform/places.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import { isViewable } from '../images/service.ts'
 import { type FileVersion, original, type StoredFile } from '../model.ts'
+import { coloursOf, namesProfile, type WantedColours } from '../renditions/colours.ts'
 import { type KnownMarks, marksForWorkshop, noMarks, visible } from '../renditions/marks.ts'
 import { localPath } from '../renditions/sources.ts'
 import type { WorkFolders } from '../renditions/work-folders.ts'
 import { CannotMake } from '../renditions/workshop/failure.ts'
-import { pictureFormats } from '../renditions/workshop/tasks.ts'
+import { type ColourProfile, pictureFormats, type SizedTask } from '../renditions/workshop/tasks.ts'
 import type { Workers } from '../renditions/workshop/workers.ts'
 import type { Content } from './deliver.ts'
-import { type PictureWish, partFor, refuse, type Wish } from './wish.ts'
+import { partFor } from './part.ts'
+import { type PictureWish, refuse, type Wish } from './wish.ts'
 
 export interface MadeDeps {
   readonly folders: WorkFolders
@@ -28,6 +30,12 @@ export interface MadeDeps {
   readonly mostBytes: number
   /** What pictures of a file may bear. */
   readonly marksOf: (fileId: number) => Promise<KnownMarks>
+  readonly profiles: {
+    /** What a profile is that presets name; undefined: there is none of that name. */
+    named(name: string): string | undefined
+    /** As the workshop takes it. @throws {CannotMake} */
+    load(named: string, folder: string): Promise<ColourProfile>
+  }
 }
 
 /** A content that is made when somebody takes it. */
@@ -47,7 +55,7 @@ const written: Readonly<Record<string, NonNullable<PictureWish['format']>>> = { 
 const usualCompression = 85
 
 /** Copies for downloads: of another size or format, or without what the content says of itself. */
-export function createMade({ folders, workers, storeOf, strip, mostBytes, marksOf }: MadeDeps) {
+export function createMade({ folders, workers, storeOf, strip, mostBytes, marksOf, profiles }: MadeDeps) {
   // Tiles for viewers come from the same processes, and must not wait behind whole pictures.
   const places = createPlaces({ places: 1, waiting: 50 })
 
@@ -75,13 +83,16 @@ export function createMade({ folders, workers, storeOf, strip, mostBytes, marksO
       throw refuse('quality', `${compression}`, `the format ${format} has none`)
     }
     if (wish.watermark && !marks.watermark) throw refuse('preset', preset ?? '', 'the file has no watermark')
-    const task = { ...partFor({ width, height }, wish), format, density, compression: compression ?? usualCompression }
+    const { mirror, turn } = wish
+    const size = partFor({ width, height }, wish)
+    const task = { ...size, format, density, mirror, turn, compression: compression ?? usualCompression }
     const watermark = wish.watermark ? { watermark: marks.watermark, caption: null } : null
     return making(version, { tag, extension: format, mimeType: mimeTypes[format] }, async (folder, signal) => {
       const path = await localPath(source, storeOf(source.locationId), folder)
       const from = { path, extension: source.extension }
       const drawn = await marksForWorkshop(watermark, storeOf, folder)
-      return (await workers.run({ kind: 'sized', source: from, folder, marks: drawn, ...task }, signal)).path
+      const colours = wish.colours && (await coloursFor(wish.colours, folder))
+      return (await workers.run({ kind: 'sized', source: from, folder, marks: drawn, colours, ...task }, signal)).path
     })
   }
 
@@ -97,6 +108,17 @@ export function createMade({ folders, workers, storeOf, strip, mostBytes, marksO
       await strip(path)
       return path
     })
+  }
+
+  async function coloursFor(
+    { colorspace, colorprofile }: WantedColours,
+    folder: string,
+  ): Promise<NonNullable<SizedTask['colours']>> {
+    if (!namesProfile(colorprofile)) return coloursOf(colorspace, null)
+    const named = profiles.named(colorprofile)
+    if (named === undefined) throw new CannotMake('unreadable', `there is no profile ${colorprofile}`)
+    const profile = await profiles.load(named, folder)
+    return coloursOf(colorspace, typeof profile === 'string' ? null : profile)
   }
 
   function making(
@@ -128,7 +150,9 @@ export function createMade({ folders, workers, storeOf, strip, mostBytes, marksO
     const { picture, preset } = wish
     const marks = picture?.watermark ? await marksOf(file.id) : noMarks
     const tag = createHash('sha256')
-      .update(JSON.stringify([version.sha256, wish, visible(marks)]))
+      .update(
+        JSON.stringify([version.sha256, wish, visible(marks), profiles.named(picture?.colours?.colorprofile ?? '')]),
+      )
       .digest('hex')
     return picture ? pictured(file, version, { wish: picture, preset, marks, tag }) : bare(version, tag)
   }

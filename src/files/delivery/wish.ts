@@ -1,5 +1,6 @@
 import type { BaseConfig } from '../../config/service.ts'
 import { AppError } from '../../platform/errors.ts'
+import { namesProfile, type WantedColours } from '../renditions/colours.ts'
 import { pictureFormats, type SizedTask } from '../renditions/workshop/tasks.ts'
 
 /** What a download asks for besides the version as it is. */
@@ -28,6 +29,11 @@ export interface PictureWish {
   readonly compression: number | null
   readonly density: number | null
   readonly watermark: boolean
+  /** Mirrored, then turned by so many degrees clockwise, after the part was taken; the size is that of what comes out. */
+  readonly mirror: SizedTask['mirror']
+  readonly turn: number
+  /** null: sRGB. */
+  readonly colours: WantedColours | null
 }
 
 type Fit =
@@ -60,15 +66,14 @@ export function readWish({ preset: name, metadata, ...query }: DeliveryQuery, pr
     throw refuse('preset', name, `it says all of the picture, not with ${Object.keys(asked).join(', ')}`)
   }
   const wish = preset ? queryOf(preset) : query
-  const parts = preset ? { preset: preset.name, ...partsOf(wish) } : asked
-  const watermark = preset?.custom.watermark === true
-  const picture = Object.keys(parts).length === 0 ? null : { ...readPicture(wish, wish.dpi), watermark }
+  const further = preset ? furtherOf(preset) : nothingFurther
+  const parts = preset ? { preset: preset.name, ...partsOf(wish), ...told(preset) } : asked
+  const picture = Object.keys(parts).length === 0 ? null : { ...readPicture(wish, wish.dpi), ...further }
   if (picture && metadata === 'keep') {
     throw refuse('metadata', metadata, 'a picture that is made for a download says nothing of itself')
   }
   if (!picture && metadata !== 'remove') return null
-  const marked = watermark ? { watermark } : {}
-  const params = { ...parts, ...marked, ...(metadata === undefined ? {} : { metadata }) }
+  const params = { ...parts, ...(metadata === undefined ? {} : { metadata }) }
   return { picture, preset: preset?.name ?? null, bare: metadata === 'remove' && !picture, params }
 }
 
@@ -115,10 +120,35 @@ function queryOf({ custom }: Preset): DeliveryQuery {
   }
 }
 
+/** What presets say, and downloads do not. */
+type Further = Pick<PictureWish, 'watermark' | 'mirror' | 'turn' | 'colours'>
+
+const nothingFurther: Further = { watermark: false, mirror: null, turn: 0, colours: null }
+
+function furtherOf({ custom }: Preset): Further {
+  const { watermark, colorspace, colorprofile, transform } = custom
+  const { 'rotate-x': x, 'rotate-y': y, 'rotate-z': turn } = transform
+  const coloured = colorspace !== '' || namesProfile(colorprofile)
+  return {
+    watermark,
+    mirror: x !== 0 ? 'x' : y !== 0 ? 'y' : null,
+    // Turned and then mirrored, as originals are made of others, is mirrored and then turned the other way.
+    turn: y !== 0 ? -turn : turn,
+    colours: coloured ? { colorspace, colorprofile } : null,
+  }
+}
+
+/** The same for the log: what is not usual. */
+function told({ custom: { watermark, colorspace, colorprofile, transform } }: Preset): Record<string, unknown> {
+  const { crop: _, ...turns } = transform
+  const all = Object.entries({ watermark, colorspace, colorprofile, ...turns })
+  return Object.fromEntries(all.filter(([, value]) => value !== false && value !== '' && value !== 0))
+}
+
 function readPicture(
   { format, quality, crop, ...query }: DeliveryQuery,
   dpi: number | undefined,
-): Omit<PictureWish, 'watermark'> {
+): Omit<PictureWish, keyof Further> {
   const known = format === undefined ? null : Object.hasOwn(formats, format) ? formats[format] : undefined
   if (known === undefined) throw refuse('format', format, `it can be ${Object.keys(formats).join(', ')}`)
   const compression = quality === undefined ? null : readQuality(quality)
@@ -179,65 +209,6 @@ function readFit({ size, width, height, resize_mode: mode }: DeliveryQuery): Fit
   }
   if (width !== undefined) return { mode: 'width', size: width }
   return height === undefined ? { mode: 'none' } : { mode: 'height', size: height }
-}
-
-export interface Size {
-  readonly width: number
-  readonly height: number
-}
-
-/** Which part of a picture is wanted, and how large. Nothing is made larger than it is. @throws {AppError} as above. */
-export function partFor(whole: Size, { crop, fit }: PictureWish): Pick<SizedTask, 'region' | 'width' | 'height'> {
-  const region = regionOf(whole, crop)
-  const at = (scale: number, part = region) => ({ region: part, ...scaled(part, Math.min(1, scale)) })
-  switch (fit.mode) {
-    case 'none':
-      return at(1)
-    case 'max':
-      return at(fit.size / Math.max(region.width, region.height))
-    case 'min':
-      return at(fit.size / Math.min(region.width, region.height))
-    case 'width':
-      return at(fit.size / region.width)
-    case 'height':
-      return at(fit.size / region.height)
-    case 'contain':
-      return at(Math.min(fit.width / region.width, fit.height / region.height))
-    case 'cover': {
-      const part = middle(region, fit)
-      const { width, height } = fit.width <= part.width && fit.height <= part.height ? fit : part
-      return { region: part, width, height }
-    }
-    case 'force': {
-      const much = Math.max(1, fit.width / region.width, fit.height / region.height)
-      return { region, ...scaled(fit, 1 / much) }
-    }
-  }
-}
-
-function scaled({ width, height }: Size, scale: number): Size {
-  return { width: Math.max(1, Math.round(width * scale)), height: Math.max(1, Math.round(height * scale)) }
-}
-
-/** The largest part of that shape in the middle. */
-function middle(region: SizedTask['region'], shape: Size): SizedTask['region'] {
-  const scale = Math.min(region.width / shape.width, region.height / shape.height)
-  const { width, height } = scaled(shape, scale)
-  return {
-    left: region.left + Math.floor((region.width - width) / 2),
-    top: region.top + Math.floor((region.height - height) / 2),
-    width: Math.min(width, region.width),
-    height: Math.min(height, region.height),
-  }
-}
-
-function regionOf(whole: Size, crop: PictureWish['crop']): SizedTask['region'] {
-  const { top = 0, left = 0, width = whole.width, height = whole.height } = crop ?? {}
-  const right = Math.min(whole.width, left + width)
-  const bottom = Math.min(whole.height, top + height)
-  const [x, y] = [Math.max(0, left), Math.max(0, top)]
-  if (right <= x || bottom <= y) throw refuse('crop', JSON.stringify(crop), 'nothing of the picture lies in it')
-  return { left: x, top: y, width: right - x, height: bottom - y }
 }
 
 /** A parameter that cannot be. */

@@ -1,16 +1,18 @@
 import type { Readable } from 'node:stream'
-import { type BaseConfig, builtInProfiles } from '../../config/service.ts'
+import type { BaseConfig } from '../../config/service.ts'
 import type { Queryable } from '../../platform/db.ts'
 import { type AppError, badRequest } from '../../platform/errors.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import { originalOf } from '../model.ts'
 import { readFiles } from '../records/store.ts'
+import { clashOf, namesProfile } from './colours.ts'
 import type { Recipe, RenditionSettings } from './model.ts'
 import { localPath } from './sources.ts'
 import { CannotMake } from './workshop/failure.ts'
 import type { ColourProfile } from './workshop/tasks.ts'
 
 type ProfileConfig = Pick<BaseConfig, 'produce_config' | 'colorprofiles'>
+type Preset = BaseConfig['custom_version_presets']['value']['presets'][number]
 
 interface Reading {
   readonly db: Queryable
@@ -74,8 +76,11 @@ export function profileNamed(name: string, { profiles }: BaseConfig['colorprofil
   return own && `#${own.profile}`
 }
 
-/** Every recipe names a profile that there is, and every own profile is one. @throws {AppError} `ServerGeneric` */
-export async function checkProfiles(reading: Reading, config: ProfileConfig): Promise<readonly number[]> {
+/** Recipes and presets name profiles that there are, and every own profile is one. @throws {AppError} `ServerGeneric` */
+export async function checkProfiles(
+  reading: Reading,
+  config: ProfileConfig & Pick<BaseConfig, 'custom_version_presets'>,
+): Promise<readonly number[]> {
   const { profiles } = config.colorprofiles
   const files = await readFiles(
     reading.db,
@@ -99,15 +104,34 @@ export async function checkProfiles(reading: Reading, config: ProfileConfig): Pr
         throw wrong(`system/config/produce_config/value/classes/${kind}/versions/${index}/colorprofile`, broken)
     }
   }
+  for (const [index, { custom }] of config.custom_version_presets.value.presets.entries()) {
+    const broken = clashIn(custom, spaces)
+    if (broken) {
+      throw wrong(`system/config/custom_version_presets/value/presets/${index}/custom/${broken.of}`, broken.reason)
+    }
+  }
   return [...new Set(files.map(({ id }) => id))]
+}
+
+function clashIn(
+  { colorspace, colorprofile, format }: Preset['custom'],
+  own: ReadonlyMap<string, ColourSpace>,
+): ReturnType<typeof clashOf> {
+  if (!namesProfile(colorprofile)) return clashOf(colorspace, undefined, format)
+  const space = spaceOf(colorprofile, own)
+  if (!space) return { of: 'colorprofile', reason: `there is no profile ${colorprofile}` }
+  return clashOf(colorspace, space, format)
+}
+
+function spaceOf(name: string, own: ReadonlyMap<string, ColourSpace>): ColourSpace | undefined {
+  if (!Object.hasOwn(known, name)) return own.get(name)
+  return known[name] === 'cmyk' ? 'CMYK' : 'RGB'
 }
 
 function misfit({ colorprofile, recipe, format }: Recipe, own: ReadonlyMap<string, ColourSpace>): string | null {
   if (colorprofile === 'srgb' || colorprofile === 'keep') return null
-  const space = own.get(colorprofile) ?? (colorprofile === 'Generic CMYK Profile' ? 'CMYK' : 'RGB')
-  if (!own.has(colorprofile) && !builtInProfiles.some((name) => name === colorprofile)) {
-    return `there is no profile ${colorprofile}`
-  }
+  const space = spaceOf(colorprofile, own)
+  if (!space) return `there is no profile ${colorprofile}`
   if (recipe !== 'image') return 'only recipes of the kind image have a profile'
   if (space === 'CMYK' && format !== 'jpg') return 'only the format jpg has CMYK'
   return null

@@ -7,6 +7,7 @@ import type { CallerRights } from '../../rights/service.ts'
 import type { Locations } from '../locations/service.ts'
 import { originalOf, type StoredFile } from '../model.ts'
 import type { Records } from '../records/service.ts'
+import { clashOf, coloursOf, namesProfile } from '../renditions/colours.ts'
 import { metadataName } from '../renditions/describe.ts'
 import type { Wish } from '../renditions/plan.ts'
 import { profileFor, profileNamed } from '../renditions/profiles.ts'
@@ -68,7 +69,7 @@ export async function deriveFile(
   const parent = await parentOf(deps, caller, wish.eas_parent_id, objUuid)
   await using folder = await deps.folders.make()
   const wanted = wish.colorprofile ?? ''
-  const named = wanted === '' || wanted === '-' ? null : profileNamed(wanted, deps.profiles())
+  const named = namesProfile(wanted) ? profileNamed(wanted, deps.profiles()) : null
   if (named === undefined) {
     throw badRequest(`There is no profile ${wanted}.`, { path: 'colorprofile', value: wanted })
   }
@@ -146,17 +147,11 @@ function readDerivation(
     const other = y === 0 ? 'rotate-z' : 'rotate-y'
     throw badRequest(`transform: rotate-x does not go with ${other}.`, { path: 'transform.rotate-x' })
   }
-  const { colorspace = '', colorprofile = '' } = wish
-  const space = colorspace === '' ? 'keep' : colorspace === 'rgb' || colorspace === 'sRGB' ? 'srgb' : colorspace
-  const inks = space === 'cmyk' || profile?.space === 'CMYK'
-  if (inks && ((profile && profile.space !== 'CMYK') || space === 'srgb' || space === 'gray')) {
-    throw badRequest('colorprofile does not go with the colorspace.', { path: 'colorprofile', value: colorprofile })
-  }
-  if (inks && format !== 'jpg' && format !== 'tif') {
-    throw badRequest(`The format ${format} has no CMYK.`, { path: 'colorspace', value: colorspace, format })
-  }
+  const { colorspace = '' } = wish
+  const clash = clashOf(colorspace, profile?.space, format)
+  if (clash) throw badRequest(clash.reason, { path: clash.of, value: wish[clash.of] ?? '', format })
   const mirror = x !== 0 ? 'x' : y !== 0 ? 'y' : null
-  return { kind: 'derive', format, turn, mirror, crop, colorspace: inks ? 'cmyk' : space, profile }
+  return { kind: 'derive', format, turn, mirror, crop, ...coloursOf(colorspace, profile) }
 }
 
 async function made(

@@ -74,7 +74,11 @@ function deep(picture: Sharp, { metadata }: Opened): Sharp {
 
 function coloured(picture: Sharp, opened: Opened, { colorspace, profile, format }: DeriveTask): Sharp {
   const keepsDepth = (format === 'png' || format === 'tif') && colorspace === 'keep' && profile === null
-  if (keepsDepth) return deep(picture, opened)
+  return keepsDepth ? deep(picture, opened) : inColours(picture, { colorspace, profile })
+}
+
+/** The profile is embedded, also that of the web, as it was asked for. */
+export function inColours(picture: Sharp, { colorspace, profile }: Pick<DeriveTask, 'colorspace' | 'profile'>): Sharp {
   if (colorspace === 'gray' && profile?.space !== 'GRAY') return picture.toColourspace('b-w')
   if (profile !== null) return converted(picture, profile)
   if (colorspace === 'cmyk') return picture.toColourspace('cmyk').withIccProfile('cmyk')

@@ -1,6 +1,6 @@
 import type { Sharp } from 'sharp'
 import { type Opened, openSource } from './open.ts'
-import type { RegionTask, Results } from './tasks.ts'
+import type { DeriveTask, RegionTask, Results } from './tasks.ts'
 
 export const mimeTypes = {
   jpg: 'image/jpeg',
@@ -13,7 +13,10 @@ export const mimeTypes = {
 /** A part of a picture in the size that is asked for, from the level of a pyramid that is just large enough. */
 export async function cutRegion(task: RegionTask, pixels: number): Promise<Results['region']> {
   const cut = await partOf(await openSource(task.source, pixels), task)
-  const content = await encoded(turnedBy(coloured(cut, task), task), task)
+  const { turn, mirror } = task
+  const corners = turn % 90 === 0 ? '#000' : '#fff'
+  const turned = turnedBy(coloured(cut, task), { turn, mirror: mirror ? 'y' : null, corners })
+  const content = await encoded(turned, task)
   return { content, mimeType: mimeTypes[task.format] }
 }
 
@@ -66,10 +69,13 @@ function coloured(picture: Sharp, { quality }: RegionTask): Sharp {
   return picture
 }
 
-function turnedBy(picture: Sharp, { mirror, turn }: RegionTask): Sharp {
-  const mirrored = mirror ? picture.flop() : picture
-  if (turn === 0) return mirrored
-  return mirrored.rotate(turn, { background: turn % 90 === 0 ? '#000' : '#fff' })
+/** Mirrored, then turned clockwise; `corners`: the colour of what comes in there. */
+export function turnedBy(
+  picture: Sharp,
+  { mirror, turn, corners }: Pick<DeriveTask, 'mirror' | 'turn'> & { readonly corners: string },
+): Sharp {
+  const mirrored = mirror === 'y' ? picture.flop() : mirror === 'x' ? picture.flip() : picture
+  return turn === 0 ? mirrored : mirrored.rotate(turn, { background: corners })
 }
 
 function encoded(picture: Sharp, { format, quality }: RegionTask): Promise<Buffer> {

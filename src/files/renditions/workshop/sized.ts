@@ -1,25 +1,53 @@
 import { join } from 'node:path'
 import sharp, { type Sharp } from 'sharp'
+import { inColours } from './derive.ts'
 import { CannotMake, reasonOf } from './failure.ts'
 import { drawMarks } from './marks.ts'
 import { openSource } from './open.ts'
-import { mimeTypes, partOf } from './region.ts'
+import { mimeTypes, partOf, turnedBy } from './region.ts'
 import type { Results, SizedTask } from './tasks.ts'
 
-/** A picture in another size or format: its colours in sRGB, and nothing of what it said of itself. */
+/** A picture in another size or format: in sRGB where nothing else is asked for, and nothing of what it said of itself. */
 export async function makeSized(task: SizedTask, pixels: number): Promise<Results['sized']> {
   const opened = await openSource(task.source, pixels)
   try {
-    const plain = (await partOf(opened, task)).toColourspace('srgb')
+    const corners = cornersOf(task.format)
+    const upright = turnedBy(await partOf(opened, task), { ...task, corners })
     const canvas = { path: join(task.folder, 'canvas.tif'), pixels }
-    const part = task.marks ? await drawMarks(plain, task.marks, canvas) : plain
+    const marked = task.marks ? await drawMarks(upright.toColourspace('srgb'), task.marks, canvas) : null
     const path = join(task.folder, `sized.${task.format}`)
-    await written(task.density === null ? part : await withDensity(part, task.density), task).toFile(path)
+    const picture = task.colours
+      ? await inOtherColours(marked ?? upright.keepIccProfile(), { ...task, colours: task.colours }, pixels)
+      : await inUsualColours(marked ?? upright.toColourspace('srgb'), task)
+    await written(picture, task).toFile(path)
     return { path, mimeType: mimeTypes[task.format] }
   } catch (error) {
     if (error instanceof CannotMake) throw error
     throw new CannotMake('unreadable', reasonOf(error), { cause: error })
   }
+}
+
+const transparentFormats = new Set(['png', 'webp', 'tif', 'gif'])
+
+/** The colour of what comes into the corners of a picture that is turned. */
+function cornersOf(format: SizedTask['format']): string {
+  return transparentFormats.has(format) ? '#00000000' : '#ffffff'
+}
+
+async function inUsualColours(picture: Sharp, { density }: SizedTask): Promise<Sharp> {
+  return density === null ? picture : withDensity(picture, density)
+}
+
+/** Between lies a file that says what its colours mean, and nothing else: what carries a profile carries that, too. */
+async function inOtherColours(
+  picture: Sharp,
+  { folder, density, colours }: SizedTask & { readonly colours: NonNullable<SizedTask['colours']> },
+  pixels: number,
+): Promise<Sharp> {
+  const path = join(folder, 'colours.tif')
+  await picture.tiff({ compression: 'none' }).toFile(path)
+  const bare = sharp(path, { limitInputPixels: pixels })
+  return inColours(density === null ? bare : bare.withMetadata({ density }), colours)
 }
 
 /** From its pixels alone: what carries a density carries all that the source says of itself otherwise. */

@@ -78,6 +78,12 @@ export interface SizedTask extends Pick<RegionTask, 'source' | 'region' | 'width
   readonly compression: number
   /** Pixels per inch that it says it has; null: nothing. */
   readonly density: number | null
+  /** Mirrored first, then turned. */
+  readonly mirror: DeriveTask['mirror']
+  /** Degrees, clockwise. */
+  readonly turn: number
+  /** `srgb` without a profile: what is usual, and not said. */
+  readonly colours: Pick<DeriveTask, 'colorspace' | 'profile'> | null
   readonly marks?: PictureMarks | undefined
 }
 

@@ -35,7 +35,11 @@ const current = async (root: Client): Promise<number> => (await root.get('/schem
 test('DM-022 DM-003 DM-007 SCHEMA-010 SVC-007 a commit answers ok and makes HEAD the next version', async () => {
   await using svc = await startService()
   const root = svc.as('root')
-  await root.post('/schema/user/HEAD', { version: 1, tables: types(text('x')) })
+  const edited = (await root.post('/schema/user/HEAD', { version: 1, tables: types(text('x')) })).body
+  assert.deepEqual((await root.get('/schema/user/HEAD')).body, edited)
+  assert.deepEqual([edited.tables[0].name, edited.committed_at, edited.based_on_version], ['a', null, 0])
+  const none = (await root.get('/schema/user/CURRENT')).body
+  assert.deepEqual([none.version, none.tables], [0, []], 'the working copy is edited, nothing else')
   const before = Date.now()
   const answer = await root.post('/schema/commit')
   assert.deepEqual([answer.status, answer.body], [200, { status: 'ok' }], 'the version is not in the body')
@@ -49,6 +53,12 @@ test('DM-022 DM-003 DM-007 SCHEMA-010 SVC-007 a commit answers ok and makes HEAD
   assert.deepEqual(head.tables, committed.tables)
   assert.deepEqual((await root.get('/schema/user/1')).body, committed)
   assert.equal((await root.get('/mask/CURRENT')).body.version, 1)
+  await edit(root, ([a]) => [a, { name: 'b', columns: [text('y')] }])
+  assert.deepEqual((await root.get('/schema/user/CURRENT')).body, committed)
+  assert.equal((await root.post('/schema/commit')).status, 200)
+  const next = (await root.get('/schema/user/CURRENT')).body
+  assert.deepEqual([next.version, next.based_on_version, next.tables.length], [2, 1, 2])
+  assert.deepEqual((await root.get('/schema/user/1')).body, committed, 'a version stays as it was committed')
 })
 
 test('DM-024 a commit needs system.datamodel with level commit', async () => {
@@ -116,11 +126,25 @@ test('SVC-006 what can be stored is what the committed datamodel defines: types,
     return body.code
   }
   assert.equal(await refused({ metal: 'silver' }), 'UnknownObjecttype')
-  await commitModel(root, [{ name: 'coin', columns: [text('metal')] }])
-  assert.equal((await save({ metal: 'silver' })).status, 200)
+  const fields = (...names: string[]) => names.map((name) => ({ kind: 'field', column_name_hint: name }))
+  await commitModel(
+    root,
+    [{ name: 'coin', columns: [text('metal'), text('mint')] }],
+    [{ name: 'coin__metal', table_name_hint: 'coin', is_preferred: true, fields: fields('metal') }],
+  )
+  const read = async (object: Json, mask: string) => {
+    const { metal, mint, ...rest } = (await root.get(`/db/coin/${mask}/${object.coin._id}`)).body[0].coin
+    assert.ok(!('weight' in rest))
+    return [metal, mint]
+  }
   assert.equal(await refused({ metal: 'silver' }, 'coin__other'), 'MaskNotFound')
-  const { body } = await save({ metal: 'gold', weight: 3 })
-  assert.deepEqual([body[0].coin.metal, 'weight' in body[0].coin], ['gold', false])
+  const whole = (await save({ metal: 'gold', mint: 'Ephesus', weight: 3 })).body[0]
+  assert.deepEqual([whole.coin.metal, whole.coin.mint, 'weight' in whole.coin], ['gold', 'Ephesus', false])
+  assert.deepEqual(await read(whole, '_all_fields'), ['gold', 'Ephesus'])
+  assert.deepEqual(await read(whole, 'coin__metal'), ['gold', undefined])
+  const masked = (await save({ metal: 'silver', mint: 'Sardis' }, 'coin__metal')).body[0]
+  assert.deepEqual([masked._mask, 'mint' in masked.coin], ['coin__metal', false])
+  assert.deepEqual(await read(masked, '_all_fields'), ['silver', null])
 })
 
 test('other values of reindex and confirm are refused', async () => {
@@ -165,6 +189,12 @@ test('SCHEMA-007 reindex: skip leaves the index, reindex renews it in the backgr
   }
   await svc.drain()
   assert.deepEqual([await waiting(), await search()], [0, 'found'])
+  const version = await current(root)
+  for (const reindex of ['yes', '', 'SKIP', 'reindex,skip']) {
+    const refused = await root.post('/schema/commit', undefined, { reindex })
+    assert.deepEqual([refused.status, refused.body.code], [400, 'ServerGeneric'], reindex)
+  }
+  assert.equal(await current(root), version)
 })
 
 test('SCHEMA-008 confirm=yes answers the questions of the 202: about the index, about rules, and both', async () => {

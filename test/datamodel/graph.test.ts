@@ -30,6 +30,7 @@ test('SCHEMA-002 the graph comes as SVG and as PNG, inline and with a file name'
   for (const name of ['thing', 'thing__part', 'place', 'where_it_is'])
     assert.ok(svg.body.includes(`>${name}</text>`), name)
   const png = await get('HEAD', 'png')
+  assert.equal(png.statusCode, 200)
   assert.equal(png.headers['content-type'], 'image/png')
   assert.equal(png.headers['content-disposition'], 'inline; filename="datamodel-head.png"')
   const { format, width, height } = await sharp(png.rawPayload).metadata()

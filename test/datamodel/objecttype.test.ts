@@ -399,12 +399,15 @@ test('OT-007 OTAPI-012 OTAPI-013 LIM-010 janitor bounds are null or at least 0, 
   const other = await changed('artist', bad({ keep_count_history_versions: 5 }))
   assert.equal(other.objecttype.janitor_policy.file_link_delete.keep_count, 5)
   assert.equal((await changed('artist', {})).objecttype.janitor_policy.file_link_delete.keep_count, 5)
+  assert.equal((await descriptor('artist')).objecttype.janitor_policy.file_link_delete.keep_count, 5, 'not sent: kept')
   assert.equal((await changed('artist', { janitor_policy: null })).objecttype.janitor_policy, undefined)
+  assert.equal((await descriptor('artist')).objecttype.janitor_policy, undefined, 'null sent clears')
   assert.equal(
     (await changed('work', { janitor_policy: policy })).objecttype.janitor_policy,
     undefined,
     'pools have their own',
   )
+  assert.equal((await descriptor('work')).objecttype.janitor_policy, undefined)
 })
 
 test('ERR-009 a wrong confirm, mask, gravity, janitor bound or caption is a ServerGeneric', async () => {

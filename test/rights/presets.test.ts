@@ -75,16 +75,23 @@ describe('the catalogue of rights and its presets', () => {
       ['collection', 'object', 'pool', 'system', 'tag', 'user', ...further].sort(),
     )
     assertNamed('rights-and-pools.md', further)
+    const capable = new Set<string>()
     for (const context of Object.keys(catalogue)) {
       const { capabilities, rights } = catalogue[context]
       for (const name of ['active', 'preset', 'tagfilter', 'valid', 'sticky']) {
-        assert.ok(Object.values(capabilities[name]).every((value) => typeof value === 'string'))
+        assert.ok(capabilities[name] !== null && typeof capabilities[name] === 'object', `${context} ${name}`)
+        assert.ok(!Array.isArray(capabilities[name]), `${context} ${name}`)
+        const values = Object.values(capabilities[name])
+        assert.ok(values.every((value) => typeof value === 'string'))
+        if (values.length > 0) capable.add(name)
       }
+      assert.ok(rights.length > 0, context)
       for (const right of rights) {
         for (const name of ['type', 'name', 'comment', 'group']) assert.equal(typeof right[name], 'string')
         assert.equal(typeof right.has_grantable, 'boolean')
       }
     }
+    assert.deepEqual([...capable].toSorted(), ['active', 'preset', 'sticky', 'tagfilter', 'valid'])
     const { pool: ofPools, tag, system } = catalogue
     assert.deepEqual(ofPools.capabilities.preset, {}, 'pools are given rights one by one')
     assert.notDeepEqual(catalogue.object.capabilities.preset, {})
@@ -97,16 +104,23 @@ describe('the catalogue of rights and its presets', () => {
   })
 
   test('RGT-005 rights have parameters with their choices, and rights below them', async () => {
-    const { system, pool: ofPools } = ok(await guest.get('/right'))
+    const catalogue = ok(await guest.get('/right'))
+    const { system, pool: ofPools } = catalogue
     const datamodel = system.rights.find(({ name }: Json) => name === 'system.datamodel')
     const [level] = datamodel.parameters
     assert.deepEqual([level.name, level.choices], ['level', ['current', 'development', 'commit']])
     const upload = ofPools.rights.find(({ name }: Json) => name === 'asset_upload')
     const replace = upload.parameters.find(({ name }: Json) => name === 'allow_update_and_remove')
     assert.deepEqual([replace.type, replace.choices, replace.merge_policy], ['bool', [], ''])
-    for (const right of [datamodel, upload]) {
-      assert.ok(Array.isArray(right.rights))
-      for (const parameter of right.parameters) assert.equal(typeof parameter.comment, 'string')
+    assert.ok(datamodel.parameters.length > 0 && upload.parameters.length > 1)
+    for (const right of Object.values<Json>(catalogue).flatMap(({ rights }) => rights)) {
+      assert.ok(Array.isArray(right.rights), right.name)
+      for (const parameter of right.parameters) {
+        for (const name of ['name', 'type', 'comment', 'merge_policy']) {
+          assert.equal(typeof parameter[name], 'string', `${right.name} ${parameter.name} ${name}`)
+        }
+        assert.ok(parameter.choices.every((choice: unknown) => typeof choice === 'string'))
+      }
     }
   })
 
@@ -127,17 +141,18 @@ describe('the catalogue of rights and its presets', () => {
       await root.post('/tags', [
         {
           taggroup: { displayname: { 'en-US': 'state' }, type: 'checkbox' },
-          _tags: [{ tag: { displayname: { 'en-US': 'x' } } }],
+          _tags: ['x', 'y', 'z'].map((name) => ({ tag: { displayname: { 'en-US': name } } })),
         },
       ]),
     )
     const [{ _tags }] = group
-    const tag = _tags[0].tag?._id ?? _tags[0]._id
+    const [one, two, three] = _tags.map((each: Json) => each.tag?._id ?? each._id)
     const sent = {
       default_expiration_hours: 24,
       share_url: 'https://example.com/shared',
       rights,
-      tagfilter: { all: [tag], any: [], not: [], changed: [] },
+      // No grant asks for a change of tags, so nothing can stand in the last one.
+      tagfilter: { all: [one], any: [one, two], not: [three], changed: [] },
     }
     const names = {
       displayname: { 'en-US': 'Curators', 'de-DE': 'Kuratoren' },
@@ -145,7 +160,9 @@ describe('the catalogue of rights and its presets', () => {
     }
     const { _id } = await save(sent, { ...names, _position: 3 })
     const first = await save({ rights: { read: {} } }, { _position: -1 })
-    const { presets } = ok(await guest.get('/right')).object
+    const catalogue = ok(await guest.get('/right'))
+    for (const context of Object.keys(catalogue)) assert.ok(Array.isArray(catalogue[context].presets), context)
+    const { presets } = catalogue.object
     assert.deepEqual(
       presets.map(({ right_preset }: Json) => right_preset._id),
       [first._id, _id],

@@ -32,7 +32,7 @@ test('REC-001 REC-009 a group has owner, grants, system rights, mappings, networ
     _acl: [{ who: { group: { 'lookup:_id': { reference: ':all' } } }, rights: { bag_read: {} } }],
     _system_rights: { 'system.datamodel': { level: ['development'] } },
     _pseudonymization: {},
-    _auth_method_group_maps: {},
+    _auth_method_group_maps: { ldap: [{ method: 'eq', value: 'cn=editors' }] },
     _ip_subnet_filter: ['10.0.0.0/8'],
     _ip_subnet_filter_exclude: true,
     _two_fa_required: true,
@@ -61,7 +61,7 @@ test('REC-001 REC-009 a group has owner, grants, system rights, mappings, networ
   })
   assert.deepEqual(rest, { ...sentRest, _basetype: 'group' })
   assert.deepEqual(may, { bag_read: {}, bag_write: {}, acl: {}, delete: {}, link: {} })
-  assert.equal(acl[0].who.group._id, 1)
+  assert.deepEqual([acl.length, acl[0].who.group._id, acl[0].rights], [1, 1, { bag_read: {} }])
   assert.equal(owner.user['lookup:_id'].reference, 'system:root')
   assert.ok(at && updated)
   assert.deepEqual((await root().get(`/group/${group._id}`)).body, [created])

@@ -84,17 +84,17 @@ test('CLIENT-033 decision 23: introspection is for configured clients and users,
     [{ client_id: 'web-client' }, {}, 401],
     [{}, basic('resource', 'wrong'), 401],
     [{}, { authorization: 'Bearer unknown' }, 401],
+    [{ client_id: 'nobody' }, {}, 401],
+    [{ client_id: 'resource', client_secret: 'x' }, {}, 401],
+    [{ client_id: 'open', client_secret: 'x' }, {}, 401],
   ]
   for (const [form, headers, status] of cases) {
     const answer = await introspect({ token, ...form }, headers)
     assert.equal(answer.status, status, JSON.stringify([form, headers]))
-    if (status === 401) assert.equal(answer.body.error, 'invalid_client')
-  }
-  for (const form of [{ client_id: 'nobody' }, { client_id: 'resource', client_secret: 'x' }] as Record<
-    string,
-    string
-  >[]) {
-    assert.equal((await introspect({ token, ...form })).body.error, 'invalid_client')
+    if (status === 401) {
+      assert.equal(answer.body.error, 'invalid_client')
+      assert.equal(answer.headers['www-authenticate'], 'Basic realm="oauth2"')
+    }
   }
   assert.equal((await introspect(asResource)).body.error, 'invalid_request')
   assertNamed('signing-in.md', ['token', 'token_type_hint', 'client_id', 'client_secret'])

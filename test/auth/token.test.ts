@@ -224,6 +224,25 @@ test('OAUTH-021 ERR-003 wrong requests get RFC 6749 bodies', async () => {
     const { status, body } = await requestToken(svc, form, {}, '/api/oauth2/revoke')
     assert.deepEqual([status, body.error, typeof body.error_description], [400, error, 'string'])
   }
+  const known = { client_id: 'machine', client_secret: 's3cret: +' }
+  for (const [form, expected, error] of [
+    [{ token: 'x' }, 401, 'invalid_client'],
+    [{ token: 'x', client_id: 'nobody' }, 401, 'invalid_client'],
+    [{ token: 'x', ...known, client_secret: 'wrong' }, 401, 'invalid_client'],
+    [known, 400, 'invalid_request'],
+  ] as [Record<string, string>, number, string][]) {
+    const { status, body } = await requestToken(svc, form, {}, '/api/oauth2/introspect')
+    const what = JSON.stringify(form)
+    assert.deepEqual([status, body.error, typeof body.error_description], [expected, error, 'string'], what)
+  }
+  for (const [query, error] of [
+    ['', 'invalid_request'],
+    ['response_type=code&client_id=nobody&state=12345678', 'invalid_client'],
+  ] as const) {
+    const answer = await svc.inject({ method: 'GET', url: `/api/oauth2/auth?${query}` })
+    const { error: code, error_description } = answer.json()
+    assert.deepEqual([answer.statusCode, code, typeof error_description], [400, error, 'string'], query)
+  }
   assert.equal((await requestToken(svc, { ...good, unknown: 'x' })).status, 200, 'unknown parameters are ignored')
   const json = await svc.inject({ method: 'POST', url: '/api/oauth2/token', payload: good })
   assert.deepEqual([json.statusCode, json.json().error], [400, 'invalid_request'])

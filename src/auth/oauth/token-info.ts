@@ -30,9 +30,13 @@ export function createTokenInfo({ db, baseConfig, clients, sessions }: TokenInfo
   /** @throws {OAuthError} `invalid_client` for whoever is nobody (decision 23). @see RFC 7662 section 2.1 */
   async function assertKnown({ form, authorization, token, browserHashes }: Asking): Promise<void> {
     if (form.has('client_id') || /^basic /i.test(authorization ?? '')) {
-      const client = await clients.authenticate(authorization, form)
+      // A wrong client is nobody, however it came: here it is no part of a grant, where a form of it is a 400.
+      const client = await clients.authenticate(authorization, form).catch((error: unknown) => {
+        if (error instanceof OAuthError && error.code === 'invalid_client') return null
+        throw error
+      })
       // Everybody knows the clients that are there from the start.
-      if (!client.builtIn) return
+      if (client && !client.builtIn) return
     } else if (token !== null) {
       const session = await sessions.resolve(token, browserHashes).catch((error: unknown) => {
         if (error instanceof AppError && error.code === 'InvalidToken') return null

@@ -581,6 +581,7 @@ suite('files in objects', () => {
     assert.deepEqual([await below({}), await below({ skip_reverse_nested: 1 })], [['_reverse_nested:loan:work'], []])
     await root().post('/config/system/config/file_url_expire', { default_days: 1 })
     assert.equal(inDays(expires(await read('root', id))), 1)
+    assert.equal(inDays(expires(await saved('root', work({ image: [{ _id: file._id }] })))), 1)
     await root().post('/config/system/config/file_url_expire', { default_days: 7 })
   })
 
@@ -729,6 +730,15 @@ suite('files in objects', () => {
         { ...inPool(below), ...more, image: files.map(({ _id }: Json) => ({ _id })) },
         { _mask: 'work__standard' },
       )
+    const { table_id } = (await root().get('/schema/user/CURRENT')).body.tables.find(
+      ({ name }: Json) => name === 'work',
+    )
+    const ofType = async (): Promise<Json> => {
+      const { status, body } = await root().get(`/objecttype/${table_id}/stats`)
+      assert.equal(status, 200, JSON.stringify(body))
+      return body.files.originals
+    }
+    const others = await ofType()
     const first = await saved('root', inside([images[0], images[1]]))
     await saved('root', inside([images[0]]))
     const { _version, _id } = first.work
@@ -766,9 +776,28 @@ suite('files in objects', () => {
     }
     const whole = async (query: Query) => (await root().get(`/pool/${museum.pool}/stats`, query)).body.files.count
     assert.equal(await whole({ include_subpools: true }), (await whole({})) + after.count)
-    const { table_id } = (await root().get('/schema/user/CURRENT')).body.tables.find(
-      ({ name }: Json) => name === 'work',
-    )
+    const added = await ofType()
+    for (const [state, files] of [
+      ['latest', { jpg: jpgs(images[0]), png: jpgs() }],
+      ['history', { jpg: jpgs(images[1]), png: jpgs() }],
+      ['deleted', { jpg: jpgs(images[2]), png: jpgs(pngs[0]) }],
+    ] as const) {
+      const more = (of: (bucket: Json) => Json) =>
+        Object.fromEntries(
+          ['size', 'count'].map((figure) => [
+            figure,
+            (of(added[state])?.[figure] ?? 0) - (of(others[state])?.[figure] ?? 0),
+          ]),
+        )
+      const { jpg, png } = files
+      const all = { size: jpg.size + png.size, count: jpg.count + png.count }
+      assert.deepEqual([more((bucket) => bucket), more(({ by_class }) => by_class.image)], [all, all], state)
+      assert.deepEqual(
+        [more(({ by_extension }) => by_extension.jpg), more(({ by_extension }) => by_extension.png)],
+        [jpg, png],
+        state,
+      )
+    }
     const { files } = (await root().get(`/objecttype/${table_id}/stats`)).body
     const { files: ofPools } = (await root().get(`/pool/${museum.pool}/stats`, { include_subpools: true })).body
     assert.deepEqual(files, ofPools, 'all of this type are in these pools')

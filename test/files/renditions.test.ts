@@ -95,6 +95,15 @@ suite('renditions', () => {
     assert.deepEqual([delivered.status, delivered.headers['content-type']], [200, 'image/jpeg'])
     assert.deepEqual([sha256(delivered.content), `${delivered.content.length}`], [small.hash, small.filesize])
     assertNear(await colours(small.url), await colours(record.versions.original.url), 3)
+    for (const { url } of Object.values<Json>(record.versions)) {
+      const signed = new URL(url)
+      assert.equal((await fetched(svc, url)).status, 200)
+      // Without token: it is the signature that opens it.
+      signed.search = ''
+      assert.equal((await fetched(svc, signed.href)).status, 403, 'none')
+      const other = new URL(small.url === url ? record.versions.original.url : small.url)
+      assert.equal((await fetched(svc, signed.href + other.search)).status, 403, 'that of another version')
+    }
     const { technical_metadata: known } = record
     assert.deepEqual(
       [known.width, known.height, known.aspect_ratio, known.format, known.colorspace, known.colordepth],
@@ -179,7 +188,7 @@ suite('renditions', () => {
     assert.deepEqual([standard.metadata, standard.best_date], [undefined, record.best_date])
     const [event] = await events('FILE_METADATA', record._id)
     assert.equal(event.info.metadata.technical.camera_scanner, 'Zeiss Ikon 7')
-    assertNamed('files.md', ['class', 'extension', 'technical_metadata', 'best_date', 'versions', 'gps_location'])
+    assertNamed('files.md', [...Object.keys(record), 'gps_location'])
   })
 
   test('recipes of the base configuration: what they may be, and what a change of them does', async () => {

@@ -58,7 +58,7 @@ suite('a service whose files are in S3', () => {
     return counted[0]
   }
 
-  test('SVC-009 upload, renditions, downloads with ranges, zoom, and what nobody has any more goes', async () => {
+  test('upload, renditions, downloads with ranges, zoom, and what nobody has any more goes', async () => {
     const content = await sharp({ create: { width: 900, height: 600, channels: 3, background: '#336699' } })
       .jpeg()
       .toBuffer()

@@ -17,7 +17,7 @@ suite('uploads', () => {
   })
   after(() => svc[Symbol.asyncDispose]())
 
-  test('SVC-009 a file comes back from its signed address, whole and as what it is', async () => {
+  test('a file comes back from its signed address, whole and as what it is', async () => {
     const content = await picture()
     const { status, body } = await upload(svc, 'root', [{ name: 'C:\\pictures\\été.JPG', content }])
     assert.equal(status, 200, JSON.stringify(body))

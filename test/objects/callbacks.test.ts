@@ -187,12 +187,17 @@ test('OBJ-010 callbacks set comments, tags, pools, grants, owners and the unique
   )
   const answer = await root.post('/db/work', [work()], { format: 'long' })
   assert.equal(answer.status, 200, JSON.stringify(answer.body))
-  const [object] = answer.body
-  assert.deepEqual(
-    [object._comment, object._tags[0]._id, object._pool.pool._id, object._uuid, object._owner.user._id],
-    ['by a callback', tags[0]._id, other, 'chosen-by-a-callback', people.ids.editor],
-  )
-  assert.deepEqual([Object.keys(object._acl[0].rights), object._private_acl], [['read'], true])
+  for (const object of [answer.body[0], await stored(answer.body[0])]) {
+    assert.deepEqual(
+      [object._comment, object._tags.map((tag: Json) => tag._id), object._pool.pool._id, object._uuid],
+      ['by a callback', [tags[0]._id], other, 'chosen-by-a-callback'],
+    )
+    assert.deepEqual(
+      object._acl.map((each: Json) => [each.who.group._id, Object.keys(each.rights)]),
+      [[people.ids.staff, ['read']]],
+    )
+    assert.deepEqual([object._private_acl, object._owner.user._id], [true, people.ids.editor])
+  }
 })
 
 test('links among new objects hold, whatever a callback makes of these', async () => {

@@ -99,7 +99,7 @@ async function poolOf(page: number): Promise<number> {
   return (await root().get(`/db/page/_all_fields/${page}`)).body[0].page._pool.pool._id
 }
 
-test('DB-012 ERR-026 without reverse_pool_changed_mode the mode of the mask applies; it may ask first', async () => {
+test('DB-012 without reverse_pool_changed_mode the mode of the mask applies; it may ask first', async () => {
   const always = await moving('record__always')
   await save(always.body)
   assert.equal(await poolOf(always.page), there)

@@ -36,7 +36,7 @@ async function eventsOf(systemObjectId: number): Promise<string[]> {
   return list.body.objects.map((entry: Json) => entry.event.type)
 }
 
-test('DB-036 without delete_policy the answer is the choice, with links or without, and nothing is deleted', async () => {
+test('without delete_policy the answer is the choice, with links or without, and nothing is deleted', async () => {
   const [linked, alone] = await save('person', [
     payload('person', { name: 'Linked' }),
     payload('person', { name: 'x' }),

@@ -94,6 +94,12 @@ test('SR-016 include_fields and exclude_fields choose what is answered; what ide
   assert.equal('_owner' in rest, false)
   assert.equal('title' in rest.work, false)
   assert.equal(rest.work.inventory, 'N1')
+  for (const name of ['include_fields', 'exclude_fields']) {
+    for (const wrong of ['work.title', [1], { 'work.title': true }]) {
+      const { status, body } = await people.root.post('/search', { [name]: wrong })
+      assert.deepEqual([status, body.code], [400, 'ServerGeneric'], `${name} ${JSON.stringify(wrong)}`)
+    }
+  }
 })
 
 test('languages leave out the others; a text in none of them stays whole', async () => {

@@ -448,7 +448,10 @@ describe('list', () => {
   })
 
   test('DB-049 limit and offset, the formats and switches of reading one object; the trash is left out', async () => {
-    const names = ['limit', 'offset', 'format', 'skip_reverse_nested', 'all_versions']
+    const names = [
+      ...['limit', 'offset', 'format', 'skip_reverse_nested', 'all_versions', 'latest_linked'],
+      ...['merge_linked_objects', 'merge_max_depth', 'file_url_expire'],
+    ]
     await assertDocumented(scene.svc, 'get /db/{objecttype}/{mask}/list', names, 'objects-reading.md')
     const [one, two, three] = await scene.save(
       'term',

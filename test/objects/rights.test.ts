@@ -155,6 +155,9 @@ test('RIGHTS-001 who has system.root passes every check of rights, without any g
     ['post', '/schema/user/HEAD', (await mighty.get('/schema/user/HEAD')).body],
     ['post', '/schema/commit', undefined],
     ['get', '/system/status', undefined],
+    ['get', '/message', undefined],
+    ['post', '/message', []],
+    ['post', '/right/object/presets', []],
   ] as const) {
     const { status, body: answered } =
       method === 'post' ? await mighty.post(address, sent) : await mighty[method](address)

@@ -78,8 +78,22 @@ test('DB-001 POST creates and updates the objects of an array, each with type an
   await refused('person', payload('person', { name: 'x' }), 400, 'ServerGeneric')
 })
 
-test('OBJ-015 VER-003 an update needs the stored version and makes the next one', async () => {
+test('OBJ-015 VER-003 every object has a version; an update needs the stored one and makes the next one', async () => {
+  const all: [type: string, block: object][] = [
+    ['place', { name: { 'en-US': 'Somewhere' }, code: 'versioned' }],
+    ['topic', { name: 'Any' }],
+    ['work', inPool(museum.pool)],
+    ['loan', { borrower: 'Any' }],
+  ]
+  for (const [type, block] of all) {
+    const [{ [type]: first }] = await save(type, [payload(type, block)])
+    assert.deepEqual([first._version, (await read(type, first._id))[type]._version], [1, 1], type)
+    await refused(type, [payload(type, { ...block, _id: first._id, _version: 2 })], 400, 'VersionMismatch')
+    const [{ [type]: second }] = await save(type, [payload(type, { ...block, _id: first._id, _version: 1 })])
+    assert.deepEqual([second._version, (await read(type, first._id))[type]._version], [2, 2], type)
+  }
   const [created] = await save('person', [payload('person', { name: 'Version One' })])
+  assert.equal(created.person._version, 1)
   const id = created.person._id
   const [second] = await save('person', [payload('person', { _id: id, _version: 1, name: 'Version Two' })])
   assert.equal(second.person._version, 2)
@@ -91,7 +105,13 @@ test('OBJ-015 VER-003 an update needs the stored version and makes the next one'
     'VersionMismatch',
   )
   assert.deepEqual([stale.parameters.got, stale.parameters.expected], [1, 2])
-  await refused('person', [payload('person', { _id: id, _version: 3, name: 'x' })], 400, 'VersionMismatch')
+  const early = await refused(
+    'person',
+    [payload('person', { _id: id, _version: 3, name: 'x' })],
+    400,
+    'VersionMismatch',
+  )
+  assert.deepEqual([early.parameters.got, early.parameters.expected], [3, 2])
   await refused('person', [payload('person', { _id: id, name: 'x' })], 400, 'DatabaseUniqueKeyViolation')
   await refused('person', [payload('person', { _id: 999999, _version: 2, name: 'x' })], 404, 'ObjectNotFound')
 })

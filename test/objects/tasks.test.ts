@@ -138,14 +138,14 @@ const choices = (tasks: Json[]): (readonly [name: string, value: string])[] =>
     ...buttons.filter((button: Json) => button.name).map((button: Json) => [button.name, button.value]),
   ])
 
-test('DB-050 a 202 is a list of tasks with title, message, form and buttons, and nothing is written', async () => {
+test('DB-050 ERR-026 a 202 is a list of tasks with title, message, form and buttons, no error, and nothing is written', async () => {
   const forms = new Set<boolean>()
   for (const [name, scene] of Object.entries(scenes)) {
     const request = await scene()
     const before = await stored()
     const { status, body } = await request()
     assert.equal(status, 202, `${name}: ${JSON.stringify(body)}`)
-    assert.deepEqual(Object.keys(body), ['tasks'])
+    assert.deepEqual(Object.keys(body), ['tasks'], 'no code: it is no error')
     assert.ok(body.tasks.length > 0)
     for (const task of body.tasks) assertTask(task)
     for (const task of body.tasks) forms.add('form' in task)

@@ -133,6 +133,20 @@ suite('HTTP', () => {
         assert.deepEqual([elsewhere.statusCode, elsewhere.json().code], [400, 'UnknownEndpointMethod'], name)
       }
     }
+    for (const [method, name] of [
+      ['GET', 'auth'],
+      ['POST', 'auth'],
+      ['POST', 'token'],
+      ['POST', 'refresh'],
+      ['POST', 'revoke'],
+      ['POST', 'introspect'],
+      ['GET', 'userinfo'],
+      ['POST', 'userinfo'],
+    ] as const) {
+      const here = await svc.inject({ method, url: `/api/oauth2/${name}` })
+      assert.ok([400, 401].includes(here.statusCode), `${method} ${name} ${here.statusCode}`)
+      assert.doesNotMatch(here.body, /UnknownEndpointMethod/, `${method} ${name}`)
+    }
     const form = { 'content-type': 'application/x-www-form-urlencoded' }
     const send = (url: string, payload: string) => svc.inject({ method: 'POST', url, headers: form, payload })
     const credentials = 'grant_type=password&client_id=web-client&username=root&password=root-test-password'

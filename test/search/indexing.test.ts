@@ -57,6 +57,7 @@ test('what changes is found as it is now', async () => {
 
 test('SR-010 the trash is found with include_deleted only, what is purged is not found at all', async () => {
   const created = await save('person', { name: 'Ephemeral' })
+  const other = await save('person', { name: 'Not ephemeral' })
   const id = created._system_object_id
   const found = (more: object = {}) => ids({ search: [text('ephemeral')], ...more })
   const remove = async (version: number, policy: string) => {
@@ -66,10 +67,15 @@ test('SR-010 the trash is found with include_deleted only, what is purged is not
     })
     assert.equal(answer.status, 200, JSON.stringify(answer.body))
   }
-  assert.deepEqual(await found(), [id])
+  const both = [id, other._system_object_id]
+  for (const include_deleted of [undefined, false, true]) {
+    assert.deepEqual((await found({ include_deleted })).toSorted(), both.toSorted())
+  }
   await remove(1, 'setnull')
-  assert.deepEqual(await found(), [])
-  assert.deepEqual(await found({ include_deleted: true }), [id])
+  for (const include_deleted of [undefined, false]) assert.deepEqual(await found({ include_deleted }), both.slice(1))
+  assert.deepEqual((await found({ include_deleted: true })).toSorted(), both.toSorted())
+  await remove(2, 'purge')
+  assert.deepEqual(await found({ include_deleted: true }), both.slice(1))
 })
 
 test('objects follow what they link to: its texts, and its place in a hierarchy', async () => {

@@ -6,10 +6,13 @@ import { type EventGroup, type EventType, type EventTypeDefinition, eventTypes }
 
 export type { EventGroup, EventType } from './types.ts'
 
+/** Who did it, as far as the log asks. */
+export type EventActor = Pick<Actor, 'userId' | 'displayname' | 'reference' | 'remoteAddr'>
+
 /** An event to be logged. The actor is given always; whether it is stored is decided here (EVENT-002). */
 export interface NewEvent {
   type: EventType
-  actor: Actor | null
+  actor: EventActor | null
   /** `user`, `pool`, `export`, … for records that are not objects of the datamodel. */
   basetype?: string
   schema?: string
@@ -110,7 +113,7 @@ function toRow(event: ResolvedEvent, now: string, groups: ReadonlySet<string>, c
   return row
 }
 
-function loggedUser(actor: Actor | null, definition: EventTypeDefinition, groups: ReadonlySet<string>) {
+function loggedUser(actor: EventActor | null, definition: EventTypeDefinition, groups: ReadonlySet<string>) {
   if (!actor) return null
   if (!definition.alwaysUser && !(definition.userLogged && groups.has(definition.group satisfies EventGroup)))
     return null

@@ -102,6 +102,10 @@ export async function createFileService(options: FileOptions) {
     changed: options.changed,
     marking: options.marking,
     settings: () => withProfiles(settings()),
+    async uploader(from, { uploadUser: userId }) {
+      const name = (await options.whoNames(from, [`u${userId}`], [])).get(`u${userId}`)
+      return name ? { userId, displayname: name.displayname, reference: name.reference, remoteAddr: '' } : null
+    },
   })
   const fixity = createFixity({ db, events, log: options.log, locations })
   const fixitySchedule = scheduleFixity(fixity, { db, jobs, log: options.log, paused: () => config.readOnly })

@@ -62,6 +62,8 @@ suite('renditions', () => {
   const events = async (type: string, id: number): Promise<Json[]> =>
     (await svc.as('root').get('/event/list', { type, object_id: id })).body.objects.map(({ event }: Json) => event)
 
+  const isMetadata = ({ event }: Json): boolean => event.type === 'FILE_METADATA'
+
   test('SVC-009 an upload becomes renditions, told with its record and served at signed addresses', async () => {
     const content = await fields(1600, 1200).jpeg().toBuffer()
     const answered = await uploaded('fields.jpg', content)
@@ -189,6 +191,39 @@ suite('renditions', () => {
     const [event] = await events('FILE_METADATA', record._id)
     assert.equal(event.info.metadata.technical.camera_scanner, 'Zeiss Ikon 7')
     assertNamed('files.md', [...Object.keys(record), 'gps_location'])
+  })
+
+  test('EVENT-018 what was read of a file is an event of whoever uploaded it, with the receipt of the job', async () => {
+    const root = svc.as('root')
+    const groups = (list: string[]) => root.post('/config/system/config/user/user_in_event_group', list)
+    const before = (await root.get('/config/system/config/user/user_in_event_group')).body
+    const person = {
+      user: { login: 'photographer' },
+      _password: 'photographer',
+      _system_rights: { 'system.root': {} },
+    }
+    assert.equal((await root.post('/user', [person], { confirm: 'ignore_password_requirements' })).status, 200)
+    const logged = async (): Promise<Json> => {
+      const content = await fields(20, 20).png().toBuffer()
+      const { body } = await upload(svc, 'photographer', [{ name: 'seen.png', content }], { produce_versions: 'true' })
+      await svc.drain()
+      const { objects } = (await root.get('/event/list', { type: 'FILE_METADATA', object_id: body[0]._id })).body
+      assert.equal(objects.length, 1)
+      return objects[0]
+    }
+    assert.equal((await groups(['SYSTEM'])).status, 200)
+    const { event, user } = await logged()
+    assert.deepEqual(
+      [user.user._generated_displayname, event.user_generated_displayname, event.basetype, event.pollable],
+      ['photographer', 'photographer', 'file', false],
+    )
+    assert.deepEqual(Object.keys(event.info), ['metadata'])
+    assert.ok(event.info.metadata.tags > 0)
+    assert.deepEqual((await root.get('/event/poll/0', { limit: 1000 })).body.filter(isMetadata), [])
+    // As of all events that are logged with their user, the configuration says of which groups.
+    assert.equal((await groups([])).status, 200)
+    assert.equal((await logged()).user, undefined)
+    assert.equal((await groups(before)).status, 200)
   })
 
   test('recipes of the base configuration: what they may be, and what a change of them does', async () => {

@@ -1,7 +1,9 @@
+import type { EventActor } from '../../events/service.ts'
 import type { JobContext } from '../../jobs/service.ts'
+import type { Queryable } from '../../platform/db.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import { BlobMissing } from '../blobs/blob-store.ts'
-import { type FileVersion, originalOf } from '../model.ts'
+import { type FileVersion, originalOf, type StoredFile } from '../model.ts'
 import * as records from '../records/store.ts'
 import { missingLikeness } from './likeness.ts'
 import { mostAttempts, type ProduceDeps } from './produce.ts'
@@ -30,9 +32,14 @@ interface Told {
   readonly problems: readonly CannotMake[]
 }
 
+export interface DescribeDeps extends ProduceDeps {
+  /** Who uploaded a file: what is read of it is logged as theirs (EVENT-018). */
+  readonly uploader: (from: Queryable, file: StoredFile) => Promise<EventActor | null>
+}
+
 /** Reads what a file says of itself and what is written in it, and keeps it. What cannot be read says why, once. */
-export function createDescribe(deps: ProduceDeps) {
-  const { db, events, locations, folders, changed } = deps
+export function createDescribe(deps: DescribeDeps) {
+  const { db, events, locations, folders, changed, uploader } = deps
   return async function describe(
     { fileId }: { readonly fileId: number },
     { attempt, signal }: JobContext,
@@ -42,7 +49,7 @@ export function createDescribe(deps: ProduceDeps) {
     const begun = await store.beginRenditions(db, fileId, { names: [metadataName], again: attempt > 1 })
     if (begun.size === 0) return
     const original = originalOf(file)
-    const about = { actor: null, basetype: 'file', objectId: fileId } as const
+    const about = { actor: await uploader(db, file), basetype: 'file', objectId: fileId } as const
     const tired = (begun.get(metadataName) ?? 0) > mostAttempts
     await using folder = await folders.make()
     const told = tired

@@ -5,10 +5,10 @@ import type { Actor } from '../../platform/actor.ts'
 import type { Config } from '../../platform/config.ts'
 import type { Tx } from '../../platform/db.ts'
 import { requireRight } from '../../platform/system-right.ts'
-import { createDescribe, metadataJob } from './describe.ts'
+import { createDescribe, type DescribeDeps, metadataJob } from './describe.ts'
 import { planNew, previewJob, produceJob, schedule, scheduleMetadata, type Wish } from './plan.ts'
 import { createPrecedence } from './precedence.ts'
-import { createProduce, type ProduceDeps, type ProduceJob } from './produce.ts'
+import { createProduce, type ProduceJob } from './produce.ts'
 import { findPrograms } from './programs.ts'
 import { type Resync, readResyncs, renewMarks, resyncJob, runResync, startMarksResync, startResync } from './resync.ts'
 import { localPath } from './sources.ts'
@@ -31,7 +31,7 @@ export type RenditionConfig = Pick<
   | 'soffice'
 >
 
-export interface RenditionOptions extends Omit<ProduceDeps, 'workers' | 'programs' | 'tags' | 'folders' | 'schedule'> {
+export interface RenditionOptions extends Omit<DescribeDeps, 'workers' | 'programs' | 'tags' | 'folders' | 'schedule'> {
   readonly jobs: Jobs
   readonly log: Logger
   readonly config: RenditionConfig

@@ -50,7 +50,7 @@ const notWatched = [
   // Made in the background, some time after the file has come.
   'file_rendition',
   'file_likeness',
-  'file_count_due',
+  'file_count_',
   'migration',
 ]
 

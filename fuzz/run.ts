@@ -2,8 +2,12 @@
  * `npm run fuzz`: sends changed requests of every endpoint to a service of its own, and fails on answers that should
  * not be. Options: --requests, --seed, --epoch, --slow (milliseconds), --growth (MB).
  */
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { fuzz } from './campaign.ts'
+
+// A service is started for each epoch; this saves it half of the time that loading takes.
+process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, '..', 'node_modules', '.cache', 'compile')
 
 const { values } = parseArgs({
   options: {

@@ -119,22 +119,31 @@ test('LIM-001 access tokens last a day, or as long as is configured, whichever g
     const done = await visitor.signIn('root', 'root-test-password', { auth_method: 'native' })
     const byCode = (await visitor.redeem(done.location?.searchParams.get('code') ?? '')).body
     const guest = (await requestToken(svc, { grant_type: 'client_credentials', client_id: 'web-client' })).body
-    const all = [first, second, byCode, guest]
-    const tokens = all.map(({ access_token }) => createHash('sha256').update(access_token).digest())
-    const { rows } = await svc.db.query<{ left: number }>(
-      'select extract(epoch from expires_at - now())::int as left from oauth_token where hash = any($1)',
-      [tokens],
-    )
-    assert.equal(rows.length, 4)
-    for (const { left } of rows) assert.ok(Math.abs(left - first.expires_in) < 60, `${left}`)
-    return all.map(({ expires_in }) => expires_in)
+    const lastingFor = async (...all: Json[]) => {
+      const tokens = all.map(({ access_token }) => createHash('sha256').update(access_token).digest())
+      const { rows } = await svc.db.query<{ left: number }>(
+        'select extract(epoch from expires_at - now())::int as left from oauth_token where hash = any($1)',
+        [tokens],
+      )
+      assert.equal(rows.length, all.length)
+      for (const { left } of rows) assert.ok(Math.abs(left - first.expires_in) < 60, `${left}`)
+      return all.map(({ expires_in }) => expires_in)
+    }
+    const each = await lastingFor(first, second, byCode, guest)
+    // It ends the one that it renews.
+    const inBrowser = {
+      cookie: `svc-browser-id=${visitor.cookies.get('svc-browser-id')}`,
+      authorization: `Bearer ${byCode.access_token}`,
+    }
+    const renewed = (await requestToken(svc, {}, inBrowser, '/api/oauth2/refresh')).body
+    return [...each, ...(await lastingFor(renewed))]
   }
   const guests = '/config/system/config/login/guest'
   assert.equal((await root().post(guests, true)).status, 200)
-  const day = Array.from({ length: 4 }, () => 86_400)
+  const day = Array.from({ length: 5 }, () => 86_400)
   assert.deepEqual(await lifetimes(), day)
   assert.equal((await root().post(path, '2h30m')).status, 200)
-  assert.deepEqual(await lifetimes(), [9000, 9000, 9000, 9000])
+  assert.deepEqual(await lifetimes(), [9000, 9000, 9000, 9000, 9000])
   await root().delete(path)
   assert.deepEqual(await lifetimes(), day)
   await root().delete(guests)

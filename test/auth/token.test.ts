@@ -79,6 +79,12 @@ test('SVC-013 no token response has an id_token, and nothing of OpenID Connect i
     assert.equal(status, 200)
     assert.deepEqual(Object.keys(body).toSorted(), members)
   }
+  const inBrowser = {
+    cookie: `svc-browser-id=${visitor.cookies.get('svc-browser-id')}`,
+    authorization: `Bearer ${byCode.body.access_token}`,
+  }
+  const renewed = await requestToken(svc, {}, inBrowser, '/api/oauth2/refresh')
+  assert.deepEqual([renewed.status, 'access_token' in renewed.body, 'id_token' in renewed.body], [200, true, false])
   const guests = '/config/system/config/login/guest'
   await svc.as('root').post(guests, true)
   const asGuest = await requestToken(svc, { grant_type: 'client_credentials', client_id: 'web-client' })

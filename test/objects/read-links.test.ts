@@ -168,6 +168,11 @@ describe('objects below', () => {
     assert.equal(report.report.author.person.name, undefined, 'standard shows links short')
     const skipped = await scene.read('work', work, { format: 'standard', skip_reverse_nested: 1 })
     assert.equal('_reverse_nested:loan:work' in skipped.work, false)
+    const byId = await root().get(`/db/work/_all_fields/${object.work._id}`, {
+      format: 'standard',
+      skip_reverse_nested: 1,
+    })
+    assert.deepEqual(byId.body, [skipped])
   })
 
   test('in the trash they are only shown below an object that is there too', async () => {
@@ -325,6 +330,8 @@ describe('versions', () => {
         [1, 'Old title', false, 'one', 'Old title', [[1, true, false]]],
       ],
     )
+    const byId = await root().get(`/db/work/_all_fields/${answer.body[0].work._id}`, { all_versions: 1 })
+    assert.deepEqual(byId.body, answer.body)
   })
 
   test('version answers one of them, an unknown one nothing', async () => {

@@ -165,6 +165,11 @@ describe('formats', () => {
       assert.deepEqual(await keysOf({ format }), keys.toSorted(), format)
     }
     assert.deepEqual(await keysOf({}), fullKeys.toSorted())
+    const { _id } = (await scene.read('work', work)).work
+    const formats = ['short', 'standard', 'long', 'full']
+    for (const query of [{}, ...formats.map((format): Record<string, string> => ({ format }))]) {
+      assert.deepEqual(await bodyOf(`work/_all_fields/${_id}`, query), [await scene.read('work', work, query)])
+    }
     assert.deepEqual(await scene.read('work', work), await scene.read('work', work, { format: 'full' }))
     assert.equal((await get(`work/_all_fields/system_object_id/${work}`, { format: 'other' })).status, 400)
   })
@@ -178,7 +183,9 @@ describe('formats', () => {
     })
     const parent = await scene.read('place', above, { format: 'short' })
     const below = await scene.add('place', { name: { 'en-US': 'Below' }, _id_parent: parent.place._id })
-    const read = (format: string) => scene.read('place', below, { format }, 'place__inheriting')
+    const { _id } = (await scene.read('place', below, { format: 'short' })).place
+    const read = async (format: string): Promise<Json> =>
+      (await bodyOf(`place/place__inheriting/${_id}`, { format }))[0]
     for (const [classic, extended] of [
       ['standard', 'standard_extended'],
       ['long', 'long_inheritance'],

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { picture, upload } from '../files/support.ts'
 import type { Json } from '../support/client.ts'
 import { link, payload } from '../support/seed/museum.ts'
 import { type SearchScene, startScene, text } from './support.ts'
@@ -147,10 +148,14 @@ describe('pages', () => {
     const page = await readFile(join(import.meta.dirname, '..', '..', 'docs', 'operations.md'), 'utf8')
     const aggregation = (limit?: number) =>
       root.post('/search', { aggregations: { it: { type: 'term', field: 'work.inventory', limit } } })
+    const [file] = (await upload(scene.svc, 'root', [{ name: 'a.jpg', content: await picture() }])).body
     const lists: [row: string, most: number, ask: (limit: number) => Promise<{ status: number; body: Json }>][] = [
       ['| `GET /user` | 100 | 1,000 |', 1000, (limit) => root.get('/user', { limit })],
       ['| `GET /group` | 1,000 | 1,000 |', 1000, (limit) => root.get('/group', { limit })],
       ['| `GET /pool` | 1,000 | 1,000,000 |', 1_000_000, (limit) => root.get('/pool', { limit })],
+      ['| `GET /message` | 1,000 | 1,000 |', 1000, (limit) => root.get('/message', { limit })],
+      ['| `GET /right/invalid` | 100 | 1,000 |', 1000, (limit) => root.get('/right/invalid', { limit })],
+      ['| `GET /eas/{fileId}/similar` | 20 | 100 |', 100, (limit) => root.get(`/eas/${file._id}/similar`, { limit })],
       [
         '| `GET /db/{objecttype}/{mask}/list` | 1,000 | 10,000 |',
         10_000,
@@ -169,6 +174,15 @@ describe('pages', () => {
       assert.equal((await ask(most)).status, 200, row)
       const refused = await ask(most + 1)
       assert.deepEqual([refused.status, refused.body.code], [400, 'ServerGeneric'], row)
+    }
+    const { paths } = (await root.get('/system/openapi/spec.json')).body
+    const paged = Object.keys(paths).filter((path) =>
+      paths[path].get?.parameters?.some(({ name }: Json) => name === 'limit'),
+    )
+    assert.ok(paged.length > 8, `${paged}`)
+    for (const path of paged) {
+      const begin = `| \`GET ${path.replace('/api/v1', '')}\` |`
+      assert.ok(begin.includes('/event/') || lists.some(([row]) => row.startsWith(begin)), `${path} has no row`)
     }
     const pools = Array.from({ length: 1001 }, () => ({ pool: { _id_parent: 1 } }))
     assert.equal((await root.post('/pool', pools)).status, 200)

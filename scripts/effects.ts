@@ -66,9 +66,10 @@ async function findings(file: string, keys: readonly string[]): Promise<readonly
 
 /** Runs the file without each of the keys, one after the other in a process, until one of them comes to no end. */
 async function run(file: string, keys: readonly string[]): Promise<readonly Run[]> {
-  const support = JSON.stringify(new URL('../test/support/without-each.ts', import.meta.url).href)
-  const code = `import { withoutEach } from ${support}; withoutEach(${JSON.stringify(file)}, ${JSON.stringify(keys)})`
-  const flags = ['--test-reporter=tap', '--input-type=module', '--eval', code]
+  const support = (name: string) => new URL(`../test/support/${name}.ts`, import.meta.url).href
+  const code = `import { withoutEach } from '${support('without-each')}'; withoutEach(${JSON.stringify(file)}, ${JSON.stringify(keys)})`
+  // Random values are those of a whole run.
+  const flags = ['--import', support('properties'), '--test-reporter=tap', '--input-type=module', '--eval', code]
   const test = spawn(process.execPath, flags, {
     cwd: new URL('..', import.meta.url),
     stdio: ['ignore', 'pipe', 'ignore'],

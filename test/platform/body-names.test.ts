@@ -219,6 +219,22 @@ suite('members of a body that nobody knows', () => {
     assert.ok(seen >= 30, `${seen}`)
   })
 
+  test('strict=1 refuses what a form says too much', async () => {
+    const form = new URLSearchParams({ password: svc.config.rootPassword ?? '', new_password: 'Another-1', old: 'x' })
+    const { statusCode, body } = await svc.inject({
+      method: 'POST',
+      url: '/api/v1/user/change_password?strict=1',
+      payload: String(form),
+      headers: {
+        authorization: `Bearer ${await root().token()}`,
+        'content-type': 'application/x-www-form-urlencoded',
+      },
+    })
+    assert.equal(statusCode, 400, body)
+    assert.match(body, /old would have no effect/)
+    assert.equal((await root().get('/user/session')).status, 200, 'the password is what it was')
+  })
+
   test('what earlier folders say of shapes of later ones is what these are', () => {
     assert.deepEqual(Object.keys(GrantNames.properties), Object.keys(RightApi.properties))
   })

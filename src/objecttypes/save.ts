@@ -60,7 +60,7 @@ async function identify({ tx, model }: SaveContext, inputs: readonly ObjecttypeI
   const seen = new Set<number>()
   return inputs.map((input, index) => {
     const place = `body[${index}]`
-    const { _id, _version } = input.objecttype
+    const { _id, _version, name } = input.objecttype
     const table = requireTable(model, _id, `${place}.objecttype._id`)
     const current = stored.get(_id)
     if (!current)
@@ -74,6 +74,10 @@ async function identify({ tx, model }: SaveContext, inputs: readonly ObjecttypeI
         got: _version,
         expected: current.version + 1,
       })
+    }
+    if (name !== undefined && name !== null && name !== table.name) {
+      const path = `${place}.objecttype.name`
+      throw badRequest(`${path}: names are those of the datamodel`, { path, value: name, expected: table.name })
     }
     return { input, table, stored: current.settings, place }
   })

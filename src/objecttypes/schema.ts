@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { LocaValue } from '../datamodel/schema.ts'
-import { kept } from '../platform/query.ts'
+import { kept, refusedChange } from '../platform/query.ts'
 import { grantShown, RightApi, WhoApi } from '../rights/schema.ts'
 import { ShownTag } from '../tags/schema.ts'
 import { TransitionBody } from '../transitions/schema.ts'
@@ -50,7 +50,7 @@ export const ObjecttypeInput = Type.Object(
       {
         _id: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
         _version: Type.Integer({ description: 'The stored version plus one.' }),
-        name: optional(Type.String({ maxLength: 10_000, description: 'Ignored: names are those of the datamodel.' })),
+        name: optional(Type.String({ maxLength: 10_000, ...refusedChange('names are those of the datamodel') })),
         contact: optional(WhoApi),
         mapping_image_export: optional(Mapping),
         mapping_image_import: optional(Mapping),

@@ -130,7 +130,9 @@ test('a user is deleted by the answer to the 202, with the confirm that clients 
   const [user] = await createUsers(svc, { user: { login: 'leaver' } })
   const path = `/user/${user.user._id}`
   const asked = await root().delete(path, undefined, { confirm: 'yes' })
-  assert.equal(asked.status, 202)
+  assert.deepEqual([asked.status, asked.headers['x-svc-ignored']], [202, 'confirm'])
+  const strict = await root().delete(path, undefined, { confirm: 'yes', strict: 1 })
+  assert.deepEqual([strict.status, strict.body.parameters.param], [400, 'confirm'])
   const [task] = asked.body.tasks
   const choice = task.buttons.find((button: Json) => button.value === 'delete')
   assert.equal((await signIn(svc, 'leaver', 'leaver')).status, 200, 'confirm alone chooses nothing')

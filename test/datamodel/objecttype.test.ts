@@ -233,7 +233,6 @@ test('OTAPI-004 only object types of the committed datamodel have settings, and 
   ]
   const before = await schemas()
   const saved = await changed('artist', {
-    name: 'painter',
     table_id: 77,
     columns: [],
     has_tags: true,
@@ -329,6 +328,12 @@ test('OT-002 the first of the standard masks is the default mask, which shows li
     assert.deepEqual((await descriptor('work'))._standard_masks, masks)
     assert.equal(await shown(), first, JSON.stringify(masks))
   }
+})
+
+test('the name is sent back as it was read, and changed in the datamodel only', async () => {
+  assert.equal((await changed('work', { name: 'work' })).objecttype.name, 'work')
+  assert.equal((await changed('work', { name: null })).objecttype.name, 'work')
+  await refused('ServerGeneric', 'body[0].objecttype.name', 'work', { name: 'artwork' })
 })
 
 test('mappings are none or an existing mapping', async () => {

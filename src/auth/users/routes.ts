@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import type { Actor } from '../../platform/actor.ts'
 import { actorOf, type HttpApp } from '../../platform/http.ts'
+import { unasked } from '../../platform/query.ts'
 import { Ok, TaskList } from '../../platform/tasks.ts'
 import { IdParams, UserBatch, UserOutput, UserQuery } from '../schema.ts'
 import { type LookAtPictures, withPictures } from './pictures.ts'
@@ -21,7 +22,7 @@ const DeleteQuery = Type.Object({
     Type.Enum(['delete', 'archive', 'unarchive'], { description: 'What to do with the user.' }),
   ),
   confirm: Type.Optional(
-    Type.String({ maxLength: 100, description: 'What clients send with an answered 202; `delete_policy` decides.' }),
+    Type.String({ maxLength: 100, ...unasked('clients send it with an answered 202, where `delete_policy` decides') }),
   ),
 })
 

@@ -66,11 +66,9 @@ async function findings(file: string, keys: readonly string[]): Promise<readonly
 
 /** Runs the file without each of the keys, one after the other in a process, until one of them comes to no end. */
 async function run(file: string, keys: readonly string[]): Promise<readonly Run[]> {
-  const support = (name: string) => new URL(`../test/support/${name}.ts`, import.meta.url).href
-  const code = `import { withoutEach } from '${support('without-each')}'; withoutEach(${JSON.stringify(file)}, ${JSON.stringify(keys)})`
   // Random values are those of a whole run.
-  const flags = ['--import', support('properties'), '--test-reporter=tap', '--input-type=module', '--eval', code]
-  const test = spawn(process.execPath, flags, {
+  const flags = ['--import', './test/support/properties.ts', '--test-reporter=tap']
+  const test = spawn(process.execPath, [...flags, 'test/support/without-each.ts', file, JSON.stringify(keys)], {
     cwd: new URL('..', import.meta.url),
     stdio: ['ignore', 'pipe', 'ignore'],
   })

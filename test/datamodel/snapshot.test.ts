@@ -307,7 +307,13 @@ const masks = [
     comment: 'for editors',
     custom_settings: { reverse_pool_changed_mode: 'reverse_pool_changed_never', color: 'red' },
     fields: [
-      { kind: 'field', column_id: 5, column_name_hint: 'number', custom_settings: { required: 'true' } },
+      {
+        kind: 'field',
+        column_id: 5,
+        column_name_hint: 'number',
+        inline: 'standard',
+        custom_settings: { required: 'true' },
+      },
       { kind: 'splitter', type: 'title' },
       { kind: 'link', column_id: 8, column_name_hint: 'place', other_table_id: 1, other_table_name_hint: 'place' },
       {

@@ -16,8 +16,6 @@ const connections = 4
 const processes = 2
 const files = 24
 const rounds = 2
-/** Milliseconds between two looks at a record. */
-const lookEvery = 20
 
 /** An upload until its preview of 400 pixels was fetched, beside libvips alone with as many processes. */
 export async function measureFiles(say: (line: string) => void): Promise<Row[]> {
@@ -55,7 +53,7 @@ export async function measureFiles(say: (line: string) => void): Promise<Row[]> 
 }
 
 /** Until all renditions of the uploads are made: what is measured next has the machine for itself. */
-async function untilRest(dsn: string): Promise<void> {
+export async function untilRest(dsn: string): Promise<void> {
   const db = new pg.Client({ connectionString: dsn })
   await db.connect()
   try {
@@ -71,7 +69,7 @@ async function untilRest(dsn: string): Promise<void> {
 }
 
 /** As a camera takes them: 3000 x 2000 pixels, some 2.3 MB, no two alike. */
-async function photographs(folder: string): Promise<string[]> {
+export async function photographs(folder: string): Promise<string[]> {
   const noise = { type: 'gaussian' as const, mean: 128, sigma: 24 }
   const coarse = sharp({ create: { width: 1500, height: 1000, channels: 3, background: 'gray', noise } }).png()
   const content = await sharp(await coarse.toBuffer())
@@ -88,7 +86,11 @@ async function photographs(folder: string): Promise<string[]> {
 }
 
 /** Uploads a second. */
-async function uploadAll({ service, client }: Context, paths: readonly string[], round: number): Promise<number> {
+export async function uploadAll(
+  { service, client }: Context,
+  paths: readonly string[],
+  round: number,
+): Promise<number> {
   const pool = new Pool(service.url, { connections: 2 * connections, pipelining: 1 })
   const authorization = `Bearer ${await client.token()}`
   const contents = await Promise.all(paths.map((path) => readFile(path)))
@@ -99,13 +101,16 @@ async function uploadAll({ service, client }: Context, paths: readonly string[],
       for (const [index, content] of queue) {
         // Behind the end of the picture, so that no two contents are the same.
         const body = Buffer.concat([content, Buffer.from(`${round}:${index}`)])
-        const query = new URLSearchParams({ filenames: JSON.stringify([`${round}-${index}.jpg`]) })
+        const query = new URLSearchParams({
+          filenames: JSON.stringify([`${round}-${index}.jpg`]),
+          await_version: 'small',
+        })
         const [made] = await json(pool, `/api/v1/eas/put?${query}`, {
           method: 'POST',
           headers: { authorization, 'content-type': 'image/jpeg' },
           body,
         })
-        await preview(pool, made?._id ?? 0, authorization)
+        await preview(pool, made)
       }
     }),
   )
@@ -114,22 +119,13 @@ async function uploadAll({ service, client }: Context, paths: readonly string[],
   return paths.length / seconds
 }
 
-async function preview(pool: Pool, id: number, authorization: string): Promise<void> {
-  for (;;) {
-    const { versions } = await json(pool, `/api/v1/eas/${id}?format=short`, {
-      method: 'GET',
-      headers: { authorization },
-    })
-    if (versions.small?.status === 'done') {
-      const { pathname, search } = new URL(versions.small.url)
-      const answer = await pool.request({ method: 'GET', path: pathname + search })
-      await answer.body.arrayBuffer()
-      if (answer.statusCode !== 200) throw new Error(`the preview of ${id}: ${answer.statusCode}`)
-      return
-    }
-    if (versions.small?.status === 'failed') throw new Error(`the preview of ${id}: ${versions.small.reason}`)
-    await sleep(lookEvery)
-  }
+async function preview(pool: Pool, made: Answer | undefined): Promise<void> {
+  const small = made?.versions.small
+  if (small?.status !== 'done') throw new Error(`the preview of ${made?._id}: ${small?.status} ${small?.reason}`)
+  const { pathname, search } = new URL(small.url)
+  const answer = await pool.request({ method: 'GET', path: pathname + search })
+  await answer.body.arrayBuffer()
+  if (answer.statusCode !== 200) throw new Error(`the preview of ${made?._id}: ${answer.statusCode}`)
 }
 
 interface Answer {

@@ -89,8 +89,8 @@ export function registerFileRoutes(
         const permission = await files.permission(actorOf(request))
         const wish = { produce: readFlags(query.produce_versions), priority: query.priority ?? 0 }
         const content = incoming(request, more.filenames[0] ?? null)
-        const duplicates = query.check_for_duplicates
-        return files.put(actorOf(request), content, permission, more, wish, { duplicates })
+        const { check_for_duplicates: duplicates, await_version: awaited } = query
+        return files.put(actorOf(request), content, permission, more, wish, { duplicates, awaited })
       },
     })
   }
@@ -138,8 +138,9 @@ export function registerFileRoutes(
     },
     async (request) => {
       const { fileId } = request.params
-      const { check_for_duplicates: duplicates, obj_uuid: object } = request.query
-      const records = await files.read(request.actor, [fileId], request.query.format ?? 'long', { duplicates, object })
+      const { check_for_duplicates: duplicates, obj_uuid: object, await_version: awaited, format } = request.query
+      const more = { duplicates, object, awaited }
+      const records = await files.read(request.actor, [fileId], format ?? 'long', more)
       return records.get(fileId) ?? {}
     },
   )

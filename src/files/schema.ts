@@ -22,6 +22,16 @@ const lookForDuplicates = Type.Optional(
   }),
 )
 
+const awaitVersion = Type.Optional(
+  Type.String({
+    minLength: 1,
+    maxLength: 100,
+    description:
+      'Name of a version, `small` for example: the answer waits until it is made, or it is known that it will not be, at ' +
+      'most 30 seconds. Its status says which.',
+  }),
+)
+
 export const UploadQuery = Type.Object({
   filenames: JsonList(
     'JSON list of texts: names in place of those in the body, in its order; null or empty: that one.',
@@ -40,6 +50,7 @@ export const UploadQuery = Type.Object({
   custom_produce_configs: Type.Optional(Type.String(refused(ownRecipes))),
   collection: Type.Optional(Type.Integer(refused('there are no collections yet'))),
   check_for_duplicates: lookForDuplicates,
+  await_version: awaitVersion,
 })
 
 const remote = {
@@ -226,7 +237,7 @@ export const SimilarQuery = Type.Object({
   limit: Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'Most files.' }),
 })
 
-export const ReadQuery = Type.Object({ format: Format, ...notYet })
+export const ReadQuery = Type.Object({ format: Format, ...notYet, await_version: awaitVersion })
 
 export const ListQuery = Type.Object({
   ids: Type.String({ maxLength: 16 * 1024, description: 'JSON list of ids of files, at most 1000.' }),

@@ -120,7 +120,11 @@ export async function createFileService(options: FileOptions) {
   const signatures = await openSignatures(db)
   const hasFile = async (from: Queryable, fileId: number, uuid: string): Promise<boolean> =>
     (await options.filesWithin(from, [fileId], uuid)).has(fileId)
-  const records = createRecords({ ...options, addresses: createAddresses({ externalUrl, signatures }) })
+  const records = createRecords({
+    ...options,
+    addresses: createAddresses({ externalUrl, signatures }),
+    awaitVersion: renditions.awaitVersion,
+  })
   const { folders, viewers } = renditions
   const delivery = createDelivery({
     db,
@@ -151,6 +155,7 @@ export async function createFileService(options: FileOptions) {
     open,
     plan: renditions.plan,
     expect: renditions.expect,
+    awaitVersion: renditions.awaitVersion,
     inspect: renditions.inspect,
     changed: options.changed,
     workers: viewers,

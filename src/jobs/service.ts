@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Db, Tx } from '../platform/db.ts'
 import type { Measure } from '../platform/metrics.ts'
+import { createHere, type HereJob } from './here.ts'
 import { type JobHandler, type Lane, type Lanes, lanes } from './model.ts'
 import { migrateQueue } from './queue.ts'
 import { startWorkers, type Workers } from './worker.ts'
@@ -16,6 +17,8 @@ import { startWorkers, type Workers } from './worker.ts'
 export { migrateQueue } from './queue.ts'
 
 export type Jobs = ReturnType<typeof createJobs>
+
+export type { HereJob } from './here.ts'
 
 export type { JobContext, JobHandler, Lane, Lanes } from './model.ts'
 
@@ -50,6 +53,7 @@ export function createJobs({ db, log, concurrency = fewJobs, recoverEvery = 15_0
   const handlers = new Map<string, JobHandler<unknown>>()
   const laneOf = new Map<string, Lane>()
   let workers: Workers | null = null
+  const here = createHere({ db, log, owner: () => workers?.owner() ?? null })
 
   return {
     /** Adds a job in the caller's transaction; it starts after the commit, or at `runAt`. */
@@ -58,6 +62,12 @@ export function createJobs({ db, log, concurrency = fewJobs, recoverEvery = 15_0
 
     /** Adds any number of jobs with one statement. */
     enqueueAll: (tx: Tx, jobs: readonly JobRequest[]) => addJobs(tx, jobs),
+
+    /**
+     * Adds a job that this process begins by itself right after the commit; false, and nothing is added, while it takes
+     * none. Whoever adds it knows how much is running.
+     */
+    runHere: (tx: Tx, job: HereJob): Promise<boolean> => here.add(tx, job),
 
     /** Names the code for a job, and its lane. Every process must register all names before it starts. */
     register<Payload>(name: string, handler: JobHandler<Payload>, lane: Lane = 'quick'): void {
@@ -106,7 +116,7 @@ export function createJobs({ db, log, concurrency = fewJobs, recoverEvery = 15_0
     async close({ grace = 15_000 }: { grace?: number } = {}): Promise<void> {
       const running = workers
       workers = null
-      await running?.close(grace)
+      await Promise.all([here.close(grace), running?.close(grace)])
     },
   }
 }

@@ -3,11 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Logger as QueueLogger, runTaskList, type TaskList, type WorkerEvents, type WorkerPool } from 'graphile-worker'
 import type { Logger } from 'pino'
 import type { Db } from '../platform/db.ts'
+import type { Owner } from './here.ts'
 import { keepLiveness, type Liveness } from './liveness.ts'
 import type { JobHandler } from './model.ts'
 import { queuePool } from './queue.ts'
 
 export interface Workers {
+  /** Whose the jobs are that this process runs beside the pools; null while there are none. */
+  owner(): Owner | null
   close(grace: number): Promise<void>
 }
 
@@ -39,11 +42,13 @@ export async function startWorkers(options: Options): Promise<Workers> {
       if (stopped.signal.aborted) return
       current = await startPool(options).catch((error: unknown) => ({
         ended: Promise.resolve(options.log.error({ err: error }, 'workers cannot start')),
+        owner: () => null,
         close: async () => {},
       }))
     }
   })()
   return {
+    owner: () => (stopped.signal.aborted ? null : current.owner()),
     async close(grace) {
       stopped.abort()
       await current.close(grace)
@@ -90,8 +95,20 @@ async function startPool({ db, log, lanes, recoverEvery }: Options): Promise<Poo
       // What is left of the others would hear of no new jobs.
       .then(() => endAll('other workers ended')),
   )
-  const ended = Promise.all(gone).then(() => liveness.close())
-  return { ended, close: (grace) => stop(pools, liveness, grace) }
+  let over = false
+  const ended = Promise.all(gone).then(() => {
+    over = true
+    return liveness.close()
+  })
+  const [first] = pools
+  return {
+    ended,
+    owner() {
+      if (over || !first || first._shuttingDown) return null
+      return { poolId: first.id, begin: (id) => active.begin(id), end: (id) => active.end(id) }
+    },
+    close: (grace) => stop(pools, liveness, grace),
+  }
 }
 
 /** Milliseconds between two attempts to start workers: what waits for them goes on when the database is back. */

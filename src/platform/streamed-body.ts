@@ -1,6 +1,8 @@
+import { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import { AppError } from './errors.ts'
+import { handOver } from './own-bytes.ts'
 import { atPace } from './pace.ts'
 
 /**
@@ -13,23 +15,26 @@ export function isStreamed(request: FastifyRequest): boolean {
 
 /**
  * The body of such a route. It ends with an error when the client goes away, or sends slower than the pace; time in which
- * nobody asks for more does not count. Whoever stops reading leaves the connection as it is, so that it can be answered.
+ * nobody asks for more does not count. Whoever stops reading leaves the connection as it is, so that it can be answered. What
+ * has come over a connection belongs to whoever takes it (`giveBack`).
  */
 export async function* streamedBody(request: FastifyRequest): AsyncGenerator<Buffer> {
   const source = request.body as Readable | undefined
   if (!source) return
   const pace = request.routeOptions.config.pace ?? { grace: 15, leastRate: 0 }
   const chunks = source.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>
+  const take = request.raw.socket instanceof Socket ? handOver : (chunk: Buffer) => chunk
   yield* atPace(
-    () => nextOf(chunks),
+    () => nextOf(chunks, take),
     pace,
     () => new AppError('RequestTimeout'),
   )
 }
 
-async function nextOf(chunks: AsyncIterator<Buffer>): Promise<IteratorResult<Buffer>> {
+async function nextOf(chunks: AsyncIterator<Buffer>, take: (chunk: Buffer) => Buffer): Promise<IteratorResult<Buffer>> {
   try {
-    return await chunks.next()
+    const next = await chunks.next()
+    return next.done ? next : { done: false, value: take(next.value) }
   } catch (cause) {
     throw new AppError('ServerGeneric', {}, { message: 'The body ended too early.', cause })
   }

@@ -117,6 +117,31 @@ suite('renditions', () => {
     assert.deepEqual(Object.fromEntries(made), { small: 400, preview: 1000, huge: 1600, full: 1600, zoom: 1600 })
   })
 
+  test('await_version: an upload, or a record, is answered when the version is there, or will not be', async () => {
+    const content = await fields(900, 700).jpeg().toBuffer()
+    for (const method of ['POST', 'PUT'] as const) {
+      const query = { produce_versions: 'true', await_version: 'small' }
+      const files = [
+        { name: 'one.jpg', content: Buffer.concat([content, Buffer.from(method)]) },
+        { name: 'broken.jpg', content: Buffer.concat([content.subarray(0, 20), Buffer.from(method)]) },
+      ]
+      const { body } = await upload(svc, 'root', files, query, method)
+      assert.deepEqual(
+        body.map(({ versions }: Json) => versions.small.status),
+        ['done', 'failed'],
+      )
+      const { url, hash } = body[0].versions.small
+      assert.equal(sha256((await fetched(svc, url)).content), hash)
+    }
+    const { _id, versions } = await uploaded('later.jpg', Buffer.concat([content, Buffer.from('later')]))
+    assert.equal(versions.preview.status, 'pending')
+    const root = svc.as('root')
+    assert.equal((await root.get(`/eas/${_id}`, { await_version: 'preview' })).body.versions.preview.status, 'done')
+    // Of what nobody makes there is nothing to wait for.
+    assert.equal((await root.get(`/eas/${_id}`, { await_version: 'nothing' })).body._id, _id)
+    await svc.drain()
+  })
+
   test('orientation, transparency, 16 bit, CMYK, animation: renditions are what the eye sees', async () => {
     const upright = await colours(
       (await produced('plain.png', await fields(200, 100).png().toBuffer())).versions.small.url,
@@ -347,6 +372,8 @@ suite('renditions', () => {
       const content = await fields(size, size).png().toBuffer()
       const query = { produce_versions: 'true', priority: -7 }
       assert.equal((await upload(svc, 'root', [{ name: 'first.png', content }], query, method)).status, 200)
+      // The others are queued when the first ones are there.
+      await svc.drain()
       assert.deepEqual(await priorities.taken(), [-7, -6, -4, -2, 2], method)
     }
   })

@@ -1,4 +1,7 @@
-/** A process that takes a job, says so, and never ends it: for the test that kills it. Argument: the database. */
+/**
+ * A process that takes a job, says so, and never ends it: for the test that kills it. Arguments: the database; `here`: the job
+ * is one that it runs by itself.
+ */
 import { pino } from 'pino'
 import { createJobs } from '../../src/jobs/service.ts'
 import { openDb } from '../../src/platform/db.ts'
@@ -11,9 +14,13 @@ const db = openDb({
   onError: () => {},
 })
 const jobs = createJobs({ db, log: pino({ level: 'silent' }) })
-jobs.register('hang', async () => {
+const run = async () => {
   process.stdout.write('taken\n')
   await new Promise(() => {})
-})
+}
+jobs.register('hang', run)
 await jobs.start()
-await db.transaction((tx) => jobs.enqueue(tx, 'hang', {}))
+await db.transaction(async (tx) => {
+  if (process.argv[3] !== 'here') await jobs.enqueue(tx, 'hang', {})
+  else await jobs.runHere(tx, { name: 'hang', payload: {}, priority: 0, maxAttempts: 5, run })
+})

@@ -155,18 +155,63 @@ test('closing waits for running jobs', () =>
 
 test('the job of a process that is killed is run by another one within seconds', () =>
   withDatabase(async (dsn) => {
-    const child = spawn(process.execPath, [join(import.meta.dirname, 'hanging-worker.ts'), dsn], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
-    await once(child.stdout, 'data')
-    child.kill('SIGKILL')
-    await once(child, 'exit')
+    // One from the queue, and one that the process has begun by itself.
+    for (const way of ['queue', 'here']) {
+      const child = spawn(process.execPath, [join(import.meta.dirname, 'hanging-worker.ts'), dsn, way], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      })
+      await once(child.stdout, 'data')
+      child.kill('SIGKILL')
+      await once(child, 'exit')
+    }
 
     const seen: number[] = []
     const hang = async (_: unknown, { attempt }: JobContext): Promise<void> => void seen.push(attempt)
     await using one = await startProcess(dsn, { hang })
     await one.jobs.idle({ timeout: 10_000 })
-    assert.deepEqual(seen, [2])
+    assert.deepEqual(seen, [2, 2])
+  }))
+
+test('what a process runs by itself begins after the commit, is taken by nobody else, and is tried again when it fails', () =>
+  withDatabase(async (dsn) => {
+    const seen: unknown[] = []
+    const queued = async (payload: unknown, { attempt }: JobContext): Promise<void> =>
+      void seen.push([payload, attempt])
+    await using one = await startProcess(dsn, { note: queued })
+    await using other = await startProcess(dsn, { note: queued })
+    const add = (run: (context: JobContext) => Promise<void>, more = async (): Promise<void> => {}) =>
+      one.db.transaction(async (tx) => {
+        const job = { name: 'note', payload: { text: 'again' }, priority: 0, maxAttempts: 3, run }
+        assert.ok(await one.jobs.runHere(tx, job))
+        assert.deepEqual(seen, [])
+        await more()
+      })
+    await assert.rejects(
+      add(
+        async () => void seen.push('lost'),
+        () => Promise.reject(new Error('no')),
+      ),
+    )
+    const { promise: goesOn, resolve: goOn } = Promise.withResolvers<void>()
+    await add(async ({ attempt }) => {
+      await goesOn
+      seen.push(['here', attempt])
+    })
+    // Somebody looks for jobs meanwhile.
+    await other.db.transaction((tx) => other.jobs.enqueue(tx, 'note', 'other'))
+    const waiting = one.jobs.idle()
+    goOn()
+    await waiting
+    assert.deepEqual(
+      seen.splice(0).toSorted((a, b) => JSON.stringify(a).localeCompare(JSON.stringify(b))),
+      [
+        ['here', 1],
+        ['other', 1],
+      ],
+    )
+    await add(() => Promise.reject(new Error('not now')))
+    await one.jobs.idle({ hurry: true })
+    assert.deepEqual(seen, [[{ text: 'again' }, 2]])
   }))
 
 test('jobs go on when the connections to the database were cut', () =>

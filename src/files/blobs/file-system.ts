@@ -1,6 +1,7 @@
 import { type FileHandle, mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import type { Readable } from 'node:stream'
+import { giveBack } from '../../platform/own-bytes.ts'
 import {
   BlobMissing,
   type BlobStore,
@@ -25,7 +26,10 @@ export function createFileSystemStore(folder: string): BlobStore {
     try {
       const file = await open(path, 'wx', 0o640)
       try {
-        for await (const chunks of gathered(source)) size += await writeAll(file, chunks)
+        for await (const chunks of gathered(source)) {
+          size += await writeAll(file, chunks)
+          giveBack(chunks)
+        }
         await file.sync()
       } finally {
         await file.close()

@@ -35,6 +35,8 @@ export interface RecordOptions {
   readonly whoNames: (from: Queryable, who: Iterable<Principal>, languages: readonly string[]) => Promise<WhoNames>
   /** The user that callers without a token are; null: there are none such. */
   readonly anonymous: () => Promise<Actor | null>
+  /** The files when a version of that name is made of each, or will not be. */
+  readonly awaitVersion: (files: readonly StoredFile[], name: string) => Promise<readonly StoredFile[]>
 }
 
 /** What a read of records asks for besides. */
@@ -42,6 +44,8 @@ export interface ReadFiles {
   readonly duplicates?: boolean | undefined
   /** uuid of an object that must have the files, and whose names for them their addresses are to give. */
   readonly object?: string | undefined
+  /** A version that is to be made first. */
+  readonly awaited?: string | undefined
 }
 
 export type Records = ReturnType<typeof createRecords>
@@ -61,6 +65,7 @@ export function createRecords({
   filesWithin,
   whoNames,
   anonymous,
+  awaitVersion,
 }: RecordOptions) {
   function accessOf(caller: CallerRights, file: StoredFile, uses: readonly FileUse[]): FileAccess {
     const type = originalOf(file)
@@ -102,6 +107,15 @@ export function createRecords({
         return [file.id, renderFile(file, { format, access, addressesOf, uploader, tags: tags?.get(file.id) })]
       }),
     )
+  }
+
+  /** The same when a version of them is made, or will not be. */
+  async function settled(known: readonly KnownFile[], name: string): Promise<readonly KnownFile[]> {
+    const files = await awaitVersion(
+      known.map(({ file }) => file),
+      name,
+    )
+    return known.map(({ access }, index) => ({ file: files[index] as StoredFile, access }))
   }
 
   const kept = createKeptFiles()
@@ -164,14 +178,15 @@ export function createRecords({
       actor: Actor | null,
       ids: readonly number[],
       format: FileFormat,
-      { duplicates = false, object }: ReadFiles = {},
+      { duplicates = false, object, awaited }: ReadFiles = {},
     ): Promise<Map<number, Wire>> {
       const known = await callerOf(actor)
       const caller = await rights.forActor(known)
       const inside = object === undefined ? null : await filesWithin(db, ids, object)
       const found = await load(db, caller, inside ? ids.filter((id) => inside.has(id)) : ids)
-      const seen = found.filter(({ access }) => access.any)
-      if (seen.length === 0 && ids.length > 0) throw new AppError('InsufficientRights')
+      const allowed = found.filter(({ access }) => access.any)
+      if (allowed.length === 0 && ids.length > 0) throw new AppError('InsufficientRights')
+      const seen = awaited === undefined ? allowed : await settled(allowed, awaited)
       const shown = seen.map(({ file }) => file.id)
       const tags = format === 'long' ? await readTags(db, shown) : new Map<number, readonly Tag[]>()
       const wires = await render(db, known, seen, format, { tags, object })

@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { Db } from '../../platform/db.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import { BlobMissing } from '../blobs/blob-store.ts'
@@ -10,7 +12,7 @@ import type { MediaFacts } from './programs/ffmpeg.ts'
 import { localPath, type Material, openMaterial, ownFolder, type SourceTools } from './sources.ts'
 import { shape } from './technical.ts'
 import { CannotMake } from './workshop/failure.ts'
-import type { Basics, PictureRecipe } from './workshop/tasks.ts'
+import { type Basics, isInline, type PictureRecipe } from './workshop/tasks.ts'
 import type { Workers } from './workshop/workers.ts'
 
 export interface MakeTools extends SourceTools {
@@ -24,8 +26,11 @@ export interface MakeTools extends SourceTools {
   readonly onProgress: (name: string, part: number) => void
 }
 
-export interface Output {
-  readonly path: string
+export type Output = (
+  | { readonly path: string }
+  /** Of a small picture, as it is: to write and read it would take longer. */
+  | { readonly content: Uint8Array }
+) & {
   readonly extension: string
   readonly mimeType: string
   readonly metadata: Readonly<Record<string, unknown>>
@@ -77,9 +82,9 @@ export async function makeAll(tools: MakeTools, file: StoredFile, recipes: reado
 }
 
 function openContent(tools: MakeTools, file: StoredFile, content: FileVersion | Output): Material {
-  if ('path' in content) {
+  if (!('sha256' in content)) {
     const type = { extension: content.extension, class: classOf(content.extension) }
-    return openMaterial(type, { isOriginal: false, path: async () => content.path }, tools)
+    return openMaterial(type, { isOriginal: false, path: () => pathOfOutput(tools, content) }, tools)
   }
   const path = (): Promise<string> =>
     localPath(content, tools.storeOf(content.locationId), tools.folder).catch((cause: unknown) => {
@@ -87,6 +92,13 @@ function openContent(tools: MakeTools, file: StoredFile, content: FileVersion | 
       throw cause
     })
   return openMaterial(content, { isOriginal: content === originalOf(file), path }, tools)
+}
+
+async function pathOfOutput(tools: MakeTools, output: Output): Promise<string> {
+  if ('path' in output) return output.path
+  const path = join(await ownFolder(tools), `made.${output.extension}`)
+  await writeFile(path, output.content)
+  return path
 }
 
 /** Recipes of the same material share one look at it. */
@@ -132,28 +144,34 @@ async function makePictures(
   inspect: boolean,
 ): Promise<Produced> {
   const { tells, ...source } = await material.picture()
-  const own = await ownFolder({ folder })
+  let made: Promise<string> | null = null
+  const own = (): Promise<string> => {
+    made ??= ownFolder({ folder })
+    return made
+  }
   const profiles = await Promise.all(recipes.map(({ colorprofile }) => profileFor(colorprofile, { db, storeOf }, own)))
   const drawn = await Promise.all(recipes.map((recipe) => marksForWorkshop(drawnMarks(recipe, marks), storeOf, own)))
+  const orders = recipes.map((recipe, index) => ({
+    ...pictureRecipe(recipe),
+    colorprofile: profiles[index] ?? ('srgb' as const),
+    marks: drawn[index],
+  }))
   const task = {
     kind: 'pictures',
     source,
-    folder: own,
+    folder: orders.every(isInline) ? null : await own(),
     inspect,
-    recipes: recipes.map((recipe, index) => ({
-      ...pictureRecipe(recipe),
-      colorprofile: profiles[index] ?? 'srgb',
-      marks: drawn[index],
-    })),
+    recipes: orders,
   } as const
-  const { made, tooSmall, failed, basics, likeness } = await workers.run(task, signal)
+  const { made: pictures, tooSmall, failed, basics, likeness } = await workers.run(task, signal)
   const outcomes = recipes.map((recipe): Outcome => {
-    const picture = made.find(({ name }) => name === recipe.name)
+    const picture = pictures.find(({ name }) => name === recipe.name)
     if (picture) {
-      const { path, extension, mimeType, width, height } = picture
+      const { extension, mimeType, width, height } = picture
+      const bytes = 'content' in picture ? { content: picture.content } : { path: picture.path }
       const pyramid = recipe.recipe === 'pyramid' ? { pyramid: true } : {}
       const metadata = { ...dimensions(width, height), ...pyramid, ...borne(recipe, all, marks) }
-      return { recipe, output: { path, extension, mimeType, metadata } }
+      return { recipe, output: { ...bytes, extension, mimeType, metadata } }
     }
     if (tooSmall.includes(recipe.name)) return { recipe, tooSmall: true }
     return { recipe, problem: new CannotMake('unreadable', failed[recipe.name] ?? 'nothing was made') }

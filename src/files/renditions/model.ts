@@ -36,3 +36,6 @@ export interface OriginalType {
   readonly class: FileClass
   readonly extension: string
 }
+
+/** A job is tried again when it could not do its work for lack of a database or of space, not for a bad file. */
+export const maxAttempts = 8

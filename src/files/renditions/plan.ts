@@ -1,8 +1,9 @@
 import type { JobRequest, Jobs } from '../../jobs/service.ts'
 import type { Tx } from '../../platform/db.ts'
 import { metadataJob, metadataName } from './describe.ts'
+import type { First, NewFileJob } from './first.ts'
 import { isUnmarked, type Marking, noMarks, readMarks } from './marks.ts'
-import type { Recipe, RenditionSettings, Scheduled } from './model.ts'
+import { maxAttempts, type OriginalType, type Recipe, type RenditionSettings, type Scheduled } from './model.ts'
 import type { ProduceJob } from './produce.ts'
 import { recipesFor, turnsOf } from './recipes.ts'
 import * as store from './store.ts'
@@ -18,36 +19,50 @@ export interface Wish {
   /** Without it there are no renditions until a resync. */
   readonly produce: boolean
   readonly priority: number
+  /** What it is, where the file has just been made. */
+  readonly original?: OriginalType | undefined
 }
-
-/** A job is tried again when it could not do its work for lack of a database or of space, not for a bad file. */
-const maxAttempts = 8
 
 /** Announces renditions and queues the work, one job for all of a file that are of the same priority. */
 export async function schedule(tx: Tx, jobs: Jobs, scheduled: readonly Scheduled[]): Promise<void> {
   if (scheduled.length === 0) return
+  await Promise.all([store.planRenditions(tx, scheduled.map(plannedOf)), jobs.enqueueAll(tx, requestsFor(scheduled))])
+}
+
+function plannedOf({ fileId, recipe: { name } }: Scheduled): store.Planned {
+  return { fileId, name }
+}
+
+function requestsFor(scheduled: readonly Scheduled[]): JobRequest[] {
   const requests = new Map<string, JobRequest>()
   for (const { fileId, turn, priority } of scheduled) {
     const payload: ProduceJob = { fileId, priority: turn }
     const name = turn === 0 ? previewJob : produceJob
     requests.set(`${fileId}:${turn}`, { name, payload, priority: priority + turn, maxAttempts })
   }
-  const planned = scheduled.map(({ fileId, recipe: { name } }) => ({ fileId, name }))
-  await Promise.all([store.planRenditions(tx, planned), jobs.enqueueAll(tx, [...requests.values()])])
+  return [...requests.values()]
+}
+
+interface PlanDeps {
+  readonly jobs: Jobs
+  readonly settings: RenditionSettings
+  readonly marking: Marking
+  readonly first: Pick<First, 'takes' | 'add'>
 }
 
 /** Renditions of new files; those with a watermark wait until an object has the file. */
-export async function planNew(
-  tx: Tx,
-  { jobs, settings, marking }: { readonly jobs: Jobs; readonly settings: RenditionSettings; readonly marking: Marking },
-  wishes: readonly Wish[],
-): Promise<void> {
+export async function planNew(tx: Tx, { jobs, settings, marking, first }: PlanDeps, wishes: readonly Wish[]) {
   const wanted = new Map(wishes.filter(({ produce }) => produce).map((wish) => [wish.fileId, wish]))
   if (wanted.size === 0) return
-  const originals = await store.readOriginals(tx, [...wanted.keys()])
+  const given = [...wanted.values()].flatMap(({ fileId, original }) =>
+    original ? [{ fileId, class: original.class, extension: original.extension, manual: [] }] : [],
+  )
+  const others = [...wanted.values()].filter(({ original }) => !original).map(({ fileId }) => fileId)
+  const originals = [...given, ...(others.length > 0 ? await store.readOriginals(tx, others) : [])]
   // Another original may come to a file that objects have.
   const marks = await readMarks(marking, tx, marking.any() ? [...wanted.keys()] : [])
   const plain: store.Planned[] = []
+  const described: NewFileJob[] = []
   const scheduled = originals.flatMap((original) => {
     const { fileId } = original
     const all = recipesFor(settings, original)
@@ -55,12 +70,49 @@ export async function planNew(
     const own = all.filter((recipe) => isPlain(recipe) && !original.manual.includes(recipe.name))
     plain.push(...own.map(({ name }) => ({ fileId, name })))
     const priority = wanted.get(fileId)?.priority ?? 0
+    if (original.class !== 'unknown') described.push({ fileId, priority })
     return scheduledFor(original, all, priority, (recipe) => !isPlain(recipe))
   })
-  const described = originals.filter(({ class: kind }) => kind !== 'unknown')
-  const later = described.map(({ fileId }) => ({ fileId, priority: wanted.get(fileId)?.priority ?? 0 }))
+  // Those of a picture are queued when its first ones are there.
+  const taken = new Set<number>()
+  const mine = originals.filter(
+    (original) =>
+      first.takes(original) && scheduled.some(({ fileId, turn }) => fileId === original.fileId && turn === 0),
+  )
+  const adding = mine.map(async ({ fileId }) => {
+    if (await first.add(tx, { fileId, priority: wanted.get(fileId)?.priority ?? 0 })) taken.add(fileId)
+  })
+  const names = [...scheduled.map(plannedOf), ...described.map(({ fileId }) => ({ fileId, name: metadataName }))]
   // Whoever uploads waits for this: it goes in one round trip.
-  await Promise.all([store.notePlain(tx, plain), schedule(tx, jobs, scheduled), scheduleMetadata(tx, jobs, later)])
+  await Promise.all([store.planNewRenditions(tx, names, plain), ...adding])
+  const isQueued = ({ fileId }: { readonly fileId: number }): boolean => !taken.has(fileId)
+  await jobs.enqueueAll(tx, [
+    ...requestsFor(scheduled.filter(isQueued)),
+    ...described.filter(isQueued).map(metadataRequest),
+  ])
+}
+
+/** What is made of new files behind their first renditions, which was announced with these. */
+export async function scheduleRest(
+  tx: Tx,
+  { jobs, settings }: { readonly jobs: Jobs; readonly settings: RenditionSettings },
+  files: readonly NewFileJob[],
+): Promise<void> {
+  const priorities = new Map(files.map(({ fileId, priority }) => [fileId, priority]))
+  const priorityOf = (fileId: number): number => priorities.get(fileId) ?? 0
+  const ids = [...priorities.keys()]
+  const [originals, pending] = await Promise.all([store.readOriginals(tx, ids), store.readPending(tx, ids)])
+  const isPending = (fileId: number, name: string): boolean => pending.get(fileId)?.has(name) === true
+  const scheduled = originals.flatMap((original) =>
+    scheduledFor(original, recipesFor(settings, original), priorityOf(original.fileId), (recipe) =>
+      isPending(original.fileId, recipe.name),
+    ),
+  )
+  const described = ids.filter((fileId) => isPending(fileId, metadataName))
+  await jobs.enqueueAll(tx, [
+    ...requestsFor(scheduled),
+    ...described.map((fileId) => metadataRequest({ fileId, priority: priorityOf(fileId) })),
+  ])
 }
 
 /** The recipes `all` of an original that fulfil the condition, without those whose versions were uploaded. */
@@ -79,19 +131,13 @@ export function scheduledFor(
 /** Behind the first renditions, which somebody waits for. */
 const metadataPriority = 3
 
+function metadataRequest({ fileId, priority }: NewFileJob): JobRequest {
+  return { name: metadataJob, payload: { fileId }, priority: priority + metadataPriority, maxAttempts }
+}
+
 /** Announces the reading of files' own metadata, and queues it. */
-export async function scheduleMetadata(
-  tx: Tx,
-  jobs: Jobs,
-  files: readonly { readonly fileId: number; readonly priority: number }[],
-): Promise<void> {
+export async function scheduleMetadata(tx: Tx, jobs: Jobs, files: readonly NewFileJob[]): Promise<void> {
   if (files.length === 0) return
   const planned = files.map(({ fileId }) => ({ fileId, name: metadataName }))
-  const requests = files.map(({ fileId, priority }) => ({
-    name: metadataJob,
-    payload: { fileId },
-    priority: priority + metadataPriority,
-    maxAttempts,
-  }))
-  await Promise.all([store.planRenditions(tx, planned), jobs.enqueueAll(tx, requests)])
+  await Promise.all([store.planRenditions(tx, planned), jobs.enqueueAll(tx, files.map(metadataRequest))])
 }

@@ -26,9 +26,9 @@ export function createPrecedence({ pause = 50, longest = 10_000 }: PrecedenceOpt
       }
     },
 
-    /** When it is the turn of others. */
-    async turn(signal: AbortSignal): Promise<void> {
-      const deadline = performance.now() + longest
+    /** When it is the turn of others; `most`: milliseconds that these wait. */
+    async turn(signal: AbortSignal, most: number = longest): Promise<void> {
+      const deadline = performance.now() + most
       while (!signal.aborted) {
         const now = performance.now()
         const wait = urgent > 0 ? pause : lastEnd + pause - now

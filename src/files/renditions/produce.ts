@@ -12,6 +12,7 @@ import * as records from '../records/store.ts'
 import { makeAll, type Outcome, type Output, type Produced } from './make.ts'
 import { bearsMarks, type KnownMarks, type Marking, noMarks, readMarks } from './marks.ts'
 import type { Recipe, RenditionSettings, Scheduled } from './model.ts'
+import type { News } from './news.ts'
 import type { Programs } from './programs.ts'
 import { createProgress } from './progress.ts'
 import { recipeHash, recipesFor, turnsOf } from './recipes.ts'
@@ -37,6 +38,7 @@ export interface ProduceDeps {
   readonly programs: Programs
   readonly tags: Tags
   readonly folders: WorkFolders
+  readonly news: News
 }
 
 /** Renditions of one file, all that wait and whose recipes have this priority. */
@@ -67,7 +69,7 @@ export function createProduce(deps: ProduceDeps) {
     const mine = wanted.filter(({ name }) => begun.has(name))
     if (mine.length === 0) return
     const began = performance.now()
-    await using folder = await deps.folders.make()
+    await using folder = deps.folders.late()
     const tired = mine.filter(({ name }) => (begun.get(name) ?? 0) > mostAttempts)
     const fresh = mine.filter((recipe) => !tired.includes(recipe))
     const givenUp = new CannotMake('unreadable', 'the service ended each time when it was made')
@@ -82,7 +84,7 @@ export function createProduce(deps: ProduceDeps) {
       programs,
       tags,
       storeOf: locations.storeOf,
-      folder: folder.path,
+      folder: () => folder.path(),
       signal,
       marks,
       all,
@@ -113,7 +115,7 @@ interface MadeBy {
 
 /** Stores what was made, and says how everything ended. */
 async function conclude(
-  { db, events, locations, changed }: ProduceDeps,
+  { db, events, locations, changed, news }: ProduceDeps,
   file: StoredFile,
   { all, marks, marksIn, again }: MadeBy,
   { outcomes, basics, likeness }: Produced,
@@ -132,6 +134,7 @@ async function conclude(
     const ended = outcomes.map((outcome) => endOf(outcome, recipeHash(outcome.recipe, all, marks), madeOf))
     await db.transaction(async (tx) => {
       if (!(await store.lockOriginal(tx, file.id, madeOf))) return
+      tx.afterCommit(() => news.tell(file.id))
       // Whoever gives the file other marks looks after this, or is seen here.
       const now = await marksIn(tx)
       const late = outcomes.some(({ recipe }) => recipeHash(recipe, all, now) !== recipeHash(recipe, all, marks))
@@ -164,13 +167,13 @@ async function conclude(
 async function receive(location: { readonly id: number; readonly store: BlobStore }, name: string, output: Output) {
   const hash = createHash('sha256')
   async function* hashed(): AsyncIterable<Buffer> {
-    for await (const chunk of createReadStream(output.path, { highWaterMark: 256 * 1024 }) as AsyncIterable<Buffer>) {
+    for await (const chunk of bytesOf(output)) {
       hash.update(chunk)
       yield chunk
     }
   }
   const received = await location.store.receive(hashed())
-  const { size } = await stat(output.path)
+  const size = 'content' in output ? output.content.length : (await stat(output.path)).size
   if (received.size !== size) {
     await received.discard()
     throw new Error(`${received.size} of ${size} bytes were stored`)
@@ -188,6 +191,12 @@ async function receive(location: { readonly id: number; readonly store: BlobStor
     metadata,
   }
   return { received, version }
+}
+
+function bytesOf(output: Output): Iterable<Buffer> | AsyncIterable<Buffer> {
+  if (!('content' in output)) return createReadStream(output.path, { highWaterMark: 256 * 1024 })
+  const { buffer, byteOffset, length } = output.content
+  return [Buffer.from(buffer, byteOffset, length)]
 }
 
 function endOf(outcome: Outcome, hash: string, madeOf: string): store.Ended {

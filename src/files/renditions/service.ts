@@ -5,8 +5,13 @@ import type { Actor } from '../../platform/actor.ts'
 import type { Config } from '../../platform/config.ts'
 import type { Tx } from '../../platform/db.ts'
 import { requireRight } from '../../platform/system-right.ts'
+import type { StoredFile } from '../model.ts'
+import { readFiles } from '../records/store.ts'
+import { awaitVersion } from './awaited.ts'
 import { createDescribe, type DescribeDeps, metadataJob } from './describe.ts'
-import { planNew, previewJob, produceJob, schedule, scheduleMetadata, type Wish } from './plan.ts'
+import { createFirst, type NewFileJob, newFileJob } from './first.ts'
+import { createNews } from './news.ts'
+import { planNew, previewJob, produceJob, schedule, scheduleMetadata, scheduleRest, type Wish } from './plan.ts'
 import { createPrecedence } from './precedence.ts'
 import { createProduce, type ProduceJob } from './produce.ts'
 import { findPrograms } from './programs.ts'
@@ -31,7 +36,8 @@ export type RenditionConfig = Pick<
   | 'soffice'
 >
 
-export interface RenditionOptions extends Omit<DescribeDeps, 'workers' | 'programs' | 'tags' | 'folders' | 'schedule'> {
+export interface RenditionOptions
+  extends Omit<DescribeDeps, 'workers' | 'programs' | 'tags' | 'folders' | 'schedule' | 'news'> {
   readonly jobs: Jobs
   readonly log: Logger
   readonly config: RenditionConfig
@@ -76,12 +82,22 @@ export async function createRenditions(options: RenditionOptions) {
   await folders.sweep()
   const precedence = createPrecedence()
   const scheduleIn = (tx: Tx, scheduled: Parameters<typeof schedule>[2]) => schedule(tx, jobs, scheduled)
-  const tools = { programs, tags, folders, schedule: scheduleIn }
+  const news = createNews()
+  const tools = { programs, tags, folders, schedule: scheduleIn, news }
   const describeIn = (tx: Tx, files: Parameters<typeof scheduleMetadata>[2]) => scheduleMetadata(tx, jobs, files)
   const produce = createProduce({ ...options, ...tools, workers })
   const preview = createProduce({ ...options, ...tools, workers: viewers })
   const describe = createDescribe({ ...options, ...tools, workers })
   const looking = { db, settings, marking, schedule: scheduleIn, scheduleMetadata: describeIn }
+
+  const first = createFirst({
+    db,
+    jobs,
+    most: config.jobsPreview,
+    precedence,
+    produce: preview,
+    scheduleRest: (tx, files) => scheduleRest(tx, { jobs, settings: settings() }, files),
+  })
 
   /** Behind the first renditions of files, which somebody waits for. */
   const behind =
@@ -91,6 +107,7 @@ export async function createRenditions(options: RenditionOptions) {
       return handler(payload, context)
     }
   jobs.register<ProduceJob>(previewJob, (job, context) => precedence.ahead(() => preview(job, context)), 'preview')
+  jobs.register<NewFileJob>(newFileJob, first.takeOver, 'preview')
   jobs.register<ProduceJob>(produceJob, behind(produce), 'media')
   jobs.register<{ fileId: number }>(metadataJob, behind(describe), 'media')
   jobs.register<{ id: number }>(resyncJob, ({ id }, { signal }) => runResync(looking, id, signal), 'standard')
@@ -107,7 +124,11 @@ export async function createRenditions(options: RenditionOptions) {
 
     /** Renditions of new files, in the transaction that makes these. */
     plan: (tx: Tx, wishes: readonly Wish[]): Promise<void> =>
-      planNew(tx, { jobs, settings: settings(), marking }, wishes),
+      planNew(tx, { jobs, settings: settings(), marking, first }, wishes),
+
+    /** Waits until a version of each of the files is made, or will not be; see `awaitVersion`. */
+    awaitVersion: (files: readonly StoredFile[], name: string): Promise<readonly StoredFile[]> =>
+      awaitVersion({ news, read: (ids) => readFiles(db, ids) }, files, name),
 
     /** To be called when a file begins to come: what makes its preview is ready when it is there. */
     expect: viewers.warm,

@@ -11,12 +11,15 @@ import type { Tags } from './tags.ts'
 import { CannotMake } from './workshop/failure.ts'
 import type { MediaSource } from './workshop/tasks.ts'
 
+/** A folder, or what makes it when it is needed. */
+export type Place = string | (() => Promise<string>)
+
 export interface SourceTools {
   readonly programs: Programs
   readonly tags: Pick<Tags, 'embedded'>
   readonly signal: AbortSignal
   /** Where whatever comes in between may lie. */
-  readonly folder: string
+  readonly folder: Place
 }
 
 /** Something that pictures can be made of. */
@@ -52,11 +55,11 @@ const carriers = new Set('arw cr2 cr3 crw dng nef raf rw2 psd eps indd'.split(' 
 export async function localPath(
   version: Pick<FileVersion, 'sha256'>,
   store: Pick<BlobStore, 'read' | 'local'>,
-  folder: string,
+  folder: Place,
 ): Promise<string> {
   const own = store.local?.(version.sha256)
   if (own !== undefined) return own
-  const path = join(folder, version.sha256)
+  const path = join(await pathOf(folder), version.sha256)
   await pipeline(await store.read(version.sha256), createWriteStream(path))
   return path
 }
@@ -99,8 +102,12 @@ export function openMaterial(
 }
 
 /** A folder for one step: programs name what they make as they like. */
-export function ownFolder({ folder }: Pick<SourceTools, 'folder'>): Promise<string> {
-  return mkdtemp(join(folder, 'step-'))
+export async function ownFolder({ folder }: Pick<SourceTools, 'folder'>): Promise<string> {
+  return mkdtemp(join(await pathOf(folder), 'step-'))
+}
+
+async function pathOf(place: Place): Promise<string> {
+  return typeof place === 'string' ? place : place()
 }
 
 function unknownType(extension: string): CannotMake {

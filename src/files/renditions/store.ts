@@ -39,15 +39,37 @@ export async function planRenditions(tx: Tx, planned: readonly Planned[]): Promi
   )
 }
 
-/** Renditions that are not to be made as long as the files have no watermark. */
-export async function notePlain(tx: Tx, planned: readonly Planned[]): Promise<void> {
-  if (planned.length === 0) return
+/**
+ * The same for new originals, and beside them those that are not to be made as long as the files have no watermark. No name
+ * of a file stands in both.
+ */
+export async function planNewRenditions(tx: Tx, planned: readonly Planned[], plain: readonly Planned[]): Promise<void> {
+  if (planned.length + plain.length === 0) return
+  const all = [...planned, ...plain]
   await tx.query(
     `insert into file_rendition (file_id, name, status)
-     select f, n, 'unmarked' from unnest($1::bigint[], $2::text[]) as x(f, n) on conflict do nothing`,
-    [planned.map(({ fileId }) => fileId), planned.map(({ name }) => name)],
-    'note-plain-renditions',
+     select f, n, s from unnest($1::bigint[], $2::text[], $3::text[]) as x(f, n, s)
+     on conflict (file_id, name) do update
+       set status = 'pending', reason = null, needs = null, attempts = 0, percent = 0, status_at = now()
+       where excluded.status = 'pending'`,
+    [
+      all.map(({ fileId }) => fileId),
+      all.map(({ name }) => name),
+      all.map((_, index) => (index < planned.length ? 'pending' : 'unmarked')),
+    ],
+    'plan-new-renditions',
   )
+}
+
+/** Names of the renditions of files that nobody has begun to make. */
+export async function readPending(from: Queryable, ids: readonly number[]): Promise<Map<number, ReadonlySet<string>>> {
+  const { rows } = await from.query<{ fileId: number; names: string[] }>(
+    `select file_id as "fileId", array_agg(name) as names from file_rendition
+     where file_id = any($1::bigint[]) and status = 'pending' group by 1`,
+    [ids],
+    'read-pending-renditions',
+  )
+  return new Map(rows.map(({ fileId, names }) => [fileId, new Set(names)]))
 }
 
 /**

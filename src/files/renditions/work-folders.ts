@@ -6,13 +6,34 @@ export interface WorkFolder extends AsyncDisposable {
   readonly path: string
 }
 
+/** A folder that is made when somebody asks for its path. */
+export interface LateFolder extends AsyncDisposable {
+  path(): Promise<string>
+}
+
 /** Folders for what is being made, below one place; what a process that was killed has left there goes. */
 export function createWorkFolders(place: string) {
+  async function make(): Promise<WorkFolder> {
+    await mkdir(place, { recursive: true, mode: 0o750 })
+    const path = await mkdtemp(join(place, `${process.pid}-`))
+    return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
+  }
+
   return {
-    async make(): Promise<WorkFolder> {
-      await mkdir(place, { recursive: true, mode: 0o750 })
-      const path = await mkdtemp(join(place, `${process.pid}-`))
-      return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
+    make,
+
+    /** For what needs none mostly. */
+    late(): LateFolder {
+      let made: Promise<WorkFolder> | null = null
+      return {
+        async path() {
+          made ??= make()
+          return (await made).path
+        },
+        async [Symbol.asyncDispose]() {
+          await (await made?.catch(() => null))?.[Symbol.asyncDispose]()
+        },
+      }
     },
 
     async sweep(): Promise<void> {

@@ -3,6 +3,7 @@ import type { Actor } from '../../platform/actor.ts'
 import type { Db, Tx } from '../../platform/db.ts'
 import { original, type StoredFile } from '../model.ts'
 import * as store from '../records/store.ts'
+import type { OriginalType } from '../renditions/model.ts'
 import type { Arrived } from './arrive.ts'
 import { type ManualVersion, putManualVersions } from './manual.ts'
 
@@ -30,6 +31,8 @@ export interface KeepDeps {
 export interface PlacedOriginal {
   readonly fileId: number
   readonly index: number
+  /** Of a file that has just been made. */
+  readonly original?: OriginalType | undefined
 }
 
 /**
@@ -55,7 +58,10 @@ export async function keepArrived<T extends NewArrival>(
       await putManualVersions(tx, versions)
       const ids = arrived.map((one) => (isVersion(one) ? one.parentId : inserted.next().value) ?? 0)
       const originals = ids
-        .map((fileId, index) => ({ fileId, index }))
+        .map((fileId, index) => {
+          const one = arrived[index] as T
+          return { fileId, index, original: isVersion(one) ? undefined : one.type }
+        })
         .filter(({ index }) => [undefined, null, original].includes(arrived[index]?.versionName))
       await plan(tx, originals)
       if (versions.length > 0) await changed?.(tx, [...new Set(versions.map(({ fileId }) => fileId))])

@@ -34,6 +34,7 @@ export interface UploadsOptions {
   readonly plan: (tx: Tx, wishes: readonly Wish[]) => Promise<void>
   /** Told that files begin to come. */
   readonly expect: () => void
+  readonly awaitVersion: (files: readonly StoredFile[], name: string) => Promise<readonly StoredFile[]>
   readonly inspect: NonNullable<KeepDeps['inspect']>
   readonly changed: NonNullable<KeepDeps['changed']>
   readonly workers: Workers
@@ -52,18 +53,31 @@ export interface ProduceWish {
   readonly priority: number
 }
 
+/** How an upload is answered. */
+export interface UploadAnswer {
+  /** Which other files have the same content. */
+  readonly duplicates?: boolean | undefined
+  /** When a version of this name is made of each file, or will not be. */
+  readonly awaited?: string | undefined
+}
+
 /** Originals that are made of others at a time; further ones are refused. */
 const mostDerived = 50
 
 /** How files come: with a request, from addresses, in pieces. */
 export function createUploads(options: UploadsOptions) {
-  const { db, events, settings, rights, locations, records, open, plan, expect, log } = options
+  const { db, events, settings, rights, locations, records, open, plan, expect, awaitVersion, log } = options
 
   /** Renditions of the files of a request. */
   const planBy = (wish: ProduceWish) => (tx: Tx, originals: readonly PlacedOriginal[]) =>
     plan(
       tx,
-      originals.map(({ fileId, index }) => ({ fileId, produce: wish.produce(index), priority: wish.priority })),
+      originals.map(({ fileId, index, original }) => ({
+        fileId,
+        produce: wish.produce(index),
+        priority: wish.priority,
+        original,
+      })),
     )
   let deriving = 0
   const keeping = {
@@ -128,12 +142,13 @@ export function createUploads(options: UploadsOptions) {
       allowed: UploadPermission,
       more: UploadOptions,
       wish: ProduceWish,
-      { duplicates = false }: { readonly duplicates?: boolean | undefined } = {},
+      { duplicates = false, awaited }: UploadAnswer = {},
     ): Promise<Wire[]> {
       if (wish.produce(0)) expect()
-      const files = await tellingFailures(actor, () =>
+      const stored = await tellingFailures(actor, () =>
         upload({ ...keeping, plan: planBy(wish) }, actor, incoming, allowed, more),
       )
+      const files = awaited === undefined ? stored : await awaitVersion(stored, awaited)
       const wires = await records.renderUploaded(actor, files)
       if (!duplicates) return wires
       const told = await records.withDuplicates(

@@ -6,8 +6,9 @@ const down = 3
 
 /** A picture in thirty letters, from a few hundred RGB pixels: what is shown until the picture is there. */
 export function blurhash(pixels: Uint8Array, width: number, height: number): string {
+  const linear = Float64Array.from(pixels, (byte) => linearOf[byte] ?? 0)
   const factors: [number, number, number][] = []
-  for (let y = 0; y < down; y++) for (let x = 0; x < across; x++) factors.push(factor(pixels, width, height, x, y))
+  for (let y = 0; y < down; y++) for (let x = 0; x < across; x++) factors.push(factor(linear, width, height, x, y))
   const [average, ...rest] = factors as [[number, number, number], ...[number, number, number][]]
   const largest = Math.max(...rest.flat().map(Math.abs))
   const quantised = Math.max(0, Math.min(82, Math.floor(largest * 166 - 0.5)))
@@ -20,16 +21,17 @@ export function blurhash(pixels: Uint8Array, width: number, height: number): str
   ].join('')
 }
 
-function factor(pixels: Uint8Array, width: number, height: number, x: number, y: number): [number, number, number] {
+function factor(linear: Float64Array, width: number, height: number, x: number, y: number): [number, number, number] {
   let [red, green, blue] = [0, 0, 0]
+  const horizontal = Float64Array.from({ length: width }, (_, i) => Math.cos((Math.PI * x * i) / width))
   for (let j = 0; j < height; j++) {
     const vertical = Math.cos((Math.PI * y * j) / height)
     for (let i = 0; i < width; i++) {
-      const basis = vertical * Math.cos((Math.PI * x * i) / width)
+      const basis = vertical * (horizontal[i] ?? 0)
       const at = 3 * (j * width + i)
-      red += basis * toLinear(pixels[at] ?? 0)
-      green += basis * toLinear(pixels[at + 1] ?? 0)
-      blue += basis * toLinear(pixels[at + 2] ?? 0)
+      red += basis * (linear[at] ?? 0)
+      green += basis * (linear[at + 1] ?? 0)
+      blue += basis * (linear[at + 2] ?? 0)
     }
   }
   const scale = (x === 0 && y === 0 ? 1 : 2) / (width * height)
@@ -40,6 +42,9 @@ function step(value: number): number {
   const root = Math.sign(value) * Math.sqrt(Math.abs(value))
   return Math.max(0, Math.min(18, Math.floor(root * 9 + 9.5)))
 }
+
+/** Light of each value of a byte. */
+const linearOf = Array.from({ length: 256 }, (_, byte) => toLinear(byte))
 
 function toLinear(byte: number): number {
   const value = byte / 255

@@ -1,9 +1,15 @@
-import sharp, { type Sharp } from 'sharp'
+import type { Sharp } from 'sharp'
 import { shape } from '../technical.ts'
 import { blurhash } from './blurhash.ts'
 import { likenessOf } from './likeness.ts'
 import type { Opened } from './open.ts'
-import type { MadePicture, PicturesResult } from './tasks.ts'
+import type { PicturesResult } from './tasks.ts'
+
+/** A picture that shows what the source does. */
+export interface Look {
+  readonly width: number
+  readonly open: () => Sharp
+}
 
 const depths: Readonly<Record<string, number>> = {
   uchar: 8,
@@ -25,10 +31,10 @@ const spaces: Readonly<Record<string, string>> = {
 /** What the picture itself tells, without any further program; its look from the smallest of those that were made. */
 export async function inspect(
   opened: Opened,
-  made: readonly MadePicture[],
+  looks: readonly Look[],
 ): Promise<Pick<PicturesResult, 'basics' | 'likeness'>> {
   const { metadata, pages } = opened
-  const small = (): Sharp => smallest(opened, made)
+  const small = (): Sharp => smallest(opened, looks)
   const height = metadata.pageHeight ?? metadata.height
   // Turned as it is to be seen.
   const turned = (metadata.orientation ?? 1) >= 5
@@ -53,9 +59,9 @@ export async function inspect(
   return { basics, likeness: await likenessOf(small()) }
 }
 
-function smallest(opened: Opened, made: readonly MadePicture[]): Sharp {
-  const [first] = [...made].sort((some, other) => some.width - other.width)
-  return first ? sharp(first.path, { failOn: 'none' }) : opened.open()
+function smallest(opened: Opened, looks: readonly Look[]): Sharp {
+  const [first] = [...looks].sort((some, other) => some.width - other.width)
+  return first ? first.open() : opened.open()
 }
 
 async function look(picture: Sharp): Promise<string | undefined> {

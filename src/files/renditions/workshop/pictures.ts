@@ -2,10 +2,17 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import sharp, { type OutputInfo, type Sharp } from 'sharp'
 import { CannotMake, reasonOf } from './failure.ts'
-import { inspect } from './inspect.ts'
+import { inspect, type Look } from './inspect.ts'
 import { drawMarks } from './marks.ts'
 import { type Opened, openSource } from './open.ts'
-import type { ColourProfile, MadePicture, PictureRecipe, PicturesResult, PicturesTask } from './tasks.ts'
+import {
+  type ColourProfile,
+  isInline,
+  type MadePicture,
+  type PictureRecipe,
+  type PicturesResult,
+  type PicturesTask,
+} from './tasks.ts'
 
 /** Side of the tiles of a pyramid, in pixels. */
 const tileSide = 512
@@ -26,6 +33,8 @@ export async function makePictures(task: PicturesTask, pixels: number): Promise<
   const longest = longestSide(opened)
   const transparent = await isTransparent(opened)
   const made: MadePicture[] = []
+  // What is laid over a picture is no part of what the source shows.
+  const looks: Look[] = []
   const tooSmall: string[] = []
   const failed: Record<string, string> = {}
   for (const recipe of task.recipes) {
@@ -34,7 +43,9 @@ export async function makePictures(task: PicturesTask, pixels: number): Promise<
       continue
     }
     try {
-      made.push(await makePicture(opened, recipe, { folder: task.folder, transparent, pixels }))
+      const { picture, look } = await makePicture(opened, recipe, { folder: task.folder, transparent, pixels })
+      made.push(picture)
+      if (!recipe.marks) looks.push({ width: picture.width, open: look })
     } catch (error) {
       failed[recipe.name] = reasonOf(error)
     }
@@ -43,28 +54,52 @@ export async function makePictures(task: PicturesTask, pixels: number): Promise<
     throw new CannotMake('unreadable', Object.values(failed)[0] ?? 'nothing could be made')
   }
   if (!task.inspect) return { made, tooSmall, failed, basics: null, likeness: null }
-  // What is laid over them is no part of what the source shows.
-  const plain = made.filter(({ name }) => !task.recipes.find((recipe) => recipe.name === name)?.marks)
-  return { made, tooSmall, failed, ...(await inspect(opened, plain)) }
+  return { made, tooSmall, failed, ...(await inspect(opened, looks)) }
+}
+
+interface Making extends Pick<PicturesTask, 'folder'> {
+  readonly transparent: boolean
+  readonly pixels: number
+}
+
+interface Made {
+  readonly picture: MadePicture
+  /** The picture to be looked at. */
+  readonly look: Look['open']
 }
 
 async function makePicture(
   opened: Opened,
   recipe: PictureRecipe,
-  { folder, transparent, pixels }: { readonly folder: string; readonly transparent: boolean; readonly pixels: number },
-): Promise<MadePicture> {
+  { folder, transparent, pixels }: Making,
+): Promise<Made> {
   const animated = recipe.animated && (opened.metadata.pages ?? 1) > 1
   const picture = opened.open(animated ? { animated: true } : {}).autoOrient()
+  const plain = sized(picture, recipe)
+  if (isInline(recipe)) {
+    const { data, info } = await written(plain, recipe, transparent).toBuffer({ resolveWithObject: true })
+    return {
+      picture: { ...about(recipe, info, info.height), content: data },
+      look: () => sharp(data, { failOn: 'none' }),
+    }
+  }
+  if (folder === null) throw new Error(`there is no folder for ${recipe.name}`)
   const path = join(folder, recipe.name)
   const { marks } = recipe
-  const plain = sized(picture, recipe)
   const whole = marks ? await drawMarks(plain.keepMetadata(), marks, { path: `${path}.tif`, pixels }) : plain
-  const info = await written(whole, recipe, path, transparent)
+  const info = await written(whole, recipe, transparent).toFile(path)
   if (marks) await rm(`${path}.tif`)
-  const extension = extensions[info.format] ?? info.format
   const height = animated ? (info.pageHeight ?? info.height) : info.height
-  const mimeType = mimeTypes[extension] ?? 'application/octet-stream'
-  return { name: recipe.name, path, extension, mimeType, width: info.width, height }
+  return { picture: { ...about(recipe, info, height), path }, look: () => sharp(path, { failOn: 'none' }) }
+}
+
+function about(
+  { name }: PictureRecipe,
+  { format, width }: OutputInfo,
+  height: number,
+): Omit<MadePicture, 'path' | 'content'> {
+  const extension = extensions[format] ?? format
+  return { name, extension, mimeType: mimeTypes[extension] ?? 'application/octet-stream', width, height }
 }
 
 function sized(picture: Sharp, { size, resize_mode }: PictureRecipe): Sharp {
@@ -86,20 +121,19 @@ async function isTransparent({ open, metadata, pages }: Opened): Promise<boolean
   return !(await sharp(data, { raw: { width, height, channels } }).stats()).isOpaque
 }
 
-function written(picture: Sharp, recipe: PictureRecipe, path: string, transparent: boolean): Promise<OutputInfo> {
+function written(picture: Sharp, recipe: PictureRecipe, transparent: boolean): Sharp {
   const { quality, colorprofile, strip } = recipe
   const coloured = colours(picture, colorprofile, strip)
   if (recipe.recipe === 'pyramid') {
     return coloured
       .flatten({ background: 'white' })
       .tiff({ tile: true, tileWidth: tileSide, tileHeight: tileSide, pyramid: true, compression: 'jpeg', quality })
-      .toFile(path)
   }
   const format = recipe.format === 'auto' ? (transparent ? 'png' : 'jpg') : recipe.format
-  if (format === 'png') return coloured.png({ compressionLevel: 6 }).toFile(path)
-  if (format === 'webp') return coloured.webp({ quality }).toFile(path)
-  if (format === 'avif') return coloured.avif({ quality, effort: 2 }).toFile(path)
-  return coloured.flatten({ background: 'white' }).jpeg({ quality, progressive: true }).toFile(path)
+  if (format === 'png') return coloured.png({ compressionLevel: 6 })
+  if (format === 'webp') return coloured.webp({ quality })
+  if (format === 'avif') return coloured.avif({ quality, effort: 2 })
+  return coloured.flatten({ background: 'white' }).jpeg({ quality, progressive: true })
 }
 
 /** What was CMYK, of 16 bits or of another profile becomes sRGB with 8 bits, unless it is to keep its profile. */

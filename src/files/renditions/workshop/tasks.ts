@@ -45,11 +45,19 @@ export interface MediaSource {
   readonly extension: string
 }
 
-/** Makes pictures of a source, into a folder. */
+/** Pixels of the longest side of pictures that are not written into a folder. */
+const largestInline = 1000
+
+/** Whether a picture comes with the answer: a small one, on which nothing is drawn. */
+export function isInline({ recipe, size, resize_mode: mode, animated, marks }: PictureRecipe): boolean {
+  return recipe === 'image' && mode === 'max' && size > 0 && size <= largestInline && !animated && marks === undefined
+}
+
+/** Makes pictures of a source, into a folder; without one those that come with the answer. */
 export interface PicturesTask {
   readonly kind: 'pictures'
   readonly source: MediaSource
-  readonly folder: string
+  readonly folder: string | null
   readonly recipes: readonly PictureRecipe[]
   /** Whether the source is the original: then it is looked at, too. */
   readonly inspect: boolean
@@ -132,9 +140,8 @@ export interface DeriveTask {
 
 export type Task = PicturesTask | RegionTask | SizedTask | TextTask | DeriveTask
 
-export interface MadePicture {
+export type MadePicture = ({ readonly path: string } | { readonly content: Uint8Array }) & {
   readonly name: string
-  readonly path: string
   readonly extension: string
   readonly mimeType: string
   readonly width: number

@@ -200,7 +200,7 @@ function watchWorker(child: ChildProcess, task: Task, limits: WorkLimits, fail: 
     try {
       if ((await memoryOf(child.pid)) > limits.memory) {
         fail(new CannotMake('unreadable', `it took more than ${megabytes(limits.memory)} MB of memory`))
-      } else if (folder !== null && looks++ % looksPerFolder === 0 && (await sizeOf(folder)) > limits.output) {
+      } else if (folder !== null && ++looks % looksPerFolder === 0 && (await sizeOf(folder)) > limits.output) {
         fail(new CannotMake('unreadable', `it made more than ${megabytes(limits.output)} MB`))
       }
     } finally {

@@ -1,0 +1,113 @@
+import type { JobContext, Jobs } from '../../jobs/service.ts'
+import type { Db, Tx } from '../../platform/db.ts'
+import type { FileClass } from '../classes.ts'
+import { maxAttempts } from './model.ts'
+import type { Precedence } from './precedence.ts'
+import type { ProduceJob } from './produce.ts'
+import { isDirect } from './sources.ts'
+
+/** A new file whose first renditions are made, then the others. */
+export interface NewFileJob {
+  readonly fileId: number
+  /** What is added to the priorities of its renditions. */
+  readonly priority: number
+}
+
+export const newFileJob = 'files.new'
+
+export interface FirstOptions {
+  readonly db: Db
+  readonly jobs: Pick<Jobs, 'runHere'>
+  /** Files whose first renditions are made at the same time. */
+  readonly most: number
+  readonly precedence: Precedence
+  readonly produce: (job: ProduceJob, context: JobContext) => Promise<void>
+  /** Queues the other renditions of files. */
+  readonly scheduleRest: (tx: Tx, files: readonly NewFileJob[]) => Promise<void>
+}
+
+export type First = ReturnType<typeof createFirst>
+
+/** Files that wait here for their turn, for each that is worked on: more are queued, so that other processes share them. */
+const waitingForEach = 4
+/** Milliseconds after which other renditions are queued at the latest, though more files come. */
+const longest = 2000
+
+/**
+ * First renditions of pictures that have just come: this process begins them as soon as they are stored, and queues the
+ * others when no more pictures come for a moment, those of several files at once. So until a picture is to be seen nothing is
+ * done that it does not need. Should the process end, others take over where it was (`takeOver`).
+ */
+export function createFirst({ db, jobs, most, precedence, produce, scheduleRest }: FirstOptions) {
+  let here = 0
+  let working = 0
+  const waiting: (() => void)[] = []
+  let rest: { readonly files: NewFileJob[]; readonly stored: Promise<void> } | null = null
+
+  async function place(): Promise<void> {
+    if (working < most) working++
+    else await new Promise<void>((resolve) => waiting.push(resolve))
+  }
+
+  function leave(): void {
+    const next = waiting.shift()
+    if (next) next()
+    else working--
+  }
+
+  async function makeFirst({ fileId }: NewFileJob, context: JobContext): Promise<void> {
+    here++
+    try {
+      await precedence.ahead(async () => {
+        await place()
+        try {
+          await produce({ fileId, priority: 0 }, context)
+        } finally {
+          leave()
+        }
+      })
+    } finally {
+      here--
+    }
+  }
+
+  /** With those of all files that come until it is quiet. */
+  function queueRest(file: NewFileJob, signal: AbortSignal): Promise<void> {
+    if (rest) {
+      rest.files.push(file)
+      return rest.stored
+    }
+    const files = [file]
+    const stored = precedence.turn(signal, longest).then(() => {
+      rest = null
+      return db.transaction((tx) => scheduleRest(tx, files))
+    })
+    rest = { files, stored }
+    return stored
+  }
+
+  return {
+    /** Whether this process has room for the first renditions of such a file. */
+    takes: ({ class: kind, extension }: { readonly class: FileClass; readonly extension: string }): boolean =>
+      kind === 'image' && isDirect(extension) && here < most * (1 + waitingForEach),
+
+    /** Has the renditions of a file made here, after the commit; false when that is not possible. */
+    add: (tx: Tx, file: NewFileJob): Promise<boolean> =>
+      jobs.runHere(tx, {
+        name: newFileJob,
+        payload: file,
+        priority: file.priority,
+        maxAttempts,
+        run: async (context) => {
+          await makeFirst(file, context)
+          await queueRest(file, context.signal)
+        },
+      }),
+
+    /** The same for a file of a process that has ended. */
+    async takeOver(file: NewFileJob, context: JobContext): Promise<void> {
+      await precedence.ahead(() => produce({ fileId: file.fileId, priority: 0 }, context))
+      await db.transaction((tx) => scheduleRest(tx, [file]))
+    },
+  }
+}

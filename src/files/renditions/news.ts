@@ -1,0 +1,22 @@
+/** Tells those who wait for renditions of a file when something has become of these in this process. */
+export function createNews() {
+  const waiting = new Map<number, Set<() => void>>()
+
+  return {
+    tell(fileId: number): void {
+      for (const told of waiting.get(fileId) ?? []) told()
+    },
+
+    /** Calls `told` at each news of the file, until the returned function is called. */
+    listen(fileId: number, told: () => void): () => void {
+      const ofFile = waiting.get(fileId) ?? new Set()
+      waiting.set(fileId, ofFile.add(told))
+      return () => {
+        ofFile.delete(told)
+        if (ofFile.size === 0 && waiting.get(fileId) === ofFile) waiting.delete(fileId)
+      }
+    },
+  }
+}
+
+export type News = ReturnType<typeof createNews>

@@ -1,0 +1,17 @@
+/** Pieces of bodies that nobody has but whoever takes them. */
+const own = new WeakSet<Buffer>()
+
+/** Says that a piece belongs to whoever takes it: it may be given back when it is no longer needed. */
+export function handOver(piece: Buffer): Buffer {
+  if (piece.byteLength === piece.buffer.byteLength) own.add(piece)
+  return piece
+}
+
+/**
+ * Gives back the memory of those pieces that were handed over; they are empty afterwards. Until V8 looks by itself, pieces that
+ * nobody needs any more count as memory in use, and the sooner it goes through the whole heap: for uploads of 2.3 MB that took
+ * 40 ms of processor time each, half of all that the service did for one.
+ */
+export function giveBack(pieces: Iterable<Buffer>): void {
+  for (const piece of pieces) if (own.delete(piece)) (piece.buffer as ArrayBuffer).transfer(0)
+}

@@ -1,0 +1,65 @@
+import { bool, form, int, localized, select, table, text } from '../fields.ts'
+import { regexpRule } from './rules.ts'
+import { section } from './section.ts'
+
+/** User fields that the page for registration may ask for. */
+const registrationFields = [
+  'first_name',
+  'last_name',
+  'displayname',
+  'company',
+  'department',
+  'phone',
+  'address_supplement',
+  'street',
+  'house_number',
+  'postal_code',
+  'town',
+  'state',
+  'country',
+] as const
+
+/** How people come in. */
+export const access = {
+  login: section('access', 'public', {
+    /** How long a browser stays signed in when the user asks for it. */
+    keep_login: select(['off', '7d', '30d'], 'off'),
+    /** Whether people may come in without an account. */
+    guest: bool(false),
+    label: localized(),
+    placeholder: localized(),
+    info: localized(),
+  }),
+
+  password: section('access', 'user', {
+    /** Every pattern must be found in a new password. */
+    check: table({ regexp: text('', { required: true, maxLength: 1000, rule: regexpRule }) }, { maxRows: 20 }),
+    hint: localized(),
+    /** `attempts` wrong passwords within `minutes` block further ones until the minutes are over; 0 never blocks. */
+    blockclient: form({ attempts: int(10, { max: 1000 }), minutes: int(5, { min: 1, max: 1440 }) }),
+  }),
+
+  registration: section('access', 'public', {
+    /** Whether people may make accounts for themselves. */
+    active: bool(false),
+    info: localized(),
+    /** What they have to agree to; none: nothing. */
+    terms: localized(),
+    /** What the terms are called where it is kept who has agreed to them; none: a hash of their text. */
+    terms_version: text('', { maxLength: 100 }),
+    /** What is asked for beside address and password, in this order. */
+    fields: table(
+      { name: select(registrationFields, 'first_name'), required: bool(false) },
+      {
+        default: [
+          { name: 'first_name', required: true },
+          { name: 'last_name', required: true },
+        ],
+        key: 'name',
+        maxRows: registrationFields.length,
+      },
+    ),
+    /** Groups that they are put into, beside that of all who have registered. */
+    groups: table({ group_id: int(1, { min: 1 }) }, { key: 'group_id', maxRows: 100 }),
+  }),
+} as const

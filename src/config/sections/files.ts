@@ -1,0 +1,111 @@
+import { bool, bound, byteSize, file, form, int, list, table, text, waiting } from '../fields.ts'
+import { builtInProfiles, renditions, renditionsRule } from '../renditions.ts'
+import { versionPresets, versionPresetsRule } from '../version-presets.ts'
+import { section } from './section.ts'
+
+/** Extensions that clients of this interface know, by class. */
+const extensions = {
+  audio: 'aac aiff dts flac m4a mp2 mp3 oga ogg opus ra wav wma',
+  image:
+    'ai arw avif bmp cr2 cr3 crw dng eps gif heic ico jfif jp2 jpeg jpg nef pcd png ppm psd raf rw2 svg tif tiff webp wmf',
+  office: 'csv doc docx epub indd odp ods odt otf pdf ppsx ppt pptx rtf ttf txt xls xlsx',
+  video: '3gp asf avi flv hevc m2v m4v mjpeg mkv mov mp4 mpeg mpg mts mxf ogv rm swf ts vob webm wmv wtv',
+} as const
+
+/** Classes of files by their extensions; what belongs to none is `unknown`. */
+export const fileClasses: Readonly<Record<keyof typeof extensions, readonly string[]>> = {
+  audio: extensions.audio.split(' '),
+  image: extensions.image.split(' '),
+  office: extensions.office.split(' '),
+  video: extensions.video.split(' '),
+}
+
+function classLimits(name: keyof typeof extensions) {
+  const choices = fileClasses[name]
+  return {
+    uploadenabledextensions: list(choices, { choices }),
+    uploadmaxfilesize: byteSize('0'),
+    versions: renditions(name, choices),
+  }
+}
+
+function profileNameRule(name: string): string | null {
+  return ['srgb', 'keep', '-', ...builtInProfiles].includes(name) || name.startsWith('#')
+    ? 'a name that no profile of the service has'
+    : null
+}
+
+/** Where files lie, what is made of them, and when they go. */
+export const files = {
+  location_defaults: section('files', 'system.config', {
+    /** Name of the location where uploaded files are stored. */
+    originals: text('file', { required: true, maxLength: 100 }),
+    /** The same for renditions; empty: where originals are. */
+    versions: text('', { maxLength: 100 }),
+    backups: waiting(text('', { maxLength: 100 }), 'backups are files of whoever makes them'),
+  }),
+
+  produce_config: section(
+    'files',
+    'user',
+    {
+      /** Which files are taken, and what is made of them, by class. Sizes such as `500MB`; 0: that of the whole; there 0: any. */
+      value: form({
+        classes: form({
+          audio: form(classLimits('audio')),
+          image: form(classLimits('image')),
+          office: form(classLimits('office')),
+          video: form(classLimits('video')),
+        }),
+        uploadallowunknown: bool(true),
+        uploadmaxfilesize: byteSize('0'),
+      }),
+    },
+    ({ value }) => {
+      for (const [name, { versions }] of Object.entries(value.classes)) {
+        const broken = renditionsRule(versions)
+        if (broken) return { ...broken, path: `/value/classes/${name}/versions${broken.path}` }
+      }
+      return null
+    },
+  ),
+
+  custom_version_presets: section(
+    'files',
+    'user',
+    {
+      /** Pictures that downloads may ask for by a name. */
+      value: form({ presets: versionPresets }),
+    },
+    ({ value }) => {
+      const broken = versionPresetsRule(value.presets)
+      return broken && { ...broken, path: `/value/presets${broken.path}` }
+    },
+  ),
+
+  colorprofiles: section('files', 'user', {
+    /** Profiles (ICC) that renditions may be converted to, beside those that the service has. */
+    profiles: table(
+      { profilename: text('', { required: true, maxLength: 100, rule: profileNameRule }), profile: file() },
+      { key: 'profilename', maxRows: 50 },
+    ),
+  }),
+
+  janitor: section('janitor', 'system.config', {
+    /** Whether anything is taken away by itself. */
+    active: bool(true),
+    /** Days after which an upload goes that no object has. */
+    file_expire_days: int(30, { min: 1, max: 3650 }),
+    object_and_file_removal: form({
+      /** Whether pools and object types may say something else for their objects. */
+      allow_overwrite: bool(true),
+      /** Which former versions of objects keep their files; none of both: all. */
+      file_link_delete: form({
+        keep_count_history_versions: bound(),
+        keep_days_history_versions: bound(),
+      }),
+      /** Days in the trash after which objects are purged; none: they stay. */
+      object_purge: form({ min_deleted_days: bound({ min: 1 }) }),
+    }),
+  }),
+} as const

@@ -1,0 +1,50 @@
+import { RE2JS } from 're2js'
+
+/* What texts of the base configuration must be; null where they fit, else what is expected. */
+
+export function languageRule(tag: string): string | null {
+  try {
+    return Intl.getCanonicalLocales(tag)[0] === tag ? null : `written as ${Intl.getCanonicalLocales(tag)[0]}`
+  } catch {
+    return 'a language tag (BCP 47) such as en-US'
+  }
+}
+
+export function colourRule(colour: string): string | null {
+  return /^#[0-9a-f]{6}$/i.test(colour) ? null : 'a colour such as #1f5fae'
+}
+
+/** What a page shows by itself: browsers run no scripts in pictures. */
+export function logoRule(address: string): string | null {
+  const picture = /^data:image\/(png|jpeg|webp|gif|svg\+xml);base64,[A-Za-z0-9+/]+={0,2}$/
+  return picture.test(address) ? null : 'a picture such as data:image/png;base64,… of 40 KB at most'
+}
+
+export function emailRule(address: string): string | null {
+  return /^[^\s@<>"]+@[^\s@<>"]+$/.test(address) ? null : 'an email address'
+}
+
+export function urlRule(url: string): string | null {
+  return URL.canParse(url) && /^https?:$/.test(new URL(url).protocol) ? null : 'an absolute http or https URL'
+}
+
+export function hostAndPortRule(address: string): string | null {
+  const port = Number(/^[^\s/:]+:(\d{1,5})$/.exec(address)?.[1])
+  return port >= 1 && port <= 65_535 ? null : 'host:port'
+}
+
+export function regexpRule(source: string): string | null {
+  try {
+    RE2JS.compile(source)
+    return null
+  } catch {
+    return 'a regular expression (RE2: no look-ahead, no back references)'
+  }
+}
+
+/** LIM-003: a client secret is a bcrypt hash with at most 14 rounds. */
+export function bcryptRule(hash: string): string | null {
+  const rounds = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/.exec(hash)?.[1]
+  if (rounds === undefined) return 'a bcrypt hash'
+  return Number(rounds) <= 14 ? null : 'a bcrypt hash with at most 14 rounds'
+}

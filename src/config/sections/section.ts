@@ -1,0 +1,25 @@
+import { type Field, form, type Members, type ValuesOf } from '../fields.ts'
+
+/** Who may read a section: `public` also before sign-in, `user` everybody with a token, else holders of the right. */
+export type Visibility = 'public' | 'user' | 'system.config'
+
+export interface Section<M extends Members = Members> {
+  /** The page of the form. */
+  readonly group: string
+  readonly visible: Visibility
+  readonly members: M
+  readonly field: Field<ValuesOf<M>>
+  /** Rules across members; returns the path below the section and what is expected there. */
+  readonly rule?: (values: ValuesOf<M>) => { path: string; expected: string } | null
+}
+
+export function section<const M extends Members>(
+  group: string,
+  visible: Visibility,
+  members: M,
+  rule?: (values: ValuesOf<M>) => { path: string; expected: string } | null,
+  /** Where the secrets of the section are sent. */
+  sentTo?: (values: ValuesOf<M>) => readonly string[],
+): Section<M> {
+  return { group, visible, members, field: form(members, sentTo ? { sentTo } : {}), ...(rule ? { rule } : {}) }
+}

@@ -30,13 +30,14 @@ function operationOf(document: Json, { method = 'GET', url }: InjectOptions): { 
   // The rest of an address may have slashes.
   const fits = (template: string) =>
     new RegExp(`^${template.replace('{path}', '.+').replace(/\{[^}]+\}/g, '[^/]+')}$`).test(path)
+  const operation = (template: string) => document.paths[template][method.toLowerCase()]
   // A path without parameters is meant before one with them.
   const template = Object.keys(document.paths)
     .sort((a, b) => a.split('{').length - b.split('{').length)
-    .find(fits)
-  const found = template && document.paths[template][method.toLowerCase()]
-  if (!found) return undefined
-  return { name: `${method} ${template}`, body: found.requestBody?.content?.['application/json']?.schema }
+    .find((each) => operation(each) && fits(each))
+  if (template === undefined) return undefined
+  const body = operation(template).requestBody?.content?.['application/json']?.schema
+  return { name: `${method} ${template}`, body }
 }
 
 function withoutQuery(request: InjectOptions, name: string): InjectOptions {

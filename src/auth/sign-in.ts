@@ -2,7 +2,7 @@ import type { EventLog } from '../events/service.ts'
 import type { Db, Queryable } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import type { RefusalReason } from './directories/model.ts'
-import type { Directories } from './directories/service.ts'
+import type { Directories, DirectoryAnswer } from './directories/service.ts'
 import { createLimiter } from './limiter.ts'
 import { identityKey, passwordUserTypes } from './model.ts'
 import type { Passwords } from './passwords.ts'
@@ -21,11 +21,11 @@ export interface Credentials {
   device: string | null
   /** Nothing comes behind the password: it does not do for who must prove more. */
   passwordOnly?: boolean
-  /** Who is asked whether the password is right, in this order of theirs; undefined: all. */
+  /** Who is asked whether the password is right, the directory first where it is named first; undefined: all. */
   methods?: readonly PasswordMethod[]
 }
 
-/** In this order. `native`: passwords of this instance; `email`: UUIDs of those who have none; `ldap`: the directory. */
+/** The standard order. `native`: passwords of this instance; `email`: UUIDs of those who have none; `ldap`: the directory. */
 export const passwordMethods = ['native', 'email', 'ldap'] as const
 export type PasswordMethod = (typeof passwordMethods)[number]
 
@@ -102,7 +102,7 @@ export function createSignIn({
   ): Promise<void> {
     failures++
     const { clientId, remoteAddr } = credentials
-    const [method] = methodsOf(credentials)
+    const [method] = credentials.methods ?? passwordMethods
     // Asked for nobody too: an unknown login takes as long.
     const actor = await sessions.actorOfUser(user?.id ?? 0, remoteAddr)
     await db.transaction(async (tx) => {
@@ -115,55 +115,54 @@ export function createSignIn({
     })
   }
 
-  return {
-    /**
-     * The user of these credentials; `null` when they are wrong or the user may not sign in. An unknown login costs as
-     * much time as a wrong password, with a directory too.
-     * @throws {AppError} `TooManyAttempts` while they are blocked from there; `ServiceUnavailable` when they are wrong here
-     * and the directory cannot be asked.
-     */
-    async verify(credentials: Credentials): Promise<SignedIn | Refused | null> {
-      const loginKey = identityKey(credentials.login)
-      const methods = methodsOf(credentials)
-      const user = await findCandidate(db, loginKey)
-      const { remoteAddr, device } = credentials
-      const attempt: Attempt = { loginKey, userId: user?.id ?? null, remoteAddr, device }
-      const asksDirectory = methods.includes('ldap') && directories.asksForPasswords()
-      // Before the password, and for everybody: the answer takes as long for whoever it concerns and whatever the password.
-      const tooLittle = credentials.passwordOnly === true && (await mustPassFactor(user?.id ?? 0, remoteAddr))
-      let open: OpenAttempt | undefined
-      const wrong = user ? 'wrong password' : 'unknown login'
-      const hash = methods.includes('native') ? (user?.passwordHash ?? null) : null
-      const uuid = methods.includes('email') ? (user?.accountUuid ?? null) : null
-      let method: PasswordMethod = 'native'
-      // A UUID is looked at in its turn, like a password, and after as much work.
-      const fitsUuid = async (): Promise<boolean> => {
-        if (user === null || uuid === null) return false
-        method = 'email'
-        return accountUuids.isRight(user.id, uuid, credentials.password)
-      }
-      const fits = await passwords.verify(credentials.password, hash, {
-        before: async () => {
-          open = await throttle.open(db, attempt)
-        },
-        otherwise: fitsUuid,
-        failed: async () => {
-          if (open && !asksDirectory) await recordFailure(credentials, open, user, wrong)
-        },
-      })
-      const obstacle = !fits ? wrong : tooLittle ? 'second factor required' : user && signInObstacle(user, clock())
-      if (user && open && obstacle === null) {
-        await verified(user.id)
-        return signedIn(user.id, method, open, attempt)
-      }
-      // Whoever is turned away here asks the directory all the same: the time must not tell that the password was right.
-      if (asksDirectory) return limiter.run(() => byDirectory(credentials, attempt, user, obstacle ?? wrong))
-      if (open && fits) await recordFailure(credentials, open, user, obstacle ?? wrong)
-      return null
-    },
-
-    /** How many sign-ins of this process have failed. */
-    failures: (): number => failures,
+  /**
+   * The user of these credentials; `null` when they are wrong or the user may not sign in. An unknown login costs as
+   * much time as a wrong password, with a directory too.
+   * @throws {AppError} `TooManyAttempts` while they are blocked from there; `ServiceUnavailable` when they are wrong here
+   * and the directory cannot be asked.
+   */
+  async function verify(credentials: Credentials): Promise<SignedIn | Refused | null> {
+    const loginKey = identityKey(credentials.login)
+    const { methods = passwordMethods } = credentials
+    const user = await findCandidate(db, loginKey)
+    const { remoteAddr, device } = credentials
+    const attempt: Attempt = { loginKey, userId: user?.id ?? null, remoteAddr, device }
+    const asksDirectory = methods.includes('ldap') && directories.asksForPasswords()
+    const [first, ...others] = methods
+    if (asksDirectory && first === 'ldap' && others.length > 0) {
+      return limiter.run(() => directoryFirst({ ...credentials, methods: others }, attempt))
+    }
+    // Before the password, and for everybody: the answer takes as long for whoever it concerns and whatever the password.
+    const tooLittle = credentials.passwordOnly === true && (await mustPassFactor(user?.id ?? 0, remoteAddr))
+    let open: OpenAttempt | undefined
+    const wrong = user ? 'wrong password' : 'unknown login'
+    const hash = methods.includes('native') ? (user?.passwordHash ?? null) : null
+    const uuid = methods.includes('email') ? (user?.accountUuid ?? null) : null
+    let method: PasswordMethod = 'native'
+    // A UUID is looked at in its turn, like a password, and after as much work.
+    const fitsUuid = async (): Promise<boolean> => {
+      if (user === null || uuid === null) return false
+      method = 'email'
+      return accountUuids.isRight(user.id, uuid, credentials.password)
+    }
+    const fits = await passwords.verify(credentials.password, hash, {
+      before: async () => {
+        open = await throttle.open(db, attempt)
+      },
+      otherwise: fitsUuid,
+      failed: async () => {
+        if (open && !asksDirectory) await recordFailure(credentials, open, user, wrong)
+      },
+    })
+    const obstacle = !fits ? wrong : tooLittle ? 'second factor required' : user && signInObstacle(user, clock())
+    if (user && open && obstacle === null) {
+      await verified(user.id)
+      return signedIn(user.id, method, open, attempt)
+    }
+    // Whoever is turned away here asks the directory all the same: the time must not tell that the password was right.
+    if (asksDirectory) return limiter.run(() => byDirectory(credentials, attempt, user, obstacle ?? wrong))
+    if (open && fits) await recordFailure(credentials, open, user, obstacle ?? wrong)
+    return null
   }
 
   async function byDirectory(
@@ -182,6 +181,22 @@ export function createSignIn({
     if (answer.kind === 'user' && !tooLittle) return signedIn(userId, 'ldap', open, { ...attempt, userId })
     const why = { user: 'second factor required', nobody: error, refused: 'refused', unavailable: error }[answer.kind]
     await recordFailure(credentials, open, user, why)
+    return toldBy(answer)
+  }
+
+  /** The directory was named before others (CLIENT-020), who are asked when it says no: they count the failure. */
+  async function directoryFirst(credentials: Credentials, attempt: Attempt): Promise<SignedIn | Refused | null> {
+    const open = await throttle.open(db, attempt)
+    const answer = await directories.verify(credentials.login, credentials.password)
+    if (answer.kind === 'user') {
+      const { userId } = answer
+      return signedIn(userId, 'ldap', open, { ...attempt, userId })
+    }
+    return (await verify(credentials)) ?? toldBy(answer)
+  }
+
+  /** What somebody learns whom neither the directory nor this instance lets in. */
+  function toldBy(answer: DirectoryAnswer): Refused | null {
     if (answer.kind === 'unavailable') {
       const message = 'The directory of users cannot be asked at the moment.'
       throw new AppError('ServiceUnavailable', { directory: true }, { message })
@@ -195,10 +210,13 @@ export function createSignIn({
     const device = (open.knownDevice && attempt.device) || newToken()
     return { userId, method, device, remember: (tx) => throttle.succeeded(tx, open, { ...attempt, device }) }
   }
-}
 
-function methodsOf({ methods = passwordMethods }: Credentials): readonly PasswordMethod[] {
-  return passwordMethods.filter((method) => methods.includes(method))
+  return {
+    verify,
+
+    /** How many sign-ins of this process have failed. */
+    failures: (): number => failures,
+  }
 }
 
 /** A login comes before an email: one user's email may be another's login. */

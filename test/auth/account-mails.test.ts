@@ -238,6 +238,10 @@ test('CLIENT-023 a user of type email signs in with login and UUID in place of a
   assert.equal((await page('email')).location?.pathname, '/app/callback')
   assert.equal((await page('collection,email')).location?.pathname, '/app/callback')
   assert.equal((await page('native')).status, 200, 'it is no password')
+  for (const typed of ['00000000-0000-4000-8000-000000000000', 'lender', '']) {
+    const wrong = await new TestVisitor(svc).signIn('lender', typed, { auth_method: 'email' })
+    assert.deepEqual([wrong.status, wrong.location], [200, null], 'only its own UUID')
+  }
   const methods = (await eventsOf(svc, 'USER_LOGIN')).filter(({ event }) => event.object_id === stored.user._id)
   assert.deepEqual(new Set(methods.map(({ event }) => event.info.method)), new Set(['email']))
   // Nobody finds it anywhere else.

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { hash } from '@node-rs/bcrypt'
-import { assertNamed } from '../support/documented.ts'
+import { stringify } from 'yaml'
+import { loadConfig } from '../../src/platform/config-load.ts'
+import { assertNamed, pageText } from '../support/documented.ts'
+import { temporaryFolder } from '../support/process.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { challengeOf, ownCallback, TestVisitor } from './sign-in-browser.ts'
 import { createUsers, statusWith } from './support.ts'
@@ -9,8 +14,12 @@ import { createUsers, statusWith } from './support.ts'
 let svc: TestService
 before(async () => {
   const base = { secret: null, scopes: null, pkce: 'required' } as const
+  await using folder = await temporaryFolder()
+  const webapp = { loginAllowRedirects: ['https://*.portal.example', 'http://localhost:*', 'org.example.app:'] }
+  await writeFile(join(folder.path, 'svc.yml'), stringify({ svc: { services: { webapp } } }))
+  const { loginAllowRedirects } = loadConfig({ file: 'svc.yml', env: {}, cwd: folder.path })
   svc = await startService({
-    loginAllowRedirects: ['https://*.portal.example', 'http://localhost:*', 'org.example.app:'],
+    loginAllowRedirects,
     oauthClients: [
       { ...base, id: 'one', redirectURIs: ['https://a.portal.example/cb?x=1'], scopes: ['read'] },
       { ...base, id: 'two', redirectURIs: ['https://a.portal.example/cb', 'org.example.app:/cb'], pkce: 'optional' },
@@ -48,6 +57,16 @@ test('OAUTH-005 OAUTH-006 CLIENT-011 CLIENT-013 a user signs in on the page; the
   assert.equal(searchParams.get('iss'), 'http://localhost:8080')
   const { status, body } = await visitor.redeem(codeIn(done.location))
   assert.deepEqual([status, body.scope, typeof body.refresh_token], [200, 'offline read', 'string'])
+
+  const direct = new TestVisitor(svc)
+  const called = await direct.authorize({ login: 'anna', password: 'anna', scope: 'read' })
+  assert.equal(called.status, 302)
+  assert.equal(`${called.location?.origin}${called.location?.pathname}`, ownCallback)
+  assert.equal(called.location?.searchParams.get('state'), direct.state)
+  assert.equal((await direct.redeem(codeIn(called.location))).body.scope, 'read')
+  const page2 = pageText('signing-in.md')
+  assert.match(page2, /The authorization code grant is the recommended one\./)
+  assert.match(page2, /PKCE is recommended with it for\s+public clients/)
 })
 
 test('OAUTH-012 GET and POST take the same parameters, credentials included', async () => {
@@ -61,6 +80,26 @@ test('OAUTH-012 GET and POST take the same parameters, credentials included', as
     })
     const done = await visitor[method]('/api/oauth2/auth', parameters)
     assert.equal(done.status, method === 'get' ? 302 : 303)
+    assert.equal(`${done.location?.origin}${done.location?.pathname}`, ownCallback)
+    assert.equal(done.location?.searchParams.get('state'), visitor.state)
+    const url = '/api/oauth2/auth'
+    for (const changed of [
+      { response_type: 'token' },
+      { client_id: 'nobody' },
+      { state: '1234567' },
+      { redirect_uri: 'https://evil.example/' },
+      { scope: 'openid' },
+      { auth_method: 'anonymous' },
+      { code_challenge: 'short' },
+      { code_challenge_method: 'plain' },
+    ] as Record<string, string>[]) {
+      const wrong = await visitor[method](url, { ...parameters, ...changed })
+      assert.equal(wrong.status, 400, `${method} ${JSON.stringify(changed)}`)
+    }
+    for (const changed of [{ login: 'nobody' }, { password: 'wrong' }] as Record<string, string>[]) {
+      const { status, location } = await visitor[method](url, { ...parameters, ...changed })
+      assert.deepEqual([status, location], [200, null], `${method} ${JSON.stringify(changed)}`)
+    }
     assert.equal((await visitor.redeem(codeIn(done.location))).body.scope, 'read')
   }
   const multipart = await svc.inject({
@@ -243,6 +282,8 @@ test('CLIENT-012 a confidential client proves its secret, a public one has none;
   const noSecret = new TestVisitor(svc)
   const publicCode = codeIn((await noSecret.signIn('anna', 'anna')).location)
   assert.equal((await noSecret.redeem(publicCode, { client_secret: 'x' })).body.error, 'invalid_client')
+  const unnamed = await noSecret.redeem(publicCode, { redirect_uri: '' })
+  assert.deepEqual([unnamed.status, unnamed.body.error], [400, 'invalid_grant'], 'it was used in the first step')
   assert.equal((await noSecret.redeem(publicCode)).status, 200)
   const elsewhere = await visitor.signIn('anna', 'anna', plain)
   assert.equal(elsewhere.location?.origin, 'http://localhost:9')

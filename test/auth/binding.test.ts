@@ -12,6 +12,7 @@ before(async () => {
   svc = await startService({
     identifierAliases: ['museum'],
     loginAllowRedirects: ['https://portal.example'],
+    oauthClients: [{ id: 'third', secret: null, redirectURIs: [farCallback], scopes: null, pkce: 'required' }],
   })
   await createUsers(svc, { user: { login: 'anna' } })
   const set = await svc.as('root').post('/config/system/config/login', { guest: true, keep_login: '7d' })
@@ -83,7 +84,7 @@ async function refreshedWith(refresh: string, cookie: string): Promise<string> {
   return answer.status === 200 ? 'ok' : answer.body.code
 }
 
-test('SESS-001 SESS-002 SESS-006 SESS-007 SESS-008 SESS-009 VER-005 VER-006 whom a token is bound to, by grant, site, callback and cookie', async () => {
+test('SESS-001 SESS-006 SESS-007 SESS-009 VER-005 VER-006 whom a token is bound to, by grant, site, callback and cookie', async () => {
   let count = 0
   for (const grant of ['authorization_code', 'refresh_token', 'password', 'client_credentials'] as const) {
     const onPage = grant === 'authorization_code' || grant === 'refresh_token'
@@ -134,6 +135,47 @@ test('SESS-001 SESS-002 SESS-006 SESS-007 SESS-008 SESS-009 VER-005 VER-006 whom
     }
   }
   assert.ok(count > 350, `${count}`)
+})
+
+test('SESS-002 the cookie accompanies the token on every request, else it is rejected', async () => {
+  const { access: token, minted } = await signIn('authorization_code', '', 'our page', ownCallback)
+  let count = 0
+  for (const { method, url, access } of svc.app.http.declaredRoutes) {
+    if ((access !== 'user' && access !== 'session') || method === 'HEAD') continue
+    // It would sign out elsewhere.
+    if (url.endsWith('/list') && method === 'DELETE') continue
+    const path = url.replaceAll(/:\w+|\*/g, '999999')
+    const ask = (cookie: string) => {
+      const headers = { authorization: `Bearer ${token}`, ...(cookie ? { cookie } : {}) }
+      return svc.inject({ method: method as 'GET', url: path, headers })
+    }
+    const missing = await ask('')
+    assert.deepEqual([missing.statusCode, missing.json().code], [401, 'InvalidToken'], `${method} ${url}`)
+    assert.notEqual((await ask(`svc-browser-id=${minted}`)).statusCode, 401, `${method} ${url}`)
+    count++
+  }
+  assert.ok(count > 50, `${count}`)
+})
+
+test('SESS-008 what is used on another origin is unbound: by a third-party client, by a front end of another server', async () => {
+  for (const client_id of ['third', 'web-client', 'svc-web-frontend', 'museum-web-frontend']) {
+    for (const redirect_uri of client_id === 'third' ? [farCallback] : [farCallback, ownCallback]) {
+      const what = `${client_id} ${redirect_uri}`
+      const far = redirect_uri === farCallback
+      const visitor = new TestVisitor(svc)
+      const done = await visitor.signIn('anna', 'anna', { client_id, redirect_uri, auth_method: 'native' })
+      assert.equal(`${done.location?.origin}${done.location?.pathname}`, redirect_uri, what)
+      assert.equal(visitor.cookies.has('svc-browser-id'), !far, what)
+      // The other server asks for the tokens, without a cookie of ours.
+      const form = { client_id, redirect_uri }
+      const code = done.location?.searchParams.get('code') ?? ''
+      const { status, body } = await visitor.redeem(code, form, far ? { cookie: '' } : {})
+      assert.equal(status, 200, what)
+      for (const cookie of ['', `svc-browser-id=${other}`]) {
+        assert.equal(await codeWith(body.access_token, cookie), far ? 'ok' : 'InvalidToken', what)
+      }
+    }
+  }
 })
 
 test('AUTH-005 a bound token in another browser is answered 401 InvalidToken where a user is required, in every carrier', async () => {
@@ -192,6 +234,12 @@ test('SESS-003 SESS-004 SESS-005 OAUTH-013 who asks stays signed in on this brow
     ['30d', 2_592_000],
   ] as const) {
     const { visitor, lines } = await keep(days)
+    for (const values of [{}, { keep_login: '0' }, { keep_login: '' }] as Record<string, string>[]) {
+      const unasked = new TestVisitor(svc)
+      await unasked.signIn('anna', 'anna', { auth_method: 'native' }, values)
+      assert.equal(unasked.cookies.has('svc-keep-login'), false, 'only who asks for it')
+      assert.equal(await arrive(unasked), 200)
+    }
     const line = lines.find((one) => one.startsWith('svc-keep-login=')) ?? ''
     assert.match(line, new RegExp(`; Max-Age=${seconds}; Path=/; HttpOnly; SameSite=Lax$`))
     await svc.db.query(`update keep_login set expires_at = now() + interval '1 hour'`)
@@ -232,6 +280,12 @@ test('SESS-003 SESS-004 SESS-005 OAUTH-013 who asks stays signed in on this brow
     assert.equal(await withCookies({ 'svc-keep-login': kept, 'svc-browser-id': mine }), 200, 'revoked')
     assert.equal(await codeWith(body.access_token, cookie), 'InvalidToken', 'what is bound to the browser ends too')
   }
+  for (const days of ['1d', '14d', '31d', 'on']) assert.equal((await set(days)).status, 400, days)
+  const { visitor } = await keep('30d')
+  await set('off')
+  assert.equal(await arrive(visitor), 200, 'what was kept before does not count while it is off')
+  await set('30d')
+  assert.equal(await arrive(visitor), 302)
   const forged = new TestVisitor(svc)
   const asked = { ...forged.parameters(), login: 'anna', password: 'anna', keep_login: '1' }
   await forged.post('/api/oauth2/auth', asked, sites['another site'])

@@ -3,6 +3,7 @@ import { stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { createSeal } from '../../src/auth/factors/seal.ts'
+import type { Json } from '../support/client.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { attachService, type TestService } from '../support/service.ts'
 import { type PostedService, startWithMail, textOf } from './account-support.ts'
@@ -11,7 +12,7 @@ import { type BrowserAnswer, formOf, TestVisitor } from './sign-in-browser.ts'
 import { askedIn, SoftPasskey } from './soft-passkey.ts'
 import { createGroups, createUsers, eventsOf } from './support.ts'
 
-const people = ['ada', 'ben', 'cem', 'dora', 'eva', 'finn'] as const
+const people = ['ada', 'ben', 'cem', 'dora', 'eva', 'finn', 'gil'] as const
 
 let posted: PostedService
 let svc: TestService
@@ -119,6 +120,65 @@ test('OAUTH-007 GET /oauth2/auth answers 303 to twoFactor for one second factor,
   await laterOn(svc)
   const code = await chooser.get(linkTo(choice, 'method=totp'))
   assert.ok(clientCodeOf(await follow(chooser, await chooser.submit(code, { code: codeAt(key) }))))
+})
+
+test('OAUTH-010 each page between credentials and code leads back to /oauth2/auth with auth_method=action_code', async () => {
+  const root = svc.as('root')
+  const set = async (...methods: string[]) => {
+    const two_factor = { enabled: true, methods, allow_password_grant: false }
+    assert.equal((await root.post('/config/system/config/two_factor', two_factor)).status, 200)
+  }
+  type Pass = (page: BrowserAnswer) => Promise<BrowserAnswer>
+  /** Passes the page that an answer leads to; what comes then. */
+  const through = async (visitor: TestVisitor, name: string, toPage: BrowserAnswer, pass: Pass) => {
+    assert.deepEqual([toPage.status, toPage.location?.pathname], [303, `/api/page/${name}`])
+    const back = await pass(await follow(visitor, toPage))
+    const way = [back.status, back.location?.pathname, back.location?.searchParams.get('auth_method')]
+    assert.deepEqual(way, [303, '/api/oauth2/auth', 'action_code'], name)
+    return follow(visitor, back)
+  }
+
+  await set('totp')
+  const finn = new TestVisitor(svc)
+  let key: Buffer = Buffer.alloc(0)
+  const withApp = await through(finn, 'twoFactorSetup', await finn.signIn('finn', 'finn'), async (page) => {
+    key = keyIn(page)
+    return finn.submit(await finn.submit(page, { code: codeAt(key) }), {})
+  })
+  assert.ok(clientCodeOf(withApp))
+
+  await set('passkey')
+  const gil = new TestVisitor(svc)
+  const passkey = new SoftPasskey()
+  const withKey = await through(gil, 'twoFactorSetupPasskey', await gil.signIn('gil', 'gil'), async (page) => {
+    const shown = await gil.submit(page, { passkey: passkey.create(askedIn(page)), name: 'desk' })
+    return gil.submit(shown, {})
+  })
+  assert.ok(clientCodeOf(withKey))
+  const next = await through(gil, 'twoFactor', await gil.signIn('gil', 'gil'), (page) =>
+    gil.submit(page, { passkey: passkey.get(askedIn(page)) }),
+  )
+  assert.ok(clientCodeOf(next))
+
+  await set('email', 'passkey', 'totp')
+  const record = (await root.get('/user')).body.find(({ user }: Json) => user.login === 'finn')
+  const { _id, _version } = record.user
+  const saved = await root.post('/user', [{ user: { _id, _version, require_password_change: true } }])
+  assert.equal(saved.status, 200, JSON.stringify(saved.body))
+  const careful = record._groups.find(({ group }: Json) => group.name === 'careful')
+  const message = { title: { 'en-US': 'News' }, message: { 'en-US': 'Read this.' } }
+  const told = await root.post('/message', [{ message, _groups: [{ group: { _id: careful.group._id } }] }])
+  assert.equal(told.status, 200, JSON.stringify(told.body))
+  await laterOn(svc)
+  const chosen = await through(finn, 'twoFactorChoose', await finn.signIn('finn', 'finn'), async (choice) =>
+    finn.submit(await finn.get(linkTo(choice, 'method=totp')), { code: codeAt(key) }),
+  )
+  const changed = await through(finn, 'setPassword', chosen, (page) =>
+    finn.submit(page, { new_password: 'finn again', again: 'finn again' }),
+  )
+  const read = await through(finn, 'showMessage', changed, (page) => finn.submit(page, {}))
+  await svc.db.query('delete from message')
+  assert.equal((await finn.redeem(clientCodeOf(read) ?? '')).status, 200)
 })
 
 /** By a sign-in with a code from a mail, on the page for it. */

@@ -86,7 +86,7 @@ suite('a group that asks for a second factor', () => {
     assert.equal((await follow(again, back)).location?.pathname, '/api/page/setPassword', 'its turn comes behind it')
   })
 
-  test('OAUTH-010 sets up an app at the next sign-in, which needs a valid code, and back at /oauth2/auth with auth_method=action_code', async () => {
+  test('sets up an app at the next sign-in, which needs a valid code, and back at /oauth2/auth with auth_method=action_code', async () => {
     const visitor = new TestVisitor(svc)
     const toPage = await visitor.authorize({ login: 'ada', password: 'ada' })
     assert.deepEqual([toPage.status, toPage.location?.pathname], [303, '/api/page/twoFactorSetup'])

@@ -66,7 +66,7 @@ before(async () => {
 })
 after(() => svc[Symbol.asyncDispose]())
 
-test('OAUTH-010 a step leads to its page by 303 and comes back with an action code that works once', async () => {
+test('a step leads to its page by 303 and comes back with an action code that works once', async () => {
   const visitor = new TestVisitor(svc)
   const toPage = await visitor.signIn('asked', 'asked')
   assert.equal(toPage.status, 303)
@@ -97,10 +97,24 @@ test('CLIENT-025 OAUTH-014 auth_method=action_code takes secret and action_code,
   const page = await visitor.get(`/api/page/question${toPage.location?.search}`)
   const back = await visitor.submit(page, { answer: 'yes' })
   const form = Object.fromEntries(back.location?.searchParams ?? [])
-  const wrong = await visitor.post('/api/oauth2/auth', { ...form, secret: 'x'.repeat(43) })
-  assert.equal(wrong.status, 400)
+  assert.equal(form.auth_method, 'action_code')
+  const { secret: _, ...withoutSecret } = form
+  const { action_code: __, ...withoutCode } = form
+  for (const incomplete of [
+    { ...form, secret: 'x'.repeat(43) },
+    { ...form, action_code: 'x'.repeat(43) },
+    withoutSecret,
+  ]) {
+    assert.equal((await visitor.post('/api/oauth2/auth', incomplete)).status, 400)
+  }
+  // Without the code there is nothing to come back to: the page asks for the password.
+  assert.equal((await visitor.post('/api/oauth2/auth', withoutCode)).location, null)
   const both = await Promise.all([visitor.post('/api/oauth2/auth', form), visitor.post('/api/oauth2/auth', form)])
   assert.deepEqual(both.map(({ status }) => status).toSorted(), [303, 400])
+  const done = both.find(({ status }) => status === 303)
+  assert.equal(done?.location?.pathname, '/app/callback')
+  assert.equal((await visitor.redeem(done?.location?.searchParams.get('code') ?? '')).status, 200)
+  assert.equal((await visitor.post('/api/oauth2/auth', form)).status, 400, 'single use')
 })
 
 test('several steps are taken in the order of their phases, each with another address', async () => {

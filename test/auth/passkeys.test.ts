@@ -73,7 +73,11 @@ async function toPasskeyPage(): Promise<[TestVisitor, BrowserAnswer]> {
 }
 
 test('OAUTH-008 who must set up a second factor is led to the page for an app, or for a passkey where only those are on', async () => {
-  const led = async () => (await new TestVisitor(svc).authorize({ login: 'ada', password: 'ada' })).location?.pathname
+  const led = async () => {
+    const { status, location } = await new TestVisitor(svc).authorize({ login: 'ada', password: 'ada' })
+    assert.equal(status, 303)
+    return location?.pathname
+  }
   await configure({ methods: ['totp'] })
   assert.equal(await led(), '/api/page/twoFactorSetup')
   await configure({ methods: ['passkey'] })

@@ -270,6 +270,17 @@ test('CLIENT-020 CLIENT-021 auth_method is one method or several that are tried 
     return status === 302 ? (location?.pathname ?? '') : status
   }
   const credentials = { login: 'anna', password: 'anna' }
+  const signedInBy = async (auth_method: string | undefined, more: Record<string, string> = {}) => {
+    const done = await visitor.authorize({ auth_method, ...more })
+    const { body } = await visitor.redeem(done.location?.searchParams.get('code') ?? '')
+    const cookie = `svc-browser-id=${visitor.cookies.get('svc-browser-id')}`
+    const headers = { authorization: `Bearer ${body.access_token}`, cookie }
+    const session = await svc.inject({ method: 'GET', url: '/api/v1/user/session', headers })
+    return session.json().authenticated.method
+  }
+  for (const method of ['native', 'unheard-of', undefined]) {
+    assert.equal(await signedInBy(method, credentials), 'native', String(method))
+  }
   for (const method of ['native', 'unheard-of', '', 'auto', 'native,ldap', 'ldap,native', 'nonsense,collection']) {
     assert.equal(await shows(method), 200, method)
     assert.equal(await shows(method, credentials), '/app/callback', method)
@@ -278,12 +289,9 @@ test('CLIENT-020 CLIENT-021 auth_method is one method or several that are tried 
   assert.equal((await svc.as('root').post('/config/system/config/login/guest', true)).status, 200)
   assert.equal(await shows('native'), 200, 'native alone asks')
   assert.equal(await shows('native,anonymous'), '/app/callback', 'without credentials the next one has its turn')
-  const done = await visitor.authorize({ auth_method: 'native,anonymous', ...credentials })
-  const { body } = await visitor.redeem(done.location?.searchParams.get('code') ?? '')
-  const headers = {
-    authorization: `Bearer ${body.access_token}`,
-    cookie: `svc-browser-id=${visitor.cookies.get('svc-browser-id')}`,
-  }
-  const who = await svc.inject({ method: 'GET', url: '/api/v1/user/session', headers })
-  assert.equal(who.json().authenticated.method, 'native', 'with credentials the first')
+  assert.equal(await signedInBy('native,anonymous', credentials), 'native', 'with credentials the first')
+  assert.equal(await signedInBy('anonymous,native', credentials), 'anonymous', 'the first here, too')
+  assert.equal(await signedInBy('native,anonymous'), 'anonymous')
+  assert.equal((await svc.as('root').post('/config/system/config/login/guest', false)).status, 200)
+  assert.equal(await signedInBy('anonymous,native', credentials), 'native', 'the next one where the first is off')
 })

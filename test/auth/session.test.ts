@@ -61,6 +61,23 @@ test('AUTH-001 AUTH-002 AUTH-003 a token is taken from either header or the quer
     }
   }
   assert.ok(count > 150, `${count}`)
+
+  // Where callers without a user are served, too: one who must do something first shows that the token was read.
+  await createUsers(svc, { user: { login: 'forced', require_password_change: true } })
+  const forced = await tokenOf('forced')
+  const open = svc.app.http.declaredRoutes.filter(({ access, method }) => access === 'optional' && method !== 'HEAD')
+  assert.ok(open.length > 8, `${open.length}`)
+  for (const { method, url } of open) {
+    const path = url.replaceAll(/:\w+|\*/g, '999999')
+    for (const [headers, query] of [
+      [{ authorization: `Bearer ${forced}` }, ''],
+      [{ 'x-svc-authorization': `Bearer ${forced}` }, ''],
+      [{}, `?access_token=${forced}`],
+    ] as const) {
+      const answer = await svc.inject({ method: method as 'GET', url: path + query, headers })
+      assert.equal(answer.json().code, 'PasswordChangedRequired', `${method} ${url} ${Object.keys(headers)}`)
+    }
+  }
 })
 
 test('of several carriers Authorization counts first, then X-Svc-Authorization, then the query (decision 13)', async () => {
@@ -104,6 +121,9 @@ test('AUTH-004 an unknown token, an expired one and a revoked one are rejected',
 test('OAUTH-031 /user/session tells who signed in, and answers InvalidToken with 401 also without a token', async () => {
   const without = await svc.inject({ method: 'GET', url: '/api/v1/user/session' })
   assert.deepEqual([without.statusCode, without.json().code], [401, 'InvalidToken'])
+  const headers = { authorization: 'Bearer unknown' }
+  const unknown = await svc.inject({ method: 'GET', url: '/api/v1/user/session', headers })
+  assert.deepEqual([unknown.statusCode, unknown.json().code], [401, 'InvalidToken'])
   await createUsers(svc, { user: { login: 'asking' } })
   const token = await tokenOf('asking')
   const { user, access_token, authenticated } = await sessionWith(svc, token)
@@ -151,6 +171,12 @@ test('LIM-001 access tokens last a day, or as long as is configured, whichever g
 
 test('AUTH-006 the tokens of a user who may no longer sign in are rejected at once', async () => {
   const day = (offset: number) => new Date(Date.now() + offset * 86_400_000).toISOString().slice(0, 10)
+  const rejected = async (token: string) => {
+    for (const url of ['/api/v1/config', '/api/v1/user/session']) {
+      const answer = await svc.inject({ method: 'GET', url, headers: { authorization: `Bearer ${token}` } })
+      assert.deepEqual([answer.statusCode, answer.json().code], [401, 'InvalidToken'], url)
+    }
+  }
   const cases: [reason: string, members: Json][] = [
     ['login_disabled', { user: { login_disabled: true } }],
     ['login_valid_from', { user: { login_valid_from: day(2) } }],
@@ -161,7 +187,7 @@ test('AUTH-006 the tokens of a user who may no longer sign in are rejected at on
     const token = await tokenOf(reason)
     assert.equal(await statusWith(svc, token), 200)
     await change(user.user._id, members)
-    assert.equal(await codeWith({ authorization: `Bearer ${token}` }), 'InvalidToken', reason)
+    await rejected(token)
     assert.equal((await signIn(svc, reason, reason)).body.error, 'invalid_grant')
     const logout = (await eventsOf(svc, 'USER_LOGOUT')).find(({ event }) => event.info.reason === reason)
     assert.deepEqual([logout.event.info.scope, logout.event.info.user_id], ['user', user.user._id])
@@ -171,8 +197,7 @@ test('AUTH-006 the tokens of a user who may no longer sign in are rejected at on
   assert.equal(await statusWith(svc, token), 200)
   const archived = await root().delete(`/user/${user.user._id}`, undefined, { delete_policy: 'archive' })
   assert.equal(archived.status, 200, JSON.stringify(archived.body))
-  assert.equal(await statusWith(svc, token), 401)
-  assert.equal(await codeWith({ authorization: `Bearer ${token}` }), 'InvalidToken')
+  await rejected(token)
 })
 
 test('a validity window that includes today lets in', async () => {
@@ -189,7 +214,12 @@ test('AUTH-008 after InvalidToken only a new sign-in helps, neither sending agai
   assert.equal(await codeWith({ authorization }), 'InvalidToken')
   await change(user.user._id, { user: { login_disabled: false } })
   for (let attempt = 0; attempt < 2; attempt++) assert.equal(await codeWith({ authorization }), 'InvalidToken')
-  assert.equal((await refresh(svc, tokens.refresh_token)).body.error, 'invalid_grant')
+  const refreshed = await refresh(svc, tokens.refresh_token)
+  assert.deepEqual([refreshed.status, refreshed.body.error], [400, 'invalid_grant'])
+  for (const form of [{ refresh_token: tokens.refresh_token }, {}] as Record<string, string>[]) {
+    const { status, body } = await requestToken(svc, form, { authorization }, '/api/oauth2/refresh')
+    assert.deepEqual([status, body.code], [401, 'InvalidToken'])
+  }
   assert.equal(await statusWith(svc, (await signIn(svc, 'ended', 'ended')).body.access_token), 200)
 })
 

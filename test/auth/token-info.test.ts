@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { Writable } from 'node:stream'
 import { after, before, test } from 'node:test'
 import { hash } from '@node-rs/bcrypt'
@@ -54,6 +55,7 @@ test('OAUTH-024 OAUTH-025 introspection tells scope and user of a token that cou
   const ofRefresh = (await introspect({ token: body.refresh_token, token_type_hint: 'access_token', ...asResource }))
     .body
   assert.deepEqual([ofRefresh.active, 'token_type' in ofRefresh], [true, false])
+  assert.deepEqual([ofRefresh.scope, ofRefresh.sub], ['offline read', 'anna'])
   const next = (await refresh(svc, body.refresh_token)).body
   const inactive = async (token: string) =>
     assert.deepEqual((await introspect({ token, ...asResource })).body, { active: false })
@@ -130,7 +132,9 @@ test('OAUTH-026 OAUTH-027 userinfo tells who it is, and the rest only as the bas
   await svc.db.query(`update "user" set login = null, login_key = null where login = 'bare'`)
   const { rows } = await svc.db.query<{ id: number }>(`select id from "user" where login is null and email is null`)
   await set('openid/userinfo', [])
-  assert.deepEqual((await userinfo(bare)).body, { sub: String(rows[0]?.id) })
+  for (const method of ['GET', 'POST'] as const) {
+    assert.deepEqual((await userinfo(bare, method)).body, { sub: String(rows[0]?.id) })
+  }
 })
 
 test('OAUTH-028 AUTH-010 userinfo answers 401 InvalidToken when no user resolves, also without a token', async () => {
@@ -144,7 +148,7 @@ test('OAUTH-028 AUTH-010 userinfo answers 401 InvalidToken when no user resolves
   }
 })
 
-test('AUTH-011 AUTH-012 VER-007 rejected tokens, those of a former server too, are 401 and InvalidToken at once, where it was 400', async () => {
+test('AUTH-012 VER-007 rejected tokens, those of a former server too, are 401 and InvalidToken at once, where it was 400', async () => {
   // What another server may have issued once: whoever still has it signs in anew.
   const former = `${Buffer.from('{"alg":"RS256"}').toString('base64url')}.${Buffer.from('{"sub":"anna"}').toString('base64url')}.c2ln`
   const ended = (await signIn(svc, 'anna', 'anna')).body.access_token
@@ -176,6 +180,8 @@ test('OAUTH-029 OAUTH-030 AUTH-009 /oauth2/refresh with a rejected token is 401 
   const bearer = { authorization: `Bearer ${body.access_token}` }
   for (const [form, headers] of [
     [{ refresh_token: body.refresh_token }, {}],
+    [{ refresh_token: body.refresh_token }, { cookie: `svc-browser-id=${'b'.repeat(43)}` }],
+    [{}, { ...bearer, cookie: `svc-browser-id=${'b'.repeat(43)}` }],
     [{ refresh_token: 'unknown' }, { cookie }],
     [{ refresh_token: body.access_token }, { cookie }],
     [{}, bearer],
@@ -197,16 +203,55 @@ test('OAUTH-029 OAUTH-030 AUTH-009 /oauth2/refresh with a rejected token is 401 
     const { status, body: refused } = await ask(form, headers)
     assert.deepEqual([status, refused.code], [401, 'InvalidToken'])
   }
+
+  const [user] = await createUsers(svc, { user: { login: 'leaving' } })
+  const ends: [what: string, end: (tokens: Buffer[]) => Promise<unknown>][] = [
+    ['expired', (hashes) => svc.db.query('update oauth_token set expires_at = now() where hash = any($1)', [hashes])],
+    [
+      'the user may not sign in any more',
+      () => {
+        const { _id, _version } = user.user
+        return svc.as('root').post('/user', [{ user: { _id, _version, login_disabled: true } }])
+      },
+    ],
+  ]
+  for (const [what, end] of ends) {
+    const browser = new TestVisitor(svc)
+    const entered = await browser.signIn('leaving', 'leaving', { scope: 'offline' })
+    const tokens = (await browser.redeem(entered.location?.searchParams.get('code') ?? '')).body
+    assert.equal(typeof tokens.refresh_token, 'string')
+    const both = [tokens.access_token, tokens.refresh_token]
+    await end(both.map((token) => createHash('sha256').update(token).digest()))
+    const own = { cookie: `svc-browser-id=${browser.cookies.get('svc-browser-id')}` }
+    for (const [form, headers] of [
+      [{ refresh_token: tokens.refresh_token }, own],
+      [{}, { ...own, authorization: `Bearer ${tokens.access_token}` }],
+    ] as [Record<string, string>, Record<string, string>][]) {
+      const { status, body: refused } = await ask(form, headers)
+      assert.deepEqual([status, refused.code], [401, 'InvalidToken'], what)
+    }
+  }
 })
 
 test('OAUTH-003 CLIENT-027 CLIENT-028 guests come in where the base configuration allows it, by grant and page', async () => {
   const ask = (more: Record<string, string> = {}) =>
     requestToken(svc, { grant_type: 'client_credentials', client_id: 'web-client', ...more })
   const visitor = new TestVisitor(svc)
+  const enteredAs = async (code: string | null | undefined) => {
+    const tokens = (await visitor.redeem(code ?? '')).body
+    const cookie = `svc-browser-id=${visitor.cookies.get('svc-browser-id')}`
+    const headers = { authorization: `Bearer ${tokens.access_token}`, cookie }
+    const { user } = (await svc.inject({ method: 'GET', url: '/api/v1/user/session', headers })).json()
+    return [user.user.type, user.user.login]
+  }
   await set('login/guest', false)
   assert.equal((await ask()).body.error, 'unauthorized_client')
   assert.equal((await visitor.authorize({ auth_method: 'anonymous' })).status, 400)
-  assert.equal((await visitor.authorize({ auth_method: 'auto' })).status, 200)
+  for (const auth_method of ['auto', undefined]) {
+    assert.equal((await visitor.authorize({ auth_method })).status, 200)
+    const entered = await visitor.authorize({ auth_method, login: 'anna', password: 'anna' })
+    assert.deepEqual(await enteredAs(entered.location?.searchParams.get('code')), ['native', 'anna'])
+  }
   await set('login/guest', true)
   const { status, body } = await ask({ scope: 'offline read' })
   assert.deepEqual([status, body.scope, 'refresh_token' in body], [200, 'read', false])
@@ -217,26 +262,25 @@ test('OAUTH-003 CLIENT-027 CLIENT-028 guests come in where the base configuratio
   assert.equal((await ask({ client_id: 'resource', client_secret: 's3cret' })).status, 200)
   assert.equal((await ask({ client_id: 'resource' })).body.error, 'invalid_client')
   assert.equal((await ask({ client_id: 'narrow', scope: 'write' })).body.error, 'invalid_scope')
-  for (const auth_method of ['anonymous', 'auto', 'ldap,anonymous', '']) {
+  for (const auth_method of ['anonymous', 'auto', 'ldap,anonymous', '', undefined]) {
     // Left out it is auto; scopes are separated by spaces.
     const entered = await visitor.authorize({ auth_method, scope: 'read write' })
-    assert.deepEqual([entered.status, entered.location?.pathname], [302, '/app/callback'], auth_method)
+    assert.deepEqual([entered.status, entered.location?.pathname], [302, '/app/callback'], String(auth_method))
     const guest = await visitor.redeem(entered.location?.searchParams.get('code') ?? '')
     assert.deepEqual([guest.status, guest.body.scope], [200, 'read write'])
     assert.equal((await visitor.authorize({ auth_method, scope: 'read,write' })).status, 400)
+    const again = await visitor.authorize({ auth_method })
+    assert.equal((await enteredAs(again.location?.searchParams.get('code')))[0], 'anonymous', String(auth_method))
   }
   const page = await visitor.authorize({ auth_method: 'native' })
   assert.equal(page.status, 200)
   assert.match(page.body, /Continue as a guest/)
-  const withLogin = await visitor.authorize({ login: 'anna', password: 'anna', auth_method: 'auto' })
-  const tokens = (await visitor.redeem(withLogin.location?.searchParams.get('code') ?? '')).body
-  const cookie = `svc-browser-id=${visitor.cookies.get('svc-browser-id')}`
-  const who = await svc.inject({
-    method: 'GET',
-    url: '/api/oauth2/userinfo',
-    headers: { authorization: `Bearer ${tokens.access_token}`, cookie },
-  })
-  assert.equal(who.json().sub, 'anna', 'with a login auto means the password')
+  for (const auth_method of ['auto', undefined]) {
+    const withLogin = await visitor.authorize({ login: 'anna', password: 'anna', auth_method })
+    const who = await enteredAs(withLogin.location?.searchParams.get('code'))
+    assert.deepEqual(who, ['native', 'anna'], 'with a login auto means the password')
+    assert.equal((await visitor.authorize({ login: 'anna', password: 'wrong', auth_method })).status, 200)
+  }
   const logins = await eventsOf(svc, 'USER_LOGIN')
   assert.ok(logins.some(({ event }) => event.info.method === 'anonymous'))
   await set('login/guest', false)
@@ -348,10 +392,12 @@ test('AUTH-014 with a rejected token GET /eas refuses with 403 and GET /group an
   const { body } = await signIn(svc, 'anna', 'anna')
   assert.equal(await statusWith(svc, body.access_token), 200)
   await requestToken(svc, { token: body.access_token, client_id: 'web-client' }, {}, '/api/oauth2/revoke')
-  for (const token of ['nonsense', body.access_token]) {
-    const get = (url: string) => svc.inject({ url, headers: { authorization: `Bearer ${token}` } })
+  for (const token of [null, 'nonsense', body.access_token]) {
+    const headers = token === null ? {} : { authorization: `Bearer ${token}` }
+    const get = (url: string) => svc.inject({ url, headers })
     assert.equal((await get('/api/v1/user/session')).statusCode, 401)
-    assert.equal((await get('/api/v1/eas?ids=[1]')).statusCode, 403)
+    const files = await get('/api/v1/eas?ids=[1]')
+    assert.deepEqual([files.statusCode, files.json().code], [403, 'InsufficientRights'])
     const groups = await get('/api/v1/group')
     assert.deepEqual([groups.statusCode, groups.json()], [200, []])
   }

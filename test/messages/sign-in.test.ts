@@ -52,8 +52,13 @@ test('OAUTH-009 a forced change of the password and pending messages stand betwe
     new_password: 'both again',
     again: 'both again',
   })
+  assert.equal(passed.location?.pathname, '/api/oauth2/auth')
   const second = await visitor.get(address(passed))
   assert.deepEqual([second.status, second.location?.pathname], [303, '/api/page/showMessage'])
+  await reader('only-messages')
+  const others = new TestVisitor(svc)
+  const direct = await others.authorize({ login: 'only-messages', password: 'only-messages' })
+  assert.deepEqual([direct.status, direct.location?.pathname], [303, '/api/page/showMessage'])
   const read = await visitor.submit(await visitor.get(address(second)), {})
   const done = await visitor.get(address(read))
   assert.deepEqual([done.status, done.location?.pathname], [302, '/app/callback'])

@@ -310,7 +310,7 @@ test('the database is asked as much for a wrong password as for a right one of s
   assert.equal(await statements('two', 'pw-two'), await statements('two', 'x'), 'the account is disabled')
 })
 
-test('CLIENT-022 auth_method says who is asked; without a directory there is no ldap', async () => {
+test('CLIENT-020 auth_method says who is asked, in the order of the list; without a directory there is no ldap', async () => {
   await configure()
   await createUsers(svc, { user: { login: 'here' } })
   const asked = async (login: string, password: string, method: string) => {
@@ -325,6 +325,12 @@ test('CLIENT-022 auth_method says who is asked; without a directory there is no 
   assert.deepEqual(await asked('here', 'here', 'ldap'), [200, true])
   assert.deepEqual(await asked('anna', 'pw-anna', 'native'), [200, false])
   assert.deepEqual(await asked('anna', 'pw-anna', 'ldap,native'), [303, true])
+  assert.deepEqual(await asked('here', 'here', 'ldap,native'), [303, true], 'the directory first')
+  assert.deepEqual(await asked('here', 'here', 'native,ldap'), [303, false])
+  assert.deepEqual(await asked('anna', 'pw-anna', 'native,ldap'), [303, true])
+  assert.deepEqual(await asked('here', 'wrong', 'ldap,native'), [200, true])
+  const failed = (await eventsOf(svc, 'USER_LOGIN_FAILED')).filter(({ event }) => event.info.login === 'here')
+  assert.equal(failed.length, 2, 'one for each sign-in, whoever was asked')
   assert.deepEqual(await asked('anna', 'pw-anna', 'auto'), [303, true])
   assert.deepEqual(await asked('here', 'here', 'auto'), [303, false])
   await root().post(`${path}/connections`, [])

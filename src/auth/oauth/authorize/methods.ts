@@ -51,8 +51,10 @@ export function methodsToTry(asked: readonly string[], switches: Switches): read
   throw new OAuthError('invalid_request', `The auth_method ${named.join(',')} is not available on this instance.`)
 }
 
-/** Who is asked for a password: those that are named, and all of them where none is (`auto`). */
+/** Who is asked for a password, in the order in which they are named, and all of them where none is (`auto`). */
 export function passwordMethodsOf(methods: readonly Method[]): readonly PasswordMethod[] {
-  const named = passwordMethods.filter((method) => methods.includes(method))
-  return named.length === 0 || methods.includes('auto') ? passwordMethods : named
+  const named = methods.flatMap((method) =>
+    method === 'auto' ? passwordMethods : passwordMethods.filter((one) => one === method),
+  )
+  return named.length === 0 ? passwordMethods : [...new Set(named)]
 }

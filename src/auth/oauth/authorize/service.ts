@@ -85,9 +85,11 @@ export function createAuthorize(given: AuthorizeDependencies) {
       const provider = singleSignOn.hinted(visit)
       if (provider !== null) return withProvider(visit, form, asked, provider)
     }
+    // Credentials are for a method that takes them; one that takes none is not skipped for them (CLIENT-026).
+    const forPassword = typed && methods.some((one) => one === 'auto' || passwordMethods.some((name) => name === one))
     for (const method of methods) {
-      if (method === 'passkey' && !typed) return withPasskey(visit, form, asked)
-      if ((method === 'openid' || method === 'saml') && !typed) {
+      if (method === 'passkey' && !forPassword) return withPasskey(visit, form, asked)
+      if ((method === 'openid' || method === 'saml') && !forPassword) {
         const provider = singleSignOn.chosen(method, form.get('provider'))
         if (provider !== null) return withProvider(visit, form, asked, provider)
       }

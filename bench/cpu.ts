@@ -30,6 +30,20 @@ export async function processTime(pid: number): Promise<number> {
   return (await statOf(pid))?.own ?? Number.NaN
 }
 
+/** The same of the processes that it has started, also of those that have ended. */
+export async function childrenTime(pid: number): Promise<number> {
+  const all = await allProcesses()
+  const own = await statOf(pid)
+  return all.reduce(
+    (sum, stat) => (stat?.parent === pid ? sum + stat.own + stat.ended : sum),
+    own ? own.ended : Number.NaN,
+  )
+}
+
+async function allProcesses(): Promise<(Stat | null)[]> {
+  return Promise.all((await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(statOf))
+}
+
 /** The same of PostgreSQL, all of its processes together. */
 export async function postgresTime(dsn: string): Promise<number> {
   const db = new pg.Client({ connectionString: dsn })
@@ -37,7 +51,7 @@ export async function postgresTime(dsn: string): Promise<number> {
   try {
     const { rows } = await db.query<{ pid: number }>('select pg_backend_pid() as pid')
     const main = (await statOf(rows[0]?.pid ?? 0))?.parent ?? 0
-    const all = await Promise.all((await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(statOf))
+    const all = await allProcesses()
     const top = await statOf(main)
     return all.reduce(
       (sum, stat) => (stat?.parent === main ? sum + stat.own : sum),

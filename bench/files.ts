@@ -7,33 +7,49 @@ import pg from 'pg'
 import sharp from 'sharp'
 import { Pool } from 'undici'
 import { type Context, openContext, temporaryFolder } from './context.ts'
+import { childrenTime, postgresTime, processTime } from './cpu.ts'
 import { measureDelivery } from './file-delivery.ts'
 import { median } from './load.ts'
 import { atLeast, figureOnly, type Row } from './report.ts'
 
 const connections = 4
 /** Processes that make previews, as the service has them. */
-const processes = 2
+const places = 2
 const files = 24
 const rounds = 2
+
+/** Whose processor time is told. */
+const processes = {
+  service: 'the service itself',
+  postgres: 'PostgreSQL',
+  renditions: 'processes that make renditions',
+  client: 'the client',
+  alone: 'libvips alone',
+} as const
+
+type Used = Readonly<Record<keyof typeof processes, number>>
 
 /** An upload until its preview of 400 pixels was fetched, beside libvips alone with as many processes. */
 export async function measureFiles(say: (line: string) => void): Promise<Row[]> {
   const context = await openContext('', say)
   const folder = await temporaryFolder()
-  const workers = Array.from({ length: processes }, () => fork(join(import.meta.dirname, 'thumbnails.ts')))
+  const workers = Array.from({ length: places }, () => fork(join(import.meta.dirname, 'thumbnails.ts')))
   try {
     const paths = await photographs(folder.path)
     await uploadAll(context, paths, -1)
     await alone(workers, paths)
     const ours: number[] = []
     const shares: number[] = []
-    const usage: number[] = []
+    const used: Used[] = []
     for (let round = 0; round < rounds; round++) {
+      // Neither has to share the machine with the other renditions of the round before.
+      await untilRest(context.dsn)
+      const alone0 = await timeOf(workers)
       const theirs = await alone(workers, paths)
-      const before = await usedBy(context.service.pid)
+      const alone1 = await timeOf(workers)
+      const before = await usedBy(context)
       const rate = await uploadAll(context, paths, round)
-      usage.push(((await usedBy(context.service.pid)) - before) / paths.length)
+      used.push({ ...perFile(before, await usedBy(context), paths.length), alone: (alone1 - alone0) / paths.length })
       ours.push(rate)
       shares.push((rate / theirs) * 100)
       say(`files: ${rate.toFixed(1)} a second, libvips alone ${theirs.toFixed(1)}`)
@@ -42,7 +58,9 @@ export async function measureFiles(say: (line: string) => void): Promise<Row[]> 
     return [
       figureOnly('upload of 2.3 MB until its preview was fetched (4 connections)', median(ours), '/s'),
       atLeast('… of what libvips alone makes', 80, median(shares), '%'),
-      figureOnly('… processor time of the service itself, for each', median(usage), 'ms'),
+      ...Object.entries(processes).map(([name, what]) =>
+        figureOnly(`  processor time for each: ${what}`, median(used.map((one) => one[name as keyof Used])), 'ms'),
+      ),
       ...(await measureDelivery(context)),
     ]
   } finally {
@@ -53,7 +71,7 @@ export async function measureFiles(say: (line: string) => void): Promise<Row[]> 
 }
 
 /** Until all renditions of the uploads are made: what is measured next has the machine for itself. */
-export async function untilRest(dsn: string): Promise<void> {
+async function untilRest(dsn: string): Promise<void> {
   const db = new pg.Client({ connectionString: dsn })
   await db.connect()
   try {
@@ -69,7 +87,7 @@ export async function untilRest(dsn: string): Promise<void> {
 }
 
 /** As a camera takes them: 3000 x 2000 pixels, some 2.3 MB, no two alike. */
-export async function photographs(folder: string): Promise<string[]> {
+async function photographs(folder: string): Promise<string[]> {
   const noise = { type: 'gaussian' as const, mean: 128, sigma: 24 }
   const coarse = sharp({ create: { width: 1500, height: 1000, channels: 3, background: 'gray', noise } }).png()
   const content = await sharp(await coarse.toBuffer())
@@ -86,11 +104,7 @@ export async function photographs(folder: string): Promise<string[]> {
 }
 
 /** Uploads a second. */
-export async function uploadAll(
-  { service, client }: Context,
-  paths: readonly string[],
-  round: number,
-): Promise<number> {
+async function uploadAll({ service, client }: Context, paths: readonly string[], round: number): Promise<number> {
   const pool = new Pool(service.url, { connections: 2 * connections, pipelining: 1 })
   const authorization = `Bearer ${await client.token()}`
   const contents = await Promise.all(paths.map((path) => readFile(path)))
@@ -159,9 +173,28 @@ async function alone(workers: readonly ChildProcess[], paths: readonly string[])
   return paths.length / ((performance.now() - begun) / 1000)
 }
 
-/** Milliseconds of a processor that a process has used; `NaN` where the system does not tell. */
-async function usedBy(pid: number): Promise<number> {
-  const stat = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => '')
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return 10 * (Number(fields[11] ?? Number.NaN) + Number(fields[12] ?? Number.NaN))
+/** Milliseconds of processor time so far. */
+async function usedBy({ service, dsn }: Context): Promise<Omit<Used, 'alone'>> {
+  const { user, system } = process.cpuUsage()
+  return {
+    service: await processTime(service.pid),
+    postgres: await postgresTime(dsn),
+    renditions: await childrenTime(service.pid),
+    client: (user + system) / 1000,
+  }
+}
+
+function perFile(before: Omit<Used, 'alone'>, after: Omit<Used, 'alone'>, count: number): Omit<Used, 'alone'> {
+  const each = (name: keyof typeof before): number => (after[name] - before[name]) / count
+  return {
+    service: each('service'),
+    postgres: each('postgres'),
+    renditions: each('renditions'),
+    client: each('client'),
+  }
+}
+
+async function timeOf(workers: readonly ChildProcess[]): Promise<number> {
+  const times = await Promise.all(workers.map(({ pid }) => processTime(pid ?? 0)))
+  return times.reduce((sum, time) => sum + time, 0)
 }

@@ -19,12 +19,11 @@ export function createFileSystemStore(folder: string): BlobStore {
   const place = (sha256: Sha256): string => join(folder, pathOf(sha256))
 
   async function receive(source: AsyncIterable<Buffer>): Promise<Received> {
-    await makeFolder(temporaryFolder)
     const path = join(temporaryFolder, crypto.randomUUID())
     const discard = (): Promise<void> => rm(path, { force: true })
     let size = 0
     try {
-      const file = await open(path, 'wx', 0o640)
+      const file = await create(path)
       try {
         for await (const chunks of gathered(source)) {
           size += await writeAll(file, chunks)
@@ -89,6 +88,16 @@ export function createFileSystemStore(folder: string): BlobStore {
     },
     close() {},
   }
+}
+
+/** A new file; its folder is there, but for the first time. */
+async function create(path: string): Promise<FileHandle> {
+  const opened = (): Promise<FileHandle> => open(path, 'wx', 0o640)
+  return opened().catch(async (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error
+    await makeFolder(dirname(path))
+    return opened()
+  })
 }
 
 /** A folder that survives a power cut: the entry in the folder above it is on disk, too. */

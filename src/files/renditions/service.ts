@@ -74,6 +74,7 @@ export async function createRenditions(options: RenditionOptions) {
     most: config.jobsPreview + config.jobsMedia,
     limits: { ...limits, seconds: Math.min(60, limits.seconds) },
     background: false,
+    idle: 300,
   })
   const { ffmpeg, ffprobe, soffice } = config
   const programs = await findPrograms({ names: { ffmpeg, ffprobe, soffice }, limits })

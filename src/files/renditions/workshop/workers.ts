@@ -23,6 +23,8 @@ export interface WorkersOptions {
   readonly limits: WorkLimits
   /** Behind everything else on the machine. */
   readonly background: boolean
+  /** Seconds after which a process without work ends: it takes some 60 MB, and to start one takes half a second. */
+  readonly idle?: number
 }
 
 export type Workers = ReturnType<typeof createWorkers>
@@ -37,13 +39,12 @@ interface Worker {
 const watchEvery = 100
 /** Looks at its memory for each at what it has made, which takes longer. */
 const looksPerFolder = 5
-/** Milliseconds after which a process without work ends: it takes some 60 MB. */
-const longestIdle = 30_000
 /** Tasks after which a process is replaced: what libraries lose on the way goes with it. */
 const mostTasks = 500
 
 /** Processes that work on media. One is started when there is work and none is free, and serves until it is not needed. */
-export function createWorkers({ most, limits, background }: WorkersOptions) {
+export function createWorkers({ most, limits, background, idle: idleSeconds = 30 }: WorkersOptions) {
+  const longestIdle = 1000 * idleSeconds
   const idle: Worker[] = []
   const all = new Set<Worker>()
   const waiting: (() => void)[] = []

@@ -27,6 +27,20 @@ create table base_config (
   constraint base_config_pkey PRIMARY KEY (section)
 );
 
+-- Jobs that were begun by the process which added them; those of a process that has ended are put into the queue.
+create table begun_job (
+  id bigint not null generated always as identity,
+  -- Name of the job that takes over.
+  name text not null,
+  payload json not null,
+  priority integer not null,
+  max_attempts integer not null,
+  -- Whose: the process holds an advisory lock of that name as long as it lives.
+  begun_by text not null,
+  begun_at timestamp with time zone not null default now(),
+  constraint begun_job_pkey PRIMARY KEY (id)
+);
+
 -- The working copy of the datamodel.
 create table datamodel_head (
   singleton boolean not null default true,

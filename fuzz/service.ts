@@ -51,6 +51,7 @@ const notWatched = [
   'file_rendition',
   'file_likeness',
   'file_count_',
+  'begun_job',
   'migration',
 ]
 
@@ -92,7 +93,7 @@ export async function startFuzzedService(beginning?: Beginning): Promise<FuzzedS
         await sleep(300)
         const { rows } = await watch.query<{ waiting: boolean }>({
           name: 'waiting_jobs',
-          text: `select exists (select from graphile_worker.jobs
+          text: `select exists (select from begun_job) or exists (select from graphile_worker.jobs
             where attempts < max_attempts and (locked_at is not null or run_at <= now())) as waiting`,
         })
         waiting = rows[0]?.waiting ?? false

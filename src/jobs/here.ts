@@ -1,125 +1,157 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import type { Db, Tx } from '../platform/db.ts'
-import type { JobContext } from './model.ts'
-
-/** Where the jobs stand that this process has taken: whose name they bear, and who is told that they run. */
-export interface Owner {
-  /** Of a pool of workers whose life is shown (liveness.ts): when this process ends, what it has taken is given back. */
-  readonly poolId: string
-  begin(id: number): void
-  end(id: number): void
-}
+import type { Db, Queryable, Tx } from '../platform/db.ts'
+import type { Attempt } from './model.ts'
 
 /** A job that the process which adds it runs itself. */
 export interface HereJob {
-  /** Who takes over when this process ends in between: a registered name and what it is given. */
+  /** Who takes over when this process ends in between, or it fails: a registered name and what it is given. */
   readonly name: string
   readonly payload: unknown
   readonly priority: number
   readonly maxAttempts: number
   /** What is done here. It may be done again by the registered handler. */
-  readonly run: (context: JobContext) => Promise<void>
+  readonly run: (attempt: Attempt) => Promise<void>
 }
 
 export type Here = ReturnType<typeof createHere>
 
 /** Milliseconds for which jobs that have ended are gathered, so that one statement removes them. */
 const gathered = 50
+/** Milliseconds until what could not be removed is tried again. */
+const untilRemoved = 2000
 /** Milliseconds that what runs has when the service stops, before it is aborted. */
 const patience = 5000
 
 /**
- * Jobs that this process begins right after the commit that adds them. In the queue they stand as taken by it from the
- * beginning: nobody is told of them, nobody looks for them, and if the process ends others take over, as with every job that
- * it runs. For work that is about to begin anyway: to be put into the queue and taken out again, a job costs half a dozen
- * statements, since each lane looks whether it is one of its own.
+ * Jobs that this process begins right after the commit that adds them (`begun_job`). Nobody is told of them, and nobody looks
+ * for them; when the process ends, or a job fails, it goes into the queue, where it is tried again like any other. For work
+ * that is about to begin anyway: to be put into the queue and taken out again, a job costs half a dozen statements, since each
+ * lane looks whether it is one of its own.
  */
-export function createHere({ db, log, owner }: { db: Db; log: Logger; owner: () => Owner | null }) {
+export function createHere({ db, log, isOpen }: { db: Db; log: Logger; isOpen: () => boolean }) {
+  /** The process shows under this name that it lives (liveness.ts). */
+  const name = `here-${randomUUID()}`
   const running = new Map<number, Promise<void>>()
   const stop = new AbortController()
-  let done: { readonly id: number; readonly owner: Owner }[] = []
+  let ended: number[] = []
   let removing: Promise<void> | null = null
 
-  function begin(id: number, mine: Owner, { name, maxAttempts, run }: HereJob): void {
-    mine.begin(id)
-    const context = { jobId: id, attempt: 1, isLastAttempt: maxAttempts === 1, signal: stop.signal }
-    const work = run(context)
-      .then(() => remove(id, mine))
+  function begin(id: number, { name: job, maxAttempts, run }: HereJob): void {
+    const work = run({ attempt: 1, isLastAttempt: maxAttempts === 1, signal: stop.signal })
+      .then(() => remove(id))
       .catch(async (error: unknown) => {
-        log.warn({ err: error, job: name, jobId: id, attempt: 1, maxAttempts }, 'job failed')
-        await giveBack(id, mine, error).catch((failure: unknown) =>
-          log.warn({ err: failure, jobId: id }, 'a job that failed could not be given back'),
-        )
+        log.warn({ err: error, job, attempt: 1, maxAttempts }, 'job failed')
+        const pause = stop.signal.aborted ? 0 : Math.E
+        await queue(id, pause).catch((failure: unknown) => {
+          log.warn({ err: failure, job }, 'a job that failed could not be put into the queue')
+        })
       })
       .finally(() => running.delete(id))
     running.set(id, work)
   }
 
   /** With those that end at about the same time. */
-  function remove(id: number, mine: Owner): Promise<void> {
-    done.push({ id, owner: mine })
-    removing ??= sleep(stop.signal.aborted ? 0 : gathered).then(async () => {
-      const ended = done
-      done = []
-      removing = null
-      const ids = ended.map((one) => one.id)
-      try {
-        await db.query(
-          'delete from graphile_worker._private_jobs where id = any($1::bigint[])',
-          [ids],
-          'jobs.ended-here',
-        )
-      } finally {
-        // What could not be removed is given back as a job that nobody runs.
-        for (const one of ended) one.owner.end(one.id)
-      }
-    })
+  function remove(id: number): Promise<void> {
+    ended.push(id)
+    removing ??= sleep(stop.signal.aborted ? 0 : gathered).then(removeEnded)
     return removing
   }
 
-  /** It is tried again by whoever takes it, after the pause that the library makes as well. */
-  async function giveBack(id: number, mine: Owner, error: unknown): Promise<void> {
+  /** What cannot be removed is done again by others when this process has ended, so it is tried for as long as it runs. */
+  async function removeEnded(): Promise<void> {
+    const ids = ended
+    ended = []
+    removing = null
     try {
-      await db.query(
-        `update graphile_worker._private_jobs set locked_at = null, locked_by = null, last_error = $2,
-           run_at = now() + case when $3 then interval '0' else make_interval(secs => exp(1)) end
-         where id = $1 and locked_by = $4`,
-        [id, error instanceof Error ? error.message : String(error), stop.signal.aborted, mine.poolId],
-      )
-    } finally {
-      mine.end(id)
+      await db.query('delete from begun_job where id = any($1::bigint[])', [ids], 'jobs.ended-here')
+    } catch (error) {
+      log.warn({ err: error, jobs: ids.length }, 'jobs that have ended could not be removed')
+      if (stop.signal.aborted) return
+      ended.push(...ids)
+      removing ??= sleep(untilRemoved, undefined, { signal: stop.signal })
+        .catch(() => {})
+        .then(removeEnded)
+      await removing
     }
   }
 
+  /** It is tried again after so many seconds, as the queue does it. */
+  const queue = (id: number, pause: number): Promise<number> =>
+    db.transaction((tx) => toQueue(tx, { condition: 'id = $1', values: [id], pause }))
+
   return {
+    name,
+
     /** Adds a job that is begun here after the commit; false, and nothing is added, while this process takes none. */
     async add(tx: Tx, job: HereJob): Promise<boolean> {
-      const mine = owner()
-      if (!mine || stop.signal.aborted) return false
+      if (stop.signal.aborted || !isOpen()) return false
       const { rows } = await tx.query<{ id: number }>(
-        `insert into graphile_worker._private_jobs (task_id, payload, priority, max_attempts, attempts, locked_at, locked_by)
-         select id, $2::json, $3, $4, 1, now(), $5 from graphile_worker._private_tasks where identifier = $1
+        `insert into begun_job (name, payload, priority, max_attempts, begun_by) values ($1, $2::json, $3, $4, $5)
          returning id`,
-        [job.name, JSON.stringify(job.payload), job.priority, job.maxAttempts, mine.poolId],
+        [job.name, JSON.stringify(job.payload), job.priority, job.maxAttempts, name],
         'jobs.add-here',
       )
       const [added] = rows
-      if (!added) return false
-      tx.afterCommit(() => begin(Number(added.id), mine, job))
+      if (!added) throw new Error('nothing was added')
+      tx.afterCommit(() => begin(added.id, job))
       return true
     },
 
-    /** Lets what runs end, at most so many milliseconds; what is aborted then is given back. */
+    /** Lets what runs end, at most so many milliseconds; what is aborted then is put into the queue. */
     async close(grace: number): Promise<void> {
-      const ended = Promise.all(running.values()).then(() => 'ended')
+      const all = Promise.all(running.values()).then(() => 'ended')
       const pause = new AbortController()
       const wait = (time: number) => sleep(time, 'late', { signal: pause.signal }).catch(() => 'ended')
-      const late = await Promise.race([ended, wait(Math.min(grace, patience))])
+      const late = await Promise.race([all, wait(Math.min(grace, patience))])
       stop.abort()
-      if (late === 'late') await Promise.race([ended, wait(Math.max(0, grace - patience))])
+      if (late === 'late') await Promise.race([all, wait(Math.max(0, grace - patience))])
       pause.abort()
       await removing
     },
   }
+}
+
+/** Puts the jobs of processes that have ended into the queue; says how many. `mine` are the names of this process. */
+export async function takeOver(db: Db, seed: number, mine: readonly string[]): Promise<number> {
+  const { rows } = await db.query<{ owners: string[] | null }>(
+    'select array_agg(distinct begun_by) as owners from begun_job where begun_by <> all($1::text[])',
+    [mine],
+    'jobs.begun-by-others',
+  )
+  const owners = rows[0]?.owners
+  if (!owners) return 0
+  return db.transaction((tx) =>
+    toQueue(tx, {
+      // Whoever holds the lock lives.
+      condition: `begun_by in (select name from unnest($1::text[]) as name
+        where pg_try_advisory_xact_lock(hashtextextended(name, $2)))`,
+      values: [owners, seed],
+      pause: 0,
+    }),
+  )
+}
+
+/** Their first attempt has been made. */
+async function toQueue(
+  tx: Queryable,
+  { condition, values, pause }: { condition: string; values: readonly unknown[]; pause: number },
+): Promise<number> {
+  const next = `$${values.length + 1}::float8`
+  const { rows } = await tx.query<{ ids: number[] | null }>(
+    `with taken as (delete from begun_job where ${condition} returning *)
+     select array_agg(added.id) as ids from (
+       select array_agg(json_populate_record(null::graphile_worker.job_spec, json_build_object('identifier', name,
+         'payload', payload, 'priority', priority, 'max_attempts', max_attempts,
+         'run_at', now() + make_interval(secs => ${next})))) as specs
+       from taken where max_attempts > 1
+     ) jobs cross join lateral graphile_worker.add_jobs(jobs.specs) added where jobs.specs is not null`,
+    [...values, pause],
+  )
+  const ids = rows[0]?.ids ?? []
+  if (ids.length > 0) {
+    await tx.query('select count(*) from graphile_worker.reschedule_jobs($1::bigint[], attempts := 1)', [ids])
+  }
+  return ids.length
 }

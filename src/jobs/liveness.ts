@@ -1,6 +1,7 @@
 import type { PoolClient } from 'pg'
 import type { Logger } from 'pino'
 import type { Db } from '../platform/db.ts'
+import { takeOver } from './here.ts'
 
 export interface Liveness {
   close(): Promise<void>
@@ -9,8 +10,8 @@ export interface Liveness {
 export interface LivenessOptions {
   db: Db
   log: Logger
-  /** `locked_by` of the jobs that the pools of workers have taken. */
-  poolIds: readonly string[]
+  /** Of this process: `locked_by` of the jobs that its pools of workers have taken, `begun_by` of those that it runs itself. */
+  names: readonly string[]
   /** Ids of the jobs that are running or have just ended. */
   activeJobs: () => readonly number[]
   /** Milliseconds between two looks for abandoned jobs. */
@@ -25,13 +26,13 @@ const LIVENESS_SEED = 0x73747267
 const SETTLE_SECONDS = 3
 
 /**
- * Holds an advisory lock named after each pool of workers for as long as their process lives, and gives back abandoned
+ * Holds an advisory lock for each name of this process, one for each pool of workers, for as long as it lives, and gives back abandoned
  * jobs: those of pools whose lock nobody holds (PostgreSQL drops the lock the moment a process dies). A pool that has jobs which
  * it does not run (the connection broke while the job was taken or ended) has to end, and then is one of these. So they are
  * tried again within seconds; the queue itself would wait four hours.
  */
 export async function keepLiveness(options: LivenessOptions): Promise<Liveness> {
-  const { db, log, poolIds, interval, onStuck } = options
+  const { db, log, names, interval, onStuck } = options
   let closed = false
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> = Promise.resolve()
@@ -53,16 +54,18 @@ export async function keepLiveness(options: LivenessOptions): Promise<Liveness> 
     holder = null
     schedule(100)
   }
-  let holder: PoolClient | null = await hold(db, poolIds, onLost)
+  let holder: PoolClient | null = await hold(db, names, onLost)
 
   async function beat(): Promise<void> {
-    holder ??= await hold(db, poolIds, onLost)
+    holder ??= await hold(db, names, onLost)
     const { rows } = await db.query<{ freed: number[]; stuck: number[] }>(RELEASE_SQL, [
       LIVENESS_SEED,
       SETTLE_SECONDS,
-      poolIds,
+      names,
       options.activeJobs(),
     ])
+    const begun = await takeOver(db, LIVENESS_SEED, names)
+    if (begun > 0) log.warn({ jobs: begun }, 'jobs that an ended process had begun were put into the queue')
     const { freed = [], stuck = [] } = rows[0] ?? {}
     if (freed.length > 0) log.warn({ jobs: freed }, 'abandoned jobs were given back')
     if (stuck.length === 0) return
@@ -83,11 +86,11 @@ export async function keepLiveness(options: LivenessOptions): Promise<Liveness> 
   }
 }
 
-async function hold(db: Db, poolIds: readonly string[], onLost: (error: Error) => void): Promise<PoolClient> {
+async function hold(db: Db, names: readonly string[], onLost: (error: Error) => void): Promise<PoolClient> {
   const client = await db.connect()
   try {
     await client.query('select pg_advisory_lock(hashtextextended(id, $2)) from unnest($1::text[]) as pools(id)', [
-      poolIds,
+      names,
       LIVENESS_SEED,
     ])
     client.once('error', onLost)

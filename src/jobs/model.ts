@@ -8,9 +8,12 @@ export type Lane = (typeof lanes)[number]
 /** How many jobs of each lane run at the same time in one process. */
 export type Lanes = Readonly<Record<Lane, number>>
 
-export interface JobContext {
+export interface JobContext extends Attempt {
   /** Constant over all attempts: the key by which a handler recognises work that it has done before. */
   readonly jobId: number
+}
+
+export interface Attempt {
   /** 1 for the first attempt. */
   readonly attempt: number
   readonly isLastAttempt: boolean

@@ -20,7 +20,7 @@ export type Jobs = ReturnType<typeof createJobs>
 
 export type { HereJob } from './here.ts'
 
-export type { JobContext, JobHandler, Lane, Lanes } from './model.ts'
+export type { Attempt, JobContext, JobHandler, Lane, Lanes } from './model.ts'
 
 export interface JobOptions {
   /** A waiting job of the same key is replaced by this one. Writers of one key take turns, so use keys sparingly. */
@@ -53,7 +53,7 @@ export function createJobs({ db, log, concurrency = fewJobs, recoverEvery = 15_0
   const handlers = new Map<string, JobHandler<unknown>>()
   const laneOf = new Map<string, Lane>()
   let workers: Workers | null = null
-  const here = createHere({ db, log, owner: () => workers?.owner() ?? null })
+  const here = createHere({ db, log, isOpen: () => workers?.isOpen() ?? false })
 
   return {
     /** Adds a job in the caller's transaction; it starts after the commit, or at `runAt`. */
@@ -84,7 +84,7 @@ export function createJobs({ db, log, concurrency = fewJobs, recoverEvery = 15_0
         concurrency: concurrency[lane],
         handlers: new Map([...handlers].filter(([name]) => laneOf.get(name) === lane)),
       }))
-      workers = await startWorkers({ db, log, lanes: ofLanes, recoverEvery })
+      workers = await startWorkers({ db, log, lanes: ofLanes, recoverEvery, alsoAlive: [here.name] })
     },
 
     /** How much waits and runs in each lane, the same in all processes on one database. */
@@ -152,9 +152,12 @@ async function countJobs(db: Db, state: 'due' | 'running'): Promise<Map<string, 
   const condition =
     state === 'running' ? 'locked_at is not null' : 'locked_at is null and attempts < max_attempts and run_at <= now()'
   const { rows } = await db.query<{ name: string; count: number }>(
-    `select task_identifier as name, count(*)::int8 as count from graphile_worker.jobs where ${condition} group by 1`,
+    `select task_identifier as name, count(*)::int8 as count from graphile_worker.jobs where ${condition} group by 1
+     ${state === 'running' ? 'union all select name, count(*)::int8 from begun_job group by 1' : ''}`,
   )
-  return new Map(rows.map(({ name, count }) => [name, count]))
+  const counts = new Map<string, number>()
+  for (const { name, count } of rows) counts.set(name, (counts.get(name) ?? 0) + count)
+  return counts
 }
 
 async function openJobs(db: Db, hurry: boolean): Promise<number> {
@@ -168,8 +171,9 @@ async function openJobs(db: Db, hurry: boolean): Promise<number> {
     await db.query(`select pg_notify('jobs:insert', '{"count": 100}')`)
   }
   const { rows } = await db.query<{ open: number }>(
-    `select count(*)::int as open from graphile_worker.jobs
-      where locked_at is not null or (attempts < max_attempts and (run_at <= now() or $1))`,
+    `select (select count(*) from graphile_worker.jobs
+        where locked_at is not null or (attempts < max_attempts and (run_at <= now() or $1)))::int
+       + (select count(*) from begun_job)::int as open`,
     [hurry],
   )
   return rows[0]?.open ?? 0

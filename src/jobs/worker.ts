@@ -3,14 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Logger as QueueLogger, runTaskList, type TaskList, type WorkerEvents, type WorkerPool } from 'graphile-worker'
 import type { Logger } from 'pino'
 import type { Db } from '../platform/db.ts'
-import type { Owner } from './here.ts'
 import { keepLiveness, type Liveness } from './liveness.ts'
 import type { JobHandler } from './model.ts'
 import { queuePool } from './queue.ts'
 
 export interface Workers {
-  /** Whose the jobs are that this process runs beside the pools; null while there are none. */
-  owner(): Owner | null
+  /** Whether jobs are taken. */
+  isOpen(): boolean
   close(grace: number): Promise<void>
 }
 
@@ -20,6 +19,8 @@ interface Options {
   lanes: readonly LaneOptions[]
   /** Milliseconds between two looks for abandoned jobs. */
   recoverEvery: number
+  /** What else shows by a lock of that name that this process lives. */
+  alsoAlive: readonly string[]
 }
 
 interface LaneOptions {
@@ -42,13 +43,13 @@ export async function startWorkers(options: Options): Promise<Workers> {
       if (stopped.signal.aborted) return
       current = await startPool(options).catch((error: unknown) => ({
         ended: Promise.resolve(options.log.error({ err: error }, 'workers cannot start')),
-        owner: () => null,
+        isOpen: () => false,
         close: async () => {},
       }))
     }
   })()
   return {
-    owner: () => (stopped.signal.aborted ? null : current.owner()),
+    isOpen: () => !stopped.signal.aborted && current.isOpen(),
     async close(grace) {
       stopped.abort()
       await current.close(grace)
@@ -63,7 +64,7 @@ interface Pool extends Workers {
 }
 
 /** One pool of the library for each lane. They listen over one connection, and end together. */
-async function startPool({ db, log, lanes, recoverEvery }: Options): Promise<Pool> {
+async function startPool({ db, log, lanes, recoverEvery, alsoAlive }: Options): Promise<Pool> {
   const active = new ActiveJobs()
   const pgPool = queuePool(db)
   const pools: WorkerPool[] = []
@@ -84,7 +85,8 @@ async function startPool({ db, log, lanes, recoverEvery }: Options): Promise<Poo
   }
   const activeJobs = () => active.ids()
   const onStuck = (): void => endAll('jobs were taken that nobody runs')
-  const lookout = { db, log, poolIds: pools.map(({ id }) => id), activeJobs, interval: recoverEvery, onStuck }
+  const names = [...pools.map(({ id }) => id), ...alsoAlive]
+  const lookout = { db, log, names, activeJobs, interval: recoverEvery, onStuck }
   const liveness = await keepLiveness(lookout).catch(async (error: unknown) => {
     await Promise.all(pools.map((pool) => pool.gracefulShutdown()))
     throw error
@@ -100,13 +102,9 @@ async function startPool({ db, log, lanes, recoverEvery }: Options): Promise<Poo
     over = true
     return liveness.close()
   })
-  const [first] = pools
   return {
     ended,
-    owner() {
-      if (over || !first || first._shuttingDown) return null
-      return { poolId: first.id, begin: (id) => active.begin(id), end: (id) => active.end(id) }
-    },
+    isOpen: () => !over && pools.every((pool) => !pool._shuttingDown),
     close: (grace) => stop(pools, liveness, grace),
   }
 }

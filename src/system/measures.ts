@@ -50,7 +50,7 @@ function indexLag(db: Queryable): Promise<number> {
 
 async function jobs(db: Queryable): Promise<Record<string, number>> {
   const { rows } = await db.query<Record<string, number>>(
-    `select count(*) filter (where locked_at is not null)::int8 as running,
+    `select count(*) filter (where locked_at is not null)::int8 + (select count(*) from begun_job) as running,
        count(*) filter (where locked_at is null and attempts < max_attempts and run_at <= now())::int8 as due,
        count(*) filter (where locked_at is null and attempts < max_attempts and run_at > now())::int8 as later,
        count(*) filter (where locked_at is null and attempts >= max_attempts)::int8 as given_up

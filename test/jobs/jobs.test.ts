@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { glob, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { pino } from 'pino'
-import { createJobs, type JobContext, type JobHandler, type Jobs } from '../../src/jobs/service.ts'
+import { createJobs, type HereJob, type JobContext, type JobHandler, type Jobs } from '../../src/jobs/service.ts'
 import { type Db, openDb } from '../../src/platform/db.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 
@@ -179,7 +180,7 @@ test('what a process runs by itself begins after the commit, is taken by nobody 
       void seen.push([payload, attempt])
     await using one = await startProcess(dsn, { note: queued })
     await using other = await startProcess(dsn, { note: queued })
-    const add = (run: (context: JobContext) => Promise<void>, more = async (): Promise<void> => {}) =>
+    const add = (run: HereJob['run'], more = async (): Promise<void> => {}) =>
       one.db.transaction(async (tx) => {
         const job = { name: 'note', payload: { text: 'again' }, priority: 0, maxAttempts: 3, run }
         assert.ok(await one.jobs.runHere(tx, job))
@@ -311,3 +312,12 @@ test('lanes do not wait for each other; within one the smaller priority goes fir
       await db.close()
     }
   }))
+
+test('the queue is spoken to by its functions and its view: its own tables may be others in the next release', async () => {
+  const root = join(import.meta.dirname, '..', '..')
+  const found: string[] = []
+  for await (const file of glob('{src,migrations}/**/*.{ts,sql}', { cwd: root })) {
+    if ((await readFile(join(root, file), 'utf8')).includes('graphile_worker._private')) found.push(file)
+  }
+  assert.deepEqual(found, [])
+})

@@ -1,4 +1,4 @@
-import type { JobContext, Jobs } from '../../jobs/service.ts'
+import type { Attempt, Jobs } from '../../jobs/service.ts'
 import type { Db, Tx } from '../../platform/db.ts'
 import type { FileClass } from '../classes.ts'
 import { maxAttempts } from './model.ts'
@@ -21,7 +21,7 @@ export interface FirstOptions {
   /** Files whose first renditions are made at the same time. */
   readonly most: number
   readonly precedence: Precedence
-  readonly produce: (job: ProduceJob, context: JobContext) => Promise<void>
+  readonly produce: (job: ProduceJob, context: Attempt) => Promise<void>
   /** Queues the other renditions of files. */
   readonly scheduleRest: (tx: Tx, files: readonly NewFileJob[]) => Promise<void>
 }
@@ -55,7 +55,7 @@ export function createFirst({ db, jobs, most, precedence, produce, scheduleRest 
     else working--
   }
 
-  async function makeFirst({ fileId }: NewFileJob, context: JobContext): Promise<void> {
+  async function makeFirst({ fileId }: NewFileJob, context: Attempt): Promise<void> {
     here++
     try {
       await precedence.ahead(async () => {
@@ -105,7 +105,7 @@ export function createFirst({ db, jobs, most, precedence, produce, scheduleRest 
       }),
 
     /** The same for a file of a process that has ended. */
-    async takeOver(file: NewFileJob, context: JobContext): Promise<void> {
+    async takeOver(file: NewFileJob, context: Attempt): Promise<void> {
       await precedence.ahead(() => produce({ fileId: file.fileId, priority: 0 }, context))
       await db.transaction((tx) => scheduleRest(tx, [file]))
     },

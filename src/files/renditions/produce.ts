@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import type { EventLog, NewEvent } from '../../events/service.ts'
-import type { JobContext } from '../../jobs/service.ts'
+import type { Attempt } from '../../jobs/service.ts'
 import type { Db, Queryable, Tx } from '../../platform/db.ts'
 import type { BlobStore, Received } from '../blobs/blob-store.ts'
 import { classOf } from '../classes.ts'
@@ -55,7 +55,7 @@ export const mostAttempts = 3
  * and is not tried again until something has changed; what fails for another reason is (a full disk, a database away).
  */
 export function createProduce(deps: ProduceDeps) {
-  return async function produce({ fileId, priority }: ProduceJob, { attempt, signal }: JobContext): Promise<void> {
+  return async function produce({ fileId, priority }: ProduceJob, { attempt, signal }: Attempt): Promise<void> {
     const [file] = await records.readFiles(deps.db, [fileId])
     if (!file) return
     const original = originalOf(file)

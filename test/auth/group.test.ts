@@ -252,6 +252,7 @@ test('READ-034 READ-035 READ-036 READ-037 READ-038 READ-039 groups are listed, m
     svc,
     { user: { login: 'nobody' } },
     { user: { login: 'maker' }, _system_rights: { 'system.group': {} } },
+    { user: { login: 'mighty' }, _system_rights: { 'system.root': {} } },
   )
   const [nobody, maker] = [svc.as('nobody'), svc.as('maker')]
   const who = { group: { 'lookup:_id': { reference: ':native' } } }
@@ -269,6 +270,14 @@ test('READ-034 READ-035 READ-036 READ-037 READ-038 READ-039 groups are listed, m
     assert.ok(!(await names(nobody)).includes(name))
     assert.ok((await names(root())).includes(name))
     assert.deepEqual(await code(nobody.get(path)), [400, 'ServerGeneric'])
+    const { rows } = await svc.db.query<{ name: string }>('select name from "group" order by name')
+    for (const client of [root(), svc.as('mighty')]) {
+      assert.deepEqual(
+        (await names(client)).toSorted(),
+        rows.map((row) => row.name).toSorted(),
+        'a system.root user sees all',
+      )
+    }
     const shown = await send([{ group: { _id: group._id, _version: 1 }, _acl: [{ who, rights: { bag_read: {} } }] }])
     assert.equal(shown.body[0].group._version, 2)
     // At once.
@@ -284,10 +293,16 @@ test('READ-034 READ-035 READ-036 READ-037 READ-038 READ-039 groups are listed, m
     await names(root(), { type: 'native', limit: 1, offset: 1 }),
     (await names(root(), { type: 'native' })).slice(1, 2),
   )
-  assert.deepEqual((await svc.as(null).get('/group')).body, [])
+  const unauthenticated = await svc.as(null).get('/group')
+  assert.deepEqual([unauthenticated.status, unauthenticated.body], [200, []])
   await assertDocumented(svc, 'get /group', ['limit', 'offset', 'type'], 'administration.md')
+  for (const operation of ['post /group', 'put /group', 'get /group/{id}', 'delete /group/{id}']) {
+    await assertDocumented(svc, operation, ['strict', 'pretty'], 'requests.md')
+  }
   assertNamed('administration.md', [
     'GET /group',
+    'POST /group',
+    'PUT /group',
     'GET /group/{id}',
     'DELETE /group/{id}',
     'group.name',

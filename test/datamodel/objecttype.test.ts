@@ -371,7 +371,11 @@ test('OT-006 a descriptor has watermark with its gravity, and caption by file fi
   const settings = { watermark: { gravity: 'sw' }, caption: { image: { text: 'c' } } }
   await changed('work', settings)
   const { watermark, caption } = (await descriptor('work', manager)).objecttype
-  assert.deepEqual([watermark.gravity, caption], ['sw', settings.caption])
+  assert.deepEqual([watermark, caption], [{ gravity: 'sw' }, settings.caption])
+  for (const name of ['title', 'artist', 'nothing']) {
+    const path = `body[0].objecttype.caption.${name}`
+    await refused('ServerGeneric', path, 'work', { caption: { [name]: { text: 'c' } } })
+  }
   await changed('work', { watermark: null, caption: null })
 })
 
@@ -394,6 +398,9 @@ test('OT-007 OTAPI-012 OTAPI-013 LIM-010 janitor bounds are null or at least 0, 
     await refused('ServerGeneric', `${path}.${name}`, 'artist', bad({ [name]: -1 }))
     await changed('artist', bad({ [name]: null }))
   }
+  const all = { file_link_delete: { keep_days_history_versions: 30, keep_count: 1, min_object_deleted_days: 7 } }
+  await changed('artist', { janitor_policy: all })
+  assert.deepEqual((await descriptor('artist')).objecttype.janitor_policy, all)
   await refused(
     'ServerGeneric',
     `${path}.keep_days_history_versions`,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Client, Json } from '../support/client.ts'
 import { pageText } from '../support/documented.ts'
+import { assertEventFlags } from '../support/event-flags.ts'
 import { type Museum, payload, startMuseum } from '../support/seed/museum.ts'
 import { attachService } from '../support/service.ts'
 import { until } from '../support/until.ts'
@@ -12,7 +13,7 @@ let root: Client
 before(async () => {
   museum = await startMuseum()
   root = museum.svc.as('root')
-  const system = { config: { user: { user_in_event_group: ['SYSTEM'] } } }
+  const system = { config: { user: { user_in_event_group: ['SYSTEM', 'INDEX'] } } }
   const configured = await root.post('/config', { system })
   assert.equal(configured.status, 200, JSON.stringify(configured.body))
   assert.equal((await root.post('/db/topic', [payload('topic', { name: 'Ghent' })])).status, 200)
@@ -59,6 +60,7 @@ test('EVENT-052 EVENT-053 a reindex tells when it begins, what it has queued, wh
     IndexVersions: { objects: 1 },
   })
   assert.ok(took > 0 && took < 600)
+  await assertEventFlags(museum.svc, ['INDEX_SWITCH'], { userLogged: false, pollable: true })
 })
 
 test('a commit that asks for it is one of the types that it concerns; without, nothing is told', async () => {
@@ -114,6 +116,8 @@ test('EVENT-051 an object that cannot be indexed is an OBJECT_INDEX_ERROR, and e
   await db.query('drop trigger refuse on search_document')
   await db.query('update search_failure set retry_at = now()')
   assert.deepEqual(await told(async () => {}), [{ type: 'OBJECT_INDEX_REQUEUE', info, polled: false }])
+  const types = ['OBJECT_INDEX_ERROR', 'OBJECT_INDEX_REQUEUE'] as const
+  await assertEventFlags(museum.svc, types, { userLogged: false, pollable: false })
   const { body } = await root.post('/search', { search: [{ type: 'in', fields: ['_system_object_id'], in: [id] }] })
   assert.equal(body.count, 1)
 })

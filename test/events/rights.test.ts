@@ -109,7 +109,7 @@ describe('rights on events', () => {
     }
   })
 
-  test('EVAPI-003, ERR-008 skip_constraints is for root, and so is a user in an event', async () => {
+  test('ERR-008 skip_constraints is for root, and so is a user in an event', async () => {
     const user = { user: { _basetype: 'user', user: { _id: 900, _generated_displayname: 'Ada' } } }
     for (const type of [...Object.values(closed), 'SEARCH']) {
       const { status, body } = await mighty.post('/event', { ...event(type), ...user }, { skip_constraints: true })
@@ -142,7 +142,17 @@ describe('rights on events', () => {
     assert.equal(await code(root, [event('SEARCH'), event('TASK')]), '400 EventTypeNotAllowed')
     assert.equal(await code(root, [event('SEARCH'), { ...event('SEARCH'), ...user }]), '400 ServerGeneric')
     assert.equal(await code(stranger, [event('SEARCH')], { skip_constraints: true }), '400 ServerGeneric')
+    assert.equal(await code(root, [event('SEARCH'), { ...event('SEARCH'), user_id: 900 }]), '400 ServerGeneric')
     assert.equal(await code(root, [event('TASK'), { ...event('JANITOR'), ...user }], { skip_constraints: true }), 2)
+    const stored = (await root.get('/event/list', { type: 'JANITOR', limit: 1 })).body.objects[0]
+    assert.equal(stored.user.user._id, 900)
+    for (const [group, type] of Object.entries(closed)) {
+      for (const client of [stranger, mighty]) {
+        assert.equal(await code(client, [event('SEARCH'), event(type)]), '400 EventTypeNotAllowed', group)
+      }
+      assert.equal(await code(mighty, [event(type)], { skip_constraints: true }), 1, group)
+      assert.equal(await code(stranger, [event(type)], { skip_constraints: true }), '400 ServerGeneric', group)
+    }
     const count = async () => (await root.get('/event/list', { type: 'FRONTEND_ERROR', limit: 1 })).body.count
     const before = await count()
     assert.equal(await code(stranger, [event('FRONTEND_ERROR'), event('TASK')], { background: true }), 'ok')

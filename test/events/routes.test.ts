@@ -90,6 +90,7 @@ describe('writing events', () => {
       event({ type: 'SEARCH' }, { user: { user: { _id: 1 } } }),
       event({ type: 'SEARCH' }, { user_id: 1 }),
       event({ type: 'SEARCH', user_id: 1 }),
+      event({ type: 'SEARCH', user: { user: { _id: 1 } } }),
     ]
     for (const body of bodies) {
       const answer = await svc.as('root').post('/event', body)
@@ -203,7 +204,8 @@ describe('reading events', () => {
         info: { count: 3, log: [{ a: 1 }], empty: null },
       }),
       event(
-        { type: 'GROUP_UPDATE', timestamp: '2022-01-01T00:00:00Z', basetype: 'group', object_id: 1 },
+        // Older than those before it: ids and times are two orders.
+        { type: 'GROUP_UPDATE', timestamp: '2019-01-01T00:00:00Z', basetype: 'group', object_id: 1 },
         { user: { user: { _id: 900, _generated_displayname: 'ada' } } },
       ),
     ])
@@ -286,6 +288,7 @@ describe('reading events', () => {
 
   test('EVAPI-021 filter by ids and ranges', async () => {
     assert.deepEqual(await list({ id: `${first},${first + 2}-${first + 3}` }), [3, 2, 0])
+    assert.deepEqual(await list({ id: `${first},${first + 2}-${first + 3},${first + 4}` }), [4, 3, 2, 0])
   })
 
   test('EVAPI-022 filters by pollable, type, basetype and objecttype are lists', async () => {
@@ -317,8 +320,8 @@ describe('reading events', () => {
   test('EVAPI-024 filters by time: the start is inclusive, the end is not', async () => {
     assert.deepEqual(await list({ date_from: '2020-06-01T12:00:00Z', date_to: '2021-06-01' }), [2, 1])
     assert.deepEqual(await list({ date_from: '2020-06-01T14:00:00+02:00', date_to: '2020-06-01T14:00:01+02:00' }), [1])
-    assert.deepEqual(await list({ date_from: '2021-06-01T00:00:00Z' }), [4, 3])
-    assert.deepEqual(await list({ date_to: '2020-06-01T12:00:00Z' }), [0])
+    assert.deepEqual(await list({ date_from: '2021-06-01T00:00:00Z' }), [3])
+    assert.deepEqual(await list({ date_to: '2020-06-01T12:00:00Z' }), [4, 0])
   })
 
   test('EVAPI-025, EVAPI-026 sort by any of the fields, newest first by default', async () => {
@@ -332,7 +335,7 @@ describe('reading events', () => {
       ['object_id', [0, 1, 4, 2, 3], [2, 0, 1, 4, 3]],
       ['system_object_id', [3, 0, 1, 2, 4], [0, 1, 3, 2, 4]],
       ['object_version', [0, 1, 2, 3, 4], [1, 0, 2, 3, 4]],
-      ['timestamp', [0, 1, 2, 3, 4], [4, 3, 2, 1, 0]],
+      ['timestamp', [4, 0, 1, 2, 3], [3, 2, 1, 0, 4]],
       ['user_generated_displayname', [4, 2, 0, 1, 3], [2, 4, 0, 1, 3]],
     ]
     for (const [field, ascending, descending] of orders) {
@@ -357,12 +360,26 @@ describe('reading events', () => {
       { type: 'A,,B' },
       { type: '\u0000' },
       { object_id: '99999999999999999999' },
+      { group_id: '1,x' },
+      { user_type: 'native,' },
+      { basetype: ',' },
+      { objecttype: 'a,,b' },
     ]
     for (const query of queries) {
       const { status, body } = await svc.as('root').get('/event/list', query)
       assert.deepEqual([status, body.code, body.parameters.param], [400, 'ServerGeneric', Object.keys(query)[0]])
     }
-    for (const query of [{ format: 'xml' }, { limit: 'many' }, { offset: -1 }, { csv_delimiter: '' }]) {
+    for (const query of [
+      { format: 'xml' },
+      { limit: 'many' },
+      { offset: -1 },
+      { offset: 'some' },
+      { csv_delimiter: '' },
+      { csv_max_length: 'long' },
+      { csv_explode: 'maybe' },
+      { cvs_use_bom: 'maybe' },
+      { pretty: 'maybe' },
+    ] as Record<string, string | number>[]) {
       const { status, body } = await svc.as('root').get('/event/list', query)
       assert.deepEqual([status, body.code], [400, 'ServerGeneric'], JSON.stringify(query))
     }

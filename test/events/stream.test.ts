@@ -73,6 +73,11 @@ describe('the stream of events', () => {
       'SEARCH is not pollable',
     )
     assert.ok(texts.every((text) => typeof text === 'string'))
+    assert.deepEqual(
+      texts.map((text) => JSON.parse(String(text)).event._id),
+      events.map(({ event }) => event._id),
+      'one frame for each',
+    )
     await listener.close()
   })
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Client, Json } from '../support/client.ts'
+import { assertEventFlags } from '../support/event-flags.ts'
 import { inPool, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
 import { startWebhookServer, type WebhookServer } from '../support/webhook-server.ts'
 
@@ -108,6 +109,7 @@ test('EVENT-013 EVENT-036 a commit is a DATAMODEL_COMMIT, and an OBJECTTYPE_UPDA
     ['place', 'loan'].includes(table.name) ? { ...table, comment: 'changed' } : table,
   )
   await save('/schema/user/HEAD', { ...head, tables })
+  const begun = Date.now()
   const events = await logged(async () => {
     assert.equal((await root.post('/schema/commit', undefined, { reindex: 'skip' })).status, 200)
   })
@@ -118,6 +120,8 @@ test('EVENT-013 EVENT-036 a commit is a DATAMODEL_COMMIT, and an OBJECTTYPE_UPDA
   assert.equal(commit.type, 'DATAMODEL_COMMIT')
   assertTold([commit], 'version committed_at')
   assert.deepEqual(commit.event.info, { version: 2, committed_at: committed.committed_at })
+  const at = Date.parse(commit.event.info.committed_at)
+  assert.ok(at >= begun - 1000 && at <= Date.now() + 1000, 'the time of the commit')
   assert.deepEqual(types.map(({ type, event }) => [type, event.objecttype]).sort(), [
     ['OBJECTTYPE_UPDATE', 'loan'],
     ['OBJECTTYPE_UPDATE', 'place'],
@@ -157,11 +161,21 @@ test('EVENT-029 version 1 is an OBJECT_INSERT, the way to the trash an OBJECT_DE
 test('EVENT-006 saves of objects, of the datamodel and of the base configuration are all events', async () => {
   const work = payload('work', { ...inPool(museum.pool), title: { 'en-US': 'One' } })
   const events = await logged(async () => {
-    await save('/db/work', [work])
+    const [stored] = await save('/db/work', [work])
+    await save('/db/work', [
+      payload('work', { _id: stored.work._id, _version: 1, ...inPool(museum.pool), inventory: 'I1' }),
+    ])
+    await remove('/db/work', [[stored.work._id, 2, null]], { delete_policy: 'setnull' })
     assert.equal((await root.post('/schema/commit')).status, 200)
     await save('/config', { system: { config: { name: { title: 'Again' } } } })
   })
-  assert.deepEqual(typesOf(events), ['OBJECT_INSERT', 'DATAMODEL_COMMIT', 'BASE_CONFIG_UPDATE'])
+  assert.deepEqual(typesOf(events), [
+    'OBJECT_INSERT',
+    'OBJECT_UPDATE',
+    'OBJECT_DELETE',
+    'DATAMODEL_COMMIT',
+    'BASE_CONFIG_UPDATE',
+  ])
 })
 
 test('EVENT-030 changes of users', async () => {
@@ -245,6 +259,17 @@ test('EVENT-032 EVENT-033 changes of pools, of which those above hear, and what 
     assert.deepEqual(each.event.info, info)
   }
   for (const { type, user, polled } of events) assert.deepEqual([user, polled], [1, true], type)
+  const left = new Set((await root.get('/pool')).body.map(({ pool: each }: Json) => each._id))
+  assert.deepEqual([left.has(id), left.has(child), left.has(other)], [false, false, true], 'the child went with it')
+  const renamed = await logged(() => save('/pool', [{ pool: { _id: other, _version: 1, name: { 'en-US': 'Other' } } }]))
+  assert.deepEqual(
+    renamed.map(({ type, event }) => [type, event.object_id]),
+    [
+      ['POOL_UPDATE', other],
+      ['POOL_UPDATE', 1],
+    ],
+    'the parent of one that is called otherwise',
+  )
 })
 
 test('EVENT-034 changes of tags', async () => {
@@ -313,4 +338,5 @@ test('EVENT-048 EVENT-049 calls of webhooks, with the answer as JSON or as it ca
   assert.deepEqual({ ...refused, error: '' }, { webhook, response: { why: 'not today' }, error: '' })
   assert.deepEqual({ ...refusedText, error: '' }, { webhook, response_no_json: 'go away', error: '' })
   for (const { error } of [refused, refusedText]) assert.match(error, /422/)
+  await assertEventFlags(museum.svc, ['WEBHOOK', 'WEBHOOK_ERROR'], { userLogged: false, pollable: false })
 })

@@ -110,6 +110,9 @@ suite('messages', () => {
     const paths = ['GET /message', 'POST /message', 'GET /message/{id}', 'DELETE /message/{id}']
     assertNamed('administration.md', [...Object.keys(fields), '_groups', ...paths])
     await assertDocumented(svc, 'get /message', ['limit', 'offset'], 'administration.md')
+    for (const operation of ['post /message', 'put /message', 'get /message/{id}', 'delete /message/{id}']) {
+      await assertDocumented(svc, operation, ['strict', 'pretty'], 'requests.md')
+    }
   })
 
   test('READ-042 READ-044 messages are created by POST and PUT, changed, read and deleted one by one', async () => {
@@ -120,6 +123,12 @@ suite('messages', () => {
     const changed = await save({ _id: id, _version: 1, title: en('One more') })
     assert.deepEqual([changed.message.title, changed.message.message], [en('One more'), en('One.')])
     assert.equal((await root.get('/message', { limit: 1 })).body.length, 1)
+    const byPut = await root.put('/message', [{ message: { _id: id, _version: 2, message: en('One, again.') } }])
+    assert.equal(byPut.status, 200, JSON.stringify(byPut.body))
+    const { body: read, status } = await root.get(`/message/${id}`)
+    assert.deepEqual([status, read], [200, byPut.body])
+    const { _version, title, message } = read[0].message
+    assert.deepEqual([read.length, _version, title, message], [1, 3, en('One more'), en('One, again.')])
     const page = await root.get('/message', { limit: 1, offset: 1 })
     assert.deepEqual(page.body, (await root.get('/message')).body.slice(1, 2))
     assert.equal((await root.delete(`/message/${id}`)).status, 200)

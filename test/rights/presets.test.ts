@@ -100,6 +100,7 @@ describe('the catalogue of rights and its presets', () => {
       ['tag_see', 'tag_add', 'tag_remove'],
     )
     assert.deepEqual(ok(await guest.get('/right', { context: 'tag' })), catalogue, 'there is no filter')
+    assert.deepEqual(ok(await root.get('/right')), catalogue, 'nobody gets more of it')
     assert.ok(system.rights.some(({ name }: Json) => name === 'system.root'))
   })
 

@@ -12,6 +12,7 @@ import { createFormerFiles, linkPolicies } from '../../src/objects/upkeep/former
 import { defaultSettings } from '../../src/objecttypes/model.ts'
 import type { PoolSnapshot } from '../../src/pools/model.ts'
 import type { Json } from '../support/client.ts'
+import { assertEventFlags } from '../support/event-flags.ts'
 import { inPool, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
 import { fetched, picture, sha256, upload } from './support.ts'
 
@@ -140,6 +141,8 @@ suite('the janitor of files', () => {
     }
     const polled = (await root().get(`/event/poll/${since}`, { limit: 1000 })).body
     assert.ok(polled.every(({ event }: Json) => !event.type.startsWith('FILE_DELETE')))
+    const types = ['FILE_DELETE', 'FILE_DELETE_ERROR'] as const
+    await assertEventFlags(museum.svc, types, { userLogged: false, pollable: false })
     await runAt(2)
   })
 

@@ -221,6 +221,31 @@ suite('files in objects', () => {
     assert.equal((await museum.svc.as('reader').get(path)).body.hash, file.hash)
     const records = (await museum.svc.as('reader').get('/eas', { ids: `[${file._id}]` })).body
     assert.equal(records[file._id].hash, file.hash)
+    // A version is enough, too, to be shown or to be downloaded; and another version is not.
+    const small = { id_parents: [file._id], version_names: ['small'] }
+    const added = await upload(museum.svc, 'root', [{ name: 's.png', content: await picture(30, 20, 'png') }], small)
+    assert.equal(added.status, 200, JSON.stringify(added.body))
+    await grant({
+      viewer: { read: {}, asset_show: { versions: ['image.small'] } },
+      reader: { read: {}, asset_download: { versions: ['image.small'] } },
+      writer: { read: {}, asset_show: { versions: ['image.preview'] } },
+    })
+    for (const login of ['viewer', 'reader']) {
+      const one = await museum.svc.as(login).get(path)
+      const list = await museum.svc.as(login).get('/eas', { ids: `[${file._id}]` })
+      for (const [{ status }, record] of [
+        [one, one.body],
+        [list, list.body[file._id]],
+      ] as const) {
+        assert.deepEqual([status, record._id, Object.keys(record.versions)], [200, file._id, ['small']], login)
+      }
+    }
+    for (const answer of [
+      await museum.svc.as('writer').get(path),
+      await museum.svc.as('writer').get('/eas', { ids: `[${file._id}]` }),
+    ]) {
+      assert.deepEqual([answer.status, answer.body.code], [403, 'InsufficientRights'])
+    }
   })
 
   test('renditions: objects show them as soon as they are made; rights name them, or leave them to all', async () => {
@@ -338,16 +363,17 @@ suite('files in objects', () => {
     people.deep_link = 2
     await grant({ deep_link: { read: {}, asset_show: {} } })
     const ask = () => museum.svc.as(null).get('/eas', { ids: `[${file._id}]` })
+    const withBadToken = () =>
+      museum.svc.inject({ url: `/api/v1/eas?ids=[${file._id}]`, headers: { authorization: 'Bearer nothing' } })
     const off = await ask()
     assert.deepEqual([off.status, off.body.code], [403, 'InsufficientRights'])
+    const badToken = await withBadToken()
+    assert.deepEqual([badToken.statusCode, badToken.json().code], [403, 'InsufficientRights'])
     const enable = (enabled: boolean) => root().post('/config/system/config/deep_link_access', { enabled })
     assert.equal((await enable(true)).status, 200)
     assert.equal((await ask()).body[file._id]._id, file._id)
-    const rejected = await museum.svc.inject({
-      url: `/api/v1/eas?ids=[${file._id}]`,
-      headers: { authorization: 'Bearer nothing' },
-    })
-    assert.equal(rejected.statusCode, 200)
+    const rejected = await withBadToken()
+    assert.deepEqual([rejected.statusCode, rejected.json()[file._id]._id], [200, file._id])
     await grant({ deep_link: { read: {} } })
     const denied = await ask()
     assert.deepEqual([denied.status, denied.body.code], [403, 'InsufficientRights'])
@@ -357,8 +383,13 @@ suite('files in objects', () => {
   test('READ-022 the record changes for its uploader and for whoever may write an object that has the file', async () => {
     const [file] = await sent('root')
     await saved('root', work({ image: [{ _id: file._id }] }))
-    const change = async (login: string) =>
-      (await museum.svc.as(login).post(`/eas/${file._id}`, { filename: `${login}.jpg` })).status
+    const change = async (login: string) => {
+      const { status, body } = await museum.svc.as(login).post(`/eas/${file._id}`, { filename: `${login}.jpg` })
+      if (status !== 200) assert.deepEqual([status, body.code], [403, 'InsufficientRights'])
+      const { original_filename } = (await root().get(`/eas/${file._id}`)).body
+      assert.equal(original_filename === `${login}.jpg`, status === 200, login)
+      return status
+    }
     await grant({ reader: { read: {}, asset_show: {} }, writer: { read: {}, write: {} } })
     assert.deepEqual([await change('reader'), await change('writer'), await change('root')], [403, 200, 200])
     await grant({ writer: { read: {}, create: {}, asset_upload: {} } })

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { after, before, suite, test } from 'node:test'
 import type { Json, Query } from '../support/client.ts'
+import { assertEventFlags } from '../support/event-flags.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { fetched, notePriorities, picture, sha256 } from './support.ts'
@@ -126,6 +127,7 @@ suite('files from addresses', () => {
       location_id: 1,
       size: content.length,
     })
+    await assertEventFlags(svc, ['FILE_MOVE'], { userLogged: false, pollable: false })
   })
 
   test('leave: the content stays where it is, is delivered from there, and noticed when it is another', async () => {
@@ -324,6 +326,7 @@ suite('files from addresses', () => {
     assert.deepEqual([event.pollable, rest.user, event.user], [false, undefined, undefined])
     const polled = (await root().get(`/event/poll/${since}`, { limit: 1000 })).body
     assert.ok(polled.every((each: Json) => each.event.type !== 'FILE_MOVE_ERROR'))
+    await assertEventFlags(svc, ['FILE_MOVE_ERROR'], { userLogged: false, pollable: false })
   })
 
   test('rights and limits are those of an upload, before anything is read', async () => {

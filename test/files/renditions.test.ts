@@ -5,6 +5,7 @@ import { after, before, suite, test } from 'node:test'
 import sharp from 'sharp'
 import type { Json } from '../support/client.ts'
 import { assertNamed } from '../support/documented.ts'
+import { assertEventFlags } from '../support/event-flags.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { fetched, notePriorities, sha256, upload } from './support.ts'
 
@@ -398,6 +399,8 @@ suite('renditions', () => {
     }
     const polled = (await svc.as('root').get(`/event/poll/${since}`, { limit: 1000 })).body
     assert.ok(polled.every((each: Json) => !each.event.type.startsWith('FILE_PRODUCE')))
+    const types = ['FILE_PRODUCE', 'FILE_PRODUCE_ERROR'] as const
+    await assertEventFlags(svc, types, { userLogged: false, pollable: false })
   })
 
   test('own profiles: colours are converted to them, and they are embedded', async () => {

@@ -309,6 +309,9 @@ suite('uploads', () => {
     assert.deepEqual(one.body, body[0])
     const list = await root().get('/eas', { ids: JSON.stringify([_id, 999_999]), format: 'long' })
     assert.deepEqual(list.body, { [_id]: body[0] })
+    const [second] = (await upload(svc, 'root', [{ name: 'b.jpg', content: await picture() }])).body
+    const both = await root().get('/eas', { ids: JSON.stringify([second._id, _id]), format: 'long' })
+    assert.deepEqual([both.status, both.body], [200, { [_id]: body[0], [second._id]: second }])
     const short = (await root().get(`/eas/${_id}`, { format: 'short' })).body
     assert.equal(short.upload_user, undefined)
     assert.deepEqual((await root().get('/eas', { ids: `[${_id}]`, format: 'short' })).body, { [_id]: short })

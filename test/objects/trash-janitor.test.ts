@@ -5,6 +5,7 @@ import { AppError } from '../../src/platform/errors.ts'
 import { upload } from '../files/support.ts'
 import { createPool } from '../pools/support.ts'
 import type { Client, Json } from '../support/client.ts'
+import { assertEventFlags } from '../support/event-flags.ts'
 import { inPool, link, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
 import { attachService } from '../support/service.ts'
 
@@ -275,4 +276,5 @@ test('EVENT-046 EVENT-047 janitors tell what they did and what stopped them, of 
   const polled = (await root.get(`/event/poll/${since}`, { limit: 1000 })).body as Json[]
   assert.ok(polled.every(({ event }) => !event.type.startsWith('JANITOR')))
   assert.ok(polled.some(({ event }) => event.type === 'OBJECT_PURGE'))
+  await assertEventFlags(museum.svc, ['JANITOR', 'JANITOR_ERROR'], { userLogged: false, pollable: false })
 })

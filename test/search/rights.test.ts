@@ -271,7 +271,13 @@ test('include_path tells what stands above a pool to those only who may see the 
 })
 
 test('SEARCH-003 type event needs a system right', async () => {
-  const answer = await people.stranger.post('/search', { type: 'event' })
-  assert.equal(answer.status, 403)
-  assert.equal(answer.body.code, 'SystemRightRequired')
+  for (const answer of [
+    await people.stranger.post('/search', { type: 'event' }),
+    await people.editor.post('/search', { type: 'event', limit: 0 }),
+  ]) {
+    assert.deepEqual([answer.status, answer.body.code], [403, 'SystemRightRequired'])
+    assert.equal(answer.body.parameters.right, 'system.api.event[get]')
+  }
+  assert.equal((await people.stranger.post('/search', {})).status, 200)
+  assert.notEqual((await people.root.post('/search', { type: 'event' })).status, 403)
 })

@@ -84,18 +84,22 @@ export function createHere({ db, log, isOpen }: { db: Db; log: Logger; isOpen: (
   return {
     name,
 
-    /** Adds a job that is begun here after the commit; false, and nothing is added, while this process takes none. */
-    async add(tx: Tx, job: HereJob): Promise<boolean> {
+    /** Adds jobs that are begun here after the commit; false, and nothing is added, while this process takes none. */
+    async add(tx: Tx, jobs: readonly HereJob[]): Promise<boolean> {
       if (stop.signal.aborted || !isOpen()) return false
       const { rows } = await tx.query<{ id: number }>(
-        `insert into begun_job (name, payload, priority, max_attempts, begun_by) values ($1, $2::json, $3, $4, $5)
-         returning id`,
-        [job.name, JSON.stringify(job.payload), job.priority, job.maxAttempts, name],
+        `insert into begun_job (name, payload, priority, max_attempts, begun_by)
+         select name, payload, priority, "maxAttempts", $2
+         from json_to_recordset($1::json) as x(place int, name text, payload json, priority int, "maxAttempts" int)
+         order by place returning id`,
+        [JSON.stringify(jobs.map(({ run: _, ...job }, place) => ({ place, ...job }))), name],
         'jobs.add-here',
       )
-      const [added] = rows
-      if (!added) throw new Error('nothing was added')
-      tx.afterCommit(() => begin(added.id, job))
+      // They ascend as the jobs were given.
+      const ids = rows.map(({ id }) => id).sort((a, b) => a - b)
+      tx.afterCommit(() => {
+        for (const [index, job] of jobs.entries()) begin(ids[index] as number, job)
+      })
       return true
     },
 

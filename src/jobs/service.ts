@@ -64,10 +64,10 @@ export function createJobs({ db, log, concurrency = fewJobs, recoverEvery = 15_0
     enqueueAll: (tx: Tx, jobs: readonly JobRequest[]) => addJobs(tx, jobs),
 
     /**
-     * Adds a job that this process begins by itself right after the commit; false, and nothing is added, while it takes
-     * none. Whoever adds it knows how much is running.
+     * Adds jobs that this process begins by itself right after the commit, with one statement; false, and nothing is added,
+     * while it takes none. Whoever adds them knows how much is running.
      */
-    runHere: (tx: Tx, job: HereJob): Promise<boolean> => here.add(tx, job),
+    runHere: (tx: Tx, jobs: readonly HereJob[]): Promise<boolean> => here.add(tx, jobs),
 
     /** Names the code for a job, and its lane. Every process must register all names before it starts. */
     register<Payload>(name: string, handler: JobHandler<Payload>, lane: Lane = 'quick'): void {

@@ -93,9 +93,10 @@ export async function notePriorities(svc: TestService): Promise<AsyncDisposable 
   await svc.db.query('create table seen_priority (priority int)')
   await svc.db.query(`create function note_priority() returns trigger language plpgsql as
     $$ begin insert into seen_priority values (new.priority); return new; end $$`)
-  await svc.db.query(
-    'create trigger note after insert on graphile_worker._private_jobs for each row execute function note_priority()',
-  )
+  // Those of the queue, and those that the service runs by itself.
+  for (const table of ['graphile_worker._private_jobs', 'begun_job']) {
+    await svc.db.query(`create trigger note after insert on ${table} for each row execute function note_priority()`)
+  }
   return {
     async taken() {
       const { rows } = await svc.db.query<{ priority: number }>(

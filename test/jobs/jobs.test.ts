@@ -183,7 +183,7 @@ test('what a process runs by itself begins after the commit, is taken by nobody 
     const add = (run: HereJob['run'], more = async (): Promise<void> => {}) =>
       one.db.transaction(async (tx) => {
         const job = { name: 'note', payload: { text: 'again' }, priority: 0, maxAttempts: 3, run }
-        assert.ok(await one.jobs.runHere(tx, job))
+        assert.ok(await one.jobs.runHere(tx, [job]))
         assert.deepEqual(seen, [])
         await more()
       })

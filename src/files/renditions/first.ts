@@ -87,22 +87,28 @@ export function createFirst({ db, jobs, most, precedence, produce, scheduleRest 
   }
 
   return {
-    /** Whether this process has room for the first renditions of such a file. */
+    /** Whether the first renditions of such a file can be made here. */
     takes: ({ class: kind, extension }: { readonly class: FileClass; readonly extension: string }): boolean =>
-      kind === 'image' && isDirect(extension) && here < most * (1 + waitingForEach),
+      kind === 'image' && isDirect(extension),
 
-    /** Has the renditions of a file made here, after the commit; false when that is not possible. */
-    add: (tx: Tx, file: NewFileJob): Promise<boolean> =>
-      jobs.runHere(tx, {
-        name: newFileJob,
-        payload: file,
-        priority: file.priority,
-        maxAttempts,
-        run: async (context) => {
-          await makeFirst(file, context)
-          await queueRest(file, context.signal)
-        },
-      }),
+    /** For how many more files this process has room. */
+    room: (): number => Math.max(0, most * (1 + waitingForEach) - here),
+
+    /** Has the renditions of files made here, after the commit; false when that is not possible. */
+    add: (tx: Tx, files: readonly NewFileJob[]): Promise<boolean> =>
+      jobs.runHere(
+        tx,
+        files.map((file) => ({
+          name: newFileJob,
+          payload: file,
+          priority: file.priority,
+          maxAttempts,
+          run: async (attempt) => {
+            await makeFirst(file, attempt)
+            await queueRest(file, attempt.signal)
+          },
+        })),
+      ),
 
     /** The same for a file of a process that has ended. */
     async takeOver(file: NewFileJob, context: Attempt): Promise<void> {

@@ -47,7 +47,7 @@ interface PlanDeps {
   readonly jobs: Jobs
   readonly settings: RenditionSettings
   readonly marking: Marking
-  readonly first: Pick<First, 'takes' | 'add'>
+  readonly first: Pick<First, 'takes' | 'room' | 'add'>
 }
 
 /** Renditions of new files; those with a watermark wait until an object has the file. */
@@ -74,17 +74,20 @@ export async function planNew(tx: Tx, { jobs, settings, marking, first }: PlanDe
     return scheduledFor(original, all, priority, (recipe) => !isPlain(recipe))
   })
   // Those of a picture are queued when its first ones are there.
-  const taken = new Set<number>()
-  const mine = originals.filter(
-    (original) =>
-      first.takes(original) && scheduled.some(({ fileId, turn }) => fileId === original.fileId && turn === 0),
-  )
-  const adding = mine.map(async ({ fileId }) => {
-    if (await first.add(tx, { fileId, priority: wanted.get(fileId)?.priority ?? 0 })) taken.add(fileId)
-  })
+  const mine = originals
+    .filter(
+      (original) =>
+        first.takes(original) && scheduled.some(({ fileId, turn }) => fileId === original.fileId && turn === 0),
+    )
+    .slice(0, first.room())
+    .map(({ fileId }): NewFileJob => ({ fileId, priority: wanted.get(fileId)?.priority ?? 0 }))
   const names = [...scheduled.map(plannedOf), ...described.map(({ fileId }) => ({ fileId, name: metadataName }))]
   // Whoever uploads waits for this: it goes in one round trip.
-  await Promise.all([store.planNewRenditions(tx, names, plain), ...adding])
+  const [, added] = await Promise.all([
+    store.planNewRenditions(tx, names, plain),
+    mine.length > 0 && first.add(tx, mine),
+  ])
+  const taken = new Set(added ? mine.map(({ fileId }) => fileId) : [])
   const isQueued = ({ fileId }: { readonly fileId: number }): boolean => !taken.has(fileId)
   await jobs.enqueueAll(tx, [
     ...requestsFor(scheduled.filter(isQueued)),

@@ -128,7 +128,7 @@ suite('watermarks and captions', () => {
     assert.equal((await record(shot._id)).versions.preview_watermark, undefined)
     assert.equal((await fetched(museum.svc, moved.url)).status, 404)
   })
-  test('OTAPI-014 a change of watermark or caption asks what becomes of renditions: resync makes them anew, skip does not', async () => {
+  test('OTAPI-014 OTAPI-018 a change of watermark or caption asks what becomes of renditions: resync makes them anew, skip does not', async () => {
     const mark = await uploaded('tile.png', await plain(30, 30, 'lime'), 'root', 'false')
     const pool = await newPool('Asked', museum.pool)
     const { _id: file } = await uploaded('grey.png', await plain(600, 300, '#808080'))
@@ -188,7 +188,10 @@ suite('watermarks and captions', () => {
     }
     assert.deepEqual(await stored(), before)
     const shown = (await record(file)).versions
-    assert.equal((await setType({ ...alone, caption }, { confirm: 'skip' })).status, 200)
+    // The same again with the parameter that the task names.
+    const [resync, skip] = (await setType({ ...alone, caption })).body.tasks[0].buttons
+    assert.deepEqual([resync.name, resync.value, skip.name, skip.value], ['confirm', 'resync', 'confirm', 'skip'])
+    assert.equal((await setType({ ...alone, caption }, { [skip.name]: skip.value })).status, 200)
     await museum.svc.drain()
     assert.deepEqual(hashes((await record(file)).versions), hashes(shown))
     assert.equal(

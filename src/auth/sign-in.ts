@@ -171,14 +171,8 @@ export function createSignIn({
     user: Candidate | null,
     error: string,
   ): Promise<SignedIn | Refused | null> {
-    const { login, password, remoteAddr, passwordOnly } = credentials
-    // Others may have failed while this one waited.
-    const open = await throttle.open(db, attempt)
-    const answer = await directories.verify(login, password)
-    // Asked whatever the answer was: its time must not tell which one it was.
-    const userId = 'userId' in answer ? answer.userId : (user?.id ?? 0)
-    const tooLittle = passwordOnly === true && (await mustPassFactor(userId, remoteAddr))
-    if (answer.kind === 'user' && !tooLittle) return signedIn(userId, 'ldap', open, { ...attempt, userId })
+    const { open, answer, found } = await askDirectory(credentials, attempt)
+    if (found) return found
     const why = { user: 'second factor required', nobody: error, refused: 'refused', unavailable: error }[answer.kind]
     await recordFailure(credentials, open, user, why)
     return toldBy(answer)
@@ -186,13 +180,20 @@ export function createSignIn({
 
   /** The directory was named before others (CLIENT-020), who are asked when it says no: they count the failure. */
   async function directoryFirst(credentials: Credentials, attempt: Attempt): Promise<SignedIn | Refused | null> {
+    const { answer, found } = await askDirectory(credentials, attempt)
+    return found ?? (await verify(credentials)) ?? toldBy(answer)
+  }
+
+  /** `found`: who may sign in by what the directory says. */
+  async function askDirectory({ login, password, remoteAddr, passwordOnly }: Credentials, attempt: Attempt) {
+    // Others may have failed while this one waited.
     const open = await throttle.open(db, attempt)
-    const answer = await directories.verify(credentials.login, credentials.password)
-    if (answer.kind === 'user') {
-      const { userId } = answer
-      return signedIn(userId, 'ldap', open, { ...attempt, userId })
-    }
-    return (await verify(credentials)) ?? toldBy(answer)
+    const answer = await directories.verify(login, password)
+    // Asked whatever the answer was: its time must not tell which one it was.
+    const userId = 'userId' in answer ? answer.userId : (attempt.userId ?? 0)
+    const tooLittle = passwordOnly === true && (await mustPassFactor(userId, remoteAddr))
+    const isIn = answer.kind === 'user' && !tooLittle
+    return { open, answer, found: isIn ? signedIn(userId, 'ldap', open, { ...attempt, userId }) : null }
   }
 
   /** What somebody learns whom neither the directory nor this instance lets in. */

@@ -84,14 +84,11 @@ function customRule(custom: Custom): { path: string; expected: string } | null {
   if (quality !== '' && format !== 'keep' && format !== 'jpeg') {
     return { path: '/quality', expected: `empty: the format ${format} has none` }
   }
-  if (custom.colorspace === 'cmyk' && format !== 'jpeg' && format !== 'tiff') {
-    return { path: '/colorspace', expected: 'something else than cmyk, which only the formats jpeg and tiff have' }
-  }
   const turned = turnRule(custom)
   if (turned) return turned
   const { crop, 'rotate-x': x, 'rotate-y': y, 'rotate-z': turn } = transform
   const cut = Object.values(crop).some((side) => side > 0) || x !== 0 || y !== 0 || turn % 360 !== 0
-  const coloured = custom.colorspace !== '' || !['', '-'].includes(custom.colorprofile)
+  const coloured = custom.colorspace !== '' || namesProfile(custom.colorprofile)
   const sized = size === 'custom' || custom.dpi > 0
   const does = cut || coloured || sized || format !== 'keep' || quality !== '' || custom.watermark
   return does ? null : { path: '', expected: 'something that has an effect' }
@@ -106,3 +103,6 @@ function turnRule({ custom_size, transform }: Custom): { path: string; expected:
   if (turn % 90 !== 0 && custom_size === 'cover') return { path, expected: 'a multiple of 90 where the size is cover' }
   return null
 }
+
+/** Whether a text names a profile of colours; which there are, and what goes together, is known where files are. */
+export const namesProfile = (name: string): boolean => name !== '' && name !== '-'

@@ -6,20 +6,10 @@ import pg from 'pg'
 import { createEventLog, createEventService, type EventLogOptions, type NewEvent } from '../../src/events/service.ts'
 import type { Actor } from '../../src/platform/actor.ts'
 import { onStatement, openDb } from '../../src/platform/db.ts'
+import { actingRoot } from '../support/event-flags.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 
-const root: Actor = {
-  userId: 7,
-  login: 'root',
-  displayname: 'Root',
-  reference: 'system:root',
-  groupIds: [],
-  isRoot: true,
-  systemRights: new Map(),
-  remoteAddr: '192.0.2.1',
-  languages: ['en-US'],
-  session: null,
-}
+const root: Actor = { ...actingRoot, userId: 7 }
 
 /** The log on a database of its own, without HTTP: these tests are about transactions. */
 async function openLog(options: EventLogOptions = {}) {

@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict'
-import { createEventLog, type NewEvent } from '../../src/events/service.ts'
+import { createEventLog, eventGroups, type NewEvent } from '../../src/events/service.ts'
 import type { Actor } from '../../src/platform/actor.ts'
 import type { Json } from './client.ts'
 import type { TestService } from './service.ts'
 
-const groups = 'ADMIN DOWNLOAD EXPORT FRONTEND INDEX LOGIN_LOGOUT PLUGIN SYSTEM TASK UPLOAD'.split(' ')
-
 /** Root, as one who has signed in: for events whose cause has nobody behind it in a test. */
-const actingRoot: Actor = {
+export const actingRoot: Actor = {
   userId: 1,
   login: 'root',
   displayname: 'Root',
@@ -30,7 +28,7 @@ export async function assertEventFlags(
   flags: { readonly userLogged: boolean; readonly pollable: boolean },
 ): Promise<void> {
   const root = svc.as('root')
-  const log = createEventLog({ userInEventGroup: () => groups })
+  const log = createEventLog({ userInEventGroup: () => eventGroups })
   const ids = await log.append(
     svc.db,
     types.map((type) => ({ type, actor: actingRoot })),

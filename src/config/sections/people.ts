@@ -1,21 +1,9 @@
+import { eventGroups } from '../../events/service.ts'
 import { redirectUriRule } from '../../platform/redirect-uris.ts'
 import { ldapMembers, ldapRule, ldapServers, openidMembers, openidRule, samlMembers, samlRule } from '../directories.ts'
 import { bool, duration, form, list, secret, select, table, text } from '../fields.ts'
 import { bcryptRule } from './rules.ts'
 import { section } from './section.ts'
-
-const eventGroups = [
-  'ADMIN',
-  'DOWNLOAD',
-  'EXPORT',
-  'FRONTEND',
-  'INDEX',
-  'LOGIN_LOGOUT',
-  'PLUGIN',
-  'SYSTEM',
-  'TASK',
-  'UPLOAD',
-] as const
 
 /** User fields that events may copy (EVENT-004). */
 const copyableUserFields = [

@@ -6,7 +6,7 @@ interface Size {
   readonly height: number
 }
 
-/** Which part of a picture is wanted, and how large. Nothing is made larger than it is. @throws {AppError} as above. */
+/** Which part of a picture is wanted, and how large. Nothing is made larger than it is. @throws {AppError} for a part outside. */
 export function partFor(
   whole: Size,
   { crop, fit, turn }: Pick<PictureWish, 'crop' | 'fit' | 'turn'>,

@@ -10,8 +10,6 @@ export interface WantedColours {
 type Space = Exclude<ColourProfile, string>['space']
 type Colours = Pick<DeriveTask, 'colorspace' | 'profile'>
 
-export const namesProfile = (name: string): boolean => name !== '' && name !== '-'
-
 const spaces: Readonly<Record<string, Colours['colorspace']>> = {
   rgb: 'srgb',
   sRGB: 'srgb',

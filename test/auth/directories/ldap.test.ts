@@ -371,9 +371,8 @@ test('no login gets into a filter: what arrives is one entry by its name, or nob
     fc.constantFrom(...hostile),
     fc
       .string({ minLength: 1, maxLength: 30, unit: fc.constantFrom(...'anbuid*()\\&|!=<>~: \u0001é,+"#;/') })
-      // What arrives as a value with a backslash before one of these, the server of the test writes out as a filter and reads
-      // as another.
-      .filter((typed) => !/\\[()*]/.test(typed)),
+      // The server of the test writes out what has arrived and reads it again: a value with one of these as another filter.
+      .filter((typed) => !/\\[()*]|:=/.test(typed)),
   )
   await fc.assert(
     fc.asyncProperty(login, async (typed) => {

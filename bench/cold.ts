@@ -23,8 +23,8 @@ interface Scene {
 
 /**
  * Each path drawn from the whole collection, by a caller who is not root, beside a bare server that does the least work
- * for the same answer. Cold: each thing is asked for once, and what was asked before is of no use. Warm: a hundred things
- * again and again.
+ * for the same answer. Both programs have run before. Cold: each thing is asked for once, and what was asked before is of no
+ * use. Warm: a hundred things again and again.
  */
 export async function measureCold(context: Context): Promise<Row[]> {
   const headers = await signInReader(context)
@@ -80,7 +80,9 @@ async function beside(
     load({ origin: context.service.url, connections, seconds: duration, request: ofService })
   const other = (duration: number) => load({ origin: bare.url, connections, seconds: duration, request: ofBare })
   await other(2)
-  // Until everything that will be asked for has been.
+  // The program has run as long as the bare server's; cold, nothing of what it was asked for now is asked for again.
+  await service(2)
+  // Warm: until everything that will be asked for has been.
   for (let asked = 0; warmUp && asked < drawn; ) asked += (await service(2)).perSecond * 2
   const first = await other(seconds / 2)
   const served = await service(seconds)

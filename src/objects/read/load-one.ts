@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Model, Table } from '../../datamodel/model.ts'
 import { createByteCache, stringBytes } from '../../platform/byte-cache.ts'
-import type { Queryable } from '../../platform/db.ts'
+import { numbersText, type Queryable } from '../../platform/db.ts'
+import { gathered } from '../../platform/gathered.ts'
 import type { Address } from './load.ts'
 import { type Stamps, stampList, stampsOf } from './stamps.ts'
 import { type LatestRow, type Loaded, latest, latestVersion, toLoaded } from './stored-rows.ts'
@@ -26,52 +27,67 @@ export interface Surroundings {
   readonly reverseColumns: readonly number[]
 }
 
-/** One object in its latest version; null when there is none of this type. */
-export async function loadOne(
-  q: Queryable,
-  model: Model,
-  table: Table,
-  address: { readonly by: Address['by']; readonly id: number },
-  surroundings: Surroundings,
-): Promise<LoadedOne | null> {
-  const key = `${address.by} ${surroundings.linkPaths.join(' ')} ${surroundings.reverseColumns.join(' ')}`
-  const { text, name } = statement(key, () => oneText(address.by, surroundings))
-  const { rows } = await q.query<{ r: LatestRow; s: string; l: string | null; b: string | null }>(
-    text,
-    [table.id, address.id],
-    name,
-  )
-  const row = rows[0]
-  const object = row && toLoaded(model, row.r)
-  return object ? { object, stamp: row.s, around: stampsOf(row.l), reverses: columnsOf(row.b) } : null
+interface OneRow {
+  readonly r: LatestRow
+  readonly s: string
+  readonly l: string | null
+  readonly b: string | null
 }
 
-function columnsOf(text: string | null): ReadonlySet<number> {
-  return new Set(text ? text.split(',').map(Number) : [])
-}
-
+/** Objects that one statement brings at most. */
+const largestBatch = 100
 /** Bytes of the texts of all statements in memory. */
 const maxBytes = 4_000_000
 /** Statements that PostgreSQL keeps prepared on each connection at most: there are a few per mask and its versions. */
 const mostPrepared = 500
 
-let prepared = 0
+/** Brings single objects; requests that arrive together, for the same mask, share a statement. */
+export function createOneReader(q: Queryable) {
+  let prepared = 0
+  /** By what they ask: rows by the id that they are asked for. */
+  const readers = createByteCache<string, ReturnType<typeof readerFor>>({
+    name: 'object_statements',
+    maxBytes,
+    sizeOf: ({ bytes }) => bytes,
+  })
 
-/** Statements by what they ask. */
-const statements = createByteCache<string, { readonly text: string; readonly name: string | undefined }>({
-  name: 'object_statements',
-  maxBytes,
-  sizeOf: ({ text, name = '' }) => stringBytes(text) + stringBytes(name),
-})
+  function readerFor(key: string, table: Table, by: Address['by'], surroundings: Surroundings) {
+    const text = oneText(by, surroundings)
+    // What was forgotten and is asked for again has its old name: connections know it by that.
+    const hash = createHash('sha256').update(key).digest('base64url').slice(0, 22)
+    const name = ++prepared > mostPrepared ? undefined : `object-one-${hash}`
+    const rowsOf = gathered(
+      async (ids: readonly number[]) => {
+        const { rows } = await q.query<OneRow>(text, [table.id, numbersText(new Set(ids))], name)
+        return new Map(rows.map((row) => [row.r[by === 'id' ? 2 : 0], row]))
+      },
+      { most: largestBatch },
+    )
+    return { rowsOf, bytes: stringBytes(text) + stringBytes(name ?? '') }
+  }
 
-function statement(key: string, text: () => string): { readonly text: string; readonly name: string | undefined } {
-  const known = statements.get(key)
-  if (known) return known
-  // What was forgotten and is asked for again has its old name: connections know it by that.
-  const name = `object-one-${createHash('sha256').update(key).digest('base64url').slice(0, 22)}`
-  const made = { text: text(), name: ++prepared > mostPrepared ? undefined : name }
-  statements.set(key, made)
-  return made
+  return {
+    /** One object in its latest version; null when there is none of this type. */
+    async read(
+      model: Model,
+      table: Table,
+      { by, id }: { readonly by: Address['by']; readonly id: number },
+      surroundings: Surroundings,
+    ): Promise<LoadedOne | null> {
+      const { linkPaths, reverseColumns } = surroundings
+      const key = `${by} ${linkPaths.join(' ')} ${reverseColumns.join(' ')}`
+      const known = readers.get(`${table.id} ${key}`)
+      const reader = known ?? readerFor(key, table, by, surroundings)
+      if (!known) readers.set(`${table.id} ${key}`, reader)
+      const row = (await reader.rowsOf(id)).get(id)
+      const object = row && toLoaded(model, row.r)
+      return object ? { object, stamp: row.s, around: stampsOf(row.l), reverses: columnsOf(row.b) } : null
+    },
+  }
+}
+
+function columnsOf(text: string | null): ReadonlySet<number> {
+  return new Set(text ? text.split(',').map(Number) : [])
 }
 
 /** Paths and columns become part of the text: their number differs, and paths are parsed once. */
@@ -82,7 +98,7 @@ function oneText(by: Address['by'], { linkPaths, reverseColumns }: Surroundings)
     links.length === 0 ? 'o.parents' : `translate((${links.join(' || ')})::text, '[]', '{}')::bigint[] || o.parents`
   return `select ${latest} as r, o.xmin::text as s, (select ${stampList} = any(${ids})) as l,
       ${reverseText(reverseColumns, 'o.system_object_id')} as b
-    from object o ${latestVersion} where o.objecttype = $1 and o.${by} = $2`
+    from object o ${latestVersion} where o.objecttype = $1 and o.${by} = any($2::bigint[])`
 }
 
 /** The columns that link to an object, as `12,13`; a look into the index for each. */

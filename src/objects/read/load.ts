@@ -1,5 +1,5 @@
 import type { Model, Table } from '../../datamodel/model.ts'
-import type { Queryable } from '../../platform/db.ts'
+import { numbersText, type Queryable } from '../../platform/db.ts'
 import type { Operation } from '../content/stored.ts'
 import {
   type Head,
@@ -92,18 +92,17 @@ export async function loadHeads(q: Queryable, model: Model, systemObjectIds: rea
   return headsWhere(q, model, 'o.system_object_id = any($1::bigint[])', [systemObjectIds], 'objects-heads')
 }
 
-/** Heads with the stamps of their rows. */
+/** Rows of heads with their stamps, by system object id. */
 export async function loadStampedHeads(
   q: Queryable,
-  model: Model,
-  systemObjectIds: readonly number[],
-): Promise<{ head: Head; stamp: string }[]> {
+  systemObjectIds: ReadonlySet<number>,
+): Promise<ReadonlyMap<number, { readonly stamp: string; readonly r: HeadRow }>> {
   const { rows } = await q.query<{ stamp: string; r: HeadRow }>(
     `select o.xmin::text as stamp, ${head} as r from object o where o.system_object_id = any($1::bigint[])`,
-    [systemObjectIds],
+    [numbersText(systemObjectIds)],
     'objects-stamped-heads',
   )
-  return rows.flatMap(({ stamp, r }) => heads(model, [r]).map((found) => ({ head: found, stamp })))
+  return new Map(rows.map((row) => [row.r[0], row]))
 }
 
 /** Heads by a condition on `object o`, in its order if it names one. `name` is the name of the prepared statement. */

@@ -1,12 +1,13 @@
 import type { Model, Table } from '../../datamodel/model.ts'
 import { createByteCache, heapBytes } from '../../platform/byte-cache.ts'
 import type { Queryable } from '../../platform/db.ts'
+import { gathered } from '../../platform/gathered.ts'
 import type { Reader } from '../masks/reader.ts'
 import { contentBytes } from '../render/parts.ts'
 import { type Address, loadStampedHeads } from './load.ts'
-import { loadOne } from './load-one.ts'
+import { createOneReader } from './load-one.ts'
 import { createStampReader, type Stamps } from './stamps.ts'
-import type { Head, Loaded } from './stored-rows.ts'
+import { type Head, type Loaded, heads as toHeads } from './stored-rows.ts'
 
 /** Bytes of the objects that were read by id, of the largest one, of the heads that stand around them, of their ids. */
 const maxObjectBytes = 32_000_000
@@ -43,6 +44,11 @@ interface Entry<T> {
  */
 export function createObjectCache(db: Queryable) {
   const current = createStampReader(db)
+  const stored = createOneReader(db)
+  const stampedHeads = gathered(
+    (lists: readonly (readonly number[])[]) => loadStampedHeads(db, new Set(lists.flat())),
+    { most: 1000, sizeOf: (ids) => ids.length },
+  )
   let ofModel: Model | null = null
   const objects = createByteCache<number, Entry<Loaded>>({
     name: 'objects',
@@ -86,7 +92,7 @@ export function createObjectCache(db: Queryable) {
       const reverseColumns = needs.reverses ? reader.reverseColumns : []
       const remembered = await check(table, address, reader, needs, reverseColumns)
       const surroundings = { linkPaths: needs.links ? reader.linkPaths : [], reverseColumns }
-      const one = remembered ?? (await loadOne(db, model, table, address, surroundings))
+      const one = remembered ?? (await stored.read(model, table, address, surroundings))
       if (!one) return null
       const { object } = one
       if (!remembered && ofModel === model) {
@@ -126,7 +132,7 @@ export function createObjectCache(db: Queryable) {
     return ids
   }
 
-  /** The heads of these rows; those that are not in memory with this stamp are loaded with one statement. */
+  /** The heads of these rows; those that are not in memory with this stamp are loaded, with those of other requests. */
   async function headsOf(model: Model, stamps: Stamps): Promise<Head[]> {
     const found: Head[] = []
     const missing: number[] = []
@@ -136,9 +142,13 @@ export function createObjectCache(db: Queryable) {
       else missing.push(id)
     }
     if (missing.length === 0) return found
-    for (const { head, stamp } of await loadStampedHeads(db, model, missing)) {
+    const rows = await stampedHeads(missing)
+    for (const id of missing) {
+      const row = rows.get(id)
+      const [head] = row ? toHeads(model, [row.r]) : []
+      if (!row || !head) continue
       found.push(head)
-      if (ofModel === model) heads.set(head.systemObjectId, { stamp, value: head })
+      if (ofModel === model) heads.set(id, { stamp: row.stamp, value: head })
     }
     return found
   }

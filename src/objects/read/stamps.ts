@@ -1,4 +1,5 @@
 import { numbersText, type Queryable } from '../../platform/db.ts'
+import { gathered } from '../../platform/gathered.ts'
 
 /**
  * Whether rows are still what they were when they were read. The *stamp* of an object is the `xmin` of its row: every
@@ -8,15 +9,13 @@ import { numbersText, type Queryable } from '../../platform/db.ts'
 /** System object ids to stamps. */
 export type Stamps = ReadonlyMap<number, string>
 
-/** Ids that one statement asks for at most. */
+/** Ids and pairs that one statement asks for, more or less. */
 const largestBatch = 1000
 
-interface Batch {
-  readonly ids: Set<number>
-  /** Which columns link to which objects: asked pair by pair. */
-  readonly to: number[]
-  readonly columns: number[]
-  readonly answer: Promise<Current>
+/** Objects whose stamps are asked for, and columns that may link to the first of them. */
+interface Question {
+  readonly ids: readonly [number, ...number[]]
+  readonly columns: readonly number[]
 }
 
 interface Current {
@@ -25,52 +24,34 @@ interface Current {
   readonly linked: ReadonlySet<string>
 }
 
-/**
- * Asks for stamps with one statement for all requests that arrive together: the statement costs more than what it
- * reads. What it answers was true after each of them had arrived.
- */
+/** Asks for stamps. */
 export function createStampReader(db: Queryable) {
-  let gathering: Batch | null = null
-
-  function startBatch(): Batch {
-    const ids = new Set<number>()
-    const to: number[] = []
-    const columns: number[] = []
-    const answer = new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
-      if (gathering === batch) gathering = null
-      return read(db, ids, to, columns)
-    })
-    const batch = { ids, to, columns, answer }
-    return batch
-  }
-
+  const current = gathered((questions: readonly Question[]) => read(db, questions), {
+    most: largestBatch,
+    sizeOf: ({ ids, columns }) => ids.length + columns.length,
+  })
   return {
     /** The stamps of the objects that exist, and those of the columns through which anything links to the first one. */
     async read(
       ids: readonly [number, ...number[]],
       columns: readonly number[],
     ): Promise<{ stamps: Stamps; reverses: ReadonlySet<number> }> {
-      gathering ??= startBatch()
-      const batch = gathering
-      const [to] = ids
-      for (const id of ids) batch.ids.add(id)
-      for (const column of columns) {
-        batch.to.push(to)
-        batch.columns.push(column)
-      }
-      if (batch.ids.size + batch.to.length > largestBatch) gathering = null
-      const { stamps, linked } = await batch.answer
-      return { stamps, reverses: new Set(columns.filter((column) => linked.has(linkKey(to, column)))) }
+      const { stamps, linked } = await current({ ids, columns })
+      return { stamps, reverses: new Set(columns.filter((column) => linked.has(linkKey(ids[0], column)))) }
     },
   }
 }
 
-async function read(
-  db: Queryable,
-  ids: ReadonlySet<number>,
-  to: readonly number[],
-  columns: readonly number[],
-): Promise<Current> {
+async function read(db: Queryable, questions: readonly Question[]): Promise<Current> {
+  const ids = new Set<number>()
+  const [to, columns]: [number[], number[]] = [[], []]
+  for (const question of questions) {
+    for (const id of question.ids) ids.add(id)
+    for (const column of question.columns) {
+      to.push(question.ids[0])
+      columns.push(column)
+    }
+  }
   const { rows } = await db.query<{ s: string | null; l: string | null }>(
     `select (select ${stampList} = any($1::bigint[])) as s,
        (select string_agg(concat(x.id, ':', x.col), ',') from unnest($2::bigint[], $3::int[]) as x(id, col)

@@ -184,7 +184,7 @@ export class JsonReader {
       start >= 0
         ? chunk.subarray(start, index)
         : Buffer.concat([...this.#pending, chunk.subarray(from, index)]).subarray(this.#tokenStart - this.#pendingStart)
-    const key = this.#escaped ? this.#parse('"', bytes, '"') : bytes.toString('latin1')
+    const key = this.#escaped ? this.#parse('"', bytes, '"', this.#tokenStart) : bytes.toString('latin1')
     const depth = this.#depth
     if (key === '__proto__' || (key === 'prototype' && this.#underConstructor[depth])) {
       throw badRequest(`The body has the key ${key}, which is not allowed.`, { key })
@@ -290,13 +290,20 @@ export class JsonReader {
     return bytes
   }
 
-  #parse(before: string, bytes: Buffer, after: string): unknown {
+  /** `start`: where the bytes stand in the whole text. */
+  #parse(before: string, bytes: Buffer, after: string, start = this.#pendingStart): unknown {
+    const text = before + bytes.toString() + after
+    const half = indexOfHalfPair(text)
+    if (half !== -1) {
+      const byte = start + Buffer.byteLength(text.slice(before.length, half))
+      throw badRequest(`The body has half of a surrogate pair at byte ${byte}, which no text can keep.`, { byte })
+    }
     try {
-      return JSON.parse(before + bytes.toString() + after)
+      return JSON.parse(text)
     } catch (cause) {
       // Its place is one in the piece.
       const [what] = (cause as Error).message.split(/ in JSON| at position|, "/)
-      throw badJson(what ?? 'it cannot be read', this.#pendingStart)
+      throw badJson(what ?? 'it cannot be read', start)
     }
   }
 
@@ -324,6 +331,14 @@ export class JsonReader {
 function append(target: Container, members: Container): void {
   if (Array.isArray(target)) for (const member of members as unknown[]) target.push(member)
   else for (const [key, member] of Object.entries(members)) target[key] = member
+}
+
+/** Where a text of JSON has an escape that is no character by itself (RFC 8259, 8.2), which would not be stored as it came. */
+function indexOfHalfPair(text: string): number {
+  if (!/\\u[dD]/.test(text)) return -1
+  const escapes = /\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|u[dD][89a-fA-F]|.)/g
+  for (const { 0: found, index } of text.matchAll(escapes)) if (found.length === 4) return index
+  return -1
 }
 
 function badJson(what: string, byte: number): AppError {

@@ -37,14 +37,12 @@ test('hostile values at any place of the document never make a 500 and store not
 })
 
 test('a section whose name cannot be stored is refused, and the refusal is logged', async () => {
-  for (const name of ['\ud800', 'a\0b']) {
-    const answer = await svc.as('root').post('/config', { system: { [name]: { title: 'x' } } })
-    assert.deepEqual([answer.status, answer.body.code], [400, 'ServerGeneric'])
-    const { rows } = await svc.db.query<{ text: string }>(
-      `select info->>'Error' as text from event where type = 'BASE_CONFIG_ERROR' order by id desc limit 1`,
-    )
-    assert.ok(rows[0]?.text.includes('\ufffd'), JSON.stringify(rows))
-  }
+  const answer = await svc.as('root').post('/config', { system: { 'a\0b': { title: 'x' } } })
+  assert.deepEqual([answer.status, answer.body.code], [400, 'ServerGeneric'])
+  const { rows } = await svc.db.query<{ text: string }>(
+    `select info->>'Error' as text from event where type = 'BASE_CONFIG_ERROR' order by id desc limit 1`,
+  )
+  assert.ok(rows[0]?.text.includes('\ufffd'), JSON.stringify(rows))
 })
 
 test('hostile paths and values never make a 500', async () => {

@@ -131,6 +131,7 @@ suite('locations of files', () => {
       [{ name: 'x', kind: 'file', config: file, prefix: '../up' }, /prefix/],
       [{ name: 'x', kind: 'file', config: file, prefix: '/up' }, /prefix/],
       [{ name: '../x', kind: 'file', config: file }, /name/],
+      [{ name: 'x', kind: 'file', config: { file: { dir: 'files/x\ud800' } } }, /byte/],
       [{ name: 'x', kind: 'file', config: file, id: 5 }, /id/],
       [{ name: 'x', kind: 's3', config: { s3: { ...s3.config, secretkey: '***' } } }, /secretkey/],
     ]

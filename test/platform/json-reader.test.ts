@@ -106,6 +106,31 @@ test('keys that lead to a prototype are refused, however they are written and cu
   assert.equal(({} as Record<string, unknown>).x, undefined)
 })
 
+test('half of a surrogate pair is refused by its byte, however the text is cut; a whole pair is a character', () => {
+  const refused: [string, number][] = [
+    ['"\\ud800"', 1],
+    ['"\\uDFFF"', 1],
+    ['{"a\\ud800":1}', 3],
+    ['["ä\\\\\\udc00\\ud800"]', 6],
+    ['["\\ud83d\\ude00","\\ud83d","\\ude00"]', 17],
+    ['"\\ud83d\\ud83d\\ude00"', 1],
+    ['"\\ud83dx\\ude00"', 1],
+  ]
+  const whole = ['"\\ud83d\\ude00"', '["\\uD83D\\uDE00",{"\\ud83d\\ude00":1}]', '"\\\\ud800"', '"\\ud7ff\\ue000"']
+  for (const chunks of [[1], [4], [1000]]) {
+    for (const pieceBytes of [0, 10, 1000]) {
+      for (const [text, byte] of refused) {
+        assert.throws(
+          () => read(text, { chunks, pieceBytes }),
+          (error) => error instanceof AppError && error.code === 'ServerGeneric' && error.parameters.byte === byte,
+          text,
+        )
+      }
+      for (const text of whole) assert.deepEqual(read(text, { chunks, pieceBytes }), JSON.parse(text))
+    }
+  }
+})
+
 test('each limit is exact', () => {
   const cases: [keyof typeof wide, number, string, string][] = [
     ['values', 5, '[1,{"a":2,"b":3}]', 'PayloadTooLarge'],

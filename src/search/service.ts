@@ -82,7 +82,7 @@ export interface SearchServiceDeps extends AggregationDeps, MaskDeps {
     systemObjectIds: readonly number[],
     options: HitOptions,
     context: {
-      readonly addTo: (wire: Record<string, unknown>, systemObjectId: number) => Record<string, unknown>
+      readonly additions: (systemObjectId: number) => Readonly<Record<string, unknown>>
       readonly lifetime: Lifetime
     },
   ) => Promise<JsonAnswer>
@@ -180,7 +180,7 @@ export function createSearchService(deps: SearchServiceDeps) {
         actor,
         outcome.hits.map((hit) => hit.id),
         { ...options, languages: languages.length === 0 ? null : languages },
-        { addTo: hitAdditions(outcome.hits), lifetime },
+        { additions: hitAdditions(outcome.hits), lifetime },
       ),
       answerAggregations(
         {
@@ -302,11 +302,9 @@ function isLargePage({ limit }: SearchPlan, { format, mergeLinkedObjects = 'none
 
 function hitAdditions(hits: readonly Hit[]) {
   const byId = new Map(hits.map((hit) => [hit.id, hit]))
-  return (wire: Record<string, unknown>, systemObjectId: number): Record<string, unknown> => {
-    const hit = byId.get(systemObjectId)
-    if (hit && hit.score !== null) wire._score = hit.score
-    wire._sort = hit?.sort
-    return wire
+  return (systemObjectId: number): Readonly<Record<string, unknown>> => {
+    const { score = null, sort } = byId.get(systemObjectId) ?? {}
+    return score === null ? { _sort: sort } : { _score: score, _sort: sort }
   }
 }
 

@@ -7,8 +7,8 @@ import { attachService, type TestService } from '../support/service.ts'
 import { link, type Scene, startScene } from './read-scene.ts'
 
 /**
- * Answers to reads of one object are kept in memory. Whatever changes, the next read must be what a list says at the
- * same moment, which is never kept; on the node where it changed and on another one.
+ * Answers to reads of one object, and hits of searches, are kept in memory. Whatever changes, the next read must be what a
+ * list says at the same moment, which is never kept; on the node where it changed and on another one.
  */
 let scene: Scene
 let people: People
@@ -36,6 +36,7 @@ before(async () => {
     { title: { 'en-US': 'Storm' }, creator: link('person', creator) },
     { _tags: [{ _id: (await tag())._id }], _owner: toUser(people.ids.editor) },
   )
+  await scene.svc.drain()
 })
 after(async () => {
   await other[Symbol.asyncDispose]()
@@ -71,11 +72,26 @@ type Seen = readonly [byId: Json, fromList: Json]
 /** The work for one caller: by its id, and in the list of all. */
 async function seen(client: Client, format: string): Promise<Seen> {
   const byId = await client.get(`/db/work/work__standard/system_object_id/${work}`, { format })
-  const list = await client.get('/db/work/work__standard/list', { format })
-  assert.equal(list.status, 200)
-  const fromList = list.body.find((object: Json) => object._system_object_id === work)
   assert.equal(byId.status, 200)
-  return [byId.body[0] ?? null, fromList ?? null]
+  return [byId.body[0] ?? null, await listed(client, 'work__standard', format)]
+}
+
+async function listed(client: Client, mask: string, format: string): Promise<Json> {
+  const list = await client.get(`/db/work/${mask}/list`, { format })
+  assert.equal(list.status, 200)
+  return list.body.find((object: Json) => object._system_object_id === work) ?? null
+}
+
+/** The same as a hit, with the best mask of the caller. */
+async function seenAsHit(client: Client, format: string): Promise<Seen> {
+  const search = [{ type: 'in', fields: ['_system_object_id'], in: [work] }]
+  const { status, body } = await client.post('/search', { objecttypes: ['work'], search, format })
+  assert.equal(status, 200, JSON.stringify(body))
+  const [hit] = body.objects
+  if (!hit) return [null, await listed(client, 'work__standard', format)]
+  const { _sort, ...shown } = hit
+  assert.deepEqual(_sort, [work])
+  return [shown, await listed(client, hit._mask, format)]
 }
 
 async function everywhere(): Promise<Json[]> {
@@ -83,9 +99,12 @@ async function everywhere(): Promise<Json[]> {
   for (const svc of [scene.svc, other]) {
     for (const login of ['root', 'reader']) {
       for (const format of ['short', 'standard', 'standard_extended']) {
-        const [byId, fromList] = await seen(svc.as(login), format)
-        assert.deepEqual(byId, fromList, `${svc === other ? 'other node' : 'this node'}, ${login}, ${format}`)
-        found.push(byId)
+        for (const look of [seen, seenAsHit]) {
+          const [one, fromList] = await look(svc.as(login), format)
+          const where = `${svc === other ? 'other node' : 'this node'}, ${login}, ${format}, ${look.name}`
+          assert.deepEqual(one, fromList, where)
+          found.push(one)
+        }
       }
     }
   }

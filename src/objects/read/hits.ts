@@ -5,9 +5,10 @@ import { endless, type Lifetime } from '../../platform/lifetime.ts'
 import type { CallerRights } from '../../rights/service.ts'
 import { maskFits } from '../masks/filter.ts'
 import type { FieldFilter, Wire } from '../masks/reader.ts'
-import { maySee, type Shape } from '../render/render.ts'
+import { maySee, type RenderOptions, type Shape } from '../render/render.ts'
 import { masksByPreference, mayUseMask } from '../render/shown-mask.ts'
 import type { FormatName, MergeMode } from './formats.ts'
+import type { createLatest } from './latest.ts'
 import { renderOptions } from './options.ts'
 import { latestOf } from './pages.ts'
 import type { ReadDeps, RenderPages } from './render-pages.ts'
@@ -32,12 +33,12 @@ export interface HitOptions {
 
 /** What a search says to its hits. */
 export interface HitContext {
-  /** Says more about a hit than it shows by itself. */
-  readonly addTo?: (wire: Wire, systemObjectId: number) => Wire
+  /** What a hit says besides what it shows by itself. */
+  readonly additions?: (systemObjectId: number) => Readonly<Record<string, unknown>>
   readonly lifetime?: Lifetime
 }
 
-export function createHitAnswers(deps: ReadDeps, render: RenderPages) {
+export function createHitAnswers(deps: ReadDeps, render: RenderPages, latest: ReturnType<typeof createLatest>) {
   return {
     /**
      * Hits of a search by id, in the order of the ids; objects that the caller may not see are left out.
@@ -46,7 +47,7 @@ export function createHitAnswers(deps: ReadDeps, render: RenderPages) {
       actor: Actor,
       systemObjectIds: readonly number[],
       options: HitOptions,
-      { addTo, lifetime = endless }: HitContext = {},
+      { additions, lifetime = endless }: HitContext = {},
     ): Promise<JsonAnswer> {
       const q = deps.db.within(lifetime)
       const caller = await deps.rights.forActor(actor)
@@ -57,15 +58,24 @@ export function createHitAnswers(deps: ReadDeps, render: RenderPages) {
         languages: options.languages?.length ? options.languages : null,
         keep,
       }
-      const pages = latestOf(
-        { q, deps, model: deps.datamodel.current() },
-        systemObjectIds,
-        shown.format.fields,
-        (object) => (maySee(caller, object) ? bestMask(caller, object, options.allFields === true) : null),
-      )
+      const maskOf = (object: Head): Mask | 'short' | null =>
+        maySee(caller, object) ? bestMask(caller, object, options.allFields === true) : null
+      const plain = isPlain(systemObjectIds.length, shown)
+      if (plain) {
+        const named = (object: Head): Mask | null => {
+          const mask = maskOf(object)
+          return mask === 'short' ? null : mask
+        }
+        const kept = await latest.answerRemembered(actor, caller, systemObjectIds, named, shown, lifetime)
+        const body = kept && joined(kept.bodies, systemObjectIds, additions)
+        if (kept && body && body.length <= deps.limits.bytes) return { body: [body], short: kept.short }
+      }
+      const model = deps.datamodel.current()
+      const source = plain ? { q, deps, model, seen: latest.remember } : { q, deps, model }
+      const pages = latestOf(source, systemObjectIds, shown.format.fields, maskOf)
       const shape: Shape = (wire, { object }) => {
         if (keep) dropSystemFields(wire, keep)
-        return addTo ? addTo(wire, object.systemObjectId) : wire
+        return additions ? Object.assign(wire, additions(object.systemObjectId)) : wire
       }
       return render(q, actor, caller, pages, shown, { shape, lifetime })
     },
@@ -80,6 +90,34 @@ export function createHitAnswers(deps: ReadDeps, render: RenderPages) {
     // Root may use all of them: one whose tag filter does not fit is still not the best.
     return masks.find((mask) => maskFits(deps, mask, object.guard.tags)) ?? masks[0] ?? 'short'
   }
+}
+
+/** More objects than a page has are not looked for in memory. */
+const mostRemembered = 300
+
+/** Whether hits are shown as reads of single objects show them, whose answers are kept. */
+function isPlain(
+  count: number,
+  { format, keep, languages, generateRights, mergeLinkedObjects }: RenderOptions,
+): boolean {
+  return (
+    count <= mostRemembered && format.fields && !keep && !languages && !generateRights && mergeLinkedObjects === 'none'
+  )
+}
+
+/** One list of the objects, each of which comes as a list of one; what is added to an object stands at its end. */
+function joined(bodies: readonly Buffer[], ids: readonly number[], additions: HitContext['additions']): Buffer {
+  const pieces: Buffer[] = []
+  for (const [index, body] of bodies.entries()) {
+    const more = additions ? JSON.stringify(additions(ids[index] as number)).slice(1) : '}'
+    pieces.push(
+      Buffer.from(index === 0 ? '[' : ','),
+      body.subarray(1, -2),
+      Buffer.from(more === '}' ? more : `,${more}`),
+    )
+  }
+  pieces.push(Buffer.from(pieces.length === 0 ? '[]' : ']'))
+  return Buffer.concat(pieces)
 }
 
 /** `artwork` and `artwork._nested:x` cover what is in them; a field also stays for something that is asked inside it. */

@@ -1,17 +1,17 @@
-/** One object in its latest version, by its id: read more often than anything else. */
+/** Objects in their latest version: one by its id is read more often than anything else, then pages of the same objects. */
 import type { Mask, Table } from '../../datamodel/model.ts'
 import type { Actor } from '../../platform/actor.ts'
 import type { JsonAnswer } from '../../platform/json-body.ts'
 import type { Lifetime } from '../../platform/lifetime.ts'
 import type { CallerRights } from '../../rights/service.ts'
-import { readerOf } from '../masks/reader.ts'
+import { type Reader, readerOf } from '../masks/reader.ts'
 import { type Known, type RenderItem, type RenderOptions, reverseKey } from '../render/render.ts'
 import { areSame, createAnswers, hasDatedGrants, type Sources, watched } from './kept-answers.ts'
 import type { Address } from './load.ts'
-import { createObjectCache } from './object-cache.ts'
+import { createObjectCache, type Found } from './object-cache.ts'
 import { isDeep } from './options.ts'
 import type { ReadDeps, RenderPages } from './render-pages.ts'
-import type { Head } from './stored-rows.ts'
+import type { Head, Loaded } from './stored-rows.ts'
 
 /** An object in its latest version, allowed to the caller with the mask, and what is known around it. */
 interface Latest extends RenderItem {
@@ -39,8 +39,10 @@ export function createLatest(
     const shortLinks = format.fields && format.linked === 'short' && mergeLinkedObjects === 'none'
     const needs = { links: shortLinks, reverses: format.fields }
     const found = await memory.one(deps.datamodel.current(), table, address, readerOf(mask), needs)
-    if (!found || !allow(caller, mask, found.object)) return null
-    const { object, heads, absent } = found
+    return found && allow(caller, mask, found.object) ? latestOf(found, mask) : null
+  }
+
+  function latestOf({ object, heads, absent }: Found, mask: Mask): Latest {
     const below = new Map(absent.map((column) => [reverseKey(column, object.systemObjectId), []]))
     return { object, mask, known: { heads, below } }
   }
@@ -70,26 +72,80 @@ export function createLatest(
   ): Promise<JsonAnswer> {
     const sources = sourcesOf(actor, caller, latest)
     const { object, mask, known } = latest
-    const { format, mergeLinkedObjects, mergeMaxDepth, skipReverseNested } = shown
-    const question = `${object.systemObjectId} ${mask.name} ${caller.userId} ${format.name} ${mergeLinkedObjects} ${mergeMaxDepth} ${skipReverseNested}`
+    const question = questionOf(caller, latest, shown)
     const answer = answers.find(question, sources)
     if (answer) return { body: [answer], short: 0 }
     const q = watched(deps.db.within(lifetime))
     const work = () => render(q, actor, caller, [[{ object, mask }]], shown, { known, lifetime })
     const rendered = await (isDeep(shown) ? deps.heavy.run(lifetime, work) : work())
     const [body = nothing] = rendered.body
-    const lasting =
-      !q.asked &&
-      rendered.body.length === 1 &&
-      rendered.short === 0 &&
-      !hasDatedGrants(object) &&
-      !known.heads.some(hasDatedGrants)
+    const lasting = !q.asked && rendered.body.length === 1 && rendered.short === 0 && !isDated(latest)
     // What changed meanwhile may be in the answer or not.
     if (lasting && areSame(sources, sourcesOf(actor, caller, latest))) answers.keep(question, sources, body)
     return rendered
   }
 
-  return { readLatest, answerLatest }
+  /**
+   * Objects as JSON, each as a list of one, in the order of the ids: when all of them are in memory, as a page that was shown
+   * before is; else null. What nothing is kept of is rendered together. `maskOf`: the mask of each; null: leave it to others.
+   */
+  async function answerRemembered(
+    actor: Actor,
+    caller: CallerRights,
+    ids: readonly number[],
+    maskOf: (object: Loaded) => Mask | null,
+    shown: RenderOptions,
+    lifetime: Lifetime,
+  ): Promise<{ readonly bodies: readonly Buffer[]; readonly short: number } | null> {
+    const masks = new Map<Loaded, Mask>()
+    const readerFor = (object: Loaded): Reader | null => {
+      const mask = maskOf(object)
+      if (mask) masks.set(object, mask)
+      return mask && readerOf(mask)
+    }
+    const needs = { links: shown.format.linked === 'short', reverses: true }
+    const found = await memory.all(deps.datamodel.current(), ids, readerFor, needs)
+    if (!found) return null
+    const all = found.map((each) => {
+      const latest = latestOf(each, masks.get(each.object) as Mask)
+      const sources = sourcesOf(actor, caller, latest)
+      return { latest, sources, question: questionOf(caller, latest, shown) }
+    })
+    const bodies = all.map(({ question, sources }) => answers.find(question, sources))
+    const open = all.filter((_, index) => !bodies[index])
+    const texts: string[] = []
+    const q = watched(deps.db.within(lifetime))
+    const known = {
+      heads: open.flatMap(({ latest }) => latest.known.heads),
+      below: new Map(open.flatMap(({ latest }) => [...latest.known.below])),
+    }
+    const items = open.map(({ latest: { object, mask } }) => ({ object, mask }))
+    const { short } = await render(q, actor, caller, [items], shown, {
+      known,
+      lifetime,
+      each: (text) => void texts.push(text),
+    })
+    const rendered = texts.map((text) => Buffer.from(`[${text}]`))
+    if (!q.asked && short === 0) {
+      for (const [index, { latest, sources, question }] of open.entries()) {
+        const lasting = !isDated(latest) && areSame(sources, sourcesOf(actor, caller, latest))
+        if (lasting) answers.keep(question, sources, rendered[index] as Buffer)
+      }
+    }
+    let next = 0
+    return { bodies: bodies.map((body) => body ?? (rendered[next++] as Buffer)), short }
+  }
+
+  return { readLatest, answerLatest, answerRemembered, remember: memory.remember }
 }
+
+/** What tells answers about the same object apart, besides what they are made from. */
+function questionOf(caller: CallerRights, { object, mask }: RenderItem, shown: RenderOptions): string {
+  const { format, mergeLinkedObjects, mergeMaxDepth, skipReverseNested } = shown
+  return `${object.systemObjectId} ${mask.name} ${caller.userId} ${format.name} ${mergeLinkedObjects} ${mergeMaxDepth} ${skipReverseNested}`
+}
+
+/** Whether what the caller may see of it depends on the time of day. */
+const isDated = ({ object, known }: Latest): boolean => hasDatedGrants(object) || known.heads.some(hasDatedGrants)
 
 const nothing = Buffer.from('[]')

@@ -29,15 +29,27 @@ const conditions = {
   system_object_id: 'o.objecttype = $1 and o.system_object_id = any($2::bigint[])',
 }
 
-/** Latest versions, in no order. */
-export async function loadLatest(q: Queryable, model: Model, systemObjectIds: readonly number[]): Promise<Loaded[]> {
+/** Latest versions, in no order; `seen` hears of each with the stamp of its row (stamps.ts). */
+export async function loadLatest(
+  q: Queryable,
+  model: Model,
+  systemObjectIds: readonly number[],
+  seen?: (object: Loaded, stamp: string) => void,
+): Promise<Loaded[]> {
   if (systemObjectIds.length === 0) return []
-  const { rows } = await q.query<{ r: LatestRow }>(
-    `select ${latest} as r from object o ${latestVersion} where o.system_object_id = any($1::bigint[])`,
+  const { rows } = await q.query<{ r: LatestRow; s: string }>(
+    `select ${latest} as r, o.xmin::text as s from object o ${latestVersion} where o.system_object_id = any($1::bigint[])`,
     [systemObjectIds],
     'objects-latest',
   )
-  return loadedOf(model, rows)
+  const result: Loaded[] = []
+  for (const { r, s } of rows) {
+    const object = toLoaded(model, r)
+    if (!object) continue
+    result.push(object)
+    seen?.(object, s)
+  }
+  return result
 }
 
 /** Versions of objects in the order of their ids, newest first, behind the given one: all of them, or the given one. */

@@ -102,6 +102,42 @@ export function createObjectCache(db: Queryable) {
       const absent = reverseColumns.filter((column) => !one.reverses.has(column))
       return { object, heads: await headsOf(model, one.around), absent }
     },
+
+    /** Takes in what was read elsewhere, with the stamp that its row had. */
+    remember(object: Loaded, stamp: string): void {
+      if (ofModel?.tablesById.get(object.table.id) === object.table) {
+        objects.set(object.systemObjectId, { stamp, value: object })
+      }
+    },
+
+    /**
+     * Several objects, when all of them are in memory and as they were read; else null, mostly without having asked for
+     * anything. `readerOf` may turn an object down (null), too.
+     */
+    async all(
+      model: Model,
+      ids: readonly number[],
+      readerOf: (object: Loaded) => Reader | null,
+      needs: Needs,
+    ): Promise<Found[] | null> {
+      begin(model)
+      const known: { entry: Entry<Loaded>; reader: Reader }[] = []
+      for (const id of ids) {
+        const entry = objects.get(id)
+        const reader = entry && readerOf(entry.value)
+        if (!entry || !reader) return null
+        known.push({ entry, reader })
+      }
+      return together(
+        known.map(async ({ entry, reader }) => {
+          const reverseColumns = needs.reverses ? reader.reverseColumns : []
+          const one = await confirm(entry, reader, needs, reverseColumns)
+          if (!one) return null
+          const absent = reverseColumns.filter((column) => !one.reverses.has(column))
+          return { object: one.object, heads: await headsOf(model, one.around), absent }
+        }),
+      )
+    },
   }
 
   /** The object from memory, when its row is still the one that it came from. */
@@ -114,7 +150,11 @@ export function createObjectCache(db: Queryable) {
   ) {
     const known = by === 'id' ? addresses.get(`${table.id}:${id}`)?.id : id
     const entry = known === undefined ? undefined : objects.get(known)
-    if (!entry || entry.value.table !== table) return null
+    return entry?.value.table === table ? confirm(entry, reader, needs, reverseColumns) : null
+  }
+
+  /** What is in memory, when its row is still the one that it came from. */
+  async function confirm(entry: Entry<Loaded>, reader: Reader, needs: Needs, reverseColumns: readonly number[]) {
     const object = entry.value
     const around = needs.links ? linkedFrom(object, reader) : object.parents
     const { stamps, reverses } = await current.read([object.systemObjectId, ...around], reverseColumns)
@@ -152,6 +192,12 @@ export function createObjectCache(db: Queryable) {
     }
     return found
   }
+}
+
+/** All of them, or null when one is. */
+async function together<T>(promises: readonly Promise<T | null>[]): Promise<T[] | null> {
+  const found = await Promise.all(promises)
+  return found.some((each) => each === null) ? null : (found as T[])
 }
 
 const sizes = new WeakMap<Head, number>()

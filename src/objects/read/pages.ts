@@ -38,10 +38,15 @@ export async function* versionsOf(
 
 /**
  * Objects by their ids in this order, page by page, with the mask that each is shown with; null: it is not shown,
- * `short`: in its short form, which needs no mask.
+ * `short`: in its short form, which needs no mask. `seen` hears of each whole one with its stamp.
  */
 export async function* latestOf(
-  { q, model, deps }: Source & { readonly deps: MaskDeps },
+  {
+    q,
+    model,
+    deps,
+    seen,
+  }: Source & { readonly deps: MaskDeps; readonly seen?: (object: Loaded, stamp: string) => void },
   ids: readonly number[],
   whole: boolean,
   maskOf: (object: Head, index: number) => Mask | 'short' | null,
@@ -50,7 +55,7 @@ export async function* latestOf(
   for (let start = 0, end = 0; start < ids.length; start = end) {
     end = start + (whole ? size.next() : mostHeads)
     const page = ids.slice(start, end)
-    const objects = await (whole ? loadLatest(q, model, page) : loadHeads(q, model, page))
+    const objects = await (whole ? loadLatest(q, model, page, seen) : loadHeads(q, model, page))
     size.seen(objects)
     const byId = new Map(objects.map((object) => [object.systemObjectId, object]))
     yield page.flatMap((id, index) => {

@@ -33,7 +33,8 @@ export type ReadService = ReturnType<typeof createReadService>
 
 export function createReadService(deps: ReadDeps) {
   const render = createRenderPages(deps)
-  const { readLatest, answerLatest } = createLatest(deps, render, allow)
+  const latest = createLatest(deps, render, allow)
+  const { readLatest, answerLatest } = latest
 
   function named(objecttype: string, maskName: string): { table: Table; mask: Mask } {
     const table = deps.datamodel.current().objecttypes.get(objecttype)
@@ -156,7 +157,7 @@ export function createReadService(deps: ReadDeps) {
       return readable
     },
 
-    ...createHitAnswers(deps, render),
+    ...createHitAnswers(deps, render, latest),
 
     ...createSavedAnswers(deps, render),
   }

@@ -7,7 +7,7 @@ import { createPauses } from '../../platform/pauses.ts'
 import type { Places } from '../../platform/places.ts'
 import type { CallerRights } from '../../rights/service.ts'
 import type { AnswerLimits } from '../render/parts.ts'
-import { type Known, type RenderDeps, type RenderOptions, renderAnswer, type Shape } from '../render/render.ts'
+import { type RenderDeps, type RenderMore, type RenderOptions, renderAnswer } from '../render/render.ts'
 import type { Sources } from './kept-answers.ts'
 import type { Pages } from './pages.ts'
 
@@ -34,7 +34,7 @@ export function createRenderPages(deps: ReadDeps) {
     caller: CallerRights,
     pages: Pages,
     options: RenderOptions,
-    more: { readonly known?: Known; readonly shape?: Shape | undefined; readonly lifetime?: Lifetime } = {},
+    more: RenderMore & { readonly lifetime?: Lifetime } = {},
   ): Promise<JsonAnswer> => {
     const pauses = createPauses(more.lifetime && (() => more.lifetime?.check()))
     const base = { deps, q, model: deps.datamodel.current(), actor, caller, options, pauses }

@@ -120,10 +120,10 @@ export class AnswerParts {
   }
 
   /**
-   * Writes these parts as the next elements of the answer, and with them all that they are made of.
+   * Writes these parts as the next elements of the answer, and with them all that they are made of; `each` hears their texts.
    * @throws {AppError} when the answer would be too large.
    */
-  async write(tops: readonly number[], pauses: Pauses): Promise<void> {
+  async write(tops: readonly number[], pauses: Pauses, each?: (text: string) => void): Promise<void> {
     const token = new RegExp(`"${this.#mark}:(\\d+)"`)
     for (; this.#written < this.#parts.length; this.#written++) {
       const part = this.#parts[this.#written] as Part
@@ -140,6 +140,7 @@ export class AnswerParts {
       this.#writer.add(this.#first ? '[' : ',')
       this.#first = false
       await this.#put(top, pauses)
+      each?.(this.#textOf(top))
     }
     this.#expected = 0
   }
@@ -170,6 +171,11 @@ export class AnswerParts {
       else this.#writer.add(piece)
     }
     if (pauses.due()) await pauses.take()
+  }
+
+  #textOf(number: number): string {
+    const pieces = this.part(number).pieces ?? []
+    return pieces.map((piece) => (typeof piece === 'number' ? this.#textOf(piece) : piece)).join('')
   }
 
   tooLarge(): AppError {

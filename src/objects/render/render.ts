@@ -32,12 +32,20 @@ export interface RenderItem {
 /** A last change to an object that was asked for itself. */
 export type Shape = (wire: Wire, item: RenderItem) => Wire
 
+/** What may be said besides what is rendered. */
+export interface RenderMore {
+  readonly known?: Known | undefined
+  readonly shape?: Shape | undefined
+  /** Hears the JSON of each item, in their order. */
+  readonly each?: ((text: string) => void) | undefined
+}
+
 /** Renders the items of all pages in their order as one JSON array; a page is loaded when those before it are written. */
 export async function renderAnswer(
   base: Pick<Run, 'deps' | 'q' | 'model' | 'actor' | 'caller' | 'pauses'> & { readonly options: RenderOptions },
   limits: AnswerLimits,
   pages: AsyncIterable<readonly RenderItem[]> | Iterable<readonly RenderItem[]>,
-  { known = nothingKnown, shape }: { known?: Known | undefined; shape?: Shape | undefined } = {},
+  { known = nothingKnown, shape, each }: RenderMore = {},
 ): Promise<JsonAnswer> {
   const run = startRun(base, limits, known)
   for await (const items of pages) {
@@ -48,7 +56,7 @@ export async function renderAnswer(
         part.wire = shape(part.wire as Wire, items[index] as RenderItem)
       }
     }
-    await run.parts.write(tops, run.pauses)
+    await run.parts.write(tops, run.pauses, each)
     for (const { object } of items) run.loaded.delete(object.systemObjectId)
     if (run.loaded.size > mostRemembered) run.loaded.clear()
     run.past.clear()

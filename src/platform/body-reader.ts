@@ -145,7 +145,10 @@ function pump(source: Readable, { limits, sink, share, watch }: Pumping): Promis
     }
   }
 
-  const onEnd = (): void => resolve(received)
+  const onEnd = (): void => {
+    source.off('close', onClose)
+    resolve(received)
+  }
   const onFailure = (cause?: Error): void => {
     const packed = cause && 'errno' in cause && String((cause as { code?: string }).code).startsWith('Z_')
     reject(badRequest(packed ? 'The body is not what its content encoding says.' : 'The body ended too early.'))

@@ -79,6 +79,13 @@ export function createObjectCache(db: Queryable) {
     addresses.clear()
   }
 
+  /** Takes in what was read, with the stamp that its row had. */
+  function remember(object: Loaded, stamp: string): void {
+    if (ofModel?.tablesById.get(object.table.id) !== object.table) return
+    objects.set(object.systemObjectId, { stamp, value: object })
+    addresses.set(`${object.table.id}:${object.id}`, { id: object.systemObjectId })
+  }
+
   return {
     /** One object in its latest version with what stands around it; null when there is none of this type. */
     async one(
@@ -95,20 +102,12 @@ export function createObjectCache(db: Queryable) {
       const one = remembered ?? (await stored.read(model, table, address, surroundings))
       if (!one) return null
       const { object } = one
-      if (!remembered && ofModel === model) {
-        objects.set(object.systemObjectId, { stamp: one.stamp, value: object })
-        addresses.set(`${table.id}:${object.id}`, { id: object.systemObjectId })
-      }
+      if (!remembered) remember(object, one.stamp)
       const absent = reverseColumns.filter((column) => !one.reverses.has(column))
       return { object, heads: await headsOf(model, one.around), absent }
     },
 
-    /** Takes in what was read elsewhere, with the stamp that its row had. */
-    remember(object: Loaded, stamp: string): void {
-      if (ofModel?.tablesById.get(object.table.id) === object.table) {
-        objects.set(object.systemObjectId, { stamp, value: object })
-      }
-    },
+    remember,
 
     /**
      * Several objects, when all of them are in memory and as they were read; else null, mostly without having asked for

@@ -31,10 +31,14 @@ function digestOf(part: object): string {
   return digest
 }
 
-/** Columns and tables by their ids: they know each other, so they cannot be written out. */
-function plain(_key: string, value: unknown): unknown {
+/**
+ * Columns and tables by their ids: they know each other, so they cannot be written out. The rights of a caller by their digest:
+ * they are long, and the same in all searches.
+ */
+function plain(key: string, value: unknown): unknown {
   if (typeof value === 'bigint') return String(value)
   if (typeof value !== 'object' || value === null) return value
+  if (key === 'rights') return digestOf(value)
   if ('column' in value && 'code' in value) return value.code
   if ('rows' in value && 'table' in value) return (value.table as { id: number }).id
   return value

@@ -95,14 +95,16 @@ export function createHitAnswers(deps: ReadDeps, render: RenderPages, latest: Re
 /** More objects than a page has are not looked for in memory. */
 const mostRemembered = 300
 
-/** Whether hits are shown as reads of single objects show them, whose answers are kept. */
+/**
+ * Whether hits are shown as reads of single objects show them, whose answers are kept. Only with short links, and without
+ * inheritance: what another object of the page brings along would else stand in an answer that does not know where it is from.
+ */
 function isPlain(
   count: number,
   { format, keep, languages, generateRights, mergeLinkedObjects }: RenderOptions,
 ): boolean {
-  return (
-    count <= mostRemembered && format.fields && !keep && !languages && !generateRights && mergeLinkedObjects === 'none'
-  )
+  const alone = format.fields && format.linked === 'short' && !format.inherited && mergeLinkedObjects === 'none'
+  return count <= mostRemembered && alone && !keep && !languages && !generateRights
 }
 
 /** One list of the objects, each of which comes as a list of one; what is added to an object stands at its end. */

@@ -88,6 +88,7 @@ export function createLatest(
   /**
    * Objects as JSON, each as a list of one, in the order of the ids: when all of them are in memory, as a page that was shown
    * before is; else null. What nothing is kept of is rendered together. `maskOf`: the mask of each; null: leave it to others.
+   * For formats with short links and without inheritance.
    */
   async function answerRemembered(
     actor: Actor,
@@ -103,8 +104,7 @@ export function createLatest(
       if (mask) masks.set(object, mask)
       return mask && readerOf(mask)
     }
-    const needs = { links: shown.format.linked === 'short', reverses: true }
-    const found = await memory.all(deps.datamodel.current(), ids, readerFor, needs)
+    const found = await memory.all(deps.datamodel.current(), ids, readerFor, { links: true, reverses: true })
     if (!found) return null
     const all = found.map((each) => {
       const latest = latestOf(each, masks.get(each.object) as Mask)

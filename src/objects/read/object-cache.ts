@@ -10,7 +10,7 @@ import { createStampReader, type Stamps } from './stamps.ts'
 import { type Head, type Loaded, heads as toHeads } from './stored-rows.ts'
 
 /** Bytes of the objects that were read by id, of the largest one, of the heads that stand around them, of their ids. */
-const maxObjectBytes = 32_000_000
+const maxObjectBytes = 24_000_000
 const largestObject = 1_000_000
 const maxHeadBytes = 24_000_000
 const maxAddressBytes = 1_000_000

@@ -113,6 +113,7 @@ export function createLatest(
     })
     const bodies = all.map(({ question, sources }) => answers.find(question, sources))
     const open = all.filter((_, index) => !bodies[index])
+    if (open.length === 0) return { bodies: bodies as Buffer[], short: 0 }
     const texts: string[] = []
     const q = watched(deps.db.within(lifetime))
     const known = {

@@ -5,7 +5,7 @@ import { gathered } from '../../platform/gathered.ts'
 import type { Reader } from '../masks/reader.ts'
 import { contentBytes } from '../render/parts.ts'
 import { type Address, loadStampedHeads } from './load.ts'
-import { createOneReader } from './load-one.ts'
+import { createOneReader, type LoadedOne } from './load-one.ts'
 import { createStampReader, type Stamps } from './stamps.ts'
 import { type Head, type Loaded, heads as toHeads } from './stored-rows.ts'
 
@@ -101,10 +101,8 @@ export function createObjectCache(db: Queryable) {
       const surroundings = { linkPaths: needs.links ? reader.linkPaths : [], reverseColumns }
       const one = remembered ?? (await stored.read(model, table, address, surroundings))
       if (!one) return null
-      const { object } = one
-      if (!remembered) remember(object, one.stamp)
-      const absent = reverseColumns.filter((column) => !one.reverses.has(column))
-      return { object, heads: await headsOf(model, one.around), absent }
+      if (!remembered) remember(one.object, one.stamp)
+      return foundOf(model, one, reverseColumns)
     },
 
     remember,
@@ -131,9 +129,7 @@ export function createObjectCache(db: Queryable) {
         known.map(async ({ entry, reader }) => {
           const reverseColumns = needs.reverses ? reader.reverseColumns : []
           const one = await confirm(entry, reader, needs, reverseColumns)
-          if (!one) return null
-          const absent = reverseColumns.filter((column) => !one.reverses.has(column))
-          return { object: one.object, heads: await headsOf(model, one.around), absent }
+          return one && foundOf(model, one, reverseColumns)
         }),
       )
     },
@@ -160,6 +156,15 @@ export function createObjectCache(db: Queryable) {
     return stamps.get(object.systemObjectId) === entry.stamp
       ? { object, stamp: entry.stamp, around: only(stamps, around), reverses }
       : null
+  }
+
+  async function foundOf(
+    model: Model,
+    { object, around, reverses }: LoadedOne,
+    reverseColumns: readonly number[],
+  ): Promise<Found> {
+    const absent = reverseColumns.filter((column) => !reverses.has(column))
+    return { object, heads: await headsOf(model, around), absent }
   }
 
   /** What the object links to as far as the mask shows it, and its parents. */

@@ -944,6 +944,30 @@ create table search_nested (
 CREATE INDEX search_nested_id_idx ON public.search_nested USING btree (id);
 CREATE INDEX search_nested_lexemes_idx ON public.search_nested USING gin (lexemes) WITH (gin_pending_list_limit='1024');
 
+-- Documents as they were until a moment ago, by which kept results are brought up to date.
+create table search_replaced (
+  id bigint not null,
+  objecttype integer not null,
+  deleted boolean not null,
+  created_at timestamp with time zone not null,
+  modified_at timestamp with time zone not null,
+  valid_until timestamp with time zone,
+  facets integer[] not null storage main,
+  sort_keys bytea[] not null storage main,
+  names tsvector not null storage main,
+  digest uuid not null,
+  shown bigint not null,
+  far_keys bytea[] not null storage external,
+  lexemes tsvector not null storage external,
+  access tsvector not null storage main,
+  changed_at timestamp with time zone not null,
+  place bigint not null,
+  access_set integer not null,
+  -- When the document changed or went, as search_document.changed_at of what came in its place.
+  replaced_at timestamp with time zone not null
+) with (toast_tuple_target=1200, autovacuum_vacuum_scale_factor=0.5, autovacuum_vacuum_threshold=2000);
+CREATE INDEX search_replaced_at_idx ON public.search_replaced USING btree (replaced_at);
+
 -- Places of facets and sort keys in the arrays of search_document, by object type (0: all).
 create table search_slot (
   objecttype integer not null,
@@ -971,6 +995,8 @@ create table search_state (
   set_removals bigint not null default 0,
   -- When all sets that no document had any more were removed last.
   sets_pruned_at timestamp with time zone,
+  -- Of batches up to this moment search_replaced is not complete; null: of none.
+  replaced_since timestamp with time zone,
   constraint search_state_pkey PRIMARY KEY (singleton),
   constraint search_state_singleton_check CHECK (singleton)
 );

@@ -6,6 +6,7 @@ import { onConnection, type Queryable } from '../../../platform/db.ts'
 import type { Leftover } from '../../queue/target.ts'
 import { documentColumns, type EncodedDocument, nestedColumns, stamp, withCopyStream } from './encode.ts'
 import { forgetReturned, keep } from './former.ts'
+import { replaceDocuments } from './replaced.ts'
 
 export interface Indexed {
   readonly id: number
@@ -46,8 +47,9 @@ export async function writeDocuments(
   if (moved.length > 0) await forgetReturned(db, moved)
 }
 
+/** In a transaction that has called `nextGeneration`. */
 export async function removeDocuments(db: Queryable, ids: readonly number[]): Promise<void> {
-  await db.query('delete from search_document where id = any($1::bigint[])', [ids], 'search-documents-remove')
+  await replaceDocuments(db, ids)
   await db.query('delete from search_nested where id = any($1::bigint[])', [ids], 'search-nested-remove')
 }
 
@@ -88,6 +90,16 @@ export async function readGeneration(db: Queryable): Promise<number> {
     'search-generation',
   )
   return rows[0]?.generation ?? 0
+}
+
+/** Moment of the last batch, in microseconds since 1970. */
+export async function readMoment(db: Queryable): Promise<number> {
+  const { rows } = await db.query<{ at: number }>(
+    'select (extract(epoch from changed_at) * 1000000)::bigint as at from search_state',
+    [],
+    'search-moment',
+  )
+  return rows[0]?.at ?? 0
 }
 
 /** How often sets were removed. */

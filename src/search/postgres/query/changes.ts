@@ -2,6 +2,7 @@ import type { Queryable } from '../../../platform/db.ts'
 import type { ChangedObject, ChangesPage, ChangesWindow } from '../../plan/plan.ts'
 import { readableNode } from './linked.ts'
 import { accessSql } from './sight.ts'
+import { atMicroseconds, microseconds } from './sql.ts'
 import type { Statement } from './statements.ts'
 
 /**
@@ -11,8 +12,7 @@ import type { Statement } from './statements.ts'
  */
 export async function readChanges(db: Queryable, statement: Statement, window: ChangesWindow): Promise<ChangesPage> {
   const { plan, parameters } = statement
-  const moment = (microseconds: number): string =>
-    `(timestamptz '1970-01-01 00:00:00+00' + ${parameters.add(microseconds, 'bigint')} * interval '1 microsecond')`
+  const moment = (at: number): string => atMicroseconds(parameters.add(at, 'bigint'))
   const until = window.until === null ? 'state.changed_at' : `least(state.changed_at, ${moment(window.until)})`
   const types = plan.scope.objecttypes ?? [...plan.fields.types.keys()]
   const ofTypes = (alias: string): string => `${alias}.objecttype = any(${parameters.add(types, 'int[]')})`
@@ -54,5 +54,3 @@ export async function readChanges(db: Queryable, statement: Statement, window: C
   const next = last && objects.length === window.limit ? { at: last.at, id: last.id } : null
   return { objects, until: rows[0]?.until ?? 0, next }
 }
-
-const microseconds = (sql: string): string => `(extract(epoch from ${sql}) * 1000000)::bigint`

@@ -137,17 +137,61 @@ export function createFacetSetCache({ onForget }: { onForget: () => void }) {
           totals[member]! += count
         }
       }
-      // `values` is never changed but by adding to it.
-      const [known, shown] = [arena.values, Int32Array.from(seen)]
       const found = new Int32Array(seen.length)
       for (let i = 0; i < seen.length; i++) found[i] = totals[seen[i] as number] as number
-      return {
-        counts: found,
-        bytes: found.byteLength + shown.byteLength,
-        value: (index) => known[shown[index] as number] as number | string,
-      }
+      return new NumberedCounts(arena.values, Int32Array.from(seen), found)
     },
   }
+}
+
+/** Values by their numbers in `known`, which is never changed but by adding to it; null: the numbers are the values. */
+class NumberedCounts implements FacetCounts {
+  readonly known: readonly (string | number)[] | null
+  readonly numbers: Int32Array
+  readonly counts: Int32Array
+
+  constructor(known: readonly (string | number)[] | null, numbers: Int32Array, counts: Int32Array) {
+    this.known = known
+    this.numbers = numbers
+    this.counts = counts
+  }
+
+  get bytes(): number {
+    return this.counts.byteLength + this.numbers.byteLength
+  }
+
+  /** Can be taken out of the object. */
+  readonly value = (index: number): string | number => {
+    const number = this.numbers[index] as number
+    return this.known ? (this.known[number] as string | number) : number
+  }
+}
+
+/** Counts of numbers that are values themselves. */
+export const directCounts = ({ sets, counts }: CountedSets): FacetCounts => new NumberedCounts(null, sets, counts)
+
+/**
+ * What was counted before, with what has changed since; null when they have other numbers, as everything was forgotten
+ * meanwhile.
+ */
+export function sumOf(before: FacetCounts, change: FacetCounts): FacetCounts | null {
+  if (!(before instanceof NumberedCounts && change instanceof NumberedCounts)) return null
+  if (before.known !== change.known) return null
+  const changes = new Map<number, number>()
+  for (const [index, number] of change.numbers.entries()) changes.set(number, change.counts[index] as number)
+  const numbers: number[] = []
+  const counts: number[] = []
+  const add = (number: number, count: number): void => {
+    if (count <= 0) return
+    numbers.push(number)
+    counts.push(count)
+  }
+  for (const [index, number] of before.numbers.entries()) {
+    add(number, (before.counts[index] as number) + (changes.get(number) ?? 0))
+    changes.delete(number)
+  }
+  for (const [number, count] of changes) add(number, count)
+  return new NumberedCounts(before.known, Int32Array.from(numbers), Int32Array.from(counts))
 }
 
 /** Sets that one statement reads. */
@@ -159,7 +203,7 @@ function grown(array: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
   return larger
 }
 
-/** Numbers of a text like `12,5,7`. */
+/** Numbers of a text like `12,-5,7`. */
 export function parseIntegers(text: string | null): Int32Array {
   if (text === null || text === '') return new Int32Array(0)
   let length = 1
@@ -167,13 +211,16 @@ export function parseIntegers(text: string | null): Int32Array {
   const numbers = new Int32Array(length)
   let at = 0
   let number = 0
+  let sign = 1
   for (let i = 0; i < text.length; i++) {
     const unit = text.charCodeAt(i)
     if (unit === 44) {
-      numbers[at++] = number
+      numbers[at++] = sign * number
       number = 0
-    } else number = number * 10 + unit - 48
+      sign = 1
+    } else if (unit === 45) sign = -1
+    else number = number * 10 + unit - 48
   }
-  numbers[at] = number
+  numbers[at] = sign * number
   return numbers
 }

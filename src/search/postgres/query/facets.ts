@@ -4,7 +4,7 @@ import type { SearchField } from '../../plan/fields.ts'
 import type { FacetCounts, FacetPlan } from '../../plan/plan.ts'
 import type { Vision } from '../../plan/vision.ts'
 import { systemFacets } from '../slots.ts'
-import { type CountedSets, type createFacetSetCache, parseIntegers } from './facet-sets.ts'
+import { type CountedSets, type createFacetSetCache, directCounts, parseIntegers } from './facet-sets.ts'
 import { type LinkedObjects, readableNode } from './linked.ts'
 import type { PostgresPlan } from './postgres-plan.ts'
 import { accessSql, seenSql, sightOfTypes } from './sight.ts'
@@ -68,11 +68,7 @@ export async function facetCounts(
   counted: CountedText,
 ): Promise<FacetCounts> {
   const sets: CountedSets = { sets: parseIntegers(counted.values), counts: parseIntegers(counted.counts) }
-  if (column.direct) {
-    const bytes = sets.counts.byteLength + sets.sets.byteLength
-    return { counts: sets.counts, bytes, value: (index) => sets.sets[index] as number }
-  }
-  return cache.add(db, sets)
+  return column.direct ? directCounts(sets) : cache.add(db, sets)
 }
 
 /** Counts stored values of the matches: slower by far, but it works for every column. `matches` gives `id`. */

@@ -68,6 +68,7 @@ const noneLinked: SourceContext['linked'] = {
   isEmpty: () => false,
   readable: (node) => node,
   knowsAll: () => false,
+  found: () => '',
 }
 
 /**

@@ -23,6 +23,8 @@ export interface LinkedObjects {
   readable(node: Node): Node
   /** Whether the caller may know the titles of all objects of the type. */
   knowsAll(table: Table): boolean
+  /** What was found out, as a text. */
+  found(): string
 }
 
 /** What an object must have besides, so that the caller may read it; null: nothing. */
@@ -112,5 +114,6 @@ function lookUp(
       if (titles === 'all') return true
       return titles === 'all in pools' && answer(table, lexeme(withoutPool))?.length === 0
     },
+    found: () => [...answers].map(([query, ids]) => `${query} ${ids}`).join('\n'),
   }
 }

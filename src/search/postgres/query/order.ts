@@ -10,7 +10,7 @@ import { readableNode } from './linked.ts'
 import type { PostgresPlan } from './postgres-plan.ts'
 import { accessSql, seenSql, sightNode, sightOfTypes } from './sight.ts'
 import { carriedKeySql, headSql, shownKeySql } from './sort-values.ts'
-import type { Parameters } from './sql.ts'
+import { atMicroseconds, microseconds, type Parameters } from './sql.ts'
 import { allOf, anyOf, lexeme, type Node, prefix, tsquery } from './tsquery.ts'
 
 export interface OrderColumn {
@@ -46,9 +46,8 @@ function orderColumn(key: SortKey, context: ConditionContext): OrderColumn {
       return {
         ...plain,
         ...timeSql(field.by === 'created' ? 'd.created_at' : 'd.modified_at', context.plan),
-        shown: (column) => `(extract(epoch from ${column}) * 1000000)::bigint`,
-        parameter: (value, parameters) =>
-          `(timestamptz '1970-01-01 00:00:00+00' + ${parameters.add(value, 'bigint')} * interval '1 microsecond')`,
+        shown: microseconds,
+        parameter: (value, parameters) => atMicroseconds(parameters.add(value, 'bigint')),
       }
     case 'standard':
     case 'field':

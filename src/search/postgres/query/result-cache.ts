@@ -1,14 +1,17 @@
 import { type ByteCache, createByteCache } from '../../../platform/byte-cache.ts'
 
 /**
- * Results that are current: people ask for the same large lists again and again (all objects with all facets is what
- * every visit begins with). A result is kept with the generation of the index that it was read from and is good as
- * long as the index has not changed since.
+ * Results that were found: people ask for the same large lists again and again (all objects with all facets is what every
+ * visit begins with). A result is kept with the state of the index that it was read from: as long as that has not changed it
+ * is good as it is, and for a while after that it can be brought up to date (difference.ts).
  */
 
 export interface Kept<T> {
   readonly value: T
-  readonly generation: number
+  /** Moment of the last batch of the index that it has, in microseconds since 1970. */
+  readonly asOf: number
+  /** What the conditions were made from besides the plan: what was looked up for it. */
+  readonly premises: string
   /** What it takes in memory. */
   readonly bytes: number
 }

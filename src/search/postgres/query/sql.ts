@@ -26,3 +26,10 @@ export class Parameters {
     return [text, values]
   }
 }
+
+/** A moment in microseconds since 1970. */
+export const microseconds = (sql: string): string => `(extract(epoch from ${sql}) * 1000000)::bigint`
+
+/** A moment, given its microseconds since 1970. */
+export const atMicroseconds = (at: string): string =>
+  `(timestamptz '1970-01-01 00:00:00+00' + ${at} * interval '1 microsecond')`

@@ -9,7 +9,7 @@ import { afterSql, type OrderColumn, orderBy, orderByIndex, orderColumns } from 
 import type { PostgresPlan } from './postgres-plan.ts'
 import { accessSql, sightNode } from './sight.ts'
 import { headSql } from './sort-values.ts'
-import { Parameters } from './sql.ts'
+import { microseconds, Parameters } from './sql.ts'
 import type { Expansions } from './text.ts'
 
 /** One statement on its way; each has parameters of its own. */
@@ -37,19 +37,19 @@ export function startStatement(plan: PostgresPlan, expansions: Expansions, linke
 export interface Counted {
   readonly count: number
   readonly facets: readonly CountedText[]
-  /** State of the index that was counted. */
-  readonly generation: number
+  /** State of the index that was counted: the moment of its last batch, in microseconds since 1970. */
+  readonly asOf: number
 }
 
 export interface Paged {
   readonly hits: readonly Hit[]
-  readonly generation: number
+  readonly asOf: number
 }
 
 /** Sort values of one hit, after its id. */
 type HitRow = readonly unknown[]
 
-const generation = '(select generation from search_state)'
+const asOf = `(select ${microseconds('changed_at')} from search_state)`
 
 /** Number, page and facets in one walk through the matches. */
 export async function runWhole(
@@ -63,11 +63,11 @@ export async function runWhole(
     ...order.map((column, index) => `${column.sql} as s${index}`),
     ...columns.map((column, index) => `${column.sql} as f${index}`),
   ]
-  const { rows } = await db.query<{ count: number; generation: number; page: HitRow[] | null }>(
+  const { rows } = await db.query<{ count: number; asOf: number; page: HitRow[] | null }>(
     ...parameters.statement(`with m as materialized (
        select d.id, ${matched.join(', ')} from search_document d where ${where}
      )
-     select ${generation} as generation, (select count(*)::int from m) as count,
+     select ${asOf} as "asOf", (select count(*)::int from m) as count,
        (${pageSql(plan, order, names, parameters)}) as page
        ${columns.map((_, index) => `, t${index}.values as v${index}, t${index}.counts as c${index}`).join('')}
      from (values (1)) one ${columns.map((_, index) => `cross join ${countSql(`f${index}`, 'm')} t${index}`).join(' ')}`),
@@ -75,7 +75,7 @@ export async function runWhole(
   const row = rows[0] as (typeof rows)[number]
   return {
     count: row.count,
-    generation: row.generation,
+    asOf: row.asOf,
     hits: hitsOf(plan, row.page ?? []),
     facets: columns.map((_, index) => countedOf(row, index)),
   }
@@ -134,14 +134,14 @@ export async function runCounts(
   if (columns.length > mostGroupings) {
     const first = await runCounts(db, start, columns.slice(0, mostGroupings))
     const rest = await runCounts(db, start, columns.slice(mostGroupings))
-    return { ...rest, facets: [...first.facets, ...rest.facets] }
+    // What was counted of two states is good for this answer, but not to be kept.
+    const asOf = first.asOf === rest.asOf ? rest.asOf : 0
+    return { ...rest, asOf, facets: [...first.facets, ...rest.facets] }
   }
   const { parameters, where } = start()
   if (columns.length === 0) {
-    const { rows } = await db.query<{ count: number; generation: number }>(
-      ...parameters.statement(
-        `select ${generation} as generation, count(*) as count from search_document d where ${where}`,
-      ),
+    const { rows } = await db.query<{ count: number; asOf: number }>(
+      ...parameters.statement(`select ${asOf} as "asOf", count(*) as count from search_document d where ${where}`),
     )
     return { ...(rows[0] as (typeof rows)[number]), facets: [] }
   }
@@ -149,7 +149,7 @@ export async function runCounts(
   const everything = 2 ** names.length - 1
   // One walk for all facets; `which` has a 0 for the column that was grouped by, the first column being the highest bit.
   const { rows } = await db.query<CountRow>(
-    ...parameters.statement(`select ${generation} as generation, which, array_to_string(array_agg(value), ',') as values,
+    ...parameters.statement(`select ${asOf} as "asOf", which, array_to_string(array_agg(value), ',') as values,
        array_to_string(array_agg(count), ',') as counts, sum(count)::bigint as total
      from (
        select grouping(${names.join(', ')}) as which, coalesce(${names.join(', ')}) as value, count(*) as count
@@ -162,7 +162,7 @@ export async function runCounts(
   const whole = byColumn.get(everything)
   return {
     count: whole?.total ?? 0,
-    generation: whole?.generation ?? 0,
+    asOf: whole?.asOf ?? 0,
     facets: names.map((_, index) => {
       const row = byColumn.get(everything ^ (1 << (names.length - 1 - index)))
       return { values: row?.values ?? null, counts: row?.counts ?? null }
@@ -171,7 +171,7 @@ export async function runCounts(
 }
 
 interface CountRow {
-  generation: number
+  asOf: number
   which: number
   values: string | null
   counts: string
@@ -191,11 +191,11 @@ export async function runPage(db: Queryable, { plan, context, parameters, where 
   const parts = plan.after
     ? behind(order, sorted, plan.after, parameters).map((condition) => part(` and ${condition}`, ''))
     : [part('', ` offset ${parameters.add(plan.offset, 'bigint')}`)]
-  const { rows } = await db.query<{ page: HitRow[] | null; generation: number }>(
-    ...parameters.statement(`select ${generation} as generation, (select json_agg(${hitSql(order, names)}) from (
+  const { rows } = await db.query<{ page: HitRow[] | null; asOf: number }>(
+    ...parameters.statement(`select ${asOf} as "asOf", (select json_agg(${hitSql(order, names)}) from (
        select * from (${parts.join(' union all ')}) parts order by ${orderBy(order, names)}, id limit ${limit}) page) as page`),
   )
-  return { hits: hitsOf(plan, rows[0]?.page ?? []), generation: rows[0]?.generation ?? 0 }
+  return { hits: hitsOf(plan, rows[0]?.page ?? []), asOf: rows[0]?.asOf ?? 0 }
 }
 
 /** What stands behind a hit, in parts that each are one stretch of an index: first the values, then those without. */

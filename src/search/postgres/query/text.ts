@@ -13,6 +13,8 @@ import { allOf, anyOf, lexeme, type Node, prefix } from './tsquery.ts'
 /** Terms of a dictionary (0: words, else the id of a `string` column) that patterns stand for. */
 export interface Expansions {
   terms(dictionary: number, pattern: Pattern): readonly string[]
+  /** What was found out, as a text. */
+  found(): string
 }
 
 export interface TextContext extends SourceContext {

@@ -10,7 +10,7 @@ import type { Expansions } from './text.ts'
 /** Terms that one pattern may stand for. */
 const mostTerms = 1024
 
-const noExpansions: Expansions = { terms: () => [] }
+const noExpansions: Expansions = { terms: () => [], found: () => '' }
 
 interface Wanted {
   readonly dictionary: number
@@ -48,7 +48,10 @@ export async function expandWildcards(databases: Databases, plan: SearchPlan): P
   }
   // In the order in which the dictionary gives them they would tell which objects were there first.
   for (const terms of found.values()) terms.sort()
-  return { terms: (dictionary, pattern) => found.get(keyOf(dictionary, likeOf(pattern))) ?? [] }
+  return {
+    terms: (dictionary, pattern) => found.get(keyOf(dictionary, likeOf(pattern))) ?? [],
+    found: () => [...found].map(([key, terms]) => `${key} ${terms}`).join('\n'),
+  }
 }
 
 interface TermRow {

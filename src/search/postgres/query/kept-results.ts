@@ -1,0 +1,129 @@
+/** Results that were found before: what is still good, and what can be made good again by what has changed since. */
+import { heapBytes } from '../../../platform/byte-cache.ts'
+import type { Queryable } from '../../../platform/db.ts'
+import type { FacetCounts, Hit, SearchOutcome, SearchPlan } from '../../plan/plan.ts'
+import { readMoment } from '../index/store.ts'
+import { type Difference, readDifference } from './difference.ts'
+import { sumOf } from './facet-sets.ts'
+import type { CountedText, FacetColumn } from './facets.ts'
+import { countsKey, pageKey } from './plan-key.ts'
+import type { PostgresPlan } from './postgres-plan.ts'
+import { createResultCache, type Kept } from './result-cache.ts'
+import type { Statement } from './statements.ts'
+
+/** Number of matches, facets and ranges: what all pages of a search share. */
+export type Counts = Omit<SearchOutcome, 'hits'>
+
+/** A part of a result, and the state of the index that it has: moment of its last batch, in microseconds since 1970. */
+export interface Part<T> {
+  readonly value: T
+  readonly asOf: number
+}
+
+export type Page = Part<readonly Hit[]>
+
+/** A search about to be run. */
+export interface Asked {
+  readonly plan: PostgresPlan
+  /** What was looked up for its conditions, as a text. */
+  readonly premises: string
+  readonly start: () => Statement
+  readonly target: Queryable
+  readonly columns: readonly FacetColumn[]
+}
+
+/** Results of fewer matches are found anew: that takes no longer. */
+const fewest = 500
+/** Changed documents up to which a result is brought up to date: `base`, and one for so many matches. */
+const changed = { base: 20, perMatches: 30, most: 1500 }
+
+export interface KeptResultsDeps {
+  readonly db: Queryable
+  readonly countFacet: (column: FacetColumn, counted: CountedText) => Promise<FacetCounts>
+}
+
+export function createKeptResults({ db, countFacet }: KeptResultsDeps) {
+  const cache = createResultCache()
+
+  function keepCounts({ plan, premises }: Pick<Asked, 'plan' | 'premises'>, counts: Part<Counts>): void {
+    cache.set(countsKey(plan), { ...counts, premises, bytes: bytesOf(counts.value) })
+  }
+
+  function keepPage({ plan, premises }: Pick<Asked, 'plan' | 'premises'>, page: Page): void {
+    if (plan.limit > 0) cache.set(pageKey(plan), { ...page, premises, bytes: heapBytes(page.value) })
+  }
+
+  async function addTo(before: Counts, asked: Asked, difference: Difference): Promise<Counts | null> {
+    const facets = new Map<string, FacetCounts>()
+    for (const [index, column] of asked.columns.entries()) {
+      const change = await countFacet(column, difference.facets[index] as CountedText)
+      const counted = before.facets.get(column.facet.name)
+      const sum = counted ? sumOf(counted, change) : null
+      if (!sum) return null
+      facets.set(column.facet.name, sum)
+    }
+    return { ...before, count: before.count + difference.count, facets }
+  }
+
+  /** By what has changed since; null where that cannot be told, or is too much. */
+  async function broughtUp(
+    asked: Asked,
+    kept: Kept<Counts>,
+    page: Kept<readonly Hit[]> | null,
+  ): Promise<{ counts: Part<Counts>; page: Page | null } | null> {
+    const { plan, columns } = asked
+    const { count } = kept.value
+    // What is not counted with the matches was counted a moment after them.
+    if (count < fewest || columns.length < plan.aggregations.length) return null
+    const difference = await readDifference(asked.target, asked.start(), {
+      asOf: kept.asOf,
+      most: Math.min(changed.most, changed.base + Math.floor(count / changed.perMatches)),
+      columns,
+      last: page?.value.length === plan.limit ? (page.value.at(-1) ?? null) : null,
+    })
+    const value = difference && (await addTo(kept.value, asked, difference))
+    if (!value) return null
+    const { asOf } = difference
+    return { counts: { value, asOf }, page: page && difference.samePage ? { value: page.value, asOf } : null }
+  }
+
+  return {
+    clear: cache.clear,
+    keepCounts,
+    keepPage,
+
+    /** The whole result, when the index has not changed since. */
+    async current(plan: SearchPlan): Promise<SearchOutcome | null> {
+      const counts = cache.get<Counts>(countsKey(plan))
+      const page = counts && cache.get<readonly Hit[]>(pageKey(plan))
+      if (!counts || !page) return null
+      const now = await readMoment(db)
+      return counts.asOf >= now && page.asOf >= now ? { ...counts.value, hits: page.value } : null
+    },
+
+    /** Number and facets as they are now; and the page, unless something on it has changed. */
+    async renewed(asked: Asked): Promise<{ counts: Part<Counts>; page: Page | null } | null> {
+      const { plan, premises } = asked
+      const kept = cache.get<Counts>(countsKey(plan))
+      if (kept?.premises !== premises) return null
+      const page = cache.get<readonly Hit[]>(pageKey(plan))
+      const known = page?.premises === premises && page.asOf >= kept.asOf ? page : null
+      const found = await broughtUp(asked, kept, known)
+      if (!found) return kept.asOf >= (await readMoment(db)) ? { counts: kept, page: null } : null
+      keepCounts(asked, found.counts)
+      if (found.page) keepPage(asked, found.page)
+      return found
+    },
+
+    /** The index has changed since, but what was a large result hardly became a small one. */
+    wasLarge: (plan: SearchPlan, than: number): boolean =>
+      (cache.get<Counts>(countsKey(plan))?.value.count ?? 0) > 2 * than,
+  }
+}
+
+/** Of the names and ranges all, of the facets what they say themselves. */
+function bytesOf({ facets, ranges }: Counts): number {
+  let bytes = heapBytes(ranges)
+  for (const [name, facet] of facets) bytes += 200 + heapBytes(name) + facet.bytes
+  return bytes
+}

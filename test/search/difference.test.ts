@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { onStatement } from '../../src/platform/db.ts'
+import { createPostgresIndex } from '../../src/search/postgres/service.ts'
 import { createPool } from '../pools/support.ts'
 import { type People, seedPeople, seedTag, toGroup, toUser, wireGrant } from '../rights/people.ts'
 import type { Client, Json } from '../support/client.ts'
+import { otherSearchIndex } from '../support/search-index.ts'
 import { link, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
 
 /**
@@ -11,6 +13,7 @@ import { link, type Museum, payload, startMuseum } from '../support/seed/museum.
  * that nothing is kept of it, by the same caller at the same moment.
  */
 
+/** What is about the engine in PostgreSQL. */
 const inPostgres = { skip: process.env.TEST_SEARCH_INDEX !== undefined }
 
 const works = 900
@@ -25,7 +28,11 @@ let persons: number[]
 let topics: number[]
 let ids: number[]
 before(async () => {
-  museum = await startMuseum()
+  const other = await otherSearchIndex()
+  // So that ranges of a few hundred matches are counted by their columns.
+  museum = await startMuseum(
+    other ? {} : { searchIndex: (options) => createPostgresIndex({ ...options, largeResult: 600 }) },
+  )
   people = await seedPeople(museum.svc)
   tag = await seedTag(people.root)
   const grant = wireGrant(toGroup(people.ids.staff), 'read')
@@ -71,6 +78,7 @@ function workOf(number: number): { block: object; rest: object } {
       inventory: `D${++inventory}`,
       title: { 'en-US': `${one(words, number)} ${one(words, number >> 2)} ${String(number % 97).padStart(3, '0')}` },
       width: number % 50,
+      made: { value: `${1700 + (number % 300)}` },
       creator: link('person', one(persons, number >> 1)),
       '_nested:work__topic': [
         { topic: link('topic', one(topics, number)) },
@@ -102,6 +110,21 @@ const searches: Json[] = [
   { objecttypes: ['work'], sort: [{ field: '_last_modified', order: 'desc' }], limit: 5 },
   { objecttypes: ['work'], sort: [{ field: 'work.creator' }], limit: 12, aggregations },
   { objecttypes: ['work'], limit: 0, aggregations },
+  ...['asc', 'desc'].flatMap((order) => [
+    {
+      objecttypes: ['work'],
+      search: [{ type: 'range', field: 'work.width', from: 3, to: 45 }],
+      sort: [{ field: 'work.title', order }],
+      limit: 25,
+    },
+    {
+      objecttypes: ['work'],
+      search: [{ type: 'range', field: 'work.made', from: '1705', to: '1968' }],
+      sort: [{ field: 'work.title', order }],
+      limit: 25,
+      offset: 50,
+    },
+  ]),
 ]
 
 let differently = 0
@@ -140,6 +163,7 @@ const changes: Readonly<Record<string, (round: number) => Promise<unknown>>> = {
   'a title': (round) => change(round, { title: { 'en-US': `${one(words, round)} aaa ${round}` } }),
   'a title in the middle': (round) => change(round, { title: { 'en-US': `meadow ${round}` } }),
   'a number': (round) => change(round, { width: (round * 7) % 60 }),
+  'a date': (round) => change(round, { made: { value: `${1690 + round}` } }),
   'a link': (round) => change(round, { creator: link('person', one(persons, round)) }),
   'a link taken away': (round) => change(round, { creator: null }),
   'nested links': (round) => change(round, { '_nested:work__topic': [{ topic: link('topic', one(topics, round)) }] }),
@@ -241,4 +265,28 @@ test('what documents were is forgotten after a while', inPostgres, async () => {
   await museum.svc.db.query(`update search_replaced set replaced_at = replaced_at - interval '2 minutes'`)
   await change(noted, { width: 300 })
   assert.ok((await count()) <= 2)
+})
+
+test('ranges are counted by their columns, for those who may read some of the objects, too', inPostgres, async () => {
+  const range = (from: number) => ({
+    objecttypes: ['work'],
+    search: [{ type: 'range', field: 'work.width', from, to: 300 }],
+    sort: [{ field: 'work.title' }],
+    limit: 10,
+  })
+  for (const client of [people.root, people.reader]) {
+    await answerTo(client, range(0.5))
+    await museum.svc.drain()
+    await change(7, { width: 17 })
+    const seen: string[] = []
+    const stop = onStatement((text) => void seen.push(text))
+    const found = await answerTo(client, range(0.25)).finally(stop)
+    assert.equal(seen.filter((text) => text.includes('from search_replaced')).length, 1)
+    assert.equal(
+      seen.filter((text) => /from search_document d where.*lexemes @@/.test(text)).length,
+      0,
+      seen.join('\n'),
+    )
+    assert.deepEqual(found, await answerTo(client, inOtherWords(range(0.25))))
+  }
 })

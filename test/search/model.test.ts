@@ -15,6 +15,7 @@ import { wholeVision } from '../../src/search/plan/vision.ts'
 import { createKnownSets } from '../../src/search/postgres/query/access-sets.ts'
 import { createPostgresEngine, type PostgresEngine } from '../../src/search/postgres/query/engine.ts'
 import { createSortIndexes, indexOf, makeSortIndex } from '../../src/search/postgres/query/sort-indexes.ts'
+import { createSortedColumns } from '../../src/search/postgres/query/sorted-columns.ts'
 import { createSlotCache, type Slots } from '../../src/search/postgres/slots.ts'
 import { compileSearch } from '../../src/search/request/compile.ts'
 import type { Json } from '../support/client.ts'
@@ -138,6 +139,7 @@ before(async () => {
     slots: cache,
     accessSets,
     sortIndexes: { wanted: () => {}, has: async () => true },
+    sortedColumns: createSortedColumns({ db: svc.db, log }),
     maxConnections: 2,
   }
   const engines: [PostgresEngine, PostgresEngine] = [
@@ -410,6 +412,61 @@ test('SR-003 any search finds what a naive evaluation finds, whichever way the e
   )
 })
 
+test('a range alone is counted by its sorted column, and found in any order, as a naive evaluation finds it', async (t) => {
+  if (await otherSearchIndex()) return t.skip('about PostgreSQL')
+  const { db } = museum.svc
+  const log = pino({ level: 'silent' })
+  const sortedColumns = createSortedColumns({ db, log })
+  const engine = createPostgresEngine({
+    db,
+    slots: createSlotCache(db),
+    accessSets: createKnownSets({ db, log }),
+    sortIndexes: { wanted: () => {}, has: async () => true },
+    sortedColumns,
+    maxConnections: 2,
+    largeResult: 0,
+  })
+  const requestFor = ({ wire }: Element, rest: object) => ({ objecttypes: ['work'], search: [wire], ...rest })
+  /** Not open on both sides, and its end not before its beginning. */
+  const isForwards = ({ wire: { from, to } }: Element): boolean => {
+    if (from === undefined || to === undefined) return from !== to
+    return typeof from === 'number' ? from < (to as number) : isRange({ from, to } as Json)
+  }
+  let [counted, differences, forwards] = [0, 0, 0]
+  const end = onStatement((text) => {
+    if (/count\(\*\).* from search_document d where/.test(text)) counted++
+    if (text.includes('from search_replaced')) differences++
+  })
+  try {
+    for (const field of ['width', 'made', 'period']) {
+      await run(
+        engine,
+        requestFor({ wire: { type: 'range', field: `work.${field}`, from: '1' }, matches: () => true }, { limit: 1 }),
+      )
+      await sortedColumns.idle()
+    }
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(widths(), dates()), sorts, fc.nat(40), async (element, sort, offset) => {
+        const request = requestFor(element, { sort, limit: 30, offset })
+        const before = counted
+        const found = await run(engine, request)
+        if (isForwards(element)) {
+          assert.equal(counted, before)
+          forwards++
+        }
+        assert.equal(found.count, works.filter(element.matches).length)
+        assert.deepEqual(found.hits, (await run(small, request)).hits)
+      }),
+      { numRuns: 150 },
+    )
+    // Some ranges come twice; their results are kept.
+    assert.ok(differences > 30 && forwards > 50, `${differences} differences for ${forwards} ranges`)
+  } finally {
+    end()
+    await engine.close()
+  }
+})
+
 test('an order that large results are asked for gets an index, once, and the index is used', async () => {
   const { db } = museum.svc
   const log = pino({ level: 'silent' })
@@ -451,6 +508,7 @@ test('a large result in an order without an index is walked through once, and th
     slots: slotCache,
     accessSets,
     sortIndexes,
+    sortedColumns: createSortedColumns({ db, log: pino({ level: 'silent' }) }),
     maxConnections: 2,
     largeResult: 0,
   })

@@ -9,6 +9,7 @@ import { createPostgresTarget } from './index/target.ts'
 import { createKnownSets } from './query/access-sets.ts'
 import { createPostgresEngine } from './query/engine.ts'
 import { createSortIndexes, registerSortIndexes } from './query/sort-indexes.ts'
+import { createSortedColumns } from './query/sorted-columns.ts'
 import { createSlotCache } from './slots.ts'
 
 /** An index and who searches it. */
@@ -29,20 +30,25 @@ export interface SearchIndexOptions {
   readonly icu: string
   /** Connections for searches for words. */
   readonly connections: number
+  /** Matches from which on a result is large, as the engine has it when not said. */
+  readonly largeResult?: number
 }
 
-export function createPostgresIndex({ db, log, jobs, icu, connections }: SearchIndexOptions): SearchIndex {
+export function createPostgresIndex({ db, log, jobs, icu, connections, largeResult }: SearchIndexOptions): SearchIndex {
   const slots = createSlotCache(db)
   const sortIndexes = createSortIndexes({ db, log, jobs })
   registerSortIndexes({ db, log, jobs })
   const pruning = schedulePruning({ db, log, jobs })
   const accessSets = createKnownSets({ db, log })
+  const sortedColumns = createSortedColumns({ db, log })
   const engine = createPostgresEngine({
     db,
     slots,
     accessSets,
     sortIndexes,
+    sortedColumns,
     maxConnections: connections,
+    ...(largeResult === undefined ? {} : { largeResult }),
   })
   return {
     target: createPostgresTarget({ slots, icu }),
@@ -50,10 +56,12 @@ export function createPostgresIndex({ db, log, jobs, icu, connections }: SearchI
     async idle() {
       await sortIndexes.idle()
       await accessSets.idle()
+      await sortedColumns.idle()
     },
     async close() {
       pruning.close()
       await accessSets.idle()
+      await sortedColumns.idle()
       await engine.close()
     },
   }

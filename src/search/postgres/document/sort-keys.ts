@@ -81,12 +81,15 @@ export function numberKey(value: number): Buffer {
 const lowest = -(2n ** 63n)
 const highest = 2n ** 63n - 1n
 
+/** Seconds since 1970 as eight bytes of a key. */
+export const datePart = (seconds: bigint): bigint => seconds - lowest
+
 /** First moment, then last one: of two dates that begin together the shorter one comes first. */
 function dateKey(value: unknown): Buffer | undefined {
   const interval = intervalOf(value)
   if (!interval) return undefined
   const key = Buffer.alloc(16)
-  key.writeBigUInt64BE((interval.from ?? lowest) - lowest, 0)
-  key.writeBigUInt64BE((interval.to ?? highest) - lowest, 8)
+  key.writeBigUInt64BE(datePart(interval.from ?? lowest), 0)
+  key.writeBigUInt64BE(datePart(interval.to ?? highest), 8)
   return key
 }

@@ -108,3 +108,13 @@ export function knownSetsSql({ query, ids, upTo }: KnownSets, alias: string, par
   const last = parameters.add(upTo, 'int')
   return `(${set} = any(${parameters.add(ids, 'int[]')}) or ${set} > ${last} and ${fits} or ${set} = 0 and ${fits})`
 }
+
+const memberships = new WeakMap<KnownSets, ReadonlySet<number>>()
+
+/** Whether a set fulfils the condition; null: it is new, or not known at all. */
+export function isAmong(known: KnownSets, set: number): boolean | null {
+  if (set === 0 || set > known.upTo) return null
+  const members = memberships.get(known) ?? new Set(known.ids.slice(1, -1).split(',').map(Number))
+  memberships.set(known, members)
+  return members.has(set)
+}

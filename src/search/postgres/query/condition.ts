@@ -28,6 +28,7 @@ import {
 import { keySql } from '../slots.ts'
 import { knownSetsSql } from './access-sets.ts'
 import { always, anyLexeme, type Condition, conjunction, never, ofNode, ofSql } from './conditions.ts'
+import { isRange, keyRange, keyRangeSql } from './key-ranges.ts'
 import { type LinkedObjects, readableNode } from './linked.ts'
 import type { PostgresPlan } from './postgres-plan.ts'
 import { ofDocuments, type Place, predicateSql } from './predicate.ts'
@@ -46,6 +47,8 @@ export interface ConditionContext {
   readonly parameters: Parameters
   /** Ids of the object types of the search, or of the search in it, that is compiled; absent: those of the plan. */
   readonly searched?: readonly number[]
+  /** Ranges by the sort keys, where these say it. */
+  readonly byKeys?: boolean
 }
 
 /** The `where` of a scope for search_document under the alias; null: nothing matches. */
@@ -122,6 +125,11 @@ function negation(condition: Condition, place: Place, context: ConditionContext)
 function compile(clause: Clause, place: Place, context: ConditionContext): Condition {
   const { parameters } = context
   const { alias } = place
+  const byKey =
+    context.byKeys && !place.rows && isRange(clause)
+      ? keyRange(clause, context.plan.slots, context.searched ?? context.plan.scope.objecttypes)
+      : null
+  if (byKey) return seenBySql(byKey.field, keyRangeSql(byKey, alias, parameters), place, context)
   switch (clause.is) {
     case 'all':
       return always
@@ -211,6 +219,14 @@ function isSingle({ path, file }: SearchField, { rows }: Place): boolean {
 function seen(field: SearchField, of: Node, { plan }: ConditionContext): Condition {
   const node = whereSeen(plan.vision.column(field), of)
   return node ? ofNode(node) : never
+}
+
+/** The same of a condition in SQL. */
+function seenBySql(field: SearchField, sql: string, { root }: Place, { plan }: ConditionContext): Condition {
+  const sight = plan.vision.column(field)
+  if (sight === 'never') return never
+  const where = sightNode(sight)
+  return ofSql(where ? `(${accessSql(where, root)} and ${sql})` : sql)
 }
 
 function withinPool(id: number, { plan }: ConditionContext): string | string[] {

@@ -14,12 +14,14 @@ import type { AccessSets } from './access-sets.ts'
 import { readChanges } from './changes.ts'
 import { createFacetSetCache, SetsGone } from './facet-sets.ts'
 import { type CountedText, type FacetColumn, facetColumn, facetCounts } from './facets.ts'
-import { type Asked, type Counts, createKeptResults, type Page, type Part } from './kept-results.ts'
+import { type Counts, createKeptResults, type Page, type Part, type Renewed } from './kept-results.ts'
 import { findLinked, type LinkedObjects, visionWith } from './linked.ts'
 import { countsKey, pageKey } from './plan-key.ts'
 import type { PostgresPlan } from './postgres-plan.ts'
+import { countRange, onlyRange } from './range-count.ts'
 import type { createSortIndexes } from './sort-indexes.ts'
 import { isSortValue } from './sort-values.ts'
+import type { SortedColumns } from './sorted-columns.ts'
 import * as statements from './statements.ts'
 import { expandWildcards } from './wildcards.ts'
 
@@ -27,6 +29,7 @@ export interface PostgresEngineDeps {
   readonly db: Db
   readonly slots: SlotCache
   readonly accessSets: AccessSets
+  readonly sortedColumns: SortedColumns
   readonly sortIndexes: Pick<ReturnType<typeof createSortIndexes>, 'wanted' | 'has'>
   /** Connections of this engine. */
   readonly maxConnections: number
@@ -38,6 +41,10 @@ export interface PostgresEngineDeps {
 const longestStatement = 60_000
 /** Hits behind which a page is found by sorting the matches, not by walking along an index. */
 const farOffset = 1000
+/** What it costs to look at an object along an index, against looking at a match and sorting it. */
+const walkCost = 4
+/** A range that finds so many times fewer than a large result is worth a sorted column. */
+const columnGain = 3
 
 export type PostgresEngine = SearchEngine & { close(): Promise<void> }
 
@@ -47,6 +54,7 @@ export function createPostgresEngine({
   accessSets,
   sortIndexes,
   maxConnections,
+  sortedColumns,
   largeResult = 30_000,
 }: PostgresEngineDeps): PostgresEngine {
   // Reading all documents to compare their lexemes is never better than the index; PostgreSQL, which does not know
@@ -58,7 +66,8 @@ export function createPostgresEngine({
   const sets = createFacetSetCache({ onForget: () => kept.clear() })
   const countFacet = (column: FacetColumn, counted: CountedText): Promise<FacetCounts> =>
     facetCounts(db, sets, column, counted)
-  const kept = createKeptResults({ db, countFacet })
+  const kept = createKeptResults({ countFacet, db })
+  type Prepared = Awaited<ReturnType<typeof prepare>>
   const running = new Map<string, Promise<Part<SearchOutcome>>>()
 
   /** The plan with what has to be known for it, and how its statements begin. */
@@ -75,12 +84,14 @@ export function createPostgresEngine({
     )
     const plan = planWith(linked)
     await letPass(pauses)
-    const start = (): statements.Statement => statements.startStatement(plan, expansions, linked)
+    const start = (form: statements.StatementForm = {}): statements.Statement =>
+      statements.startStatement(plan, expansions, linked, form)
     const first = start()
     await letPass(pauses)
     const premises = hash('sha256', `${expansions.found()}\n${linked.found()}`, 'base64')
-    const target = (first.lexical ? lexical : db).within(lifetime)
-    return { plan, linked, premises, start, first, target, columns: columnsOf(plan, linked) }
+    const plain = db.within(lifetime)
+    const target = first.lexical ? databases.lexical : plain
+    return { plan, premises, start, first, plain, target, columns: columnsOf(plan, linked) }
   }
 
   /** What was counted may be gone before it is known what it means; then it is counted once more. */
@@ -95,32 +106,55 @@ export function createPostgresEngine({
 
   async function search(given: SearchPlan, lifetime: Lifetime): Promise<Part<SearchOutcome>> {
     const asked = await prepare(given, lifetime)
+    if (asked.first.where === null) return { value: nothing(asked.plan), asOf: Number.MAX_SAFE_INTEGER }
+    const known = (await kept.renewed(asked)) ?? (await rangeCounts(asked))
+    if (!known) return findAnew(asked)
+    const { counts } = known
+    const page = known.page ?? (await pageOf(asked, counts.value.count, known.walks))
+    if (!known.page) kept.keepPage(asked, page)
+    return { value: { ...counts.value, hits: page.value }, asOf: Math.min(counts.asOf, page.asOf) }
+  }
+
+  /** Number of matches, where a sorted column tells it. */
+  async function rangeCounts(asked: Prepared): Promise<Renewed | null> {
+    const { plan, plain, start } = asked
+    const range = onlyRange(plan)
+    const found = range && (await countRange(plain, sortedColumns, range, start({ byKeys: true })))
+    if (!found) return null
+    const { count, of, asOf } = found
+    const counts = { value: { count, facets: new Map(), ranges: new Map() }, asOf }
+    kept.keepCounts(asked, counts)
+    const walked = ((plan.offset + plan.limit) * of) / Math.max(1, count)
+    const walks = count > largeResult || (walked * walkCost < count && (await sortIndexes.has(plan)))
+    return { counts, page: null, walks }
+  }
+
+  async function findAnew(asked: Prepared): Promise<Part<SearchOutcome>> {
     const { plan, start, first, target, columns } = asked
-    if (first.where === null) return { value: nothing(plan), asOf: Number.MAX_SAFE_INTEGER }
-    const known = await kept.renewed(asked)
-    if (known) {
-      const page = known.page ?? (await pageOf(target, plan, start, known.counts.value.count))
-      if (!known.page) kept.keepPage(asked, page)
-      return { value: { ...known.counts.value, hits: page.value }, asOf: Math.min(known.counts.asOf, page.asOf) }
-    }
     if (await isAtOnce(target, plan, first)) {
       const whole = await statements.runWhole(target, first, columns)
       if (whole.count > largeResult) sortIndexes.wanted(plan)
       const counts = await finishCounts(asked, whole)
       kept.keepCounts(asked, { value: counts, asOf: whole.asOf })
       kept.keepPage(asked, { value: whole.hits, asOf: whole.asOf })
+      wantColumn(plan, whole.count)
       return { value: { ...counts, hits: whole.hits }, asOf: whole.asOf }
     }
     const counting = statements.runCounts(target, start, columns)
     // Of conditions that are dear for whatever does not match, an estimate is not enough to walk along an index.
-    const paging = first.lexical
-      ? counting.then(({ count }) => pageOf(target, plan, start, count))
-      : pageOf(target, plan, start)
+    const paging = first.lexical ? counting.then(({ count }) => pageOf(asked, count)) : pageOf(asked)
     const [counted, page] = await Promise.all([counting, paging])
     const counts = await finishCounts(asked, counted)
     kept.keepCounts(asked, { value: counts, asOf: counted.asOf })
     kept.keepPage(asked, page)
+    wantColumn(plan, counted.count)
     return { value: { ...counts, hits: page.value }, asOf: Math.min(counted.asOf, page.asOf) }
+  }
+
+  /** Ranges that find many are counted by their sorted column the next time. */
+  function wantColumn(plan: PostgresPlan, count: number): void {
+    const range = count * columnGain > largeResult ? onlyRange(plan) : null
+    if (range) sortedColumns.want(range)
   }
 
   /**
@@ -137,25 +171,27 @@ export function createPostgresEngine({
   /** Along an index all that is skipped would be read to compare its lexemes. */
   const isFar = (plan: SearchPlan, { lexical }: statements.Statement): boolean => lexical && plan.offset > farOffset
 
-  /** The page by itself; `count`: how many matches there are, where that is known. */
+  /** The page by itself; `count`: how many matches there are, where that is known; `walks`: along an index. */
   async function pageOf(
-    target: Queryable,
-    plan: PostgresPlan,
-    start: () => statements.Statement,
+    { plan, plain, target, start }: Prepared,
     count = Number.POSITIVE_INFINITY,
+    walks = count > largeResult,
   ): Promise<Page> {
     if (plan.limit === 0) return { value: [], asOf: Number.MAX_SAFE_INTEGER }
-    const statement = start()
-    const isWhole = count <= largeResult || isFar(plan, statement)
+    const walk = start({ byKeys: true })
+    const isWhole = !walks || isFar(plan, walk)
     if (!isWhole) sortIndexes.wanted(plan)
     const { hits, asOf } = isWhole
-      ? await statements.runWhole(target, statement, [])
-      : await statements.runPage(target, statement)
+      ? await statements.runWhole(target, start(), [])
+      : await statements.runPage(walk.lexical ? target : plain, walk)
     return { value: hits, asOf }
   }
 
   /** Facets as values, and what is counted by statements of its own: ranges, columns that are not prepared. */
-  async function finishCounts({ target, plan, start, columns }: Asked, counted: statements.Counted): Promise<Counts> {
+  async function finishCounts(
+    { target, plan, start, columns }: Prepared,
+    counted: statements.Counted,
+  ): Promise<Counts> {
     const facets = new Map<string, FacetCounts>()
     const ranges = new Map<string, readonly number[]>()
     for (const [index, column] of columns.entries()) {

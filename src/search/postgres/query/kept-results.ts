@@ -32,6 +32,15 @@ export interface Asked {
   readonly columns: readonly FacetColumn[]
 }
 
+/** What is known of a result as it is now. */
+export interface Renewed {
+  readonly counts: Part<Counts>
+  /** null: to be read. */
+  readonly page: Page | null
+  /** Whether it is best read along an index; absent: as always. */
+  readonly walks?: boolean
+}
+
 /** Results of fewer matches are found anew: that takes no longer. */
 const fewest = 500
 /** Changed documents up to which a result is brought up to date: `base`, and one for so many matches. */
@@ -70,7 +79,7 @@ export function createKeptResults({ db, countFacet }: KeptResultsDeps) {
     asked: Asked,
     kept: Kept<Counts>,
     page: Kept<readonly Hit[]> | null,
-  ): Promise<{ counts: Part<Counts>; page: Page | null } | null> {
+  ): Promise<Renewed | null> {
     const { plan, columns } = asked
     const { count } = kept.value
     // What is not counted with the matches was counted a moment after them.
@@ -102,7 +111,7 @@ export function createKeptResults({ db, countFacet }: KeptResultsDeps) {
     },
 
     /** Number and facets as they are now; and the page, unless something on it has changed. */
-    async renewed(asked: Asked): Promise<{ counts: Part<Counts>; page: Page | null } | null> {
+    async renewed(asked: Asked): Promise<Renewed | null> {
       const { plan, premises } = asked
       const kept = cache.get<Counts>(countsKey(plan))
       if (kept?.premises !== premises) return null

@@ -25,9 +25,17 @@ export interface Statement {
   readonly scattered: boolean
 }
 
-export function startStatement(plan: PostgresPlan, expansions: Expansions, linked: LinkedObjects): Statement {
+/** How conditions are written, where there are several ways. */
+export type StatementForm = Pick<ConditionContext, 'byKeys'>
+
+export function startStatement(
+  plan: PostgresPlan,
+  expansions: Expansions,
+  linked: LinkedObjects,
+  form: StatementForm = {},
+): Statement {
   const parameters = new Parameters()
-  const context = { plan, expansions, linked, parameters }
+  const context = { plan, expansions, linked, parameters, ...form }
   const where = scopeSql(plan.scope, 'd', context)
   const asked = where?.split('d.lexemes @@').length ?? 1
   return { plan, context, parameters, where, lexical: asked > 1, scattered: asked > 2 }

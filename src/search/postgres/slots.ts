@@ -34,7 +34,7 @@ export function keySql(place: KeyPlace, alias: string): string {
 /** Taken while places are given. */
 const slotLock = 7_310_040
 
-/** `f`acet, `s`ort key, or sort key that is `l`ess often used. */
+/** `f`acet, `s`ort key at hand, or sort key that is `l`ess often used. */
 type SlotKind = 'f' | 's' | 'l'
 
 interface SlotRow {
@@ -50,6 +50,12 @@ const standardName = (language: string): string => `_standard@${language}`
 /** Name of a sort key: links and localized texts have one per language. */
 function keyName(field: SearchField, language?: string): string {
   return language === undefined ? field.code : `${field.code}@${language}`
+}
+
+/** Numbers, dates and truth values of objects themselves are short: ranges and orders find them at hand. */
+function keyKind({ listed, kind, path, file }: SearchField): 's' | 'l' {
+  const isShort = ['number', 'date', 'boolean'].includes(kind) && path.length === 0 && file === null
+  return listed || isShort ? 's' : 'l'
 }
 
 const linkedName = (field: SearchField): string => `${field.code}>`
@@ -106,8 +112,9 @@ function compileSlots(model: Model, languages: readonly string[], find: FindSlot
   const linked = new Map<SearchField, KeyPlace | undefined>()
   const localizedKeys = new Map<SearchField, ReadonlyMap<string, KeyPlace | undefined>>()
   const findKey = (table: Table, field: SearchField, language?: string): KeyPlace | undefined => {
-    const slot = find(table.id, field.listed ? 's' : 'l', keyName(field, language))
-    return slot === undefined || field.listed ? slot : -slot
+    const kind = keyKind(field)
+    const slot = find(table.id, kind, keyName(field, language))
+    return slot === undefined || kind === 's' ? slot : -slot
   }
   for (const { table, all } of fieldsOf(model).types.values()) {
     for (const field of all) {
@@ -167,7 +174,7 @@ function wanted(model: Model, languages: readonly string[]): Omit<SlotRow, 'slot
       if (['custom', 'geo', 'files'].includes(field.kind) || field.file?.sorted === false) continue
       if (field.kind === 'link') rows.push({ objecttype: table.id, kind: 'l', field: linkedName(field) })
       for (const language of isLocalized(field) ? languages : [undefined]) {
-        rows.push({ objecttype: table.id, kind: field.listed ? 's' : 'l', field: keyName(field, language) })
+        rows.push({ objecttype: table.id, kind: keyKind(field), field: keyName(field, language) })
       }
     }
   }

@@ -15,7 +15,7 @@ import * as store from './store.ts'
 import { createTerms } from './terms.ts'
 
 /** To be counted up when documents are built differently, so that existing ones are built anew. */
-const documentsVersion = 8
+const documentsVersion = 9
 
 /** What builds documents: the version of our code and that of ICU, on which sort keys depend. */
 export const builderOf = (icu: string): string => `${documentsVersion} ${icu}`

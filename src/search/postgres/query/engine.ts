@@ -15,13 +15,14 @@ import { readChanges } from './changes.ts'
 import { createFacetSetCache, SetsGone } from './facet-sets.ts'
 import { type CountedText, type FacetColumn, facetColumn, facetCounts } from './facets.ts'
 import { type Counts, createKeptResults, type Page, type Part, type Renewed } from './kept-results.ts'
+import type { KeyRange } from './key-ranges.ts'
 import { findLinked, type LinkedObjects, visionWith } from './linked.ts'
 import { countsKey, pageKey } from './plan-key.ts'
 import type { PostgresPlan } from './postgres-plan.ts'
 import { countRange, onlyRange } from './range-count.ts'
 import type { createSortIndexes } from './sort-indexes.ts'
 import { isSortValue } from './sort-values.ts'
-import type { SortedColumns } from './sorted-columns.ts'
+import type { RangeCount, SortedColumns } from './sorted-columns.ts'
 import * as statements from './statements.ts'
 import { expandWildcards } from './wildcards.ts'
 
@@ -41,10 +42,10 @@ export interface PostgresEngineDeps {
 const longestStatement = 60_000
 /** Hits behind which a page is found by sorting the matches, not by walking along an index. */
 const farOffset = 1000
-/** What it costs to look at an object along an index, against looking at a match and sorting it. */
-const walkCost = 4
+/** Objects along an index that are looked at, for each that is expected to be; many only as long as they are few beside the matches. */
+const walkMargin = { least: 2, most: 20 }
 /** A range that finds so many times fewer than a large result is worth a sorted column. */
-const columnGain = 3
+const columnGain = 15
 
 export type PostgresEngine = SearchEngine & { close(): Promise<void> }
 
@@ -110,7 +111,7 @@ export function createPostgresEngine({
     const known = (await kept.renewed(asked)) ?? (await rangeCounts(asked))
     if (!known) return findAnew(asked)
     const { counts } = known
-    const page = known.page ?? (await pageOf(asked, counts.value.count, known.walks))
+    const page = known.page ?? (await pageOf(asked, counts.value.count))
     if (!known.page) kept.keepPage(asked, page)
     return { value: { ...counts.value, hits: page.value }, asOf: Math.min(counts.asOf, page.asOf) }
   }
@@ -121,12 +122,28 @@ export function createPostgresEngine({
     const range = onlyRange(plan)
     const found = range && (await countRange(plain, sortedColumns, range, start({ byKeys: true })))
     if (!found) return null
-    const { count, of, asOf } = found
+    const { count, asOf } = found
     const counts = { value: { count, facets: new Map(), ranges: new Map() }, asOf }
     kept.keepCounts(asked, counts)
-    const walked = ((plan.offset + plan.limit) * of) / Math.max(1, count)
-    const walks = count > largeResult || (walked * walkCost < count && (await sortIndexes.has(plan)))
-    return { counts, page: null, walks }
+    return { counts, page: await pageOfRange(asked, found, range) }
+  }
+
+  /** The page along an index, where hardly more is looked at than there are matches, else of all that match. */
+  async function pageOfRange(asked: Prepared, { count, of }: RangeCount, range: KeyRange): Promise<Page> {
+    const { plan, plain, start } = asked
+    const walked = Math.ceil(((plan.offset + plan.limit) * of) / Math.max(1, count))
+    const walks = plan.limit > 0 && walked * walkMargin.least < count
+    const isIndexed = walks && (await sortIndexes.has(plan))
+    if (walks && !isIndexed && count > largeResult) sortIndexes.wanted(plan)
+    if (!isIndexed) return pageOf(asked, count)
+    const type = range.field.column.table.root.id
+    const most = Math.max(walked * walkMargin.least, Math.min(walked * walkMargin.most, Math.floor(count / 4)))
+    const { hits, asOf } = await statements.walkPage(plain, start({ byKeys: true }), type, most)
+    // Where the order has to do with the range, matches may lie together somewhere else.
+    if (hits.length < plan.limit) return pageOf(asked, count)
+    const page = { value: hits, asOf }
+    kept.keepPage(asked, page)
+    return page
   }
 
   async function findAnew(asked: Prepared): Promise<Part<SearchOutcome>> {
@@ -171,19 +188,15 @@ export function createPostgresEngine({
   /** Along an index all that is skipped would be read to compare its lexemes. */
   const isFar = (plan: SearchPlan, { lexical }: statements.Statement): boolean => lexical && plan.offset > farOffset
 
-  /** The page by itself; `count`: how many matches there are, where that is known; `walks`: along an index. */
-  async function pageOf(
-    { plan, plain, target, start }: Prepared,
-    count = Number.POSITIVE_INFINITY,
-    walks = count > largeResult,
-  ): Promise<Page> {
+  /** The page by itself; `count`: how many matches there are, where that is known. */
+  async function pageOf({ plan, target, start }: Prepared, count = Number.POSITIVE_INFINITY): Promise<Page> {
     if (plan.limit === 0) return { value: [], asOf: Number.MAX_SAFE_INTEGER }
-    const walk = start({ byKeys: true })
-    const isWhole = !walks || isFar(plan, walk)
+    const statement = start()
+    const isWhole = count <= largeResult || isFar(plan, statement)
     if (!isWhole) sortIndexes.wanted(plan)
     const { hits, asOf } = isWhole
-      ? await statements.runWhole(target, start(), [])
-      : await statements.runPage(walk.lexical ? target : plain, walk)
+      ? await statements.runWhole(target, statement, [])
+      : await statements.runPage(target, statement)
     return { value: hits, asOf }
   }
 

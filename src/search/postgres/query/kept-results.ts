@@ -37,8 +37,6 @@ export interface Renewed {
   readonly counts: Part<Counts>
   /** null: to be read. */
   readonly page: Page | null
-  /** Whether it is best read along an index; absent: as always. */
-  readonly walks?: boolean
 }
 
 /** Results of fewer matches are found anew: that takes no longer. */

@@ -69,10 +69,10 @@ export function keyRangeSql(
   const key = keySql(place, alias)
   const { first, last } = partsSql(field, key)
   const bound = (part: bigint): string => parameters.add(bytesOf(part), 'bytea')
-  const parts = [`${key} is not null`]
+  const parts: string[] = []
   if (atLeast !== null) parts.push(`${last} >= ${bound(atLeast)}`)
   if (atMost !== null) parts.push(`${first} <= ${bound(atMost)}`)
-  return `(${parts.join(' and ')})`
+  return parts.length === 0 ? `${key} is not null` : `(${parts.join(' and ')})`
 }
 
 function bytesOf(part: bigint): Buffer {

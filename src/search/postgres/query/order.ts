@@ -222,9 +222,28 @@ export function orderBy(columns: readonly OrderColumn[], names: readonly string[
 
 /** The same over the columns themselves, along their indexes: the beginnings first, then what these leave open. */
 export function orderByIndex(columns: readonly OrderColumn[]): string {
-  return columns
-    .flatMap((column) => [...(column.head ? [directed(column, column.head)] : []), directed(column, column.sql)])
+  return indexColumns(columns)
+    .map(({ directed }) => directed)
     .join(', ')
+}
+
+/** What `orderByIndex` orders by, as columns to be selected; and the order by their names. */
+export function walkedColumns(columns: readonly OrderColumn[]): { selected: string; order: string } {
+  const named = indexColumns(columns).map(({ sql, column }, index) => ({ sql, column, name: `w${index}` }))
+  return {
+    selected: named.map(({ sql, name }) => `${sql} as ${name}`).join(', '),
+    order: named.map(({ column, name }) => directed(column, name)).join(', '),
+  }
+}
+
+function indexColumns(columns: readonly OrderColumn[]) {
+  return columns.flatMap((column) =>
+    [...(column.head ? [column.head] : []), column.sql].map((sql) => ({
+      column,
+      sql,
+      directed: directed(column, sql),
+    })),
+  )
 }
 
 function directed({ key, nullable }: OrderColumn, sql: string): string {

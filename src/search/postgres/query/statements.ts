@@ -5,7 +5,7 @@ import type { FacetCounts, FacetPlan, Hit, RangesPlan } from '../../plan/plan.ts
 import { type ConditionContext, clauseSql, scopeSql } from './condition.ts'
 import { type CountedText, countSql, type FacetColumn, facetColumn, storedFacetSql } from './facets.ts'
 import type { LinkedObjects } from './linked.ts'
-import { afterSql, type OrderColumn, orderBy, orderByIndex, orderColumns } from './order.ts'
+import { afterSql, type OrderColumn, orderBy, orderByIndex, orderColumns, walkedColumns } from './order.ts'
 import type { PostgresPlan } from './postgres-plan.ts'
 import { accessSql, sightNode } from './sight.ts'
 import { headSql } from './sort-values.ts'
@@ -187,21 +187,49 @@ interface CountRow {
 }
 
 /** The page of a large result by itself: PostgreSQL may walk along an index in the order of the page. */
-export async function runPage(db: Queryable, { plan, context, parameters, where }: Statement): Promise<Paged> {
-  const order = orderColumns(context)
+export function runPage(db: Queryable, statement: Statement): Promise<Paged> {
+  const order = orderColumns(statement.context)
+  return runParts(db, statement, order, (where, condition, end) => {
+    const selected = order.map(({ sql }, index) => `, ${sql} as s${index}`).join('')
+    return `select d.id${selected} from search_document d where ${where}${condition} order by ${orderByIndex(order)} ${end}`
+  })
+}
+
+/**
+ * The same of one object type among the first `most` of its objects in the order of the page, which PostgreSQL then reads along the
+ * index, whatever it expects of conditions that it knows nothing about.
+ */
+export function walkPage(db: Queryable, statement: Statement, type: number, most: number): Promise<Paged> {
+  const order = orderColumns(statement.context)
+  const walked = walkedColumns(order)
+  const limit = statement.parameters.add(most, 'int')
+  return runParts(db, statement, order, (where, condition, end) => {
+    const first = `select d.*, ${walked.selected} from search_document d where d.objecttype = ${Number(type)}${condition}
+      order by ${orderByIndex(order)} limit ${limit}`
+    const selected = order.map(({ sql }, index) => `, ${sql} as s${index}`).join('')
+    return `select d.id${selected} from (${first}) d where ${where} order by ${walked.order} ${end}`
+  })
+}
+
+/** `part`: a stretch of the order, given the conditions, where it begins, and how many of it are asked for. */
+async function runParts(
+  db: Queryable,
+  { plan, parameters, where }: Statement,
+  order: readonly OrderColumn[],
+  part: (where: string | null, condition: string, end: string) => string,
+): Promise<Paged> {
   const sorted = order.map((column) => column.sql)
   const names = order.map((_, index) => `s${index}`)
-  const selected = sorted.map((sql, index) => `${sql} as s${index}`).join(', ')
   const limit = parameters.add(plan.limit, 'int')
-  const part = (condition: string, offset: string): string =>
-    `(select d.id, ${selected} from search_document d where ${where}${condition}
-      order by ${orderByIndex(order)} limit ${limit}${offset})`
   const parts = plan.after
-    ? behind(order, sorted, plan.after, parameters).map((condition) => part(` and ${condition}`, ''))
-    : [part('', ` offset ${parameters.add(plan.offset, 'bigint')}`)]
+    ? behind(order, sorted, plan.after, parameters).map((condition) =>
+        part(where, ` and ${condition}`, `limit ${limit}`),
+      )
+    : [part(where, '', `limit ${limit} offset ${parameters.add(plan.offset, 'bigint')}`)]
   const { rows } = await db.query<{ page: HitRow[] | null; asOf: number }>(
     ...parameters.statement(`select ${asOf} as "asOf", (select json_agg(${hitSql(order, names)}) from (
-       select * from (${parts.join(' union all ')}) parts order by ${orderBy(order, names)}, id limit ${limit}) page) as page`),
+       select * from (${parts.map((each) => `(${each})`).join(' union all ')}) parts
+       order by ${orderBy(order, names)}, id limit ${limit}) page) as page`),
   )
   return { hits: hitsOf(plan, rows[0]?.page ?? []), asOf: rows[0]?.asOf ?? 0 }
 }

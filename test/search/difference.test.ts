@@ -290,3 +290,17 @@ test('ranges are counted by their columns, for those who may read some of the ob
     assert.deepEqual(found, await answerTo(client, inOtherWords(range(0.25))))
   }
 })
+
+test('values that are removed, as nothing has them any more, are gone from what was kept', inPostgres, async () => {
+  const { db, drain } = museum.svc
+  const request = { objecttypes: ['work'], limit: 3, offset: 3, aggregations }
+  const [rare] = await save('person', [{ block: { name: 'Painted once' } }])
+  const id = one(ids, 11)
+  await changeOne(id, { creator: link('person', rare as number) })
+  await answerTo(people.root, request)
+  await changeOne(id, { creator: link('person', persons[1] as number) })
+  await db.query('update search_state set sets_pruned_at = null')
+  await db.query(`select from graphile_worker.add_job('search.prune-sets')`)
+  await drain()
+  assert.deepEqual(await answerTo(people.root, request), await answerTo(people.root, inOtherWords(request)))
+})

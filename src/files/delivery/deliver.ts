@@ -1,4 +1,4 @@
-import { type Readable, Transform } from 'node:stream'
+import type { Readable, Writable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../../platform/errors.ts'
 import type { BlobStore, ByteRange } from '../blobs/blob-store.ts'
@@ -50,12 +50,12 @@ export async function deliver(request: FastifyRequest, reply: FastifyReply, deli
   reply.status(part ? 206 : 200).header('Content-Length', length)
   if (request.method === 'HEAD') return reply.send()
   const source = await open(store, version, part)
-  const counted = countBytes(source)
+  const sent = countSent(reply.raw)
   reply.raw.once('close', () => {
     source.destroy()
-    delivery.delivered(counted.bytes(), part ? 206 : 200)
+    delivery.delivered(sent(), part ? 206 : 200)
   })
-  return reply.send(counted.stream)
+  return reply.send(source)
 }
 
 async function open(store: Pick<BlobStore, 'read'>, { sha256, size }: Content, part?: ByteRange): Promise<Readable> {
@@ -66,18 +66,15 @@ async function open(store: Pick<BlobStore, 'read'>, { sha256, size }: Content, p
   }
 }
 
-function countBytes(source: Readable) {
+/** Counts what a stream writes into the answer, without another stream between them. */
+function countSent(answer: Writable): () => number {
   let bytes = 0
-  const stream = new Transform({
-    highWaterMark: 256 * 1024,
-    transform(chunk: Buffer, _encoding, done) {
+  answer.once('pipe', (source: Readable) => {
+    source.on('data', (chunk: Buffer) => {
       bytes += chunk.length
-      done(null, chunk)
-    },
+    })
   })
-  source.on('error', (error) => stream.destroy(error))
-  stream.on('close', () => source.destroy())
-  return { stream: source.pipe(stream), bytes: () => bytes }
+  return () => bytes
 }
 
 /** Whether the client has it already. */

@@ -1,11 +1,23 @@
+import type { Readable } from 'node:stream'
+
 /** Pieces of bodies that nobody has but whoever takes them. */
 const own = new WeakSet<Buffer>()
+const ownStreams = new WeakSet<Readable>()
 
 /** Says that a piece belongs to whoever takes it: it may be given back when it is no longer needed. */
 export function handOver(piece: Buffer): Buffer {
   if (piece.byteLength === piece.buffer.byteLength) own.add(piece)
   return piece
 }
+
+/** Says the same of all pieces of a stream. */
+export function handOverAll<T extends Readable>(source: T): T {
+  ownStreams.add(source)
+  return source
+}
+
+/** Whether the pieces of a stream belong to whoever takes them. */
+export const isHandedOver = (source: Readable): boolean => ownStreams.has(source)
 
 /**
  * Gives back the memory of those pieces that were handed over; they are empty afterwards. Until V8 looks by itself, pieces that

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createFileSystemStore } from '../../src/files/blobs/file-system.ts'
 import { nameFrom } from '../../src/files/delivery/file-names.ts'
 import { createMade } from '../../src/files/delivery/made.ts'
@@ -118,6 +119,29 @@ suite('delivery of files', () => {
       const name = nameFrom(long, 'jpg', 'jpg') as string
       assert.ok(Buffer.byteLength(name) <= 240 && name.isWellFormed() && /[^. ]\.jpg$/.test(name), name)
     }
+  })
+
+  test('large contents come whole through a socket, to those who read quickly, slowly and in parts', async () => {
+    const large = randomBytes(24_000_000)
+    const { body } = await upload(svc, 'root', [{ name: 'large.bin', content: large }])
+    const origin = await svc.listen()
+    const { pathname, search } = new URL(body[0].versions.original.url)
+    const read = async (pause: number, [start, end]: [number, number]): Promise<void> => {
+      const answer = await fetch(`${origin}${pathname}${search}`, { headers: { range: `bytes=${start}-${end - 1}` } })
+      assert.equal(answer.status, 206)
+      const pieces: Uint8Array[] = []
+      for await (const piece of answer.body ?? []) {
+        pieces.push(piece)
+        if (pause > 0 && pieces.length % 20 === 0) await sleep(pause)
+      }
+      assert.ok(Buffer.concat(pieces).equals(large.subarray(start, end)), `${start} to ${end}, ${pause} ms`)
+    }
+    await Promise.all([
+      read(0, [0, large.length]),
+      read(20, [0, large.length]),
+      read(5, [1_000_001, 20_000_003]),
+      read(0, [23_999_000, large.length]),
+    ])
   })
 
   test('conditional requests: what is known is not sent again; a range of something else is not mixed in', async () => {

@@ -1,7 +1,7 @@
 import { type FileHandle, mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import type { Readable } from 'node:stream'
-import { giveBack } from '../../platform/own-bytes.ts'
+import { giveBack, handOverAll } from '../../platform/own-bytes.ts'
 import {
   BlobMissing,
   type BlobStore,
@@ -44,7 +44,7 @@ export function createFileSystemStore(folder: string): BlobStore {
     const file = await open(place(sha256), 'r').catch((cause: NodeJS.ErrnoException) => {
       throw cause.code === 'ENOENT' ? new BlobMissing(sha256, { cause }) : cause
     })
-    return file.createReadStream({ highWaterMark: 256 * 1024, ...range })
+    return handOverAll(file.createReadStream({ highWaterMark: 256 * 1024, ...range }))
   }
 
   return {

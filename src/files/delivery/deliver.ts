@@ -1,6 +1,9 @@
-import type { Readable, Writable } from 'node:stream'
+import type { ServerResponse } from 'node:http'
+import { Socket } from 'node:net'
+import type { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../../platform/errors.ts'
+import { giveBack, handOver, isHandedOver } from '../../platform/own-bytes.ts'
 import type { BlobStore, ByteRange } from '../blobs/blob-store.ts'
 import type { FileVersion } from '../model.ts'
 import { contentHeaders } from './headers.ts'
@@ -66,12 +69,22 @@ async function open(store: Pick<BlobStore, 'read'>, { sha256, size }: Content, p
   }
 }
 
-/** Counts what a stream writes into the answer, without another stream between them. */
-function countSent(answer: Writable): () => number {
+/**
+ * Counts what a stream writes into the answer, without another stream between them, and gives the memory of what is written back:
+ * otherwise V8 looks for it by going through the whole heap, a third of the time that a large download takes.
+ */
+function countSent(answer: ServerResponse): () => number {
   let bytes = 0
   answer.once('pipe', (source: Readable) => {
-    source.on('data', (chunk: Buffer) => {
-      bytes += chunk.length
+    // Only a socket says when it has written something.
+    const isOwn = isHandedOver(source) && answer.socket instanceof Socket
+    const written: Buffer[] = []
+    // Before the piece is written itself.
+    source.prependListener('data', (piece: Buffer) => {
+      bytes += piece.length
+      if (!isOwn) return
+      if (answer.writableLength === 0) giveBack(written.splice(0))
+      written.push(handOver(piece))
     })
   })
   return () => bytes

@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream/promises'
 import { namesProfile } from '../../config/service.ts'
 import { AppError } from '../../platform/errors.ts'
 import { currentLifetime } from '../../platform/lifetime.ts'
+import { handOverAll } from '../../platform/own-bytes.ts'
 import { createPlaces } from '../../platform/places.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import { isViewable } from '../images/service.ts'
@@ -137,7 +138,7 @@ export function createMade({ folders, workers, storeOf, strip, mostBytes, marksO
         try {
           const path = await places.run(currentLifetime(), () => work(folder.path, signal))
           const { size } = await stat(path)
-          return { size, store: { read: async (_: string, part) => createReadStream(path, part) } }
+          return { size, store: { read: async (_: string, part) => handOverAll(createReadStream(path, part)) } }
         } catch (error) {
           if (!(error instanceof CannotMake)) throw error
           throw failure(error)

@@ -89,10 +89,10 @@ export function createPostgresEngine({
       statements.startStatement(plan, expansions, linked, form)
     const first = start()
     await letPass(pauses)
-    const premises = hash('sha256', `${expansions.found()}\n${linked.found()}`, 'base64')
+    const lookedUp = hash('sha256', `${expansions.found()}\n${linked.found()}`, 'base64')
     const plain = db.within(lifetime)
     const target = first.lexical ? databases.lexical : plain
-    return { plan, premises, start, first, plain, target, columns: columnsOf(plan, linked) }
+    return { plan, lookedUp, start, first, plain, target, columns: columnsOf(plan, linked) }
   }
 
   /** What was counted may be gone before it is known what it means; then it is counted once more. */

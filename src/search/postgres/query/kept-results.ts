@@ -26,7 +26,7 @@ export type Page = Part<readonly Hit[]>
 export interface Asked {
   readonly plan: PostgresPlan
   /** What was looked up for its conditions, as a text. */
-  readonly premises: string
+  readonly lookedUp: string
   readonly start: () => Statement
   readonly target: Queryable
   readonly columns: readonly FacetColumn[]
@@ -52,12 +52,12 @@ export interface KeptResultsDeps {
 export function createKeptResults({ db, countFacet }: KeptResultsDeps) {
   const cache = createResultCache()
 
-  function keepCounts({ plan, premises }: Pick<Asked, 'plan' | 'premises'>, counts: Part<Counts>): void {
-    cache.set(countsKey(plan), { ...counts, premises, bytes: bytesOf(counts.value) })
+  function keepCounts({ plan, lookedUp }: Pick<Asked, 'plan' | 'lookedUp'>, counts: Part<Counts>): void {
+    cache.set(countsKey(plan), { ...counts, lookedUp, bytes: bytesOf(counts.value) })
   }
 
-  function keepPage({ plan, premises }: Pick<Asked, 'plan' | 'premises'>, page: Page): void {
-    if (plan.limit > 0) cache.set(pageKey(plan), { ...page, premises, bytes: heapBytes(page.value) })
+  function keepPage({ plan, lookedUp }: Pick<Asked, 'plan' | 'lookedUp'>, page: Page): void {
+    if (plan.limit > 0) cache.set(pageKey(plan), { ...page, lookedUp, bytes: heapBytes(page.value) })
   }
 
   async function addTo(before: Counts, asked: Asked, difference: Difference): Promise<Counts | null> {
@@ -110,11 +110,11 @@ export function createKeptResults({ db, countFacet }: KeptResultsDeps) {
 
     /** Number and facets as they are now; and the page, unless something on it has changed. */
     async renewed(asked: Asked): Promise<Renewed | null> {
-      const { plan, premises } = asked
+      const { plan, lookedUp } = asked
       const kept = cache.get<Counts>(countsKey(plan))
-      if (kept?.premises !== premises) return null
+      if (kept?.lookedUp !== lookedUp) return null
       const page = cache.get<readonly Hit[]>(pageKey(plan))
-      const known = page?.premises === premises && page.asOf >= kept.asOf ? page : null
+      const known = page?.lookedUp === lookedUp && page.asOf >= kept.asOf ? page : null
       const found = await broughtUp(asked, kept, known)
       if (!found) return kept.asOf >= (await readMoment(db)) ? { counts: kept, page: null } : null
       keepCounts(asked, found.counts)

@@ -11,13 +11,13 @@ export interface Kept<T> {
   /** Moment of the last batch of the index that it has, in microseconds since 1970. */
   readonly asOf: number
   /** What the conditions were made from besides the plan: what was looked up for it. */
-  readonly premises: string
+  readonly lookedUp: string
   /** What it takes in memory. */
   readonly bytes: number
 }
 
 /** Bytes of all kept results together. */
-const maxBytes = 40_000_000
+const maxBytes = 30_000_000
 
 export interface ResultCache {
   /** The result, if there is one; whether it is current is the caller's question. */

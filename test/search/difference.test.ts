@@ -304,3 +304,14 @@ test('values that are removed, as nothing has them any more, are gone from what 
   await drain()
   assert.deepEqual(await answerTo(people.root, request), await answerTo(people.root, inOtherWords(request)))
 })
+
+test('conditions so long that the index is quicker are found anew', inPostgres, async () => {
+  const many = Array.from({ length: 5000 }, (_, index) => `D${index}`)
+  const request = { objecttypes: ['work'], search: [{ type: 'in', fields: ['work.inventory'], in: many }], limit: 5 }
+  await answerTo(people.root, request)
+  await change(5, { width: 5 })
+  const { differences, walks } = await ways(() => answerTo(people.root, request))
+  assert.equal(differences, 0)
+  assert.ok(walks > 0)
+  assert.deepEqual(await answerTo(people.root, request), await answerTo(people.root, inOtherWords(request)))
+})

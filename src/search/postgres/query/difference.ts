@@ -35,6 +35,9 @@ export interface Since {
 const columns =
   'id, objecttype, deleted, created_at, modified_at, facets, sort_keys, names, far_keys, lexemes, access, access_set'
 
+/** Characters of conditions that take longer to be compared with a document than the index takes for many. */
+const longest = 40_000
+
 /** Whether a condition is about the document alone, wherever it is: not about its rows, its links, or other objects. */
 const isOfDocument = (sql: string): boolean => !/\bselect\b/i.test(sql)
 
@@ -48,6 +51,7 @@ export async function readDifference(
   const sorted = order.map(({ sql }) => sql)
   const asked = [where, ...facets.map(({ sql }) => sql)]
   if (!asked.every((sql) => sql !== null && isOfDocument(sql))) return null
+  if (parameters.length(longest) === longest) return null
   const moment = atMicroseconds(parameters.add(asOf, 'bigint'))
   const behind =
     last && sorted.every(isOfDocument) ? `coalesce(${afterSql(order, sorted, last.sort, parameters)}, false)` : 'false'

@@ -11,6 +11,17 @@ export class Parameters {
     return `{{${this.#values.length - 1}}}${type === '' ? '' : `::${type}`}`
   }
 
+  /** Characters of all texts among them, at most `enough`. */
+  length(enough: number): number {
+    let length = 0
+    for (const value of this.#values) {
+      if (typeof value === 'string') length += value.length
+      else if (Array.isArray(value)) length += 8 * value.length
+      if (length >= enough) return enough
+    }
+    return length
+  }
+
   /** The statement with numbered parameters, and their values. */
   statement(sql: string): [text: string, values: unknown[]] {
     const values: unknown[] = []

@@ -1,7 +1,8 @@
 /**
  * The engine that searches in PostgreSQL. Most searches are one statement that walks through the matches once and
  * gives their number, the page and the facets. Of what is estimated to be a large result, number and facets are counted
- * on their own, and the page comes from an index in the order of the page, where there is one.
+ * on their own, and the page comes from an index in the order of the page, where there is one. What was found before is
+ * brought up to date (kept-results.ts), and a range alone is counted without looking at its matches (range-count.ts).
  */
 import { hash } from 'node:crypto'
 import type { Db, Queryable } from '../../../platform/db.ts'
@@ -125,7 +126,9 @@ export function createPostgresEngine({
     const { count, asOf } = found
     const counts = { value: { count, facets: new Map(), ranges: new Map() }, asOf }
     kept.keepCounts(asked, counts)
-    return { counts, page: await pageOfRange(asked, found, range) }
+    const page = await pageOfRange(asked, found, range)
+    kept.keepPage(asked, page)
+    return { counts, page }
   }
 
   /** The page along an index, where hardly more is looked at than there are matches, else of all that match. */
@@ -140,10 +143,7 @@ export function createPostgresEngine({
     const most = Math.max(walked * walkMargin.least, Math.min(walked * walkMargin.most, Math.floor(count / 4)))
     const { hits, asOf } = await statements.walkPage(plain, start({ byKeys: true }), type, most)
     // Where the order has to do with the range, matches may lie together somewhere else.
-    if (hits.length < plan.limit) return pageOf(asked, count)
-    const page = { value: hits, asOf }
-    kept.keepPage(asked, page)
-    return page
+    return hits.length < plan.limit ? pageOf(asked, count) : { value: hits, asOf }
   }
 
   async function findAnew(asked: Prepared): Promise<Part<SearchOutcome>> {

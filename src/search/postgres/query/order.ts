@@ -223,26 +223,22 @@ export function orderBy(columns: readonly OrderColumn[], names: readonly string[
 /** The same over the columns themselves, along their indexes: the beginnings first, then what these leave open. */
 export function orderByIndex(columns: readonly OrderColumn[]): string {
   return indexColumns(columns)
-    .map(({ directed }) => directed)
+    .map(({ column, sql }) => directed(column, sql))
     .join(', ')
 }
 
 /** What `orderByIndex` orders by, as columns to be selected; and the order by their names. */
 export function walkedColumns(columns: readonly OrderColumn[]): { selected: string; order: string } {
-  const named = indexColumns(columns).map(({ sql, column }, index) => ({ sql, column, name: `w${index}` }))
+  const all = indexColumns(columns)
   return {
-    selected: named.map(({ sql, name }) => `${sql} as ${name}`).join(', '),
-    order: named.map(({ column, name }) => directed(column, name)).join(', '),
+    selected: all.map(({ sql }, index) => `${sql} as w${index}`).join(', '),
+    order: all.map(({ column }, index) => directed(column, `w${index}`)).join(', '),
   }
 }
 
 function indexColumns(columns: readonly OrderColumn[]) {
   return columns.flatMap((column) =>
-    [...(column.head ? [column.head] : []), column.sql].map((sql) => ({
-      column,
-      sql,
-      directed: directed(column, sql),
-    })),
+    [...(column.head ? [column.head] : []), column.sql].map((sql) => ({ column, sql })),
   )
 }
 

@@ -189,10 +189,13 @@ interface CountRow {
 /** The page of a large result by itself: PostgreSQL may walk along an index in the order of the page. */
 export function runPage(db: Queryable, statement: Statement): Promise<Paged> {
   const order = orderColumns(statement.context)
-  return runParts(db, statement, order, (where, condition, end) => {
-    const selected = order.map(({ sql }, index) => `, ${sql} as s${index}`).join('')
-    return `select d.id${selected} from search_document d where ${where}${condition} order by ${orderByIndex(order)} ${end}`
-  })
+  return runParts(
+    db,
+    statement,
+    order,
+    (where, condition, end) =>
+      `${selectSql(order)} from search_document d where ${where}${condition} order by ${orderByIndex(order)} ${end}`,
+  )
 }
 
 /**
@@ -206,10 +209,12 @@ export function walkPage(db: Queryable, statement: Statement, type: number, most
   return runParts(db, statement, order, (where, condition, end) => {
     const first = `select d.*, ${walked.selected} from search_document d where d.objecttype = ${Number(type)}${condition}
       order by ${orderByIndex(order)} limit ${limit}`
-    const selected = order.map(({ sql }, index) => `, ${sql} as s${index}`).join('')
-    return `select d.id${selected} from (${first}) d where ${where} order by ${walked.order} ${end}`
+    return `${selectSql(order)} from (${first}) d where ${where} order by ${walked.order} ${end}`
   })
 }
+
+const selectSql = (order: readonly OrderColumn[]): string =>
+  `select d.id${order.map(({ sql }, index) => `, ${sql} as s${index}`).join('')}`
 
 /** `part`: a stretch of the order, given the conditions, where it begins, and how many of it are asked for. */
 async function runParts(

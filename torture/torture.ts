@@ -13,7 +13,7 @@ import { createBook } from './record.ts'
 import { setScene } from './scene.ts'
 import { compareSearch } from './search.ts'
 import { readStored } from './stored.ts'
-import { startLoad } from './writers.ts'
+import { type Load, startLoad } from './writers.ts'
 
 export interface TortureOptions {
   readonly rounds: number
@@ -52,13 +52,14 @@ export async function torture(options: TortureOptions): Promise<Outcome> {
   let unanswered = 0
   let service = await start(dataDir)
   let client: Client = createHttpClient(service.url)
+  let load: Load | null = null
   try {
     const scene = await setScene(client)
     for (let round = 1; round <= rounds && !ended(); round++) {
       const fault = options.faults[(round - 1) % options.faults.length] as FaultName
       book.touched = new Set()
       const before = book.acknowledged
-      const load = startLoad({
+      load = startLoad({
         client: () => client,
         scene,
         book,
@@ -96,6 +97,8 @@ export async function torture(options: TortureOptions): Promise<Outcome> {
     const stored = await readStored(dsnOf(dataDir), scene)
     found.push(...compareStored(book, stored))
   } finally {
+    // Writers whose service does not come back would go on for ever.
+    await load?.stop()
     service.child.kill('SIGTERM')
     await service.exited
     if (!disk) await rm(dataDir, { recursive: true, force: true })

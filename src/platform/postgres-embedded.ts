@@ -160,7 +160,7 @@ async function createLauncher(
       const begun = new Date()
       const child = run(folders, 'postgres', args)
       const failed = once(child, 'exit').then(async () => {
-        throw new Error(`PostgreSQL does not start: ${await whyItEnded(folders, begun)}`)
+        throw new Error(`PostgreSQL does not start: ${await whyItEnded(folders, begun, child)}`)
       })
       failed.catch(() => {})
       let ended = false
@@ -235,7 +235,7 @@ async function createCluster(folders: PostgresFolders): Promise<boolean> {
   ])
   await exitOf(child)
   if (child.exitCode !== 0)
-    throw new Error(`cannot create the PostgreSQL data folder: ${await whyItEnded(partial, begun)}`)
+    throw new Error(`cannot create the PostgreSQL data folder: ${await whyItEnded(partial, begun, child)}`)
   await rename(partial.data, folders.data)
   return true
 }

@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { freeSpace, type PostgresFolders } from './postgres-files.ts'
 
 const MB = 1024 * 1024
@@ -13,15 +14,33 @@ export function startLog({ home }: PostgresFolders): string {
   return join(home, 'start.log')
 }
 
+/** How a program ended, for those that said nothing. */
+export interface Ending {
+  readonly exitCode: number | null
+  readonly signalCode: NodeJS.Signals | null
+}
+
+/** Milliseconds until what the program said last is in its log: another process writes that, and outlives it. */
+const logDelay = 3000
+
 /**
  * Why a program of the server that was begun at `since` has ended, in one line: what it says in its log, else what it
- * printed. A full disk is looked for too, since then it could not say anything.
+ * printed, else how it ended. A full disk is looked for too, since then it could not say anything.
  */
-export async function whyItEnded(folders: PostgresFolders, since: Date): Promise<string> {
-  const said = (await lastFailure(await loggedSince(folders, since))) ?? (await lastFailure(await printed(folders)))
+export async function whyItEnded(folders: PostgresFolders, since: Date, ending: Ending): Promise<string> {
   const free = await freeSpace(folders).catch(() => leastSpace)
   const full = free < leastSpace ? `the disk is full (${Math.floor(free / MB)} MB free in ${folders.home})` : null
-  return [full, said].filter(Boolean).join(': ') || 'no message'
+  const said = await lastWords(folders, since, Date.now() + (full ? 0 : logDelay))
+  const end = ending.signalCode ?? `exit code ${ending.exitCode}`
+  return [full, said].filter(Boolean).join(': ') || `no message, ${end}`
+}
+
+async function lastWords(folders: PostgresFolders, since: Date, deadline: number): Promise<string | undefined> {
+  for (;;) {
+    const said = lastFailure(await loggedSince(folders, since)) ?? lastFailure(await printed(folders))
+    if (said !== undefined || Date.now() > deadline) return said
+    await sleep(50)
+  }
 }
 
 function lastFailure(lines: readonly string[]): string | undefined {

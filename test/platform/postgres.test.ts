@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
-import { chmod, readFile, stat } from 'node:fs/promises'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, chown, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import pg from 'pg'
@@ -61,6 +63,25 @@ test('a data folder with a path too long for a socket, closed to other users, wo
   await assert.rejects(stat(run), { code: 'ENOENT' }, 'nothing stays outside the data folder')
   const second = await startEmbeddedPostgres({ ...quiet, dataDir })
   assert.deepEqual(await ask(second.dsn, 'select count(*)::int as n from kept'), [{ n: 0 }])
+  await second.stop()
+})
+
+test('a socket that seems to be in use is waited for: what a killed server leaves behind goes a little later', async () => {
+  await using folder = await temporaryFolder()
+  const first = await startEmbeddedPostgres({ ...quiet, dataDir: folder.path })
+  await first.stop()
+  const { uid, gid } = await stat(join(folder.path, 'postgres', 'data'))
+  // Stands for the server that has died, but still has its process id: it must be of the same user to count.
+  const user = process.getuid?.() === 0 ? { uid, gid } : {}
+  const holder = spawn('sleep', ['2'], { ...user, stdio: 'ignore' })
+  const gone = once(holder, 'exit')
+  const lock = join(folder.path, 'postgres', 'run', '.s.PGSQL.5432.lock')
+  await writeFile(lock, `${holder.pid}\n`, { mode: 0o600 })
+  await chown(lock, uid, gid)
+  const second = await startEmbeddedPostgres({ ...quiet, dataDir: folder.path })
+  assert.equal(holder.exitCode, 0, 'not before it has gone')
+  await gone
+  assert.equal((await ask(second.dsn, 'select 1 as n')).length, 1)
   await second.stop()
 })
 

@@ -217,9 +217,14 @@ test('who finds places and queue full is answered 429 with Retry-After, and smal
     const first = await send(heavy(100))
     await until(async () => (await running('search_document')) === 1)
     const others = await Promise.all(Array.from({ length: 101 }, (_, index) => send(heavy(200 + index))))
-    const refused = await Promise.race(others.map(async (other) => ({ status: await other.status, other })))
-    assert.equal(refused.status, 429)
-    assert.equal(refused.other.retryAfter(), '5')
+    // On a busy machine those that have a place may have waited for the table for too long by then.
+    const refused = await Promise.any(
+      others.map(async (other) => {
+        assert.equal(await other.status, 429)
+        return other
+      }),
+    )
+    assert.equal(refused.retryAfter(), '5')
     const work = `/db/work/_all_fields/system_object_id/${scene.ids.bridge}`
     assert.equal((await scene.svc.as('root').get(work, { format: 'short' })).status, 200)
     for (const { status, leave } of [first, ...others]) {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { onStatement } from '../../src/platform/db.ts'
+import type { Json } from '../support/client.ts'
 import { draws, maskedScene } from '../support/hidden/others.ts'
 import { callers } from '../support/hidden/scene.ts'
 import { startWorld } from '../support/hidden/twins.ts'
@@ -32,6 +33,32 @@ test('random searches of random objects find, order and count the same in Postgr
   }
   assert.ok(compared.plans > 4 * requests, `${compared.plans} compared`)
   assert.ok(ways.lexemes > 0 && ways.sets > 0, JSON.stringify(ways))
+})
+
+test('what columns in memory say of random searches is what another engine finds', async () => {
+  const compared: Compared = { plans: 0, differences: [] }
+  let inMemory = 0
+  using _ = whileListening((text) => {
+    if (/from search_document d where d\.id = any/.test(text)) inMemory++
+  })
+  const aggregations = { pool: { type: 'linked_object', field: '_pool' }, tags: { type: 'term', field: '_tags._id' } }
+  const searchIndex = createComparingIndex(compared, { again: true })
+  await using world = await startWorld(maskedScene(), { service: { searchIndex } })
+  for (const [index, login] of ['root', ...callers].entries()) {
+    for (const request of draws(someRequest(world, { subsearches: false }), requests, 400 + index)) {
+      const { objecttypes = ['work'], sort = [{ field: '_last_modified' }], search = [] } = request as Json
+      const asked = { ...request, objecttypes: objecttypes.slice(0, 1), sort, search: search.slice(0, 1), aggregations }
+      const { status, body } = await world.svc.as(login).post('/search', { ...asked, format: 'short' })
+      const sent = `${login}: ${JSON.stringify(asked)}`
+      assert.equal(status, 200, `${sent} ${JSON.stringify(body)}`)
+      assert.deepEqual(
+        compared.differences.map(({ message }) => message),
+        [],
+        sent,
+      )
+    }
+  }
+  assert.ok(inMemory > requests / 4, `${inMemory} of ${compared.plans} in memory`)
 })
 
 function whileListening(listener: (text: string) => void): Disposable {

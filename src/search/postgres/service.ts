@@ -4,12 +4,12 @@ import type { Jobs } from '../../jobs/service.ts'
 import type { Db } from '../../platform/db.ts'
 import type { SearchEngine } from '../plan/plan.ts'
 import type { IndexTarget } from '../queue/target.ts'
+import { createColumns } from './columns/columns.ts'
 import { schedulePruning } from './index/prune-sets.ts'
 import { createPostgresTarget } from './index/target.ts'
 import { createKnownSets } from './query/access-sets.ts'
 import { createPostgresEngine } from './query/engine.ts'
 import { createSortIndexes, registerSortIndexes } from './query/sort-indexes.ts'
-import { createSortedColumns } from './query/sorted-columns.ts'
 import { createSlotCache } from './slots.ts'
 
 /** An index and who searches it. */
@@ -40,13 +40,13 @@ export function createPostgresIndex({ db, log, jobs, icu, connections, largeResu
   registerSortIndexes({ db, log, jobs })
   const pruning = schedulePruning({ db, log, jobs })
   const accessSets = createKnownSets({ db, log })
-  const sortedColumns = createSortedColumns({ db, log })
+  const columns = createColumns({ db, log })
   const engine = createPostgresEngine({
     db,
     slots,
     accessSets,
     sortIndexes,
-    sortedColumns,
+    columns,
     maxConnections: connections,
     ...(largeResult === undefined ? {} : { largeResult }),
   })
@@ -56,12 +56,12 @@ export function createPostgresIndex({ db, log, jobs, icu, connections, largeResu
     async idle() {
       await sortIndexes.idle()
       await accessSets.idle()
-      await sortedColumns.idle()
+      await columns.idle()
     },
     async close() {
       pruning.close()
       await accessSets.idle()
-      await sortedColumns.idle()
+      await columns.idle()
       await engine.close()
     },
   }

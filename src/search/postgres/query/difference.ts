@@ -7,6 +7,7 @@ import type { Queryable } from '../../../platform/db.ts'
 import type { Hit } from '../../plan/plan.ts'
 import { replacedFor } from '../index/replaced.ts'
 import type { CountedText, FacetColumn } from './facets.ts'
+import { conditionColumns, isOfDocument, longestCondition } from './of-document.ts'
 import { afterSql, orderColumns } from './order.ts'
 import { atMicroseconds, microseconds } from './sql.ts'
 import type { Statement } from './statements.ts'
@@ -31,16 +32,6 @@ export interface Since {
   readonly last: Hit | null
 }
 
-/** What conditions on documents and their values are made of. */
-const columns =
-  'id, objecttype, deleted, created_at, modified_at, facets, sort_keys, names, far_keys, lexemes, access, access_set'
-
-/** Characters of conditions that take longer to be compared with a document than the index takes for many. */
-const longest = 40_000
-
-/** Whether a condition is about the document alone, wherever it is: not about its rows, its links, or other objects. */
-const isOfDocument = (sql: string): boolean => !/\bselect\b/i.test(sql)
-
 /** null: it cannot be told, or too much has changed. */
 export async function readDifference(
   db: Queryable,
@@ -51,7 +42,7 @@ export async function readDifference(
   const sorted = order.map(({ sql }) => sql)
   const asked = [where, ...facets.map(({ sql }) => sql)]
   if (!asked.every((sql) => sql !== null && isOfDocument(sql))) return null
-  if (parameters.length(longest) === longest) return null
+  if (parameters.length(longestCondition) === longestCondition) return null
   const moment = atMicroseconds(parameters.add(asOf, 'bigint'))
   const behind =
     last && sorted.every(isOfDocument) ? `coalesce(${afterSql(order, sorted, last.sort, parameters)}, false)` : 'false'
@@ -69,10 +60,10 @@ export async function readDifference(
        select changed_at, coalesce(replaced_since <= ${moment}, true)
          and changed_at <= ${moment} + interval '${replacedFor} seconds' as known from search_state
      ), changed as materialized (
-       (select -1 as sign, ${columns} from search_replaced
+       (select -1 as sign, ${conditionColumns} from search_replaced
         where replaced_at > ${moment} and changed_at <= ${moment} and (select known from state) limit ${limit} + 1)
        union all
-       (select 1, ${columns} from search_document
+       (select 1, ${conditionColumns} from search_document
         where changed_at > ${moment} and (select known from state) limit ${limit} + 1)
      ), few as materialized (
        select known and (select count(*) from changed) <= ${limit} as few from state

@@ -2,13 +2,15 @@
  * The engine that searches in PostgreSQL. Most searches are one statement that walks through the matches once and
  * gives their number, the page and the facets. Of what is estimated to be a large result, number and facets are counted
  * on their own, and the page comes from an index in the order of the page, where there is one. What was found before is
- * brought up to date (kept-results.ts), and a range alone is counted without looking at its matches (range-count.ts).
+ * brought up to date (kept-results.ts), and what was large is found in memory the next time, by its conditions (columns/).
  */
 import { hash } from 'node:crypto'
 import type { Db, Queryable } from '../../../platform/db.ts'
 import type { Lifetime } from '../../../platform/lifetime.ts'
 import { createPauses, letPass } from '../../../platform/pauses.ts'
 import { type FacetCounts, noCounts, type SearchEngine, type SearchOutcome, type SearchPlan } from '../../plan/plan.ts'
+import type { Columns } from '../columns/columns.ts'
+import { createColumnSearch } from '../columns/search.ts'
 import { readMoment } from '../index/store.ts'
 import type { SlotCache } from '../slots.ts'
 import type { AccessSets } from './access-sets.ts'
@@ -16,14 +18,11 @@ import { readChanges } from './changes.ts'
 import { createFacetSetCache, SetsGone } from './facet-sets.ts'
 import { type CountedText, type FacetColumn, facetColumn, facetCounts } from './facets.ts'
 import { type Counts, createKeptResults, type Page, type Part, type Renewed } from './kept-results.ts'
-import type { KeyRange } from './key-ranges.ts'
 import { findLinked, type LinkedObjects, visionWith } from './linked.ts'
 import { countsKey, pageKey } from './plan-key.ts'
 import type { PostgresPlan } from './postgres-plan.ts'
-import { countRange, onlyRange } from './range-count.ts'
 import type { createSortIndexes } from './sort-indexes.ts'
 import { isSortValue } from './sort-values.ts'
-import type { RangeCount, SortedColumns } from './sorted-columns.ts'
 import * as statements from './statements.ts'
 import { expandWildcards } from './wildcards.ts'
 
@@ -31,7 +30,7 @@ export interface PostgresEngineDeps {
   readonly db: Db
   readonly slots: SlotCache
   readonly accessSets: AccessSets
-  readonly sortedColumns: SortedColumns
+  readonly columns: Columns
   readonly sortIndexes: Pick<ReturnType<typeof createSortIndexes>, 'wanted' | 'has'>
   /** Connections of this engine. */
   readonly maxConnections: number
@@ -43,9 +42,7 @@ export interface PostgresEngineDeps {
 const longestStatement = 60_000
 /** Hits behind which a page is found by sorting the matches, not by walking along an index. */
 const farOffset = 1000
-/** Objects along an index that are looked at, for each that is expected to be; many only as long as they are few beside the matches. */
-const walkMargin = { least: 2, most: 20 }
-/** A range that finds so many times fewer than a large result is worth a sorted column. */
+/** A search that finds so many times fewer than a large result is worth columns. */
 const columnGain = 15
 
 export type PostgresEngine = SearchEngine & { close(): Promise<void> }
@@ -56,7 +53,7 @@ export function createPostgresEngine({
   accessSets,
   sortIndexes,
   maxConnections,
-  sortedColumns,
+  columns,
   largeResult = 30_000,
 }: PostgresEngineDeps): PostgresEngine {
   // Reading all documents to compare their lexemes is never better than the index; PostgreSQL, which does not know
@@ -69,6 +66,7 @@ export function createPostgresEngine({
   const countFacet = (column: FacetColumn, counted: CountedText): Promise<FacetCounts> =>
     facetCounts(db, sets, column, counted)
   const kept = createKeptResults({ countFacet, db })
+  const columnSearch = createColumnSearch({ columns, countFacet })
   type Prepared = Awaited<ReturnType<typeof prepare>>
   const running = new Map<string, Promise<Part<SearchOutcome>>>()
 
@@ -93,7 +91,8 @@ export function createPostgresEngine({
     const lookedUp = hash('sha256', `${expansions.found()}\n${linked.found()}`, 'base64')
     const plain = db.within(lifetime)
     const target = first.lexical ? databases.lexical : plain
-    return { plan, lookedUp, start, first, plain, target, columns: columnsOf(plan, linked) }
+    const isIndexed = plan.limit > 0 && (await sortIndexes.has(plan))
+    return { plan, lookedUp, start, first, plain, target, isIndexed, columns: columnsOf(plan, linked) }
   }
 
   /** What was counted may be gone before it is known what it means; then it is counted once more. */
@@ -109,41 +108,24 @@ export function createPostgresEngine({
   async function search(given: SearchPlan, lifetime: Lifetime): Promise<Part<SearchOutcome>> {
     const asked = await prepare(given, lifetime)
     if (asked.first.where === null) return { value: nothing(asked.plan), asOf: Number.MAX_SAFE_INTEGER }
-    const known = (await kept.renewed(asked)) ?? (await rangeCounts(asked))
-    if (!known) return findAnew(asked)
-    const { counts } = known
-    const page = known.page ?? (await pageOf(asked, counts.value.count))
-    if (!known.page) kept.keepPage(asked, page)
+    const known = await kept.renewed(asked)
+    const found = known ?? (await fromColumns(asked))
+    if (!found) return findAnew(asked)
+    const { counts } = found
+    const page =
+      found.page ??
+      (known && isWorthColumns(counts.value.count) ? await columnSearch.page(asked) : null) ??
+      (await pageOf(asked, counts.value.count))
+    if (!found.page) kept.keepPage(asked, page)
     return { value: { ...counts.value, hits: page.value }, asOf: Math.min(counts.asOf, page.asOf) }
   }
 
-  /** Number of matches, where a sorted column tells it. */
-  async function rangeCounts(asked: Prepared): Promise<Renewed | null> {
-    const { plan, plain, start } = asked
-    const range = onlyRange(plan)
-    const found = range && (await countRange(plain, sortedColumns, range, start({ byKeys: true })))
-    if (!found) return null
-    const { count, asOf } = found
-    const counts = { value: { count, facets: new Map(), ranges: new Map() }, asOf }
-    kept.keepCounts(asked, counts)
-    const page = await pageOfRange(asked, found, range)
-    kept.keepPage(asked, page)
-    return { counts, page }
-  }
-
-  /** The page along an index, where hardly more is looked at than there are matches, else of all that match. */
-  async function pageOfRange(asked: Prepared, { count, of }: RangeCount, range: KeyRange): Promise<Page> {
-    const { plan, plain, start } = asked
-    const walked = Math.ceil(((plan.offset + plan.limit) * of) / Math.max(1, count))
-    const walks = plan.limit > 0 && walked * walkMargin.least < count
-    const isIndexed = walks && (await sortIndexes.has(plan))
-    if (walks && !isIndexed && count > largeResult) sortIndexes.wanted(plan)
-    if (!isIndexed) return pageOf(asked, count)
-    const type = range.field.column.table.root.id
-    const most = Math.max(walked * walkMargin.least, Math.min(walked * walkMargin.most, Math.floor(count / 4)))
-    const { hits, asOf } = await statements.walkPage(plain, start({ byKeys: true }), type, most)
-    // Where the order has to do with the range, matches may lie together somewhere else.
-    return hits.length < plan.limit ? pageOf(asked, count) : { value: hits, asOf }
+  /** What columns in memory say. */
+  async function fromColumns(asked: Prepared): Promise<Renewed | null> {
+    const found = await columnSearch.find(asked)
+    if (found) kept.keepCounts(asked, found.counts)
+    if (found?.page) kept.keepPage(asked, found.page)
+    return found
   }
 
   async function findAnew(asked: Prepared): Promise<Part<SearchOutcome>> {
@@ -154,7 +136,7 @@ export function createPostgresEngine({
       const counts = await finishCounts(asked, whole)
       kept.keepCounts(asked, { value: counts, asOf: whole.asOf })
       kept.keepPage(asked, { value: whole.hits, asOf: whole.asOf })
-      wantColumn(plan, whole.count)
+      wantColumns(asked, whole.count)
       return { value: { ...counts, hits: whole.hits }, asOf: whole.asOf }
     }
     const counting = statements.runCounts(target, start, columns)
@@ -164,14 +146,15 @@ export function createPostgresEngine({
     const counts = await finishCounts(asked, counted)
     kept.keepCounts(asked, { value: counts, asOf: counted.asOf })
     kept.keepPage(asked, page)
-    wantColumn(plan, counted.count)
+    wantColumns(asked, counted.count)
     return { value: { ...counts, hits: page.value }, asOf: Math.min(counted.asOf, page.asOf) }
   }
 
-  /** Ranges that find many are counted by their sorted column the next time. */
-  function wantColumn(plan: PostgresPlan, count: number): void {
-    const range = count * columnGain > largeResult ? onlyRange(plan) : null
-    if (range) sortedColumns.want(range)
+  const isWorthColumns = (count: number): boolean => count * columnGain > largeResult
+
+  /** What finds many is found in memory the next time. */
+  function wantColumns(asked: Prepared, count: number): void {
+    if (isWorthColumns(count)) columnSearch.want(asked, count > largeResult ? 'large' : 'usual')
   }
 
   /**

@@ -227,15 +227,6 @@ export function orderByIndex(columns: readonly OrderColumn[]): string {
     .join(', ')
 }
 
-/** What `orderByIndex` orders by, as columns to be selected; and the order by their names. */
-export function walkedColumns(columns: readonly OrderColumn[]): { selected: string; order: string } {
-  const all = indexColumns(columns)
-  return {
-    selected: all.map(({ sql }, index) => `${sql} as w${index}`).join(', '),
-    order: all.map(({ column }, index) => directed(column, `w${index}`)).join(', '),
-  }
-}
-
 function indexColumns(columns: readonly OrderColumn[]) {
   return columns.flatMap((column) =>
     [...(column.head ? [column.head] : []), column.sql].map((sql) => ({ column, sql })),

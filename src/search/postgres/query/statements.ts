@@ -5,7 +5,7 @@ import type { FacetCounts, FacetPlan, Hit, RangesPlan } from '../../plan/plan.ts
 import { type ConditionContext, clauseSql, scopeSql } from './condition.ts'
 import { type CountedText, countSql, type FacetColumn, facetColumn, storedFacetSql } from './facets.ts'
 import type { LinkedObjects } from './linked.ts'
-import { afterSql, type OrderColumn, orderBy, orderByIndex, orderColumns, walkedColumns } from './order.ts'
+import { afterSql, type OrderColumn, orderBy, orderByIndex, orderColumns } from './order.ts'
 import type { PostgresPlan } from './postgres-plan.ts'
 import { accessSql, sightNode } from './sight.ts'
 import { headSql } from './sort-values.ts'
@@ -198,19 +198,22 @@ export function runPage(db: Queryable, statement: Statement): Promise<Paged> {
   )
 }
 
-/**
- * The same of one object type among the first `most` of its objects in the order of the page, which PostgreSQL then reads along the
- * index, whatever it expects of conditions that it knows nothing about.
- */
-export function walkPage(db: Queryable, statement: Statement, type: number, most: number): Promise<Paged> {
-  const order = orderColumns(statement.context)
-  const walked = walkedColumns(order)
-  const limit = statement.parameters.add(most, 'int')
-  return runParts(db, statement, order, (where, condition, end) => {
-    const first = `select d.*, ${walked.selected} from search_document d where d.objecttype = ${Number(type)}${condition}
-      order by ${orderByIndex(order)} limit ${limit}`
-    return `${selectSql(order)} from (${first}) d where ${where} order by ${walked.order} ${end}`
-  })
+/** What stands among some objects, from `offset` on, whatever the statement asks for. */
+export async function readHits(
+  db: Queryable,
+  { plan, context, parameters }: Statement,
+  ids: readonly number[],
+  offset: number,
+): Promise<Paged> {
+  const order = orderColumns(context)
+  const names = order.map((_, index) => `s${index}`)
+  const { rows } = await db.query<{ page: HitRow[] | null; asOf: number }>(
+    ...parameters.statement(`select ${asOf} as "asOf", (select json_agg(${hitSql(order, names)}) from (
+       select * from (${selectSql(order)} from search_document d where d.id = any(${parameters.add(ids, 'bigint[]')})) found
+       order by ${orderBy(order, names)} limit ${parameters.add(plan.limit, 'int')} offset ${parameters.add(offset, 'bigint')}
+     ) page) as page`),
+  )
+  return { hits: hitsOf(plan, rows[0]?.page ?? []), asOf: rows[0]?.asOf ?? 0 }
 }
 
 const selectSql = (order: readonly OrderColumn[]): string =>

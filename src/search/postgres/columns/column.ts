@@ -1,0 +1,99 @@
+/** What is held of all live objects of a type: lists in which each object has the same place. */
+
+/** The objects themselves. All columns of a table are about these, as they were at one moment of the index. */
+export interface ObjectTable {
+  readonly type: number
+  /** Moment of the last batch of the index that it has, in microseconds since 1970. */
+  readonly asOf: number
+  /** System object ids, ascending. */
+  readonly ids: Uint32Array
+  /** By object: place of its access set in `sets`. */
+  readonly setOf: Uint16Array
+  readonly sets: readonly number[]
+}
+
+/** Objects that fulfil a condition, as bits. */
+export interface MatchColumn {
+  readonly kind: 'matches'
+  readonly bits: Uint32Array
+}
+
+/** By object: place of its number in `numbers`; the first one stands for none. */
+export interface NumberColumn {
+  readonly kind: 'numbers'
+  readonly placeOf: Int32Array
+  readonly numbers: readonly number[]
+}
+
+/** First and last part of sort keys, where there is one (key-ranges.ts). */
+export interface KeyColumn {
+  readonly kind: 'keys'
+  readonly has: Uint32Array
+  readonly firsts: BigUint64Array
+  readonly lasts: BigUint64Array
+}
+
+/** Places of the objects, in an order of hits. */
+export interface OrderColumn {
+  readonly kind: 'order'
+  readonly places: Uint32Array
+}
+
+export type Column = MatchColumn | NumberColumn | KeyColumn | OrderColumn
+
+export function bytesOfColumn(column: Column): number {
+  switch (column.kind) {
+    case 'matches':
+      return column.bits.byteLength
+    case 'numbers':
+      return column.placeOf.byteLength + 8 * column.numbers.length
+    case 'keys':
+      return (
+        column.has.byteLength +
+        column.firsts.byteLength +
+        (column.lasts === column.firsts ? 0 : column.lasts.byteLength)
+      )
+    case 'order':
+      return column.places.byteLength
+  }
+}
+
+export const bytesOfTable = ({ ids, setOf, sets }: ObjectTable): number =>
+  ids.byteLength + setOf.byteLength + 8 * sets.length
+
+/** Bits for so many objects, none set. */
+export const newBits = (objects: number): Uint32Array => new Uint32Array((objects + 31) >>> 5)
+
+export function setBit(bits: Uint32Array, place: number): void {
+  bits[place >>> 5] = (bits[place >>> 5] as number) | (1 << (place & 31))
+}
+
+export function clearBit(bits: Uint32Array, place: number): void {
+  bits[place >>> 5] = (bits[place >>> 5] as number) & ~(1 << (place & 31))
+}
+
+export const hasBit = (bits: Uint32Array, place: number): boolean =>
+  ((bits[place >>> 5] as number) & (1 << (place & 31))) !== 0
+
+/** Calls `act` for each bit of the words from `start` to `end`. */
+export function eachBit(bits: Uint32Array, start: number, end: number, act: (place: number) => void): void {
+  for (let index = start; index < end; index++) {
+    let word = bits[index] as number
+    while (word !== 0) {
+      const bit = 31 - Math.clz32(word & -word)
+      act((index << 5) + bit)
+      word &= word - 1
+    }
+  }
+}
+
+/** Place of an object; -1: it is not there. */
+export function placeOf(ids: Uint32Array, id: number): number {
+  let [start, end] = [0, ids.length]
+  while (start < end) {
+    const middle = (start + end) >>> 1
+    if ((ids[middle] as number) < id) start = middle + 1
+    else end = middle
+  }
+  return ids[start] === id ? start : -1
+}

@@ -1,0 +1,145 @@
+/**
+ * Columns of object types in memory. They are read when searches have found much by them, and are what the index was at the moment of
+ * their table; what has changed since is looked at in PostgreSQL (since.ts). When that is too much, the table is read anew.
+ */
+import type { Logger } from 'pino'
+import { createByteCache } from '../../../platform/byte-cache.ts'
+import type { Db, Queryable } from '../../../platform/db.ts'
+import { outsideLifetimes } from '../../../platform/lifetime.ts'
+import { bytesOfColumn, bytesOfTable, type Column, type ObjectTable } from './column.ts'
+import { readTable } from './read.ts'
+
+/** A column that a search could use. */
+export interface Wanted<C extends Column = Column> {
+  /** Equal for equal columns of a type. */
+  readonly key: string
+  /** Times that it has to be asked for until it is read; `large`: by searches that found very much. */
+  readonly times: { readonly usual: number; readonly large: number }
+  /** null: there are too many objects. */
+  read(db: Queryable, table: ObjectTable): Promise<C | null>
+}
+
+export interface Columns {
+  /** null: nothing is known of the type, or it is to be read anew. */
+  table(type: number): ObjectTable | null
+  /** null: it is not known. */
+  column<C extends Column>(table: ObjectTable, wanted: Wanted<C>): C | null
+  /** These would have helped a search that found `large` or less: what of them was asked for often enough is read. */
+  want(type: number, columns: readonly Wanted[], found: 'usual' | 'large'): void
+  /** Too much has changed since. */
+  outdate(table: ObjectTable): void
+  /** Resolves when all that was set going has been read. */
+  idle(): Promise<void>
+}
+
+interface Known {
+  /** null: there are too many objects. */
+  readonly table: ObjectTable | null
+  /** In the keys of its columns. */
+  readonly number: number
+  /** Milliseconds since 1970. */
+  readonly readAt: number
+  /** Milliseconds that all of it took to be read. */
+  took: number
+  outdated: boolean
+}
+
+/** Bytes of all columns. */
+const maxBytes = 40_000_000
+/** What is read anew waits at least so many milliseconds, and so many times as long as it took to be read. */
+const rest = { least: 5000, times: 20 }
+/** Milliseconds until a type of too many objects is looked at again. */
+const givenUpFor = 10 * 60_000
+
+export function createColumns({ db, log }: { db: Db; log: Logger }): Columns {
+  const cache = createByteCache<string, { readonly column: Column | null }>({
+    name: 'search_columns',
+    maxBytes,
+    maxEntryBytes: maxBytes / 2,
+    sizeOf: ({ column }) => (column ? bytesOfColumn(column) : 0),
+  })
+  /** How often columns were asked for that are not known. */
+  const asked = createByteCache<string, { times: number }>({
+    name: 'search_columns_asked',
+    maxBytes: 1_000_000,
+    sizeOf: () => 8,
+  })
+  const types = new Map<number, Known>()
+  const waiting = new Set<string>()
+  let numbers = 0
+  let reading: Promise<void> = Promise.resolve()
+
+  const keyOf = ({ number }: Known, { key }: Wanted): string => `${number} ${key}`
+
+  function isDue(known: Known): boolean {
+    const least = known.table ? Math.max(rest.least, rest.times * known.took) : givenUpFor
+    return (known.outdated || !known.table) && Date.now() >= known.readAt + least
+  }
+
+  /** One after the other: searches go on meanwhile. */
+  function read(type: number, wanted: Wanted): void {
+    const name = `${type} ${wanted.key}`
+    if (waiting.has(name)) return
+    waiting.add(name)
+    reading = reading.then(() =>
+      outsideLifetimes(async () => {
+        try {
+          const known = await tableOf(type)
+          if (!known.table || cache.has(keyOf(known, wanted))) return
+          const begun = Date.now()
+          const column = await wanted.read(db, known.table)
+          known.took += Date.now() - begun
+          cache.set(keyOf(known, wanted), { column })
+        } catch (error) {
+          log.warn({ err: error }, 'a column could not be read for searches')
+        } finally {
+          waiting.delete(name)
+        }
+      }),
+    )
+  }
+
+  async function tableOf(type: number): Promise<Known> {
+    const known = types.get(type)
+    if (known && !isDue(known)) return known
+    const begun = Date.now()
+    const table = await readTable(db, type)
+    const fits = table && bytesOfTable(table) <= maxBytes / 4 ? table : null
+    const fresh = { table: fits, number: ++numbers, readAt: Date.now(), took: Date.now() - begun, outdated: false }
+    types.set(type, fresh)
+    return fresh
+  }
+
+  function isTimely(type: number, { key }: Wanted, times: number): boolean {
+    if (times <= 1) return true
+    const name = `${type} ${key}`
+    const before = asked.get(name)?.times ?? 0
+    asked.set(name, { times: before + 1 })
+    return before + 1 >= times
+  }
+
+  return {
+    table(type) {
+      const known = types.get(type)
+      return known?.table && !known.outdated ? known.table : null
+    },
+    column<C extends Column>(table: ObjectTable, wanted: Wanted<C>): C | null {
+      const known = types.get(table.type)
+      if (known?.table !== table) return null
+      return (cache.get(keyOf(known, wanted))?.column as C | null | undefined) ?? null
+    },
+    want(type, columns, found) {
+      const known = types.get(type)
+      if (known && (known.outdated || !known.table) && !isDue(known)) return
+      for (const wanted of columns) {
+        if (known?.table && !known.outdated && cache.has(keyOf(known, wanted))) continue
+        if (isTimely(type, wanted, wanted.times[found])) read(type, wanted)
+      }
+    },
+    outdate(table) {
+      const known = types.get(table.type)
+      if (known?.table === table) known.outdated = true
+    },
+    idle: () => reading,
+  }
+}

@@ -1,0 +1,162 @@
+/** Finds, counts and orders objects by columns in memory: nanoseconds for each where PostgreSQL takes microseconds. */
+import { createPauses, type Pauses } from '../../../platform/pauses.ts'
+import {
+  clearBit,
+  eachBit,
+  hasBit,
+  type KeyColumn,
+  type MatchColumn,
+  type NumberColumn,
+  newBits,
+  type ObjectTable,
+  type OrderColumn,
+  placeOf,
+  setBit,
+} from './column.ts'
+
+/** All that an object has to fulfil. */
+export interface Question {
+  readonly table: ObjectTable
+  /** Whether the caller may read the objects of an access set, and sees there what is asked for; null: that is not known. */
+  readonly mayRead: (set: number) => boolean | null
+  readonly conditions: readonly MatchColumn[]
+  readonly among: readonly { readonly ids: readonly number[]; readonly not: boolean }[]
+  readonly ranges: readonly {
+    readonly keys: KeyColumn
+    readonly atLeast: bigint | null
+    readonly atMost: bigint | null
+  }[]
+  /** Objects that have changed since: they are asked elsewhere. */
+  readonly without: readonly number[]
+}
+
+/** Words of bits that are gone through before others have their turn. */
+const stretch = 1024
+
+/** The matches; null: it is not known whether the caller may read them. */
+export async function findMatches(question: Question): Promise<Uint32Array | null> {
+  const { table, conditions, among, ranges, without } = question
+  const pauses = createPauses()
+  const readable = readableSets(question)
+  if (!readable) return null
+  const bits = newBits(table.ids.length).fill(-1)
+  if (table.ids.length % 32 > 0) bits[bits.length - 1] = 2 ** (table.ids.length % 32) - 1
+  for (const { bits: fulfilled } of conditions) {
+    for (let index = 0; index < bits.length; index++)
+      bits[index] = (bits[index] as number) & (fulfilled[index] as number)
+    if (pauses.due()) await pauses.take()
+  }
+  for (const { ids, not } of among) keepAmong(bits, table, ids, not)
+  for (const id of without) {
+    const place = placeOf(table.ids, id)
+    if (place !== -1) clearBit(bits, place)
+  }
+  for (const { keys, atLeast, atMost } of ranges) {
+    await filter(bits, pauses, (place) => isWithin(keys, place, atLeast, atMost))
+  }
+  if (readable.includes(0)) await filter(bits, pauses, (place) => readable[table.setOf[place] as number] === 1)
+  return bits
+}
+
+function readableSets({ table, mayRead }: Question): Uint8Array | null {
+  const readable = new Uint8Array(table.sets.length)
+  for (const [place, set] of table.sets.entries()) {
+    const may = mayRead(set)
+    if (may === null) return null
+    readable[place] = may ? 1 : 0
+  }
+  return readable
+}
+
+function keepAmong(bits: Uint32Array, table: ObjectTable, ids: readonly number[], not: boolean): void {
+  const listed = newBits(table.ids.length)
+  for (const id of ids) {
+    const place = placeOf(table.ids, id)
+    if (place !== -1) setBit(listed, place)
+  }
+  for (let index = 0; index < bits.length; index++) {
+    const word = listed[index] as number
+    bits[index] = (bits[index] as number) & (not ? ~word : word)
+  }
+}
+
+/** A range has a value that does not end before it, nor begin behind it. */
+function isWithin({ has, firsts, lasts }: KeyColumn, place: number, atLeast: bigint | null, atMost: bigint | null) {
+  return (
+    hasBit(has, place) &&
+    (atLeast === null || (lasts[place] as bigint) >= atLeast) &&
+    (atMost === null || (firsts[place] as bigint) <= atMost)
+  )
+}
+
+async function filter(bits: Uint32Array, pauses: Pauses, fits: (place: number) => boolean): Promise<void> {
+  await eachStretch(bits, pauses, (start, end) =>
+    eachBit(bits, start, end, (place) => {
+      if (!fits(place)) clearBit(bits, place)
+    }),
+  )
+}
+
+async function eachStretch(
+  bits: Uint32Array,
+  pauses: Pauses,
+  act: (start: number, end: number) => void,
+): Promise<void> {
+  for (let start = 0; start < bits.length; start += stretch) {
+    act(start, Math.min(bits.length, start + stretch))
+    if (pauses.due()) await pauses.take()
+  }
+}
+
+export function countBits(bits: Uint32Array): number {
+  let count = 0
+  for (let word of bits) {
+    word -= (word >>> 1) & 0x55555555
+    word = (word & 0x33333333) + ((word >>> 2) & 0x33333333)
+    count += (((word + (word >>> 4)) & 0xf0f0f0f) * 0x1010101) >>> 24
+  }
+  return count
+}
+
+/** How often each number occurs among the matches. */
+export async function countNumbers(
+  bits: Uint32Array,
+  { placeOf: places, numbers }: NumberColumn,
+): Promise<Map<number, number>> {
+  const counts = new Int32Array(numbers.length)
+  await eachStretch(bits, createPauses(), (start, end) =>
+    eachBit(bits, start, end, (place) => {
+      const number = places[place] as number
+      counts[number] = (counts[number] as number) + 1
+    }),
+  )
+  const counted = new Map<number, number>()
+  for (let place = 1; place < counts.length; place++) {
+    const count = counts[place] as number
+    if (count > 0) counted.set(numbers[place] as number, count)
+  }
+  return counted
+}
+
+/** Ids of the matches from one place in the order to another. */
+export async function idsInOrder(
+  bits: Uint32Array,
+  { ids }: ObjectTable,
+  { places }: OrderColumn,
+  from: number,
+  to: number,
+): Promise<number[]> {
+  const pauses = createPauses()
+  const found: number[] = []
+  let passed = 0
+  for (let start = 0; start < places.length && passed < to; start += 32 * stretch) {
+    const end = Math.min(places.length, start + 32 * stretch)
+    for (let index = start; index < end && passed < to; index++) {
+      const place = places[index] as number
+      if (!hasBit(bits, place)) continue
+      if (passed++ >= from) found.push(ids[place] as number)
+    }
+    if (pauses.due()) await pauses.take()
+  }
+  return found
+}

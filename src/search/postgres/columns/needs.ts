@@ -1,0 +1,144 @@
+/** Which columns a search needs to be answered from memory. */
+import { hash } from 'node:crypto'
+import type { SearchField } from '../../plan/fields.ts'
+import type { Clause } from '../../plan/plan.ts'
+import { isAmong } from '../query/access-sets.ts'
+import { type ConditionContext, clauseSql } from '../query/condition.ts'
+import type { FacetColumn } from '../query/facets.ts'
+import { isRange, type KeyRange, keyRange } from '../query/key-ranges.ts'
+import { isOfDocument, longestCondition } from '../query/of-document.ts'
+import { orderByIndex, orderColumns } from '../query/order.ts'
+import { rightsCondition } from '../query/rights.ts'
+import { sightNode } from '../query/sight.ts'
+import { Parameters } from '../query/sql.ts'
+import type { KeyColumn, MatchColumn, NumberColumn, OrderColumn } from './column.ts'
+import type { Wanted } from './columns.ts'
+import { readKeys, readMatches, readNumbers, readOrder } from './read.ts'
+
+export interface Needs {
+  readonly type: number
+  readonly mayRead: (set: number) => boolean | null
+  readonly matches: readonly Wanted<MatchColumn>[]
+  readonly ranges: readonly { readonly range: KeyRange; readonly wanted: Wanted<KeyColumn> }[]
+  readonly among: readonly { readonly ids: readonly number[]; readonly not: boolean }[]
+  readonly facets: readonly Wanted<NumberColumn>[]
+  /** null: the page is not asked for, or has an order that is not kept. */
+  readonly order: Wanted<OrderColumn> | null
+}
+
+/** Objects of a type of which sort keys are kept: they take sixteen times what a condition does. */
+const mostKeys = 500_000
+const atOnce = { usual: 1, large: 1 }
+/** What is not a text may be in one search only: a filter that a person has put together. */
+const times = { text: { usual: 2, large: 1 }, other: { usual: 2, large: 2 } }
+
+/** null: the search asks for what no column says. */
+export function needsOf(context: ConditionContext, facets: readonly FacetColumn[]): Needs | null {
+  const { plan } = context
+  const { scope } = plan
+  const [type, ...others] = scope.objecttypes ?? []
+  if (type === undefined || others.length > 0 || scope.deleted !== false) return null
+  if (!facets.every(({ sql }) => isColumn(sql))) return null
+  const rights = rightsCondition(scope.rights)
+  if (rights.never) return null
+  const order = orderOf(context)
+  // PostgreSQL goes through all matches for the page, and counts them by the way.
+  if (plan.limit > 0 && !plan.after && !order && facets.length === 0) return null
+  const found = conditionsOf(scope.where, context)
+  if (!found) return null
+  const sights = found.ranges.map(({ range: { field } }) => sightNode(plan.vision.column(field)))
+  const nodes = [rights.node, ...sights].filter((node) => node !== null)
+  const known = nodes.map((node) => plan.accessSets.known(node))
+  if (!known.every((sets) => sets !== null)) return null
+  return {
+    ...found,
+    type,
+    mayRead(set) {
+      const fits = known.map((sets) => isAmong(sets, set))
+      return fits.includes(false) ? false : fits.includes(null) ? null : true
+    },
+    facets: facets.map(({ sql }) => ({
+      key: `numbers ${sql}`,
+      times: atOnce,
+      read: (db, table) => readNumbers(db, table, sql),
+    })),
+    order,
+  }
+}
+
+/** Over a document, and without parameters. */
+const isColumn = (sql: string): boolean => isOfDocument(sql) && !sql.includes('{{')
+
+type Conditions = Pick<Needs, 'matches' | 'ranges' | 'among'>
+
+function conditionsOf(where: Clause, context: ConditionContext): Conditions | null {
+  const { slots, scope } = context.plan
+  const [matches, ranges, among]: [Wanted<MatchColumn>[], Needs['ranges'][number][], Needs['among'][number][]] = [
+    [],
+    [],
+    [],
+  ]
+  for (const clause of partsOf(where)) {
+    const listed = idsOf(clause)
+    const range = isRange(clause) ? keyRange(clause, slots, scope.objecttypes) : null
+    if (listed) among.push(listed)
+    else if (range) ranges.push({ range, wanted: keysOf(range.field, range) })
+    else {
+      const wanted = matchesOf(clause, context)
+      if (!wanted) return null
+      matches.push(wanted)
+    }
+  }
+  return { matches, ranges, among }
+}
+
+/** What has to hold, each by itself. */
+function partsOf(clause: Clause): Clause[] {
+  if (clause.is === 'all') return []
+  if (clause.is === 'and' || (clause.is === 'or' && clause.of.length === 1)) return clause.of.flatMap(partsOf)
+  return [clause]
+}
+
+function idsOf(clause: Clause): Needs['among'][number] | null {
+  if (clause.is === 'id') return { ids: clause.ids, not: false }
+  if (clause.is !== 'not') return null
+  const [only, ...others] = partsOf(clause.of)
+  return only?.is === 'id' && others.length === 0 ? { ids: only.ids, not: true } : null
+}
+
+function keysOf(field: SearchField, { place }: KeyRange): Wanted<KeyColumn> {
+  return {
+    key: `keys ${field.kind} ${place}`,
+    times: atOnce,
+    read: async (db, table) => (table.ids.length > mostKeys ? null : readKeys(db, table, { field, place })),
+  }
+}
+
+function matchesOf(clause: Clause, context: ConditionContext): Wanted<MatchColumn> | null {
+  const parameters = new Parameters()
+  const sql = clauseSql(clause, 'd', { ...context, parameters })
+  if (sql === null || !isOfDocument(sql) || parameters.length(longestCondition) === longestCondition) return null
+  const [text, values] = parameters.statement(sql)
+  return {
+    key: `matches ${hash('sha256', `${text} ${JSON.stringify(values, (_, value) => (typeof value === 'bigint' ? String(value) : value))}`, 'base64')}`,
+    times: clause.is === 'text' ? times.text : times.other,
+    read: (db, table) => readMatches(db, table, text, values),
+  }
+}
+
+function orderOf(context: ConditionContext): Wanted<OrderColumn> | null {
+  const { limit, after } = context.plan
+  if (limit === 0 || after) return null
+  const order = orderByIndex(orderColumns(context))
+  return isColumn(order)
+    ? { key: `order ${order}`, times: atOnce, read: (db, table) => readOrder(db, table, order) }
+    : null
+}
+
+/** All columns that there have to be. */
+export const columnsOf = ({ matches, ranges, facets, order }: Needs): Wanted[] => [
+  ...matches,
+  ...ranges.map(({ wanted }) => wanted),
+  ...facets,
+  ...(order ? [order] : []),
+]

@@ -1,0 +1,179 @@
+/** Reads columns from PostgreSQL: each with one statement through all documents of a type. */
+import type { Queryable } from '../../../platform/db.ts'
+import { createPauses, letPass } from '../../../platform/pauses.ts'
+import type { SearchField } from '../../plan/fields.ts'
+import { partsSql } from '../query/key-ranges.ts'
+import { microseconds } from '../query/sql.ts'
+import { type KeyPlace, keySql } from '../slots.ts'
+import {
+  type KeyColumn,
+  type MatchColumn,
+  type NumberColumn,
+  newBits,
+  type ObjectTable,
+  type OrderColumn,
+  placeOf,
+  setBit,
+} from './column.ts'
+
+/** Objects of a type of which columns are kept. */
+export const mostObjects = 2_000_000
+/** Ids that are kept in 32 bits. */
+const highestId = 2 ** 31 - 1
+const mostSets = 65_535
+
+/** null: there are too many. */
+export async function readTable(db: Queryable, type: number): Promise<ObjectTable | null> {
+  const { rows } = await db.query<{ asOf: number; ids: Buffer | null; sets: Buffer | null }>(
+    `with state as materialized (
+       select ${microseconds('changed_at')} as as_of,
+         (select count(*) from (select from search_document where objecttype = $1 limit $2 + 1) d) <= $2
+           and (select coalesce(max(id), 0) from search_document) <= $3 as few
+       from search_state
+     )
+     select state.as_of as "asOf", ids, sets from state left join (
+       select string_agg(int4send(id::int), ''::bytea order by id) as ids,
+         string_agg(int4send(access_set), ''::bytea order by id) as sets
+       from search_document where (select few from state) and objecttype = $1 and not deleted
+     ) d on state.few`,
+    [type, mostObjects, highestId],
+    'search-column-objects',
+  )
+  const row = rows[0]
+  if (!row?.ids || !row.sets) return null
+  const numbers = await places(toNumbers(row.sets), [])
+  if (numbers.numbers.length > mostSets) return null
+  return {
+    type,
+    asOf: row.asOf,
+    ids: Uint32Array.from(toNumbers(row.ids)),
+    setOf: Uint16Array.from(numbers.places),
+    sets: numbers.numbers,
+  }
+}
+
+/** Numbers as places in a list of those that occur. */
+async function places(numbers: Int32Array, first: readonly number[]) {
+  const pauses = createPauses()
+  const known = new Map<number, number>()
+  const list = [...first]
+  const found = new Int32Array(numbers.length)
+  for (let index = 0; index < numbers.length; index++) {
+    const number = numbers[index] as number
+    let place = known.get(number)
+    if (place === undefined) {
+      place = list.push(number) - 1
+      known.set(number, place)
+    }
+    found[index] = place
+    if (index % 4096 === 0) await letPass(pauses)
+  }
+  return { places: found, numbers: list }
+}
+
+/** Objects that fulfil a condition over search_document under the alias `d`. */
+export async function readMatches(
+  db: Queryable,
+  { type, ids }: ObjectTable,
+  sql: string,
+  values: readonly unknown[],
+): Promise<MatchColumn> {
+  const { rows } = await db.query<{ ids: Buffer | null }>(
+    `select string_agg(int4send(d.id::int), ''::bytea) as ids from search_document d
+     where d.objecttype = ${Number(type)} and not d.deleted and ${sql}`,
+    values,
+  )
+  const bits = newBits(ids.length)
+  await eachPlace(ids, rows[0]?.ids ?? null, (place) => setBit(bits, place))
+  return { kind: 'matches', bits }
+}
+
+/** A number of each document. */
+export async function readNumbers(db: Queryable, { type, ids }: ObjectTable, sql: string): Promise<NumberColumn> {
+  const { rows } = await db.query<{ ids: Buffer | null; numbers: Buffer | null }>(
+    `select string_agg(int4send(id::int), ''::bytea) as ids, string_agg(int4send(number), ''::bytea) as numbers
+     from (select d.id, ${sql} as number from search_document d where d.objecttype = $1 and not d.deleted) n
+     where number is not null`,
+    [type],
+  )
+  const [row] = rows
+  const placeOfObject = new Int32Array(ids.length)
+  const known = await places(toNumbers(row?.numbers ?? Buffer.alloc(0)), [0])
+  await eachPlace(ids, row?.ids ?? null, (place, index) => {
+    placeOfObject[place] = known.places[index] as number
+  })
+  return { kind: 'numbers', placeOf: placeOfObject, numbers: known.numbers }
+}
+
+/** Parts of the sort keys of a field of numbers or dates. */
+export async function readKeys(
+  db: Queryable,
+  { type, ids }: ObjectTable,
+  { field, place: slot }: { field: SearchField; place: KeyPlace },
+): Promise<KeyColumn> {
+  const { first, last } = partsSql(field, 'key')
+  const isOne = field.kind === 'number'
+  const { rows } = await db.query<{ ids: Buffer | null; firsts: Buffer | null; lasts: Buffer | null }>(
+    `select string_agg(int4send(id::int), ''::bytea) as ids, string_agg(${first}, ''::bytea) as firsts,
+       ${isOne ? 'null::bytea' : `string_agg(${last}, ''::bytea)`} as lasts
+     from (select d.id, ${keySql(slot, 'd')} as key from search_document d where d.objecttype = $1 and not d.deleted) k
+     where key is not null`,
+    [type],
+  )
+  const [row] = rows
+  const has = newBits(ids.length)
+  const firsts = new BigUint64Array(ids.length)
+  const lasts = isOne ? firsts : new BigUint64Array(ids.length)
+  const read = toParts(row?.firsts ?? null)
+  const readLasts = isOne ? read : toParts(row?.lasts ?? null)
+  await eachPlace(ids, row?.ids ?? null, (place, index) => {
+    setBit(has, place)
+    firsts[place] = read[index] as bigint
+    lasts[place] = readLasts[index] as bigint
+  })
+  return { kind: 'keys', has, firsts, lasts }
+}
+
+/** The objects in an order, given as the columns of `order by` over the alias `d`. */
+export async function readOrder(db: Queryable, { type, ids }: ObjectTable, order: string): Promise<OrderColumn> {
+  const { rows } = await db.query<{ ids: Buffer | null }>(
+    `select string_agg(int4send(id::int), ''::bytea) as ids from (
+       select d.id from search_document d where d.objecttype = ${Number(type)} and not d.deleted order by ${order}) o`,
+  )
+  const found = new Uint32Array(ids.length)
+  let count = 0
+  await eachPlace(ids, rows[0]?.ids ?? null, (place) => {
+    found[count++] = place
+  })
+  return { kind: 'order', places: found.slice(0, count) }
+}
+
+/** Calls `act` with the place of each object that the table has, and where it stands among those that were read. */
+async function eachPlace(
+  ids: Uint32Array,
+  read: Buffer | null,
+  act: (place: number, index: number) => void,
+): Promise<void> {
+  if (!read) return
+  const pauses = createPauses()
+  const wanted = toNumbers(read)
+  for (let index = 0; index < wanted.length; index++) {
+    const place = placeOf(ids, wanted[index] as number)
+    if (place !== -1) act(place, index)
+    if (index % 4096 === 0) await letPass(pauses)
+  }
+}
+
+/** Four bytes each, the highest first. */
+function toNumbers(bytes: Buffer): Int32Array {
+  const own = new Uint8Array(bytes)
+  Buffer.from(own.buffer).swap32()
+  return new Int32Array(own.buffer)
+}
+
+/** Eight bytes each, the highest first. */
+function toParts(bytes: Buffer | null): BigUint64Array {
+  const own = new Uint8Array(bytes ?? [])
+  Buffer.from(own.buffer).swap64()
+  return new BigUint64Array(own.buffer)
+}

@@ -1,0 +1,133 @@
+/** Searches that are answered from columns in memory, as far as these are known. */
+import type { Queryable } from '../../../platform/db.ts'
+import type { FacetCounts } from '../../plan/plan.ts'
+import { readMoment } from '../index/store.ts'
+import { parseIntegers } from '../query/facet-sets.ts'
+import type { CountedText, FacetColumn } from '../query/facets.ts'
+import type { Asked, Page, Renewed } from '../query/kept-results.ts'
+import { readHits, type Statement, type StatementForm } from '../query/statements.ts'
+import type { NumberColumn, ObjectTable, OrderColumn } from './column.ts'
+import type { Columns } from './columns.ts'
+import { countBits, countNumbers, findMatches, idsInOrder } from './match.ts'
+import { columnsOf, type Needs, needsOf } from './needs.ts'
+import { readSince, type Since } from './since.ts'
+
+/** Changed documents from which on a table is read anew. */
+const mostChanged = 1500
+/** Objects that are put into an order which no index has. */
+const mostSorted = 100_000
+
+/** A search about to be run. */
+export interface ColumnSearch extends Omit<Asked, 'start'> {
+  readonly start: (form?: StatementForm) => Statement
+  readonly plain: Queryable
+  /** There is an index in the order of the page. */
+  readonly isIndexed: boolean
+}
+
+export interface ColumnSearchDeps {
+  readonly columns: Columns
+  readonly countFacet: (column: FacetColumn, counted: CountedText) => Promise<FacetCounts>
+}
+
+export function createColumnSearch({ columns, countFacet }: ColumnSearchDeps) {
+  /** All that is needed but the order; null: something is not known. */
+  function take(table: ObjectTable, { matches, ranges, facets }: Needs) {
+    const conditions = matches.map((wanted) => columns.column(table, wanted))
+    const keys = ranges.map(({ range, wanted }) => ({ ...range, keys: columns.column(table, wanted) }))
+    const numbers = facets.map((wanted) => columns.column(table, wanted))
+    if (!isWhole(conditions) || !isWhole(numbers)) return null
+    const known = keys.flatMap(({ keys: column, ...range }) => (column ? [{ ...range, keys: column }] : []))
+    return known.length === keys.length ? { conditions, ranges: known, numbers } : null
+  }
+
+  async function facetsOf(asked: ColumnSearch, numbers: readonly NumberColumn[], bits: Uint32Array, since: Since) {
+    const facets = new Map<string, FacetCounts>()
+    for (const [index, column] of asked.columns.entries()) {
+      const counts = await countNumbers(bits, numbers[index] as NumberColumn)
+      const more = since.facets[index]
+      const added = parseIntegers(more?.counts ?? null)
+      for (const [place, number] of parseIntegers(more?.values ?? null).entries()) {
+        counts.set(number, (counts.get(number) ?? 0) + (added[place] as number))
+      }
+      const text = { values: [...counts.keys()].join(), counts: [...counts.values()].join() }
+      facets.set(column.facet.name, await countFacet(column, text))
+    }
+    return facets
+  }
+
+  /** Of what is found in memory, and what has changed since, the page is among so many; null: the index has changed meanwhile. */
+  async function pageOf(
+    { plan, plain, start }: ColumnSearch,
+    { table, bits, since, order }: { table: ObjectTable; bits: Uint32Array; since: Since; order: OrderColumn },
+  ) {
+    const from = Math.max(0, plan.offset - since.matches.length)
+    const ids = await idsInOrder(bits, table, order, from, plan.offset + plan.limit)
+    if (ids.length + since.matches.length === 0) return { value: [], asOf: since.asOf }
+    const page = await readHits(plain, start(), [...ids, ...since.matches], plan.offset - from)
+    return page.asOf === since.asOf ? { value: page.hits, asOf: page.asOf } : null
+  }
+
+  /** What can be counted is counted; with the page where its order is known. null: something else is not. */
+  async function find(asked: ColumnSearch): Promise<Renewed | null> {
+    const { plan, plain, start } = asked
+    const needs = needsOf(start().context, asked.columns)
+    const table = needs && columns.table(needs.type)
+    const taken = table && take(table, needs)
+    if (!taken) return null
+    const since = await sinceThen(plain, table, () => start({ byKeys: true }), asked.columns)
+    if (!since) {
+      columns.outdate(table)
+      return null
+    }
+    const { conditions, ranges, numbers } = taken
+    const { mayRead, among } = needs
+    const bits = await findMatches({ table, mayRead, conditions, among, ranges, without: since.changed })
+    if (!bits) return null
+    const { asOf } = since
+    const facets = await facetsOf(asked, numbers, bits, since)
+    const value = { count: countBits(bits) + since.matches.length, facets, ranges: new Map() }
+    const counts = { value, asOf }
+    if (plan.limit === 0) return { counts, page: { value: [], asOf } }
+    const order = needs.order && columns.column(table, needs.order)
+    if (order) return { counts, page: await pageOf(asked, { table, bits, since, order }) }
+    if (needs.order && mayOrder(asked, table)) columns.want(needs.type, [needs.order], 'usual')
+    return { counts, page: null }
+  }
+
+  return {
+    /** The number of matches and the facets, and the page where its order is known; null: something else is not. */
+    async find(asked: ColumnSearch): Promise<Renewed | null> {
+      return asked.columns.length < asked.plan.aggregations.length ? null : find(asked)
+    },
+
+    /** The page alone. */
+    async page(asked: ColumnSearch): Promise<Page | null> {
+      return (await find({ ...asked, columns: [] }))?.page ?? null
+    },
+
+    /** What would have helped is read for the next time. */
+    want(asked: ColumnSearch, found: 'usual' | 'large'): void {
+      if (asked.columns.length < asked.plan.aggregations.length) return
+      const needs = needsOf(asked.start().context, asked.columns)
+      if (!needs) return
+      const table = columns.table(needs.type)
+      const ordered = table !== null && mayOrder(asked, table)
+      columns.want(needs.type, columnsOf(ordered ? needs : { ...needs, order: null }), found)
+    },
+  }
+}
+
+const isWhole = <T>(list: readonly (T | null)[]): list is readonly T[] => list.every((each) => each !== null)
+
+const mayOrder = ({ isIndexed }: ColumnSearch, { ids }: ObjectTable): boolean => isIndexed || ids.length <= mostSorted
+
+async function sinceThen(
+  db: Queryable,
+  { asOf }: ObjectTable,
+  start: () => Statement,
+  columns: readonly FacetColumn[],
+): Promise<Since | null> {
+  if ((await readMoment(db)) === asOf) return { asOf, changed: [], matches: [], facets: [] }
+  return readSince(db, start(), { asOf, most: mostChanged, columns })
+}

@@ -25,12 +25,12 @@ export interface NumberColumn {
   readonly numbers: readonly number[]
 }
 
-/** First and last part of sort keys, where there is one (key-ranges.ts). */
+/** First and last part of sort keys, where there is one (key-ranges.ts): each two numbers of 32 bits, the higher one first. */
 export interface KeyColumn {
   readonly kind: 'keys'
   readonly has: Uint32Array
-  readonly firsts: BigUint64Array
-  readonly lasts: BigUint64Array
+  readonly firsts: Uint32Array
+  readonly lasts: Uint32Array
 }
 
 /** Places of the objects, in an order of hits. */

@@ -32,6 +32,12 @@ export interface Columns {
   idle(): Promise<void>
 }
 
+/** A column, or what goes with the objects of a table; null: there are too many of them. */
+interface Kept {
+  readonly column: Column | null
+  readonly bytes: number
+}
+
 interface Known {
   /** null: there are too many objects. */
   readonly table: ObjectTable | null
@@ -52,11 +58,11 @@ const rest = { least: 5000, times: 20 }
 const givenUpFor = 10 * 60_000
 
 export function createColumns({ db, log }: { db: Db; log: Logger }): Columns {
-  const cache = createByteCache<string, { readonly column: Column | null }>({
+  const cache = createByteCache<string, Kept>({
     name: 'search_columns',
     maxBytes,
     maxEntryBytes: maxBytes / 2,
-    sizeOf: ({ column }) => (column ? bytesOfColumn(column) : 0),
+    sizeOf: ({ bytes }) => bytes,
   })
   /** How often columns were asked for that are not known. */
   const asked = createByteCache<string, { times: number }>({
@@ -89,7 +95,7 @@ export function createColumns({ db, log }: { db: Db; log: Logger }): Columns {
           const begun = Date.now()
           const column = await wanted.read(db, known.table)
           known.took += Date.now() - begun
-          cache.set(keyOf(known, wanted), { column })
+          cache.set(keyOf(known, wanted), { column, bytes: column ? bytesOfColumn(column) : 0 })
         } catch (error) {
           log.warn({ err: error }, 'a column could not be read for searches')
         } finally {
@@ -107,6 +113,7 @@ export function createColumns({ db, log }: { db: Db; log: Logger }): Columns {
     const fits = table && bytesOfTable(table) <= maxBytes / 4 ? table : null
     const fresh = { table: fits, number: ++numbers, readAt: Date.now(), took: Date.now() - begun, outdated: false }
     types.set(type, fresh)
+    if (fits) cache.set(`${fresh.number}`, { column: null, bytes: bytesOfTable(fits) })
     return fresh
   }
 
@@ -121,7 +128,11 @@ export function createColumns({ db, log }: { db: Db; log: Logger }): Columns {
   return {
     table(type) {
       const known = types.get(type)
-      return known?.table && !known.outdated ? known.table : null
+      if (!known?.table || known.outdated) return null
+      if (cache.get(`${known.number}`)) return known.table
+      // There was no room for it any more.
+      types.delete(type)
+      return null
     },
     column<C extends Column>(table: ObjectTable, wanted: Wanted<C>): C | null {
       const known = types.get(table.type)

@@ -52,7 +52,7 @@ export async function findMatches(question: Question): Promise<Uint32Array | nul
     if (place !== -1) clearBit(bits, place)
   }
   for (const { keys, atLeast, atMost } of ranges) {
-    await filter(bits, pauses, (place) => isWithin(keys, place, atLeast, atMost))
+    await filter(bits, pauses, within(keys, atLeast, atMost))
   }
   if (readable.includes(0)) await filter(bits, pauses, (place) => readable[table.setOf[place] as number] === 1)
   return bits
@@ -81,12 +81,23 @@ function keepAmong(bits: Uint32Array, table: ObjectTable, ids: readonly number[]
 }
 
 /** A range has a value that does not end before it, nor begin behind it. */
-function isWithin({ has, firsts, lasts }: KeyColumn, place: number, atLeast: bigint | null, atMost: bigint | null) {
-  return (
+function within({ has, firsts, lasts }: KeyColumn, atLeast: bigint | null, atMost: bigint | null) {
+  const [least, most] = [partsOf(atLeast ?? 0n), partsOf(atMost ?? 0n)]
+  return (place: number): boolean =>
     hasBit(has, place) &&
-    (atLeast === null || (lasts[place] as bigint) >= atLeast) &&
-    (atMost === null || (firsts[place] as bigint) <= atMost)
-  )
+    (atLeast === null || compare(lasts, place, least) >= 0) &&
+    (atMost === null || compare(firsts, place, most) <= 0)
+}
+
+const partsOf = (value: bigint): readonly [high: number, low: number] => [
+  Number(value >> 32n),
+  Number(value & 0xffffffffn),
+]
+
+/** Numbers of 64 bits one by one would be objects, each to be made and collected. */
+function compare(parts: Uint32Array, place: number, [high, low]: readonly [high: number, low: number]): number {
+  const first = (parts[2 * place] as number) - high
+  return first === 0 ? (parts[2 * place + 1] as number) - low : first
 }
 
 async function filter(bits: Uint32Array, pauses: Pauses, fits: (place: number) => boolean): Promise<void> {

@@ -122,14 +122,16 @@ export async function readKeys(
   )
   const [row] = rows
   const has = newBits(ids.length)
-  const firsts = new BigUint64Array(ids.length)
-  const lasts = isOne ? firsts : new BigUint64Array(ids.length)
-  const read = toParts(row?.firsts ?? null)
-  const readLasts = isOne ? read : toParts(row?.lasts ?? null)
+  const firsts = new Uint32Array(2 * ids.length)
+  const lasts = isOne ? firsts : new Uint32Array(2 * ids.length)
+  const read = toNumbers(row?.firsts ?? Buffer.alloc(0))
+  const readLasts = isOne ? read : toNumbers(row?.lasts ?? Buffer.alloc(0))
   await eachPlace(ids, row?.ids ?? null, (place, index) => {
     setBit(has, place)
-    firsts[place] = read[index] as bigint
-    lasts[place] = readLasts[index] as bigint
+    for (const part of [0, 1]) {
+      firsts[2 * place + part] = read[2 * index + part] as number
+      lasts[2 * place + part] = readLasts[2 * index + part] as number
+    }
   })
   return { kind: 'keys', has, firsts, lasts }
 }
@@ -169,11 +171,4 @@ function toNumbers(bytes: Buffer): Int32Array {
   const own = new Uint8Array(bytes)
   Buffer.from(own.buffer).swap32()
   return new Int32Array(own.buffer)
-}
-
-/** Eight bytes each, the highest first. */
-function toParts(bytes: Buffer | null): BigUint64Array {
-  const own = new Uint8Array(bytes ?? [])
-  Buffer.from(own.buffer).swap64()
-  return new BigUint64Array(own.buffer)
 }

@@ -71,9 +71,10 @@ export function createColumnSearch({ columns, countFacet }: ColumnSearchDeps) {
   /** What can be counted is counted; with the page where its order is known. null: something else is not. */
   async function find(asked: ColumnSearch): Promise<Renewed | null> {
     const { plan, plain, start } = asked
-    const needs = needsOf(start().context, asked.columns)
-    const table = needs && columns.table(needs.type)
-    const taken = table && take(table, needs)
+    const [type] = plan.scope.objecttypes ?? []
+    const table = type === undefined ? null : columns.table(type)
+    const needs = table && needsOf(start().context, asked.columns)
+    const taken = needs && take(table, needs)
     if (!taken) return null
     const since = await sinceThen(plain, table, () => start({ byKeys: true }), asked.columns)
     if (!since) {

@@ -75,18 +75,6 @@ export function clearBit(bits: Uint32Array, place: number): void {
 export const hasBit = (bits: Uint32Array, place: number): boolean =>
   ((bits[place >>> 5] as number) & (1 << (place & 31))) !== 0
 
-/** Calls `act` for each bit of the words from `start` to `end`. */
-export function eachBit(bits: Uint32Array, start: number, end: number, act: (place: number) => void): void {
-  for (let index = start; index < end; index++) {
-    let word = bits[index] as number
-    while (word !== 0) {
-      const bit = 31 - Math.clz32(word & -word)
-      act((index << 5) + bit)
-      word &= word - 1
-    }
-  }
-}
-
 /** Place of an object; -1: it is not there. */
 export function placeOf(ids: Uint32Array, id: number): number {
   let [start, end] = [0, ids.length]

@@ -2,7 +2,6 @@
 import { createPauses, type Pauses } from '../../../platform/pauses.ts'
 import {
   clearBit,
-  eachBit,
   hasBit,
   type KeyColumn,
   type MatchColumn,
@@ -42,8 +41,7 @@ export async function findMatches(question: Question): Promise<Uint32Array | nul
   const bits = newBits(table.ids.length).fill(-1)
   if (table.ids.length % 32 > 0) bits[bits.length - 1] = 2 ** (table.ids.length % 32) - 1
   for (const { bits: fulfilled } of conditions) {
-    for (let index = 0; index < bits.length; index++)
-      bits[index] = (bits[index] as number) & (fulfilled[index] as number)
+    andBits(bits, fulfilled)
     if (pauses.due()) await pauses.take()
   }
   for (const { ids, not } of among) keepAmong(bits, table, ids, not)
@@ -51,10 +49,20 @@ export async function findMatches(question: Question): Promise<Uint32Array | nul
     const place = placeOf(table.ids, id)
     if (place !== -1) clearBit(bits, place)
   }
-  for (const { keys, atLeast, atMost } of ranges) {
-    await filter(bits, pauses, within(keys, atLeast, atMost))
+  if (readable.includes(0)) {
+    await eachStretch(bits, pauses, (start, end) => keepReadable(bits, start, end, table.setOf, readable))
   }
-  if (readable.includes(0)) await filter(bits, pauses, (place) => readable[table.setOf[place] as number] === 1)
+  for (const { keys, atLeast, atMost } of ranges) {
+    andBits(bits, keys.has)
+    if (atLeast !== null) {
+      const least = partsOf(atLeast)
+      await eachStretch(bits, pauses, (start, end) => keepAtLeast(bits, start, end, keys.lasts, least))
+    }
+    if (atMost !== null) {
+      const most = partsOf(atMost)
+      await eachStretch(bits, pauses, (start, end) => keepAtMost(bits, start, end, keys.firsts, most))
+    }
+  }
   return bits
 }
 
@@ -80,32 +88,52 @@ function keepAmong(bits: Uint32Array, table: ObjectTable, ids: readonly number[]
   }
 }
 
-/** A range has a value that does not end before it, nor begin behind it. */
-function within({ has, firsts, lasts }: KeyColumn, atLeast: bigint | null, atMost: bigint | null) {
-  const [least, most] = [partsOf(atLeast ?? 0n), partsOf(atMost ?? 0n)]
-  return (place: number): boolean =>
-    hasBit(has, place) &&
-    (atLeast === null || compare(lasts, place, least) >= 0) &&
-    (atMost === null || compare(firsts, place, most) <= 0)
+function andBits(bits: Uint32Array, others: Uint32Array): void {
+  for (let index = 0; index < bits.length; index++) bits[index] = (bits[index] as number) & (others[index] as number)
 }
 
-const partsOf = (value: bigint): readonly [high: number, low: number] => [
-  Number(value >> 32n),
-  Number(value & 0xffffffffn),
-]
+// The following three go through tens of thousands of objects for a search: each is a loop of its own, which calls nothing.
 
-/** Numbers of 64 bits one by one would be objects, each to be made and collected. */
-function compare(parts: Uint32Array, place: number, [high, low]: readonly [high: number, low: number]): number {
-  const first = (parts[2 * place] as number) - high
-  return first === 0 ? (parts[2 * place + 1] as number) - low : first
+function keepReadable(bits: Uint32Array, start: number, end: number, setOf: Uint16Array, readable: Uint8Array): void {
+  for (let index = start; index < end; index++) {
+    let kept = 0
+    for (let word = bits[index] as number; word !== 0; word &= word - 1) {
+      const bit = word & -word
+      if (readable[setOf[(index << 5) + 31 - Math.clz32(bit)] as number] === 1) kept |= bit
+    }
+    bits[index] = kept
+  }
 }
 
-async function filter(bits: Uint32Array, pauses: Pauses, fits: (place: number) => boolean): Promise<void> {
-  await eachStretch(bits, pauses, (start, end) =>
-    eachBit(bits, start, end, (place) => {
-      if (!fits(place)) clearBit(bits, place)
-    }),
-  )
+/** Numbers of 64 bits as one would be objects, each to be made and collected. */
+type Parts = readonly [high: number, low: number]
+
+const partsOf = (value: bigint): Parts => [Number(value >> 32n), Number(value & 0xffffffffn)]
+
+function keepAtLeast(bits: Uint32Array, start: number, end: number, parts: Uint32Array, [high, low]: Parts): void {
+  for (let index = start; index < end; index++) {
+    let kept = 0
+    for (let word = bits[index] as number; word !== 0; word &= word - 1) {
+      const bit = word & -word
+      const place = (index << 6) + 2 * (31 - Math.clz32(bit))
+      const first = parts[place] as number
+      if (first > high || (first === high && (parts[place + 1] as number) >= low)) kept |= bit
+    }
+    bits[index] = kept
+  }
+}
+
+function keepAtMost(bits: Uint32Array, start: number, end: number, parts: Uint32Array, [high, low]: Parts): void {
+  for (let index = start; index < end; index++) {
+    let kept = 0
+    for (let word = bits[index] as number; word !== 0; word &= word - 1) {
+      const bit = word & -word
+      const place = (index << 6) + 2 * (31 - Math.clz32(bit))
+      const first = parts[place] as number
+      if (first < high || (first === high && (parts[place + 1] as number) <= low)) kept |= bit
+    }
+    bits[index] = kept
+  }
 }
 
 async function eachStretch(
@@ -135,18 +163,22 @@ export async function countNumbers(
   { placeOf: places, numbers }: NumberColumn,
 ): Promise<Map<number, number>> {
   const counts = new Int32Array(numbers.length)
-  await eachStretch(bits, createPauses(), (start, end) =>
-    eachBit(bits, start, end, (place) => {
-      const number = places[place] as number
-      counts[number] = (counts[number] as number) + 1
-    }),
-  )
+  await eachStretch(bits, createPauses(), (start, end) => addNumbers(bits, start, end, places, counts))
   const counted = new Map<number, number>()
   for (let place = 1; place < counts.length; place++) {
     const count = counts[place] as number
     if (count > 0) counted.set(numbers[place] as number, count)
   }
   return counted
+}
+
+function addNumbers(bits: Uint32Array, start: number, end: number, places: Int32Array, counts: Int32Array): void {
+  for (let index = start; index < end; index++) {
+    for (let word = bits[index] as number; word !== 0; word &= word - 1) {
+      const place = places[(index << 5) + 31 - Math.clz32(word & -word)] as number
+      counts[place] = (counts[place] as number) + 1
+    }
+  }
 }
 
 /** Ids of the matches from one place in the order to another. */

@@ -107,14 +107,14 @@ export function createColumnSearch({ columns, countFacet }: ColumnSearchDeps) {
       return (await find({ ...asked, columns: [] }))?.page ?? null
     },
 
-    /** What would have helped is read for the next time. */
-    want(asked: ColumnSearch, found: 'usual' | 'large'): void {
+    /** What would have helped a search that found so many is read for the next time. */
+    want(asked: ColumnSearch, count: number, largeResult: number): void {
       if (asked.columns.length < asked.plan.aggregations.length) return
       const needs = needsOf(asked.start().context, asked.columns)
       if (!needs) return
-      const table = columns.table(needs.type)
-      const ordered = table !== null && mayOrder(asked, table)
-      columns.want(needs.type, columnsOf(ordered ? needs : { ...needs, order: null }), found)
+      const ordered = asked.isIndexed || count <= mostSorted
+      const wanted = columnsOf(ordered ? needs : { ...needs, order: null })
+      columns.want(needs.type, wanted, count > largeResult ? 'large' : 'usual')
     },
   }
 }

@@ -154,7 +154,7 @@ export function createPostgresEngine({
 
   /** What finds many is found in memory the next time. */
   function wantColumns(asked: Prepared, count: number): void {
-    if (isWorthColumns(count)) columnSearch.want(asked, count > largeResult ? 'large' : 'usual')
+    if (isWorthColumns(count)) columnSearch.want(asked, count, largeResult)
   }
 
   /**

@@ -179,6 +179,11 @@ const changes: Readonly<Record<string, (round: number) => Promise<unknown>>> = {
   tags: (round) => change(round, {}, { _tags: round % 2 === 0 ? [{ _id: tag }] : [] }),
   'new objects': (round) => save('work', [workOf(round), workOf(round + 31)]),
   'the trash': async (round) => remove(ids.splice((round * 13) % ids.length, 1)[0] as number),
+  'a purge': async (round) => {
+    const id = ids.splice((round * 17) % ids.length, 1)[0] as number
+    await remove(id)
+    await remove(id, 'purge')
+  },
   'two changes of one object': async (round) => {
     await change(round, { width: 1 })
     await change(round, { width: 59 })
@@ -194,12 +199,12 @@ async function changeOne(id: number, block: object, rest: object = {}): Promise<
   assert.equal(answer.status, 200, JSON.stringify(answer.body))
 }
 
-async function remove(id: number): Promise<void> {
+async function remove(id: number, policy: 'remove' | 'purge' = 'remove'): Promise<void> {
   const { body } = await people.root.get(`/db/work/_all_fields/system_object_id/${id}`)
   const { _id, _version } = body[0].work
   const answer = await people.root.delete('/db/work', [[_id, _version, null]], {
     await_index: 30,
-    delete_policy: 'remove',
+    delete_policy: policy,
   })
   assert.equal(answer.status, 200, JSON.stringify(answer.body))
 }

@@ -4,7 +4,7 @@
  */
 import type { Logger } from 'pino'
 import { createByteCache } from '../../../platform/byte-cache.ts'
-import type { Db, Queryable } from '../../../platform/db.ts'
+import type { Db } from '../../../platform/db.ts'
 import { outsideLifetimes } from '../../../platform/lifetime.ts'
 import { bytesOfColumn, bytesOfTable, type Column, type ObjectTable } from './column.ts'
 import { readTable } from './read.ts'
@@ -16,7 +16,7 @@ export interface Wanted<C extends Column = Column> {
   /** Times that it has to be asked for until it is read; `large`: by searches that found very much. */
   readonly times: { readonly usual: number; readonly large: number }
   /** null: there are too many objects. */
-  read(db: Queryable, table: ObjectTable): Promise<C | null>
+  read(db: Db, table: ObjectTable): Promise<C | null>
 }
 
 export interface Columns {

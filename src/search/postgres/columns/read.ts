@@ -1,5 +1,5 @@
 /** Reads columns from PostgreSQL: each with one statement through all documents of a type. */
-import type { Queryable } from '../../../platform/db.ts'
+import type { Db, Queryable } from '../../../platform/db.ts'
 import { createPauses, letPass } from '../../../platform/pauses.ts'
 import type { SearchField } from '../../plan/fields.ts'
 import { partsSql } from '../query/key-ranges.ts'
@@ -73,16 +73,21 @@ async function places(numbers: Int32Array, first: readonly number[]) {
 
 /** Objects that fulfil a condition over search_document under the alias `d`. */
 export async function readMatches(
-  db: Queryable,
+  db: Db,
   { type, ids }: ObjectTable,
   sql: string,
   values: readonly unknown[],
 ): Promise<MatchColumn> {
-  const { rows } = await db.query<{ ids: Buffer | null }>(
-    `select string_agg(int4send(d.id::int), ''::bytea) as ids from search_document d
-     where d.objecttype = ${Number(type)} and not d.deleted and ${sql}`,
-    values,
-  )
+  const { rows } = await db.transaction(async (tx) => {
+    // As all searches for words: reading all documents to compare their lexemes is never better than the index.
+    await tx.query(`set local enable_seqscan = off`)
+    await tx.query(`set local work_mem = '64MB'`)
+    return tx.query<{ ids: Buffer | null }>(
+      `select string_agg(int4send(d.id::int), ''::bytea) as ids from search_document d
+       where d.objecttype = ${Number(type)} and not d.deleted and ${sql}`,
+      values,
+    )
+  })
   const bits = newBits(ids.length)
   await eachPlace(ids, rows[0]?.ids ?? null, (place) => setBit(bits, place))
   return { kind: 'matches', bits }

@@ -17,7 +17,7 @@ import {
 } from './column.ts'
 
 /** Objects of a type of which columns are kept. */
-export const mostObjects = 2_000_000
+const mostObjects = 2_000_000
 /** Ids that are kept in 32 bits. */
 const highestId = 2 ** 31 - 1
 const mostSets = 65_535
@@ -46,7 +46,7 @@ export async function readTable(db: Queryable, type: number): Promise<ObjectTabl
   return {
     type,
     asOf: row.asOf,
-    ids: Uint32Array.from(toNumbers(row.ids)),
+    ids: new Uint32Array(toNumbers(row.ids).buffer),
     setOf: Uint16Array.from(numbers.places),
     sets: numbers.numbers,
   }

@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { hasBit, newBits, type ObjectTable, setBit } from '../../src/search/postgres/columns/column.ts'
+import { countBits, countNumbers, findMatches, idsInOrder } from '../../src/search/postgres/columns/match.ts'
+
+/** An object as the naive evaluation sees it; what stands in lists of two is asked for by one of two columns each. */
+interface Thing {
+  readonly id: number
+  readonly set: number
+  readonly fulfils: readonly [boolean, boolean]
+  readonly span: { readonly first: bigint; readonly length: bigint } | undefined
+  readonly number: number
+  readonly rank: number
+}
+
+/** Around the borders of 32 and 64 bits. */
+const part = fc.oneof(
+  fc.bigInt(0n, 5n),
+  fc.bigInt(0xfffffffdn, 0x100000003n),
+  fc.bigInt(0xfffffffffffffffan, 0xffffffffffffffffn),
+)
+const thing = fc.record({
+  id: fc.integer({ min: 1, max: 2 ** 31 - 1 }),
+  set: fc.nat(5),
+  fulfils: fc.tuple(fc.boolean(), fc.boolean()),
+  span: fc.option(fc.record({ first: part, length: fc.bigInt(0n, 3n) }), { nil: undefined }),
+  number: fc.nat(3),
+  rank: fc.nat(),
+})
+const things = fc.uniqueArray(thing, { selector: ({ id }) => id, maxLength: 150 })
+const bound = fc.option(part, { nil: null })
+
+const highest = 2n ** 64n - 1n
+const endOf = ({ first, length }: { first: bigint; length: bigint }): bigint =>
+  first + length > highest ? highest : first + length
+
+function bitsOf(list: readonly Thing[], fits: (each: Thing) => boolean): Uint32Array {
+  const bits = newBits(list.length)
+  for (const [place, each] of list.entries()) if (fits(each)) setBit(bits, place)
+  return bits
+}
+
+function partsOf(list: readonly Thing[], of: (span: NonNullable<Thing['span']>) => bigint): Uint32Array {
+  return Uint32Array.from(
+    list.flatMap(({ span }) => {
+      const value = span ? of(span) : 0n
+      return [Number(value >> 32n), Number(value & 0xffffffffn)]
+    }),
+  )
+}
+
+test('columns find, count and order what a naive evaluation does', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      things,
+      fc.record({ readable: fc.subarray([0, 1, 2, 3, 4, 5]), both: fc.boolean(), atLeast: bound, atMost: bound }),
+      fc.record({ among: fc.array(fc.nat(200)), not: fc.boolean(), without: fc.array(fc.nat(200)) }),
+      fc.record({ from: fc.nat(20), length: fc.nat(30) }),
+      async (unsorted, asked, listed, page) => {
+        const list = unsorted.toSorted((a, b) => a.id - b.id)
+        const sets = [...new Set(list.map(({ set }) => set))]
+        const table: ObjectTable = {
+          type: 1,
+          asOf: 0,
+          ids: Uint32Array.from(list.map(({ id }) => id)),
+          setOf: Uint16Array.from(list.map(({ set }) => sets.indexOf(set))),
+          sets,
+        }
+        const idsAt = (places: readonly number[]): number[] => places.map((place) => list[place]?.id ?? place)
+        const [among, without] = [idsAt(listed.among), idsAt(listed.without)]
+        const bits = await findMatches({
+          table,
+          mayRead: (set) => asked.readable.includes(set),
+          conditions: (asked.both ? [0, 1] : [0]).map((number) => ({
+            kind: 'matches',
+            bits: bitsOf(list, ({ fulfils }) => fulfils[number as 0 | 1]),
+          })),
+          among: [{ ids: among, not: listed.not }],
+          ranges: [
+            {
+              keys: {
+                kind: 'keys',
+                has: bitsOf(list, ({ span }) => span !== undefined),
+                firsts: partsOf(list, ({ first }) => first),
+                lasts: partsOf(list, endOf),
+              },
+              atLeast: asked.atLeast,
+              atMost: asked.atMost,
+            },
+          ],
+          without,
+        })
+        assert.ok(bits)
+        const expected = list.filter(
+          ({ id, set, fulfils, span }) =>
+            asked.readable.includes(set) &&
+            fulfils[0] &&
+            (fulfils[1] || !asked.both) &&
+            among.includes(id) !== listed.not &&
+            !without.includes(id) &&
+            span &&
+            (asked.atLeast === null || endOf(span) >= asked.atLeast) &&
+            (asked.atMost === null || span.first <= asked.atMost),
+        )
+        assert.deepEqual(
+          list.filter((_, place) => hasBit(bits, place)),
+          expected,
+        )
+        assert.equal(countBits(bits), expected.length)
+        const numbers = {
+          kind: 'numbers',
+          placeOf: Int32Array.from(list.map(({ number }) => number)),
+          numbers: [0, 7, 8, 9],
+        } as const
+        const counted = Map.groupBy(
+          expected.filter(({ number }) => number > 0),
+          ({ number }) => numbers.numbers[number] as number,
+        )
+        assert.deepEqual(
+          [...(await countNumbers(bits, numbers))].sort(),
+          [...counted].map(([number, { length }]) => [number, length]).sort(),
+        )
+        const ordered = list.toSorted((a, b) => a.rank - b.rank || a.id - b.id)
+        const order = { kind: 'order', places: Uint32Array.from(ordered.map((each) => list.indexOf(each))) } as const
+        assert.deepEqual(
+          await idsInOrder(bits, table, order, page.from, page.from + page.length),
+          ordered
+            .filter((each) => expected.includes(each))
+            .slice(page.from, page.from + page.length)
+            .map(({ id }) => id),
+        )
+      },
+    ),
+    { numRuns: 500 },
+  )
+})
+
+test('where it is not known whether objects may be read, nothing is said', async () => {
+  const table = { type: 1, asOf: 0, ids: Uint32Array.of(5), setOf: Uint16Array.of(0), sets: [3] }
+  const none = { conditions: [], among: [], ranges: [], without: [] }
+  assert.equal(await findMatches({ table, mayRead: () => null, ...none }), null)
+})

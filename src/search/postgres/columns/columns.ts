@@ -32,7 +32,7 @@ export interface Columns {
   idle(): Promise<void>
 }
 
-/** A column, or what goes with the objects of a table; null: there are too many of them. */
+/** A column; null: what goes with the objects of a table, or a column that is not there. */
 interface Kept {
   readonly column: Column | null
   readonly bytes: number
@@ -93,9 +93,11 @@ export function createColumns({ db, log }: { db: Db; log: Logger }): Columns {
           const known = await tableOf(type)
           if (!known.table || cache.has(keyOf(known, wanted))) return
           const begun = Date.now()
+          // What could not be read is not asked for again by each search, but with the next table.
+          cache.set(keyOf(known, wanted), { column: null, bytes: 0 })
           const column = await wanted.read(db, known.table)
           known.took += Date.now() - begun
-          cache.set(keyOf(known, wanted), { column, bytes: column ? bytesOfColumn(column) : 0 })
+          if (column) cache.set(keyOf(known, wanted), { column, bytes: bytesOfColumn(column) })
         } catch (error) {
           log.warn({ err: error }, 'a column could not be read for searches')
         } finally {
@@ -130,8 +132,8 @@ export function createColumns({ db, log }: { db: Db; log: Logger }): Columns {
       const known = types.get(type)
       if (!known?.table || known.outdated) return null
       if (cache.get(`${known.number}`)) return known.table
-      // There was no room for it any more.
-      types.delete(type)
+      // There was no room for it any more; it is read anew, but not over and over.
+      known.outdated = true
       return null
     },
     column<C extends Column>(table: ObjectTable, wanted: Wanted<C>): C | null {

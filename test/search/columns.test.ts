@@ -2,7 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { hasBit, newBits, type ObjectTable, setBit } from '../../src/search/postgres/columns/column.ts'
-import { countBits, countNumbers, findMatches, idsInOrder } from '../../src/search/postgres/columns/match.ts'
+import {
+  countBits,
+  countNumbers,
+  findMatches,
+  findReadable,
+  idsInOrder,
+} from '../../src/search/postgres/columns/match.ts'
 
 /** An object as the naive evaluation sees it; what stands in lists of two is asked for by one of two columns each. */
 interface Thing {
@@ -41,13 +47,11 @@ function bitsOf(list: readonly Thing[], fits: (each: Thing) => boolean): Uint32A
   return bits
 }
 
+const ascending = (a: bigint, b: bigint): number => (a < b ? -1 : 1)
+const halves = (value: bigint) => [Number(value >> 32n), Number(value & 0xffffffffn)] as const
+
 function partsOf(list: readonly Thing[], of: (span: NonNullable<Thing['span']>) => bigint): Uint32Array {
-  return Uint32Array.from(
-    list.flatMap(({ span }) => {
-      const value = span ? of(span) : 0n
-      return [Number(value >> 32n), Number(value & 0xffffffffn)]
-    }),
-  )
+  return Uint32Array.from(list.flatMap(({ span }) => halves(span ? of(span) : 0n)))
 }
 
 test('columns find, count and order what a naive evaluation does', async () => {
@@ -69,13 +73,18 @@ test('columns find, count and order what a naive evaluation does', async () => {
         }
         const idsAt = (places: readonly number[]): number[] => places.map((place) => list[place]?.id ?? place)
         const [among, without] = [idsAt(listed.among), idsAt(listed.without)]
+        const readable = await findReadable(table, (set) => asked.readable.includes(set))
+        assert.ok(readable)
+        const spans = list.flatMap(({ span }) => span ?? [])
         const bits = await findMatches({
           table,
-          mayRead: (set) => asked.readable.includes(set),
-          conditions: (asked.both ? [0, 1] : [0]).map((number) => ({
-            kind: 'matches',
-            bits: bitsOf(list, ({ fulfils }) => fulfils[number as 0 | 1]),
-          })),
+          conditions: [
+            readable,
+            ...(asked.both ? [0, 1] : [0]).map((number) => ({
+              kind: 'matches' as const,
+              bits: bitsOf(list, ({ fulfils }) => fulfils[number as 0 | 1]),
+            })),
+          ],
           among: [{ ids: among, not: listed.not }],
           ranges: [
             {
@@ -84,6 +93,13 @@ test('columns find, count and order what a naive evaluation does', async () => {
                 has: bitsOf(list, ({ span }) => span !== undefined),
                 firsts: partsOf(list, ({ first }) => first),
                 lasts: partsOf(list, endOf),
+                highestFirst: halves(
+                  spans
+                    .map(({ first }) => first)
+                    .toSorted(ascending)
+                    .at(-1) ?? 0n,
+                ),
+                lowestLast: halves(spans.map(endOf).toSorted(ascending)[0] ?? highest),
               },
               atLeast: asked.atLeast,
               atMost: asked.atMost,
@@ -91,7 +107,6 @@ test('columns find, count and order what a naive evaluation does', async () => {
           ],
           without,
         })
-        assert.ok(bits)
         const expected = list.filter(
           ({ id, set, fulfils, span }) =>
             asked.readable.includes(set) &&
@@ -138,6 +153,5 @@ test('columns find, count and order what a naive evaluation does', async () => {
 
 test('where it is not known whether objects may be read, nothing is said', async () => {
   const table = { type: 1, asOf: 0, ids: Uint32Array.of(5), setOf: Uint16Array.of(0), sets: [3] }
-  const none = { conditions: [], among: [], ranges: [], without: [] }
-  assert.equal(await findMatches({ table, mayRead: () => null, ...none }), null)
+  assert.equal(await findReadable(table, () => null), null)
 })

@@ -31,7 +31,17 @@ export interface KeyColumn {
   readonly has: Uint32Array
   readonly firsts: Uint32Array
   readonly lasts: Uint32Array
+  /** The highest of the first parts and the lowest of the last ones: a range that reaches so far leaves nothing out. */
+  readonly highestFirst: Parts
+  readonly lowestLast: Parts
 }
+
+/** Numbers of 64 bits as one would be objects, each to be made and collected. */
+export type Parts = readonly [high: number, low: number]
+
+/** Whether the first one is less than the second one. */
+export const isBelow = ([high, low]: Parts, [otherHigh, otherLow]: Parts): boolean =>
+  high < otherHigh || (high === otherHigh && low < otherLow)
 
 /** Places of the objects, in an order of hits. */
 export interface OrderColumn {

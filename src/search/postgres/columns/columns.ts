@@ -24,6 +24,8 @@ export interface Columns {
   table(type: number): ObjectTable | null
   /** null: it is not known. */
   column<C extends Column>(table: ObjectTable, wanted: Wanted<C>): C | null
+  /** A column that is made of what is in memory; null: it cannot be. */
+  made<C extends Column>(table: ObjectTable, key: string, make: () => Promise<C | null>): Promise<C | null>
   /** These would have helped a search that found `large` or less: what of them was asked for often enough is read. */
   want(type: number, columns: readonly Wanted[], found: 'usual' | 'large'): void
   /** Too much has changed since. */
@@ -140,6 +142,16 @@ export function createColumns({ db, log }: { db: Db; log: Logger }): Columns {
       const known = types.get(table.type)
       if (known?.table !== table) return null
       return (cache.get(keyOf(known, wanted))?.column as C | null | undefined) ?? null
+    },
+    async made<C extends Column>(table: ObjectTable, key: string, make: () => Promise<C | null>): Promise<C | null> {
+      const known = types.get(table.type)
+      if (known?.table !== table) return make()
+      const name = `${known.number} ${key}`
+      const kept = cache.get(name)?.column as C | null | undefined
+      if (kept) return kept
+      const column = await make()
+      if (column) cache.set(name, { column, bytes: bytesOfColumn(column) })
+      return column
     },
     want(type, columns, found) {
       const known = types.get(type)

@@ -3,12 +3,14 @@ import { createPauses, type Pauses } from '../../../platform/pauses.ts'
 import {
   clearBit,
   hasBit,
+  isBelow,
   type KeyColumn,
   type MatchColumn,
   type NumberColumn,
   newBits,
   type ObjectTable,
   type OrderColumn,
+  type Parts,
   placeOf,
   setBit,
 } from './column.ts'
@@ -16,8 +18,6 @@ import {
 /** All that an object has to fulfil. */
 export interface Question {
   readonly table: ObjectTable
-  /** Whether the caller may read the objects of an access set, and sees there what is asked for; null: that is not known. */
-  readonly mayRead: (set: number) => boolean | null
   readonly conditions: readonly MatchColumn[]
   readonly among: readonly { readonly ids: readonly number[]; readonly not: boolean }[]
   readonly ranges: readonly {
@@ -32,14 +32,9 @@ export interface Question {
 /** Words of bits that are gone through before others have their turn. */
 const stretch = 1024
 
-/** The matches; null: it is not known whether the caller may read them. */
-export async function findMatches(question: Question): Promise<Uint32Array | null> {
-  const { table, conditions, among, ranges, without } = question
+export async function findMatches({ table, conditions, among, ranges, without }: Question): Promise<Uint32Array> {
   const pauses = createPauses()
-  const readable = readableSets(question)
-  if (!readable) return null
-  const bits = newBits(table.ids.length).fill(-1)
-  if (table.ids.length % 32 > 0) bits[bits.length - 1] = 2 ** (table.ids.length % 32) - 1
+  const bits = allBits(table)
   for (const { bits: fulfilled } of conditions) {
     andBits(bits, fulfilled)
     if (pauses.due()) await pauses.take()
@@ -49,24 +44,43 @@ export async function findMatches(question: Question): Promise<Uint32Array | nul
     const place = placeOf(table.ids, id)
     if (place !== -1) clearBit(bits, place)
   }
-  if (readable.includes(0)) {
-    await eachStretch(bits, pauses, (start, end) => keepReadable(bits, start, end, table.setOf, readable))
-  }
   for (const { keys, atLeast, atMost } of ranges) {
     andBits(bits, keys.has)
-    if (atLeast !== null) {
-      const least = partsOf(atLeast)
+    const [least, most] = [atLeast === null ? null : partsOf(atLeast), atMost === null ? null : partsOf(atMost)]
+    if (least && isBelow(keys.lowestLast, least)) {
       await eachStretch(bits, pauses, (start, end) => keepAtLeast(bits, start, end, keys.lasts, least))
     }
-    if (atMost !== null) {
-      const most = partsOf(atMost)
+    if (most && isBelow(most, keys.highestFirst)) {
       await eachStretch(bits, pauses, (start, end) => keepAtMost(bits, start, end, keys.firsts, most))
     }
   }
   return bits
 }
 
-function readableSets({ table, mayRead }: Question): Uint8Array | null {
+/**
+ * The objects in access sets that `mayRead`: which the caller may read, and sees there what is asked for; null: of some of them
+ * that is not known.
+ */
+export async function findReadable(
+  table: ObjectTable,
+  mayRead: (set: number) => boolean | null,
+): Promise<MatchColumn | null> {
+  const readable = readableSets(table, mayRead)
+  if (!readable) return null
+  const bits = allBits(table)
+  if (readable.includes(0)) {
+    await eachStretch(bits, createPauses(), (start, end) => keepReadable(bits, start, end, table.setOf, readable))
+  }
+  return { kind: 'matches', bits }
+}
+
+function allBits({ ids }: ObjectTable): Uint32Array {
+  const bits = newBits(ids.length).fill(-1)
+  if (ids.length % 32 > 0) bits[bits.length - 1] = 2 ** (ids.length % 32) - 1
+  return bits
+}
+
+function readableSets(table: ObjectTable, mayRead: (set: number) => boolean | null): Uint8Array | null {
   const readable = new Uint8Array(table.sets.length)
   for (const [place, set] of table.sets.entries()) {
     const may = mayRead(set)
@@ -104,9 +118,6 @@ function keepReadable(bits: Uint32Array, start: number, end: number, setOf: Uint
     bits[index] = kept
   }
 }
-
-/** Numbers of 64 bits as one would be objects, each to be made and collected. */
-type Parts = readonly [high: number, low: number]
 
 const partsOf = (value: bigint): Parts => [Number(value >> 32n), Number(value & 0xffffffffn)]
 

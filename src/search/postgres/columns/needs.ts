@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import type { SearchField } from '../../plan/fields.ts'
 import type { Clause } from '../../plan/plan.ts'
-import { isAmong } from '../query/access-sets.ts'
+import { isAmong, type KnownSets } from '../query/access-sets.ts'
 import { type ConditionContext, clauseSql } from '../query/condition.ts'
 import type { FacetColumn } from '../query/facets.ts'
 import { isRange, type KeyRange, keyRange } from '../query/key-ranges.ts'
@@ -13,17 +13,25 @@ import { sightNode } from '../query/sight.ts'
 import { Parameters } from '../query/sql.ts'
 import type { KeyColumn, MatchColumn, NumberColumn, OrderColumn } from './column.ts'
 import type { Wanted } from './columns.ts'
-import { readKeys, readMatches, readNumbers, readOrder } from './read.ts'
+import { lexically, readKeys, readMatches, readNumbers, readOrder } from './read.ts'
 
 export interface Needs {
   readonly type: number
-  readonly mayRead: (set: number) => boolean | null
+  /** Whether the caller may read the objects of an access set, and sees there what is asked for; null: everywhere. */
+  readonly access: Access | null
   readonly matches: readonly Wanted<MatchColumn>[]
   readonly ranges: readonly { readonly range: KeyRange; readonly wanted: Wanted<KeyColumn> }[]
   readonly among: readonly { readonly ids: readonly number[]; readonly not: boolean }[]
   readonly facets: readonly Wanted<NumberColumn>[]
   /** null: the page is not asked for, or has an order that is not kept. */
   readonly order: Wanted<OrderColumn> | null
+}
+
+export interface Access {
+  /** Equal where all is the same. */
+  readonly key: string
+  /** null: that is not known. */
+  readonly mayRead: (set: number) => boolean | null
 }
 
 /** Objects of a type of which sort keys are kept: they take sixteen times what a condition does. */
@@ -49,20 +57,29 @@ export function needsOf(context: ConditionContext, facets: readonly FacetColumn[
   const sights = found.ranges.map(({ range: { field } }) => sightNode(plan.vision.column(field)))
   const nodes = [rights.node, ...sights].filter((node) => node !== null)
   const known = nodes.map((node) => plan.accessSets.known(node))
-  if (!known.every((sets) => sets !== null)) return null
+  if (!isWhole(known)) return null
   return {
     ...found,
     type,
-    mayRead(set) {
-      const fits = known.map((sets) => isAmong(sets, set))
-      return fits.includes(false) ? false : fits.includes(null) ? null : true
-    },
+    access: known.length === 0 ? null : accessTo(known),
     facets: facets.map(({ sql }) => ({
       key: `numbers ${sql}`,
       times: atOnce,
       read: (db, table) => readNumbers(db, table, sql),
     })),
     order,
+  }
+}
+
+const isWhole = (list: readonly (KnownSets | null)[]): list is readonly KnownSets[] => !list.includes(null)
+
+function accessTo(known: readonly KnownSets[]): Access {
+  return {
+    key: `readable ${hash('sha256', known.map(({ query, upTo }) => `${upTo} ${query}`).join(' '), 'base64')}`,
+    mayRead(set) {
+      const fits = known.map((sets) => isAmong(sets, set))
+      return fits.includes(false) ? false : fits.includes(null) ? null : true
+    },
   }
 }
 
@@ -120,20 +137,45 @@ function matchesOf(clause: Clause, context: ConditionContext): Wanted<MatchColum
   if (sql === null || !isOfDocument(sql) || parameters.length(longestCondition) === longestCondition) return null
   const [text, values] = parameters.statement(sql)
   return {
-    key: `matches ${hash('sha256', `${text} ${JSON.stringify(values, (_, value) => (typeof value === 'bigint' ? String(value) : value))}`, 'base64')}`,
+    key: `matches ${digestOf(text, values)}`,
     times: clause.is === 'text' ? times.text : times.other,
-    read: (db, table) => readMatches(db, table, text, values),
+    read: (db, table) => lexically(db, (tx) => readMatches(tx, table, text, values)),
   }
 }
 
 function orderOf(context: ConditionContext): Wanted<OrderColumn> | null {
-  const { limit, after } = context.plan
+  const { limit, after, scope, sort } = context.plan
   if (limit === 0 || after) return null
-  const order = orderByIndex(orderColumns(context))
-  return isColumn(order)
-    ? { key: `order ${order}`, times: atOnce, read: (db, table) => readOrder(db, table, order) }
-    : null
+  const isScored = sort.some(({ field }) => field.by === 'score')
+  const parameters = new Parameters()
+  const own = { ...context, parameters }
+  const order = orderByIndex(orderColumns(own))
+  // By how well they fit: of those that have the words, all others cost as much to be put in order as they are many.
+  const where = isScored ? wordsSql(scope.where, own) : 'true'
+  if (where === null || !isOfDocument(order) || parameters.length(longestCondition) === longestCondition) return null
+  const [text, values] = parameters.statement(`${where} order by ${order}`)
+  return {
+    key: `order ${digestOf(text, values)}`,
+    times: isScored ? times.text : atOnce,
+    read: (db, table) =>
+      isScored ? lexically(db, (tx) => readOrder(tx, table, text, values)) : readOrder(db, table, text, values),
+  }
 }
+
+/** What every match has of the words that are asked for; null: it is not a condition on documents alone. */
+function wordsSql(where: Clause, context: ConditionContext): string | null {
+  const conditions = partsOf(where)
+    .filter(({ is }) => is === 'text')
+    .map((clause) => clauseSql(clause, 'd', context))
+  return conditions.every((sql) => sql !== null && isOfDocument(sql)) ? ['true', ...conditions].join(' and ') : null
+}
+
+const digestOf = (text: string, values: readonly unknown[]): string =>
+  hash(
+    'sha256',
+    `${text} ${JSON.stringify(values, (_, value) => (typeof value === 'bigint' ? String(value) : value))}`,
+    'base64',
+  )
 
 /** All columns that there have to be. */
 export const columnsOf = ({ matches, ranges, facets, order }: Needs): Wanted[] => [

@@ -6,12 +6,14 @@ import { partsSql } from '../query/key-ranges.ts'
 import { microseconds } from '../query/sql.ts'
 import { type KeyPlace, keySql } from '../slots.ts'
 import {
+  isBelow,
   type KeyColumn,
   type MatchColumn,
   type NumberColumn,
   newBits,
   type ObjectTable,
   type OrderColumn,
+  type Parts,
   placeOf,
   setBit,
 } from './column.ts'
@@ -71,23 +73,27 @@ async function places(numbers: Int32Array, first: readonly number[]) {
   return { places: found, numbers: list }
 }
 
+/** As all searches for words: reading all documents to compare their lexemes is never better than the index. */
+export function lexically<T>(db: Db, read: (tx: Queryable) => Promise<T>): Promise<T> {
+  return db.transaction(async (tx) => {
+    await tx.query(`set local enable_seqscan = off`)
+    await tx.query(`set local work_mem = '64MB'`)
+    return read(tx)
+  })
+}
+
 /** Objects that fulfil a condition over search_document under the alias `d`. */
 export async function readMatches(
-  db: Db,
+  db: Queryable,
   { type, ids }: ObjectTable,
   sql: string,
   values: readonly unknown[],
 ): Promise<MatchColumn> {
-  const { rows } = await db.transaction(async (tx) => {
-    // As all searches for words: reading all documents to compare their lexemes is never better than the index.
-    await tx.query(`set local enable_seqscan = off`)
-    await tx.query(`set local work_mem = '64MB'`)
-    return tx.query<{ ids: Buffer | null }>(
-      `select string_agg(int4send(d.id::int), ''::bytea) as ids from search_document d
-       where d.objecttype = ${Number(type)} and not d.deleted and ${sql}`,
-      values,
-    )
-  })
+  const { rows } = await db.query<{ ids: Buffer | null }>(
+    `select string_agg(int4send(d.id::int), ''::bytea) as ids from search_document d
+     where d.objecttype = ${Number(type)} and not d.deleted and ${sql}`,
+    values,
+  )
   const bits = newBits(ids.length)
   await eachPlace(ids, rows[0]?.ids ?? null, (place) => setBit(bits, place))
   return { kind: 'matches', bits }
@@ -131,21 +137,41 @@ export async function readKeys(
   const lasts = isOne ? firsts : new Uint32Array(2 * ids.length)
   const read = toNumbers(row?.firsts ?? Buffer.alloc(0))
   const readLasts = isOne ? read : toNumbers(row?.lasts ?? Buffer.alloc(0))
+  let [highestFirst, lowestLast]: [Parts, Parts] = [
+    [0, 0],
+    [highest, highest],
+  ]
   await eachPlace(ids, row?.ids ?? null, (place, index) => {
     setBit(has, place)
     for (const part of [0, 1]) {
       firsts[2 * place + part] = read[2 * index + part] as number
       lasts[2 * place + part] = readLasts[2 * index + part] as number
     }
+    const [first, last] = [partsAt(firsts, place), partsAt(lasts, place)]
+    if (isBelow(highestFirst, first)) highestFirst = first
+    if (isBelow(last, lowestLast)) lowestLast = last
   })
-  return { kind: 'keys', has, firsts, lasts }
+  return { kind: 'keys', has, firsts, lasts, highestFirst, lowestLast }
 }
 
-/** The objects in an order, given as the columns of `order by` over the alias `d`. */
-export async function readOrder(db: Queryable, { type, ids }: ObjectTable, order: string): Promise<OrderColumn> {
+const highest = 2 ** 32 - 1
+
+const partsAt = (parts: Uint32Array, place: number): Parts => [
+  parts[2 * place] as number,
+  parts[2 * place + 1] as number,
+]
+
+/** Objects in an order: those that fulfil a condition and are sorted by `order by`, over search_document under the alias `d`. */
+export async function readOrder(
+  db: Queryable,
+  { type, ids }: ObjectTable,
+  sql: string,
+  values: readonly unknown[],
+): Promise<OrderColumn> {
   const { rows } = await db.query<{ ids: Buffer | null }>(
     `select string_agg(int4send(id::int), ''::bytea) as ids from (
-       select d.id from search_document d where d.objecttype = ${Number(type)} and not d.deleted order by ${order}) o`,
+       select d.id from search_document d where d.objecttype = ${Number(type)} and not d.deleted and ${sql}) o`,
+    values,
   )
   const found = new Uint32Array(ids.length)
   let count = 0

@@ -8,7 +8,7 @@ import type { Asked, Page, Renewed } from '../query/kept-results.ts'
 import { readHits, type Statement, type StatementForm } from '../query/statements.ts'
 import type { NumberColumn, ObjectTable, OrderColumn } from './column.ts'
 import type { Columns } from './columns.ts'
-import { countBits, countNumbers, findMatches, idsInOrder } from './match.ts'
+import { countBits, countNumbers, findMatches, findReadable, idsInOrder } from './match.ts'
 import { columnsOf, type Needs, needsOf } from './needs.ts'
 import { readSince, type Since } from './since.ts'
 
@@ -41,9 +41,14 @@ export function createColumnSearch({ columns, countFacet }: ColumnSearchDeps) {
     return known.length === keys.length ? { conditions, ranges: known, numbers } : null
   }
 
-  async function facetsOf(asked: ColumnSearch, numbers: readonly NumberColumn[], bits: Uint32Array, since: Since) {
+  async function facetsOf(
+    facetColumns: readonly FacetColumn[],
+    numbers: readonly NumberColumn[],
+    bits: Uint32Array,
+    since: Since,
+  ) {
     const facets = new Map<string, FacetCounts>()
-    for (const [index, column] of asked.columns.entries()) {
+    for (const [index, column] of facetColumns.entries()) {
       const counts = await countNumbers(bits, numbers[index] as NumberColumn)
       const more = since.facets[index]
       const added = parseIntegers(more?.counts ?? null)
@@ -69,24 +74,26 @@ export function createColumnSearch({ columns, countFacet }: ColumnSearchDeps) {
   }
 
   /** What can be counted is counted; with the page where its order is known. null: something else is not. */
-  async function find(asked: ColumnSearch): Promise<Renewed | null> {
+  async function find(asked: ColumnSearch, facetColumns: readonly FacetColumn[]): Promise<Renewed | null> {
     const { plan, plain, start } = asked
     const [type] = plan.scope.objecttypes ?? []
     const table = type === undefined ? null : columns.table(type)
-    const needs = table && needsOf(start().context, asked.columns)
+    const needs = table && needsOf(start().context, facetColumns)
     const taken = needs && take(table, needs)
     if (!taken) return null
-    const since = await sinceThen(plain, table, () => start({ byKeys: true }), asked.columns)
+    const since = await sinceThen(plain, table, () => start({ byKeys: true }), facetColumns)
     if (!since) {
       columns.outdate(table)
       return null
     }
     const { conditions, ranges, numbers } = taken
-    const { mayRead, among } = needs
-    const bits = await findMatches({ table, mayRead, conditions, among, ranges, without: since.changed })
-    if (!bits) return null
+    const { access, among } = needs
+    const readable = access && (await columns.made(table, access.key, () => findReadable(table, access.mayRead)))
+    if (access && !readable) return null
+    const fulfilled = readable ? [readable, ...conditions] : conditions
+    const bits = await findMatches({ table, conditions: fulfilled, among, ranges, without: since.changed })
     const { asOf } = since
-    const facets = await facetsOf(asked, numbers, bits, since)
+    const facets = await facetsOf(facetColumns, numbers, bits, since)
     const value = { count: countBits(bits) + since.matches.length, facets, ranges: new Map() }
     const counts = { value, asOf }
     if (plan.limit === 0) return { counts, page: { value: [], asOf } }
@@ -99,12 +106,12 @@ export function createColumnSearch({ columns, countFacet }: ColumnSearchDeps) {
   return {
     /** The number of matches and the facets, and the page where its order is known; null: something else is not. */
     async find(asked: ColumnSearch): Promise<Renewed | null> {
-      return asked.columns.length < asked.plan.aggregations.length ? null : find(asked)
+      return asked.columns.length < asked.plan.aggregations.length ? null : find(asked, asked.columns)
     },
 
     /** The page alone. */
     async page(asked: ColumnSearch): Promise<Page | null> {
-      return (await find({ ...asked, columns: [] }))?.page ?? null
+      return (await find(asked, []))?.page ?? null
     },
 
     /** What would have helped a search that found so many is read for the next time. */

@@ -7,7 +7,7 @@ import { createByteCache, stringBytes } from '../../../platform/byte-cache.ts'
 import type { Db } from '../../../platform/db.ts'
 import { outsideLifetimes } from '../../../platform/lifetime.ts'
 import type { Parameters } from './sql.ts'
-import { type Node, tsquery } from './tsquery.ts'
+import { lastingQuery, type Node } from './tsquery.ts'
 
 /** Sets among which some fulfil a condition: those up to a number. */
 export interface KnownSets {
@@ -67,7 +67,7 @@ export function createKnownSets({ db, log }: { db: Db; log: Logger }): AccessSet
 
   return {
     known(rights) {
-      const query = tsquery(rights)
+      const query = lastingQuery(rights)
       const entry = entries.get(query)
       if (!entry || Date.now() > entry.until) read(query, entry)
       return entry?.sets ?? null

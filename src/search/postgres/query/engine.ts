@@ -87,12 +87,21 @@ export function createPostgresEngine({
     const start = (form: statements.StatementForm = {}): statements.Statement =>
       statements.startStatement(plan, expansions, linked, form)
     const first = start()
-    await letPass(pauses)
     const lookedUp = hash('sha256', `${expansions.found()}\n${linked.found()}`, 'base64')
     const plain = db.within(lifetime)
-    const target = first.lexical ? databases.lexical : plain
     const isIndexed = plan.limit > 0 && (await sortIndexes.has(plan))
-    return { plan, lookedUp, start, first, plain, target, isIndexed, columns: columnsOf(plan, linked) }
+    return {
+      plan,
+      lookedUp,
+      start,
+      first,
+      plain,
+      get target() {
+        return first.lexical ? databases.lexical : plain
+      },
+      isIndexed,
+      columns: columnsOf(plan, linked),
+    }
   }
 
   /** What was counted may be gone before it is known what it means; then it is counted once more. */
@@ -107,7 +116,6 @@ export function createPostgresEngine({
 
   async function search(given: SearchPlan, lifetime: Lifetime): Promise<Part<SearchOutcome>> {
     const asked = await prepare(given, lifetime)
-    if (asked.first.where === null) return { value: nothing(asked.plan), asOf: Number.MAX_SAFE_INTEGER }
     const known = await kept.renewed(asked)
     const found = known ?? (await fromColumns(asked))
     if (!found) return findAnew(asked)
@@ -129,7 +137,9 @@ export function createPostgresEngine({
   }
 
   async function findAnew(asked: Prepared): Promise<Part<SearchOutcome>> {
-    const { plan, start, first, target, columns } = asked
+    const { plan, start, first, columns } = asked
+    if (first.where === null) return { value: nothing(plan), asOf: Number.MAX_SAFE_INTEGER }
+    const { target } = asked
     if (await isAtOnce(target, plan, first)) {
       const whole = await statements.runWhole(target, first, columns)
       if (whole.count > largeResult) sortIndexes.wanted(plan)

@@ -9,7 +9,7 @@ import type { Sight, Vision } from '../../plan/vision.ts'
 import { ofObjecttype, withoutPool } from '../document/lexemes.ts'
 import { rightsCondition } from './rights.ts'
 import { placeNode } from './sight.ts'
-import { allOf, lexeme, type Node, tsquery } from './tsquery.ts'
+import { allOf, lastingQuery, lexeme, type Node, tsquery } from './tsquery.ts'
 
 /** Linked objects that become lexemes; more of them are found by a join. */
 const mostLinked = 1000
@@ -97,7 +97,7 @@ function lookUp(
   wanted: Map<string, { type: number; query: string }> | null,
 ): LinkedObjects {
   function answer(table: Table, node: Node): readonly number[] | null {
-    const query = tsquery(allOf([lexeme(ofObjecttype(table.id)), node]))
+    const query = `(${tsquery(lexeme(ofObjecttype(table.id)))} & ${lastingQuery(node)})`
     const known = answers.get(query)
     if (known !== undefined) return known
     wanted?.set(query, { type: table.id, query })

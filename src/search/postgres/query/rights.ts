@@ -12,7 +12,18 @@ import {
 import { always, anyLexeme, type Condition, conjunction, never, ofNode } from './conditions.ts'
 import { anyOf, lexeme } from './tsquery.ts'
 
+/** A filter is that of a caller, and the same in all searches. */
+const conditions = new WeakMap<SearchFilter, Condition>()
+
 export function rightsCondition(filter: SearchFilter): Condition {
+  const known = conditions.get(filter)
+  if (known) return known
+  const condition = conditionOf(filter)
+  conditions.set(filter, condition)
+  return condition
+}
+
+function conditionOf(filter: SearchFilter): Condition {
   if (filter.all) return always
   const { far = [], near = [] } = Object.groupBy(filter.grants, (grant) => (grant.reachesPrivate ? 'far' : 'near'))
   const open = ofNode({ op: 'not', of: lexeme(withoutContainer) })

@@ -13,7 +13,7 @@ import {
   withoutPool,
   withTag,
 } from '../document/lexemes.ts'
-import { allOf, anyOf, lexeme, type Node, tsquery } from './tsquery.ts'
+import { allOf, anyOf, lastingQuery, lexeme, type Node } from './tsquery.ts'
 
 /** A condition that holds only where the caller sees what it is about; null: nowhere. */
 export function whereSeen(sight: Sight, of: Node): Node | null {
@@ -30,7 +30,18 @@ export function sightNode(sight: Sight): Node | null {
 /** No document has it. */
 const nothing: Node = lexeme('_-')
 
+/** A place is part of what a caller sees, and the same in all searches. */
+const nodes = new WeakMap<Place, Node>()
+
 export function placeNode(place: Place): Node {
+  const known = nodes.get(place)
+  if (known) return known
+  const node = nodeOf(place)
+  nodes.set(place, node)
+  return node
+}
+
+function nodeOf(place: Place): Node {
   switch (place.is) {
     case 'pools':
       return either([...place.ids.map((id) => lexeme(inPool(id))), ...(place.none ? [lexeme(withoutPool)] : [])])
@@ -80,7 +91,7 @@ export function sightOfTypes(types: readonly { readonly id: number; readonly sig
 
 /** Whether a document fulfils a condition of lexemes that `access` has. */
 export function accessSql(node: Node, alias: string): string {
-  return `${alias}.access @@ '${tsquery(node).replaceAll("'", "''")}'::tsquery`
+  return `${alias}.access @@ '${lastingQuery(node).replaceAll("'", "''")}'::tsquery`
 }
 
 /** A value of a document where the caller sees it, else null, which is of the same type. */

@@ -36,10 +36,29 @@ export function startStatement(
 ): Statement {
   const parameters = new Parameters()
   const context = { plan, expansions, linked, parameters, ...form }
-  const where = scopeSql(plan.scope, 'd', context)
-  const asked = where?.split('d.lexemes @@').length ?? 1
-  return { plan, context, parameters, where, lexical: asked > 1, scattered: asked > 2 }
+  let written: { readonly where: string | null; readonly asked: number } | null = null
+  // Not all that is asked of a search needs its condition.
+  const condition = () => {
+    written ??= withAsked(scopeSql(plan.scope, 'd', context))
+    return written
+  }
+  return {
+    plan,
+    context,
+    parameters,
+    get where() {
+      return condition().where
+    },
+    get lexical() {
+      return condition().asked > 0
+    },
+    get scattered() {
+      return condition().asked > 1
+    },
+  }
 }
+
+const withAsked = (where: string | null) => ({ where, asked: (where?.split('d.lexemes @@').length ?? 1) - 1 })
 
 /** Counted facets in the order of the columns. */
 export interface Counted {
@@ -278,6 +297,7 @@ export async function runRanges(
 /** Compiles all parts of a search, to learn what is to be known for it beforehand. */
 export function compileAll(plan: PostgresPlan, expansions: Expansions, linked: LinkedObjects): void {
   const { context } = startStatement(plan, expansions, linked)
+  scopeSql(plan.scope, 'd', context)
   orderColumns(context)
   for (const each of plan.aggregations) {
     if (each.kind === 'ranges') for (const clause of each.clauses) clauseSql(clause, 'd', context)

@@ -65,6 +65,18 @@ export function tsquery(node: Node): string {
   return text
 }
 
+const queries = new WeakMap<Node, string>()
+
+/** The same, remembered: for what is asked by many searches. */
+export function lastingQuery(node: Node): string {
+  let query = queries.get(node)
+  if (query === undefined) {
+    query = tsquery(node)
+    queries.set(node, query)
+  }
+  return query
+}
+
 const operators = { and: '&', or: '|', phrase: '<->' }
 
 function write(node: Node, budget: { operands: number; bytes: number }): string {

@@ -153,6 +153,6 @@ async function fillFiles(run: Run): Promise<void> {
   const shown = (await run.deps.files.shown(run.q, run.actor, places, run.options.fileDays, format)).values()
   for (const { holder, key, files } of run.files) {
     if (run.pauses.due()) await run.pauses.take()
-    holder[key] = files.map(() => run.parts.token(run.parts.addText(shown.next().value ?? [])))
+    holder[key] = files.map(() => run.parts.text(shown.next().value ?? []))
   }
 }

@@ -10,15 +10,16 @@ import { contentBytes, frameBytes, shortBytes } from './parts.ts'
 import { below, inChain, levelsBelow, linkFormat, type Place } from './place.ts'
 import { maySee, type Run, reverseKey } from './run.ts'
 import { mayUseMask, standardMask } from './shown-mask.ts'
-import { blockFields, goneObject, hiddenObject, sharedShort, systemFields, trashedObject } from './system-fields.ts'
+import { goneObject, hiddenObject, setBlockFields, sharedShort, systemFields, trashedObject } from './system-fields.ts'
 
 /** An object with system fields, block and fields; what it links to is announced. */
 export function renderObject(run: Run, object: Loaded, mask: Mask, place: Place): Wire {
   const { format } = place
   const wire = systemFields(run, object, mask, format, place.top)
-  const block = blockFields(run, object, mask, wire)
-  wire[object.table.name] = block
   const reader = readerFor(run, mask, place)
+  const block = reader.block()
+  setBlockFields(run, block, object, mask, wire)
+  wire[object.table.name] = block
   const content = format.inherited ? inheritInto(run, object, reader, block) : object.content
   reader.read(content, block, sinkOf(run, object, place))
   return wire

@@ -105,9 +105,9 @@ export class AnswerParts {
     return this.#parts.push({ wire: null, pieces: null, bytes: -1, times, expected }) - 1
   }
 
-  /** A new part that is JSON already. */
-  addText(pieces: readonly string[]): number {
-    return this.#parts.push({ wire: null, pieces, bytes: -1, times: 1, expected: 0 }) - 1
+  /** What stands in a wire object for something that is JSON already; the same token may stand in several places. */
+  text(pieces: readonly string[]): string {
+    return this.token(this.#parts.push({ wire: null, pieces, bytes: -1, times: 1, expected: 0 }) - 1)
   }
 
   part(number: number): Part {
@@ -124,12 +124,11 @@ export class AnswerParts {
    * @throws {AppError} when the answer would be too large.
    */
   async write(tops: readonly number[], pauses: Pauses, each?: (text: string) => void): Promise<void> {
-    const token = new RegExp(`"${this.#mark}:(\\d+)"`)
+    const opening = `"${this.#mark}:`
     for (; this.#written < this.#parts.length; this.#written++) {
       const part = this.#parts[this.#written] as Part
       if (part.pieces) continue
-      const text = JSON.stringify(part.wire)
-      part.pieces = text.includes(this.#mark) ? piecesOf(text, token) : [text]
+      part.pieces = piecesOf(JSON.stringify(part.wire), opening)
       part.wire = null
       if (pauses.due()) await pauses.take()
     }
@@ -139,8 +138,11 @@ export class AnswerParts {
     for (const top of tops) {
       this.#writer.add(this.#first ? '[' : ',')
       this.#first = false
-      await this.#put(top, pauses)
+      this.#put(top)
       each?.(this.#textOf(top))
+      // It stands in the answer once.
+      this.part(top).pieces = null
+      if (pauses.due()) await pauses.take()
     }
     this.#expected = 0
   }
@@ -165,12 +167,11 @@ export class AnswerParts {
     return part.bytes
   }
 
-  async #put(number: number, pauses: Pauses): Promise<void> {
+  #put(number: number): void {
     for (const piece of this.part(number).pieces ?? []) {
-      if (typeof piece === 'number') await this.#put(piece, pauses)
+      if (typeof piece === 'number') this.#put(piece)
       else this.#writer.add(piece)
     }
-    if (pauses.due()) await pauses.take()
   }
 
   #textOf(number: number): string {
@@ -183,9 +184,17 @@ export class AnswerParts {
   }
 }
 
-/** Texts and numbers of parts in turn, as `split` gives them. */
-function piecesOf(text: string, token: RegExp): (string | number)[] {
-  return text.split(token).map((piece, index) => (index % 2 === 0 ? piece : Number(piece)))
+/** Texts, and between them the numbers of the parts whose tokens begin with `opening`. */
+function piecesOf(text: string, opening: string): (string | number)[] {
+  const pieces: (string | number)[] = []
+  let from = 0
+  for (let at = text.indexOf(opening); at !== -1; at = text.indexOf(opening, from)) {
+    const end = text.indexOf('"', at + opening.length)
+    pieces.push(text.slice(from, at), Number(text.slice(at + opening.length, end)))
+    from = end + 1
+  }
+  pieces.push(from === 0 ? text : text.slice(from))
+  return pieces
 }
 
 /** About the bytes of a content as JSON: all that grows with what people store counts. */

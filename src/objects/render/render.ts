@@ -60,6 +60,7 @@ export async function renderAnswer(
     for (const { object } of items) run.loaded.delete(object.systemObjectId)
     if (run.loaded.size > mostRemembered) run.loaded.clear()
     run.past.clear()
+    run.shorts.clear()
   }
   return { body: run.parts.end(), short: run.parts.short }
 }

@@ -138,7 +138,8 @@ export interface Run {
   readonly parts: AnswerParts
   /** Parts of linked objects by all that decides how they are shown (`sharedKey` in render.ts). */
   readonly shared: Map<string, number>
-  readonly shorts: WeakMap<Head, { readonly mask: Mask; readonly wire: Wire }>
+  /** Linked objects in their short form, as it stands in wire objects: an object itself, or a token. */
+  readonly shorts: Map<Head, { readonly mask: Mask; readonly wire: Wire | string }>
   readonly pauses: Pauses
 }
 
@@ -177,7 +178,7 @@ export function startRun(
     ...base,
     parts: new AnswerParts(limits),
     shared: new Map(),
-    shorts: new WeakMap(),
+    shorts: new Map(),
     below,
     heads: new Map(heads.map((head) => [head.systemObjectId, head])),
     loaded: new Map(),

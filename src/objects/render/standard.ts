@@ -33,6 +33,16 @@ export function wireStandard(standard: Standard, systemObjectId: number, view: S
   return result
 }
 
+/** A stored standard as JSON. Its names are numbers: V8 writes a whole object with such in it by its slower way. */
+export function standardText(standard: Standard): string {
+  const parts: string[] = []
+  for (const slot of slots) {
+    const stored = standard[slot]
+    if (stored !== undefined) parts.push(`"${slot}":${JSON.stringify(stored)}`)
+  }
+  return `{${parts.join()}}`
+}
+
 function fallbackTitle(systemObjectId: number, languages: readonly string[]): Record<string, string> {
   return Object.fromEntries(languages.map((language) => [language, numberName(systemObjectId)]))
 }

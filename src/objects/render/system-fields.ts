@@ -9,7 +9,7 @@ import { isProvisional } from '../save/write/provisional-ids.ts'
 import { shortBytes } from './parts.ts'
 import type { Run } from './run.ts'
 import { standardMask, wirePool, wireTags } from './shown-mask.ts'
-import { wireStandard } from './standard.ts'
+import { standardText, wireStandard } from './standard.ts'
 
 /** What every form of an object carries: which it is, and what it is called. */
 export function identity(run: Run, object: Head, mask: Mask): Wire {
@@ -33,26 +33,40 @@ function unnumbered({ systemObjectId, id }: Head, wire: Wire): Wire {
 }
 
 /** The short form: identity, `_standard` and the block with `_id` and `_version`. */
-export function shortObject(run: Run, object: Head | Loaded, mask: Mask): Wire {
+export function shortObject(run: Run, object: Head | Loaded, mask: Mask, standard = setStandard): Wire {
   const wire = identity(run, object, mask)
-  setStandard(run, wire, object, false)
+  standard(run, wire, object, false)
   if (object.deletedAt) wire._latest_version_deleted_at = object.deletedAt.toISOString()
   wire[object.table.name] = unnumbered(object, { _id: object.id, _version: object.version })
   return wire
 }
 
 /** The short form of an object that is linked: one for all places, so it must not be changed. */
-export function sharedShort(run: Run, object: Head | Loaded, mask: Mask): Wire {
+export function sharedShort(run: Run, object: Head | Loaded, mask: Mask): Wire | string {
   const known = run.shorts.get(object)
   if (known?.mask === mask) return known.wire
-  const wire = shortObject(run, object, mask)
+  const isPlain = run.options.languages === null && !isPast(object) && !isProvisional(object.systemObjectId)
+  const wire = isPlain ? run.parts.text([shortText(run, object, mask)]) : shortObject(run, object, mask)
   run.shorts.set(object, { mask, wire })
   return wire
+}
+
+/** Short forms as JSON, with what they depend on besides the object: the same few stand behind most links. */
+const shortTexts = new WeakMap<Head, { readonly mask: Mask; readonly languages: unknown; readonly text: string }>()
+
+function shortText(run: Run, object: Head | Loaded, mask: Mask): string {
+  const languages = run.deps.languages()
+  const known = shortTexts.get(object)
+  if (known?.mask === mask && known.languages === languages) return known.text
+  const text = JSON.stringify(shortObject(run, object, mask, setWholeStandard))
+  shortTexts.set(object, { mask, languages, text })
+  return text
 }
 
 /** Identity and system fields of the longer formats, as the mask lets them be seen. */
 export function systemFields(run: Run, object: Loaded, mask: Mask, format: Format, top: boolean): Wire {
   const { table } = object
+  // All names that may follow are there from the beginning: see `emptyWire`.
   const wire: Wire = {
     _objecttype: table.name,
     _objecttype_display_name: table.nameLocalized,
@@ -62,6 +76,23 @@ export function systemFields(run: Run, object: Loaded, mask: Mask, format: Forma
     _system_object_id: object.systemObjectId,
     _global_object_id: `${object.systemObjectId}@${run.deps.databaseName}`,
     _uuid: object.uuid,
+    _standard: undefined,
+    _owner: undefined,
+    _create_user: undefined,
+    _created: undefined,
+    _last_modified: undefined,
+    _latest_version: undefined,
+    _latest_version_deleted_at: undefined,
+    _tags: undefined,
+    _pool: undefined,
+    _comment: undefined,
+    _private_acl: undefined,
+    _acl: undefined,
+    _generated_rights: undefined,
+    _changelog: undefined,
+    _collections: undefined,
+    _published: undefined,
+    _published_count: undefined,
   }
   unnumbered(object, wire)
   setStandard(run, wire, object, format.extended)
@@ -85,11 +116,12 @@ export function systemFields(run: Run, object: Loaded, mask: Mask, format: Forma
 }
 
 /** The system fields that stand inside the block. */
-export function blockFields(run: Run, object: Loaded, mask: Mask, wire: Wire): Wire {
-  const block = unnumbered(object, { _id: object.id, _version: object.version })
+export function setBlockFields(run: Run, block: Wire, object: Loaded, mask: Mask, wire: Wire): void {
+  block._id = object.id
+  block._version = object.version
+  unnumbered(object, block)
   if (wire._pool !== undefined) block._pool = wire._pool
   if (isHierarchical(object) && shows(mask, 'parent')) setParents(run, block, object)
-  return block
 }
 
 export function shows(mask: Mask, field: SystemFieldName): boolean {
@@ -100,12 +132,19 @@ export function isHierarchical({ table }: Head): boolean {
   return table.hierarchical || table.polyhierarchical
 }
 
+const isPast = (object: Head | Loaded): boolean => 'latestVersion' in object && object.version !== object.latestVersion
+
+function setWholeStandard(run: Run, wire: Wire, object: Head | Loaded): void {
+  const view = { extended: false, languages: null, databaseLanguages: run.deps.languages() }
+  wire._standard = wireStandard(object.standard, object.systemObjectId, view)
+}
+
 /** The stored standard belongs to the latest version; that of an older one is computed when all else is there. */
 export function setStandard(run: Run, wire: Wire, object: Head | Loaded, extended: boolean): void {
   const view = { extended, languages: run.options.languages, databaseLanguages: run.deps.languages() }
   const set = (standard: Standard): void => {
     const shown = wireStandard(standard, object.systemObjectId, view)
-    wire._standard = shown
+    wire._standard = shown === standard ? run.parts.text([standardText(standard)]) : shown
     if (!extended || shown.eas === undefined) return
     const levels = { ...(shown.eas as Record<string, readonly FileEntry[]>) }
     shown.eas = levels
@@ -114,9 +153,7 @@ export function setStandard(run: Run, wire: Wire, object: Head | Loaded, extende
     }
   }
   set(object.standard)
-  if ('latestVersion' in object && object.version !== object.latestVersion) {
-    run.oldStandards.push({ object, done: set })
-  }
+  if (isPast(object)) run.oldStandards.push({ object: object as Loaded, done: set })
 }
 
 function ownerOf(object: Head): Principal | null {
@@ -192,7 +229,7 @@ function setParents(run: Run, block: Wire, object: Loaded): void {
 }
 
 /** An object that is shown short wherever it stands: a parent, an ancestor, a link. */
-export function linkedShort(run: Run, found: Head | undefined, id: number, table: Head['table']): Wire {
+export function linkedShort(run: Run, found: Head | undefined, id: number, table: Head['table']): Wire | string {
   if (!found) return goneObject(run, id, table)
   if (!run.caller.root && !run.caller.may('read', found.guard)) return hiddenObject(run, found)
   const mask = standardMask(run, found)

@@ -14,7 +14,7 @@ export type Kept = Awaited<ReturnType<typeof composeKept>>
 /** What is small and asked for by everything, kept in memory; who may change it comes later. And the log of events. */
 export async function composeKept(
   { db, log, icu, searchIndex = createPostgresIndex }: Given,
-  { bus, snapshots, jobs, shares }: Ground,
+  { bus, snapshots, jobs, quick, shares }: Ground,
   opened: AsyncDisposableStack,
 ) {
   const baseConfig = await openBaseConfig({ snapshots, log })
@@ -26,6 +26,7 @@ export async function composeKept(
   })
   const index = searchIndex({
     db,
+    quick,
     log,
     jobs,
     icu: icu ?? process.versions.icu ?? '',

@@ -1,9 +1,9 @@
 import type { Model, Table } from '../../datamodel/model.ts'
-import { createByteCache, heapBytes } from '../../platform/byte-cache.ts'
+import { createByteCache } from '../../platform/byte-cache.ts'
 import type { Queryable } from '../../platform/db.ts'
 import { gathered } from '../../platform/gathered.ts'
 import type { Reader } from '../masks/reader.ts'
-import { contentBytes } from '../render/parts.ts'
+import { contentBytes, expectedBytes } from '../render/parts.ts'
 import { type Address, loadStampedHeads } from './load.ts'
 import { createOneReader, type LoadedOne } from './load-one.ts'
 import { createStampReader, type Stamps } from './stamps.ts'
@@ -210,7 +210,12 @@ const sizes = new WeakMap<Head, number>()
 export function headBytes(head: Head): number {
   let bytes = sizes.get(head)
   if (bytes === undefined) {
-    bytes = 600 + heapBytes([head.standard, head.acl, head.tags, head.parents])
+    // Letters may take two bytes; its short form is remembered as a text besides.
+    bytes =
+      700 +
+      3 * expectedBytes(head.standard) +
+      2 * expectedBytes(head.acl) +
+      8 * (head.tags.length + head.parents.length)
     sizes.set(head, bytes)
   }
   return bytes

@@ -33,9 +33,9 @@ function unnumbered({ systemObjectId, id }: Head, wire: Wire): Wire {
 }
 
 /** The short form: identity, `_standard` and the block with `_id` and `_version`. */
-export function shortObject(run: Run, object: Head | Loaded, mask: Mask, standard = setStandard): Wire {
+export function shortObject(run: Run, object: Head | Loaded, mask: Mask): Wire {
   const wire = identity(run, object, mask)
-  standard(run, wire, object, false)
+  setStandard(run, wire, object, false)
   if (object.deletedAt) wire._latest_version_deleted_at = object.deletedAt.toISOString()
   wire[object.table.name] = unnumbered(object, { _id: object.id, _version: object.version })
   return wire
@@ -58,7 +58,14 @@ function shortText(run: Run, object: Head | Loaded, mask: Mask): string {
   const languages = run.deps.languages()
   const known = shortTexts.get(object)
   if (known?.mask === mask && known.languages === languages) return known.text
-  const text = JSON.stringify(shortObject(run, object, mask, setWholeStandard))
+  const view = { extended: false, languages: null, databaseLanguages: languages }
+  const standard = wireStandard(object.standard, object.systemObjectId, view)
+  const rest = {
+    _latest_version_deleted_at: object.deletedAt?.toISOString(),
+    [object.table.name]: { _id: object.id, _version: object.version },
+  }
+  const [start, end] = [JSON.stringify(identity(run, object, mask)), JSON.stringify(rest)]
+  const text = `${start.slice(0, -1)},"_standard":${standardText(standard)},${end.slice(1)}`
   shortTexts.set(object, { mask, languages, text })
   return text
 }
@@ -133,11 +140,6 @@ export function isHierarchical({ table }: Head): boolean {
 }
 
 const isPast = (object: Head | Loaded): boolean => 'latestVersion' in object && object.version !== object.latestVersion
-
-function setWholeStandard(run: Run, wire: Wire, object: Head | Loaded): void {
-  const view = { extended: false, languages: null, databaseLanguages: run.deps.languages() }
-  wire._standard = wireStandard(object.standard, object.systemObjectId, view)
-}
 
 /** The stored standard belongs to the latest version; that of an older one is computed when all else is there. */
 export function setStandard(run: Run, wire: Wire, object: Head | Loaded, extended: boolean): void {

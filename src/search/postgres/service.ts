@@ -1,7 +1,7 @@
 /** The index and the engine that searches it, in PostgreSQL. Another one is handed in by the composition in its place. */
 import type { Logger } from 'pino'
 import type { Jobs } from '../../jobs/service.ts'
-import type { Db } from '../../platform/db.ts'
+import type { Db, Queryable } from '../../platform/db.ts'
 import type { SearchEngine } from '../plan/plan.ts'
 import type { IndexTarget } from '../queue/target.ts'
 import { createColumns } from './columns/columns.ts'
@@ -23,6 +23,8 @@ export interface SearchIndex {
 
 export interface SearchIndexOptions {
   readonly db: Db
+  /** For what takes microseconds. */
+  readonly quick: Queryable
   readonly log: Logger
   /** What takes minutes is made there. */
   readonly jobs: Pick<Jobs, 'register' | 'enqueue'>
@@ -34,7 +36,15 @@ export interface SearchIndexOptions {
   readonly largeResult?: number
 }
 
-export function createPostgresIndex({ db, log, jobs, icu, connections, largeResult }: SearchIndexOptions): SearchIndex {
+export function createPostgresIndex({
+  db,
+  quick,
+  log,
+  jobs,
+  icu,
+  connections,
+  largeResult,
+}: SearchIndexOptions): SearchIndex {
   const slots = createSlotCache(db)
   const sortIndexes = createSortIndexes({ db, log, jobs })
   registerSortIndexes({ db, log, jobs })
@@ -43,6 +53,7 @@ export function createPostgresIndex({ db, log, jobs, icu, connections, largeResu
   const columns = createColumns({ db, log })
   const engine = createPostgresEngine({
     db,
+    quick,
     slots,
     accessSets,
     sortIndexes,

@@ -1,7 +1,6 @@
 /** Searches that are answered from columns in memory, as far as these are known. */
 import type { Queryable } from '../../../platform/db.ts'
 import type { FacetCounts } from '../../plan/plan.ts'
-import { readMoment } from '../index/store.ts'
 import { parseIntegers } from '../query/facet-sets.ts'
 import type { CountedText, FacetColumn } from '../query/facets.ts'
 import type { Asked, Page, Renewed } from '../query/kept-results.ts'
@@ -17,6 +16,9 @@ const mostChanged = 1500
 /** Objects that are put into an order which no index has. */
 const mostSorted = 100_000
 
+/** Hits whose sort values are a matter of microseconds. */
+const mostQuick = 200
+
 /** A search about to be run. */
 export interface ColumnSearch extends Omit<Asked, 'start'> {
   readonly start: (form?: StatementForm) => Statement
@@ -26,11 +28,12 @@ export interface ColumnSearch extends Omit<Asked, 'start'> {
 }
 
 export interface ColumnSearchDeps {
+  readonly quick: Queryable
   readonly columns: Columns
   readonly countFacet: (column: FacetColumn, counted: CountedText) => Promise<FacetCounts>
 }
 
-export function createColumnSearch({ columns, countFacet }: ColumnSearchDeps) {
+export function createColumnSearch({ quick, columns, countFacet }: ColumnSearchDeps) {
   /** All that is needed but the order; null: something is not known. */
   function take(table: ObjectTable, { matches, ranges, facets }: Needs) {
     const conditions = matches.map((wanted) => columns.column(table, wanted))
@@ -69,7 +72,8 @@ export function createColumnSearch({ columns, countFacet }: ColumnSearchDeps) {
     const from = Math.max(0, plan.offset - since.matches.length)
     const ids = await idsInOrder(bits, table, order, from, plan.offset + plan.limit)
     if (ids.length + since.matches.length === 0) return { value: [], asOf: since.asOf }
-    const page = await readHits(plain, start(), [...ids, ...since.matches], plan.offset - from)
+    const all = [...ids, ...since.matches]
+    const page = await readHits(all.length > mostQuick ? plain : quick, start(), all, plan.offset - from)
     return page.asOf === since.asOf ? { value: page.hits, asOf: page.asOf } : null
   }
 
@@ -81,7 +85,7 @@ export function createColumnSearch({ columns, countFacet }: ColumnSearchDeps) {
     const needs = table && needsOf(start().context, facetColumns)
     const taken = needs && take(table, needs)
     if (!taken) return null
-    const since = await sinceThen(plain, table, () => start({ byKeys: true }), facetColumns)
+    const since = await sinceThen(plain, await asked.moment(), table, () => start({ byKeys: true }), facetColumns)
     if (!since) {
       columns.outdate(table)
       return null
@@ -132,10 +136,11 @@ const mayOrder = ({ isIndexed }: ColumnSearch, { ids }: ObjectTable): boolean =>
 
 async function sinceThen(
   db: Queryable,
+  moment: number,
   { asOf }: ObjectTable,
   start: () => Statement,
   columns: readonly FacetColumn[],
 ): Promise<Since | null> {
-  if ((await readMoment(db)) === asOf) return { asOf, changed: [], matches: [], facets: [] }
+  if (moment === asOf) return { asOf, changed: [], matches: [], facets: [] }
   return readSince(db, start(), { asOf, most: mostChanged, columns })
 }

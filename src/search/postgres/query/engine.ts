@@ -6,6 +6,7 @@
  */
 import { hash } from 'node:crypto'
 import type { Db, Queryable } from '../../../platform/db.ts'
+import { gathered } from '../../../platform/gathered.ts'
 import type { Lifetime } from '../../../platform/lifetime.ts'
 import { createPauses, letPass } from '../../../platform/pauses.ts'
 import { type FacetCounts, noCounts, type SearchEngine, type SearchOutcome, type SearchPlan } from '../../plan/plan.ts'
@@ -19,6 +20,7 @@ import { createFacetSetCache, SetsGone } from './facet-sets.ts'
 import { type CountedText, type FacetColumn, facetColumn, facetCounts } from './facets.ts'
 import { type Counts, createKeptResults, type Page, type Part, type Renewed } from './kept-results.ts'
 import { findLinked, type LinkedObjects, visionWith } from './linked.ts'
+import { createLinkedAnswers } from './linked-answers.ts'
 import { countsKey, pageKey } from './plan-key.ts'
 import type { PostgresPlan } from './postgres-plan.ts'
 import type { createSortIndexes } from './sort-indexes.ts'
@@ -28,6 +30,8 @@ import { expandWildcards } from './wildcards.ts'
 
 export interface PostgresEngineDeps {
   readonly db: Db
+  /** For what takes microseconds. */
+  readonly quick: Queryable
   readonly slots: SlotCache
   readonly accessSets: AccessSets
   readonly columns: Columns
@@ -49,6 +53,7 @@ export type PostgresEngine = SearchEngine & { close(): Promise<void> }
 
 export function createPostgresEngine({
   db,
+  quick,
   slots,
   accessSets,
   sortIndexes,
@@ -65,8 +70,10 @@ export function createPostgresEngine({
   const sets = createFacetSetCache({ onForget: () => kept.clear() })
   const countFacet = (column: FacetColumn, counted: CountedText): Promise<FacetCounts> =>
     facetCounts(db, sets, column, counted)
-  const kept = createKeptResults({ countFacet, db })
-  const columnSearch = createColumnSearch({ columns, countFacet })
+  const readNow = gathered(() => readMoment(quick), { most: 1000 })
+  const kept = createKeptResults({ countFacet, readNow: () => readNow(null) })
+  const linkedAnswers = createLinkedAnswers()
+  const columnSearch = createColumnSearch({ quick, columns, countFacet })
   type Prepared = Awaited<ReturnType<typeof prepare>>
   const running = new Map<string, Promise<Part<SearchOutcome>>>()
 
@@ -79,7 +86,12 @@ export function createPostgresEngine({
     await letPass(pauses)
     const expansions = await expandWildcards(databases, asked)
     const planWith = (known: LinkedObjects): PostgresPlan => ({ ...asked, vision: visionWith(asked.vision, known) })
-    const linked = await findLinked(databases.lexical, asked.vision, (known) =>
+    let now: Promise<number> | null = null
+    const moment = () => {
+      now ??= readNow(null)
+      return now
+    }
+    const linked = await findLinked({ db: databases.lexical, known: linkedAnswers, moment }, asked.vision, (known) =>
       statements.compileAll(planWith(known), expansions, known),
     )
     const plan = planWith(linked)
@@ -92,6 +104,7 @@ export function createPostgresEngine({
     const isIndexed = plan.limit > 0 && (await sortIndexes.has(plan))
     return {
       plan,
+      moment,
       lookedUp,
       start,
       first,
@@ -223,7 +236,7 @@ export function createPostgresEngine({
       // Many may ask the same at once. Whoever comes later takes the result if it shows what they may expect to see.
       const other = running.get(key)
       if (other) {
-        const now = await readMoment(db)
+        const now = await readNow(null)
         // It ended with the time of somebody else's request, not of ours.
         const found = await other.catch(() => null)
         if (found && found.asOf >= now) return found.value

@@ -2,7 +2,6 @@
 import { heapBytes } from '../../../platform/byte-cache.ts'
 import type { Queryable } from '../../../platform/db.ts'
 import type { FacetCounts, Hit, SearchOutcome, SearchPlan } from '../../plan/plan.ts'
-import { readMoment } from '../index/store.ts'
 import { type Difference, readDifference } from './difference.ts'
 import { sumOf } from './facet-sets.ts'
 import type { CountedText, FacetColumn } from './facets.ts'
@@ -25,6 +24,8 @@ export type Page = Part<readonly Hit[]>
 /** A search about to be run. */
 export interface Asked {
   readonly plan: PostgresPlan
+  /** Moment of the last batch of the index when it was asked, or later; in microseconds since 1970. */
+  readonly moment: () => Promise<number>
   /** What was looked up for its conditions, as a text. */
   readonly lookedUp: string
   readonly start: () => Statement
@@ -45,11 +46,12 @@ const fewest = 500
 const changed = { base: 20, perMatches: 30, most: 1500 }
 
 export interface KeptResultsDeps {
-  readonly db: Queryable
+  /** Moment of the last batch of the index. */
+  readonly readNow: () => Promise<number>
   readonly countFacet: (column: FacetColumn, counted: CountedText) => Promise<FacetCounts>
 }
 
-export function createKeptResults({ db, countFacet }: KeptResultsDeps) {
+export function createKeptResults({ readNow, countFacet }: KeptResultsDeps) {
   const cache = createResultCache()
 
   function keepCounts({ plan, lookedUp }: Pick<Asked, 'plan' | 'lookedUp'>, counts: Part<Counts>): void {
@@ -104,7 +106,7 @@ export function createKeptResults({ db, countFacet }: KeptResultsDeps) {
       const counts = cache.get<Counts>(countsKey(plan))
       const page = counts && cache.get<readonly Hit[]>(pageKey(plan))
       if (!counts || !page) return null
-      const now = await readMoment(db)
+      const now = await readNow()
       return counts.asOf >= now && page.asOf >= now ? { ...counts.value, hits: page.value } : null
     },
 
@@ -116,7 +118,7 @@ export function createKeptResults({ db, countFacet }: KeptResultsDeps) {
       const page = cache.get<readonly Hit[]>(pageKey(plan))
       const known = page?.lookedUp === lookedUp && page.asOf >= kept.asOf ? page : null
       const found = await broughtUp(asked, kept, known)
-      if (!found) return kept.asOf >= (await readMoment(db)) ? { counts: kept, page: null } : null
+      if (!found) return kept.asOf >= (await asked.moment()) ? { counts: kept, page: null } : null
       keepCounts(asked, found.counts)
       if (found.page) keepPage(asked, found.page)
       return found

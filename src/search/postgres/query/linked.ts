@@ -7,8 +7,10 @@ import type { Table } from '../../../datamodel/model.ts'
 import type { Queryable } from '../../../platform/db.ts'
 import type { Sight, Vision } from '../../plan/vision.ts'
 import { ofObjecttype, withoutPool } from '../document/lexemes.ts'
+import type { LinkedAnswers, LinkedIds } from './linked-answers.ts'
 import { rightsCondition } from './rights.ts'
 import { placeNode } from './sight.ts'
+import { microseconds } from './sql.ts'
 import { allOf, lastingQuery, lexeme, type Node, tsquery } from './tsquery.ts'
 
 /** Linked objects that become lexemes; more of them are found by a join. */
@@ -33,44 +35,62 @@ export function readableNode(vision: Vision): Node | null {
   return condition.never ? lexeme('_-') : condition.node
 }
 
+/** Where linked objects are asked for, and what is known of them already. */
+export interface LinkedSource {
+  readonly db: Queryable
+  readonly known: LinkedAnswers
+  /** Moment of the last batch of the index, in microseconds since 1970. */
+  readonly moment: () => Promise<number>
+}
+
 /**
  * Runs `use` to learn what it asks for, answers all of that with one statement, and gives what `use` is to be run with.
  */
 export async function findLinked(
-  db: Queryable,
+  source: LinkedSource,
   vision: Vision,
   use: (linked: LinkedObjects) => void,
 ): Promise<LinkedObjects> {
-  const answers = new Map<string, readonly number[] | null>()
+  const answers = new Map<string, LinkedIds>()
   const linked = lookUp(vision, answers, null)
   if (vision.whole) return linked
-  const wanted = new Map<string, { type: number; query: string }>()
-  use(lookUp(vision, answers, wanted))
+  const moment = await source.moment()
+  const wanted = new Map<string, number>()
+  const want = (query: string, type: number): LinkedIds => {
+    const known = source.known.get(query, moment)
+    if (known === undefined) wanted.set(query, type)
+    else answers.set(query, known)
+    return known ?? []
+  }
+  use(lookUp(vision, answers, want))
   // What is known now can lead to more, but only once: whether a type is known as a whole comes first.
   for (let round = 0; round < 2 && wanted.size > 0; round++) {
-    await ask(db, wanted, answers)
+    await ask(source, wanted, answers)
     wanted.clear()
-    use(lookUp(vision, answers, wanted))
+    use(lookUp(vision, answers, want))
   }
   return linked
 }
 
 async function ask(
-  db: Queryable,
-  wanted: ReadonlyMap<string, { type: number; query: string }>,
-  answers: Map<string, readonly number[] | null>,
+  { db, known }: LinkedSource,
+  wanted: ReadonlyMap<string, number>,
+  answers: Map<string, LinkedIds>,
 ): Promise<void> {
   const asked = [...wanted]
-  const { rows } = await db.query<{ n: number; ids: string }>(
-    `select q.n, array_to_string(array(
+  const { rows } = await db.query<{ n: number; ids: string; asOf: number }>(
+    `select (select ${microseconds('changed_at')} from search_state) as "asOf", q.n, array_to_string(array(
        select t.id from search_document t where t.objecttype = q.type and t.lexemes @@ q.query limit ${mostLinked + 1}
      ), ',') as ids from unnest($1::int[], $2::tsquery[]) with ordinality as q(type, query, n)`,
-    [asked.map(([, { type }]) => type), asked.map(([, { query }]) => query)],
+    [asked.map(([, type]) => type), asked.map(([query]) => query)],
     'search-linked',
   )
-  for (const { n, ids } of rows) {
-    const found = ids === '' ? [] : ids.split(',').map(Number)
-    answers.set((asked[n - 1] as (typeof asked)[number])[0], found.length > mostLinked ? null : found)
+  for (const { n, ids, asOf } of rows) {
+    const list = ids === '' ? [] : ids.split(',').map(Number)
+    const found = list.length > mostLinked ? null : list
+    const [query] = asked[n - 1] as (typeof asked)[number]
+    answers.set(query, found)
+    known.keep(query, found, asOf)
   }
 }
 
@@ -91,17 +111,16 @@ export function visionWith(vision: Vision, linked: LinkedObjects): Vision {
   }
 }
 
+/** `want`: what is said of what has not been asked yet. */
 function lookUp(
   vision: Vision,
-  answers: ReadonlyMap<string, readonly number[] | null>,
-  wanted: Map<string, { type: number; query: string }> | null,
+  answers: ReadonlyMap<string, LinkedIds>,
+  want: ((query: string, type: number) => LinkedIds) | null,
 ): LinkedObjects {
-  function answer(table: Table, node: Node): readonly number[] | null {
+  function answer(table: Table, node: Node): LinkedIds {
     const query = `(${tsquery(lexeme(ofObjecttype(table.id)))} & ${lastingQuery(node)})`
     const known = answers.get(query)
-    if (known !== undefined) return known
-    wanted?.set(query, { type: table.id, query })
-    return []
+    return known === undefined ? (want?.(query, table.id) ?? []) : known
   }
   const rights = readableNode(vision)
   const readable = (node: Node): Node => (rights ? allOf([node, rights]) : node)

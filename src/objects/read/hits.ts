@@ -58,8 +58,9 @@ export function createHitAnswers(deps: ReadDeps, render: RenderPages, latest: Re
         languages: options.languages?.length ? options.languages : null,
         keep,
       }
+      const preferred = preferredMasks()
       const maskOf = (object: Head): Mask | 'short' | null =>
-        maySee(caller, object) ? bestMask(caller, object, options.allFields === true) : null
+        maySee(caller, object) ? bestMask(caller, object, preferred(object), options.allFields === true) : null
       const plain = isPlain(systemObjectIds.length, shown)
       if (plain) {
         const named = (object: Head): Mask | null => {
@@ -82,13 +83,34 @@ export function createHitAnswers(deps: ReadDeps, render: RenderPages, latest: Re
   }
 
   /** The best mask for a hit that the caller may use; without one it is only known by its title. */
-  function bestMask(caller: CallerRights, object: Head, allFields: boolean): Mask | 'short' {
+  function bestMask(
+    caller: CallerRights,
+    object: Head,
+    preferred: readonly Mask[],
+    allFields: boolean,
+  ): Mask | 'short' {
     const context = { deps, caller }
     const all = object.table.masks.get('_all_fields')
     if (allFields && all && mayUseMask(context, all, object)) return all
-    const masks = masksByPreference(context, object).filter((mask) => mayUseMask(context, mask, object))
+    let possible: Mask | null = null
+    for (const mask of preferred) {
+      if (!mayUseMask(context, mask, object)) continue
+      if (maskFits(deps, mask, object.guard.tags)) return mask
+      possible ??= mask
+    }
     // Root may use all of them: one whose tag filter does not fit is still not the best.
-    return masks.find((mask) => maskFits(deps, mask, object.guard.tags)) ?? masks[0] ?? 'short'
+    return possible ?? 'short'
+  }
+
+  /** Masks by preference, found once for all hits of a type in a pool. */
+  function preferredMasks(): (object: Head) => readonly Mask[] {
+    const known = new Map<string, readonly Mask[]>()
+    return (object) => {
+      const place = `${object.table.id} ${object.poolId}`
+      const masks = known.get(place) ?? masksByPreference({ deps }, object)
+      known.set(place, masks)
+      return masks
+    }
   }
 }
 

@@ -3,7 +3,7 @@ import type { Queryable } from '../../platform/db.ts'
 import type { Head } from './stored-rows.ts'
 
 /** Bytes of all answers in memory, and of the longest one that is kept. */
-const maxBytes = 16_000_000
+const maxBytes = 10_000_000
 const longest = 200_000
 /** What an object that an answer was made from takes at most usually; it may be kept by nobody else any more. */
 const sourceBytes = 600
@@ -12,7 +12,11 @@ const sourceBytes = 600
  * What an answer was made from: objects, snapshots and settings, each of which is replaced, never changed. As long as
  * all of them are the same, so is the answer.
  */
-export type Sources = readonly unknown[]
+export interface Sources {
+  /** What many answers are made from, mostly as one list. */
+  readonly shared: readonly unknown[]
+  readonly own: readonly unknown[]
+}
 
 interface Kept {
   readonly sources: Sources
@@ -28,7 +32,7 @@ export function createAnswers() {
     name: 'answers',
     maxBytes,
     maxEntryBytes: longest,
-    sizeOf: ({ body, sources }) => 200 + body.length + sourceBytes * sources.length,
+    sizeOf: ({ body, sources }) => 200 + body.length + sourceBytes * sources.own.length,
   })
   return {
     /** The answer to this question, if it was given from the same sources. */
@@ -44,6 +48,10 @@ export function createAnswers() {
 }
 
 export function areSame(some: Sources, others: Sources): boolean {
+  return (some.shared === others.shared || areEqual(some.shared, others.shared)) && areEqual(some.own, others.own)
+}
+
+export function areEqual(some: readonly unknown[], others: readonly unknown[]): boolean {
   if (some.length !== others.length) return false
   for (let index = 0; index < some.length; index++) if (some[index] !== others[index]) return false
   return true

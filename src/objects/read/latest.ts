@@ -6,7 +6,7 @@ import type { Lifetime } from '../../platform/lifetime.ts'
 import type { CallerRights } from '../../rights/service.ts'
 import { type Reader, readerOf } from '../masks/reader.ts'
 import { type Known, type RenderItem, type RenderOptions, reverseKey } from '../render/render.ts'
-import { areSame, createAnswers, hasDatedGrants, type Sources, watched } from './kept-answers.ts'
+import { areEqual, createAnswers, hasDatedGrants, type Sources, watched } from './kept-answers.ts'
 import type { Address } from './load.ts'
 import { createObjectCache, type Found } from './object-cache.ts'
 import { isDeep } from './options.ts'
@@ -47,19 +47,21 @@ export function createLatest(
     return { object, mask, known: { heads, below } }
   }
 
+  const sharedSources = new WeakMap<CallerRights, readonly unknown[]>()
+
+  /** What all answers to the caller depend on; the same list for as long as it is. */
+  function sharedBy(actor: Actor, caller: CallerRights): readonly unknown[] {
+    const shared = [deps.datamodel.current(), ...deps.snapshots(), ...actor.languages]
+    const before = sharedSources.get(caller)
+    if (before && areEqual(before, shared)) return before
+    sharedSources.set(caller, shared)
+    return shared
+  }
+
   /** What the answer to a read depends on, as far as it is in memory. */
-  function sourcesOf(actor: Actor, caller: CallerRights, { object, mask, known }: Latest): Sources {
+  function sourcesOf(shared: Sources['shared'], caller: CallerRights, { object, mask, known }: Latest): Sources {
     const { heads, below } = known
-    return [
-      mask,
-      object,
-      below.size,
-      deps.datamodel.current(),
-      caller,
-      ...deps.snapshots(),
-      ...actor.languages,
-      ...heads,
-    ]
+    return { shared, own: [mask, object, below.size, caller, ...heads] }
   }
 
   /** The object as JSON: kept from an earlier read when nothing that it was made from has changed. */
@@ -70,7 +72,7 @@ export function createLatest(
     shown: RenderOptions,
     lifetime: Lifetime,
   ): Promise<JsonAnswer> {
-    const sources = sourcesOf(actor, caller, latest)
+    const sources = sourcesOf(sharedBy(actor, caller), caller, latest)
     const { object, mask, known } = latest
     const question = questionOf(caller, latest, shown)
     const answer = answers.find(question, sources)
@@ -81,7 +83,7 @@ export function createLatest(
     const [body = nothing] = rendered.body
     const lasting = !q.asked && rendered.body.length === 1 && rendered.short === 0 && !isDated(latest)
     // What changed meanwhile may be in the answer or not.
-    if (lasting && areSame(sources, sourcesOf(actor, caller, latest))) answers.keep(question, sources, body)
+    if (lasting && areEqual(sources.shared, sharedBy(actor, caller))) answers.keep(question, sources, body)
     return rendered
   }
 
@@ -106,9 +108,10 @@ export function createLatest(
     }
     const found = await memory.all(deps.datamodel.current(), ids, readerFor, { links: true, reverses: true })
     if (!found) return null
+    const shared = sharedBy(actor, caller)
     const all = found.map((each) => {
       const latest = latestOf(each, masks.get(each.object) as Mask)
-      const sources = sourcesOf(actor, caller, latest)
+      const sources = sourcesOf(shared, caller, latest)
       return { latest, sources, question: questionOf(caller, latest, shown) }
     })
     const bodies = all.map(({ question, sources }) => answers.find(question, sources))
@@ -127,10 +130,10 @@ export function createLatest(
       each: (text) => void texts.push(text),
     })
     const rendered = texts.map((text) => Buffer.from(`[${text}]`))
-    if (!q.asked && short === 0) {
+    // What changed meanwhile may be in the answers or not.
+    if (!q.asked && short === 0 && areEqual(shared, sharedBy(actor, caller))) {
       for (const [index, { latest, sources, question }] of open.entries()) {
-        const lasting = !isDated(latest) && areSame(sources, sourcesOf(actor, caller, latest))
-        if (lasting) answers.keep(question, sources, rendered[index] as Buffer)
+        if (!isDated(latest)) answers.keep(question, sources, rendered[index] as Buffer)
       }
     }
     let next = 0

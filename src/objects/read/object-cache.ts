@@ -118,20 +118,24 @@ export function createObjectCache(db: Queryable) {
       needs: Needs,
     ): Promise<Found[] | null> {
       begin(model)
-      const known: { entry: Entry<Loaded>; reader: Reader }[] = []
+      const known: { entry: Entry<Loaded>; around: readonly number[]; columns: readonly number[] }[] = []
       for (const id of ids) {
         const entry = objects.get(id)
         const reader = entry && readerOf(entry.value)
         if (!entry || !reader) return null
-        known.push({ entry, reader })
+        const columns = needs.reverses ? reader.reverseColumns : []
+        known.push({ entry, around: aroundOf(entry.value, reader, needs), columns })
       }
-      return together(
-        known.map(async ({ entry, reader }) => {
-          const reverseColumns = needs.reverses ? reader.reverseColumns : []
-          const one = await confirm(entry, reader, needs, reverseColumns)
-          return one && foundOf(model, one, reverseColumns)
-        }),
+      const { stamps, isLinked } = await current.readAll(
+        known.map(({ entry: { value }, around, columns }) => ({ ids: [value.systemObjectId, ...around], columns })),
       )
+      if (known.some(({ entry: { stamp, value } }) => stamps.get(value.systemObjectId) !== stamp)) return null
+      const found = await headsById(model, new Set(known.flatMap(({ around }) => around)), stamps)
+      return known.map(({ entry: { value }, around, columns }) => ({
+        object: value,
+        heads: around.flatMap((id) => found.get(id) ?? []),
+        absent: columns.filter((column) => !isLinked(value.systemObjectId, column)),
+      }))
     },
   }
 
@@ -151,7 +155,7 @@ export function createObjectCache(db: Queryable) {
   /** What is in memory, when its row is still the one that it came from. */
   async function confirm(entry: Entry<Loaded>, reader: Reader, needs: Needs, reverseColumns: readonly number[]) {
     const object = entry.value
-    const around = needs.links ? linkedFrom(object, reader) : object.parents
+    const around = aroundOf(object, reader, needs)
     const { stamps, reverses } = await current.read([object.systemObjectId, ...around], reverseColumns)
     return stamps.get(object.systemObjectId) === entry.stamp
       ? { object, stamp: entry.stamp, around: only(stamps, around), reverses }
@@ -164,7 +168,12 @@ export function createObjectCache(db: Queryable) {
     reverseColumns: readonly number[],
   ): Promise<Found> {
     const absent = reverseColumns.filter((column) => !reverses.has(column))
-    return { object, heads: await headsOf(model, around), absent }
+    const heads = await headsById(model, around.keys(), around)
+    return { object, heads: [...heads.values()], absent }
+  }
+
+  function aroundOf(object: Loaded, reader: Reader, { links }: Needs): readonly number[] {
+    return links ? linkedFrom(object, reader) : object.parents
   }
 
   /** What the object links to as far as the mask shows it, and its parents. */
@@ -177,12 +186,14 @@ export function createObjectCache(db: Queryable) {
   }
 
   /** The heads of these rows; those that are not in memory with this stamp are loaded, with those of other requests. */
-  async function headsOf(model: Model, stamps: Stamps): Promise<Head[]> {
-    const found: Head[] = []
+  async function headsById(model: Model, ids: Iterable<number>, stamps: Stamps): Promise<Map<number, Head>> {
+    const found = new Map<number, Head>()
     const missing: number[] = []
-    for (const [id, stamp] of stamps) {
+    for (const id of ids) {
+      const stamp = stamps.get(id)
+      if (stamp === undefined) continue
       const entry = heads.get(id)
-      if (entry?.stamp === stamp) found.push(entry.value)
+      if (entry?.stamp === stamp) found.set(id, entry.value)
       else missing.push(id)
     }
     if (missing.length === 0) return found
@@ -191,17 +202,11 @@ export function createObjectCache(db: Queryable) {
       const row = rows.get(id)
       const [head] = row ? toHeads(model, [row.r]) : []
       if (!row || !head) continue
-      found.push(head)
+      found.set(id, head)
       if (ofModel === model) heads.set(id, { stamp: row.stamp, value: head })
     }
     return found
   }
-}
-
-/** All of them, or null when one is. */
-async function together<T>(promises: readonly Promise<T | null>[]): Promise<T[] | null> {
-  const found = await Promise.all(promises)
-  return found.some((each) => each === null) ? null : (found as T[])
 }
 
 const sizes = new WeakMap<Head, number>()

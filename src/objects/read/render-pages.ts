@@ -8,7 +8,6 @@ import type { Places } from '../../platform/places.ts'
 import type { CallerRights } from '../../rights/service.ts'
 import type { AnswerLimits } from '../render/parts.ts'
 import { type RenderDeps, type RenderMore, type RenderOptions, renderAnswer } from '../render/render.ts'
-import type { Sources } from './kept-answers.ts'
 import type { Pages } from './pages.ts'
 
 export interface ReadDeps extends RenderDeps {
@@ -18,7 +17,7 @@ export interface ReadDeps extends RenderDeps {
   readonly datamodel: { current(): Model }
   readonly rights: { forActor(actor: Actor): Promise<CallerRights> }
   /** The snapshots in memory that rendering reads besides the datamodel; each is replaced when it changes. */
-  readonly snapshots: () => Sources
+  readonly snapshots: () => readonly unknown[]
   readonly limits: AnswerLimits
   /** Where long lists take their turn. */
   readonly heavy: Places

@@ -26,9 +26,9 @@ interface Current {
 
 /** Asks for stamps. */
 export function createStampReader(db: Queryable) {
-  const current = gathered((questions: readonly Question[]) => read(db, questions), {
+  const current = gathered((lists: readonly (readonly Question[])[]) => read(db, lists.flat()), {
     most: largestBatch,
-    sizeOf: ({ ids, columns }) => ids.length + columns.length,
+    sizeOf: (questions) => questions.reduce((sum, { ids, columns }) => sum + ids.length + columns.length, 0),
   })
   return {
     /** The stamps of the objects that exist, and those of the columns through which anything links to the first one. */
@@ -36,8 +36,16 @@ export function createStampReader(db: Queryable) {
       ids: readonly [number, ...number[]],
       columns: readonly number[],
     ): Promise<{ stamps: Stamps; reverses: ReadonlySet<number> }> {
-      const { stamps, linked } = await current({ ids, columns })
+      const { stamps, linked } = await current([{ ids, columns }])
       return { stamps, reverses: new Set(columns.filter((column) => linked.has(linkKey(ids[0], column)))) }
+    },
+
+    /** The same for several objects at once. */
+    async readAll(
+      questions: readonly Question[],
+    ): Promise<{ stamps: Stamps; isLinked: (to: number, column: number) => boolean }> {
+      const { stamps, linked } = await current(questions)
+      return { stamps, isLinked: (to, column) => linked.has(linkKey(to, column)) }
     },
   }
 }

@@ -140,7 +140,7 @@ export function createLatest(
     return { bodies: bodies.map((body) => body ?? (rendered[next++] as Buffer)), short }
   }
 
-  return { readLatest, answerLatest, answerRemembered, remember: memory.remember }
+  return { readLatest, answerLatest, answerRemembered, remember: memory.remember, heads: memory.heads }
 }
 
 /** What tells answers about the same object apart, besides what they are made from. */

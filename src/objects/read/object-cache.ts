@@ -107,6 +107,15 @@ export function createObjectCache(db: Queryable) {
 
     remember,
 
+    /** Heads of objects, in no order; those that are in memory as they are need not be brought. */
+    async heads(model: Model, ids: readonly number[]): Promise<Head[]> {
+      begin(model)
+      const [first, ...others] = ids
+      if (first === undefined) return []
+      const { stamps } = await current.readAll([{ ids: [first, ...others], columns: [] }])
+      return [...(await headsById(model, ids, stamps)).values()]
+    },
+
     /**
      * Several objects, when all of them are in memory and as they were read; else null, mostly without having asked for
      * anything. `readerOf` may turn an object down (null), too.

@@ -8,7 +8,9 @@ import type { Places } from '../../platform/places.ts'
 import type { CallerRights } from '../../rights/service.ts'
 import type { AnswerLimits } from '../render/parts.ts'
 import { type RenderDeps, type RenderMore, type RenderOptions, renderAnswer } from '../render/render.ts'
+import { loadHeads } from './load.ts'
 import type { Pages } from './pages.ts'
+import type { Head } from './stored-rows.ts'
 
 export interface ReadDeps extends RenderDeps {
   readonly db: Db
@@ -23,6 +25,15 @@ export interface ReadDeps extends RenderDeps {
   readonly heavy: Places
 }
 
+/** Heads that are looked for in memory: to ask whether more are as they were would hold up others. */
+const mostRemembered = 300
+
+export interface PagesMore extends RenderMore {
+  readonly lifetime?: Lifetime
+  /** Heads of linked objects; absent: they are read where the objects are read, as changes need it that are not committed yet. */
+  readonly heads?: (model: Model, ids: readonly number[]) => Promise<readonly Head[]>
+}
+
 /** Renders objects that the caller may see, as they are loaded. */
 export type RenderPages = ReturnType<typeof createRenderPages>
 
@@ -33,10 +44,14 @@ export function createRenderPages(deps: ReadDeps) {
     caller: CallerRights,
     pages: Pages,
     options: RenderOptions,
-    more: RenderMore & { readonly lifetime?: Lifetime } = {},
+    more: PagesMore = {},
   ): Promise<JsonAnswer> => {
     const pauses = createPauses(more.lifetime && (() => more.lifetime?.check()))
-    const base = { deps, q, model: deps.datamodel.current(), actor, caller, options, pauses }
+    const model = deps.datamodel.current()
+    const { heads } = more
+    const headsOf = (ids: readonly number[]) =>
+      heads && ids.length <= mostRemembered ? heads(model, ids) : loadHeads(q, model, ids)
+    const base = { deps, q, model, actor, caller, options, pauses, headsOf }
     return renderAnswer(base, deps.limits, pages, more)
   }
 }

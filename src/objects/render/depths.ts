@@ -1,6 +1,6 @@
 /** Loads what a depth of an answer waits for, with a few statements for all of it. */
 import { loadInheritance } from '../content/inheritance.ts'
-import { type LoadedReverse, loadAsOf, loadChildren, loadHeads, loadLatest, loadReverses } from '../read/load.ts'
+import { type LoadedReverse, loadAsOf, loadChildren, loadLatest, loadReverses } from '../read/load.ts'
 import type { Head, Loaded } from '../read/stored-rows.ts'
 import { asOfKey, type ReverseWant, type Run, reverseKey, type Want } from './run.ts'
 
@@ -73,7 +73,7 @@ async function loadWanted(run: Run, wants: readonly Want[]): Promise<void> {
   const moments = [...past.values()]
   const [loaded, headsFound, pastFound] = await Promise.all([
     loadLatest(run.q, run.model, [...contents]),
-    loadHeads(run.q, run.model, [...heads]),
+    run.headsOf([...heads]),
     loadAsOf(
       run.q,
       run.model,

@@ -42,7 +42,9 @@ export interface RenderMore {
 
 /** Renders the items of all pages in their order as one JSON array; a page is loaded when those before it are written. */
 export async function renderAnswer(
-  base: Pick<Run, 'deps' | 'q' | 'model' | 'actor' | 'caller' | 'pauses'> & { readonly options: RenderOptions },
+  base: Pick<Run, 'deps' | 'q' | 'model' | 'actor' | 'caller' | 'pauses' | 'headsOf'> & {
+    readonly options: RenderOptions
+  },
   limits: AnswerLimits,
   pages: AsyncIterable<readonly RenderItem[]> | Iterable<readonly RenderItem[]>,
   { known = nothingKnown, shape, each }: RenderMore = {},

@@ -141,6 +141,8 @@ export interface Run {
   /** Linked objects in their short form, as it stands in wire objects: an object itself, or a token. */
   readonly shorts: Map<Head, { readonly mask: Mask; readonly wire: Wire | string }>
   readonly pauses: Pauses
+  /** Heads of linked objects, in no order. */
+  readonly headsOf: (ids: readonly number[]) => Promise<readonly Head[]>
 }
 
 /** What is known before anything is loaded. */
@@ -170,7 +172,7 @@ export function asOfKey(id: number, asOf: number): string {
 }
 
 export function startRun(
-  base: Pick<Run, 'deps' | 'q' | 'model' | 'actor' | 'caller' | 'options' | 'pauses'>,
+  base: Pick<Run, 'deps' | 'q' | 'model' | 'actor' | 'caller' | 'options' | 'pauses' | 'headsOf'>,
   limits: AnswerLimits,
   { heads, below }: Known,
 ): Run {

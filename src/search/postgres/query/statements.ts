@@ -296,7 +296,8 @@ export async function runRanges(
 
 /** Compiles all parts of a search, to learn what is to be known for it beforehand. */
 export function compileAll(plan: PostgresPlan, expansions: Expansions, linked: LinkedObjects): void {
-  const { context } = startStatement(plan, expansions, linked)
+  // Ranges ask nothing of linked objects, and by their keys they take least.
+  const { context } = startStatement(plan, expansions, linked, { byKeys: true })
   scopeSql(plan.scope, 'd', context)
   orderColumns(context)
   for (const each of plan.aggregations) {

@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto'
 import type { SearchField } from '../../plan/fields.ts'
 import type { Clause } from '../../plan/plan.ts'
+import { lexically } from '../lexical.ts'
 import { isAmong, type KnownSets } from '../query/access-sets.ts'
 import { type ConditionContext, clauseSql } from '../query/condition.ts'
 import type { FacetColumn } from '../query/facets.ts'
@@ -13,7 +14,7 @@ import { sightNode } from '../query/sight.ts'
 import { Parameters } from '../query/sql.ts'
 import type { KeyColumn, MatchColumn, NumberColumn, OrderColumn } from './column.ts'
 import type { Wanted } from './columns.ts'
-import { lexically, readKeys, readMatches, readNumbers, readOrder } from './read.ts'
+import { readKeys, readMatches, readNumbers, readOrder } from './read.ts'
 
 export interface Needs {
   readonly type: number

@@ -1,5 +1,5 @@
 /** Reads columns from PostgreSQL: each with one statement through all documents of a type. */
-import type { Db, Queryable } from '../../../platform/db.ts'
+import type { Queryable } from '../../../platform/db.ts'
 import { createPauses, letPass } from '../../../platform/pauses.ts'
 import type { SearchField } from '../../plan/fields.ts'
 import { partsSql } from '../query/key-ranges.ts'
@@ -71,15 +71,6 @@ async function places(numbers: Int32Array, first: readonly number[]) {
     if (index % 4096 === 0) await letPass(pauses)
   }
   return { places: found, numbers: list }
-}
-
-/** As all searches for words: reading all documents to compare their lexemes is never better than the index. */
-export function lexically<T>(db: Db, read: (tx: Queryable) => Promise<T>): Promise<T> {
-  return db.transaction(async (tx) => {
-    await tx.query(`set local enable_seqscan = off`)
-    await tx.query(`set local work_mem = '64MB'`)
-    return read(tx)
-  })
 }
 
 /** Objects that fulfil a condition over search_document under the alias `d`. */

@@ -13,6 +13,7 @@ import { type FacetCounts, noCounts, type SearchEngine, type SearchOutcome, type
 import type { Columns } from '../columns/columns.ts'
 import { createColumnSearch } from '../columns/search.ts'
 import { readMoment } from '../index/store.ts'
+import { lexicalSettings } from '../lexical.ts'
 import type { SlotCache } from '../slots.ts'
 import type { AccessSets } from './access-sets.ts'
 import { readChanges } from './changes.ts'
@@ -61,11 +62,9 @@ export function createPostgresEngine({
   columns,
   largeResult = 30_000,
 }: PostgresEngineDeps): PostgresEngine {
-  // Reading all documents to compare their lexemes is never better than the index; PostgreSQL, which does not know
-  // what reading a lexeme vector costs, would think so.
   const lexical = db.sibling({
     maxConnections,
-    settings: { enable_seqscan: 'off', work_mem: '64MB', statement_timeout: `${longestStatement}` },
+    settings: { ...lexicalSettings, statement_timeout: `${longestStatement}` },
   })
   const sets = createFacetSetCache({ onForget: () => kept.clear() })
   const countFacet = (column: FacetColumn, counted: CountedText): Promise<FacetCounts> =>

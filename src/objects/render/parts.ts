@@ -203,7 +203,8 @@ export function expectedBytes(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 8
   let bytes = 2
   if (Array.isArray(value)) for (const entry of value) bytes += expectedBytes(entry)
-  else for (const key in value) bytes += 20 + expectedBytes((value as Record<string, unknown>)[key])
+  // Without their names: those that are numbers would each become a text.
+  else for (const entry of Object.values(value)) bytes += 20 + expectedBytes(entry)
   return bytes
 }
 

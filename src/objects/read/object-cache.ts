@@ -10,9 +10,9 @@ import { createStampReader, type Stamps } from './stamps.ts'
 import { type Head, type Loaded, heads as toHeads } from './stored-rows.ts'
 
 /** Bytes of the objects that were read by id, of the largest one, of the heads that stand around them, of their ids. */
-const maxObjectBytes = 24_000_000
+const maxObjectBytes = 16_000_000
 const largestObject = 1_000_000
-const maxHeadBytes = 24_000_000
+const maxHeadBytes = 16_000_000
 const maxAddressBytes = 1_000_000
 
 /** Which of what stands around the object is wanted. */

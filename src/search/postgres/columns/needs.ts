@@ -37,6 +37,8 @@ export interface Access {
 
 /** Objects of a type of which sort keys are kept: they take sixteen times what a condition does. */
 const mostKeys = 500_000
+/** Objects of a type whose scores are compared where no words are asked of all matches. */
+const mostScored = 100_000
 const atOnce = { usual: 1, large: 1 }
 /** What is not a text may be in one search only: a filter that a person has put together. */
 const times = { text: { usual: 2, large: 1 }, other: { usual: 2, large: 2 } }
@@ -158,8 +160,11 @@ function orderOf(context: ConditionContext): Wanted<OrderColumn> | null {
   return {
     key: `order ${digestOf(text, values)}`,
     times: isScored ? times.text : atOnce,
-    read: (db, table) =>
-      isScored ? lexically(db, (tx) => readOrder(tx, table, text, values)) : readOrder(db, table, text, values),
+    async read(db, table) {
+      if (!isScored) return readOrder(db, table, text, values)
+      if (where === 'true' && table.ids.length > mostScored) return null
+      return lexically(db, (tx) => readOrder(tx, table, text, values))
+    },
   }
 }
 

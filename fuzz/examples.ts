@@ -108,9 +108,12 @@ const told: Record<string, unknown> = {
 function stable(value: unknown, key = ''): unknown {
   if (Array.isArray(value)) return value.map((one) => stable(one))
   if (typeof value === 'object' && value !== null) {
-    // A run through all files is as far as it is.
-    if ('percent_done' in value && 'checked' in value && 'removed' in value) {
-      const begun = { status: 'running', percent_done: 0, checked: 0, queued: 0, removed: 0, finished_at: null }
+    // A run through all files is as far as it is; a move of what holds nothing is over before it is looked at, or after.
+    if ('percent_done' in value && ('checked' in value || 'moved' in value)) {
+      const counts = Object.fromEntries(
+        ['checked', 'queued', 'removed', 'moved'].filter((name) => name in value).map((name) => [name, 0]),
+      )
+      const begun = { status: 'running', percent_done: 0, ...counts, finished_at: null }
       return { ...value, ...begun, started_at: '2026-11-21T10:00:00.000Z' }
     }
     // Bytes of renditions are those of the libraries that make them.

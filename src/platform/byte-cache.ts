@@ -54,6 +54,16 @@ export function createByteCache<K extends string | number, V extends object>({
   return cache
 }
 
+/** How full a cache is when taking something in means that something goes. */
+const full = 0.95
+
+/** What would go next for want of room; undefined while there is some. */
+export function oldestOf<K extends string | number, V extends object>(cache: ByteCache<K, V>): V | undefined {
+  if (cache.calculatedSize < full * cache.maxSize) return undefined
+  const [oldest] = cache.rvalues()
+  return oldest
+}
+
 /** Sizes of all caches, those of one name together. */
 export function cacheSizes(): Map<string, CacheSize> {
   const sizes = new Map<string, CacheSize>()

@@ -1,4 +1,5 @@
-import { createByteCache } from '../../platform/byte-cache.ts'
+import type { Admission } from '../../platform/admission.ts'
+import { createByteCache, oldestOf } from '../../platform/byte-cache.ts'
 import type { Queryable } from '../../platform/db.ts'
 import type { Head } from './stored-rows.ts'
 
@@ -19,15 +20,16 @@ export interface Sources {
 }
 
 interface Kept {
+  readonly id: number
   readonly sources: Sources
   readonly body: Buffer
 }
 
 /**
  * Answers to reads of one object, as bytes. Rendering an object and writing it as JSON is most of the work of a read
- * (bench/read.ts), and the same few objects are read again and again.
+ * (bench/read.ts), and the same few objects are read again and again: `admission` knows which.
  */
-export function createAnswers() {
+export function createAnswers(admission: Admission) {
   const kept = createByteCache<string, Kept>({
     name: 'answers',
     maxBytes,
@@ -41,8 +43,9 @@ export function createAnswers() {
       return known && areSame(known.sources, sources) ? known.body : undefined
     },
 
-    keep(question: string, sources: Sources, body: Buffer): void {
-      kept.set(question, { sources, body })
+    /** Keeps the answer, made of the object `id`, if it is worth it. */
+    keep(question: string, id: number, sources: Sources, body: Buffer): void {
+      if (kept.has(question) || admission.admits(id, oldestOf(kept)?.id)) kept.set(question, { id, sources, body })
     },
   }
 }
@@ -63,15 +66,16 @@ export function hasDatedGrants({ guard }: Pick<Head, 'guard'>): boolean {
 }
 
 /** Tells whether anything was asked of the database: such an answer has sources that nobody sees. */
-export function watched(q: Queryable): Queryable & { readonly asked: boolean } {
-  let asked = false
-  return {
-    get asked() {
-      return asked
-    },
-    query(text, values, name) {
-      asked = true
-      return q.query(text, values, name)
-    },
+export class Watched implements Queryable {
+  asked = false
+  readonly #q: Queryable
+
+  constructor(q: Queryable) {
+    this.#q = q
+  }
+
+  query<T extends object>(text: string, values?: readonly unknown[], name?: string) {
+    this.asked = true
+    return this.#q.query<T>(text, values, name)
   }
 }

@@ -1,12 +1,13 @@
 /** Objects in their latest version: one by its id is read more often than anything else, then pages of the same objects. */
 import type { Mask, Table } from '../../datamodel/model.ts'
 import type { Actor } from '../../platform/actor.ts'
+import { createAdmission } from '../../platform/admission.ts'
 import type { JsonAnswer } from '../../platform/json-body.ts'
 import type { Lifetime } from '../../platform/lifetime.ts'
 import type { CallerRights } from '../../rights/service.ts'
 import { type Reader, readerOf } from '../masks/reader.ts'
 import { type Known, type RenderItem, type RenderOptions, reverseKey } from '../render/render.ts'
-import { areEqual, createAnswers, hasDatedGrants, type Sources, watched } from './kept-answers.ts'
+import { areEqual, createAnswers, hasDatedGrants, type Sources, Watched } from './kept-answers.ts'
 import type { Address } from './load.ts'
 import { createObjectCache, type Found } from './object-cache.ts'
 import { isDeep } from './options.ts'
@@ -16,6 +17,8 @@ import type { Head, Loaded } from './stored-rows.ts'
 /** An object in its latest version, allowed to the caller with the mask, and what is known around it. */
 interface Latest extends RenderItem {
   readonly known: Known
+  /** It is asked for again and again. */
+  readonly kept: boolean
 }
 
 /** `allow` says whether the caller may see the object with the mask, or throws. */
@@ -24,8 +27,9 @@ export function createLatest(
   render: RenderPages,
   allow: (caller: CallerRights, mask: Mask, object: Head) => boolean,
 ) {
-  const memory = createObjectCache(deps.quick)
-  const answers = createAnswers()
+  const admission = createAdmission()
+  const memory = createObjectCache(deps.quick, admission)
+  const answers = createAnswers(admission)
 
   /** The object in its latest version, with what its links and reverse fields need as far as that is cheap to know. */
   async function readLatest(
@@ -42,9 +46,9 @@ export function createLatest(
     return found && allow(caller, mask, found.object) ? latestOf(found, mask) : null
   }
 
-  function latestOf({ object, heads, absent }: Found, mask: Mask): Latest {
+  function latestOf({ object, heads, absent, kept }: Found, mask: Mask): Latest {
     const below = new Map(absent.map((column) => [reverseKey(column, object.systemObjectId), []]))
-    return { object, mask, known: { heads, below } }
+    return { object, mask, known: { heads, below }, kept }
   }
 
   const sharedSources = new WeakMap<CallerRights, readonly unknown[]>()
@@ -72,18 +76,20 @@ export function createLatest(
     shown: RenderOptions,
     lifetime: Lifetime,
   ): Promise<JsonAnswer> {
-    const sources = sourcesOf(sharedBy(actor, caller), caller, latest)
-    const { object, mask, known } = latest
+    const { object, mask, known, kept } = latest
+    const sources = kept ? sourcesOf(sharedBy(actor, caller), caller, latest) : null
     const question = questionOf(caller, latest, shown)
-    const answer = answers.find(question, sources)
+    const answer = sources && answers.find(question, sources)
     if (answer) return { body: [answer], short: 0 }
-    const q = watched(deps.db.within(lifetime))
+    const q = new Watched(deps.db.within(lifetime))
     const work = () => render(q, actor, caller, [[{ object, mask }]], shown, { known, lifetime })
     const rendered = await (isDeep(shown) ? deps.heavy.run(lifetime, work) : work())
+    if (!sources) return rendered
     const [body = nothing] = rendered.body
     const lasting = !q.asked && rendered.body.length === 1 && rendered.short === 0 && !isDated(latest)
     // What changed meanwhile may be in the answer or not.
-    if (lasting && areEqual(sources.shared, sharedBy(actor, caller))) answers.keep(question, sources, body)
+    if (lasting && areEqual(sources.shared, sharedBy(actor, caller)))
+      answers.keep(question, object.systemObjectId, sources, body)
     return rendered
   }
 
@@ -118,7 +124,7 @@ export function createLatest(
     const open = all.filter((_, index) => !bodies[index])
     if (open.length === 0) return { bodies: bodies as Buffer[], short: 0 }
     const texts: string[] = []
-    const q = watched(deps.db.within(lifetime))
+    const q = new Watched(deps.db.within(lifetime))
     const known = {
       heads: open.flatMap(({ latest }) => latest.known.heads),
       below: new Map(open.flatMap(({ latest }) => [...latest.known.below])),
@@ -133,7 +139,8 @@ export function createLatest(
     // What changed meanwhile may be in the answers or not.
     if (!q.asked && short === 0 && areEqual(shared, sharedBy(actor, caller))) {
       for (const [index, { latest, sources, question }] of open.entries()) {
-        if (!isDated(latest)) answers.keep(question, sources, rendered[index] as Buffer)
+        const id = latest.object.systemObjectId
+        if (!isDated(latest)) answers.keep(question, id, sources, rendered[index] as Buffer)
       }
     }
     let next = 0

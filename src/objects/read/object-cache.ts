@@ -1,5 +1,6 @@
 import type { Model, Table } from '../../datamodel/model.ts'
-import { createByteCache } from '../../platform/byte-cache.ts'
+import type { Admission } from '../../platform/admission.ts'
+import { createByteCache, oldestOf } from '../../platform/byte-cache.ts'
 import type { Queryable } from '../../platform/db.ts'
 import { gathered } from '../../platform/gathered.ts'
 import type { Reader } from '../masks/reader.ts'
@@ -27,6 +28,8 @@ export interface Found {
   readonly heads: readonly Head[]
   /** Reverse columns through which nothing links to it, when wanted. */
   readonly absent: readonly number[]
+  /** It is in memory, since it is asked for again and again. */
+  readonly kept: boolean
 }
 
 interface Entry<T> {
@@ -36,13 +39,13 @@ interface Entry<T> {
 
 /**
  * Objects in memory. The same artists and terms stand behind most links, and some objects are read again and again;
- * bringing and parsing them is most of the work of a read. Nothing is ever out of date: each read asks the database
+ * bringing and parsing them is most of the work of a read. `admission` says which are worth it. Nothing is ever out of date: each read asks the database
  * for the stamps of the rows, and what is in memory is only taken when its row still has the stamp that it came with.
  *
  * What is handed out is shared: it must not be changed. Reads must come from `db` itself, not from a transaction,
  * within which a row can change again without a new stamp.
  */
-export function createObjectCache(db: Queryable) {
+export function createObjectCache(db: Queryable, admission: Admission) {
   const current = createStampReader(db)
   const stored = createOneReader(db)
   const stampedHeads = gathered(
@@ -79,10 +82,14 @@ export function createObjectCache(db: Queryable) {
     addresses.clear()
   }
 
-  /** Takes in what was read, with the stamp that its row had. */
+  /** Takes in what was read, with the stamp that its row had, if it is worth it. */
   function remember(object: Loaded, stamp: string): void {
     if (ofModel?.tablesById.get(object.table.id) !== object.table) return
-    objects.set(object.systemObjectId, { stamp, value: object })
+    const id = object.systemObjectId
+    admission.note(id)
+    // Unless it is there already and has changed.
+    if (!objects.has(id) && !admission.admits(id, oldestOf(objects)?.value.systemObjectId)) return
+    objects.set(id, { stamp, value: object })
     addresses.set(`${object.table.id}:${object.id}`, { id: object.systemObjectId })
   }
 
@@ -101,7 +108,8 @@ export function createObjectCache(db: Queryable) {
       const surroundings = { linkPaths: needs.links ? reader.linkPaths : [], reverseColumns }
       const one = remembered ?? (await stored.read(model, table, address, surroundings))
       if (!one) return null
-      if (!remembered) remember(one.object, one.stamp)
+      if (remembered) admission.note(one.object.systemObjectId)
+      else remember(one.object, one.stamp)
       return foundOf(model, one, reverseColumns)
     },
 
@@ -140,10 +148,12 @@ export function createObjectCache(db: Queryable) {
       )
       if (known.some(({ entry: { stamp, value } }) => stamps.get(value.systemObjectId) !== stamp)) return null
       const found = await headsById(model, new Set(known.flatMap(({ around }) => around)), stamps)
+      for (const id of ids) admission.note(id)
       return known.map(({ entry: { value }, around, columns }) => ({
         object: value,
         heads: around.flatMap((id) => found.get(id) ?? []),
         absent: columns.filter((column) => !isLinked(value.systemObjectId, column)),
+        kept: true,
       }))
     },
   }
@@ -178,7 +188,7 @@ export function createObjectCache(db: Queryable) {
   ): Promise<Found> {
     const absent = reverseColumns.filter((column) => !reverses.has(column))
     const heads = await headsById(model, around.keys(), around)
-    return { object, heads: [...heads.values()], absent }
+    return { object, heads: [...heads.values()], absent, kept: objects.has(object.systemObjectId) }
   }
 
   function aroundOf(object: Loaded, reader: Reader, { links }: Needs): readonly number[] {

@@ -78,7 +78,7 @@ export function createHitAnswers(deps: ReadDeps, render: RenderPages, latest: Re
         if (keep) dropSystemFields(wire, keep)
         return additions ? Object.assign(wire, additions(object.systemObjectId)) : wire
       }
-      return render(q, actor, caller, pages, shown, { shape, lifetime, heads: latest.heads })
+      return render(q, actor, caller, pages, shown, { shape, lifetime, nearby: latest.nearby })
     },
   }
 

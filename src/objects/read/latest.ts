@@ -6,12 +6,12 @@ import type { JsonAnswer } from '../../platform/json-body.ts'
 import type { Lifetime } from '../../platform/lifetime.ts'
 import type { CallerRights } from '../../rights/service.ts'
 import { type Reader, readerOf } from '../masks/reader.ts'
-import { type Known, type RenderItem, type RenderOptions, reverseKey } from '../render/render.ts'
+import { type Known, nothingKnown, type RenderItem, type RenderOptions, reverseKey } from '../render/render.ts'
 import { areEqual, createAnswers, hasDatedGrants, type Sources, Watched } from './kept-answers.ts'
 import type { Address } from './load.ts'
 import { createObjectCache, type Found } from './object-cache.ts'
-import { isDeep } from './options.ts'
-import type { ReadDeps, RenderPages } from './render-pages.ts'
+import { hasShortLinks, isDeep } from './options.ts'
+import type { Nearby, ReadDeps, RenderPages } from './render-pages.ts'
 import type { Head, Loaded } from './stored-rows.ts'
 
 /** An object in its latest version, allowed to the caller with the mask, and what is known around it. */
@@ -37,18 +37,29 @@ export function createLatest(
     table: Table,
     mask: Mask,
     address: { by: Address['by']; id: number },
-    { format, mergeLinkedObjects }: RenderOptions,
+    shown: RenderOptions,
   ): Promise<Latest | null> {
     // Where links are shown with their fields their contents are loaded anyway.
-    const shortLinks = format.fields && format.linked === 'short' && mergeLinkedObjects === 'none'
-    const needs = { links: shortLinks, reverses: format.fields }
+    const needs = { links: hasShortLinks(shown), reverses: shown.format.fields }
     const found = await memory.one(deps.datamodel.current(), table, address, readerOf(mask), needs)
     return found && allow(caller, mask, found.object) ? latestOf(found, mask) : null
   }
 
   function latestOf({ object, heads, absent, kept }: Found, mask: Mask): Latest {
-    const below = new Map(absent.map((column) => [reverseKey(column, object.systemObjectId), []]))
-    return { object, mask, known: { heads, below }, kept }
+    return { object, mask, known: { heads, below: noneBelow(object, absent) }, kept }
+  }
+
+  const nearby: Nearby = {
+    heads: memory.heads,
+    async around(model, items, needs) {
+      const known = await memory.around(
+        model,
+        items.map(({ object, mask }) => ({ object, reader: readerOf(mask) })),
+        needs,
+      )
+      const below = known?.absent.flatMap(({ object, columns }) => [...noneBelow(object, columns)])
+      return known ? { heads: known.heads, below: new Map(below) } : nothingKnown
+    },
   }
 
   const sharedSources = new WeakMap<CallerRights, readonly unknown[]>()
@@ -147,7 +158,12 @@ export function createLatest(
     return { bodies: bodies.map((body) => body ?? (rendered[next++] as Buffer)), short }
   }
 
-  return { readLatest, answerLatest, answerRemembered, remember: memory.remember, heads: memory.heads }
+  return { readLatest, answerLatest, answerRemembered, remember: memory.remember, nearby }
+}
+
+/** Reverse fields in which nothing stands. */
+function noneBelow({ systemObjectId }: Head, columns: readonly number[]): Known['below'] {
+  return new Map(columns.map((column) => [reverseKey(column, systemObjectId), []]))
 }
 
 /** What tells answers about the same object apart, besides what they are made from. */

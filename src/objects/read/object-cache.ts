@@ -16,6 +16,9 @@ const largestObject = 1_000_000
 const maxHeadBytes = 16_000_000
 const maxAddressBytes = 1_000_000
 
+/** Ids and columns that are asked for at a time, for a page. */
+const mostAround = 1000
+
 /** Which of what stands around the object is wanted. */
 export interface Needs {
   readonly links: boolean
@@ -122,6 +125,37 @@ export function createObjectCache(db: Queryable, admission: Admission) {
       if (first === undefined) return []
       const { stamps } = await current.readAll([{ ids: [first, ...others], columns: [] }])
       return [...(await headsById(model, ids, stamps)).values()]
+    },
+
+    /**
+     * What stands around objects that were just read: heads, and of each object the columns through which nothing links to
+     * it; null when that is too much to ask for here.
+     */
+    async around(
+      model: Model,
+      items: readonly { readonly object: Loaded; readonly reader: Reader }[],
+      needs: Needs,
+    ): Promise<{
+      readonly heads: readonly Head[]
+      readonly absent: readonly { readonly object: Loaded; readonly columns: readonly number[] }[]
+    } | null> {
+      begin(model)
+      const open = items.map(({ object, reader }) => ({
+        object,
+        around: needs.links ? [...reader.links(object.content), ...object.parents] : object.parents,
+        columns: needs.reverses ? reader.reverseColumns : [],
+      }))
+      const ids = new Set(open.flatMap(({ around }) => around))
+      if (ids.size + open.reduce((sum, { columns }) => sum + columns.length, 0) > mostAround) return null
+      const { stamps, isLinked } = await current.readAll(
+        open.map(({ object, around, columns }) => ({ ids: [object.systemObjectId, ...around], columns })),
+      )
+      const heads = await headsById(model, ids, stamps)
+      const absent = open.map(({ object, columns }) => ({
+        object,
+        columns: columns.filter((column) => !isLinked(object.systemObjectId, column)),
+      }))
+      return { heads: [...heads.values()], absent }
     },
 
     /**

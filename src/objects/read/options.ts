@@ -44,3 +44,8 @@ export function isLong(count: number, shown: RenderOptions): boolean {
   if (!shown.format.fields) return count > 5000
   return count > (shown.mergeLinkedObjects === 'none' ? 300 : 50) || (count > 0 && isDeep(shown))
 }
+
+/** Whether linked objects are only shown by their heads. */
+export function hasShortLinks({ format, mergeLinkedObjects }: RenderOptions): boolean {
+  return format.fields && format.linked === 'short' && mergeLinkedObjects === 'none'
+}

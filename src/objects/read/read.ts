@@ -112,7 +112,7 @@ export function createReadService(deps: ReadDeps) {
       const pages = options.allVersions
         ? versionsOf({ q, model }, table, mask, { by: 'system_object_id', ids }, null, visible)
         : latestOf({ q, model, deps }, ids, shown.format.fields, (head) => (visible(head) ? mask : null))
-      const work = () => render(q, actor, caller, pages, shown, { lifetime, heads: latest.heads })
+      const work = () => render(q, actor, caller, pages, shown, { lifetime, nearby: latest.nearby })
       const heavy = isLong(ids.length, shown) || options.allVersions
       return heavy ? deps.heavy.run(lifetime, work) : work()
     },

@@ -7,8 +7,17 @@ import { createPauses } from '../../platform/pauses.ts'
 import type { Places } from '../../platform/places.ts'
 import type { CallerRights } from '../../rights/service.ts'
 import type { AnswerLimits } from '../render/parts.ts'
-import { type RenderDeps, type RenderMore, type RenderOptions, renderAnswer } from '../render/render.ts'
+import {
+  type Known,
+  type RenderDeps,
+  type RenderMore,
+  type RenderOptions,
+  renderAnswer,
+  type Shown,
+} from '../render/render.ts'
 import { loadHeads } from './load.ts'
+import type { Needs } from './object-cache.ts'
+import { hasShortLinks } from './options.ts'
 import type { Pages } from './pages.ts'
 import type { Head } from './stored-rows.ts'
 
@@ -26,12 +35,19 @@ export interface ReadDeps extends RenderDeps {
 }
 
 /** Heads that are looked for in memory: to ask whether more are as they were would hold up others. */
-const mostRemembered = 300
+const mostRemembered = 1000
+
+/** What knows some of what stands around objects without reading it. */
+export interface Nearby {
+  /** Heads of objects, in no order. */
+  heads(model: Model, ids: readonly number[]): Promise<readonly Head[]>
+  around(model: Model, items: readonly Shown[], needs: Needs): Promise<Known>
+}
 
 export interface PagesMore extends RenderMore {
   readonly lifetime?: Lifetime
-  /** Heads of linked objects; absent: they are read where the objects are read, as changes need it that are not committed yet. */
-  readonly heads?: (model: Model, ids: readonly number[]) => Promise<readonly Head[]>
+  /** Absent: what is linked is read where the objects are read, as changes need it that are not committed yet. */
+  readonly nearby?: Nearby
 }
 
 /** Renders objects that the caller may see, as they are loaded. */
@@ -48,10 +64,15 @@ export function createRenderPages(deps: ReadDeps) {
   ): Promise<JsonAnswer> => {
     const pauses = createPauses(more.lifetime && (() => more.lifetime?.check()))
     const model = deps.datamodel.current()
-    const { heads } = more
+    const { nearby } = more
     const headsOf = (ids: readonly number[]) =>
-      heads && ids.length <= mostRemembered ? heads(model, ids) : loadHeads(q, model, ids)
-    const base = { deps, q, model, actor, caller, options, pauses, headsOf }
+      nearby && ids.length <= mostRemembered ? nearby.heads(model, ids) : loadHeads(q, model, ids)
+    const needs = { links: true, reverses: !options.skipReverseNested }
+    const aroundOf =
+      nearby && hasShortLinks(options) && !options.keep
+        ? (items: readonly Shown[]) => nearby.around(model, items, needs)
+        : null
+    const base = { deps, q, model, actor, caller, options, pauses, headsOf, aroundOf }
     return renderAnswer(base, deps.limits, pages, more)
   }
 }

@@ -54,6 +54,11 @@ function wantLink(run: Run, place: Place, holder: Wire, key: string, id: number,
   const target = field.column.target
   if (!target) return
   const format = linkFormat(run, place, id, target.inMainSearch)
+  const known = format.fields || place.asOf !== null ? undefined : shortLink(run, id, field.linkMask)
+  if (known !== undefined) {
+    holder[key] = known
+    return
+  }
   const merged = format === place.format
   run.wants.push({
     id,
@@ -64,6 +69,27 @@ function wantLink(run: Run, place: Place, holder: Wire, key: string, id: number,
       else holder[key] = renderLinked(run, found, field.linkMask, below(place, id, format, merged))
     },
   })
+}
+
+/** The linked object in its short form, if it is there. */
+function shortLink(run: Run, id: number, linkMask: Mask | null): Wire | string | undefined {
+  const known = run.shortLinks.get(id)
+  if (known?.linkMask === linkMask) return known.wire
+  const found = run.loaded.get(id) ?? run.heads.get(id)
+  if (!found) return undefined
+  const wire = renderShort(run, found, linkMask)
+  run.shortLinks.set(id, { linkMask, wire })
+  return wire
+}
+
+function renderShort(run: Run, object: Head | Loaded, linkMask: Mask | null): Wire | string {
+  if (!run.caller.root && !run.caller.may('read', object.guard)) return hiddenObject(run, object)
+  const mask = linkedMask(run, object, linkMask)
+  return isTrashed(object, null) ? trashedObject(run, object, mask) : sharedShort(run, object, mask)
+}
+
+function linkedMask(run: Run, object: Head | Loaded, linkMask: Mask | null): Mask {
+  return linkMask?.table === object.table ? linkMask : standardMask(run, object)
 }
 
 const maskNumbers = new WeakMap<Mask, number>()
@@ -94,7 +120,7 @@ function sharedKey(object: Loaded, mask: Mask, place: Place, links: readonly num
 /** The linked object, or the token of the part that it is. */
 function renderLinked(run: Run, object: Head | Loaded, linkMask: Mask | null, place: Place): Wire | string {
   if (!run.caller.root && !run.caller.may('read', object.guard)) return hiddenObject(run, object)
-  const mask = linkMask?.table === object.table ? linkMask : standardMask(run, object)
+  const mask = linkedMask(run, object, linkMask)
   if (isTrashed(object, place.asOf)) return trashedObject(run, object, mask)
   if (place.format.fields && !('content' in object)) run.parts.noteShort(place.part.times)
   const shown = place.format.fields && 'content' in object && mayUseMask(run, mask, object)

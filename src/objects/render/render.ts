@@ -18,10 +18,19 @@ import { finish } from './finish.ts'
 import { renderObject } from './object.ts'
 import { type AnswerLimits, contentBytes, frameBytes, shortBytes } from './parts.ts'
 import { topPlace } from './place.ts'
-import { type Known, nothingKnown, type RenderOptions, type Run, startRun } from './run.ts'
+import { type Known, nothingKnown, type Run, type RunBase, type Shown, startRun } from './run.ts'
 import { shortObject } from './system-fields.ts'
 
-export { defaultOptions, type Known, maySee, type RenderDeps, type RenderOptions, reverseKey } from './run.ts'
+export {
+  defaultOptions,
+  type Known,
+  maySee,
+  nothingKnown,
+  type RenderDeps,
+  type RenderOptions,
+  reverseKey,
+  type Shown,
+} from './run.ts'
 
 /** An object to be shown, already allowed to the actor, and the mask that shapes it; a head is enough for `short`. */
 export interface RenderItem {
@@ -42,9 +51,7 @@ export interface RenderMore {
 
 /** Renders the items of all pages in their order as one JSON array; a page is loaded when those before it are written. */
 export async function renderAnswer(
-  base: Pick<Run, 'deps' | 'q' | 'model' | 'actor' | 'caller' | 'pauses' | 'headsOf'> & {
-    readonly options: RenderOptions
-  },
+  base: RunBase,
   limits: AnswerLimits,
   pages: AsyncIterable<readonly RenderItem[]> | Iterable<readonly RenderItem[]>,
   { known = nothingKnown, shape, each }: RenderMore = {},
@@ -63,6 +70,7 @@ export async function renderAnswer(
     if (run.loaded.size > mostRemembered) run.loaded.clear()
     run.past.clear()
     run.shorts.clear()
+    run.shortLinks.clear()
   }
   return { body: run.parts.end(), short: run.parts.short }
 }
@@ -82,6 +90,7 @@ async function renderPage(run: Run, items: readonly RenderItem[]): Promise<numbe
       items.map((item) => item.object),
     )
   }
+  await lookAround(run, items)
   const tops: number[] = []
   for (const { object, mask } of items) {
     if (run.pauses.due()) await run.pauses.take()
@@ -90,6 +99,15 @@ async function renderPage(run: Run, items: readonly RenderItem[]): Promise<numbe
   while (run.wants.length > 0 || run.reverses.length > 0) await nextDepth(run)
   await finish(run)
   return tops
+}
+
+/** Brings what the objects link to before they are rendered, so that their places are filled at once. */
+async function lookAround(run: Run, items: readonly RenderItem[]): Promise<void> {
+  const latest = run.aroundOf ? items.filter((item): item is Shown => isLatest(item.object)) : []
+  if (!run.aroundOf || latest.length === 0) return
+  const { heads, below } = await run.aroundOf(latest)
+  for (const head of heads) run.heads.set(head.systemObjectId, head)
+  for (const [key, objects] of below) run.below.set(key, objects)
 }
 
 function renderTop(run: Run, object: Head | Loaded, mask: Mask): number {

@@ -114,7 +114,7 @@ export interface Run {
   /** Objects as they were: key from `asOfKey`. */
   readonly past: Map<string, Loaded>
   /** What reverse wants (`reverseKey`) find, as far as it is known. */
-  readonly below: Known['below']
+  readonly below: Map<string, readonly Loaded[]>
   wants: Want[]
   reverses: ReverseWant[]
   /** Asked once, after all rounds. */
@@ -140,9 +140,19 @@ export interface Run {
   readonly shared: Map<string, number>
   /** Linked objects in their short form, as it stands in wire objects: an object itself, or a token. */
   readonly shorts: Map<Head, { readonly mask: Mask; readonly wire: Wire | string }>
+  /** What stands in places of links by the ids of what they link to, when that is short. */
+  readonly shortLinks: Map<number, { readonly linkMask: Mask | null; readonly wire: Wire | string }>
   readonly pauses: Pauses
   /** Heads of linked objects, in no order. */
   readonly headsOf: (ids: readonly number[]) => Promise<readonly Head[]>
+  /** What links of these objects in their latest versions show, and reverse fields without anything; null: not ahead of time. */
+  readonly aroundOf: ((items: readonly Shown[]) => Promise<Known>) | null
+}
+
+/** An object with its content, and the mask that shapes it. */
+export interface Shown {
+  readonly object: Loaded
+  readonly mask: Mask
 }
 
 /** What is known before anything is loaded. */
@@ -171,17 +181,19 @@ export function asOfKey(id: number, asOf: number): string {
   return `${id}@${asOf}`
 }
 
-export function startRun(
-  base: Pick<Run, 'deps' | 'q' | 'model' | 'actor' | 'caller' | 'options' | 'pauses' | 'headsOf'>,
-  limits: AnswerLimits,
-  { heads, below }: Known,
-): Run {
+export type RunBase = Pick<
+  Run,
+  'deps' | 'q' | 'model' | 'actor' | 'caller' | 'options' | 'pauses' | 'headsOf' | 'aroundOf'
+>
+
+export function startRun(base: RunBase, limits: AnswerLimits, { heads, below }: Known): Run {
   return {
     ...base,
     parts: new AnswerParts(limits),
     shared: new Map(),
     shorts: new Map(),
-    below,
+    shortLinks: new Map(),
+    below: new Map(below),
     heads: new Map(heads.map((head) => [head.systemObjectId, head])),
     loaded: new Map(),
     past: new Map(),

@@ -36,12 +36,15 @@ export async function composeGround({ config, db, log }: Given, opened: AsyncDis
   const shares = shareConnections(config.dbMaxConnections)
   const quick = openQuickReads({ db, connections: shares.quick })
   opened.defer(() => quick.close())
+  const pages = shares.pages > 0 ? openQuickReads({ db, connections: shares.pages }) : null
+  opened.defer(() => pages?.close())
   const snapshots = createSnapshots({ bus, reads: quick.alone, log })
   opened.defer(() => snapshots.close())
   return {
     bus,
     shares,
     quick,
+    pages: pages ?? db,
     snapshots,
     jobs: createJobs({
       db,

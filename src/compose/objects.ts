@@ -36,7 +36,7 @@ export async function composeObjects(
   { files, transitions, webhooks }: Workflow,
   opened: AsyncDisposableStack,
 ) {
-  const { bus, jobs, quick, heavy, queued } = ground
+  const { bus, jobs, quick, pages, heavy, queued } = ground
   const { baseConfig, datamodel, index, reindexing, events, languages, objecttypes, pools, tags, maskSettings } = kept
   const indexer = await createIndexer({
     db,
@@ -68,6 +68,7 @@ export async function composeObjects(
   const read = createReadService({
     db,
     quick,
+    pages,
     datamodel,
     rights,
     databaseName: config.databaseName,

@@ -4,6 +4,8 @@ export interface ConnectionShares {
   readonly pool: number
   /** For reads of microseconds. */
   readonly quick: number
+  /** For the objects of pages, which take longer than those; with few connections these stand in the pool. */
+  readonly pages: number
   /** For searches for words. */
   readonly lexical: number
 }
@@ -19,6 +21,7 @@ export const fewestConnections = 8
 
 export function shareConnections(most: number): ConnectionShares {
   const quick = most >= 16 ? 2 : 1
+  const pages = most >= 16 ? 2 : 0
   const lexical = Math.max(1, Math.min(6, Math.floor(most / 5)))
-  return { pool: most - bus - quick - lexical, quick, lexical }
+  return { pool: most - bus - quick - pages - lexical, quick, pages, lexical }
 }

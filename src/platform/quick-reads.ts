@@ -25,7 +25,8 @@ interface Lane {
  * are sent without waiting for the answers to earlier ones. That saves the hand-over of a connection and most of the
  * wake-ups on both sides: half of the processor time of a small read, measured with bench/read.ts.
  *
- * A slow statement would hold up those behind it, so everything else belongs on `db`. No transactions, no cursors.
+ * A slow statement would hold up those behind it, so everything else belongs on `db`, and what takes longer stands in lanes
+ * of its own. No transactions, no cursors.
  */
 export function openQuickReads({ db, connections = 2 }: { db: Db; connections?: number }): QuickReads {
   const lanes: Lane[] = Array.from({ length: connections }, () => ({ inFlight: 0, client: null, gathering: false }))

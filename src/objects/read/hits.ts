@@ -72,7 +72,7 @@ export function createHitAnswers(deps: ReadDeps, render: RenderPages, latest: Re
         if (kept && body && body.length <= deps.limits.bytes) return { body: [body], short: kept.short }
       }
       const model = deps.datamodel.current()
-      const source = plain ? { q, deps, model, seen: latest.remember } : { q, deps, model }
+      const source = plain ? { q: deps.pages, deps, model, seen: latest.remember } : { q, deps, model }
       const pages = latestOf(source, systemObjectIds, shown.format.fields, maskOf)
       const shape: Shape = (wire, { object }) => {
         if (keep) dropSystemFields(wire, keep)

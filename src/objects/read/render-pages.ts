@@ -25,6 +25,8 @@ export interface ReadDeps extends RenderDeps {
   readonly db: Db
   /** For the few statements behind one object by its id. */
   readonly quick: Queryable
+  /** For pages of hits. */
+  readonly pages: Queryable
   readonly datamodel: { current(): Model }
   readonly rights: { forActor(actor: Actor): Promise<CallerRights> }
   /** The snapshots in memory that rendering reads besides the datamodel; each is replaced when it changes. */

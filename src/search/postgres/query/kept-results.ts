@@ -117,8 +117,10 @@ export function createKeptResults({ readNow, countFacet }: KeptResultsDeps) {
       if (kept?.lookedUp !== lookedUp) return null
       const page = cache.get<readonly Hit[]>(pageKey(plan))
       const known = page?.lookedUp === lookedUp && page.asOf >= kept.asOf ? page : null
+      // As long as nothing is saved, which is known at once: people turn pages.
+      if (kept.asOf >= (await asked.moment())) return { counts: kept, page: known }
       const found = await broughtUp(asked, kept, known)
-      if (!found) return kept.asOf >= (await asked.moment()) ? { counts: kept, page: null } : null
+      if (!found) return null
       keepCounts(asked, found.counts)
       if (found.page) keepPage(asked, found.page)
       return found

@@ -3,14 +3,27 @@ import { hash } from 'node:crypto'
 import type { SearchPlan } from '../../plan/plan.ts'
 
 /** What the number of matches and the facets depend on. */
-export function countsKey(plan: SearchPlan): string {
-  return keyOf(plan, { scope: digestOf(plan.scope), aggregations: plan.aggregations })
-}
+export const countsKey = remembered((plan) =>
+  keyOf(plan, { scope: digestOf(plan.scope), aggregations: plan.aggregations }),
+)
 
 /** What the page depends on. */
-export function pageKey(plan: SearchPlan): string {
+export const pageKey = remembered((plan) => {
   const { scope, score, sort, after, offset, limit } = plan
   return keyOf(plan, { scope: digestOf(scope), score: digestOf(score), sort, after, offset, limit })
+})
+
+/** A search asks for its keys several times. */
+function remembered(make: (plan: SearchPlan) => string): (plan: SearchPlan) => string {
+  const known = new WeakMap<SearchPlan, string>()
+  return (plan) => {
+    let key = known.get(plan)
+    if (key === undefined) {
+      key = make(plan)
+      known.set(plan, key)
+    }
+    return key
+  }
 }
 
 function keyOf(plan: SearchPlan, parts: object): string {
@@ -19,7 +32,7 @@ function keyOf(plan: SearchPlan, parts: object): string {
 
 const textOf = (parts: object): string => JSON.stringify(parts, plain)
 
-/** Of what may be long: a search asks for its keys several times. */
+/** Of what may be long, and stands in several keys. */
 const digests = new WeakMap<object, string>()
 
 function digestOf(part: object): string {

@@ -125,16 +125,16 @@ export class AnswerParts {
    */
   async write(tops: readonly number[], pauses: Pauses, each?: (text: string) => void): Promise<void> {
     const opening = `"${this.#mark}:`
+    let objects = 0
     for (; this.#written < this.#parts.length; this.#written++) {
       const part = this.#parts[this.#written] as Part
       if (part.pieces) continue
       part.pieces = piecesOf(JSON.stringify(part.wire), opening)
       part.wire = null
+      objects++
       if (pauses.due()) await pauses.take()
     }
-    let bytes = this.#writer.bytes
-    for (const top of tops) bytes += this.#sizeOf(top)
-    if (bytes > this.#limits.bytes) throw this.tooLarge()
+    this.#checkSize(tops, objects > tops.length)
     for (const top of tops) {
       this.#writer.add(this.#first ? '[' : ',')
       this.#first = false
@@ -150,6 +150,25 @@ export class AnswerParts {
   end(): JsonBody {
     this.#writer.add(this.#first ? '[]' : ']')
     return this.#writer.end()
+  }
+
+  /** `nested`: among what was written are objects that stand in others, and so may stand in many places. */
+  #checkSize(tops: readonly number[], nested: boolean): void {
+    // A letter takes three bytes at most: mostly there is no need to count them.
+    if (!nested && this.#writer.bytes + 3 * this.#lettersOf(tops) <= this.#limits.bytes) return
+    let bytes = this.#writer.bytes
+    for (const top of tops) bytes += this.#sizeOf(top)
+    if (bytes > this.#limits.bytes) throw this.tooLarge()
+  }
+
+  #lettersOf(numbers: readonly number[]): number {
+    let letters = 0
+    for (const number of numbers) {
+      for (const piece of this.part(number).pieces ?? []) {
+        letters += typeof piece === 'number' ? this.#lettersOf([piece]) : piece.length
+      }
+    }
+    return letters
   }
 
   #used(): number {

@@ -58,16 +58,30 @@ function shortText(run: Run, object: Head | Loaded, mask: Mask): string {
   const languages = run.deps.languages()
   const known = shortTexts.get(object)
   if (known?.mask === mask && known.languages === languages) return known.text
+  const { systemObjectId, uuid, deletedAt, id, version } = object
   const view = { extended: false, languages: null, databaseLanguages: languages }
-  const standard = wireStandard(object.standard, object.systemObjectId, view)
-  const rest = {
-    _latest_version_deleted_at: object.deletedAt?.toISOString(),
-    [object.table.name]: { _id: object.id, _version: object.version },
-  }
-  const [start, end] = [JSON.stringify(identity(run, object, mask)), JSON.stringify(rest)]
-  const text = `${start.slice(0, -1)},"_standard":${standardText(standard)},${end.slice(1)}`
+  const standard = standardText(wireStandard(object.standard, systemObjectId, view))
+  const [start, block] = frameOf(mask)
+  const globalId = JSON.stringify(`${systemObjectId}@${run.deps.databaseName}`)
+  const deleted = deletedAt ? `"_latest_version_deleted_at":"${deletedAt.toISOString()}",` : ''
+  const ids = `${start}"_system_object_id":${systemObjectId},"_global_object_id":${globalId},"_uuid":"${uuid}"`
+  const text = `${ids},"_standard":${standard},${deleted}${block}{"_id":${id},"_version":${version}}}`
   shortTexts.set(object, { mask, languages, text })
   return text
+}
+
+/** What short forms with this mask begin with, and the name of their block. */
+const frames = new WeakMap<Mask, readonly [start: string, block: string]>()
+
+function frameOf(mask: Mask): readonly [start: string, block: string] {
+  let frame = frames.get(mask)
+  if (!frame) {
+    const { name, table } = mask
+    const start = `{"_objecttype":${JSON.stringify(table.name)},"_mask":${JSON.stringify(name)},`
+    frame = [start, `${JSON.stringify(table.name)}:`]
+    frames.set(mask, frame)
+  }
+  return frame
 }
 
 /** Identity and system fields of the longer formats, as the mask lets them be seen. */

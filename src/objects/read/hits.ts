@@ -129,19 +129,36 @@ function isPlain(
   return count <= mostRemembered && alone && !keep && !languages && !generateRights
 }
 
-/** One list of the objects, each of which comes as a list of one; what is added to an object stands at its end. */
-function joined(bodies: readonly Buffer[], ids: readonly number[], additions: HitContext['additions']): Buffer {
-  const pieces: Buffer[] = []
+/** One list of the objects, of which bytes are a list of one and texts the object itself; what is added stands at the end of each. */
+function joined(
+  bodies: readonly (Buffer | string)[],
+  ids: readonly number[],
+  additions: HitContext['additions'],
+): Buffer {
+  const pieces: (Buffer | string)[] = []
   for (const [index, body] of bodies.entries()) {
     const more = additions ? JSON.stringify(additions(ids[index] as number)).slice(1) : '}'
     pieces.push(
-      Buffer.from(index === 0 ? '[' : ','),
-      body.subarray(1, -2),
-      Buffer.from(more === '}' ? more : `,${more}`),
+      index === 0 ? '[' : ',',
+      typeof body === 'string' ? body.slice(0, -1) : body.subarray(1, -2),
+      more === '}' ? more : `,${more}`,
     )
   }
-  pieces.push(Buffer.from(pieces.length === 0 ? '[]' : ']'))
-  return Buffer.concat(pieces)
+  pieces.push(pieces.length === 0 ? '[]' : ']')
+  return bytesOf(pieces)
+}
+
+/** All of it in one piece of memory. */
+function bytesOf(pieces: readonly (Buffer | string)[]): Buffer {
+  const sizes = pieces.map((piece) => (typeof piece === 'string' ? Buffer.byteLength(piece) : piece.length))
+  const bytes = Buffer.allocUnsafe(sizes.reduce((sum, size) => sum + size, 0))
+  let at = 0
+  for (const [index, piece] of pieces.entries()) {
+    if (typeof piece === 'string') bytes.write(piece, at)
+    else piece.copy(bytes, at)
+    at += sizes[index] as number
+  }
+  return bytes
 }
 
 /** `artwork` and `artwork._nested:x` cover what is in them; a field also stays for something that is asked inside it. */

@@ -44,8 +44,9 @@ export function createAnswers(admission: Admission) {
     },
 
     /** Keeps the answer, made of the object `id`, if it is worth it. */
-    keep(question: string, id: number, sources: Sources, body: Buffer): void {
-      if (kept.has(question) || admission.admits(id, oldestOf(kept)?.id)) kept.set(question, { id, sources, body })
+    keep(question: string, id: number, sources: Sources, body: () => Buffer): void {
+      if (!kept.has(question) && !admission.admits(id, oldestOf(kept)?.id)) return
+      kept.set(question, { id, sources, body: body() })
     },
   }
 }

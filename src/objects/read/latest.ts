@@ -100,12 +100,12 @@ export function createLatest(
     const lasting = !q.asked && rendered.body.length === 1 && rendered.short === 0 && !isDated(latest)
     // What changed meanwhile may be in the answer or not.
     if (lasting && areEqual(sources.shared, sharedBy(actor, caller)))
-      answers.keep(question, object.systemObjectId, sources, body)
+      answers.keep(question, object.systemObjectId, sources, () => body)
     return rendered
   }
 
   /**
-   * Objects as JSON, each as a list of one, in the order of the ids: when all of them are in memory, as a page that was shown
+   * Objects as JSON, each as a list of one or by itself as a text, in the order of the ids: when all of them are in memory, as a page that was shown
    * before is; else null. What nothing is kept of is rendered together. `maskOf`: the mask of each; null: leave it to others.
    * For formats with short links and without inheritance.
    */
@@ -116,7 +116,7 @@ export function createLatest(
     maskOf: (object: Loaded) => Mask | null,
     shown: RenderOptions,
     lifetime: Lifetime,
-  ): Promise<{ readonly bodies: readonly Buffer[]; readonly short: number } | null> {
+  ): Promise<{ readonly bodies: readonly (Buffer | string)[]; readonly short: number } | null> {
     const masks = new Map<Loaded, Mask>()
     const readerFor = (object: Loaded): Reader | null => {
       const mask = maskOf(object)
@@ -146,16 +146,15 @@ export function createLatest(
       lifetime,
       each: (text) => void texts.push(text),
     })
-    const rendered = texts.map((text) => Buffer.from(`[${text}]`))
     // What changed meanwhile may be in the answers or not.
     if (!q.asked && short === 0 && areEqual(shared, sharedBy(actor, caller))) {
       for (const [index, { latest, sources, question }] of open.entries()) {
         const id = latest.object.systemObjectId
-        if (!isDated(latest)) answers.keep(question, id, sources, rendered[index] as Buffer)
+        if (!isDated(latest)) answers.keep(question, id, sources, () => Buffer.from(`[${texts[index]}]`))
       }
     }
     let next = 0
-    return { bodies: bodies.map((body) => body ?? (rendered[next++] as Buffer)), short }
+    return { bodies: bodies.map((body) => body ?? (texts[next++] as string)), short }
   }
 
   return { readLatest, answerLatest, answerRemembered, remember: memory.remember, nearby }

@@ -120,7 +120,8 @@ export class AnswerParts {
   }
 
   /**
-   * Writes these parts as the next elements of the answer, and with them all that they are made of; `each` hears their texts.
+   * Writes these parts as the next elements of the answer, and with them all that they are made of; with `each` that hears
+   * their texts, and the answer stays empty.
    * @throws {AppError} when the answer would be too large.
    */
   async write(tops: readonly number[], pauses: Pauses, each?: (text: string) => void): Promise<void> {
@@ -136,10 +137,12 @@ export class AnswerParts {
     }
     this.#checkSize(tops, objects > tops.length)
     for (const top of tops) {
-      this.#writer.add(this.#first ? '[' : ',')
-      this.#first = false
-      this.#put(top)
-      each?.(this.#textOf(top))
+      if (each) each(this.#textOf(top))
+      else {
+        this.#writer.add(this.#first ? '[' : ',')
+        this.#first = false
+        this.#put(top)
+      }
       // It stands in the answer once.
       this.part(top).pieces = null
       if (pauses.due()) await pauses.take()

@@ -45,7 +45,7 @@ export type Shape = (wire: Wire, item: RenderItem) => Wire
 export interface RenderMore {
   readonly known?: Known | undefined
   readonly shape?: Shape | undefined
-  /** Hears the JSON of each item, in their order. */
+  /** Hears the JSON of each item, in their order; then the answer itself is an empty list. */
   readonly each?: ((text: string) => void) | undefined
 }
 
@@ -71,6 +71,7 @@ export async function renderAnswer(
     run.past.clear()
     run.shorts.clear()
     run.shortLinks.clear()
+    run.linkTexts.clear()
   }
   return { body: run.parts.end(), short: run.parts.short }
 }

@@ -119,7 +119,7 @@ function emptyWire(names: readonly string[]): () => Wire {
   return () => ({ ...empty })
 }
 
-export function wireKeyOf(field: MaskField): string {
+function wireKeyOf(field: MaskField): string {
   if (field.kind === 'column') return field.column.name
   return field.kind === 'nested' ? field.table.wireKey : field.wireKey
 }

@@ -5,23 +5,17 @@ import { rowsOf } from '../content/stored.ts'
 import { type FieldSink, filteredReader, type Reader, readerOf, type Wire } from '../masks/reader.ts'
 import type { Head, Loaded } from '../read/stored-rows.ts'
 import { standardText } from '../standard/compute.ts'
-import { blockText } from './block-text.ts'
 import { sortRows } from './nested-sort.ts'
 import { contentBytes, frameBytes, shortBytes } from './parts.ts'
 import { below, inChain, levelsBelow, linkFormat, type Place } from './place.ts'
 import { maySee, type Run, reverseKey } from './run.ts'
-import { linkedMask, mayUseMask } from './shown-mask.ts'
+import { mayUseMask, standardMask } from './shown-mask.ts'
 import { goneObject, hiddenObject, setBlockFields, sharedShort, systemFields, trashedObject } from './system-fields.ts'
 
 /** An object with system fields, block and fields; what it links to is announced. */
 export function renderObject(run: Run, object: Loaded, mask: Mask, place: Place): Wire {
   const { format } = place
   const wire = systemFields(run, object, mask, format, place.top)
-  const text = blockText(run, object, mask, place, wire)
-  if (text !== null) {
-    wire[object.table.name] = run.parts.text([text])
-    return wire
-  }
   const reader = readerFor(run, mask, place)
   const block = reader.block()
   setBlockFields(run, block, object, mask, wire)
@@ -92,6 +86,10 @@ function renderShort(run: Run, object: Head | Loaded, linkMask: Mask | null): Wi
   if (!run.caller.root && !run.caller.may('read', object.guard)) return hiddenObject(run, object)
   const mask = linkedMask(run, object, linkMask)
   return isTrashed(object, null) ? trashedObject(run, object, mask) : sharedShort(run, object, mask)
+}
+
+function linkedMask(run: Run, object: Head | Loaded, linkMask: Mask | null): Mask {
+  return linkMask?.table === object.table ? linkMask : standardMask(run, object)
 }
 
 const maskNumbers = new WeakMap<Mask, number>()

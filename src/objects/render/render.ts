@@ -71,7 +71,6 @@ export async function renderAnswer(
     run.past.clear()
     run.shorts.clear()
     run.shortLinks.clear()
-    run.linkTexts.clear()
   }
   return { body: run.parts.end(), short: run.parts.short }
 }

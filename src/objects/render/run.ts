@@ -140,9 +140,8 @@ export interface Run {
   readonly shared: Map<string, number>
   /** Linked objects in their short form, as it stands in wire objects: an object itself, or a token. */
   readonly shorts: Map<Head, { readonly mask: Mask; readonly wire: Wire | string }>
-  /** What stands in places of links by the ids of what they link to, when that is short: in wire objects, and as JSON. */
+  /** What stands in places of links by the ids of what they link to, when that is short. */
   readonly shortLinks: Map<number, { readonly linkMask: Mask | null; readonly wire: Wire | string }>
-  readonly linkTexts: Map<number, { readonly linkMask: Mask | null; readonly text: string }>
   readonly pauses: Pauses
   /** Heads of linked objects, in no order. */
   readonly headsOf: (ids: readonly number[]) => Promise<readonly Head[]>
@@ -194,7 +193,6 @@ export function startRun(base: RunBase, limits: AnswerLimits, { heads, below }: 
     shared: new Map(),
     shorts: new Map(),
     shortLinks: new Map(),
-    linkTexts: new Map(),
     below: new Map(below),
     heads: new Map(heads.map((head) => [head.systemObjectId, head])),
     loaded: new Map(),

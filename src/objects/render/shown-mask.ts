@@ -24,11 +24,6 @@ export function standardMask(
   return table.preferredMask
 }
 
-/** The mask of a linked object: that of the field, if it is one of its type. */
-export function linkedMask(context: { readonly deps: PreferenceDeps }, object: Head, linkMask: Mask | null): Mask {
-  return linkMask?.table === object.table ? linkMask : standardMask(context, object)
-}
-
 /** All masks of an object's type, the ones to prefer first, `_all_fields` last. */
 export function masksByPreference(
   { deps }: { readonly deps: PreferenceDeps },

@@ -45,16 +45,10 @@ export function shortObject(run: Run, object: Head | Loaded, mask: Mask): Wire {
 export function sharedShort(run: Run, object: Head | Loaded, mask: Mask): Wire | string {
   const known = run.shorts.get(object)
   if (known?.mask === mask) return known.wire
-  const text = plainShortText(run, object, mask)
-  const wire = text === null ? shortObject(run, object, mask) : run.parts.text([text])
+  const isPlain = run.options.languages === null && !isPast(object) && !isProvisional(object.systemObjectId)
+  const wire = isPlain ? run.parts.text([shortText(run, object, mask)]) : shortObject(run, object, mask)
   run.shorts.set(object, { mask, wire })
   return wire
-}
-
-/** The short form as JSON; null: it depends on the request, or on what is not there yet. */
-export function plainShortText(run: Run, object: Head | Loaded, mask: Mask): string | null {
-  const isPlain = run.options.languages === null && !isPast(object) && !isProvisional(object.systemObjectId)
-  return isPlain ? shortText(run, object, mask) : null
 }
 
 /** Short forms as JSON, with what they depend on besides the object: the same few stand behind most links. */

@@ -10,7 +10,16 @@ export function handOver(piece: Buffer): Buffer {
   return piece
 }
 
-/** Says the same of all pieces of a stream. */
+/** Says that somebody keeps a piece, so that it is not given back. */
+export function withhold(piece: Buffer): Buffer {
+  own.delete(piece)
+  return piece
+}
+
+/** Whether a piece belongs to whoever takes it. */
+export const isOwn = (piece: Buffer): boolean => own.has(piece)
+
+/** Says that all pieces of a stream belong to whoever takes them. */
 export function handOverAll<T extends Readable>(source: T): T {
   ownStreams.add(source)
   return source

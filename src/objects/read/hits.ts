@@ -2,6 +2,7 @@ import type { Mask } from '../../datamodel/model.ts'
 import type { Actor } from '../../platform/actor.ts'
 import type { JsonAnswer } from '../../platform/json-body.ts'
 import { endless, type Lifetime } from '../../platform/lifetime.ts'
+import { handOver } from '../../platform/own-bytes.ts'
 import type { CallerRights } from '../../rights/service.ts'
 import { maskFits } from '../masks/filter.ts'
 import type { FieldFilter, Wire } from '../masks/reader.ts'
@@ -151,7 +152,7 @@ function joined(
 /** All of it in one piece of memory. */
 function bytesOf(pieces: readonly (Buffer | string)[]): Buffer {
   const sizes = pieces.map((piece) => (typeof piece === 'string' ? Buffer.byteLength(piece) : piece.length))
-  const bytes = Buffer.allocUnsafe(sizes.reduce((sum, size) => sum + size, 0))
+  const bytes = handOver(Buffer.allocUnsafe(sizes.reduce((sum, size) => sum + size, 0)))
   let at = 0
   for (const [index, piece] of pieces.entries()) {
     if (typeof piece === 'string') bytes.write(piece, at)

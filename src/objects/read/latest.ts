@@ -4,6 +4,7 @@ import type { Actor } from '../../platform/actor.ts'
 import { createAdmission } from '../../platform/admission.ts'
 import type { JsonAnswer } from '../../platform/json-body.ts'
 import type { Lifetime } from '../../platform/lifetime.ts'
+import { withhold } from '../../platform/own-bytes.ts'
 import type { CallerRights } from '../../rights/service.ts'
 import { type Reader, readerOf } from '../masks/reader.ts'
 import { type Known, nothingKnown, type RenderItem, type RenderOptions, reverseKey } from '../render/render.ts'
@@ -100,7 +101,7 @@ export function createLatest(
     const lasting = !q.asked && rendered.body.length === 1 && rendered.short === 0 && !isDated(latest)
     // What changed meanwhile may be in the answer or not.
     if (lasting && areEqual(sources.shared, sharedBy(actor, caller)))
-      answers.keep(question, object.systemObjectId, sources, () => body)
+      answers.keep(question, object.systemObjectId, sources, () => withhold(body))
     return rendered
   }
 

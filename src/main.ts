@@ -64,7 +64,10 @@ function expectNoMore(command: string, args: readonly string[]): void {
   if (args.length > 0) throw new Error(`${command} takes no ${JSON.stringify(args[0])}; see strongroom --help`)
 }
 
-/** Runs until SIGTERM or SIGINT; a second signal, a second later or more, does not wait for requests any more. */
+/**
+ * Runs until SIGTERM or SIGINT. A second signal, a second later or more, does not wait for requests and jobs any more,
+ * but still stops PostgreSQL: nobody else would.
+ */
 async function start(config: Config): Promise<number> {
   const begun = Date.now()
   console.log(`strongroom ${version}, data in ${config.dataDir}`)
@@ -79,7 +82,10 @@ async function start(config: Config): Promise<number> {
   console.log(`  ready at ${service.url} after ${((Date.now() - begun) / 1000).toFixed(1)} s`)
   if (process.stdout.isTTY) console.log(nextSteps(service.url))
   console.log(`  stopping on ${await signal}`)
-  impatience().then(() => process.exit(1))
+  impatience().then(async () => {
+    console.log('  stopping at once')
+    await service.abandon().finally(() => process.exit(1))
+  })
   await service.stop()
   console.log('  stopped')
   return 0

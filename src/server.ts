@@ -18,20 +18,34 @@ export interface RunningService {
   readonly app: App
   /** Lets requests in flight finish, then stops everything that `startServer` started. */
   stop(): Promise<void>
+  /** Stops PostgreSQL as it is, without waiting for requests and jobs. The process is to end after it. */
+  abandon(): Promise<void>
 }
 
 /** Stops in the reverse order of the start; a part that fails does not keep the others running. */
 class Closers {
   readonly #actions: (() => Promise<unknown>)[] = []
 
+  /** What was started first and is stopped last: PostgreSQL, where it is our own. */
+  #last: () => Promise<unknown> = async () => {}
+
   add(action: () => Promise<unknown>): void {
     this.#actions.unshift(action)
   }
 
+  addLast(action: () => Promise<unknown>): void {
+    this.#last = action
+  }
+
   async run(): Promise<void> {
     const failures: unknown[] = []
-    for (const action of this.#actions.splice(0)) await action().catch((error: unknown) => failures.push(error))
+    for (const action of [...this.#actions.splice(0), this.#last])
+      await action().catch((error: unknown) => failures.push(error))
     if (failures.length > 0) throw failures[0]
+  }
+
+  async runLast(): Promise<void> {
+    await this.#last()
   }
 }
 
@@ -43,7 +57,7 @@ export async function startServer(config: Config, onStep: (step: string) => void
   const closers = new Closers()
   try {
     const running = await start(config, onStep, closers)
-    return { ...running, stop: () => closers.run() }
+    return { ...running, stop: () => closers.run(), abandon: () => closers.runLast() }
   } catch (error) {
     await closers.run().catch(() => {})
     throw error
@@ -54,7 +68,7 @@ async function start(
   config: Config,
   onStep: (step: string) => void,
   closers: Closers,
-): Promise<Omit<RunningService, 'stop'>> {
+): Promise<Omit<RunningService, 'stop' | 'abandon'>> {
   await checkDataFolder(config.dataDir)
   const log = createLog(config)
   const dsn = config.dbDsn ? await useExternal(config.dbDsn, onStep) : await useEmbedded(config, onStep, closers)
@@ -106,7 +120,7 @@ async function useEmbedded(config: Config, onStep: (step: string) => void, close
     onStep,
     onTrouble: onStep,
   })
-  closers.add(() => postgres.stop())
+  closers.addLast(() => postgres.stop())
   return postgres.dsn
 }
 

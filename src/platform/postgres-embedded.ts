@@ -92,16 +92,21 @@ async function startLocked(
   }
   await ensureDatabase(folders, options.database)
   const watching = watch().catch((error: Error) => options.onTrouble(error.message))
+  const stop = async (): Promise<void> => {
+    stopping = true
+    await stopServer(server)
+    await watching
+    // It may just have been started again.
+    await stopServer(server)
+    await removeOutsideFolders(folders)
+    await lock.release()
+  }
+  let stopped: Promise<void> | null = null
   return {
     dsn: connectionString(folders, options.database),
-    stop: async () => {
-      stopping = true
-      await stopServer(server)
-      await watching
-      // It may just have been started again.
-      await stopServer(server)
-      await removeOutsideFolders(folders)
-      await lock.release()
+    stop: () => {
+      stopped ??= stop()
+      return stopped
     },
   }
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -139,4 +139,31 @@ test('a graceful stop finishes requests in flight and answers new ones 503', asy
   await client.end()
   assert.equal((await inFlight).status, 200)
   assert.equal(await service.exited, 0)
+})
+
+test('a second signal does not wait for requests, and leaves no PostgreSQL behind', async () => {
+  await using folder = await temporaryFolder()
+  await using service = await spawnService(folder.path, { ...env, SVC_STOP_TIMEOUT: '600' })
+  const headers = await signIn(service)
+  const dsn = `postgresql://strongroom@/strongroom?host=${encodeURIComponent(join(folder.path, 'postgres', 'run'))}`
+  const client = new pg.Client({ connectionString: dsn })
+  client.on('error', () => {})
+  await client.connect()
+  await client.query('begin')
+  await client.query('lock table event in exclusive mode')
+  const inFlight = writeEvent(service.url, headers).catch(() => null)
+  const waiting = async (): Promise<boolean> =>
+    (await client.query(`select from pg_stat_activity where wait_event_type = 'Lock'`)).rowCount !== 0
+  while (!(await waiting())) await sleep(10)
+
+  service.child.kill('SIGTERM')
+  await until(() => service.output.stdout.includes('stopping on SIGTERM'))
+  service.child.kill('SIGTERM')
+  await sleep(1100)
+  assert.equal(service.child.exitCode, null, 'what comes twice at once is one signal')
+  assert.ok(!service.output.stdout.includes('stopping at once'))
+  service.child.kill('SIGTERM')
+  assert.equal(await service.exited, 1)
+  await inFlight
+  await assert.rejects(stat(join(folder.path, 'postgres', 'data', 'postmaster.pid')), { code: 'ENOENT' })
 })

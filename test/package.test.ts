@@ -47,8 +47,8 @@ test('the package installs elsewhere from its tarball, starts with npx, serves a
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const ended = once(service, 'exit')
+  let output = ''
   try {
-    let output = ''
     const ready = Promise.withResolvers<string>()
     for (const stream of [service.stdout, service.stderr]) {
       stream.on('data', (chunk) => {
@@ -59,17 +59,19 @@ test('the package installs elsewhere from its tarball, starts with npx, serves a
     }
     ended.then(() => ready.reject(new Error(output)))
     const url = await ready.promise
-    const answer = await fetch(`${url}/api/v1/settings`)
-    assert.equal(answer.status, 200)
-    // What the compiled code reads beside itself: pages, examples.
-    assert.equal((await fetch(`${url}/`, { headers: { accept: 'text/html' } })).status, 200)
-    assert.equal((await fetch(`${url}/api/v1/system/openapi/spec.json`)).status, 200)
-    assert.equal((await fetch(`${url}/api/v1/system/openapi/`)).status, 200)
+    // What the compiled code reads beside itself: pages, examples. Read to the end, or the stop waits for readers.
+    for (const path of ['/api/v1/settings', '/', '/api/v1/system/openapi/spec.json', '/api/v1/system/openapi/']) {
+      const answer = await fetch(url + path, { headers: { accept: 'text/html' } })
+      assert.equal(answer.status, 200, `${path}: ${await answer.text()}`)
+    }
   } finally {
     // As service managers do: everybody in the group, also the command that hands its signal on.
     process.kill(-(service.pid ?? 0), 'SIGTERM')
     await ended
     const server = join(settings.SVC_DATA_DIR, 'postgres', 'data', 'postmaster.pid')
-    await until(async () => (await stat(server).catch(() => null)) === null)
+    // npx does not wait for the service, which stops PostgreSQL before it goes.
+    await until(async () => (await stat(server).catch(() => null)) === null, 180).catch((error: Error) => {
+      throw new Error(output, { cause: error })
+    })
   }
 })

@@ -106,9 +106,9 @@ export function createLatest(
   }
 
   /**
-   * Objects as JSON, each as a list of one or by itself as a text, in the order of the ids: when all of them are in memory, as a page that was shown
-   * before is; else null. What nothing is kept of is rendered together. `maskOf`: the mask of each; null: leave it to others.
-   * For formats with short links and without inheritance.
+   * Objects as JSON, each as a list of one or by itself as a text, in the order of the ids: when all of them are in
+   * memory, as a page that was shown before is; else null. What nothing is kept of is rendered together. `maskOf`: the
+   * mask of each; null: leave it to others. For formats with short links and without inheritance.
    */
   async function answerRemembered(
     actor: Actor,

@@ -1,8 +1,8 @@
 /** Ids that are counted at a time; nine bytes each, for good. */
-const places = 65_536
+const places = 262_144
 /** Counts end here, and are halved after this many questions, so that what was wanted long ago goes in the end. */
 const most = 255
-const halving = 4 * places
+const halving = places
 
 export type Admission = ReturnType<typeof createAdmission>
 
@@ -40,7 +40,7 @@ export function createAdmission() {
     /** `oldest` is what would have to go, if something has to. */
     admits(id: number, oldest: number | undefined): boolean {
       const count = countOf(id)
-      return count > 1 && (oldest === undefined || count > countOf(oldest))
+      return count > 1 && (oldest === undefined || count > 2 * countOf(oldest))
     },
   }
 }

@@ -91,7 +91,8 @@ export function createObjectCache(db: Queryable, admission: Admission) {
     const id = object.systemObjectId
     admission.note(id)
     // Unless it is there already and has changed.
-    if (!objects.has(id) && !admission.admits(id, oldestOf(objects)?.value.systemObjectId)) return
+    const known = objects.get(id)
+    if (known ? known.stamp === stamp : !admission.admits(id, oldestOf(objects)?.value.systemObjectId)) return
     objects.set(id, { stamp, value: object })
     addresses.set(`${object.table.id}:${object.id}`, { id: object.systemObjectId })
   }

@@ -19,6 +19,8 @@ export const baseConfigTopic = 'base_config'
 interface Compiled {
   readonly stored: StoredSections
   readonly config: BaseConfig
+  /** The same list for as long as the configuration is the same: others keep what they made of it. */
+  readonly languages: readonly string[]
 }
 
 export { type BaseConfig, bcryptRule, fileClasses } from './catalogue.ts'
@@ -39,7 +41,8 @@ export async function openBaseConfig(deps: { readonly snapshots: Pick<Snapshots,
     read: readSections,
     build(sections) {
       const stored = accepted(sections, onInvalid)
-      return { stored, config: compile(stored) }
+      const config = compile(stored)
+      return { stored, config, languages: config.languages.database.map((language) => language.value) }
     },
     onChange({ config }) {
       for (const listener of listeners) listener(config)
@@ -50,8 +53,7 @@ export async function openBaseConfig(deps: { readonly snapshots: Pick<Snapshots,
     return visible === 'public' || (actor !== null && (visible === 'user' || hasSystemRight(actor, visible)))
   }
   const document = (actor: Actor | null): ConfigDocument => show(snapshot.get().stored, mayRead(actor))
-  const databaseLanguages = (): readonly string[] =>
-    snapshot.get().config.languages.database.map((language) => language.value)
+  const databaseLanguages = (): readonly string[] => snapshot.get().languages
 
   return {
     /** The current configuration, immutable. Ask again for each use: it changes while the service runs. */

@@ -6,10 +6,14 @@ const halving = places
 
 export type Admission = ReturnType<typeof createAdmission>
 
+/** How many times as often as what has to go. With less, things that are asked for alike would push each other out. */
+const clearly = 2
+
 /**
- * What a cache should take in: what is asked for a second time, and when the cache is full, what is asked for more often than
- * what would have to go. Where everything is asked for alike, keeping it costs as much as making it and is of no use. Counts
- * are of the last ids that fell into a place of a table; the idea is that of TinyLFU (Einziger, Friedman, Manes 2017).
+ * What a cache should take in: what is asked for a second time, and when the cache is full, what is asked for clearly more
+ * often than what would have to go. Where everything is asked for alike, keeping it costs as much as making it and is of no
+ * use. Counts are of the last ids that fell into a place of a table; the idea is that of TinyLFU (Einziger, Friedman, Manes
+ * 2017).
  */
 export function createAdmission() {
   const ids = new Float64Array(places)
@@ -40,7 +44,7 @@ export function createAdmission() {
     /** `oldest` is what would have to go, if something has to. */
     admits(id: number, oldest: number | undefined): boolean {
       const count = countOf(id)
-      return count > 1 && (oldest === undefined || count > 2 * countOf(oldest))
+      return count > 1 && (oldest === undefined || count > clearly * countOf(oldest))
     },
   }
 }

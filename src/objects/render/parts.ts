@@ -3,6 +3,7 @@ import { type JsonBody, JsonWriter } from '../../platform/json-body.ts'
 import type { Pauses } from '../../platform/pauses.ts'
 import type { Content } from '../content/stored.ts'
 import type { Wire } from '../masks/reader.ts'
+import { flat } from './flat.ts'
 
 /**
  * An answer in parts. What is shown whole (an object that was asked for, one that is embedded or stands below) is a
@@ -116,7 +117,7 @@ export class AnswerParts {
 
   /** What stands in a wire object for a part. */
   token(number: number): string {
-    return `${this.#mark}:${number}`
+    return flat(this.#mark, ':', number)
   }
 
   /**

@@ -6,6 +6,7 @@ import type { Wire } from '../masks/reader.ts'
 import type { Format } from '../read/formats.ts'
 import type { Head, Loaded } from '../read/stored-rows.ts'
 import { isProvisional } from '../save/write/provisional-ids.ts'
+import { flat } from './flat.ts'
 import { shortBytes } from './parts.ts'
 import type { Run } from './run.ts'
 import { standardMask, wirePool, wireTags } from './shown-mask.ts'
@@ -17,9 +18,13 @@ export function identity(run: Run, object: Head, mask: Mask): Wire {
     _objecttype: object.table.name,
     _mask: mask.name,
     _system_object_id: object.systemObjectId,
-    _global_object_id: `${object.systemObjectId}@${run.deps.databaseName}`,
+    _global_object_id: globalId(run, object.systemObjectId),
     _uuid: object.uuid,
   })
+}
+
+function globalId(run: Run, systemObjectId: number): string {
+  return flat(systemObjectId, '@', run.deps.databaseName)
 }
 
 /** A new object has no ids in a dry run (DB-004). */
@@ -62,9 +67,8 @@ function shortText(run: Run, object: Head | Loaded, mask: Mask): string {
   const view = { extended: false, languages: null, databaseLanguages: languages }
   const standard = standardText(wireStandard(object.standard, systemObjectId, view))
   const [start, block] = frameOf(mask)
-  const globalId = JSON.stringify(`${systemObjectId}@${run.deps.databaseName}`)
   const deleted = deletedAt ? `"_latest_version_deleted_at":"${deletedAt.toISOString()}",` : ''
-  const ids = `${start}"_system_object_id":${systemObjectId},"_global_object_id":${globalId},"_uuid":"${uuid}"`
+  const ids = `${start}"_system_object_id":${systemObjectId},"_global_object_id":${JSON.stringify(globalId(run, systemObjectId))},"_uuid":"${uuid}"`
   const text = `${ids},"_standard":${standard},${deleted}${block}{"_id":${id},"_version":${version}}}`
   shortTexts.set(object, { mask, languages, text })
   return text
@@ -95,7 +99,7 @@ export function systemFields(run: Run, object: Loaded, mask: Mask, format: Forma
     _mask_display_name: mask.nameLocalized,
     _format: format.name,
     _system_object_id: object.systemObjectId,
-    _global_object_id: `${object.systemObjectId}@${run.deps.databaseName}`,
+    _global_object_id: globalId(run, object.systemObjectId),
     _uuid: object.uuid,
     _standard: undefined,
     _owner: undefined,
@@ -257,7 +261,7 @@ export function goneObject(run: Run, id: number, table: Head['table']): Wire {
   return {
     _objecttype: table.name,
     _system_object_id: id,
-    _global_object_id: `${id}@${run.deps.databaseName}`,
+    _global_object_id: globalId(run, id),
     _purged_or_deferred: true,
   }
 }
@@ -267,7 +271,7 @@ export function hiddenObject(run: Run, object: Head): Wire {
   return unnumbered(object, {
     _objecttype: object.table.name,
     _system_object_id: object.systemObjectId,
-    _global_object_id: `${object.systemObjectId}@${run.deps.databaseName}`,
+    _global_object_id: globalId(run, object.systemObjectId),
     _not_allowed: true,
   })
 }

@@ -17,7 +17,7 @@ export interface Kept<T> {
 }
 
 /** Bytes of all kept results together. */
-const maxBytes = 30_000_000
+const maxBytes = 16_000_000
 
 export interface ResultCache {
   /** The result, if there is one; whether it is current is the caller's question. */

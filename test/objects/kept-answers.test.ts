@@ -202,3 +202,30 @@ test('a read is never out of date: a grant that ends', async () => {
   await sleep(ends - Date.now() + 50)
   assert.equal((await linked())._not_allowed, true)
 })
+
+test('what is kept is whole each time that it is sent, and memory that was given back is nobody else’s', async () => {
+  const works = Array.from({ length: 60 }, (_, index) => ({
+    _objecttype: 'work',
+    _mask: '_all_fields',
+    work: { _pool: { pool: { _id: scene.pool } }, title: { 'en-US': `${index} ${'Wide sea – '.repeat(300)}` } },
+  }))
+  const stored = await scene.save('work', works)
+  const ids = stored.map((object: Json) => object._system_object_id)
+  await scene.svc.drain()
+  const root = scene.svc.as('root')
+  const page = async (): Promise<Json> => {
+    const search = [{ type: 'in', fields: ['_system_object_id'], in: ids }]
+    const { status, body } = await root.post('/search', { search, format: 'standard', limit: 100 })
+    assert.equal(status, 200)
+    return body.objects.map((object: Json) => object.work.title['en-US'])
+  }
+  const one = async (index: number): Promise<Json> =>
+    (await scene.read('work', ids[index], { format: 'standard' }, 'work__standard')).work.title['en-US']
+  const titles = works.map(({ work }) => work.title['en-US'])
+  for (let round = 0; round < 4; round++) {
+    const [first, second, third, fourth] = await Promise.all([page(), one(7), page(), one(7)])
+    assert.deepEqual(first.toSorted(), titles.toSorted())
+    assert.deepEqual(third, first)
+    assert.deepEqual([second, fourth], [titles[7], titles[7]])
+  }
+})

@@ -10,10 +10,16 @@ export function handOver(piece: Buffer): Buffer {
   return piece
 }
 
-/** Says that somebody keeps a piece, so that it is not given back. */
+/**
+ * Says that somebody keeps a piece, so that it is not given back. What is kept is the piece, or a copy of it where it is a
+ * part of Node's pool: a few bytes of that would keep all 64 KB around them.
+ */
 export function withhold(piece: Buffer): Buffer {
   own.delete(piece)
-  return piece
+  if (piece.byteLength === piece.buffer.byteLength) return piece
+  const alone = Buffer.allocUnsafeSlow(piece.byteLength)
+  piece.copy(alone)
+  return alone
 }
 
 /** Whether a piece belongs to whoever takes it. */

@@ -151,7 +151,7 @@ export function createLatest(
     if (!q.asked && short === 0 && areEqual(shared, sharedBy(actor, caller))) {
       for (const [index, { latest, sources, question }] of open.entries()) {
         const id = latest.object.systemObjectId
-        if (!isDated(latest)) answers.keep(question, id, sources, () => Buffer.from(`[${texts[index]}]`))
+        if (!isDated(latest)) answers.keep(question, id, sources, () => withhold(Buffer.from(`[${texts[index]}]`)))
       }
     }
     let next = 0

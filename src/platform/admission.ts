@@ -1,7 +1,10 @@
 /** Ids that are counted at a time; nine bytes each, for good. */
 const places = 262_144
-/** Counts end here, and are halved after this many questions, so that what was wanted long ago goes in the end. */
-const most = 255
+/**
+ * Counts end here, and are halved after so many questions: what was wanted often long ago must not hold its place for much
+ * longer than that.
+ */
+const most = 63
 const halving = places
 
 export type Admission = ReturnType<typeof createAdmission>

@@ -37,6 +37,14 @@ test('what was wanted long ago goes in the end', () => {
   }
 })
 
+test('what was wanted thousands of times goes as soon as what was wanted often', () => {
+  const admission = createAdmission()
+  asked(admission, 1, 10_000)
+  for (let id = 1_000; id < 601_000; id++) admission.note(id)
+  asked(admission, 2, 40)
+  assert.equal(admission.admits(2, 1), true)
+})
+
 test('many ids that are asked for once do not push out what is known of a few', () => {
   const admission = createAdmission()
   const wanted = 262_144 * 3 + 11

@@ -4,7 +4,7 @@ import type { Queryable } from '../../platform/db.ts'
 import type { Head } from './stored-rows.ts'
 
 /** Bytes of all answers in memory, and of the longest one that is kept. */
-const maxBytes = 10_000_000
+const maxBytes = 16_000_000
 const longest = 200_000
 /** What an object that an answer was made from takes at most usually; it may be kept by nobody else any more. */
 const sourceBytes = 600

@@ -36,10 +36,42 @@ export function createLog(config: Pick<Config, 'logLevel'>): Logger {
 
 const terminal: DestinationStream = { write: (json) => void process.stderr.write(terminalLine(json)) }
 
+/** Milliseconds that the lines of requests wait for more, and letters from which on they do not. */
+const mostWait = 20
+const mostLetters = 16_000
+/** The level from which on a line is written at once. */
+const warning = Number(pino.levels.values.warn)
+
+/**
+ * Each write costs a request a thirtieth of its processor time, so lines are written some at a time; warnings and errors at once,
+ * with whatever waits. Only a process that is killed loses the last milliseconds of them.
+ */
 function fileOfLines(): DestinationStream {
   const destination = pino.destination({ dest: 2, sync: false })
-  process.once('exit', () => destination.flushSync())
-  return destination
+  let waiting: string[] = []
+  let letters = 0
+  const write = (): void => {
+    if (waiting.length === 0) return
+    destination.write(waiting.join(''))
+    waiting = []
+    letters = 0
+  }
+  process.once('exit', () => {
+    write()
+    destination.flushSync()
+  })
+  const lines = {
+    // Tells the level of each line.
+    [Symbol.for('pino.metadata')]: true,
+    lastLevel: 0,
+    write(line: string): void {
+      if (waiting.length === 0) setTimeout(write, mostWait).unref()
+      waiting.push(line)
+      letters += line.length
+      if (letters > mostLetters || lines.lastLevel >= warning) write()
+    },
+  }
+  return lines
 }
 
 function placesOf(name: string): string[] {

@@ -61,21 +61,13 @@ async function signInWrongly(svc: TestService): Promise<void> {
 }
 
 test('the log masks credentials, wherever they stand', async () => {
-  const program = `
-    import { createLog } from ${JSON.stringify(join(import.meta.dirname, '../../src/platform/log.ts'))}
-    const log = createLog({ logLevel: 'info' })
+  const text = await logOf(`
     const secret = 'geheim'
     log.info({ access_token: secret, password: secret }, 'flat')
     log.info({ headers: { authorization: secret, cookie: secret, 'x-svc-authorization': secret } }, 'headers')
     log.info({ req: { headers: { authorization: secret } }, form: { client_secret: secret } }, 'nested')
     log.debug('not said')
-  `
-  const child = spawn(process.execPath, ['--input-type=module-typescript', '--eval', program])
-  let text = ''
-  child.stderr.on('data', (chunk) => {
-    text += chunk
-  })
-  await once(child, 'close')
+  `)
   const lines = text
     .trim()
     .split('\n')
@@ -90,4 +82,47 @@ test('the log masks credentials, wherever they stand', async () => {
   )
   assert.doesNotMatch(text, /geheim/)
   assert.ok(Date.parse(lines[0]?.time ?? ''))
+})
+
+/** Runs a program with a `log` and returns what it wrote until it ended. */
+async function logOf(program: string, until?: RegExp): Promise<string> {
+  const start = `
+    import { createLog } from ${JSON.stringify(join(import.meta.dirname, '../../src/platform/log.ts'))}
+    const log = createLog({ logLevel: 'info' })
+  `
+  const child = spawn(process.execPath, ['--input-type=module-typescript', '--eval', start + program])
+  let text = ''
+  child.stderr.on('data', (chunk) => {
+    text += chunk
+    if (until?.test(text)) child.kill('SIGKILL')
+  })
+  await once(child, 'close')
+  return text
+}
+
+const messages = (text: string): string[] => text.split('\n').flatMap((line) => (line ? [JSON.parse(line).msg] : []))
+
+test('lines of the log stay in their order, and a process that ends has written all of them', async () => {
+  const text = await logOf(`
+    for (let n = 0; n < 1000; n++) log[n % 100 === 50 ? 'warn' : 'info'](String(n))
+    process.exit(0)
+  `)
+  assert.deepEqual(
+    messages(text),
+    Array.from({ length: 1000 }, (_, n) => String(n)),
+  )
+})
+
+test('lines of the log do not wait for others, and what warns is written with all before it at once', async () => {
+  const soon = await logOf(`log.info('soon'); setInterval(() => {}, 1000)`, /soon/)
+  assert.deepEqual(messages(soon), ['soon'])
+  // The process comes to nothing else before it is killed.
+  const atOnce = await logOf(
+    `
+    log.info('before'); log.error('at once')
+    setImmediate(() => setImmediate(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)))
+  `,
+    /at once/,
+  )
+  assert.deepEqual(messages(atOnce), ['before', 'at once'])
 })

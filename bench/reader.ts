@@ -81,6 +81,10 @@ async function spread({ dsn, client, say }: Context, poolIds: number[], tag: num
       await new Promise((resolve) => setTimeout(resolve, 500))
     }
     await db.query('vacuum analyze object')
+    // The indexes are built anew behind it.
+    while ((await db.query('select from graphile_worker.jobs where run_at <= now() limit 1')).rowCount !== 0) {
+      await new Promise((resolve) => setTimeout(resolve, 500))
+    }
     say(`  artworks in ${poolIds.length} pools, indexed again in ${Math.round((performance.now() - begun) / 1000)} s`)
   } finally {
     await db.end()

@@ -997,6 +997,8 @@ create table search_state (
   sets_pruned_at timestamp with time zone,
   -- Of batches up to this moment search_replaced is not complete; null: of none.
   replaced_since timestamp with time zone,
+  -- Documents that were replaced or removed since the indexes of lexemes were built, which keep their places.
+  rewritten bigint not null default 0,
   constraint search_state_pkey PRIMARY KEY (singleton),
   constraint search_state_singleton_check CHECK (singleton)
 );

@@ -6,6 +6,7 @@ import type { SearchEngine } from '../plan/plan.ts'
 import type { IndexTarget } from '../queue/target.ts'
 import { createColumns } from './columns/columns.ts'
 import { schedulePruning } from './index/prune-sets.ts'
+import { scheduleRenewal } from './index/renew.ts'
 import { createPostgresTarget } from './index/target.ts'
 import { createKnownSets } from './query/access-sets.ts'
 import { createPostgresEngine } from './query/engine.ts'
@@ -49,6 +50,7 @@ export function createPostgresIndex({
   const sortIndexes = createSortIndexes({ db, log, jobs })
   registerSortIndexes({ db, log, jobs })
   const pruning = schedulePruning({ db, log, jobs })
+  const renewal = scheduleRenewal({ db, log, jobs })
   const accessSets = createKnownSets({ db, log })
   const columns = createColumns({ db, log })
   const engine = createPostgresEngine({
@@ -62,7 +64,7 @@ export function createPostgresIndex({
     ...(largeResult === undefined ? {} : { largeResult }),
   })
   return {
-    target: createPostgresTarget({ slots, icu }),
+    target: createPostgresTarget({ slots, icu, renewal }),
     engine,
     async idle() {
       await sortIndexes.idle()
@@ -71,6 +73,7 @@ export function createPostgresIndex({
     },
     async close() {
       pruning.close()
+      await renewal.close()
       await accessSets.idle()
       await columns.idle()
       await engine.close()

@@ -85,6 +85,13 @@ export function clearBit(bits: Uint32Array, place: number): void {
 export const hasBit = (bits: Uint32Array, place: number): boolean =>
   ((bits[place >>> 5] as number) & (1 << (place & 31))) !== 0
 
+/** Those that are in an order. */
+export function matchesIn({ ids }: ObjectTable, { places }: OrderColumn): MatchColumn {
+  const bits = newBits(ids.length)
+  for (const place of places) setBit(bits, place)
+  return { kind: 'matches', bits }
+}
+
 /** Place of an object; -1: it is not there. */
 export function placeOf(ids: Uint32Array, id: number): number {
   let [start, end] = [0, ids.length]

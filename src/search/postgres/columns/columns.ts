@@ -2,6 +2,7 @@
  * Columns of object types in memory. They are read when searches have found much by them, and are what the index was at the moment of
  * their table; what has changed since is looked at in PostgreSQL (since.ts). When that is too much, the table is read anew.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { createByteCache } from '../../../platform/byte-cache.ts'
 import type { Db } from '../../../platform/db.ts'
@@ -24,6 +25,8 @@ export interface Columns {
   table(type: number): ObjectTable | null
   /** null: it is not known. */
   column<C extends Column>(table: ObjectTable, wanted: Wanted<C>): C | null
+  /** The same; what is being read at this moment is waited for, but not long. */
+  soon<C extends Column>(table: ObjectTable, wanted: Wanted<C>): Promise<C | null>
   /** A column that is made of what is in memory; null: it cannot be. */
   made<C extends Column>(table: ObjectTable, key: string, make: () => Promise<C | null>): Promise<C | null>
   /** These would have helped a search that found `large` or less: what of them was asked for often enough is read. */
@@ -38,6 +41,14 @@ export interface Columns {
 interface Kept {
   readonly column: Column | null
   readonly bytes: number
+}
+
+/** A column that is to be read, and how often it was asked for since. */
+interface Waiting {
+  readonly name: string
+  readonly type: number
+  readonly wanted: Wanted
+  times: number
 }
 
 interface Known {
@@ -56,8 +67,14 @@ interface Known {
 const maxBytes = 40_000_000
 /** What is read anew waits at least so many milliseconds, and so many times as long as it took to be read. */
 const rest = { least: 5000, times: 20 }
+/** Columns that wait to be read; what is asked for then has to be asked for again. */
+const mostWaiting = 50
+/** Milliseconds that a search waits for a column. */
+const patience = 300
 /** Milliseconds until a type of too many objects is looked at again. */
 const givenUpFor = 10 * 60_000
+
+const nameOf = (type: number, { key }: Wanted): string => `${type} ${key}`
 
 export function createColumns({ db, log }: { db: Db; log: Logger }): Columns {
   const cache = createByteCache<string, Kept>({
@@ -73,9 +90,11 @@ export function createColumns({ db, log }: { db: Db; log: Logger }): Columns {
     sizeOf: () => 8,
   })
   const types = new Map<number, Known>()
-  const waiting = new Set<string>()
+  const waiting = new Map<string, Waiting>()
+  let current: { readonly name: string; readonly done: Promise<void> } | null = null
   let numbers = 0
   let reading: Promise<void> = Promise.resolve()
+  let isReading = false
 
   const keyOf = ({ number }: Known, { key }: Wanted): string => `${number} ${key}`
 
@@ -84,29 +103,49 @@ export function createColumns({ db, log }: { db: Db; log: Logger }): Columns {
     return (known.outdated || !known.table) && Date.now() >= known.readAt + least
   }
 
-  /** One after the other: searches go on meanwhile. */
+  /** One after the other, what is asked for most often first: searches go on meanwhile. */
   function read(type: number, wanted: Wanted): void {
-    const name = `${type} ${wanted.key}`
-    if (waiting.has(name)) return
-    waiting.add(name)
-    reading = reading.then(() =>
-      outsideLifetimes(async () => {
-        try {
-          const known = await tableOf(type)
-          if (!known.table || cache.has(keyOf(known, wanted))) return
-          const begun = Date.now()
-          // What could not be read is not asked for again by each search, but with the next table.
-          cache.set(keyOf(known, wanted), { column: null, bytes: 0 })
-          const column = await wanted.read(db, known.table)
-          known.took += Date.now() - begun
-          if (column) cache.set(keyOf(known, wanted), { column, bytes: bytesOfColumn(column) })
-        } catch (error) {
-          log.warn({ err: error }, 'a column could not be read for searches')
-        } finally {
-          waiting.delete(name)
-        }
-      }),
-    )
+    const name = nameOf(type, wanted)
+    const known = waiting.get(name)
+    if (known) known.times++
+    else if (current?.name !== name && waiting.size < mostWaiting) waiting.set(name, { name, type, wanted, times: 1 })
+    if (!isReading) reading = readAll()
+  }
+
+  async function readAll(): Promise<void> {
+    isReading = true
+    for (let next = mostAsked(); next; next = mostAsked()) {
+      const { name } = next
+      waiting.delete(name)
+      const done = readOne(next)
+      current = { name, done }
+      await done
+      current = null
+    }
+    isReading = false
+  }
+
+  function mostAsked(): Waiting | null {
+    let most: Waiting | null = null
+    for (const each of waiting.values()) if (!most || each.times > most.times) most = each
+    return most
+  }
+
+  function readOne({ type, wanted }: Waiting): Promise<void> {
+    return outsideLifetimes(async () => {
+      try {
+        const known = await tableOf(type)
+        if (!known.table || cache.has(keyOf(known, wanted))) return
+        const begun = Date.now()
+        // What could not be read is not asked for again by each search, but with the next table.
+        cache.set(keyOf(known, wanted), { column: null, bytes: 0 })
+        const column = await wanted.read(db, known.table)
+        known.took += Date.now() - begun
+        if (column) cache.set(keyOf(known, wanted), { column, bytes: bytesOfColumn(column) })
+      } catch (error) {
+        log.warn({ err: error }, 'a column could not be read for searches')
+      }
+    })
   }
 
   async function tableOf(type: number): Promise<Known> {
@@ -121,12 +160,18 @@ export function createColumns({ db, log }: { db: Db; log: Logger }): Columns {
     return fresh
   }
 
-  function isTimely(type: number, { key }: Wanted, times: number): boolean {
+  function isTimely(type: number, wanted: Wanted, times: number): boolean {
     if (times <= 1) return true
-    const name = `${type} ${key}`
+    const name = nameOf(type, wanted)
     const before = asked.get(name)?.times ?? 0
     asked.set(name, { times: before + 1 })
     return before + 1 >= times
+  }
+
+  function columnOf<C extends Column>(table: ObjectTable, wanted: Wanted<C>): C | null {
+    const known = types.get(table.type)
+    if (known?.table !== table) return null
+    return (cache.get(keyOf(known, wanted))?.column as C | null | undefined) ?? null
   }
 
   return {
@@ -138,10 +183,12 @@ export function createColumns({ db, log }: { db: Db; log: Logger }): Columns {
       known.outdated = true
       return null
     },
-    column<C extends Column>(table: ObjectTable, wanted: Wanted<C>): C | null {
-      const known = types.get(table.type)
-      if (known?.table !== table) return null
-      return (cache.get(keyOf(known, wanted))?.column as C | null | undefined) ?? null
+    column: columnOf,
+    async soon(table, wanted) {
+      const known = columnOf(table, wanted)
+      if (known || current?.name !== nameOf(table.type, wanted)) return known
+      await Promise.race([current.done, sleep(patience, undefined, { ref: false })])
+      return columnOf(table, wanted)
     },
     async made<C extends Column>(table: ObjectTable, key: string, make: () => Promise<C | null>): Promise<C | null> {
       const known = types.get(table.type)

@@ -25,8 +25,11 @@ export interface Needs {
   readonly among: readonly { readonly ids: readonly number[]; readonly not: boolean }[]
   readonly facets: readonly Wanted<NumberColumn>[]
   /** null: the page is not asked for, or has an order that is not kept. */
-  readonly order: Wanted<OrderColumn> | null
+  readonly order: WantedOrder | null
 }
+
+/** An order of the objects that fulfil `matches`, the key of a condition; null: of all of them. */
+export type WantedOrder = Wanted<OrderColumn> & { readonly matches: string | null }
 
 export interface Access {
   /** Equal where all is the same. */
@@ -40,8 +43,11 @@ const mostKeys = 500_000
 /** Objects of a type whose scores are compared where no words are asked of all matches. */
 const mostScored = 100_000
 const atOnce = { usual: 1, large: 1 }
-/** What is not a text may be in one search only: a filter that a person has put together. */
-const times = { text: { usual: 2, large: 1 }, other: { usual: 2, large: 2 } }
+/**
+ * Whatever words find much will be asked for again. What is not a text may be in one search only: a filter that a person
+ * has put together.
+ */
+const times = { text: atOnce, other: { usual: 2, large: 2 } }
 
 /** null: the search asks for what no column says. */
 export function needsOf(context: ConditionContext, facets: readonly FacetColumn[]): Needs | null {
@@ -146,7 +152,7 @@ function matchesOf(clause: Clause, context: ConditionContext): Wanted<MatchColum
   }
 }
 
-function orderOf(context: ConditionContext): Wanted<OrderColumn> | null {
+function orderOf(context: ConditionContext): WantedOrder | null {
   const { limit, after, scope, sort } = context.plan
   if (limit === 0 || after) return null
   const isScored = sort.some(({ field }) => field.by === 'score')
@@ -159,6 +165,7 @@ function orderOf(context: ConditionContext): Wanted<OrderColumn> | null {
   const [text, values] = parameters.statement(`${where} order by ${order}`)
   return {
     key: `order ${digestOf(text, values)}`,
+    matches: isScored ? onlyWords(scope.where, context) : null,
     times: isScored ? times.text : atOnce,
     async read(db, table) {
       if (!isScored) return readOrder(db, table, text, values)
@@ -166,6 +173,12 @@ function orderOf(context: ConditionContext): Wanted<OrderColumn> | null {
       return lexically(db, (tx) => readOrder(tx, table, text, values))
     },
   }
+}
+
+/** The key of what is asked for in words, where that is one condition. */
+function onlyWords(where: Clause, context: ConditionContext): string | null {
+  const [only, ...others] = partsOf(where).filter(({ is }) => is === 'text')
+  return only && others.length === 0 ? (matchesOf(only, context)?.key ?? null) : null
 }
 
 /** What every match has of the words that are asked for; null: it is not a condition on documents alone. */
@@ -183,9 +196,9 @@ const digestOf = (text: string, values: readonly unknown[]): string =>
     'base64',
   )
 
-/** All columns that there have to be. */
+/** All columns that have to be read: an order says by itself who is in it. */
 export const columnsOf = ({ matches, ranges, facets, order }: Needs): Wanted[] => [
-  ...matches,
+  ...matches.filter(({ key }) => key !== order?.matches),
   ...ranges.map(({ wanted }) => wanted),
   ...facets,
   ...(order ? [order] : []),

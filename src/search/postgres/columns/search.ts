@@ -5,10 +5,10 @@ import { parseIntegers } from '../query/facet-sets.ts'
 import type { CountedText, FacetColumn } from '../query/facets.ts'
 import type { Asked, Page, Renewed } from '../query/kept-results.ts'
 import { readHits, type Statement, type StatementForm } from '../query/statements.ts'
-import type { NumberColumn, ObjectTable, OrderColumn } from './column.ts'
-import type { Columns } from './columns.ts'
+import { type MatchColumn, matchesIn, type NumberColumn, type ObjectTable, type OrderColumn } from './column.ts'
+import type { Columns, Wanted } from './columns.ts'
 import { countBits, countNumbers, findMatches, findReadable, idsInOrder } from './match.ts'
-import { columnsOf, type Needs, needsOf } from './needs.ts'
+import { columnsOf, type Needs, needsOf, type WantedOrder } from './needs.ts'
 import { readSince, type Since } from './since.ts'
 
 /** Changed documents from which on a table is read anew. */
@@ -35,13 +35,35 @@ export interface ColumnSearchDeps {
 
 export function createColumnSearch({ quick, columns, countFacet }: ColumnSearchDeps) {
   /** All that is needed but the order; null: something is not known. */
-  function take(table: ObjectTable, { matches, ranges, facets }: Needs) {
-    const conditions = matches.map((wanted) => columns.column(table, wanted))
-    const keys = ranges.map(({ range, wanted }) => ({ ...range, keys: columns.column(table, wanted) }))
-    const numbers = facets.map((wanted) => columns.column(table, wanted))
-    if (!isWhole(conditions) || !isWhole(numbers)) return null
-    const known = keys.flatMap(({ keys: column, ...range }) => (column ? [{ ...range, keys: column }] : []))
-    return known.length === keys.length ? { conditions, ranges: known, numbers } : null
+  async function take(table: ObjectTable, { matches, ranges, facets, order }: Needs) {
+    const conditions = []
+    for (const wanted of matches) {
+      const column =
+        wanted.key === order?.matches ? await matchesOf(table, wanted, order) : await columns.soon(table, wanted)
+      if (!column) return null
+      conditions.push(column)
+    }
+    const keys = []
+    for (const { range, wanted } of ranges) {
+      const column = await columns.soon(table, wanted)
+      if (!column) return null
+      keys.push({ ...range, keys: column })
+    }
+    const numbers = []
+    for (const wanted of facets) {
+      const column = await columns.soon(table, wanted)
+      if (!column) return null
+      numbers.push(column)
+    }
+    return { conditions, ranges: keys, numbers }
+  }
+
+  /** Those that are in an order, where they are not known by themselves. */
+  async function matchesOf(table: ObjectTable, wanted: Wanted<MatchColumn>, order: WantedOrder) {
+    const known = columns.column(table, wanted)
+    if (known) return known
+    const ordered = await columns.soon(table, order)
+    return ordered && columns.made(table, wanted.key, async () => matchesIn(table, ordered))
   }
 
   async function facetsOf(
@@ -83,7 +105,7 @@ export function createColumnSearch({ quick, columns, countFacet }: ColumnSearchD
     const [type] = plan.scope.objecttypes ?? []
     const table = type === undefined ? null : columns.table(type)
     const needs = table && needsOf(start().context, facetColumns)
-    const taken = needs && take(table, needs)
+    const taken = needs && (await take(table, needs))
     if (!taken) return null
     const since = await sinceThen(plain, await asked.moment(), table, () => start({ byKeys: true }), facetColumns)
     if (!since) {
@@ -129,8 +151,6 @@ export function createColumnSearch({ quick, columns, countFacet }: ColumnSearchD
     },
   }
 }
-
-const isWhole = <T>(list: readonly (T | null)[]): list is readonly T[] => list.every((each) => each !== null)
 
 const mayOrder = ({ isIndexed }: ColumnSearch, { ids }: ObjectTable): boolean => isIndexed || ids.length <= mostSorted
 

@@ -9,7 +9,7 @@ import { AppError } from '../../../platform/errors.ts'
  * more waits than is indexed (a first import) they are put aside. Searches stay right meanwhile, only slower; whoever
  * finds the indexes missing, after a crash or a stop, goes on and builds them.
  */
-const indexes = [
+export const lexemeIndexes = [
   {
     name: 'search_document_lexemes_idx',
     create: 'on search_document using gin (lexemes) with (gin_pending_list_limit = 2048)',
@@ -45,7 +45,7 @@ export async function openBulk(db: Queryable, log: Logger) {
       if (size < fullSize) return
       patienceLeft = patience
       if (active || batches++ % lookEvery !== 0 || !(await isBacklogLarge(db))) return
-      for (const { name } of indexes) active = (await putAside(db, name)) || active
+      for (const { name } of lexemeIndexes) active = (await putAside(db, name)) || active
     },
 
     /**
@@ -71,6 +71,7 @@ export async function openBulk(db: Queryable, log: Logger) {
       const begun = performance.now()
       for (const { name, create } of await missingIndexes(db))
         await db.query(`create index if not exists ${name} ${create}`)
+      await db.query('update search_state set rewritten = 0')
       await db.query('analyze search_document, search_nested')
       active = false
       log.info({ ms: Math.round(performance.now() - begun) }, 'search indexes were built anew after a large backlog')
@@ -99,14 +100,15 @@ export async function isBulkOpen(db: Queryable): Promise<boolean> {
   return (await missingIndexes(db)).length > 0
 }
 
-async function missingIndexes(db: Queryable) {
+/** Those that are put aside. */
+export async function missingIndexes(db: Queryable) {
   const { rows } = await db.query<{ name: string }>(
     'select name from unnest($1::text[]) as t(name) where to_regclass(name) is null',
-    [indexes.map((index) => index.name)],
+    [lexemeIndexes.map((index) => index.name)],
     'search-indexes-missing',
   )
   const missing = new Set(rows.map((row) => row.name))
-  return indexes.filter((index) => missing.has(index.name))
+  return lexemeIndexes.filter((index) => missing.has(index.name))
 }
 
 /**

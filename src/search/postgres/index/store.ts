@@ -4,6 +4,7 @@ import type pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import { onConnection, type Queryable } from '../../../platform/db.ts'
 import type { Leftover } from '../../queue/target.ts'
+import { buildLock } from './building.ts'
 import { documentColumns, type EncodedDocument, nestedColumns, stamp, withCopyStream } from './encode.ts'
 import { forgetReturned, keep } from './former.ts'
 import { replaceDocuments } from './replaced.ts'
@@ -70,14 +71,14 @@ export interface Generation {
 
 /**
  * Marks the index as changed, for those who keep results; before what changes, which is stamped with the moment. Who removes
- * sets takes turns with whoever has marked it.
+ * sets takes turns with whoever has marked it. So many documents will be `removed`, whether or not others take their places.
  */
-export async function nextGeneration(db: Queryable): Promise<Generation> {
+export async function nextGeneration(db: Queryable, removed: number): Promise<Generation> {
   const { rows } = await db.query<Generation>(
-    `update search_state set generation = generation + 1,
+    `update search_state set generation = generation + 1, rewritten = rewritten + $1,
        changed_at = greatest(clock_timestamp(), changed_at + interval '1 microsecond')
      returning generation, (extract(epoch from changed_at) * 1000000)::bigint as "changedAt", set_removals as removals`,
-    [],
+    [removed],
     'search-generation-next',
   )
   return rows[0] as Generation
@@ -153,10 +154,11 @@ export async function indexSize(db: Queryable): Promise<number> {
   return rows[0]?.bytes ?? 0
 }
 
-/** Sorts waiting entries into the index, so that searches need not read through them. */
+/** Sorts waiting entries into the index, so that searches need not read through them; not into one that is just being built anew. */
 export async function settle(db: Queryable): Promise<void> {
   await db.query(
     `select gin_clean_pending_list('search_document_lexemes_idx'), gin_clean_pending_list('search_nested_lexemes_idx'),
-       gin_clean_pending_list('search_term_trigram_idx')`,
+       gin_clean_pending_list('search_term_trigram_idx') from (select pg_try_advisory_xact_lock_shared($1) as free) l where free`,
+    [buildLock],
   )
 }

@@ -11,6 +11,7 @@ import { isBulkOpen, openBulk } from './bulk.ts'
 import { encode } from './encode.ts'
 import { createFacetSets } from './facet-sets.ts'
 import * as former from './former.ts'
+import type { Renewal } from './renew.ts'
 import * as store from './store.ts'
 import { createTerms } from './terms.ts'
 
@@ -21,7 +22,15 @@ const documentsVersion = 9
 export const builderOf = (icu: string): string => `${documentsVersion} ${icu}`
 
 /** The index as tables of PostgreSQL. */
-export function createPostgresTarget({ slots, icu }: { slots: SlotCache; icu: string }): IndexTarget {
+export function createPostgresTarget({
+  slots,
+  icu,
+  renewal,
+}: {
+  slots: SlotCache
+  icu: string
+  renewal: Pick<Renewal, 'look'>
+}): IndexTarget {
   const facetSets = createFacetSets()
   const accessSets = createAccessSets()
   const shared = { facets: facetSets, access: accessSets }
@@ -71,13 +80,10 @@ export function createPostgresTarget({ slots, icu }: { slots: SlotCache; icu: st
     return {
       changed: changed.map(({ id }) => id),
       async apply(connection) {
-        const { generation, changedAt, removals } = await store.nextGeneration(connection.db)
+        const removed = [...gone, ...replaced.map(({ id }) => id)]
+        const { generation, changedAt, removals } = await store.nextGeneration(connection.db, removed.length)
         assertSets(removals)
-        const before = {
-          removed: [...gone, ...replaced.map(({ id }) => id)],
-          moved: [...gone, ...moved.map(({ id }) => id)],
-          changedAt,
-        }
+        const before = { removed, moved: [...gone, ...moved.map(({ id }) => id)], changedAt }
         await store.writeDocuments(connection.client, before, fresh)
         return generation
       },
@@ -90,7 +96,7 @@ export function createPostgresTarget({ slots, icu }: { slots: SlotCache; icu: st
     generation: store.readGeneration,
     make,
     async forget({ db }, ids) {
-      const { generation } = await store.nextGeneration(db)
+      const { generation } = await store.nextGeneration(db, ids.length)
       await former.keep(db, ids)
       await store.removeDocuments(db, ids)
       return generation
@@ -103,6 +109,9 @@ export function createPostgresTarget({ slots, icu }: { slots: SlotCache; icu: st
     size: store.indexSize,
     openBacklog: openBulk,
     isRebuilding: isBulkOpen,
-    settle: store.settle,
+    async settle(db) {
+      await store.settle(db)
+      await renewal.look()
+    },
   }
 }

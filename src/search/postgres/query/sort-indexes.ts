@@ -2,20 +2,18 @@
  * Indexes in the order of sort keys, made by a job when somebody first sorts a large result by them: then its pages, however
  * deep, are read along the index. Nothing is made for orders that nobody asks for, so imports do not pay for them.
  */
-import type { PoolClient } from 'pg'
 import type { Logger } from 'pino'
 import type { Jobs } from '../../../jobs/service.ts'
-import { cutShort, type Db, onConnection, type Queryable } from '../../../platform/db.ts'
+import type { Db, Queryable } from '../../../platform/db.ts'
 import { outsideLifetimes } from '../../../platform/lifetime.ts'
 import type { SearchField } from '../../plan/fields.ts'
+import { type Building, building } from '../index/building.ts'
 import { isLong, sortKeySql } from './order.ts'
 import type { PostgresPlan } from './postgres-plan.ts'
 import { headSql } from './sort-values.ts'
 
 /** Each costs time at every save. */
 const mostIndexes = 24
-/** Advisory lock: one process makes one index at a time. */
-const buildLock = 7_310_042
 const job = 'search.sort-index'
 /** What stands in the way (a full disk, a transaction that never ends) is mostly there the next time, too. */
 const maxAttempts = 5
@@ -104,30 +102,12 @@ export function registerSortIndexes({ db, log, jobs }: { db: Db; log: Logger; jo
 }
 
 /** Makes the index, unless it is there or there are enough; what is being made when `signal` says stop leaves nothing behind. */
-export async function makeSortIndex(
+export function makeSortIndex(
   { db, log }: { db: Db; log: Logger },
   order: SortIndex,
   signal: AbortSignal,
 ): Promise<void> {
-  /** The connection on which something is waited for that may take long. */
-  let busy: PoolClient | null = null
-  const atLength = async (client: PoolClient, statement: string, values: unknown[] = []): Promise<void> => {
-    signal.throwIfAborted()
-    busy = client
-    try {
-      await client.query(statement, values)
-    } finally {
-      busy = null
-    }
-  }
-  const making = build(db, log, order, atLength)
-  const stop = (): void => void cutShort(db, () => busy, making)
-  signal.addEventListener('abort', stop, { once: true })
-  try {
-    await making
-  } finally {
-    signal.removeEventListener('abort', stop)
-  }
+  return building(db, signal, (site) => build(site, log, order))
 }
 
 export interface SortIndex {
@@ -163,32 +143,21 @@ function isOpen(field: SearchField, { vision }: PostgresPlan): boolean {
   return vision.column(field) === 'always' && (target === null || vision.titles(target) === 'all')
 }
 
-type AtLength = (client: PoolClient, statement: string, values?: unknown[]) => Promise<void>
-
-async function build(db: Db, log: Logger, { name, columns, predicate }: SortIndex, atLength: AtLength): Promise<void> {
-  const client = await db.connect()
+async function build({ on, atLength }: Building, log: Logger, { name, columns, predicate }: SortIndex): Promise<void> {
+  const rows = await readIndexes(on)
+  const existing = rows.find((row) => row.name === name)
+  if (existing?.valid || rows.length >= mostIndexes) return
+  // Left behind by a process that was killed while it made it.
+  if (existing) await atLength(`drop index concurrently ${name}`)
+  const started = Date.now()
   try {
-    // Building waits for all older transactions; other statements need not wait for the building.
-    await client.query('set lock_timeout = 0')
-    await atLength(client, 'select pg_advisory_lock($1)', [buildLock])
-    const rows = await readIndexes(onConnection(client))
-    const existing = rows.find((row) => row.name === name)
-    if (existing?.valid || rows.length >= mostIndexes) return
-    // Left behind by a process that was killed while it made it.
-    if (existing) await atLength(client, `drop index concurrently ${name}`)
-    const started = Date.now()
-    try {
-      await atLength(client, `create index concurrently ${name} on search_document (${columns})${predicate}`)
-    } catch (error) {
-      // Half of an index costs as much at each save as a whole one. Who comes next removes what cannot be removed at once.
-      await client.query('set lock_timeout = 500')
-      await client.query(`drop index if exists ${name}`).catch(() => {})
-      throw error
-    }
-    await atLength(client, 'analyze search_document')
-    log.info({ index: name, ms: Date.now() - started }, 'made an index for sorting')
-  } finally {
-    // Gives the lock and the setting back, whatever state the connection is in.
-    client.release(true)
+    await atLength(`create index concurrently ${name} on search_document (${columns})${predicate}`)
+  } catch (error) {
+    // Half of an index costs as much at each save as a whole one. Who comes next removes what cannot be removed at once.
+    await on.query('set lock_timeout = 500')
+    await on.query(`drop index if exists ${name}`).catch(() => {})
+    throw error
   }
+  await atLength('analyze search_document')
+  log.info({ index: name, ms: Date.now() - started }, 'made an index for sorting')
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { hasBit, newBits, type ObjectTable, setBit } from '../../src/search/postgres/columns/column.ts'
+import { hasBit, matchesIn, newBits, type ObjectTable, setBit } from '../../src/search/postgres/columns/column.ts'
 import {
   countBits,
   countNumbers,
@@ -123,6 +123,8 @@ test('columns find, count and order what a naive evaluation does', async () => {
           expected,
         )
         assert.equal(countBits(bits), expected.length)
+        const places = Uint32Array.from(expected.toReversed().map((each) => list.indexOf(each)))
+        assert.deepEqual(matchesIn(table, { kind: 'order', places }), { kind: 'matches', bits })
         const numbers = {
           kind: 'numbers',
           placeOf: Int32Array.from(list.map(({ number }) => number)),

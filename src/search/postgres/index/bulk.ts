@@ -69,9 +69,9 @@ export async function openBulk(db: Queryable, log: Logger) {
     async end(): Promise<void> {
       if (!active) return
       const begun = performance.now()
-      for (const { name, create } of await missingIndexes(db))
-        await db.query(`create index if not exists ${name} ${create}`)
-      await db.query('update search_state set rewritten = 0')
+      const missing = await missingIndexes(db)
+      for (const { name, create } of missing) await db.query(`create index if not exists ${name} ${create}`)
+      if (missing.length === lexemeIndexes.length) await db.query('update search_state set rewritten = 0')
       await db.query('analyze search_document, search_nested')
       active = false
       log.info({ ms: Math.round(performance.now() - begun) }, 'search indexes were built anew after a large backlog')

@@ -123,11 +123,21 @@ async function impatience(): Promise<void> {
   while (Date.now() - asked < 1000)
 }
 
+const waiting = new Set<(signal: NodeJS.Signals) => void>()
+let listening = false
+
 function nextSignal(): Promise<NodeJS.Signals> {
-  const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>()
-  process.once('SIGTERM', resolve)
-  process.once('SIGINT', resolve)
-  return promise
+  if (!listening) {
+    listening = true
+    // From now on: a signal that nobody listens to ends the process at once, and PostgreSQL would go on.
+    for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, tell)
+  }
+  return new Promise((resolve) => waiting.add(resolve))
+}
+
+function tell(signal: NodeJS.Signals): void {
+  for (const resolve of waiting) resolve(signal)
+  waiting.clear()
 }
 
 main().then(

@@ -56,9 +56,10 @@ function fileOfLines(): DestinationStream {
     waiting = []
     letters = 0
   }
+  process.on('beforeExit', write)
   process.once('exit', () => {
-    write()
     destination.flushSync()
+    if (waiting.length > 0) pino.destination({ dest: 2, sync: true }).write(waiting.join(''))
   })
   const lines = {
     // Tells the level of each line.

@@ -1,5 +1,5 @@
 /**
- * `npm run check`: types, lint and format, import rules, unused code. All run, so that one look shows everything;
+ * `npm run check`: types, lint and format, import rules, unused code, lock file. All run, so that one look shows everything;
  * the exit code is 1 when any of them found something.
  */
 import { spawn } from 'node:child_process'
@@ -8,7 +8,7 @@ import { join } from 'node:path'
 
 interface Check {
   name: string
-  /** File of the tool under node_modules; run with this Node. */
+  /** File of the tool, from the root of the checkout; run with this Node. */
   tool: string
   args: string[]
   /** A reason to fail although the tool was content. */
@@ -25,21 +25,26 @@ interface Result {
 const root = join(import.meta.dirname, '..')
 
 const checks: Check[] = [
-  { name: 'types', tool: 'typescript-7/bin/tsc', args: ['--noEmit', '--pretty', 'false'] },
-  { name: 'lint and format', tool: '@biomejs/biome/bin/biome', args: ['check', '--error-on-warnings', '.'] },
+  { name: 'types', tool: 'node_modules/typescript-7/bin/tsc', args: ['--noEmit', '--pretty', 'false'] },
+  {
+    name: 'lint and format',
+    tool: 'node_modules/@biomejs/biome/bin/biome',
+    args: ['check', '--error-on-warnings', '.'],
+  },
   {
     name: 'import rules',
-    tool: 'dependency-cruiser/bin/dependency-cruiser.mjs',
+    tool: 'node_modules/dependency-cruiser/bin/dependency-cruiser.mjs',
     args: ['src', '--config', '.dependency-cruiser.mjs'],
     // Without a compiler that it knows, the tool reads nothing and is content.
     doubt: (output) => (/[1-9]\d* modules, [1-9]\d* dependencies/.test(output) ? null : 'it read no modules'),
   },
-  { name: 'unused code', tool: 'knip/bin/knip.js', args: ['--no-progress', '--no-config-hints'] },
+  { name: 'unused code', tool: 'node_modules/knip/bin/knip.js', args: ['--no-progress', '--no-config-hints'] },
+  { name: 'lock file', tool: 'scripts/check-lock.ts', args: [] },
 ]
 
 async function run({ name, tool, args, doubt }: Check): Promise<Result> {
   const begun = performance.now()
-  const child = spawn(process.execPath, [join(root, 'node_modules', tool), ...args], {
+  const child = spawn(process.execPath, [join(root, tool), ...args], {
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -15,13 +15,12 @@ export const runtime = join(root, 'node_modules', '.bin', 'node')
 export function setup() {
   if (existsSync(runtime) && isInstalled()) return
   console.error('installing dependencies (once) …')
-  // Not "npm ci": it refuses a lock file without the packages of other platforms, and not every registry has those.
-  const { status, error } = spawnSync('npm', ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error'], {
+  const { status, error } = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
     cwd: root,
     // Standard output belongs to the command that follows.
     stdio: ['ignore', 2, 2],
   })
-  if (error || status !== 0) fail(`"npm install" failed${error ? `: ${error.message}` : ''}`)
+  if (error || status !== 0) fail(`"npm ci" failed${error ? `: ${error.message}` : ''}`)
   const { version } = JSON.parse(readFileSync(join(root, 'node_modules', 'node', 'package.json'), 'utf8'))
   const found = spawnSync(runtime, ['--version'], { encoding: 'utf8' }).stdout?.trim()
   if (found !== `v${version}`) {

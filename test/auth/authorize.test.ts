@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { hash } from '@node-rs/bcrypt'
+import { hash } from 'bcryptjs'
 import { stringify } from 'yaml'
 import { loadConfig } from '../../src/platform/config-load.ts'
 import { assertNamed, pageText } from '../support/documented.ts'
@@ -23,7 +23,7 @@ before(async () => {
     oauthClients: [
       { ...base, id: 'one', redirectURIs: ['https://a.portal.example/cb?x=1'], scopes: ['read'] },
       { ...base, id: 'two', redirectURIs: ['https://a.portal.example/cb', 'org.example.app:/cb'], pkce: 'optional' },
-      { ...base, id: 'machine', secret: await hash('s3cret', { cost: 4 }), redirectURIs: ['http://localhost:9/cb'] },
+      { ...base, id: 'machine', secret: await hash('s3cret', 4), redirectURIs: ['http://localhost:9/cb'] },
       { ...base, id: 'far', redirectURIs: ['https://elsewhere.example/cb'] },
       { ...base, id: 'none', redirectURIs: [] },
     ],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { hash } from '@node-rs/bcrypt'
+import { hash } from 'bcryptjs'
 import type { Json } from '../support/client.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { ownCallback, TestVisitor } from './sign-in-browser.ts'
@@ -12,7 +12,7 @@ before(async () => {
   const base = { redirectURIs: [], scopes: null, pkce: 'required' } as const
   svc = await startService({
     oauthClients: [
-      { ...base, id: 'secretive', secret: await hash('s3cret', { cost: 4 }) },
+      { ...base, id: 'secretive', secret: await hash('s3cret', 4) },
       { ...base, id: 'open', secret: null },
     ],
   })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { hash } from '@node-rs/bcrypt'
+import { hash } from 'bcryptjs'
 import * as oauth from 'oauth4webapi'
 import { startService, type TestService } from '../support/service.ts'
 import { TestVisitor } from './sign-in-browser.ts'
@@ -19,7 +19,7 @@ before(async () => {
     oauthClients: [
       { id: 'third', secret: null, redirectURIs: ['https://client.example/cb'], scopes: null, pkce: 'required' },
       {
-        ...{ id: 'secretive: 1', secret: await hash(secret, { cost: 4 }) },
+        ...{ id: 'secretive: 1', secret: await hash(secret, 4) },
         ...{ redirectURIs: [], scopes: null, pkce: 'required' },
       },
     ],

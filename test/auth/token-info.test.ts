@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { Writable } from 'node:stream'
 import { after, before, test } from 'node:test'
-import { hash } from '@node-rs/bcrypt'
+import { hash } from 'bcryptjs'
 import { pino } from 'pino'
 import { buildApp } from '../../src/app.ts'
 import { assertNamed } from '../support/documented.ts'
@@ -15,7 +15,7 @@ before(async () => {
   const base = { redirectURIs: [], scopes: null, pkce: 'required' } as const
   svc = await startService({
     oauthClients: [
-      { ...base, id: 'resource', secret: await hash('s3cret', { cost: 4 }) },
+      { ...base, id: 'resource', secret: await hash('s3cret', 4) },
       { ...base, id: 'open', secret: null },
       { ...base, id: 'narrow', secret: null, scopes: ['read'] },
     ],

@@ -8,6 +8,7 @@ import pg from 'pg'
 import { migrate, migrationTexts } from '../../src/platform/migrate.ts'
 import { startEmbeddedPostgres } from '../../src/platform/postgres-embedded.ts'
 import { checkExternalPostgres } from '../../src/platform/postgres-external.ts'
+import { unservedSystem } from '../../src/platform/postgres-files.ts'
 import { createEmptyDatabase } from '../support/postgres.ts'
 import { temporaryFolder } from '../support/process.ts'
 
@@ -111,4 +112,11 @@ test('an external server that is too old or not there is refused in one line wit
   } finally {
     await database.drop()
   }
+})
+
+test('a system for which no PostgreSQL comes along is told what does', () => {
+  assert.match(unservedSystem('win32', undefined) ?? '', /WSL.*container.*SVC_DB_DSN/)
+  assert.match(unservedSystem('linux', undefined) ?? '', /musl.*container.*SVC_DB_DSN/)
+  assert.equal(unservedSystem('linux', '2.36'), null)
+  assert.equal(unservedSystem('darwin', undefined), null)
 })

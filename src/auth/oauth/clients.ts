@@ -1,10 +1,10 @@
 import { timingSafeEqual } from 'node:crypto'
-import { verify as verifyBcrypt } from '@node-rs/bcrypt'
 import { type BaseConfigService, bcryptRule } from '../../config/service.ts'
 import type { OAuthClientConfig } from '../../platform/config.ts'
 import { identifierWord } from '../carriers.ts'
 import { createLimiter } from '../limiter.ts'
 import { tokenHash } from '../sessions/token.ts'
+import { verifyBcrypt } from './bcrypt.ts'
 import { OAuthError } from './errors.ts'
 import { type Form, required } from './form.ts'
 

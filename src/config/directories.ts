@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { attributeTemplate } from '../platform/attribute-templates.ts'
 import { isInstalled } from '../platform/optional-packages.ts'
-import { bool, localized, secret, select, table, text, waiting } from './fields.ts'
+import { bool, list, localized, secret, select, table, text, waiting } from './fields.ts'
 
 /** Members of the sections about directories, where people have accounts outside of this instance. */
 
@@ -231,6 +231,11 @@ const providerMembers = {
   idp_entity_id: text('', { maxLength: 1000 }),
   /** Where people go who begin at the provider, to be signed in there; none: such sign-ins are refused. */
   idp_initiated: text('', { maxLength: 2000, rule: metadataUrlRule }),
+  /**
+   * What is taken besides RSA with SHA-256 or more, RSA-OAEP and AES-GCM. `sha1`: whoever computes a collision signs as the
+   * provider; `rsa-1_5`, `cbc`, `3des`: whoever has kept an assertion reads it, by asking this service often enough.
+   */
+  older_algorithms: list([], { choices: ['sha1', 'rsa-1_5', 'cbc', '3des'] }),
   /** What its button says; none: its name. */
   loginlink: localized(),
   ...mappingMembers('reference'),

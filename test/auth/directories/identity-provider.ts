@@ -82,6 +82,8 @@ export interface Said {
   confirms?: string | null
   /** Milliseconds from now. */
   ends?: number
+  /** Of the session there; absent: not said. */
+  sessionEnds?: string
   attributes?: Record<string, readonly string[]>
 }
 
@@ -98,14 +100,20 @@ export function assertion(said: Said): string {
     ([key, values]) =>
       `<saml:Attribute Name="${key}">${values.map((value) => `<saml:AttributeValue>${value}</saml:AttributeValue>`).join('')}</saml:Attribute>`,
   )
-  return `<saml:Assertion ${ns} Version="2.0" ID="${id}" IssueInstant="${now}"><saml:Issuer>${issuer}</saml:Issuer><saml:Subject><saml:NameID Format="urn:oasis:names:tc:SAML:2.0:nameid-format:persistent">${name}</saml:NameID><saml:SubjectConfirmation Method="urn:oasis:names:tc:SAML:2.0:cm:bearer"><saml:SubjectConfirmationData NotOnOrAfter="${end}" Recipient="${recipient}"${confirms === null ? '' : ` InResponseTo="${confirms}"`}/></saml:SubjectConfirmation></saml:Subject><saml:Conditions NotOnOrAfter="${end}">${restriction}</saml:Conditions><saml:AuthnStatement AuthnInstant="${now}" SessionIndex="_s"><saml:AuthnContext><saml:AuthnContextClassRef>urn:oasis:names:tc:SAML:2.0:ac:classes:Password</saml:AuthnContextClassRef></saml:AuthnContext></saml:AuthnStatement><saml:AttributeStatement>${statements.join('')}</saml:AttributeStatement></saml:Assertion>`
+  return `<saml:Assertion ${ns} Version="2.0" ID="${id}" IssueInstant="${now}"><saml:Issuer>${issuer}</saml:Issuer><saml:Subject><saml:NameID Format="urn:oasis:names:tc:SAML:2.0:nameid-format:persistent">${name}</saml:NameID><saml:SubjectConfirmation Method="urn:oasis:names:tc:SAML:2.0:cm:bearer"><saml:SubjectConfirmationData NotOnOrAfter="${end}" Recipient="${recipient}"${confirms === null ? '' : ` InResponseTo="${confirms}"`}/></saml:SubjectConfirmation></saml:Subject><saml:Conditions NotOnOrAfter="${end}">${restriction}</saml:Conditions><saml:AuthnStatement AuthnInstant="${now}" SessionIndex="_s"${said.sessionEnds === undefined ? '' : ` SessionNotOnOrAfter="${said.sessionEnds}"`}><saml:AuthnContext><saml:AuthnContextClassRef>urn:oasis:names:tc:SAML:2.0:ac:classes:Password</saml:AuthnContextClassRef></saml:AuthnContext></saml:AuthnStatement><saml:AttributeStatement>${statements.join('')}</saml:AttributeStatement></saml:Assertion>`
 }
 
 export function response(
   inner: string,
   { inResponseTo, issuer = entityId }: Pick<Said, 'inResponseTo' | 'issuer'>,
+  status = succeeded,
 ): string {
-  return `<samlp:Response xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" ID="_${randomUUID()}" Version="2.0" IssueInstant="${new Date().toISOString()}" Destination="${acs}" InResponseTo="${inResponseTo}"><saml:Issuer ${ns}>${issuer}</saml:Issuer><samlp:Status><samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Success"/></samlp:Status>${inner}</samlp:Response>`
+  return `<samlp:Response xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" ID="_${randomUUID()}" Version="2.0" IssueInstant="${new Date().toISOString()}" Destination="${acs}" InResponseTo="${inResponseTo}"><saml:Issuer ${ns}>${issuer}</saml:Issuer>${status}${inner}</samlp:Response>`
+}
+
+const modern = {
+  signature: 'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256',
+  digest: 'http://www.w3.org/2001/04/xmlenc#sha256',
 }
 
 /** Signs an element where its issuer ends. */
@@ -113,17 +121,18 @@ export function signed(
   xml: string,
   element: 'Assertion' | 'Response',
   by: { cert: string; key: string } = ofProvider,
+  { signature: signatureAlgorithm, digest: digestAlgorithm } = modern,
 ): string {
   const path = `//*[local-name(.)='${element}']`
   const signature = new SignedXml({
     privateKey: by.key,
     publicCert: by.cert,
-    signatureAlgorithm: 'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256',
+    signatureAlgorithm,
     canonicalizationAlgorithm: 'http://www.w3.org/2001/10/xml-exc-c14n#',
   })
   signature.addReference({
     xpath: path,
-    digestAlgorithm: 'http://www.w3.org/2001/04/xmlenc#sha256',
+    digestAlgorithm,
     transforms: ['http://www.w3.org/2000/09/xmldsig#enveloped-signature', 'http://www.w3.org/2001/10/xml-exc-c14n#'],
   })
   signature.computeSignature(xml, { location: { reference: `${path}/*[local-name(.)='Issuer']`, action: 'after' } })
@@ -131,12 +140,19 @@ export function signed(
 }
 
 /** An assertion that only the service can read. */
-export async function encrypted(xml: string, cert: string = ofService.cert): Promise<string> {
+export async function encrypted(
+  xml: string,
+  {
+    content = 'http://www.w3.org/2009/xmlenc11#aes256-gcm',
+    key = 'http://www.w3.org/2001/04/xmlenc#rsa-oaep-mgf1p',
+  } = {},
+): Promise<string> {
   const result = await promisify(encrypt)(xml, {
-    rsa_pub: cert,
-    pem: cert,
-    encryptionAlgorithm: 'http://www.w3.org/2009/xmlenc11#aes256-gcm',
-    keyEncryptionAlgorithm: 'http://www.w3.org/2001/04/xmlenc#rsa-oaep-mgf1p',
+    rsa_pub: ofService.cert,
+    pem: ofService.cert,
+    encryptionAlgorithm: content,
+    keyEncryptionAlgorithm: key,
+    warnInsecureAlgorithm: false,
   })
   return `<saml:EncryptedAssertion ${ns}>${result}</saml:EncryptedAssertion>`
 }

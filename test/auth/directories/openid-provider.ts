@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import Provider from 'oidc-provider'
 
@@ -9,6 +9,8 @@ export interface OpenIdTestProvider extends AsyncDisposable {
   readonly people: Map<string, Record<string, unknown>>
   /** Paths that were asked for. */
   readonly requests: string[]
+  /** Makes another id_token of the one that a code was redeemed for. */
+  change: ((idToken: string) => string) | null
 }
 
 export const client = { id: 'strongroom', secret: 'provider-s3cret-provider-s3cret-1' } as const
@@ -18,8 +20,10 @@ export async function startProvider(callback: string): Promise<OpenIdTestProvide
   const people = new Map<string, Record<string, unknown>>()
   const requests: string[] = []
   let handle: ReturnType<Provider['callback']> | undefined
+  const changes: Pick<OpenIdTestProvider, 'change'> = { change: null }
   const server = createServer((request, response) => {
     requests.push(request.url ?? '')
+    if (request.url === '/token') answerWith(response, (body) => changedToken(body, changes.change))
     handle?.(request, response)
   })
   server.listen(0, '127.0.0.1')
@@ -27,7 +31,7 @@ export async function startProvider(callback: string): Promise<OpenIdTestProvide
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const provider = new Provider(issuer, {
     clients: [{ client_id: client.id, client_secret: client.secret, redirect_uris: [callback] }],
-    claims: { openid: ['sub'], profile: ['name', 'roles', 'org'], email: ['email'] },
+    claims: { openid: ['sub'], profile: ['name', 'roles', 'org'], email: ['email', 'email_verified'] },
     cookies: { keys: ['of the tests'] },
     findAccount: async (_, id) => {
       const claims = people.get(id)
@@ -39,12 +43,34 @@ export async function startProvider(callback: string): Promise<OpenIdTestProvide
     issuer,
     people,
     requests,
+    get change() {
+      return changes.change
+    },
+    set change(value) {
+      changes.change = value
+    },
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
       server.close()
       await once(server, 'close')
     },
   }
+}
+
+/** Another body in place of the one that a response ends with. */
+function answerWith(response: ServerResponse, make: (body: string) => string): void {
+  const end = response.end.bind(response)
+  response.end = ((body: unknown) => {
+    const text = make(String(body))
+    response.setHeader('content-length', Buffer.byteLength(text))
+    return end(text)
+  }) as ServerResponse['end']
+}
+
+function changedToken(body: string, change: OpenIdTestProvider['change']): string {
+  const tokens = JSON.parse(body) as { id_token?: string }
+  if (!change || !tokens.id_token) return body
+  return JSON.stringify({ ...tokens, id_token: change(tokens.id_token) })
 }
 
 /** What a browser does at the provider until it is sent back; the address that it is sent to. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHmac, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import type { Json } from '../../support/client.ts'
 import { startService, type TestService } from '../../support/service.ts'
@@ -195,6 +196,40 @@ test('an answer counts once, in the browser that asked for it, and as it was ask
   }
   const [error] = (await eventsOf(svc, 'OPENID_ERROR')).slice(-1)
   assert.doesNotMatch(JSON.stringify(error), /provider-s3cret/)
+})
+
+test('an id_token that its provider has not signed, or for others, is nobody, although it came by the right way', async () => {
+  const decode = (part = ''): Json => JSON.parse(Buffer.from(part, 'base64url').toString())
+  const encode = (value: Json): string => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const stranger = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
+  const signedBy = (key: KeyObject, header: Json, payload: Json): string => {
+    const content = `${encode(header)}.${encode(payload)}`
+    return `${content}.${sign('sha256', Buffer.from(content), key).toString('base64url')}`
+  }
+  const forged: Record<string, (header: Json, payload: Json, signature: string) => string> = {
+    'another person': (header, payload, signature) =>
+      `${encode(header)}.${encode({ ...payload, sub: 'ben' })}.${signature}`,
+    'another key': (header, payload) => signedBy(stranger, header, payload),
+    'a key that is sent along': (header, payload) =>
+      signedBy(stranger, { ...header, jwk: createPublicKey(stranger).export({ format: 'jwk' }) }, payload),
+    'a key that is unknown': (header, payload) => signedBy(stranger, { ...header, kid: 'other' }, payload),
+    'no signature': (header, payload) => `${encode(header)}.${encode(payload)}.`,
+    'alg none': (_, payload) => `${encode({ alg: 'none' })}.${encode(payload)}.`,
+    'the secret of the client': (header, payload) => {
+      const content = `${encode({ ...header, alg: 'HS256' })}.${encode(payload)}`
+      return `${content}.${createHmac('sha256', client.secret).update(content).digest('base64url')}`
+    },
+  }
+  for (const [what, make] of Object.entries(forged)) {
+    provider.change = (token) => {
+      const [header, payload, signature = ''] = token.split('.')
+      return make(decode(header), decode(payload), signature)
+    }
+    const answer = await signIn('anna')
+    assert.deepEqual([answer.status, /proves nothing/.test(answer.body)], [403, true], what)
+  }
+  provider.change = null
+  assert.equal((await signIn('anna')).status, 302)
 })
 
 test('a code of one sign-in is of no use in another: PKCE and nonce', async () => {

@@ -160,6 +160,92 @@ test('the response may be signed in place of the assertion, and the assertion ma
   await signInAs('ben', async (said) => signed(response(await encrypted(assertion(said)), said), 'Response'))
 })
 
+const dsig = 'http://www.w3.org/2000/09/xmldsig#'
+const enc = 'http://www.w3.org/2001/04/xmlenc#'
+const sha256 = { signature: 'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256', digest: `${enc}sha256` }
+
+/** What older providers do, and the setting that takes it. */
+const older: [setting: string, make: (said: Said) => string | Promise<string>][] = [
+  [
+    'sha1',
+    (said) =>
+      response(signed(assertion(said), 'Assertion', ofProvider, { ...sha256, signature: `${dsig}rsa-sha1` }), said),
+  ],
+  [
+    'sha1',
+    (said) => response(signed(assertion(said), 'Assertion', ofProvider, { ...sha256, digest: `${dsig}sha1` }), said),
+  ],
+  [
+    'sha1',
+    async (said) => {
+      const inner = signed(assertion(said), 'Assertion', ofProvider, {
+        signature: `${dsig}rsa-sha1`,
+        digest: `${dsig}sha1`,
+      })
+      return response(await encrypted(inner), said)
+    },
+  ],
+  [
+    'rsa-1_5',
+    async (said) => response(await encrypted(signed(assertion(said), 'Assertion'), { key: `${enc}rsa-1_5` }), said),
+  ],
+  ...['aes128-cbc', 'aes256-cbc'].map((content): (typeof older)[number] => [
+    'cbc',
+    async (said) =>
+      response(await encrypted(signed(assertion(said), 'Assertion'), { content: `${enc}${content}` }), said),
+  ]),
+  [
+    '3des',
+    async (said) =>
+      response(await encrypted(signed(assertion(said), 'Assertion'), { content: `${enc}tripledes-cbc` }), said),
+  ],
+]
+
+test('older algorithms prove nothing, also within what is encrypted, unless each is allowed by its name', async () => {
+  for (const [index, [setting, make]] of older.entries()) {
+    const { id, relayState } = await leave()
+    const refused = await bring(await make({ name: 'older', inResponseTo: id }), relayState)
+    assert.equal(refused.status, 403, `${index} ${setting}`)
+    const { info } = (await eventsOf(svc, 'SAML_ERROR')).at(-1)?.event ?? {}
+    assert.match(JSON.stringify(info), new RegExp(`older_algorithms: ${setting}`), `${index}`)
+  }
+  assert.equal(await userOf('older'), undefined)
+  for (const [setting, make] of older) {
+    const others = ['sha1', 'rsa-1_5', 'cbc', '3des'].filter((one) => one !== setting)
+    await configure({ older_algorithms: others })
+    const { id, relayState } = await leave()
+    assert.equal((await bring(await make({ name: 'older', inResponseTo: id }), relayState)).status, 403, setting)
+    await configure({ older_algorithms: [setting] })
+    await signInAs('older', make)
+  }
+  await configure()
+})
+
+test('a failure proves nobody, and neither does a session that has ended there', async () => {
+  const code = (value: string, inner = '') =>
+    `<samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:${value}">${inner}</samlp:StatusCode>`
+  const status = (inner: string) => `<samlp:Status>${inner}</samlp:Status>`
+  const at = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString()
+  const signedAs = (said: Said) => signed(assertion(said), 'Assertion')
+  const bad: [what: string, make: (said: Said) => string][] = [
+    ...['Responder', 'Requester', 'AuthnFailed', 'success', ''].map((value): (typeof bad)[number] => [
+      value,
+      (said) => signed(response(assertion(said), said, status(code(value))), 'Response'),
+    ]),
+    ['beside a success', (said) => response(signedAs(said), said, status(code('Success') + code('Responder')))],
+    ['a success within', (said) => response(signedAs(said), said, status(code('Responder', code('Success'))))],
+    ['no status', (said) => response(signedAs(said), said, '')],
+    ['ended', (said) => wholeOf({ ...said, sessionEnds: at(-120) })],
+    ['ended once', (said) => wholeOf({ ...said, sessionEnds: 'some time' })],
+  ]
+  for (const [what, make] of bad) {
+    const { id, relayState } = await leave()
+    assert.equal((await bring(make({ name: 'failed', inResponseTo: id }), relayState)).status, 403, what)
+  }
+  assert.equal(await userOf('failed'), undefined)
+  await signInAs('ben', (said) => wholeOf({ ...said, sessionEnds: at(3600) }))
+})
+
 test('what is not signed, or not for this sign-in, proves nothing', async () => {
   const bad: [what: string, make: (said: Said) => string | Promise<string>][] = [
     ['unsigned', (said) => response(assertion(said), said)],

@@ -131,7 +131,8 @@ async function discover({ issuer, client_id, client_secret }: OpenIdProvider): P
   const plain = issuer.startsWith('http:')
   return client.discovery(new URL(issuer), client_id, client_secret || undefined, authentication, {
     timeout,
-    ...(plain ? { execute: [client.allowInsecureRequests] } : {}),
+    // Without the first the id_token is believed for having come by TLS; with it, for its signature by a key of the provider.
+    execute: [client.enableNonRepudiationChecks, ...(plain ? [client.allowInsecureRequests] : [])],
   })
 }
 

@@ -15,6 +15,7 @@ import {
 } from '../model.ts'
 import { assertHarmlessXml, longestXml } from './harmless-xml.ts'
 import type { IdentityProvider } from './metadata.ts'
+import { assertWithinPolicy, type OlderAlgorithm } from './policies.ts'
 
 type SamlConfig = BaseConfig['saml']
 
@@ -26,6 +27,7 @@ export interface SamlProvider extends Mapping {
   readonly idp_entity_id: string
   /** Where people go who begin at the provider; empty: they are refused. */
   readonly idp_initiated: string
+  readonly older_algorithms: readonly OlderAlgorithm[]
 }
 
 export interface SamlProof {
@@ -65,7 +67,7 @@ interface Assertion {
   $?: { ID?: string }
   Subject?: { SubjectConfirmation?: { $?: { Method?: string }; SubjectConfirmationData?: { $?: Confirmation }[] }[] }[]
   Conditions?: { AudienceRestriction?: { Audience?: Text[] }[] }[]
-  AuthnStatement?: { $?: { SessionIndex?: string } }[]
+  AuthnStatement?: { $?: { SessionIndex?: string; SessionNotOnOrAfter?: string } }[]
   AttributeStatement?: { Attribute?: { $?: { Name?: string; FriendlyName?: string }; AttributeValue?: Text[] }[] }[]
 }
 type Text = string | { _?: string }
@@ -154,7 +156,9 @@ export function createSaml({ base }: { base: string }) {
       const { saml, entityId } = await samlOf(config, provider, id ?? '_')
       try {
         if (response.length > longestResponse) throw new Error('the response is too long')
-        assertHarmlessXml(Buffer.from(response, 'base64').toString('utf8'), longestXml)
+        const xml = Buffer.from(response, 'base64').toString('utf8')
+        assertHarmlessXml(xml, longestXml)
+        await assertWithinPolicy(xml, { key: config.key, allowed: provider.older_algorithms })
         const { profile } = await saml.validatePostResponseAsync({ SAMLResponse: response })
         const assertion = (profile?.getAssertion?.() as { Assertion?: Assertion } | undefined)?.Assertion
         if (!profile || !assertion) throw new Error('there is no assertion')
@@ -271,7 +275,7 @@ const algorithmOf = ({ signrequest }: SamlConfig): 'sha256' | 'sha512' =>
  * The signed assertion is for this service, in answer to this request, and now (SAML profiles, 4.1.4.2 and 4.1.4.3): what
  * stands outside of it may not be signed. Returns until when.
  */
-function assertMeant({ Subject, Conditions }: Assertion, meant: Meant): Date {
+function assertMeant({ Subject, Conditions, AuthnStatement = [] }: Assertion, meant: Meant): Date {
   const confirmed = (Subject?.[0]?.SubjectConfirmation ?? [])
     .filter(({ $ }) => $?.Method === 'urn:oasis:names:tc:SAML:2.0:cm:bearer')
     .flatMap(({ SubjectConfirmationData: [data] = [] }) => data?.$ ?? [])
@@ -282,6 +286,10 @@ function assertMeant({ Subject, Conditions }: Assertion, meant: Meant): Date {
   const restrictions = (Conditions ?? []).flatMap(({ AudienceRestriction = [] }) => AudienceRestriction)
   const forUs = restrictions.every(({ Audience = [] }) => Audience.some((one) => textIn(one) === meant.audience))
   if (restrictions.length === 0 || !forUs) throw new Error('the assertion is for another audience')
+  for (const { $: { SessionNotOnOrAfter: over } = {} } of AuthnStatement) {
+    // What cannot be read as a time has ended, too.
+    if (over !== undefined && !(Date.parse(over) + skew > Date.now())) throw new Error('the session there has ended')
+  }
   return new Date(end + 2 * skew)
 }
 

@@ -1,0 +1,125 @@
+import { createRequire } from 'node:module'
+import { promisify } from 'node:util'
+
+/** What is used of the parser: its own types would bring those of browsers into the whole project. */
+interface Element {
+  readonly localName: string | null
+  readonly parentNode: Element | null
+  readonly childNodes: ArrayLike<Element>
+  readonly namespaceURI: string | null
+  getAttribute(name: string): string | null
+  getElementsByTagNameNS(namespace: string, name: string): ArrayLike<Element>
+  toString(): string
+}
+interface Parser {
+  readonly DOMParser: new (
+    options: object,
+  ) => { parseFromString(xml: string, type: string): Element & { readonly documentElement: Element | null } }
+}
+type Decrypt = (xml: string, options: { key: string; warnInsecureAlgorithm: boolean }) => Promise<string>
+
+const require = createRequire(import.meta.url)
+const { DOMParser } = require('@xmldom/xmldom') as Parser
+
+/** What a provider may be allowed besides, each by its name in the configuration. */
+export type OlderAlgorithm = 'sha1' | 'rsa-1_5' | 'cbc' | '3des'
+
+const [dsig, more, enc, enc11] = [
+  'http://www.w3.org/2000/09/xmldsig#',
+  'http://www.w3.org/2001/04/xmldsig-more#',
+  'http://www.w3.org/2001/04/xmlenc#',
+  'http://www.w3.org/2009/xmlenc11#',
+]
+
+const signatures = new Set([`${more}rsa-sha256`, `${more}rsa-sha384`, `${more}rsa-sha512`])
+const digests = new Set([`${enc}sha256`, `${more}sha384`, `${enc}sha512`])
+/** Within RSA-OAEP nothing depends on collisions of the digest, and SHA-1 is the standard there (RFC 8017, B.1). */
+const oaepDigests = new Set([...digests, `${dsig}sha1`, `${dsig}sha256`, `${dsig}sha512`])
+const encryptions = new Set([
+  `${enc11}aes128-gcm`,
+  `${enc11}aes192-gcm`,
+  `${enc11}aes256-gcm`,
+  `${enc}rsa-oaep-mgf1p`,
+  `${enc11}rsa-oaep`,
+])
+
+const older: Readonly<Record<string, OlderAlgorithm>> = {
+  [`${dsig}rsa-sha1`]: 'sha1',
+  [`${dsig}sha1`]: 'sha1',
+  [`${enc}rsa-1_5`]: 'rsa-1_5',
+  [`${enc}aes128-cbc`]: 'cbc',
+  [`${enc}aes192-cbc`]: 'cbc',
+  [`${enc}aes256-cbc`]: 'cbc',
+  [`${enc}tripledes-cbc`]: '3des',
+}
+
+const success = 'urn:oasis:names:tc:SAML:2.0:status:Success'
+const protocol = 'urn:oasis:names:tc:SAML:2.0:protocol'
+
+/**
+ * What a response must be before its keys and signatures are tried: a success, signed and encrypted by algorithms that
+ * hold, within the encrypted part, too. Every element that names an algorithm counts, wherever it stands, so that none
+ * is read by others and overlooked here.
+ * @throws {Error} that says what is refused
+ */
+export async function assertWithinPolicy(
+  xml: string,
+  { key, allowed }: { readonly key: string; readonly allowed: readonly OlderAlgorithm[] },
+): Promise<void> {
+  const document = parsed(xml)
+  assertSucceeded(document.documentElement)
+  assertAlgorithms(document, allowed)
+  const encrypted = elements(document, 'EncryptedAssertion')
+  if (encrypted.length === 0 || key === '') return
+  const decrypt = decryption()
+  for (const one of encrypted) {
+    assertAlgorithms(parsed(await decrypt(one.toString(), { key, warnInsecureAlgorithm: false })), allowed)
+  }
+}
+
+/** A failure is none, whoever is named beside it (SAML core, 3.2.2.2). */
+function assertSucceeded(root: Element | null): void {
+  if (root?.localName !== 'Response') throw new Error('this is no response')
+  const children = (of: Element, name: string): Element[] =>
+    Array.from(of.childNodes).filter((one) => one.localName === name && one.namespaceURI === protocol)
+  const codes = children(root, 'Status').flatMap((status) => children(status, 'StatusCode'))
+  const [only, second] = codes
+  const status = only?.getAttribute('Value') ?? ''
+  if (second || status !== success)
+    throw new Error(`the provider reports no success: ${status || 'there is no status'}`)
+}
+
+function assertAlgorithms(document: Element, allowed: readonly OlderAlgorithm[]): void {
+  const assertAllowed = (of: Element, known: ReadonlySet<string>): void => {
+    const algorithm = of.getAttribute('Algorithm') ?? ''
+    const setting = older[algorithm]
+    if (known.has(algorithm) || (setting && allowed.includes(setting))) return
+    const hint = setting ? ` (older_algorithms: ${setting})` : ''
+    throw new Error(`the algorithm ${algorithm || 'without a name'} of ${of.localName} is refused${hint}`)
+  }
+  for (const one of elements(document, 'SignatureMethod')) assertAllowed(one, signatures)
+  for (const one of elements(document, 'EncryptionMethod')) assertAllowed(one, encryptions)
+  for (const one of elements(document, 'DigestMethod')) {
+    assertAllowed(one, one.parentNode?.localName === 'EncryptionMethod' ? oaepDigests : digests)
+  }
+}
+
+/** Of any namespace: what reads the message may not look at it. */
+const elements = (from: Element, name: string): Element[] => Array.from(from.getElementsByTagNameNS('*', name))
+
+function parsed(xml: string) {
+  const fail = (message: string): never => {
+    throw new Error(message)
+  }
+  const errorHandler = { warning: () => {}, error: fail, fatalError: fail }
+  return new DOMParser({ errorHandler }).parseFromString(xml, 'text/xml')
+}
+
+/** The very package that the one for SAML decrypts with: it comes with that. */
+function decryption(): Decrypt {
+  const ofSaml = createRequire(require.resolve('@node-saml/node-saml'))
+  const { decrypt } = ofSaml('xml-encryption') as {
+    decrypt(xml: string, options: object, done: (error: Error | null, result?: string) => void): void
+  }
+  return promisify(decrypt) as Decrypt
+}

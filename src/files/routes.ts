@@ -259,6 +259,7 @@ export function registerFileRoutes(
       writes: false,
       errors: [
         'InsufficientRights',
+        'PreconditionFailed',
         'ResourceNotFound',
         'UrlParameterNotSupported',
         'ServiceUnavailable',

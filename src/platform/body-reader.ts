@@ -57,6 +57,9 @@ export function createBodyReader({ gate, pace, arrival }: BodyReaderOptions) {
     }
   }
 
+  const json = (request: FastifyRequest, payload: Readable): Promise<unknown> =>
+    read(request, payload, (limits) => new JsonReader(limits))
+
   return {
     /** As a hook behind the check of the caller: what says itself that it is too large is refused unread. */
     admit(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
@@ -80,17 +83,26 @@ export function createBodyReader({ gate, pace, arrival }: BodyReaderOptions) {
     },
 
     /** `undefined` for an empty body: many clients name a content type where there is nothing to send. */
-    json: (request: FastifyRequest, payload: Readable): Promise<unknown> =>
-      read(request, payload, (limits) => new JsonReader(limits)),
+    json,
 
-    form: (request: FastifyRequest, payload: Readable): Promise<unknown> => read(request, payload, formSink),
+    /** Some clients send JSON under the type of forms, which their library names by itself. */
+    form: (request: FastifyRequest, payload: Readable): Promise<unknown> =>
+      read(request, payload, (limits) => (takesJson(request) ? formOrJsonSink(limits) : formSink(limits))),
 
-    /** @throws {AppError} `UnsupportedMediaType` where it is not the handler that takes the body. */
+    /**
+     * A body without a type is JSON where JSON is taken: many programs send it so.
+     * @throws {AppError} `UnsupportedMediaType` where it is not the handler that takes the body.
+     */
     async other(request: FastifyRequest, payload: Readable): Promise<unknown> {
       if (isStreamed(request)) return payload
+      if (!request.headers['content-type'] && takesJson(request)) return json(request, payload)
       throw new AppError('UnsupportedMediaType')
     },
   }
+}
+
+function takesJson({ routeOptions: { schema } }: FastifyRequest): boolean {
+  return schema?.body !== undefined && (schema.consumes?.includes('application/json') ?? true)
 }
 
 function limitsFor(request: FastifyRequest): BodyLimits {
@@ -226,6 +238,27 @@ function formSink(limits: BodyLimits): Sink {
     end: () => parseForm(Buffer.concat(chunks).toString(), '&', '=', { maxKeys: limits.values }),
   }
 }
+
+/** JSON when the first byte that is no blank says so: no form of ours begins like that. */
+function formOrJsonSink(limits: BodyLimits): Sink {
+  let sink: Sink | null = null
+  return {
+    get values() {
+      return sink?.values ?? 0
+    },
+    write(chunk) {
+      const first = chunk.find((byte) => !blanks.has(byte))
+      if (sink === null && first === undefined) return
+      sink ??= first === openBrace || first === openBracket ? new JsonReader(limits) : formSink(limits)
+      sink.write(chunk)
+    },
+    end: () => (sink ?? formSink(limits)).end(),
+  }
+}
+
+const blanks = new Set([0x20, 0x09, 0x0a, 0x0d])
+const openBrace = 0x7b
+const openBracket = 0x5b
 
 function tooLarge(bytes: number): AppError {
   return new AppError('PayloadTooLarge', { bytes }, { message: `The request body has more than ${bytes} bytes.` })

@@ -186,6 +186,11 @@ export const catalogue = {
   PoolNotEmpty: { package: 'api', status: 400, text: 'There are objects or pools in the pool.' },
   PoolNotFound: { package: 'pool', status: 400, text: 'There is no such pool.' },
   PoolRequired: { package: 'objects', status: 400, text: 'Objects of this type need a pool.' },
+  PreconditionFailed: {
+    package: 'api',
+    status: 412,
+    text: 'The content is not in the state that If-Match or If-Unmodified-Since names.',
+  },
   ProduceExtensionNotSupported: {
     package: 'fileupload',
     status: 400,

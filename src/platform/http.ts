@@ -19,6 +19,7 @@ import { type BodyLimits, type BodySize, limitsOf } from './body-limits.ts'
 import { checkBodyNames, learnBodyNames } from './body-names.ts'
 import { createBodyReader } from './body-reader.ts'
 import type { ErrorCode } from './catalogue.ts'
+import { allowOf, createCrossOrigin } from './cross-origin.ts'
 import { AppError, badRequest, errorBody } from './errors.ts'
 import { endless, type Lifetime, RequestLifetime, withinLifetime } from './lifetime.ts'
 import type { Pace } from './pace.ts'
@@ -28,7 +29,7 @@ import { useLazyCompilers } from './schema-compilers.ts'
 import { securityHeaders } from './security-headers.ts'
 import { type NeededRight, requireRight } from './system-right.ts'
 import { type Traffic, trackTraffic } from './traffic.ts'
-import { unknownAddress } from './unknown-address.ts'
+import { methodsAt, unknownAddress } from './unknown-address.ts'
 
 /**
  * What a route needs from its caller, declared beside its path in `config` and enforced here by one hook:
@@ -189,28 +190,10 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
   })
   app.addHook('onRoute', learnBodyNames)
   app.decorate('compileSchemas', useLazyCompilers(app))
-  if (options.corsOrigins.length > 0) {
-    await app.register(cors, {
-      origin: options.corsOrigins.includes('*') ? true : [...options.corsOrigins],
-      credentials: !options.corsOrigins.includes('*'),
-      exposedHeaders: [
-        'X-Request-Id',
-        'X-Svc-Error',
-        'X-Svc-Error-Code',
-        'X-Svc-Cache-ID',
-        'X-Svc-Status',
-        'X-Svc-Ignored',
-        'X-Svc-Truncated',
-        'X-Svc-File-Id',
-        'Location',
-        'Tus-Resumable',
-        'Tus-Version',
-        'Upload-Expires',
-        'Upload-Length',
-        'Upload-Offset',
-      ],
-    })
-  }
+  const crossOrigin = createCrossOrigin(options.corsOrigins)
+  app.addHook('onRoute', crossOrigin.learn)
+  app.addHook('onRequest', crossOrigin.onRequest)
+  if (options.corsOrigins.length > 0) await app.register(cors, crossOrigin.cors)
   // Packed bodies are unpacked by our own reader, which knows how much that may become.
   await app.register(compress, {
     global: true,
@@ -240,8 +223,8 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
   })
   app.addHook('onRequest', peers.onRequest)
   // Before the body: whoever asks for what does not exist, or may not ask, sends it in vain.
-  app.addHook('onRequest', async (request) => {
-    if (request.is404) throw unknownAddress(request.method, pathOf(request), declaredRoutes)
+  app.addHook('onRequest', async (request, reply) => {
+    if (request.is404) throw notThere(request, reply)
   })
   app.addHook('onRequest', accessHook(options))
   app.addHook('onRequest', checkQueryNames)
@@ -256,10 +239,18 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
   app.addHook('onSend', prettyJson)
   app.addHook('onResponse', responseLogger(options.log))
   app.setErrorHandler((error, request, reply) => sendError(error, request, reply))
-  app.setNotFoundHandler((request) => {
-    throw unknownAddress(request.method, pathOf(request), declaredRoutes)
+  app.setNotFoundHandler((request, reply) => {
+    throw notThere(request, reply)
   })
   return app
+
+  /** A known address says which methods it has (RFC 9110, 15.5.6). */
+  function notThere(request: FastifyRequest, reply: FastifyReply): AppError {
+    const path = pathOf(request)
+    const known = methodsAt(path, declaredRoutes)
+    if (known.length > 0) reply.header('Allow', allowOf(known))
+    return unknownAddress(request.method, path, declaredRoutes)
+  }
 }
 
 /** @throws {Error} when a route of ours does not declare who may call it and whether it writes. */

@@ -1,7 +1,7 @@
 import { AppError } from './errors.ts'
 import { nearestName } from './nearest.ts'
 
-interface KnownRoute {
+export interface KnownRoute {
   readonly method: string
   readonly url: string
 }
@@ -12,13 +12,19 @@ const longestPath = 200
 /** The answer to a request that no route takes: names what was asked for and what may have been meant. */
 export function unknownAddress(method: string, path: string, routes: readonly KnownRoute[]): AppError {
   const steps = path.slice(0, longestPath).split('/')
-  const methods = routes.filter((route) => fits(steps, route.url.split('/'))).map((route) => route.method)
+  const methods = methodsAt(path, routes).map((route) => route.method)
   const hint = methods.length > 0 ? `it has ${[...new Set(methods)].join(', ')}.` : nearestHint(method, steps, routes)
   return new AppError(
     'UnknownEndpointMethod',
     { method, path },
     { message: `There is no ${method} ${path}${hint === null ? '.' : `; ${hint}`}` },
   )
+}
+
+/** The routes of an address, whatever their method. */
+export function methodsAt<Route extends KnownRoute>(path: string, routes: readonly Route[]): Route[] {
+  const steps = path.slice(0, longestPath).split('/')
+  return routes.filter((route) => fits(steps, route.url.split('/')))
 }
 
 function nearestHint(method: string, steps: readonly string[], routes: readonly KnownRoute[]): string | null {

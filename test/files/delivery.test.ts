@@ -164,6 +164,19 @@ suite('delivery of files', () => {
     assert.equal((await fetched(svc, url, { 'if-modified-since': new Date(0).toUTCString() })).status, 200)
     assert.equal((await fetched(svc, url, { range: 'bytes=0-1', 'if-range': tag })).status, 206)
     assert.equal((await fetched(svc, url, { range: 'bytes=0-1', 'if-range': '"other"' })).status, 200)
+    for (const condition of [tag, `"other", ${tag}`, '*']) {
+      assert.equal((await fetched(svc, url, { 'if-match': condition })).status, 200, condition)
+    }
+    // A weak tag does not compare strongly.
+    for (const condition of ['"other"', `W/${tag}`]) {
+      const failed = await fetched(svc, url, { 'if-match': condition })
+      assert.deepEqual([failed.status, failed.headers['content-disposition']], [412, undefined], condition)
+    }
+    const before = new Date(Date.now() - 86_400_000).toUTCString()
+    const after = new Date(Date.now() + 86_400_000).toUTCString()
+    assert.equal((await fetched(svc, url, { 'if-unmodified-since': before })).status, 412)
+    assert.equal((await fetched(svc, url, { 'if-unmodified-since': after })).status, 200)
+    assert.equal((await fetched(svc, url, { 'if-unmodified-since': before, 'if-match': tag })).status, 200)
   })
 
   test('HEAD says the same and sends nothing', async () => {

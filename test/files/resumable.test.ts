@@ -26,7 +26,7 @@ suite('uploads in pieces', () => {
   after(() => resources.disposeAsync())
 
   async function send(
-    method: 'POST' | 'PATCH' | 'HEAD' | 'DELETE',
+    method: 'POST' | 'PATCH' | 'HEAD' | 'DELETE' | 'OPTIONS',
     path: string,
     headers: Record<string, string | number> = {},
     payload?: Buffer,
@@ -180,6 +180,16 @@ suite('uploads in pieces', () => {
     const again = await start(5, { filename: 'a.bin', reference: 'tus:1' })
     const twice = await patch(String(again.headers.location), 0, Buffer.from('12345'))
     assert.equal(twice.code, 'DatabaseUniqueKeyViolation')
+  })
+
+  test('OPTIONS tells which protocol is spoken, and how much of it', async () => {
+    for (const path of ['/api/v1/eas/tus', `/api/v1/eas/tus/${crypto.randomUUID()}`]) {
+      const told = await send('OPTIONS', path, {})
+      assert.equal(told.status, 204)
+      assert.equal(told.headers['tus-version'], '1.0.0')
+      assert.equal(told.headers['tus-resumable'], '1.0.0')
+      assert.equal(told.headers['tus-extension'], 'creation,creation-with-upload,expiration,termination')
+    }
   })
 
   test('what does not speak the protocol is told so', async () => {

@@ -267,6 +267,36 @@ suite('HTTP', () => {
     assert.equal(answer.statusCode, 200)
   })
 
+  test('JSON without a content type is JSON, and so is JSON under the type of forms (decision 86)', async () => {
+    const text = JSON.stringify({ search: [], limit: 1 })
+    const found = await post('/api/v1/search', text, 'application/json')
+    for (const headers of [{}, { 'content-type': 'application/x-www-form-urlencoded' }]) {
+      for (const payload of [text, `\n  ${text}`]) {
+        const answer = await svc.inject({
+          method: 'POST',
+          url: '/api/v1/search',
+          headers: { authorization: root, ...headers },
+          payload: Buffer.from(payload),
+        })
+        assert.equal(answer.statusCode, 200, answer.body)
+        assert.equal(answer.json().count, found.json().count)
+      }
+    }
+    const list = await svc.inject({
+      method: 'POST',
+      url: '/api/v1/event',
+      headers: { authorization: root },
+      payload: Buffer.from('[{'),
+    })
+    assert.deepEqual([list.statusCode, list.json().code], [400, 'ServerGeneric'])
+    const typeless = await svc.inject({
+      method: 'POST',
+      url: '/api/oauth2/token',
+      payload: Buffer.from('grant_type=password'),
+    })
+    assert.deepEqual([typeless.statusCode, typeless.json().code], [415, 'UnsupportedMediaType'])
+  })
+
   test('a content type that no endpoint reads is 415', async () => {
     const answer = await post('/api/v1/event', '<event/>', 'application/xml')
     assert.deepEqual([answer.statusCode, answer.json().code], [415, 'UnsupportedMediaType'])
@@ -349,6 +379,66 @@ suite('HTTP', () => {
       headers: { origin: 'https://app.example', 'access-control-request-method': 'POST' },
     })
     assert.equal(preflight.statusCode, 204)
+  })
+
+  test('a preflight names every method that the service has, and OPTIONS those of the address (decision 91)', async () => {
+    const preflight = await svc.inject({
+      method: 'OPTIONS',
+      url: '/api/v1/plugin/none/such',
+      headers: { origin: 'https://app.example', 'access-control-request-method': 'PATCH' },
+    })
+    assert.deepEqual([preflight.statusCode, preflight.json().code], [400, 'UnknownEndpointMethod'])
+    const known = await svc.inject({
+      method: 'OPTIONS',
+      url: '/api/v1/db/work',
+      headers: {
+        origin: 'https://app.example',
+        'access-control-request-method': 'PATCH',
+        'access-control-request-headers': 'authorization',
+      },
+    })
+    assert.equal(known.statusCode, 204)
+    const named = String(known.headers['access-control-allow-methods']).split(', ')
+    const existing = new Set(svc.app.http.declaredRoutes.map(({ method }) => method))
+    assert.deepEqual(new Set(named), new Set([...existing, 'HEAD']))
+    assert.ok(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].every((method) => named.includes(method)))
+    assert.equal(known.headers['access-control-allow-headers'], 'authorization')
+
+    const plain = await svc.inject({ method: 'OPTIONS', url: '/api/v1/pool/5' })
+    assert.deepEqual([plain.statusCode, plain.body], [204, ''])
+    assert.deepEqual(new Set(String(plain.headers.allow).split(', ')), new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS']))
+  })
+
+  test('a wrong method keeps its code and says which methods there are (decision 91)', async () => {
+    const wrong = await svc.inject({ method: 'PUT', url: '/api/v1/settings', headers: { authorization: root } })
+    assert.deepEqual([wrong.statusCode, wrong.json().code], [400, 'UnknownEndpointMethod'])
+    assert.equal(wrong.headers.allow, 'GET, OPTIONS')
+    const nowhere = await svc.inject({ method: 'PUT', url: '/api/v1/nothing/here', headers: { authorization: root } })
+    assert.equal(nowhere.headers.allow, undefined)
+  })
+
+  test('pages of any origin may read pictures of IIIF, and no others get credentials for them', async () => {
+    for (const url of [
+      '/api/v1/eas/iiif/1/x/original/info.json',
+      '/api/v1/eas/zoom/1/x/original/zoom100/part0x0.jpg',
+    ]) {
+      const preflight = await svc.inject({
+        method: 'OPTIONS',
+        url,
+        headers: {
+          origin: 'https://viewer.example',
+          'access-control-request-method': 'GET',
+          'access-control-request-headers': 'x-any',
+        },
+      })
+      assert.equal(preflight.statusCode, 204)
+      assert.equal(preflight.headers['access-control-allow-origin'], '*')
+      assert.equal(preflight.headers['access-control-allow-headers'], 'x-any')
+      const missing = await svc.inject({ url, headers: { origin: 'https://app.example' } })
+      assert.ok(missing.statusCode >= 400)
+      assert.equal(missing.headers['access-control-allow-origin'], '*')
+      assert.equal(missing.headers['access-control-allow-credentials'], undefined)
+    }
   })
 
   test('large answers are compressed for clients that ask', async () => {

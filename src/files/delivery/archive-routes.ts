@@ -35,7 +35,7 @@ export function registerArchiveRoutes(http: HttpApp, { files }: { files: Pick<Fi
     config: {
       access: 'optional',
       writes: false,
-      errors: ['InsufficientRights', 'ResourceNotFound', 'ServerGeneric', 'ServiceUnavailable'],
+      errors: ['InsufficientRights', 'PreconditionFailed', 'ResourceNotFound', 'ServerGeneric', 'ServiceUnavailable'],
     },
     compress: false,
     handler: async (request, reply) => {

@@ -29,6 +29,7 @@ export interface Delivery {
 export async function deliver(request: FastifyRequest, reply: FastifyReply, delivery: Delivery): Promise<FastifyReply> {
   const { fileName, keep } = delivery
   const tag = `"${delivery.version.sha256}"`
+  if (isOutdated(request, tag, delivery.version.createdAt)) throw new AppError('PreconditionFailed', { etag: tag })
   reply.headers({
     ...contentHeaders(delivery.version.mimeType, fileName),
     ETag: tag,
@@ -90,12 +91,24 @@ function countSent(answer: ServerResponse): () => number {
   return () => bytes
 }
 
+/** Whether the client asks for another state: `If-Match` compares strongly (RFC 9110, 13.1.1), and goes before a date. */
+function isOutdated({ headers }: FastifyRequest, tag: string, at: Date): boolean {
+  const tags = headers['if-match']
+  if (tags !== undefined) return !tags.split(',').some((one) => ['*', tag].includes(one.trim()))
+  return isOlder(headers['if-unmodified-since'], at) === true
+}
+
 /** Whether the client has it already. */
 function isKnown({ headers }: FastifyRequest, tag: string, at: Date): boolean {
   const tags = headers['if-none-match']
   if (tags !== undefined) return tags.split(',').some((one) => ['*', tag, `W/${tag}`].includes(one.trim()))
-  const since = Date.parse(headers['if-modified-since'] ?? '')
-  return !Number.isNaN(since) && Math.floor(at.getTime() / 1000) * 1000 <= since
+  return isOlder(headers['if-modified-since'], at) === false
+}
+
+/** Whether the date of a header lies before the content, which HTTP knows to the second; null where it is no date. */
+function isOlder(header: string | undefined, at: Date): boolean | null {
+  const date = Date.parse(header ?? '')
+  return Number.isNaN(date) ? null : date < Math.floor(at.getTime() / 1000) * 1000
 }
 
 function wantedRange(

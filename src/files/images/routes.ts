@@ -59,6 +59,7 @@ export function registerImageRoutes(http: HttpApp, { files }: { files: Pick<File
     config: {
       access: 'optional',
       writes: false,
+      anyOrigin: true,
       errors: ['InsufficientRights', 'ResourceNotFound', 'UrlParameterNotSupported', 'ServiceUnavailable'],
     },
     compress: false,
@@ -67,7 +68,7 @@ export function registerImageRoutes(http: HttpApp, { files }: { files: Pick<File
       const version = wantedVersion(accept)
       const signature = request.query['x-svc-signature'] ?? request.headers['x-svc-signature']
       const answer = await files.images.iiif(request.actor, request.params['*'], signature, version)
-      reply.headers({ 'Access-Control-Allow-Origin': '*', Vary: 'Accept' })
+      reply.header('Vary', 'Accept')
       if (answer.kind === 'redirect') return reply.status(303).header('Location', answer.to).send()
       if (answer.kind === 'image') return sendCut(request, reply, answer.image)
       return reply
@@ -95,6 +96,7 @@ export function registerImageRoutes(http: HttpApp, { files }: { files: Pick<File
     config: {
       access: 'optional',
       writes: false,
+      anyOrigin: true,
       errors: ['InsufficientRights', 'ResourceNotFound', 'UrlParameterNotSupported', 'ServiceUnavailable'],
     },
     compress: false,
@@ -102,7 +104,6 @@ export function registerImageRoutes(http: HttpApp, { files }: { files: Pick<File
       const signature = request.query['x-svc-signature'] ?? request.headers['x-svc-signature']
       const named = { signature, objUuid: request.query.obj_uuid }
       const tile = await files.images.zoom(request.actor, request.params['*'], named)
-      reply.header('Access-Control-Allow-Origin', '*')
       return sendCut(request, reply, tile)
     },
   })

@@ -10,6 +10,13 @@ const version = '1.0.0'
 const pieces = 'application/offset+octet-stream'
 const path = '/api/v1/eas/tus'
 
+/** What OPTIONS tells of the server (tus 1.0, OPTIONS): without it clients do not know how to send. */
+const optionsHeaders = {
+  'Tus-Resumable': version,
+  'Tus-Version': version,
+  'Tus-Extension': 'creation,creation-with-upload,expiration,termination',
+}
+
 const Params = Type.Object({ uploadId: Type.String({ format: 'uuid', description: 'Id of the upload.' }) })
 const Version = {
   'tus-resumable': Type.Optional(Type.String({ maxLength: 20, description: `Version of the protocol: ${version}.` })),
@@ -63,6 +70,7 @@ export function registerResumableRoutes(http: HttpApp, { uploads }: { uploads: R
         writes: true,
         body: 'stream',
         bodyOptional: true,
+        optionsHeaders,
         outlivesClient: true,
         errors: [...errors, 'DatabaseUniqueKeyViolation', 'RequestTimeout'],
       },
@@ -119,6 +127,7 @@ export function registerResumableRoutes(http: HttpApp, { uploads }: { uploads: R
         access: 'user',
         writes: true,
         body: 'stream',
+        optionsHeaders,
         outlivesClient: true,
         errors: [...errors, ...errorsOfPieces, 'RequestTimeout'],
       },

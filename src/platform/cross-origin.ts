@@ -1,0 +1,110 @@
+import type { FastifyCorsOptions } from '@fastify/cors'
+import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import { type KnownRoute, methodsAt, unknownAddress } from './unknown-address.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Pages of all origins may read the answers, without credentials: pictures for viewers of others. */
+    anyOrigin?: boolean
+    /** The plugin of the configured origins leaves the route alone: filled in here. */
+    cors?: false
+    /** Further headers of an answer to OPTIONS: what a protocol wants to tell of itself there. */
+    optionsHeaders?: Readonly<Record<string, string>>
+  }
+}
+
+interface RouteOfOptions extends KnownRoute {
+  readonly anyOrigin: boolean
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** Headers of answers that pages of other origins may read. */
+const exposedHeaders = [
+  'X-Request-Id',
+  'X-Svc-Error',
+  'X-Svc-Error-Code',
+  'X-Svc-Cache-ID',
+  'X-Svc-Status',
+  'X-Svc-Ignored',
+  'X-Svc-Truncated',
+  'X-Svc-File-Id',
+  'Location',
+  'Tus-Extension',
+  'Tus-Resumable',
+  'Tus-Version',
+  'Upload-Expires',
+  'Upload-Length',
+  'Upload-Offset',
+]
+
+/**
+ * Hooks that answer OPTIONS with the methods of an address (RFC 9110, 9.3.7) and the preflights of browsers, and what
+ * `@fastify/cors` needs to let pages of the configured origins read answers. `learn` comes before all routes.
+ */
+export function createCrossOrigin(origins: readonly string[]) {
+  const routes: RouteOfOptions[] = []
+  const methods: string[] = []
+
+  function learn(route: RouteOptions): void {
+    const { anyOrigin = false, optionsHeaders: headers = {} } = route.config ?? {}
+    // They have the one header that they need: the plugin would name the caller's origin and allow credentials.
+    if (anyOrigin) route.config = { ...route.config, cors: false }
+    for (const method of [route.method].flat()) {
+      if (method === 'OPTIONS') continue
+      routes.push({ method, url: route.url, anyOrigin, headers })
+      if (!methods.includes(method)) methods.push(method)
+    }
+  }
+
+  function onRequest(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
+    if (request.routeOptions.config.anyOrigin) reply.header('Access-Control-Allow-Origin', '*')
+    if (request.method !== 'OPTIONS') done()
+    else answer(request, reply, done)
+  }
+
+  function answer(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
+    const path = request.url.split('?', 1)[0] ?? ''
+    const found = methodsAt(path, routes)
+    if (found.length === 0) {
+      done(unknownAddress('OPTIONS', path, routes))
+      return
+    }
+    reply.header('Allow', allowOf(found))
+    for (const { headers } of found) reply.headers(headers)
+    const open = found.some(({ anyOrigin }) => anyOrigin)
+    if (origins.length > 0 && isPreflight(request) && !open) {
+      done()
+      return
+    }
+    if (open) reply.headers(openPreflight(request, found))
+    // Some browsers wait for a body where no length is told.
+    reply.status(204).header('Content-Length', '0').send()
+  }
+
+  const cors: FastifyCorsOptions = {
+    origin: origins.includes('*') ? true : [...origins],
+    credentials: !origins.includes('*'),
+    // Read at each preflight, so routes that are registered later are in it.
+    methods,
+    exposedHeaders,
+  }
+  return { learn, onRequest, cors }
+}
+
+/** `Allow` names OPTIONS, too: every known address has it. */
+export function allowOf(found: readonly KnownRoute[]): string {
+  return [...new Set([...found.map(({ method }) => method), 'OPTIONS'])].join(', ')
+}
+
+function isPreflight({ headers }: FastifyRequest): boolean {
+  return headers.origin !== undefined && headers['access-control-request-method'] !== undefined
+}
+
+function openPreflight({ headers }: FastifyRequest, found: readonly KnownRoute[]): Record<string, string> {
+  const asked = headers['access-control-request-headers']
+  return {
+    'Access-Control-Allow-Origin': '*',
+    'Access-Control-Allow-Methods': allowOf(found),
+    ...(asked === undefined ? {} : { 'Access-Control-Allow-Headers': asked }),
+  }
+}

@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { cancelStatement } from './cancel-statement.ts'
+import { comesBackSoon, isFollowingFailure, translate, unavailabilityBehind, unreachable } from './database-failures.ts'
 import { AppError } from './errors.ts'
 import { currentLifetime, endless, type Lifetime, outsideLifetimes } from './lifetime.ts'
 import { readInTurns } from './read-in-turns.ts'
@@ -163,7 +164,7 @@ async function connect(pool: pg.Pool, purpose: string): Promise<pg.PoolClient> {
     try {
       return await pool.connect()
     } catch (error) {
-      if (!isConnectionFailure(error) || Date.now() > deadline) throw translate(error)
+      if (!comesBackSoon(error) || Date.now() > deadline) throw unreachable(error)
       await sleep(100)
     }
   }
@@ -299,6 +300,10 @@ async function transaction<T>(
   const fail = (error: unknown): void => {
     failure ??= error
   }
+  // Answers come in the order of the statements: one that succeeds after a failure has gone back to a savepoint.
+  const succeed = (): void => {
+    failure = undefined
+  }
   setPipelining(client, true)
   const mode = `${isolation ? ` isolation level ${isolation}` : ''}${readOnly ? ' read only' : ''}`
   const beginning = run(client, `begin${mode}`)
@@ -314,7 +319,7 @@ async function transaction<T>(
       if (notBegun !== undefined) throw notBegun
       if (ended) throw failure ?? new Error('the transaction is over')
       const result = runWithin<T>(lifetime, client, text, values, name, begun)
-      result.catch(fail)
+      result.then(succeed, fail)
       return result
     },
     afterCommit: (action) => actions.push(action),
@@ -342,11 +347,21 @@ async function transaction<T>(
     await client.query('rollback').catch(() => {
       broken = true
     })
-    throw error
+    throw firstOf(failure, error)
   } finally {
     setPipelining(client, false)
     client.release(broken)
   }
+}
+
+/**
+ * What is told of a transaction that failed with `error`. Of statements that left together the first one says why; what came
+ * behind it says only that there was one. Nor does it count what somebody made of the loss of the database.
+ */
+function firstOf(failure: unknown, error: unknown): unknown {
+  if (failure === undefined || error === failure) return error
+  if (isFollowingFailure(error)) return failure
+  return error instanceof AppError ? error : (unavailabilityBehind(failure) ?? error)
 }
 
 /**
@@ -377,68 +392,6 @@ function runAll(actions: readonly (() => void)[], onError: (error: Error) => voi
     }
   }
 }
-
-/**
- * SQLSTATE to `AppError`, in this one place; what is not the client's business passes through unchanged. For failures of a
- * connection that is used directly (COPY); all others are translated already.
- */
-export function translate(error: unknown): unknown {
-  if (isConnectionFailure(error)) return new AppError('ServiceUnavailable', {}, { cause: error })
-  if (!(error instanceof pg.DatabaseError)) return error
-  switch (error.code) {
-    case '55P03': // lock_not_available
-    case '40P01': // deadlock_detected
-    case '40001': // serialization_failure
-      return new AppError('DatabaseLockError', {}, { cause: error })
-    case '23505':
-      return new AppError('DatabaseUniqueKeyViolation', { constraint: error.constraint ?? '' }, { cause: error })
-    case '22P05': // untranslatable_character: NUL in text
-    case '22021': // character_not_in_repertoire
-      return new AppError(
-        'ServerGeneric',
-        {},
-        { message: 'The text has a character that cannot be stored.', cause: error },
-      )
-    case '57014': // query_canceled: statement_timeout
-      return new AppError('ServiceUnavailable', {}, { message: 'The request takes too long.', cause: error })
-    case '53100': // disk_full
-      return new AppError('ServiceUnavailable', {}, { message: 'The disk of the database is full.', cause: error })
-    case '22003': // numeric_value_out_of_range
-      return new AppError('ServerGeneric', {}, { message: 'A number is out of range.', cause: error })
-    default:
-      return error
-  }
-}
-
-/** Whether PostgreSQL has refused something for want of space, translated or not. */
-export function isDiskFull(error: unknown): boolean {
-  const { code, cause } = error as { code?: unknown; cause?: { code?: unknown } }
-  return code === '53100' || cause?.code === '53100'
-}
-
-/** The server cannot be reached, is starting or stopping, or the connection broke. */
-function isConnectionFailure(error: unknown): boolean {
-  const { code, message } = error as { code?: string; message?: string }
-  return (
-    (code !== undefined && connectionFailures.has(code)) ||
-    /^Connection terminated|^timeout exceeded when trying to connect|^Client has encountered a connection error/.test(
-      message ?? '',
-    )
-  )
-}
-
-const connectionFailures = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'ENOENT', // the socket is not there yet
-  'EPIPE',
-  'ETIMEDOUT',
-  '08006', // connection_failure
-  '53300', // too_many_connections
-  '57P01', // admin_shutdown
-  '57P02', // crash_shutdown
-  '57P03', // cannot_connect_now
-])
 
 /**
  * Waits for work on a connection that a stop is to cut short: whatever it is just doing is ended, again and again, since

@@ -20,6 +20,7 @@ import { checkBodyNames, learnBodyNames } from './body-names.ts'
 import { createBodyReader } from './body-reader.ts'
 import type { ErrorCode } from './catalogue.ts'
 import { allowOf, createCrossOrigin } from './cross-origin.ts'
+import { unavailabilityBehind } from './database-failures.ts'
 import { AppError, badRequest, errorBody } from './errors.ts'
 import { endless, type Lifetime, RequestLifetime, withinLifetime } from './lifetime.ts'
 import type { Pace } from './pace.ts'
@@ -335,6 +336,9 @@ function acceptedRequestId(header: string | string[] | undefined): string | unde
   return typeof header === 'string' && /^[\w.-]{1,64}$/.test(header) ? header : undefined
 }
 
+/** Seconds after which to ask again what is not available now, where nothing better is known. */
+const retryAfter = 2
+
 /** How a caller is asked for a token. @see RFC 6750 section 3: without an error where none was sent. */
 const challenges: ReadonlyMap<string, string> = new Map([
   ['UserRequired', 'Bearer realm="api"'],
@@ -346,7 +350,8 @@ function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply)
   if (known.code === 'RequestTimeout') reply.header('connection', 'close')
   if (known.code === 'TooManyAttempts') reply.header('Retry-After', String(known.parameters.retry_after))
   if (known.status >= 500) request.log.error({ request_id: request.id, err: error }, 'request failed')
-  if (typeof known.parameters.retry_after === 'number') reply.header('Retry-After', known.parameters.retry_after)
+  const { retry_after: wait = known.code === 'ServiceUnavailable' ? retryAfter : undefined } = known.parameters
+  if (typeof wait === 'number') reply.header('Retry-After', wait)
   if (request.routeOptions.config?.oauthErrors) return reply.status(known.status).send(oauthBody(known))
   const challenge = challenges.get(known.code)
   if (challenge !== undefined) reply.header('WWW-Authenticate', challenge)
@@ -404,5 +409,5 @@ export function toAppError(error: unknown): AppError {
   if (failure.statusCode !== undefined && failure.statusCode >= 400 && failure.statusCode < 500) {
     return new AppError('ServerGeneric', {}, { message: failure.message ?? 'bad request', cause: error })
   }
-  return new AppError('InternalError', {}, { cause: error })
+  return unavailabilityBehind(error) ?? new AppError('InternalError', {}, { cause: error })
 }

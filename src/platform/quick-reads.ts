@@ -1,5 +1,6 @@
 import type { Writable } from 'node:stream'
 import pg from 'pg'
+import { unreachable } from './database-failures.ts'
 import { assertNoTransaction, type Db, onConnection, type Queryable } from './db.ts'
 import { AppError } from './errors.ts'
 import { endless } from './lifetime.ts'
@@ -45,7 +46,7 @@ export function openQuickReads({ db, connections = 2 }: { db: Db; connections?: 
       () => client,
       (error: unknown) => {
         forget()
-        throw error
+        throw unreachable(error)
       },
     )
     lane.client = opening

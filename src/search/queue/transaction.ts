@@ -1,4 +1,5 @@
-import { type Queryable, translate } from '../../platform/db.ts'
+import { translate } from '../../platform/database-failures.ts'
+import type { Queryable } from '../../platform/db.ts'
 
 /** A transaction on the connection of the indexer. */
 export async function inIndexTransaction<T>(db: Queryable, work: () => Promise<T>): Promise<T> {

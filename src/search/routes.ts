@@ -1,11 +1,14 @@
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { bodyLimits } from '../platform/body-limits.ts'
 import { badRequest } from '../platform/errors.ts'
 import { actorOf, type HttpApp } from '../platform/http.ts'
+import { noteIgnored } from '../platform/ignored.ts'
 import { sendJson } from '../platform/json-body.ts'
 import { JsonReader } from '../platform/json-reader.ts'
 import { isOn } from '../platform/query.ts'
+import { isStrict } from '../platform/query-names.ts'
 import { Ok } from '../platform/tasks.ts'
+import { lenientRequest } from './request/lenient.ts'
 import { ReindexQuery, SearchQuery, SearchRequest, SearchResponse } from './schema.ts'
 import { type SearchService, startReindex } from './service.ts'
 
@@ -32,6 +35,13 @@ const errors = [
 ] as const
 
 export function registerSearchRoutes(app: HttpApp, { search }: { search: SearchService }): void {
+  async function answer(request: FastifyRequest, reply: FastifyReply, body: SearchRequest): Promise<FastifyReply> {
+    const { lifetime } = request
+    const found = await search.search(actorOf(request), body, { lifetime, strict: isStrict(request) })
+    noteIgnored(reply, found.ignored)
+    return sendJson(reply, found)
+  }
+
   app.post(
     '/api/v1/search',
     {
@@ -49,9 +59,11 @@ export function registerSearchRoutes(app: HttpApp, { search }: { search: SearchS
         writes: false,
         errors,
       },
+      preValidation: async (request) => {
+        request.body = lenientRequest(request.body) as SearchRequest
+      },
     },
-    async (request, reply) =>
-      sendJson(reply as FastifyReply, await search.search(actorOf(request), request.body, request.lifetime)),
+    async (request, reply) => answer(request, reply as FastifyReply, request.body),
   )
 
   app.get(
@@ -74,8 +86,7 @@ export function registerSearchRoutes(app: HttpApp, { search }: { search: SearchS
     },
     async (request, reply) => {
       const validate = request.compileValidationSchema(SearchRequest, 'body')
-      const found = await search.search(actorOf(request), parseBody(request.query.BODY, validate), request.lifetime)
-      return sendJson(reply as FastifyReply, found)
+      return answer(request, reply as FastifyReply, parseBody(request.query.BODY, validate))
     },
   )
 
@@ -106,7 +117,7 @@ function parseBody(text: string, validate: Validate & { errors?: unknown }): Sea
   // Bounded as a body is.
   const reader = new JsonReader(bodyLimits.one)
   reader.write(Buffer.from(text))
-  const value = reader.end()
+  const value = lenientRequest(reader.end())
   if (validate(value) === true) return value as SearchRequest
   const [error] = (validate.errors ?? []) as { instancePath?: string; message?: string; params?: object }[]
   const place = `BODY${error?.instancePath ?? ''}`

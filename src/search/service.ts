@@ -28,6 +28,7 @@ import { createVision, type Vision } from './plan/vision.ts'
 import { blockTopic, isBlocked, type Reindexing } from './queue/reindex.ts'
 import { type CompiledSearch, compileSearch } from './request/compile.ts'
 import { costOf, isHeavy } from './request/cost.ts'
+import { notKnown } from './request/known.ts'
 import { choice, type Fields } from './request/read.ts'
 import { type AlikeFiles, picturesOf } from './request/similar.ts'
 import type { SearchRequest, SearchResponse } from './schema.ts'
@@ -215,18 +216,28 @@ export function createSearchService(deps: SearchServiceDeps) {
   return {
     blocked,
 
-    /** Finds objects that the actor may read. The answer is a `SearchResponse`. */
-    async search(actor: Actor, request: SearchRequest, lifetime: Lifetime): Promise<JsonAnswer> {
+    /**
+     * Finds objects that the actor may read. The answer is a `SearchResponse`. Names that nobody knows are answered
+     * beside it, or refused when the caller is `strict`.
+     */
+    async search(
+      actor: Actor,
+      request: SearchRequest,
+      { lifetime, strict }: { readonly lifetime: Lifetime; readonly strict: boolean },
+    ): Promise<JsonAnswer & { readonly ignored: readonly string[] }> {
       assertObjects(actor, request.type)
       const cost = costOf(request as Fields)
       await assertOpen(actor)
       const options = hitOptions(request)
       const caller = await deps.rights.forActor(actor)
       const compiled = await compile(actor, caller, request)
-      const answer = async (outcome: SearchOutcome): Promise<JsonAnswer> =>
-        answerOf({ actor, caller }, options, compiled, outcome, lifetime)
-      const { plan } = compiled
-      const whole = async (): Promise<JsonAnswer> => answer(await engine.search(plan, lifetime))
+      const { plan, ignored } = compiled
+      if (strict && ignored[0] !== undefined) throw notKnown(ignored[0])
+      const answer = async (outcome: SearchOutcome) => ({
+        ...(await answerOf({ actor, caller }, options, compiled, outcome, lifetime)),
+        ignored,
+      })
+      const whole = async () => answer(await engine.search(plan, lifetime))
       if (isHeavy(cost) || isLargePage(plan, options)) return deps.heavy.run(lifetime, whole)
       const quick = shorter(lifetime, deps.quickLimit ?? longestQuick)
       let outcome: SearchOutcome

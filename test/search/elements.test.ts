@@ -114,8 +114,8 @@ describe('text elements', () => {
   })
 
   test('wildcards alone, or for too many words, are refused', async () => {
-    for (const string of ['*', '**', '?', '* ?']) {
-      const answer = await scene.search({ search: [text(string, { mode: 'wildcard' })] })
+    for (const [string, fields] of [['**'], ['?'], ['* ?'], ['*', ['topic.name']]] as const) {
+      const answer = await scene.search({ search: [text(string, { mode: 'wildcard', ...(fields && { fields }) })] })
       assert.equal(answer.status, 400)
       assert.equal(answer.body.code, 'WildcardOnlyNotAllowed')
     }

@@ -89,10 +89,11 @@ const written = (path: (string | number)[]) =>
     .join('')
     .slice(1)
 
-test('whichever name of a search request is misspelled, it is refused with its place and the name that was meant', async () => {
+test('a misspelled name of a search is refused with its place and the name that was meant, a foreign one is named (decision 87)', async () => {
   const right = await scene.search(everything())
   assert.equal(right.status, 200, JSON.stringify(right.body))
   let count = 0
+  let ignored = 0
   for (const path of places(everything())) {
     const request = everything()
     let holder: Json = request
@@ -107,8 +108,19 @@ test('whichever name of a search request is misspelled, it is refused with its p
     assert.deepEqual([status, body.parameters.name], [400, at], JSON.stringify(body))
     if (key.length > 3) assert.equal(body.parameters.nearest, key, at)
     count++
+    // Far from any known name, it is a key of the client's own: ignored, and named in the answer.
+    const foreign = `client_${key}_of_its_own`
+    holder[foreign] = holder[typo]
+    delete holder[typo]
+    const lenient = await scene.svc.as('root').post('/search', request)
+    if (lenient.status !== 200) continue
+    const place = written([...path.slice(0, -1), foreign])
+    assert.equal(decodeURIComponent(String(lenient.headers['x-svc-ignored'])), place)
+    const strict = await scene.svc.as('root').post('/search', request, { strict: 1 })
+    assert.deepEqual([strict.status, strict.body.parameters.name], [400, place])
+    ignored++
   }
-  assert.ok(count > 70, `${count}`)
+  assert.ok(count > 70 && ignored > 40, `${count}, ${ignored}`)
 })
 
 test('a misspelled search does not find everything', async () => {
@@ -208,4 +220,41 @@ test('merge_max_depth is answered as it was applied', async () => {
   assert.equal(await echo({ merge_linked_objects: 'all' }), 1)
   assert.equal(await echo({ merge_linked_objects: 'all', merge_max_depth: 2 }), 2)
   assert.equal(await echo({ merge_linked_objects: 'all', merge_max_depth: 100 }), 10)
+})
+
+test('requests as clients send them: text for numbers, numbers for text, null for lists, object for the empty domain', async () => {
+  const nothingSaid = ['search', 'sort', 'aggregations', 'fields', 'objecttypes', 'languages', 'include_fields']
+  const plain = await scene.search({ limit: 2, offset: 1 })
+  const sent = {
+    ...Object.fromEntries(nothingSaid.map((name) => [name, null])),
+    type: 'object',
+    limit: '2',
+    offset: '1',
+  }
+  const answer = await scene.search(sent)
+  assert.equal(answer.status, 200, JSON.stringify(answer.body))
+  assert.deepEqual(answer.body.objects, plain.body.objects)
+  assert.deepEqual([answer.body.count, answer.body.limit], [plain.body.count, 2])
+  const id = plain.body.objects[0]._system_object_id
+  const byText = await scene.search({ search: [{ type: 'in', fields: ['_system_object_id'], in: [`${id}`] }] })
+  assert.deepEqual([byText.status, byText.body.count], [200, 1])
+  const byNumber = await scene.search({ search: [{ type: 'match', string: 1850, mode: 'fulltext' }] })
+  const asText = await scene.search({ search: [{ type: 'match', string: '1850', mode: 'fulltext' }] })
+  assert.deepEqual([byNumber.status, byNumber.body.count], [200, asText.body.count])
+  const cached = await scene.svc.as('root').get('/search', { BODY: JSON.stringify(sent) })
+  assert.deepEqual(cached.body.objects, plain.body.objects)
+  for (const wrong of [{ limit: 'two' }, { limit: '1.5' }, { offset: '9'.repeat(17) }, { type: 'objects' }]) {
+    assert.equal((await scene.search(wrong)).status, 400, JSON.stringify(wrong))
+  }
+})
+
+test('a lone asterisk finds everything', async () => {
+  const all = (await scene.search({})).body.count
+  assert.ok(all > 3)
+  for (const mode of ['fulltext', 'wildcard']) {
+    const { status, body } = await scene.search({ search: [{ type: 'match', string: ' * ', mode }] })
+    assert.deepEqual([status, body.count], [200, all])
+  }
+  const none = await scene.search({ search: [{ type: 'match', string: '*', bool: 'must_not' }] })
+  assert.equal(none.body.count, 0)
 })

@@ -7,7 +7,7 @@ import type { Vision } from '../plan/vision.ts'
 import { type AggregationRequest, aggregationRequests } from './aggregations.ts'
 import type { ElementContext } from './clauses.ts'
 import { elementsClause } from './elements.ts'
-import { assertKnownNames } from './known.ts'
+import { ignoredNames } from './known.ts'
 import { timeZoneOf } from './moments.ts'
 import { type Fields, fieldsAt, optional, stringsAt, unsupported, wrong } from './read.ts'
 import type { AlikeFiles } from './similar.ts'
@@ -34,10 +34,12 @@ export interface CompiledSearch {
   readonly aggregations: readonly AggregationRequest[]
   /** Languages in which the caller wants to read; empty: all. */
   readonly languages: readonly string[]
+  /** Places of names in the request that nobody knows. */
+  readonly ignored: readonly string[]
 }
 
 export function compileSearch(request: Fields, context: CompileContext): CompiledSearch {
-  assertKnownNames(request)
+  const ignored = ignoredNames(request)
   if (request.point_in_time) throw unsupported('point_in_time', 'a point in time')
   if (Array.isArray(request.fields) && request.fields.length > 0) throw unsupported('fields', 'collecting fields')
   if (request.field) throw unsupported('field', 'a field of a search that is within no other')
@@ -68,7 +70,7 @@ export function compileSearch(request: Fields, context: CompileContext): Compile
     aggregations: aggregations.flatMap(({ plan, more }) => [plan, ...more]),
   }
   const includeDeleted = optional(request, 'include_deleted', 'boolean', 'body') ?? false
-  return { plan, includeDeleted, objecttypes, aggregations, languages }
+  return { plan, includeDeleted, objecttypes, aggregations, languages, ignored }
 }
 
 function elementContext(

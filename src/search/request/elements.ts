@@ -100,7 +100,9 @@ const parsers: Record<(typeof types)[number], Parser> = {
 }
 
 function textElement(element: Fields, place: string, context: ElementContext): ReturnType<Parser> {
-  const text = optional(element, 'string', 'string', place)
+  // Whoever looks for a year sends it as a number.
+  const text =
+    typeof element.string === 'number' ? String(element.string) : optional(element, 'string', 'string', place)
   if (text === undefined) throw wrong(`${place}.string`, 'a string')
   if (text.length > longestText) throw wrong(`${place}.string`, `a string of at most ${longestText} characters`)
   const mode = choice(
@@ -116,6 +118,8 @@ function textElement(element: Fields, place: string, context: ElementContext): R
   const phrase = (optional(element, 'phrase', 'boolean', place) ?? false) || query === 'match_phrase'
   const languages = element.languages ? stringsAt(element.languages, `${place}.languages`, 100) : []
   const names = namesOf(element, place)
+  // People type a lone asterisk to see everything there is.
+  if (text.trim() === '*' && mode !== 'token' && names.length === 0 && !context.nested) return { clause: and([]) }
   const wanted = names.length === 0 && !context.nested ? ['_fulltext'] : expandAssets(names, context)
   const targets = wanted.map((name) => textTarget(name, languages, context))
   if (targets.length === 0 && names.length > 0) return { clause: { is: 'none' }, score: [] }

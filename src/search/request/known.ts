@@ -1,6 +1,7 @@
 /**
- * Names of a search request. All are known (specification, Search request), so one that is not is misspelled, and one that
- * has no effect where it stands was meant otherwise: both are refused, or `{"serch": []}` would find everything.
+ * Names of a search request. Clients send keys of their own, which are ignored and told; but one that is nearly a known
+ * one is misspelled, and a known one that has no effect where it stands was meant otherwise: both are refused, or
+ * `{"serch": []}` would find everything (decision 87).
  */
 import { badRequest } from '../../platform/errors.ts'
 import { nearestName } from '../../platform/nearest.ts'
@@ -50,32 +51,43 @@ const ofAllAggregations = names('type', 'field', 'objecttype')
 const unbuilt = ['value_field', 'precision', 'bounds', 'format']
 const anyAggregation = names(...ofAllAggregations, ...facetNames, 'filter_parent', 'ranges', ...unbuilt)
 
-/** @throws {AppError} naming the place, and the name that was meant. */
-export function assertKnownNames(request: Fields): void {
+/**
+ * Places of names that have no effect because nobody knows them.
+ * @throws {AppError} naming the place, and the name that was meant.
+ */
+export function ignoredNames(request: Fields): readonly string[] {
+  const ignored: string[] = []
+  const assertNames = (record: Fields, read: Names, known: Names, place: string): void => {
+    for (const name of unknownNames(record, read, known, place)) {
+      if (ignored.length === mostIgnored) throw notKnown(name)
+      ignored.push(name)
+    }
+  }
   assertNames(request, requestNames, requestNames, '')
   eachRecord(request.search, 'search', (element, place) => assertElement(element, place, 0))
   eachRecord(request.sort, 'sort', (key, place) => assertNames(key, sortNames, sortNames, place))
-  if (!isRecord(request.aggregations)) return
+  if (!isRecord(request.aggregations)) return ignored
   for (const [name, entry] of Object.entries(request.aggregations)) {
     if (!isRecord(entry)) continue
     const place = `aggregations.${name}`
     assertNames(entry, readBy(aggregationNames, entry.type, ofAllAggregations, anyAggregation), anyAggregation, place)
     eachRecord(entry.ranges, `${place}.ranges`, (range, at) => assertNames(range, rangeNames, rangeNames, at))
   }
+  return ignored
+
+  function assertElement(element: Fields, place: string, depth: number): void {
+    // Deeper ones are refused where they are read.
+    if (depth > deepest) return
+    assertNames(element, readBy(elementNames, element.type, ofAllElements, anyElement), anyElement, place)
+    eachRecord(element.search, `${place}.search`, (inner, at) => assertElement(inner, at, depth + 1))
+    if (!isRecord(element.subsearch)) return
+    const at = `${place}.subsearch`
+    assertNames(element.subsearch, subsearchNames, requestNames, at)
+    eachRecord(element.subsearch.search, `${at}.search`, (inner, where) => assertElement(inner, where, depth + 1))
+  }
 }
 
 const rangeNames = names('from', 'to')
-
-function assertElement(element: Fields, place: string, depth: number): void {
-  // Deeper ones are refused where they are read.
-  if (depth > deepest) return
-  assertNames(element, readBy(elementNames, element.type, ofAllElements, anyElement), anyElement, place)
-  eachRecord(element.search, `${place}.search`, (inner, at) => assertElement(inner, at, depth + 1))
-  if (!isRecord(element.subsearch)) return
-  const at = `${place}.subsearch`
-  assertNames(element.subsearch, subsearchNames, requestNames, at)
-  eachRecord(element.subsearch.search, `${at}.search`, (inner, where) => assertElement(inner, where, depth + 1))
-}
 
 /** Names that count for a type; an unknown type is refused elsewhere. */
 function readBy(byType: Readonly<Record<string, Names>>, type: unknown, common: Names, any: Names): Names {
@@ -83,14 +95,25 @@ function readBy(byType: Readonly<Record<string, Names>>, type: unknown, common: 
   return own ? new Set([...common, ...own]) : any
 }
 
-function assertNames(record: Fields, read: Names, known: Names, place: string): void {
+function* unknownNames(record: Fields, read: Names, known: Names, place: string): Generator<string> {
   for (const name in record) {
     if (read.has(name)) continue
-    const at = place === '' ? name : `${place}.${name}`
-    if (!known.has(name)) throw unknown(at, name, [...read, ...known])
-    if (saysSomething(record[name])) throw badRequest(`${at} would have no effect here.`, { name: at })
+    const at = (place === '' ? name : `${place}.${name}`).slice(0, 300)
+    if (known.has(name)) {
+      if (saysSomething(record[name])) throw badRequest(`${at} would have no effect here.`, { name: at })
+      continue
+    }
+    const nearest = nearestName(name, [...read, ...known], Math.min(mostWrongLetters, name.length - 1))
+    if (nearest !== null) throw notKnown(at, nearest)
+    yield at
   }
 }
+
+/** A name that differs from a known one by no more letters is taken for a slip of the pen. */
+const mostWrongLetters = 2
+
+/** Each unknown name is compared with all known ones; more of them are no request that a client means. */
+const mostIgnored = 200
 
 /** Many clients send every name with nothing in it. */
 function saysSomething(value: unknown): boolean {
@@ -98,11 +121,10 @@ function saysSomething(value: unknown): boolean {
   return value !== null && value !== undefined && value !== '' && value !== false
 }
 
-function unknown(place: string, name: string, known: readonly string[]) {
-  const nearest = nearestName(name, known)
-  const at = place.slice(0, 300)
-  return badRequest(`${at} is not known in a search${nearest === null ? '' : `; did you mean ${nearest}?`}`, {
-    name: at,
+/** The refusal of a name that nobody knows; `nearest` is what may have been meant. */
+export function notKnown(place: string, nearest: string | null = null) {
+  return badRequest(`${place} is not known in a search${nearest === null ? '' : `; did you mean ${nearest}?`}`, {
+    name: place,
     ...(nearest === null ? {} : { nearest }),
   })
 }

@@ -17,6 +17,12 @@ export function listAt(value: unknown, place: string, longest: number): readonly
   return value
 }
 
+/** A whole number, also as text; null for anything else. */
+export function integerOf(value: unknown): number | null {
+  const number = typeof value === 'string' && /^-?\d{1,16}$/.test(value) ? Number(value) : value
+  return Number.isSafeInteger(number) ? (number as number) : null
+}
+
 interface Kinds {
   string: string
   number: number
@@ -24,7 +30,7 @@ interface Kinds {
   boolean: boolean
 }
 
-/** An optional member of a kind; null counts as absent. */
+/** An optional member of a kind; null counts as absent, and a whole number may come as text. */
 export function optional<K extends keyof Kinds>(
   from: Fields,
   name: string,
@@ -33,8 +39,8 @@ export function optional<K extends keyof Kinds>(
 ): Kinds[K] | undefined {
   const value = from[name]
   if (value === undefined || value === null) return undefined
-  const fits = kind === 'integer' ? Number.isSafeInteger(value) : typeof value === kind
-  if (fits) return value as Kinds[K]
+  const found = kind === 'integer' ? integerOf(value) : typeof value === kind ? value : null
+  if (found !== null) return found as Kinds[K]
   throw wrong(`${place}.${name}`, kind === 'integer' ? 'an integer' : `a ${kind}`)
 }
 

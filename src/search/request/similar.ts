@@ -1,7 +1,7 @@
 /** Pictures that look alike: which ones an element stands for is asked before a request is compiled. */
 import { mostBits, type Similar } from '../../files/model.ts'
 import { listOf } from './cost.ts'
-import { deepest, type Fields, optional, wrong } from './read.ts'
+import { deepest, type Fields, integerOf, optional, wrong } from './read.ts'
 
 /** By file, the most similar first. */
 export type AlikeFiles = ReadonlyMap<number, readonly Similar[]>
@@ -21,7 +21,8 @@ export function picturesOf(request: Fields): readonly number[] {
     for (const element of listOf(list)) {
       if (typeof element !== 'object' || element === null) continue
       const { type, _id, search, subsearch } = element as Fields
-      if (type === 'similar' && Number.isSafeInteger(_id) && Number(_id) > 0) found.add(Number(_id))
+      const id = integerOf(_id)
+      if (type === 'similar' && id !== null && id > 0) found.add(id)
       look(search, depth + 1)
       if (typeof subsearch === 'object' && subsearch !== null) look((subsearch as Fields).search, depth + 1)
     }

@@ -5,7 +5,7 @@ import type { Clause } from '../plan/plan.ts'
 import { or } from './clauses.ts'
 import { exactRange, type TimeZone } from './moments.ts'
 import { type Named, notAllowed, type SystemName } from './names.ts'
-import { wrong } from './read.ts'
+import { integerOf, wrong } from './read.ts'
 
 interface ValueContext {
   /** Objects below the named ones count too (`include_path`). */
@@ -118,7 +118,8 @@ function objecttypeId(fields: FieldCatalogue, name: string, place: string): numb
 
 function integers(values: readonly unknown[], place: string): number[] {
   return values.map((value, index) => {
-    if (Number.isSafeInteger(value)) return value as number
+    const found = integerOf(value)
+    if (found !== null) return found
     throw wrong(`${place}[${index}]`, 'an integer')
   })
 }
@@ -149,6 +150,7 @@ function booleans(values: readonly unknown[], place: string): boolean[] {
 function texts(values: readonly unknown[], place: string): string[] {
   return values.map((value, index) => {
     if (typeof value === 'string') return value
+    if (typeof value === 'number') return String(value)
     throw wrong(`${place}[${index}]`, 'a string')
   })
 }

@@ -1178,3 +1178,21 @@ create table user_group (
   constraint user_group_user_id_fkey FOREIGN KEY (user_id) REFERENCES "user"(id) ON DELETE CASCADE
 );
 CREATE INDEX user_group_group_idx ON public.user_group USING btree (group_id);
+
+-- Logins and addresses: whose each of them is. Written by triggers of "user".
+create table user_name (
+  key text not null,
+  user_id bigint not null,
+  constraint user_name_pkey PRIMARY KEY (key),
+  constraint user_name_user_id_fkey FOREIGN KEY (user_id) REFERENCES "user"(id) ON DELETE CASCADE
+);
+CREATE INDEX user_name_user_idx ON public.user_name USING btree (user_id);
+
+-- Who was the first to have a login, address or id as a name, for good. Written by triggers of "user".
+create table user_subject (
+  -- sha256 of the name in the form of login_key
+  hash bytea not null,
+  user_id bigint not null,
+  constraint user_subject_pkey PRIMARY KEY (hash)
+);
+CREATE INDEX user_subject_user_idx ON public.user_subject USING btree (user_id);

@@ -66,6 +66,10 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
       'accounts without a password are sealed with a key that is not here',
     )
   }
+  const shadowed = await auth.shadowedUsers()
+  if (shadowed.length > 0) {
+    given.log.warn({ users: shadowed }, 'addresses of users are the logins of others, and do not name them')
+  }
   // Jobs use all of the above, so they end first.
   await jobs.start()
   opened.defer(() => jobs.close())

@@ -32,6 +32,7 @@ import { createGroupService } from './groups/service.ts'
 import { initialPassword } from './initial-password.ts'
 import { createKeepLogins } from './keep-login.ts'
 import { rootUserId } from './model.ts'
+import { shadowedUsers } from './names.ts'
 import { createAuthorize } from './oauth/authorize/service.ts'
 import { createOAuthClients } from './oauth/clients.ts'
 import { createCodes } from './oauth/codes.ts'
@@ -272,6 +273,9 @@ export function createAuth(dependencies: AuthDependencies) {
 
     /** Gives root its password; returns one to print when it was made up and nobody has signed in with it yet. */
     ensureRoot: (): Promise<string | null> => ensureRoot({ db, passwords, sessions, initial }, config.rootPassword),
+
+    /** Users whose address is, from before names were unique, the login of somebody else. */
+    shadowedUsers: () => shadowedUsers(db),
 
     /** Seals with the present key what is not yet; how many authenticator apps and accounts no key opens. */
     reseal: async () => ({

@@ -4,6 +4,7 @@ import { attributeTemplate } from '../../platform/attribute-templates.ts'
 import type { Db, Queryable, Tx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import { identityKey, type StoredUser } from '../model.ts'
+import { nameTaken } from '../names.ts'
 import type { Principals } from '../principals.ts'
 import { duplicateValue } from '../records.ts'
 import type { UserInput } from '../schema.ts'
@@ -208,8 +209,9 @@ function fieldOf(stored: StoredUser, name: string): unknown {
 function asRefusal(error: unknown): unknown {
   const duplicate = duplicateValue(error)
   if (duplicate) {
-    const what = duplicate.constraint.replace(/^user_|_key$/g, '')
-    return new DirectoryRefusal('conflict', `Another account has the same ${what.replace(/_key$/, '')} already.`)
+    const column = duplicate.constraint.replace(/^user_|_key$/g, '').replace(/_key$/, '')
+    const what = duplicate.constraint === nameTaken ? 'login or address' : column
+    return new DirectoryRefusal('conflict', `Another account has the same ${what} already.`)
   }
   if (error instanceof AppError && error.status === 400) return new DirectoryRefusal('incomplete', error.message)
   return error

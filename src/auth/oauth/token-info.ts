@@ -2,6 +2,7 @@ import type { BaseConfigService } from '../../config/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import type { Db } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
+import { subject } from '../names.ts'
 import type { Sessions } from '../sessions/service.ts'
 import type { OAuthClients } from './clients.ts'
 import { OAuthError } from './errors.ts'
@@ -61,7 +62,7 @@ export function createTokenInfo({ db, baseConfig, clients, sessions }: TokenInfo
         active: true,
         scope: found.scopes.join(' '),
         client_id: found.clientId,
-        sub: subjectOf(found.user),
+        sub: found.user.subject,
         exp: seconds(found.expiresAt),
         iat: seconds(found.issuedAt),
         ...(found.kind === 'a' ? { token_type: 'bearer' } : {}),
@@ -71,14 +72,14 @@ export function createTokenInfo({ db, baseConfig, clients, sessions }: TokenInfo
     /** `sub`, and of the rest what the base configuration allows. @throws {AppError} `InvalidToken` */
     async userinfo(actor: Actor): Promise<Record<string, unknown>> {
       const { rows } = await db.query<{
-        id: number
-        login: string | null
+        subject: string
         email: string | null
         displayname: string
         profile: Record<string, unknown>
-      }>('select id, login, email, generated_displayname as displayname, profile from "user" where id = $1', [
-        actor.userId,
-      ])
+      }>(
+        `select ${subject} as subject, u.email, u.generated_displayname as displayname, u.profile from "user" u where u.id = $1`,
+        [actor.userId],
+      )
       const [user] = rows
       if (!user) throw new AppError('InvalidToken')
       const known: Record<string, unknown> = {
@@ -89,14 +90,9 @@ export function createTokenInfo({ db, baseConfig, clients, sessions }: TokenInfo
         email_verified: false,
       }
       const told = baseConfig.get().openid.userinfo.map((name) => [name, known[name] ?? ''])
-      return { sub: subjectOf(user), ...Object.fromEntries(told) }
+      return { sub: user.subject, ...Object.fromEntries(told) }
     },
   }
-}
-
-/** OAUTH-026: the login, else the e-mail address, else the id. */
-function subjectOf({ login, email, id }: { login: string | null; email: string | null; id: number }): string {
-  return login || email || String(id)
 }
 
 function seconds(date: Date): number {

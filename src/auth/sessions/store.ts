@@ -1,5 +1,6 @@
 import type { Queryable, Tx } from '../../platform/db.ts'
 import type { SystemRights, UserType } from '../model.ts'
+import { subject } from '../names.ts'
 
 /** What a token stands for, as one row. */
 export interface SessionRow {
@@ -359,9 +360,7 @@ export interface InspectedToken {
   issuedAt: Date
   expiresAt: Date
   user: {
-    id: number
-    login: string | null
-    email: string | null
+    subject: string
     archived: boolean
     loginDisabled: boolean
     loginValidFrom: string | null
@@ -375,7 +374,7 @@ export async function inspectToken(db: Queryable, hash: Buffer): Promise<Inspect
   const { rows } = await db.query<InspectedToken>(
     `select t.kind::text as kind, t.scopes, s.client_id as "clientId", t.issued_at as "issuedAt",
        t.expires_at as "expiresAt",
-       jsonb_build_object('id', u.id, 'login', u.login, 'email', u.email, 'archived', u.archived_at is not null,
+       jsonb_build_object('subject', ${subject}, 'archived', u.archived_at is not null,
          'loginDisabled', u.login_disabled, 'loginValidFrom', u.login_valid_from, 'loginValidTo', u.login_valid_to,
          'emailUnconfirmed', u.confirm_email and u.email_confirmed_at is null) as user
      from oauth_token t join oauth_session s on s.id = t.session_id join "user" u on u.id = s.user_id

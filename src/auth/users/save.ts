@@ -9,7 +9,15 @@ import { assertVersion } from '../../platform/versions.ts'
 import { parseSystemRights } from '../../rights/service.ts'
 import type { DueMail } from '../account/post.ts'
 import { resetFactors } from '../factors/service.ts'
-import { passwordUserTypes, rootUserId, type StoredUser, type SystemRights, type UserType } from '../model.ts'
+import {
+  identityKey,
+  passwordUserTypes,
+  rootUserId,
+  type StoredUser,
+  type SystemRights,
+  type UserType,
+} from '../model.ts'
+import { nameTaken } from '../names.ts'
 import { noRights, personRights } from '../person-rights.ts'
 import { notFound, type Reference, resolveReferences } from '../principals.ts'
 import { readsAllUsers } from '../readable.ts'
@@ -65,7 +73,7 @@ export async function saveUsers(
   try {
     return await deps.db.transaction((tx) => write(deps, actor, items, tx))
   } catch (error) {
-    throw translateDuplicate(error)
+    throw translateDuplicate(error, inputs)
   }
 }
 
@@ -384,11 +392,14 @@ function lockOutOf(row: store.UserRow, now: Date): LockOut | null {
 }
 
 /** The database decides which logins, addresses and references are taken. */
-function translateDuplicate(error: unknown): unknown {
+function translateDuplicate(error: unknown, inputs: readonly UserInput[]): unknown {
   const duplicate = duplicateValue(error)
   if (!duplicate) return error
   const { constraint, value } = duplicate
-  if (constraint === 'user_login_key') return new AppError('UserDuplicateLogin', { login: value }, { cause: error })
+  const asEmail = inputs.some(({ user }) => user.email && identityKey(user.email) === value)
+  if (constraint === nameTaken && asEmail) return new AppError('UserDuplicateEmail', { email: value }, { cause: error })
+  if (constraint === 'user_login_key' || constraint === nameTaken)
+    return new AppError('UserDuplicateLogin', { login: value }, { cause: error })
   if (constraint === 'user_email_key') return new AppError('UserDuplicateEmail', { email: value }, { cause: error })
   return new AppError('DatabaseUniqueKeyViolation', { column: 'user.reference', value }, { cause: error })
 }

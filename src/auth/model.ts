@@ -123,11 +123,6 @@ export function identityKey(text: string): string {
   return text.normalize('NFKC').trim().toLowerCase()
 }
 
-/** Whether mail can be addressed so; what is behind it shows when something is sent. */
-export function isEmail(text: string): boolean {
-  return /^[^\s@<>"]+@[^\s@<>"]+$/.test(text)
-}
-
 /** What people see of a user (`_generated_displayname`). */
 export function displaynameOf(user: {
   displayname?: unknown

@@ -5,6 +5,7 @@ import type { BaseConfigService } from '../config/service.ts'
 import type { EventLog } from '../events/service.ts'
 import type { Jobs } from '../jobs/service.ts'
 import type { Db, Tx } from '../platform/db.ts'
+import { mailboxOf } from '../platform/mailbox.ts'
 import { createBatches, type FindReaders } from './batches.ts'
 import type { Mail } from './model.ts'
 import { deliver } from './transport.ts'
@@ -51,10 +52,10 @@ export function createMailService({ db, jobs, events, baseConfig, externalUrl, r
     if (mail.to.length === 0) throw new Undeliverable('the mail has no recipient')
     const signature = signatureIn(email.signature, mail.languages)
     await deliver(server, {
-      from: email.from,
-      to: mail.to,
-      cc: mail.cc ?? [],
-      bcc: mail.bcc ?? [],
+      from: addressed(email.from),
+      to: mail.to.map(addressed),
+      cc: (mail.cc ?? []).map(addressed),
+      bcc: (mail.bcc ?? []).map(addressed),
       subject: mail.subject,
       text: signature === '' ? mail.text : `${mail.text}\n\n-- \n${signature}`,
       html: mail.html === undefined ? undefined : mail.html + htmlSignature(signature),
@@ -86,6 +87,13 @@ function logged(mail: Mail): Record<string, unknown> {
     Attachments: [],
     ...mail.cause,
   }
+}
+
+/** What was stored before addresses were checked like this may be none. */
+function addressed(text: string): string {
+  const mailbox = mailboxOf(text)
+  if (mailbox === null) throw new Undeliverable(`${JSON.stringify(text)} is no mail address`)
+  return mailbox
 }
 
 function isFinal(error: unknown): boolean {

@@ -22,14 +22,24 @@ export async function deliver(server: Server, message: Message): Promise<void> {
   try {
     await transport.sendMail({
       ...message,
-      to: [...message.to],
-      cc: [...message.cc],
-      bcc: [...message.bcc],
+      ...recipients(message),
       disableFileAccess: true,
       disableUrlAccess: true,
     })
   } finally {
     transport.close()
+  }
+}
+
+/** As addresses, never as text of headers, in which a comma, a comment or a name means something. */
+function recipients({ from, to, cc, bcc }: Message) {
+  const addressed = (addresses: readonly string[]) => addresses.map((address) => ({ name: '', address }))
+  return {
+    from: { name: '', address: from },
+    to: addressed(to),
+    cc: addressed(cc),
+    bcc: addressed(bcc),
+    envelope: { from, to: [...to, ...cc, ...bcc] },
   }
 }
 

@@ -4,7 +4,7 @@ import { html } from 'ghtml'
 import type { BaseConfig, BaseConfigService } from '../../config/service.ts'
 import type { Jobs } from '../../jobs/service.ts'
 import type { Db } from '../../platform/db.ts'
-import { isEmail } from '../model.ts'
+import { isMailbox } from '../../platform/mailbox.ts'
 import type { Form } from '../oauth/form.ts'
 import { button, checkbox, field } from '../pages/fields.ts'
 import type { PageDefinition } from '../pages/routes.ts'
@@ -101,7 +101,7 @@ export function registerPage(deps: RegisterDependencies): PageDefinition {
     const { text } = visit
     const { fields } = baseConfig.get().registration
     const email = form.get('email')?.trim() ?? ''
-    if (email.length > 320 || !isEmail(email)) return text('register.badEmail')
+    if (!isMailbox(email)) return text('register.badEmail')
     for (const one of fields) {
       const value = form.get(one.name)?.trim() ?? ''
       const label = text(`field.${one.name}` satisfies TextName)

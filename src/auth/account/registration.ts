@@ -2,6 +2,7 @@ import type { EventLog } from '../../events/service.ts'
 import type { Jobs } from '../../jobs/service.ts'
 import type { MailService } from '../../mail/service.ts'
 import type { Db, Tx } from '../../platform/db.ts'
+import { formerSpelling } from '../../platform/mailbox.ts'
 import { identityKey, passwordUserTypes } from '../model.ts'
 import type { Principals } from '../principals.ts'
 import { draftUser } from '../users/draft.ts'
@@ -38,11 +39,18 @@ export interface RegistrationDependencies {
 export function handleRegistrations(deps: RegistrationDependencies): void {
   deps.jobs.register<Registration>(registerJob, (registration) =>
     deps.db.transaction(async (tx) => {
-      const id = await users.findByLoginOrEmail(tx, identityKey(registration.email))
+      const id = await ownerOf(tx, registration.email)
       if (id === null) await create(deps, tx, registration)
       else await remind(deps, tx, id)
     }),
   )
+}
+
+/** Who has the address, in either spelling of its domain: mails are counted by mailbox. */
+async function ownerOf(tx: Tx, email: string): Promise<number | null> {
+  const id = await users.findByLoginOrEmail(tx, identityKey(email))
+  const former = id === null ? formerSpelling(email) : null
+  return former === null ? id : users.findByLoginOrEmail(tx, identityKey(former))
 }
 
 async function create(deps: RegistrationDependencies, tx: Tx, registration: Registration): Promise<void> {

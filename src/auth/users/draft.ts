@@ -1,11 +1,11 @@
 import { isTimeZone } from '../../mail/service.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
+import { isMailbox } from '../../platform/mailbox.ts'
 import { storedReference } from '../../platform/system-references.ts'
 import {
   assignableUserTypes,
   displaynameOf,
   identityKey,
-  isEmail,
   rootUserId,
   type StoredUser,
   type UserType,
@@ -26,7 +26,7 @@ const reservedReference = /^(system:|:)/
 /** Applies the input to the stored user, or to nothing. @throws {AppError} naming what is wrong */
 export function draftUser({ user }: UserInput, stored: StoredUser | null, path: string, now: Date): UserDraft {
   const login = textOf(user.login, stored?.login ?? null)
-  const email = emailOf(textOf(user.email, stored?.email ?? null), `${path}.user.email`)
+  const email = emailOf(textOf(user.email, stored?.email ?? null), stored, `${path}.user.email`)
   const type = typeOf(user.type, stored, `${path}.user.type`)
   const reference = referenceOf(textOf(user.reference, stored?.reference ?? null), stored, `${path}.user.reference`)
   const profile = profileOf(userProfileFields, user, stored?.profile)
@@ -84,8 +84,9 @@ function assertLogin(login: string | null, email: string | null, type: UserType,
 }
 
 /** A malformed address that is stored already (of an import) does not stand in the way of other changes. */
-function emailOf(email: string | null, path: string): string | null {
-  if (email !== null && !isEmail(email)) throw new AppError('UserEmailMalformed', { path, email })
+function emailOf(email: string | null, stored: StoredUser | null, path: string): string | null {
+  if (email !== null && email !== stored?.email && !isMailbox(email))
+    throw new AppError('UserEmailMalformed', { path, email })
   return email
 }
 

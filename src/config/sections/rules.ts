@@ -1,4 +1,5 @@
 import { RE2JS } from 're2js'
+import { isMailbox } from '../../platform/mailbox.ts'
 
 /* What texts of the base configuration must be; null where they fit, else what is expected. */
 
@@ -21,7 +22,7 @@ export function logoRule(address: string): string | null {
 }
 
 export function emailRule(address: string): string | null {
-  return /^[^\s@<>"]+@[^\s@<>"]+$/.test(address) ? null : 'an email address'
+  return isMailbox(address) ? null : 'an email address, without a name'
 }
 
 export function urlRule(url: string): string | null {

@@ -1012,18 +1012,24 @@ create table search_term (
 );
 CREATE INDEX search_term_trigram_idx ON public.search_term USING gin (term gin_trgm_ops) WHERE (field = 0);
 
--- Failed sign-ins by account and address. Buckets are hashes, 2^20 of each kind, so the table cannot grow without bound.
+-- Failures that block further attempts for some minutes.
 create table sign_in_failure (
-  bucket integer not null,
+  -- HMAC-SHA256 of what is counted, with the key of sign_in_key.
+  counter bytea not null,
   failures integer not null,
-  -- Bucket of the login that it is about; null: of a network, whatever it tries.
-  login_bucket integer,
+  -- The user whose sign-ins (user:1) or second factors (factor:1) it blocks; null: of a network or client, or of a name that nobody has.
+  about text,
   blocked_until timestamp with time zone,
   forget_at timestamp with time zone not null,
-  constraint sign_in_failure_pkey PRIMARY KEY (bucket)
+  constraint sign_in_failure_pkey PRIMARY KEY (counter)
 );
+CREATE INDEX sign_in_failure_about_idx ON public.sign_in_failure USING btree (about) WHERE (about IS NOT NULL);
 CREATE INDEX sign_in_failure_forget_idx ON public.sign_in_failure USING btree (forget_at);
-CREATE INDEX sign_in_failure_login_idx ON public.sign_in_failure USING btree (login_bucket);
+
+-- One row: what the counters of sign_in_failure are named with, so that nobody outside makes two that are one.
+create table sign_in_key (
+  key bytea not null
+);
 
 -- Tags of objects. Ids are never used again.
 create table tag (

@@ -19,6 +19,8 @@ const tagLength = 32
 const decoy = `$argon2id$v=19$m=${cost.memory},t=${cost.passes},p=${cost.parallelism}$${'A'.repeat(22)}$${'A'.repeat(43)}`
 
 export interface Watch {
+  /** Who has a share of the places: a network. */
+  share?: string
   before?: () => Promise<void>
   /** Whether it is right for another reason. */
   otherwise?: () => Promise<boolean>
@@ -28,8 +30,8 @@ export interface Watch {
 export type Passwords = ReturnType<typeof createPasswords>
 
 /** Password hashes (argon2id, PHC strings). At most `places` are computed at a time: each takes 19 MiB. */
-export function createPasswords({ places = 2, maxWaiting = 200 } = {}) {
-  const limiter = createLimiter({ places, maxWaiting })
+export function createPasswords({ places = 2, maxWaiting = 200, maxWaitingOfShare = 100 } = {}) {
+  const limiter = createLimiter({ places, maxWaiting, maxWaitingOfShare })
 
   return {
     hash: (password: string): Promise<string> => limiter.run(() => hashPassword(password)),
@@ -39,13 +41,17 @@ export function createPasswords({ places = 2, maxWaiting = 200 } = {}) {
      * password's turn, and what it throws ends the verification; `otherwise` and `failed` run before it is the next one's
      * turn. So failures can be counted exactly, however many come at once.
      */
-    verify: (password: string, hash: string | null, { before, otherwise, failed }: Watch = {}): Promise<boolean> =>
+    verify: (
+      password: string,
+      hash: string | null,
+      { share, before, otherwise, failed }: Watch = {},
+    ): Promise<boolean> =>
       limiter.run(async () => {
         await before?.()
         const fits = (await verifyPassword(password, hash)) || ((await otherwise?.()) ?? false)
         if (!fits) await failed?.()
         return fits
-      }),
+      }, share),
   }
 }
 

@@ -7,7 +7,7 @@ import type { InitialPassword } from './initial-password.ts'
 import { identityKey, passwordUserTypes, rootUserId, type StoredUser, type SystemRights } from './model.ts'
 import { createPasswords } from './passwords.ts'
 import { createSessions } from './sessions/service.ts'
-import { createThrottle } from './throttle.ts'
+import { forgiveSignIns } from './throttle.ts'
 import { draftUser } from './users/draft.ts'
 import { meetsRules, ruleHint } from './users/password-rules.ts'
 import * as store from './users/store.ts'
@@ -44,7 +44,6 @@ const shortest = 8
 /** What the command line does for people who cannot sign in any more; whoever may run it has the database anyway. */
 export function createRecovery({ db, bus, events, baseConfig, initial }: RecoveryDependencies) {
   const passwords = createPasswords()
-  const throttle = createThrottle({ limits: () => baseConfig.get().password.blockclient })
   const sessions = createSessions({ db, bus, events, baseConfig })
 
   async function hashOf(password: string): Promise<string> {
@@ -70,10 +69,7 @@ export function createRecovery({ db, bus, events, baseConfig, initial }: Recover
         const user = await userNamed(tx, name)
         if (!passwordUserTypes.includes(user.type)) throw new Error(`users of type ${user.type} have no password here`)
         await store.setPassword(tx, user.id, hash)
-        await throttle.forgive(
-          tx,
-          [user.login, user.email].flatMap((typed) => (typed ? [identityKey(typed)] : [])),
-        )
+        await forgiveSignIns(tx, [user.id])
         await events.append(tx, [userEvent('USER_UPDATE', { ...user, version: user.version + 1 })])
         await sessions.endOfUsers(tx, [{ userId: user.id }], '')
         if (user.id === rootUserId) await initial.forget()
@@ -118,7 +114,7 @@ export function createRecovery({ db, bus, events, baseConfig, initial }: Recover
     async resetFactors(name: string): Promise<void> {
       await db.transaction(async (tx) => {
         const user = await userNamed(tx, name)
-        const version = await resetFactorsOf(tx, throttle, user.id)
+        const version = await resetFactorsOf(tx, user.id)
         if (version !== null) await events.append(tx, [userEvent('USER_UPDATE', { ...user, version })])
       })
     },

@@ -28,6 +28,7 @@ import { createPasskeys } from './factors/passkeys/service.ts'
 import { resealFactors } from './factors/reseal.ts'
 import { createSeal } from './factors/seal.ts'
 import { createFactors } from './factors/service.ts'
+import { createFreshSignIn } from './fresh-sign-in.ts'
 import { createGroupService } from './groups/service.ts'
 import { initialPassword } from './initial-password.ts'
 import { createKeepLogins } from './keep-login.ts'
@@ -121,7 +122,7 @@ const routesBeforePasswordChange: ReadonlySet<string> = new Set([
 export function createAuth(dependencies: AuthDependencies) {
   const { config, db, bus, events, baseConfig, clock = () => new Date() } = dependencies
   const passwords = createPasswords()
-  const throttle = createThrottle({ limits: () => baseConfig.get().password.blockclient })
+  const throttle = createThrottle({ db, limits: () => baseConfig.get().password.blockclient })
   const sessions = createSessions({ db, bus, events, baseConfig, clock })
   const initial = initialPassword(config.dataDir)
   const verified = async (userId: number): Promise<void> => {
@@ -140,7 +141,7 @@ export function createAuth(dependencies: AuthDependencies) {
   const proof = { passwords, throttle, accountUuids, sessions, verified, mustPassFactor, directories }
   const signIn = createSignIn({ db, events, ...proof, clock })
   const aliases = config.identifierAliases
-  const clients = createOAuthClients({ configured: config.oauthClients, baseConfig, aliases })
+  const clients = createOAuthClients({ db, throttle, configured: config.oauthClients, baseConfig, aliases })
   const codes = createCodes({ db, sessions })
   const oauth = createOAuth({ db, baseConfig, clients, codes, sessions, signIn })
   const basePath = URL.parse(externalUrl)?.pathname.replace(/\/+$/, '') ?? ''
@@ -185,7 +186,8 @@ export function createAuth(dependencies: AuthDependencies) {
   const records = { db, events, sessions, principals, rights, removal, versionConvention }
   const { post } = accounts
   const { pictures } = dependencies
-  const accountOfUsers = { baseConfig, passwords, throttle, post, accountUuids, jobs, clock, pictures }
+  const freshSignIn = createFreshSignIn({ baseConfig })
+  const accountOfUsers = { freshSignIn, baseConfig, passwords, throttle, post, accountUuids, jobs, clock, pictures }
   const users = createUserService({ ...records, ...accountOfUsers })
   const groups = createGroupService(records)
   const sessionInfo = createSessionInfo({ db, baseConfig, users, instance })
@@ -193,7 +195,7 @@ export function createAuth(dependencies: AuthDependencies) {
   const tokenInfo = createTokenInfo({ db, baseConfig, clients, sessions })
   const logout = createLogout({ sessions, keepLogins, aliases, signOutAddress: singleSignOn.signOutAddress })
   const ownSessions = createOwnSessions({ db, sessions })
-  const passkeyRecords = createPasskeyRecords({ db, factors, rights })
+  const passkeyRecords = createPasskeyRecords({ db, factors, rights, freshSignIn })
 
   /** The session behind a request. @throws {AppError} `InvalidToken`, also without a token (AUTH-010). */
   async function sessionOf(request: FastifyRequest) {

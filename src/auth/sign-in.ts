@@ -9,7 +9,7 @@ import type { Passwords } from './passwords.ts'
 import { signInObstacle } from './sessions/access.ts'
 import type { Sessions } from './sessions/service.ts'
 import { newToken } from './sessions/token.ts'
-import type { Attempt, OpenAttempt, Throttle } from './throttle.ts'
+import { type Attempt, countedTogether, networkOf, type OpenAttempt, type Throttle } from './throttle.ts'
 import type { AccountUuids } from './users/account-uuids.ts'
 
 export interface Credentials {
@@ -73,7 +73,7 @@ export interface SignInDependencies {
 }
 
 /** Questions to a directory at a time, and those that wait: it may be slow, and tries are counted one after the other. */
-const directoryPlaces = { places: 4, maxWaiting: 200 }
+const directoryPlaces = { places: 4, maxWaiting: 200, maxWaitingOfShare: 100 }
 
 /**
  * Checks logins and passwords against the users of this instance, and where they are of none against the directory. Login
@@ -126,11 +126,13 @@ export function createSignIn({
     const { methods = passwordMethods } = credentials
     const user = await findCandidate(db, loginKey)
     const { remoteAddr, device } = credentials
-    const attempt: Attempt = { loginKey, userId: user?.id ?? null, remoteAddr, device }
+    const account = user ? `user ${user.id}` : `name ${loginKey}`
+    const attempt: Attempt = { account, userId: user?.id ?? null, remoteAddr, device }
+    const share = networkOf(remoteAddr)
     const asksDirectory = methods.includes('ldap') && directories.asksForPasswords()
     const [first, ...others] = methods
     if (asksDirectory && first === 'ldap' && others.length > 0) {
-      return limiter.run(() => directoryFirst({ ...credentials, methods: others }, attempt))
+      return limiter.run(() => directoryFirst({ ...credentials, methods: others }, attempt), share)
     }
     // Before the password, and for everybody: the answer takes as long for whoever it concerns and whatever the password.
     const tooLittle = credentials.passwordOnly === true && (await mustPassFactor(user?.id ?? 0, remoteAddr))
@@ -146,6 +148,7 @@ export function createSignIn({
       return accountUuids.isRight(user.id, uuid, credentials.password)
     }
     const fits = await passwords.verify(credentials.password, hash, {
+      share,
       before: async () => {
         open = await throttle.open(db, attempt)
       },
@@ -160,7 +163,7 @@ export function createSignIn({
       return signedIn(user.id, method, open, attempt)
     }
     // Whoever is turned away here asks the directory all the same: the time must not tell that the password was right.
-    if (asksDirectory) return limiter.run(() => byDirectory(credentials, attempt, user, obstacle ?? wrong))
+    if (asksDirectory) return limiter.run(() => byDirectory(credentials, attempt, user, obstacle ?? wrong), share)
     if (open && fits) await recordFailure(credentials, open, user, obstacle ?? wrong)
     return null
   }
@@ -187,8 +190,12 @@ export function createSignIn({
   /** `found`: who may sign in by what the directory says. */
   async function askDirectory({ login, password, remoteAddr, passwordOnly }: Credentials, attempt: Attempt) {
     // Others may have failed while this one waited.
-    const open = await throttle.open(db, attempt)
-    const answer = await directories.verify(login, password)
+    let open = await throttle.open(db, attempt)
+    // A directory finds one entry by many spellings: the entry counts, and is asked about before its password is tried.
+    const answer = await directories.verify(login, password, async (entry) => {
+      const ofEntry = await throttle.open(db, { ...attempt, account: `entry ${identityKey(entry)}` })
+      open = countedTogether(ofEntry, open)
+    })
     // Asked whatever the answer was: its time must not tell which one it was.
     const userId = 'userId' in answer ? answer.userId : (attempt.userId ?? 0)
     const tooLittle = passwordOnly === true && (await mustPassFactor(userId, remoteAddr))

@@ -1,20 +1,21 @@
-import { hash } from 'node:crypto'
+import { createHmac, hash } from 'node:crypto'
 import { isIPv6 } from 'node:net'
-import type { Queryable } from '../platform/db.ts'
+import type { Db, Queryable } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 
 /**
  * Failed sign-ins. `attempts` failures within `minutes` block for `minutes`, and each failure after that for twice as
- * long as the one before, up to a day. What is blocked is the login *from this network*: strangers who try passwords
- * elsewhere do not lock the owner out. A network is blocked for all logins after ten times as many failures (many people
- * may share one), and a login for all networks after a hundred times as many, if so many networks try it; but a login is
- * never blocked for a network from which its user has signed in lately, and a browser in which the user has (it has a
- * cookie) is counted for itself alone.
+ * long as the one before, up to a day. What is blocked is the account *from this network*: strangers who try passwords
+ * elsewhere do not lock the owner out. A network is blocked for all accounts after ten times as many failures (many people
+ * may share one), and an account for all networks after a hundred times as many, if so many networks try it; but an
+ * account is never blocked for a network from which its user has signed in lately, and a browser in which the user has
+ * (it has a cookie) is counted for itself alone.
  *
- * Counters are hashed into 2^20 buckets of each kind: two of one bucket share their fate for those minutes. An unknown
- * login counts like a known one, so blocking tells nobody which logins exist.
+ * Counted is what a name leads to (a user, an entry of a directory, a client), so that no spelling of it gives further
+ * attempts; a name that leads nowhere counts like one that does, so blocking tells nobody which logins exist. A counter
+ * is named by an HMAC with a secret of the instance over its kind and what it counts: two never meet, and nobody outside
+ * works one out.
  */
-const bucketBits = 20
 const addressFactor = 10
 const loginFactor = 100
 /** Minutes. */
@@ -31,7 +32,8 @@ export interface ThrottleLimits {
 
 /** Somebody who claims to be somebody. */
 export interface Attempt {
-  loginKey: string
+  /** What is counted: whom the name leads to, else the name. */
+  account: string
   /** Null: nobody has this login. */
   userId: number | null
   remoteAddr: string
@@ -40,70 +42,94 @@ export interface Attempt {
 }
 
 interface Counter {
-  bucket: number
-  /** Bucket of the login that is counted; null: whatever is tried. */
-  login: number | null
+  readonly name: Buffer
+  /** Whose attempts it blocks, to be forgiven with them; null: nobody's alone. */
+  readonly about: string | null
   /** Failures that block. */
-  most: number
+  readonly most: number
   /** Whether further failures block for longer and longer. */
-  grows: boolean
+  readonly grows: boolean
 }
 
 /** An attempt that may be made: what counts it. */
 export interface OpenAttempt {
-  /** The first is the one that a success clears. */
   readonly counters: readonly Counter[]
+  /** How many of them, from the first on, a success clears. */
+  readonly own: number
   /** The attempt comes from a browser in which the user has signed in before. */
   readonly knownDevice: boolean
 }
 
+type Kind = 'account' | 'device' | 'everywhere' | 'network' | 'user' | 'once' | 'factor' | 'client' | 'clientEverywhere'
+
 export type Throttle = ReturnType<typeof createThrottle>
 
-export function createThrottle({ limits }: { limits: () => ThrottleLimits }) {
-  async function assertOpen(db: Queryable, counters: readonly Counter[]): Promise<void> {
+export function createThrottle({ db: keys, limits }: { db: Db; limits: () => ThrottleLimits }) {
+  let key: Promise<Buffer> | undefined
+
+  function counting(): Promise<Buffer> {
+    key ??= readKey(keys).catch((error: unknown) => {
+      key = undefined
+      throw error
+    })
+    return key
+  }
+
+  async function counters(
+    wanted: readonly { of: readonly [kind: Kind, ...parts: unknown[]]; about?: string; factor?: number }[],
+  ): Promise<Counter[]> {
+    const secret = await counting()
+    return wanted.map(({ of, about = null, factor = 1 }) => ({
+      name: createHmac('sha256', secret).update(JSON.stringify(of)).digest(),
+      about,
+      most: limits().attempts * factor,
+      grows: factor === 1,
+    }))
+  }
+
+  async function assertOpen(db: Queryable, counted: readonly Counter[]): Promise<void> {
     if (limits().attempts === 0) return
     const { rows } = await db.query<{ seconds: number | null }>(
       `select ceil(extract(epoch from max(blocked_until) - now()))::int as seconds from sign_in_failure
-       where bucket = any($1::int[]) and blocked_until > now()`,
-      [counters.map(({ bucket }) => bucket)],
+       where counter = any($1::bytea[]) and blocked_until > now()`,
+      [counted.map(({ name }) => name)],
       'sign_in_blocked',
     )
     const seconds = rows[0]?.seconds
     if (seconds) throw new AppError('TooManyAttempts', { retry_after: seconds })
   }
 
+  async function opened(db: Queryable, counted: readonly Counter[], knownDevice = false): Promise<OpenAttempt> {
+    await assertOpen(db, counted)
+    return { counters: counted, own: 1, knownDevice }
+  }
+
   return {
     /** @throws {AppError} `TooManyAttempts` (429) with `retry_after` in seconds while the attempt is blocked. */
     async open(db: Queryable, attempt: Attempt): Promise<OpenAttempt> {
       const known = await findKnown(db, attempt)
-      const { attempts } = limits()
-      const { loginKey, device } = attempt
-      const from = network(attempt.remoteAddr)
-      const login = bucketOf(2, loginKey)
-      const own = known.device
-        ? { bucket: bucketOf(0, `device:${device}:${loginKey}`), login, most: attempts, grows: true }
-        : { bucket: bucketOf(0, `${from}:${loginKey}`), login, most: attempts, grows: true }
-      const ofAddress = { bucket: bucketOf(1, from), login: null, most: attempts * addressFactor, grows: false }
-      const ofLogin = { bucket: login, login, most: attempts * loginFactor, grows: false }
-      const counters = known.device ? [own] : known.network ? [own, ofAddress] : [own, ofAddress, ofLogin]
-      await assertOpen(db, counters)
-      return { counters, knownDevice: known.device }
+      const { account, device } = attempt
+      const from = networkOf(attempt.remoteAddr)
+      const about = attempt.userId === null ? {} : { about: userKey(attempt.userId) }
+      const own = known.device ? (['device', device, account] as const) : (['account', from, account] as const)
+      const ofAddress = { of: ['network', from], factor: addressFactor } as const
+      const ofAccount = { of: ['everywhere', account], factor: loginFactor, ...about } as const
+      const counted = await counters([
+        { of: own, ...about },
+        ...(known.device ? [] : [ofAddress]),
+        ...(known.device || known.network ? [] : [ofAccount]),
+      ])
+      return opened(db, counted, known.device)
     },
 
     /** The same for a user who has signed in and proves it once more: nobody else's failures count. */
     async openForUser(db: Queryable, userId: number): Promise<OpenAttempt> {
-      const bucket = bucketOf(0, `user:${userId}`)
-      const counters = [{ bucket, login: null, most: limits().attempts, grows: true }]
-      await assertOpen(db, counters)
-      return { counters, knownDevice: false }
+      return opened(db, await counters([{ of: ['user', userId] }]))
     },
 
     /** Something that any network may ask for a few times only; each time is counted with `failed`. */
     async openForNetwork(db: Queryable, what: string, remoteAddr: string): Promise<OpenAttempt> {
-      const bucket = bucketOf(0, `${what}:${network(remoteAddr)}`)
-      const counters = [{ bucket, login: null, most: limits().attempts, grows: true }]
-      await assertOpen(db, counters)
-      return { counters, knownDevice: false }
+      return opened(db, await counters([{ of: ['once', what, networkOf(remoteAddr)] }]))
     },
 
     /**
@@ -111,68 +137,64 @@ export function createThrottle({ limits }: { limits: () => ThrottleLimits }) {
      * next attempt comes from: six digits would be guessed otherwise.
      */
     async openForFactor(db: Queryable, userId: number, remoteAddr: string): Promise<OpenAttempt> {
-      const { attempts } = limits()
-      const own = { bucket: bucketOf(0, factorKey(userId)), login: bucketOf(2, factorKey(userId)) }
-      const ofAddress = { bucket: bucketOf(1, network(remoteAddr)), login: null, most: attempts * addressFactor }
-      const counters = [
-        { ...own, most: attempts, grows: true },
-        { ...ofAddress, grows: false },
-      ]
-      await assertOpen(db, counters)
-      return { counters, knownDevice: false }
+      const counted = await counters([
+        { of: ['factor', userId], about: factorKey(userId) },
+        { of: ['network', networkOf(remoteAddr)], factor: addressFactor },
+      ])
+      return opened(db, counted)
     },
 
-    /** Counts a failure; returns how many there have been of this login from there. */
+    /** The same for the secret of a client, guessed from there; people who sign in from there are not concerned. */
+    async openForClient(db: Queryable, clientId: string, remoteAddr: string): Promise<OpenAttempt> {
+      const counted = await counters([
+        { of: ['client', networkOf(remoteAddr), clientId] },
+        { of: ['clientEverywhere', clientId], factor: loginFactor },
+      ])
+      return opened(db, counted)
+    },
+
+    /** Counts a failure; returns how many there have been of this account from there. */
     async failed(db: Queryable, { counters }: OpenAttempt): Promise<number> {
       const { attempts, minutes } = limits()
       if (attempts === 0) return 0
       await db.query(
-        `delete from sign_in_failure where bucket in
-           (select bucket from sign_in_failure where forget_at <= now() limit 20 for update skip locked)`,
+        `delete from sign_in_failure where counter in
+           (select counter from sign_in_failure where forget_at <= now() limit 20 for update skip locked)`,
       )
-      const { rows } = await db.query<{ bucket: number; failures: number }>(
-        `insert into sign_in_failure as f (bucket, login_bucket, failures, forget_at)
-         select b, l, 1, now() + make_interval(mins => $3) from unnest($1::int[], $2::int[]) as c (b, l) order by b
-         on conflict (bucket) do update set
+      const { rows } = await db.query<{ counter: Buffer; failures: number }>(
+        `insert into sign_in_failure as f (counter, about, failures, forget_at)
+         select c, a, 1, now() + make_interval(mins => $3) from unnest($1::bytea[], $2::text[]) as n (c, a) order by c
+         on conflict (counter) do update set
+           about = excluded.about,
            failures = case when f.forget_at <= now() then 1 else f.failures + 1 end,
            blocked_until = case when f.forget_at <= now() then null else f.blocked_until end,
            forget_at = case when f.forget_at <= now() then excluded.forget_at else f.forget_at end
-         returning bucket, failures`,
-        [counters.map(({ bucket }) => bucket), counters.map(({ login }) => login), minutes],
+         returning counter, failures`,
+        [counters.map(({ name }) => name), counters.map(({ about }) => about), minutes],
         'sign_in_failed',
       )
-      const failures = new Map(rows.map((row) => [row.bucket, row.failures]))
-      const blocked = counters.filter(({ bucket, most }) => (failures.get(bucket) ?? 0) >= most)
+      const failures = new Map(rows.map((row) => [row.counter.toString('hex'), row.failures]))
+      const failuresOf = ({ name }: Counter): number => failures.get(name.toString('hex')) ?? 0
+      const blocked = counters.filter((counter) => failuresOf(counter) >= counter.most)
       await block(
         db,
-        blocked.map((counter) => [counter.bucket, blockFor(counter, failures.get(counter.bucket) ?? 0, minutes)]),
+        blocked.map((counter) => [counter.name, blockFor(counter, failuresOf(counter), minutes)]),
       )
-      return failures.get(counters[0]?.bucket ?? -1) ?? 0
-    },
-
-    /** Nothing that was tried before blocks these logins any more. */
-    async forgive(db: Queryable, loginKeys: readonly string[]): Promise<void> {
-      const logins = loginKeys.map((key) => bucketOf(2, key))
-      await db.query('delete from sign_in_failure where login_bucket = any($1::int[])', [logins])
-    },
-
-    /** The same for the second factors of users. */
-    async forgiveFactors(db: Queryable, userIds: readonly number[]): Promise<void> {
-      const users = userIds.map((id) => bucketOf(2, factorKey(id)))
-      await db.query('delete from sign_in_failure where login_bucket = any($1::int[])', [users])
+      const [first] = counters
+      return first ? failuresOf(first) : 0
     },
 
     /** A success of somebody who was known already: clears what counted for them. */
-    async cleared(db: Queryable, { counters }: OpenAttempt): Promise<void> {
-      await db.query('delete from sign_in_failure where bucket = $1', [counters[0]?.bucket], 'sign_in_clear')
+    async cleared(db: Queryable, open: OpenAttempt): Promise<void> {
+      await clear(db, open)
     },
 
     /**
      * A success clears the login from there and remembers browser and network. The network keeps its count: it may be
      * trying other logins.
      */
-    async succeeded(db: Queryable, { counters }: OpenAttempt, attempt: Attempt): Promise<void> {
-      await db.query('delete from sign_in_failure where bucket = $1', [counters[0]?.bucket], 'sign_in_clear')
+    async succeeded(db: Queryable, open: OpenAttempt, attempt: Attempt): Promise<void> {
+      await clear(db, open)
       if (attempt.userId === null) return
       const sources = [networkHash(attempt), ...(attempt.device === null ? [] : [deviceHash(attempt.device)])]
       await db.query(
@@ -196,13 +218,13 @@ function blockFor({ most, grows }: Counter, failures: number, minutes: number): 
 }
 
 /** Counts go on for as long again, so that whoever only waits for the end of a block is blocked for longer. */
-async function block(db: Queryable, blocks: readonly (readonly [bucket: number, minutes: number])[]): Promise<void> {
+async function block(db: Queryable, blocks: readonly (readonly [counter: Buffer, minutes: number])[]): Promise<void> {
   if (blocks.length === 0) return
   await db.query(
     `update sign_in_failure f set blocked_until = now() + make_interval(mins => b.minutes),
        forget_at = greatest(f.forget_at, now() + make_interval(mins => 2 * b.minutes))
-     from unnest($1::int[], $2::int[]) as b (bucket, minutes) where f.bucket = b.bucket`,
-    [blocks.map(([bucket]) => bucket), blocks.map(([, minutes]) => minutes)],
+     from unnest($1::bytea[], $2::int[]) as b (counter, minutes) where f.counter = b.counter`,
+    [blocks.map(([counter]) => counter), blocks.map(([, minutes]) => minutes)],
     'sign_in_block',
   )
 }
@@ -223,16 +245,42 @@ async function findKnown(db: Queryable, attempt: Attempt): Promise<{ device: boo
   }
 }
 
-const factorKey = (userId: number): string => `factor:${userId}`
-const networkHash = ({ remoteAddr }: Attempt): Buffer => hash('sha256', `network:${network(remoteAddr)}`, 'buffer')
-const deviceHash = (device: string): Buffer => hash('sha256', `device:${device}`, 'buffer')
-
-function bucketOf(kind: number, key: string): number {
-  return (kind << bucketBits) + (hash('sha256', `${kind}:${key}`, 'buffer').readUInt32BE(0) >>> (32 - bucketBits))
+async function clear(db: Queryable, { counters, own }: OpenAttempt): Promise<void> {
+  const names = counters.slice(0, own).map(({ name }) => name)
+  await db.query('delete from sign_in_failure where counter = any($1::bytea[])', [names], 'sign_in_clear')
 }
 
+/** One attempt that two names count, such as what was typed and what it has led to. */
+export function countedTogether(first: OpenAttempt, second: OpenAttempt): OpenAttempt {
+  const own = [...first.counters.slice(0, first.own), ...second.counters.slice(0, second.own)]
+  const all = new Map([...own, ...first.counters, ...second.counters].map((one) => [one.name.toString('hex'), one]))
+  return { counters: [...all.values()], own: own.length, knownDevice: first.knownDevice || second.knownDevice }
+}
+
+/** Nothing that was tried before blocks the sign-in of these users any more. */
+export async function forgiveSignIns(db: Queryable, userIds: readonly number[]): Promise<void> {
+  await db.query('delete from sign_in_failure where about = any($1::text[])', [userIds.map(userKey)])
+}
+
+/** The same for their second factors. */
+export async function forgiveFactors(db: Queryable, userIds: readonly number[]): Promise<void> {
+  await db.query('delete from sign_in_failure where about = any($1::text[])', [userIds.map(factorKey)])
+}
+
+async function readKey(db: Queryable): Promise<Buffer> {
+  const { rows } = await db.query<{ key: Buffer }>('select key from sign_in_key', [], 'sign_in_key')
+  const [row] = rows
+  if (!row) throw new Error('the table sign_in_key is empty')
+  return row.key
+}
+
+const userKey = (userId: number): string => `user:${userId}`
+const factorKey = (userId: number): string => `factor:${userId}`
+const networkHash = ({ remoteAddr }: Attempt): Buffer => hash('sha256', `network:${networkOf(remoteAddr)}`, 'buffer')
+const deviceHash = (device: string): Buffer => hash('sha256', `device:${device}`, 'buffer')
+
 /** A subscriber usually has a whole /64 of IPv6 addresses. */
-function network(address: string): string {
+export function networkOf(address: string): string {
   if (!isIPv6(address) || address.startsWith('::ffff:')) return address.replace('::ffff:', '')
   const [head = '', tail] = address.split('::')
   const before = head === '' ? [] : head.split(':')

@@ -109,6 +109,11 @@ export const catalogue = {
   FileNotDone: { package: 'export', status: 400, text: 'The file is not ready yet.', coming: 'exports' },
   FileNotFound: { package: 'export', status: 404, text: 'There is no such file.', coming: 'exports' },
   FileVersionNotAvailable: { package: 'export', status: 400, text: 'The file has no such version.', coming: 'exports' },
+  FreshSignInRequired: {
+    package: 'acl',
+    status: 403,
+    text: 'The user has to sign in anew before what proves the user is changed.',
+  },
   GroupTypeChangeNotAllowed: { package: 'acl', status: 400, text: 'The type of a group cannot be changed.' },
   GroupTypeNotAllowed: { package: 'acl', status: 400, text: 'Groups of this type cannot be made.' },
   HierarchyCycle: { package: 'objects', status: 400, text: 'The parent would make the object its own ancestor.' },

@@ -324,7 +324,7 @@ test('users name and remove their own passkeys, shortly after a sign-in that has
     assert.equal(rows[0]?.two_factor, 'passkey')
     await setBack(stale)
     const refused = await send('DELETE', `${list}/${_id}`)
-    assert.deepEqual([refused.statusCode, refused.json().code], [403, 'InsufficientRights'], stale)
+    assert.deepEqual([refused.statusCode, refused.json().code], [403, 'FreshSignInRequired'], stale)
     await setBack(`authenticated_at = now(), two_factor = 'passkey'`)
   }
   const before = await recordOf('lea')

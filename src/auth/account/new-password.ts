@@ -3,13 +3,13 @@ import type { BaseConfigService } from '../../config/service.ts'
 import type { EventLog } from '../../events/service.ts'
 import type { Db, Tx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
-import { identityKey, passwordUserTypes, type StoredUser } from '../model.ts'
+import { passwordUserTypes, type StoredUser } from '../model.ts'
 import type { Form } from '../oauth/form.ts'
 import { field } from '../pages/fields.ts'
 import type { Visit } from '../pages/service.ts'
 import type { Passwords } from '../passwords.ts'
 import type { Sessions } from '../sessions/service.ts'
-import type { Throttle } from '../throttle.ts'
+import { forgiveSignIns } from '../throttle.ts'
 import { meetsRules } from '../users/password-rules.ts'
 import * as users from '../users/store.ts'
 
@@ -18,7 +18,6 @@ export interface NewPasswordDependencies {
   events: EventLog
   baseConfig: BaseConfigService
   passwords: Passwords
-  throttle: Throttle
   sessions: Sessions
   /** Told whose password is known to be theirs. */
   verified(userId: number): Promise<void>
@@ -33,7 +32,7 @@ const longest = 100
 
 /** New passwords that people choose on pages: fields, rules, and what follows from a change. */
 export function createNewPasswords(deps: NewPasswordDependencies) {
-  const { db, events, baseConfig, passwords, throttle, sessions, verified } = deps
+  const { db, events, baseConfig, passwords, sessions, verified } = deps
 
   const hintOf = (visit: Visit): string => visit.localized(baseConfig.get().password.hint)
 
@@ -78,8 +77,7 @@ export function createNewPasswords(deps: NewPasswordDependencies) {
       if (!passwordUserTypes.includes(user.type))
         throw new AppError('UnableToSetPasswordForUserType', { type: user.type })
       await users.setPassword(tx, userId, hash)
-      const keys = [user.login, user.email].flatMap((name) => (name ? [identityKey(name)] : []))
-      await throttle.forgive(tx, keys)
+      await forgiveSignIns(tx, [userId])
       const actor = await sessions.actorOfUser(userId, remoteAddr, tx)
       const info = { login: user.login, displayname: user.generatedDisplayname, reference: user.reference }
       const version = user.version + 1

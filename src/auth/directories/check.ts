@@ -80,7 +80,7 @@ export function createDirectoryCheck(deps: DirectoryCheckDependencies) {
       }
       // Whoever tries passwords here is slowed like everybody else.
       const open = await throttle.openForUser(db, actor.userId)
-      const { person, proved } = await ldap.find(config, name ?? '', secret, steps)
+      const { person, proved } = await ldap.find(config, name ?? '', secret, steps, async () => {})
       if (!proved) {
         await throttle.failed(db, open)
         return { ok: false }

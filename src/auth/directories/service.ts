@@ -58,12 +58,15 @@ export function createDirectories({ db, events, baseConfig, sessions, principals
     /** Whether users of LDAP can sign in with their password. */
     asksForPasswords: (): boolean => baseConfig.get().ldap.connections.length > 0,
 
-    /** The user of these credentials in the directory; made or brought up to date. */
-    async verify(login: string, password: string): Promise<DirectoryAnswer> {
+    /**
+     * The user of these credentials in the directory; made or brought up to date. `found` is told the entry, or what
+     * stands for nobody's, before the password is tried; what it throws ends the attempt.
+     */
+    async verify(login: string, password: string, found: (entry: string) => Promise<void>): Promise<DirectoryAnswer> {
       const config = baseConfig.get().ldap
       const steps = createSteps()
       try {
-        const { person, proved } = await ldap.find(config, login, password, steps)
+        const { person, proved } = await ldap.find(config, login, password, steps, found)
         const userId =
           proved && person
             ? await people.accept('ldap', config, person, steps)

@@ -13,7 +13,7 @@ import type { Login } from '../oauth/login/login.ts'
 import { signInObstacle } from '../sessions/access.ts'
 import type { Sessions } from '../sessions/service.ts'
 import { findAccess } from '../sessions/store.ts'
-import type { Throttle } from '../throttle.ts'
+import { forgiveFactors, type Throttle } from '../throttle.ts'
 import type { MailCodes } from './mail-codes.ts'
 import type { FactorMethod, RecordedMethod } from './methods.ts'
 import { provedFactor, stepName, storedNotes } from './notes.ts'
@@ -397,7 +397,7 @@ export interface FactorReset {
 }
 
 /** Takes second factors of users away, and what blocks their codes. */
-export async function resetFactors(tx: Tx, throttle: Throttle, { totp, passkeys }: FactorReset): Promise<void> {
+export async function resetFactors(tx: Tx, { totp, passkeys }: FactorReset): Promise<void> {
   const userIds = [...new Set([...totp, ...passkeys])]
   if (userIds.length === 0) return
   if (totp.length > 0) await store.removeTotp(tx, totp)
@@ -405,12 +405,12 @@ export async function resetFactors(tx: Tx, throttle: Throttle, { totp, passkeys 
     await removePasskeysOf(tx, passkeys)
     await store.removeLoneRecoveryCodes(tx, passkeys)
   }
-  await throttle.forgiveFactors(tx, userIds)
+  await forgiveFactors(tx, userIds)
 }
 
 /** All of one user, as a change of its own; returns the new version of the user. */
-export async function resetFactorsOf(tx: Tx, throttle: Throttle, userId: number): Promise<number | null> {
-  await resetFactors(tx, throttle, { totp: [userId], passkeys: [userId] })
+export async function resetFactorsOf(tx: Tx, userId: number): Promise<number | null> {
+  await resetFactors(tx, { totp: [userId], passkeys: [userId] })
   return (await store.touchUser(tx, userId))?.version ?? null
 }
 

@@ -1,9 +1,12 @@
 import { timingSafeEqual } from 'node:crypto'
 import { type BaseConfigService, bcryptRule } from '../../config/service.ts'
 import type { OAuthClientConfig } from '../../platform/config.ts'
+import type { Db } from '../../platform/db.ts'
+import { AppError } from '../../platform/errors.ts'
 import { identifierWord } from '../carriers.ts'
 import { createLimiter } from '../limiter.ts'
 import { tokenHash } from '../sessions/token.ts'
+import { networkOf, type Throttle } from '../throttle.ts'
 import { verifyBcrypt } from './bcrypt.ts'
 import { OAuthError } from './errors.ts'
 import { type Form, required } from './form.ts'
@@ -24,6 +27,8 @@ export interface OAuthClient {
 }
 
 export interface ClientOptions {
+  db: Db
+  throttle: Pick<Throttle, 'openForClient' | 'failed' | 'cleared'>
   configured: readonly OAuthClientConfig[]
   baseConfig: BaseConfigService
   /** Words that stand in place of `svc` in the id of the web front end. */
@@ -39,8 +44,8 @@ const rememberedSecrets = 1000
  * The clients of this server: those of the configuration file, those of the base configuration, and the default ones,
  * which are public (CLIENT-001, -003, -004). The first of a name counts.
  */
-export function createOAuthClients({ configured, baseConfig, aliases }: ClientOptions) {
-  const limiter = createLimiter({ places: 1, maxWaiting: 50 })
+export function createOAuthClients({ db, throttle, configured, baseConfig, aliases }: ClientOptions) {
+  const limiter = createLimiter({ places: 1, maxWaiting: 200, maxWaitingOfShare: 5 })
   const remembered = new Map<string, Buffer>()
   const defaults = new Set(['web-client', ...[identifierWord, ...aliases].map((word) => `${word}-web-frontend`)])
 
@@ -77,7 +82,8 @@ export function createOAuthClients({ configured, baseConfig, aliases }: ClientOp
     return { id, secretHash: null, redirectUris: [], scopes: null, needsPkce: true, ownOrigin: true, builtIn: true }
   }
 
-  async function secretFits(client: OAuthClient, secret: string): Promise<boolean> {
+  /** A secret that was right lately costs nothing and waits for nobody: strangers lock no client out by wrong ones. */
+  async function secretFits(client: OAuthClient, secret: string, remoteAddr: string): Promise<boolean> {
     const { secretHash } = client
     // A hash with more rounds is not accepted anywhere (LIM-003): computing it would be an attack on ourselves.
     if (secretHash === null || bcryptRule(secretHash) !== null) return false
@@ -85,11 +91,26 @@ export function createOAuthClients({ configured, baseConfig, aliases }: ClientOp
     const digest = tokenHash(secret)
     const known = remembered.get(key)
     if (known && timingSafeEqual(known, digest)) return true
-    const fits = await limiter.run(() => verifyBcrypt(secret, secretHash))
+    // Each client has a share from each network, so nobody waits for guesses at the secret of somebody else.
+    const share = JSON.stringify([networkOf(remoteAddr), client.id])
+    const fits = await limiter
+      .run(() => compare(client.id, secret, secretHash, remoteAddr), share)
+      .catch((error) => {
+        throw asOAuthError(error)
+      })
     if (fits) {
       if (remembered.size >= rememberedSecrets) remembered.clear()
       remembered.set(key, digest)
     }
+    return fits
+  }
+
+  /** In its turn: failures are counted exactly, however many come at once. */
+  async function compare(id: string, secret: string, secretHash: string, remoteAddr: string): Promise<boolean> {
+    const open = await throttle.openForClient(db, id, remoteAddr)
+    const fits = await verifyBcrypt(secret, secretHash)
+    if (fits) await throttle.cleared(db, open)
+    else await throttle.failed(db, open)
     return fits
   }
 
@@ -98,10 +119,11 @@ export function createOAuthClients({ configured, baseConfig, aliases }: ClientOp
 
     /**
      * The client behind a token request: by HTTP Basic or by form fields, never both (OAUTH-018).
-     * @throws {OAuthError} `invalid_client`, 401 when it came with HTTP Basic.
+     * @throws {OAuthError} `invalid_client`, 401 when it came with HTTP Basic; 429 with `Retry-After` after too many wrong
+     * secrets of this client from there.
      * @see RFC 6749 section 2.3.1
      */
-    async authenticate(authorization: string | undefined, form: Form): Promise<OAuthClient> {
+    async authenticate(authorization: string | undefined, form: Form, remoteAddr: string): Promise<OAuthClient> {
       const basic = readBasic(authorization)
       if (basic && form.has('client_secret')) {
         throw new OAuthError('invalid_request', 'The client must authenticate in one way only.')
@@ -111,15 +133,23 @@ export function createOAuthClients({ configured, baseConfig, aliases }: ClientOp
       }
       const client = find(basic?.id ?? required(form, 'client_id'))
       const secret = basic?.secret || form.get('client_secret')
-      const known = client && (client.secretHash === null ? secret === undefined : await fits(client, secret))
+      const known =
+        client && (client.secretHash === null ? secret === undefined : await fits(client, secret, remoteAddr))
       if (!client || !known) throw invalidClient(basic !== null)
       return client
     },
   }
 
-  async function fits(client: OAuthClient, secret: string | undefined): Promise<boolean> {
-    return secret !== undefined && secretFits(client, secret)
+  async function fits(client: OAuthClient, secret: string | undefined, remoteAddr: string): Promise<boolean> {
+    return secret !== undefined && secretFits(client, secret, remoteAddr)
   }
+}
+
+function asOAuthError(error: unknown): unknown {
+  if (!(error instanceof AppError) || error.code !== 'TooManyAttempts') return error
+  const { status, parameters } = error
+  const headers = { 'Retry-After': String(parameters.retry_after) }
+  return new OAuthError('invalid_client', 'Too many secrets of this client were wrong.', { status, headers })
 }
 
 function invalidClient(viaHeader: boolean): OAuthError {

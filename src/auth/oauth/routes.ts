@@ -100,7 +100,7 @@ export async function registerOAuthRoutes(
           operationId: 'createToken',
           summary: 'Issue tokens',
           description:
-            'RFC 6749: the grants `authorization_code`, `client_credentials` (a guest, where the base configuration allows it), `password` and `refresh_token`. A code is used once; a second use ends the session that came of the first. A refresh token comes only with the scope `offline`. After too many wrong passwords from one network the login is blocked there: 429 with `Retry-After`; browsers in which the user has signed in before (cookie `svc-device`) are not concerned.',
+            'RFC 6749: the grants `authorization_code`, `client_credentials` (a guest, where the base configuration allows it), `password` and `refresh_token`. A code is used once; a second use ends the session that came of the first. A refresh token comes only with the scope `offline`. After too many wrong passwords from one network the login is blocked there: 429 with `Retry-After`; browsers in which the user has signed in before (cookie `svc-device`) are not concerned. Wrong secrets of a client are counted in the same way, by client and network.',
           consumes,
           body: TokenRequest,
           response: { 200: TokenResponse, 400: Failure, 429: Failure },
@@ -135,7 +135,7 @@ export async function registerOAuthRoutes(
           description: 'RFC 7009: signs out. An unknown token is no failure.',
           consumes,
           body: RevokeRequest,
-          response: { 200: NoContent, 400: Failure },
+          response: { 200: NoContent, 400: Failure, 429: Failure },
         },
         config,
       },
@@ -157,7 +157,7 @@ export async function registerOAuthRoutes(
             'RFC 7662, for a configured client (`client_id`, with its secret if it has one) or a user with a token. `active` is false for a token that is unknown, expired, revoked or used, or whose user may not sign in.',
           consumes,
           body: IntrospectRequest,
-          response: { 200: Introspection, 400: Failure, 401: Failure },
+          response: { 200: Introspection, 400: Failure, 401: Failure, 429: Failure },
         },
         config,
       },
@@ -169,6 +169,7 @@ export async function registerOAuthRoutes(
           authorization: request.headers.authorization,
           token: tokenOf(request, aliases),
           browserHashes: () => browserHashesOf(request, aliases),
+          remoteAddr: request.ip,
         })
       },
     )

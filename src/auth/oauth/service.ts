@@ -51,7 +51,7 @@ export function createOAuth({ db, baseConfig, clients, codes, sessions, signIn }
     /** @throws {OAuthError} */
     async token({ form, authorization, ...from }: OAuthRequest): Promise<Granted> {
       const grantType = required(form, 'grant_type')
-      const client = await clients.authenticate(authorization, form)
+      const client = await clients.authenticate(authorization, form, from.remoteAddr)
       const grant = grants.get(grantType)
       if (!grant) throw new OAuthError('unsupported_grant_type', 'The server does not support this grant type.')
       return grant({ client, form, ...from })
@@ -69,7 +69,7 @@ export function createOAuth({ db, baseConfig, clients, codes, sessions, signIn }
     }: Pick<OAuthRequest, 'form' | 'authorization' | 'remoteAddr'>): Promise<void> {
       const token = required(form, 'token')
       const named = form.has('client_id') || /^basic /i.test(authorization ?? '')
-      const client = named ? await clients.authenticate(authorization, form) : null
+      const client = named ? await clients.authenticate(authorization, form, remoteAddr) : null
       await sessions.revoke(token, client?.id ?? null, remoteAddr)
     },
   }

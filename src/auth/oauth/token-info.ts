@@ -24,16 +24,17 @@ export interface Asking {
   /** The bearer token of the request; null: it has none. */
   token: string | null
   browserHashes: () => readonly Buffer[]
+  remoteAddr: string
 }
 
 /** What others may learn of a token, and of the user behind it. */
 export function createTokenInfo({ db, baseConfig, clients, sessions }: TokenInfoDependencies) {
   /** @throws {OAuthError} `invalid_client` for whoever is nobody (decision 23). @see RFC 7662 section 2.1 */
-  async function assertKnown({ form, authorization, token, browserHashes }: Asking): Promise<void> {
+  async function assertKnown({ form, authorization, token, browserHashes, remoteAddr }: Asking): Promise<void> {
     if (form.has('client_id') || /^basic /i.test(authorization ?? '')) {
       // A wrong client is nobody, however it came: here it is no part of a grant, where a form of it is a 400.
-      const client = await clients.authenticate(authorization, form).catch((error: unknown) => {
-        if (error instanceof OAuthError && error.code === 'invalid_client') return null
+      const client = await clients.authenticate(authorization, form, remoteAddr).catch((error: unknown) => {
+        if (error instanceof OAuthError && error.code === 'invalid_client' && error.status !== 429) return null
         throw error
       })
       // Everybody knows the clients that are there from the start.

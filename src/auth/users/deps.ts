@@ -4,6 +4,7 @@ import type { Jobs } from '../../jobs/service.ts'
 import type { Db } from '../../platform/db.ts'
 import type { VersionConvention } from '../../platform/versions.ts'
 import type { AccountPost } from '../account/post.ts'
+import type { FreshSignIn } from '../fresh-sign-in.ts'
 import type { Passwords } from '../passwords.ts'
 import type { Principals } from '../principals.ts'
 import type { RemovalHooks, RightsHooks } from '../records.ts'
@@ -23,6 +24,7 @@ export interface UserDependencies {
   sessions: Sessions
   principals: Principals
   rights: RightsHooks
+  freshSignIn: FreshSignIn
   removal: RemovalHooks
   pictures: PictureFiles
   versionConvention: VersionConvention

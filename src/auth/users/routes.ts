@@ -77,7 +77,7 @@ export function registerUserRoutes(
         operationId: method === 'POST' ? 'saveUsers' : 'putUsers',
         summary: 'Create and update users',
         description:
-          'For those who manage users; the own record, and users on which the caller has the right for it, without that. Without `_id` a user is created; what is absent stays as it is. All are saved or none.',
+          'For those who manage users; the own record, and users on which the caller has the right for it, without that. Without `_id` a user is created; what is absent stays as it is. All are saved or none. Of oneself, password, login, e-mail address, type, reference and second factors are changed within ten minutes of signing in (with the second factor, where there is one), else 403 `FreshSignInRequired`.',
         querystring: SaveQuery,
         body: UserBatch,
         response: { 200: Users, 202: TaskList },
@@ -91,6 +91,7 @@ export function registerUserRoutes(
           'RightRequired',
           'VersionMismatch',
           'UserTypeNotAllowed',
+          'FreshSignInRequired',
           'ColumnCanNotBeUpdated',
           'ColumnNeedsSystemRoot',
           'DatabaseUniqueKeyViolation',

@@ -124,6 +124,9 @@ async function write(deps: UserDependencies, actor: Actor, items: readonly Item[
     }
   })
   assertRights(actor, items, wanted, assigned)
+  if (items.some((item, index) => changesOwnProof(actor, item, wanted[index] as UnnumberedUser))) {
+    await deps.freshSignIn(tx, actor)
+  }
   await assertReach(reachOf(actor, deps.rights, tx), actor, items, wanted, assigned)
   const pictures = items.map(({ path, stored }, index) => ({ path, stored, after: wanted[index]?.picture_id ?? null }))
   await assertPictures(tx, actor, deps.pictures, pictures)
@@ -314,8 +317,26 @@ function protectedChanges(
   return passwordHash === null ? changed : ['_password', ...changed]
 }
 
+/** What proves a user, or leads to what does. */
+const proofMembers: readonly string[] = [
+  '_password',
+  '_two_factor_reset_totp',
+  '_two_factor_reset_passkey',
+  'user.login',
+  'user.email',
+  'user.type',
+  'user.reference',
+]
+
+function changesOwnProof(actor: Actor, item: Item, row: UnnumberedUser): boolean {
+  return (
+    item.stored?.id === actor.userId &&
+    protectedChanges(item, row, null).some((member) => proofMembers.includes(member))
+  )
+}
+
 async function writeRows(
-  deps: Pick<UserDependencies, 'throttle' | 'accountUuids'>,
+  deps: Pick<UserDependencies, 'accountUuids'>,
   items: readonly Item[],
   rows: readonly store.UserRow[],
   assigned: Assigned,
@@ -335,7 +356,7 @@ async function writeRows(
   )
   const whose = (reset: '_two_factor_reset_totp' | '_two_factor_reset_passkey'): number[] =>
     items.flatMap(({ stored, input }) => (stored && input[reset] ? [stored.id] : []))
-  await resetFactors(tx, deps.throttle, {
+  await resetFactors(tx, {
     totp: whose('_two_factor_reset_totp'),
     passkeys: whose('_two_factor_reset_passkey'),
   })

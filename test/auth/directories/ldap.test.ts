@@ -448,3 +448,28 @@ test('wrong passwords of a directory are counted and block', async () => {
   const failed = await eventsOf(svc, 'USER_LOGIN_FAILED')
   assert.equal(failed.at(-1)?.event.info.attempt, 3)
 })
+
+test('all spellings by which a directory finds an entry count together, and its password is not tried once it is blocked', async () => {
+  server.entries.push(person('spelt'))
+  const filter = '(&(objectClass=person)(|(uid=%(login)s)(mail=%(login)s)(cn=%(login)s)))'
+  assert.equal((await root().post(path, configured({ userfilter: filter }))).status, 200)
+  const limits = '/config/system/config/password/blockclient'
+  assert.equal((await root().post(limits, { attempts: 3, minutes: 5 })).status, 200)
+  await svc.db.query('delete from sign_in_failure')
+  try {
+    for (const login of ['spelt', 'spelt@example.org', 'Name of spelt']) {
+      assert.equal((await signIn(svc, login, 'wrong')).status, 400)
+    }
+    server.binds.length = 0
+    for (const login of ['Name of spelt', 'spelt@example.org', 'spelt']) {
+      assert.equal((await signIn(svc, login, 'pw-spelt')).status, 429, login)
+    }
+    assert.deepEqual(
+      server.binds.filter((dn) => dn.includes('spelt')),
+      [],
+    )
+  } finally {
+    await root().delete(limits)
+    await svc.db.query('delete from sign_in_failure')
+  }
+})

@@ -47,10 +47,18 @@ export function createLdap() {
      * as a right one: who is turned away behind it is told no more than they are.
      * @throws {DirectoryUnavailable} when it cannot be asked; {DirectoryRefusal} when it cannot say who it is
      */
-    find: (config: LdapConfig, login: string, password: string, steps: Steps): Promise<LdapFinding> =>
+    find: (
+      config: LdapConfig,
+      login: string,
+      password: string,
+      steps: Steps,
+      found: (dn: string) => Promise<void>,
+    ): Promise<LdapFinding> =>
       servers.use(config, steps, async (connection) => {
         const entry = await findEntry(connection, config, login, steps)
         const dn = entry?.dn ?? `cn=${randomUUID()},${config.userbasedn}`
+        // Nobody's is asked about, too: the time must not tell which logins exist.
+        await found(entry?.dn ?? `login=${login}`)
         const proved = (await connection.bind(dn, password)) && entry !== null
         steps.note(proved ? 'the password is right' : entry ? 'the password is wrong' : 'no password would be right')
         try {

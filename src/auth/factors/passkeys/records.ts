@@ -2,6 +2,7 @@ import type { Actor } from '../../../platform/actor.ts'
 import type { Db, Tx } from '../../../platform/db.ts'
 import { AppError, badRequest } from '../../../platform/errors.ts'
 import { requireRight } from '../../../platform/system-right.ts'
+import type { FreshSignIn } from '../../fresh-sign-in.ts'
 import { rootUserId } from '../../model.ts'
 import { noRights } from '../../person-rights.ts'
 import type { RightsHooks } from '../../records.ts'
@@ -13,13 +14,11 @@ import type { Factors } from '../service.ts'
 import { shownName } from './name.ts'
 import { listPasskeys, ownerOfPasskey, type Passkey } from './store.ts'
 
-/** Minutes for which a session that has proved a second factor may take away what proves it. */
-const freshMinutes = 10
-
 export interface PasskeyRecordDependencies {
   db: Db
   factors: Pick<Factors, 'changeFor'>
   rights: RightsHooks
+  freshSignIn: FreshSignIn
 }
 
 export type PasskeyRecords = ReturnType<typeof createPasskeyRecords>
@@ -28,7 +27,7 @@ export type PasskeyRecords = ReturnType<typeof createPasskeyRecords>
  * Passkeys without a page: who has which, their names, and how they go. They are made on pages alone, where a device
  * answers. Those of others are for who may reset the second factors of that user.
  */
-export function createPasskeyRecords({ db, factors, rights }: PasskeyRecordDependencies) {
+export function createPasskeyRecords({ db, factors, rights, freshSignIn }: PasskeyRecordDependencies) {
   function assertManages(actor: Actor, userId: number): void {
     requireRight(actor, { name: 'system.user' })
     if (userId === rootUserId) requireRight(actor, { name: 'system.root' })
@@ -66,19 +65,6 @@ export function createPasskeyRecords({ db, factors, rights }: PasskeyRecordDepen
     if (!(await reachOf(actor, rights, tx)(principals))) throw new AppError('ColumnNeedsSystemRoot', { column: member })
   }
 
-  /** A token alone is too little: whoever stole it would take away what keeps the password from being enough. */
-  async function assertFresh(tx: Tx, actor: Actor): Promise<void> {
-    const { rowCount } = await tx.query(
-      `select from oauth_session where id = $1 and two_factor is not null
-         and authenticated_at > now() - make_interval(mins => $2)`,
-      [actor.session?.id ?? null, freshMinutes],
-      'session_is_fresh',
-    )
-    if (rowCount === 1) return
-    const message = `Sign in anew with your second factor first: it was not asked for in the last ${freshMinutes} minutes.`
-    throw new AppError('InsufficientRights', { minutes: freshMinutes }, { message })
-  }
-
   return {
     /** Oldest first. */
     async list(actor: Actor, userId = actor.userId) {
@@ -99,11 +85,11 @@ export function createPasskeyRecords({ db, factors, rights }: PasskeyRecordDepen
       return shown(passkey)
     },
 
-    /** @throws {AppError} `ResourceNotFound`; `InsufficientRights` when the caller has signed in too long ago. */
+    /** @throws {AppError} `ResourceNotFound`; `FreshSignInRequired` when the caller has signed in too long ago. */
     async remove(actor: Actor, id: string): Promise<void> {
       const userId = await userOf(actor, id)
       const outcome = await factors.changeFor(actor, userId, { kind: 'passkey', id }, (tx) =>
-        userId === actor.userId ? assertFresh(tx, actor) : assertMayReset(tx, actor, userId),
+        userId === actor.userId ? freshSignIn(tx, actor) : assertMayReset(tx, actor, userId),
       )
       if (outcome === 'none') throw new AppError('ResourceNotFound', { _id: id })
       if (outcome === 'last')

@@ -76,14 +76,14 @@ export function registerPasskeyRoutes(app: HttpApp, { passkeyRecords }: Pick<Aut
         operationId: 'removePasskey',
         summary: 'Take a passkey away',
         description:
-          'Of a user whose second factors the caller may reset; or one of the caller, in the first ten minutes of a session that has proved a second factor. The last one stays where a group asks for one, unless somebody else takes it away.',
+          'Of a user whose second factors the caller may reset; or one of the caller, in the first ten minutes of a session that has proved a second factor, else 403 `FreshSignInRequired`. The last one stays where a group asks for one, unless somebody else takes it away.',
         params: OneOf,
         response: { 200: Ok },
       },
       config: {
         access: 'user',
         writes: true,
-        errors: ['ResourceNotFound', 'InsufficientRights', 'ColumnNeedsSystemRoot'],
+        errors: ['ResourceNotFound', 'FreshSignInRequired', 'ColumnNeedsSystemRoot'],
       },
     },
     async (request) => {

@@ -56,3 +56,8 @@ export interface Similar {
   /** The content is the same, bit by bit. */
   readonly same: boolean
 }
+
+/** For whom work on a file is: they share the places for it. */
+export function whoOf({ uploadUser }: Pick<StoredFile, 'uploadUser'>): string {
+  return `u${uploadUser}`
+}

@@ -136,7 +136,6 @@ export async function createFileService(options: FileOptions) {
     hasFile,
     folders,
     workers: viewers,
-    strip: renditions.strip,
     marksOf: async (id) => (await readMarks(options.marking, db, [id])).get(id) ?? noMarks,
     mostBytes: config.mediaOutput * 1_000_000,
     profiles: {

@@ -254,6 +254,13 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     300,
     'Seconds that one file may take; the same.',
   ),
+  mediaDrawingSeconds: key(
+    'svc.files.media.drawingSeconds',
+    'SVC_MEDIA_DRAWING_SECONDS',
+    integer(1, 86_400),
+    5,
+    'The same for a drawing (SVG): a few lines of it can be hours of work.',
+  ),
   mediaPixels: key(
     'svc.files.media.pixels',
     'SVC_MEDIA_PIXELS',

@@ -77,6 +77,7 @@ export interface Config {
   readonly blockedFileHosts: readonly string[]
   readonly mediaMemory: number
   readonly mediaSeconds: number
+  readonly mediaDrawingSeconds: number
   readonly mediaPixels: number
   readonly mediaOutput: number
   readonly ffmpeg: string

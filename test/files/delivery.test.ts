@@ -223,11 +223,13 @@ suite('delivery of files', () => {
     const { dataDir } = svc.config
     const copy = createMade({
       folders: createWorkFolders(join(dataDir, 'copies')),
-      workers: { run: () => assert.fail('nothing is drawn') },
-      storeOf: () => createFileSystemStore(join(dataDir, 'files')),
-      strip: async () => {
-        throw new CannotMake('unavailable', 'exiftool-vendored needs Perl on the machine')
+      workers: {
+        run: async ({ kind }) => {
+          assert.equal(kind, 'strip')
+          throw new CannotMake('unavailable', 'exiftool-vendored needs Perl on the machine')
+        },
       },
+      storeOf: () => createFileSystemStore(join(dataDir, 'files')),
       mostBytes: 1_000_000,
       marksOf: () => assert.fail('nothing is drawn'),
       profiles: { named: () => undefined, load: () => assert.fail('nothing is drawn') },

@@ -10,7 +10,13 @@ import type { PictureRecipe } from '../../src/files/renditions/workshop/tasks.ts
 import { createWorkers, type WorkLimits } from '../../src/files/renditions/workshop/workers.ts'
 import { temporaryFolder } from '../support/process.ts'
 
-const limits: WorkLimits = { memory: 1_000_000_000, seconds: 60, pixels: 100_000_000, output: 100_000_000 }
+const limits: WorkLimits = {
+  memory: 1_000_000_000,
+  seconds: 60,
+  drawingSeconds: 5,
+  pixels: 100_000_000,
+  output: 100_000_000,
+}
 
 const recipe: PictureRecipe = {
   name: 'small',
@@ -38,7 +44,7 @@ async function problemWith(
   more: Partial<PictureRecipe> = {},
 ): Promise<string> {
   await using folder = await temporaryFolder()
-  const workers = createWorkers({ most: 1, limits: { ...limits, ...tight }, background: true })
+  const workers = createWorkers({ most: 1, limits: { ...limits, ...tight }, background: true, place: folder.path })
   const run = async (name: string, size: number, changed: Partial<PictureRecipe>) => {
     const path = join(folder.path, `${name}.png`)
     await writeFile(path, await plain(size))

@@ -13,8 +13,8 @@ suite('texts of documents', () => {
   let folder: Awaited<ReturnType<typeof temporaryFolder>>
   before(async () => {
     folder = await temporaryFolder()
-    const limits = { memory: 1_000_000_000, seconds: 60, pixels: 1_000_000, output: 1_000_000 }
-    workers = createWorkers({ most: 1, limits, background: true })
+    const limits = { memory: 1_000_000_000, seconds: 60, drawingSeconds: 5, pixels: 1_000_000, output: 1_000_000 }
+    workers = createWorkers({ most: 1, limits, background: true, place: folder.path })
   })
   after(async () => {
     await workers.close()

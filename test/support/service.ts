@@ -87,6 +87,7 @@ export function testConfig(dsn: string, options: Partial<Config> = {}): Config {
     blockedFileHosts: [],
     mediaMemory: 1500,
     mediaSeconds: 60,
+    mediaDrawingSeconds: 5,
     mediaPixels: 100,
     mediaOutput: 1000,
     ffmpeg: '',

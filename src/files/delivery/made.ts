@@ -26,8 +26,6 @@ export interface MadeDeps {
   readonly folders: WorkFolders
   readonly workers: Pick<Workers, 'run'>
   readonly storeOf: (locationId: number) => BlobStore
-  /** Takes what a content says of itself out of the file at a path. @throws {CannotMake} */
-  readonly strip: (path: string) => Promise<void>
   /** Most bytes of a content that is copied for a download. */
   readonly mostBytes: number
   /** What pictures of a file may bear. */
@@ -57,7 +55,7 @@ const written: Readonly<Record<string, NonNullable<PictureWish['format']>>> = { 
 const usualCompression = 85
 
 /** Copies for downloads: of another size or format, or without what the content says of itself. */
-export function createMade({ folders, workers, storeOf, strip, mostBytes, marksOf, profiles }: MadeDeps) {
+export function createMade({ folders, workers, storeOf, mostBytes, marksOf, profiles }: MadeDeps) {
   // Tiles for viewers come from the same processes, and must not wait behind whole pictures.
   const places = createPlaces({ places: 1, waiting: 50 })
 
@@ -107,7 +105,7 @@ export function createMade({ folders, workers, storeOf, strip, mostBytes, marksO
     return making(version, { tag, extension, mimeType }, async (folder, signal) => {
       const path = join(folder, `copy.${extension}`)
       await pipeline(await storeOf(version.locationId).read(version.sha256), createWriteStream(path), { signal })
-      await strip(path)
+      await workers.run({ kind: 'strip', source: { path, extension }, folder }, signal)
       return path
     })
   }

@@ -3,13 +3,13 @@ import type { JobContext } from '../../jobs/service.ts'
 import type { Queryable } from '../../platform/db.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import { BlobMissing } from '../blobs/blob-store.ts'
-import { type FileVersion, originalOf, type StoredFile } from '../model.ts'
+import { type FileVersion, originalOf, type StoredFile, whoOf } from '../model.ts'
 import * as records from '../records/store.ts'
 import { missingLikeness } from './likeness.ts'
 import { mostAttempts, type ProduceDeps } from './produce.ts'
 import { localPath } from './sources.ts'
 import * as store from './store.ts'
-import { type Tag, tagsOf, technicalOf } from './technical.ts'
+import { checkedTags, type Tag, technicalOf } from './technical.ts'
 import { CannotMake } from './workshop/failure.ts'
 import type { ResultOf, TextTask } from './workshop/tasks.ts'
 import { hasText } from './workshop/text-types.ts'
@@ -49,12 +49,13 @@ export function createDescribe(deps: DescribeDeps) {
     const begun = await store.beginRenditions(db, fileId, { names: [metadataName], again: attempt > 1 })
     if (begun.size === 0) return
     const original = originalOf(file)
+    const who = whoOf(file)
     const about = { actor: await uploader(db, file), basetype: 'file', objectId: fileId } as const
     const tired = (begun.get(metadataName) ?? 0) > mostAttempts
     await using folder = await folders.make()
     const told = tired
       ? { tags: null, text: null, problems: [new CannotMake('unreadable', 'the service ended each time')] }
-      : await readAll(deps, original, locations.storeOf(original.locationId), folder.path, signal)
+      : await readAll(deps, who, original, locations.storeOf(original.locationId), folder.path, signal)
     const { tags, text, problems } = told
     const likeness = tired ? undefined : await missingLikeness(deps, file, folder.path, signal)
     // What is missing here may come; a broken file stays as it is.
@@ -90,7 +91,8 @@ export function createDescribe(deps: DescribeDeps) {
 }
 
 async function readAll(
-  { tags, workers }: ProduceDeps,
+  { workers }: ProduceDeps,
+  who: string,
   original: FileVersion,
   blobs: BlobStore,
   folder: string,
@@ -112,10 +114,15 @@ async function readAll(
     }),
   )
   if (path === null) return { tags: null, text: null, problems }
-  const found = await trying(async () => tagsOf(await tags.read(path)))
   const { extension } = original
+  const source = { path, extension }
+  const found = await trying(async () => {
+    const read = checkedTags(await workers.run({ kind: 'tags', source, folder }, signal, who))
+    if (read === null) throw new CannotMake('unreadable', 'its metadata cannot be read')
+    return read
+  })
   const text = hasText(extension)
-    ? await trying(() => workers.run({ kind: 'text', source: { path, extension }, most: mostText }, signal))
+    ? await trying(() => workers.run({ kind: 'text', source, most: mostText }, signal, who))
     : null
   return { tags: found, text, problems }
 }

@@ -1,6 +1,6 @@
 import type { Queryable } from '../../platform/db.ts'
 import { BlobMissing } from '../blobs/blob-store.ts'
-import { type FileVersion, originalOf, type StoredFile } from '../model.ts'
+import { type FileVersion, originalOf, type StoredFile, whoOf } from '../model.ts'
 import type { ProduceDeps } from './produce.ts'
 import { localPath } from './sources.ts'
 import { CannotMake } from './workshop/failure.ts'
@@ -21,7 +21,7 @@ export async function missingLikeness(
     const path = await localPath(small, locations.storeOf(small.locationId), folder)
     const source = { path, extension: small.extension }
     const task = { kind: 'pictures', source, folder, recipes: [], inspect: true } as const
-    return (await workers.run(task, signal)).likeness
+    return (await workers.run(task, signal, whoOf(file))).likeness
   } catch (error) {
     if (error instanceof CannotMake || error instanceof BlobMissing) return undefined
     throw error

@@ -13,7 +13,6 @@ import { localPath, type Material, openMaterial, ownFolder, type SourceTools } f
 import { shape } from './technical.ts'
 import { CannotMake } from './workshop/failure.ts'
 import { type Basics, isInline, type PictureRecipe } from './workshop/tasks.ts'
-import type { Workers } from './workshop/workers.ts'
 
 export interface MakeTools extends SourceTools {
   /** What renditions of the file bear, and all recipes for it. */
@@ -21,7 +20,6 @@ export interface MakeTools extends SourceTools {
   readonly all: readonly Recipe[]
   readonly storeOf: (locationId: number) => BlobStore
   readonly db: Db
-  readonly workers: Workers
   /** Told the part of a rendition that is made, 0 to 1, of those that take long. */
   readonly onProgress: (name: string, part: number) => void
 }
@@ -122,7 +120,11 @@ async function makeOf(
       if (look && kind === 'image') likeness = made.likeness
     }
     for (const recipe of recipes) {
-      if (!pictures.includes(recipe)) outcomes.push(await convert(tools, material, recipe))
+      if (pictures.includes(recipe)) continue
+      const outcome = await convert(tools, material, recipe)
+      // The others would take as long.
+      if ('problem' in outcome && outcome.problem.late) throw outcome.problem
+      outcomes.push(outcome)
     }
   } catch (error) {
     if (!(error instanceof CannotMake)) throw error
@@ -138,7 +140,7 @@ async function makeOf(
 }
 
 async function makePictures(
-  { workers, signal, folder, marks, all, storeOf, db }: MakeTools,
+  { workers, who, signal, folder, marks, all, storeOf, db }: MakeTools,
   material: Material,
   recipes: readonly Recipe[],
   inspect: boolean,
@@ -163,7 +165,7 @@ async function makePictures(
     inspect,
     recipes: orders,
   } as const
-  const { made: pictures, tooSmall, failed, basics, likeness } = await workers.run(task, signal)
+  const { made: pictures, tooSmall, failed, basics, likeness } = await workers.run(task, signal, who)
   const outcomes = recipes.map((recipe): Outcome => {
     const picture = pictures.find(({ name }) => name === recipe.name)
     if (picture) {

@@ -7,7 +7,7 @@ import type { Attempt } from '../../jobs/service.ts'
 import type { Db, Queryable, Tx } from '../../platform/db.ts'
 import type { BlobStore, Received } from '../blobs/blob-store.ts'
 import { classOf } from '../classes.ts'
-import { originalOf, type StoredFile } from '../model.ts'
+import { originalOf, type StoredFile, whoOf } from '../model.ts'
 import * as records from '../records/store.ts'
 import { makeAll, type Outcome, type Output, type Produced } from './make.ts'
 import { bearsMarks, type KnownMarks, type Marking, noMarks, readMarks } from './marks.ts'
@@ -17,7 +17,6 @@ import type { Programs } from './programs.ts'
 import { createProgress } from './progress.ts'
 import { recipeHash, recipesFor, turnsOf } from './recipes.ts'
 import * as store from './store.ts'
-import type { Tags } from './tags.ts'
 import type { WorkFolders } from './work-folders.ts'
 import { CannotMake } from './workshop/failure.ts'
 import type { Workers } from './workshop/workers.ts'
@@ -36,7 +35,6 @@ export interface ProduceDeps {
   readonly changed: (tx: Tx, fileIds: readonly number[]) => Promise<void>
   readonly workers: Workers
   readonly programs: Programs
-  readonly tags: Tags
   readonly folders: WorkFolders
   readonly news: News
 }
@@ -73,7 +71,7 @@ export function createProduce(deps: ProduceDeps) {
     const tired = mine.filter(({ name }) => (begun.get(name) ?? 0) > mostAttempts)
     const fresh = mine.filter((recipe) => !tired.includes(recipe))
     const givenUp = new CannotMake('unreadable', 'the service ended each time when it was made')
-    const { workers, programs, tags, locations } = deps
+    const { workers, programs, locations } = deps
     const bearing = mine.some((recipe) => bearsMarks(recipe, all))
     const marksIn = async (from: Queryable): Promise<KnownMarks> =>
       (bearing ? (await readMarks(deps.marking, from, [fileId])).get(fileId) : undefined) ?? noMarks
@@ -82,10 +80,10 @@ export function createProduce(deps: ProduceDeps) {
     const tools = {
       workers,
       programs,
-      tags,
       storeOf: locations.storeOf,
       folder: () => folder.path(),
       signal,
+      who: whoOf(file),
       marks,
       all,
       db: deps.db,
@@ -99,13 +97,16 @@ export function createProduce(deps: ProduceDeps) {
         tx,
         mine.map((recipe) => ({ fileId, recipe, turn: priority, priority: 0 })),
       )
-    await conclude(deps, file, { all, marks, marksIn, again }, made, performance.now() - began)
+    const rest = all.filter((recipe) => !mine.includes(recipe))
+    await conclude(deps, file, { all, rest, marks, marksIn, again }, made, performance.now() - began)
   }
 }
 
 /** What renditions were made by. */
 interface MadeBy {
   readonly all: readonly Recipe[]
+  /** Those that are made at other turns. */
+  readonly rest: readonly Recipe[]
   readonly marks: KnownMarks
   /** As they are by now. */
   readonly marksIn: (from: Queryable) => Promise<KnownMarks>
@@ -117,7 +118,7 @@ interface MadeBy {
 async function conclude(
   { db, events, locations, changed, news }: ProduceDeps,
   file: StoredFile,
-  { all, marks, marksIn, again }: MadeBy,
+  { all, rest, marks, marksIn, again }: MadeBy,
   { outcomes, basics, likeness }: Produced,
   took: number,
 ): Promise<void> {
@@ -131,14 +132,17 @@ async function conclude(
     if (versions.length > 0) await records.announceBlobs(db, versions)
     for (const { received, version } of kept) await received.keep(version.sha256)
     const madeOf = originalOf(file).sha256
+    const late = lateRest(rest, outcomes).map((outcome) =>
+      endOf(outcome, recipeHash(outcome.recipe, all, marks), madeOf),
+    )
     const ended = outcomes.map((outcome) => endOf(outcome, recipeHash(outcome.recipe, all, marks), madeOf))
     await db.transaction(async (tx) => {
       if (!(await store.lockOriginal(tx, file.id, madeOf))) return
       tx.afterCommit(() => news.tell(file.id))
       // Whoever gives the file other marks looks after this, or is seen here.
       const now = await marksIn(tx)
-      const late = outcomes.some(({ recipe }) => recipeHash(recipe, all, now) !== recipeHash(recipe, all, marks))
-      if (late) return again(tx)
+      const outdated = outcomes.some(({ recipe }) => recipeHash(recipe, all, now) !== recipeHash(recipe, all, marks))
+      if (outdated) return again(tx)
       const none = outcomes.filter((outcome) => 'unmarked' in outcome || 'tooSmall' in outcome)
       // Somebody waits for the first of them: they leave together, in this order.
       await Promise.all([
@@ -149,6 +153,7 @@ async function conclude(
           none.map(({ recipe }) => recipe.name),
         ),
         store.endRenditions(tx, file.id, ended),
+        late.length > 0 && store.endRenditions(tx, file.id, late, { pending: true }),
         basics && store.addMetadata(tx, file.id, basics),
         likeness !== undefined && store.putLikeness(tx, file.id, madeOf, likeness),
         changed(tx, [file.id]),
@@ -162,6 +167,12 @@ async function conclude(
     await Promise.all(kept.map(({ received }) => received.discard().catch(() => {})))
     throw error
   }
+}
+
+/** A file that took too long for one of its renditions would for the others, too: they end with the same reason. */
+function lateRest(rest: readonly Recipe[], outcomes: readonly Outcome[]): Outcome[] {
+  const late = outcomes.find((outcome) => 'problem' in outcome && outcome.problem.late)
+  return late && 'problem' in late ? rest.map((recipe) => ({ recipe, problem: late.problem })) : []
 }
 
 async function receive(location: { readonly id: number; readonly store: BlobStore }, name: string, output: Output) {

@@ -1,9 +1,11 @@
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { JobHandler, Jobs } from '../../jobs/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import type { Config } from '../../platform/config.ts'
 import type { Tx } from '../../platform/db.ts'
+import { withoutNetwork } from '../../platform/foreign/network.ts'
 import { requireRight } from '../../platform/system-right.ts'
 import type { StoredFile } from '../model.ts'
 import { readFiles } from '../records/store.ts'
@@ -17,7 +19,6 @@ import { createProduce, type ProduceJob } from './produce.ts'
 import { findPrograms } from './programs.ts'
 import { type Resync, readResyncs, renewMarks, resyncJob, runResync, startMarksResync, startResync } from './resync.ts'
 import { localPath } from './sources.ts'
-import { createTags } from './tags.ts'
 import { createWorkFolders } from './work-folders.ts'
 import { CannotMake } from './workshop/failure.ts'
 import { createWorkers } from './workshop/workers.ts'
@@ -29,6 +30,7 @@ export type RenditionConfig = Pick<
   | 'jobsMedia'
   | 'mediaMemory'
   | 'mediaSeconds'
+  | 'mediaDrawingSeconds'
   | 'mediaPixels'
   | 'mediaOutput'
   | 'ffmpeg'
@@ -36,8 +38,7 @@ export type RenditionConfig = Pick<
   | 'soffice'
 >
 
-export interface RenditionOptions
-  extends Omit<DescribeDeps, 'workers' | 'programs' | 'tags' | 'folders' | 'schedule' | 'news'> {
+export interface RenditionOptions extends Omit<DescribeDeps, 'workers' | 'programs' | 'folders' | 'schedule' | 'news'> {
   readonly jobs: Jobs
   readonly log: Logger
   readonly config: RenditionConfig
@@ -65,26 +66,31 @@ export async function createRenditions(options: RenditionOptions) {
   const limits = {
     memory: config.mediaMemory * 1_000_000,
     seconds: config.mediaSeconds,
+    drawingSeconds: config.mediaDrawingSeconds,
     pixels: config.mediaPixels * 1_000_000,
     output: config.mediaOutput * 1_000_000,
   }
-  const workers = createWorkers({ most: config.jobsMedia, limits, background: true })
+  const place = join(config.dataDir, 'work')
+  await mkdir(place, { recursive: true, mode: 0o750 })
+  const isolate = await withoutNetwork()
+  const workers = createWorkers({ most: config.jobsMedia, limits, background: true, place, isolate })
   // Somebody waits for these: they do not wait for other renditions, and are given up early.
   const viewers = createWorkers({
     most: config.jobsPreview + config.jobsMedia,
     limits: { ...limits, seconds: Math.min(60, limits.seconds) },
     background: false,
     idle: 300,
+    place,
+    isolate,
   })
   const { ffmpeg, ffprobe, soffice } = config
-  const programs = await findPrograms({ names: { ffmpeg, ffprobe, soffice }, limits })
-  const tags = createTags({ most: config.jobsMedia, seconds: config.mediaSeconds })
-  const folders = createWorkFolders(join(config.dataDir, 'work'))
+  const programs = await findPrograms({ names: { ffmpeg, ffprobe, soffice }, limits, isolate })
+  const folders = createWorkFolders(place)
   await folders.sweep()
   const precedence = createPrecedence()
   const scheduleIn = (tx: Tx, scheduled: Parameters<typeof schedule>[2]) => schedule(tx, jobs, scheduled)
   const news = createNews()
-  const tools = { programs, tags, folders, schedule: scheduleIn, news }
+  const tools = { programs, folders, schedule: scheduleIn, news }
   const describeIn = (tx: Tx, files: Parameters<typeof scheduleMetadata>[2]) => scheduleMetadata(tx, jobs, files)
   const produce = createProduce({ ...options, ...tools, workers })
   const preview = createProduce({ ...options, ...tools, workers: viewers })
@@ -121,7 +127,6 @@ export async function createRenditions(options: RenditionOptions) {
   return {
     folders,
     viewers,
-    strip: tags.strip,
 
     /** Renditions of new files, in the transaction that makes these. */
     plan: (tx: Tx, wishes: readonly Wish[]): Promise<void> =>
@@ -184,7 +189,7 @@ export async function createRenditions(options: RenditionOptions) {
     },
 
     async close(): Promise<void> {
-      await Promise.all([workers.close(), viewers.close(), tags.close()])
+      await Promise.all([workers.close(), viewers.close()])
     },
   }
 }

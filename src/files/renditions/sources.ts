@@ -7,16 +7,18 @@ import type { FileVersion } from '../model.ts'
 import type { MediaFacts } from './programs/ffmpeg.ts'
 import { isDocument } from './programs/office.ts'
 import type { Programs } from './programs.ts'
-import type { Tags } from './tags.ts'
 import { CannotMake } from './workshop/failure.ts'
 import type { MediaSource } from './workshop/tasks.ts'
+import type { Workers } from './workshop/workers.ts'
 
 /** A folder, or what makes it when it is needed. */
 export type Place = string | (() => Promise<string>)
 
 export interface SourceTools {
   readonly programs: Programs
-  readonly tags: Pick<Tags, 'embedded'>
+  readonly workers: Pick<Workers, 'run'>
+  /** Whose turn it is when these work. */
+  readonly who: string
   readonly signal: AbortSignal
   /** Where whatever comes in between may lie. */
   readonly folder: Place
@@ -69,7 +71,7 @@ export function openMaterial(
   given: { readonly isOriginal: boolean; readonly path: () => Promise<string> },
   tools: SourceTools,
 ): Material {
-  const { programs, tags, signal } = tools
+  const { programs, workers, signal, who } = tools
   const path = once(given.path)
   const pdf = once(async () => {
     if (!isDocument(extension)) throw unknownType(extension)
@@ -80,7 +82,12 @@ export function openMaterial(
   async function picture(): Promise<PictureSource> {
     if (direct.has(extension)) return { path: await path(), extension, tells: 'all' }
     if (carriers.has(extension)) {
-      return { path: await tags.embedded(await path(), await ownFolder(tools)), extension: 'jpg', tells: 'look' }
+      const task = {
+        kind: 'embedded',
+        source: { path: await path(), extension },
+        folder: await ownFolder(tools),
+      } as const
+      return { path: await workers.run(task, signal, who), extension: 'jpg', tells: 'look' }
     }
     if (isDocument(extension)) return { path: await pdf(), extension: 'pdf', tells: 'all' }
     if (kind === 'video') return { path: await programs.film.frame(await step()), extension: 'png', tells: 'look' }

@@ -114,15 +114,23 @@ export interface Ended {
   readonly madeOf: Sha256
 }
 
-/** How renditions ended. A version that was there before stays until there is another. */
-export async function endRenditions(tx: Tx, fileId: number, ended: readonly Ended[]): Promise<void> {
+/**
+ * How renditions ended; with `pending` only those that nobody has begun to make. A version that was there before stays until
+ * there is another.
+ */
+export async function endRenditions(
+  tx: Tx,
+  fileId: number,
+  ended: readonly Ended[],
+  { pending = false }: { readonly pending?: boolean } = {},
+): Promise<void> {
   if (ended.length === 0) return
   await tx.query(
     `update file_rendition r set status = x.status, reason = x.reason, needs = x.needs, recipe_hash = x."recipeHash",
        made_of = decode(x."madeOf", 'hex'), attempts = 0, percent = 0, status_at = now()
      from json_to_recordset($2::json) as x(name text, status text, reason text, needs text, "recipeHash" text, "madeOf" text)
-     where r.file_id = $1 and r.name = x.name`,
-    [fileId, JSON.stringify(ended)],
+     where r.file_id = $1 and r.name = x.name and (r.status = 'pending' or not $3)`,
+    [fileId, JSON.stringify(ended), pending],
     'end-renditions',
   )
 }

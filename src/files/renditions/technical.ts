@@ -12,6 +12,9 @@ type Read = Readonly<Record<string, unknown>>
 
 const mostTags = 1000
 const longestText = 4000
+const longestName = 200
+/** Characters of all of them. */
+const mostText = 500_000
 
 /** Groups of what the file system and the tool say, not the file. */
 const foreign = new Set(['System', 'ExifTool', 'SourceFile'])
@@ -19,20 +22,44 @@ const foreign = new Set(['System', 'ExifTool', 'SourceFile'])
 /** Tags as ExifTool gives them (`-G1 -l`), without pictures and other binary contents. */
 export function tagsOf(read: Read): Tag[] {
   const tags: Tag[] = []
+  let room = mostText
   for (const [key, given] of Object.entries(read)) {
     const colon = key.indexOf(':')
-    if (colon < 1 || foreign.has(key.slice(0, colon)) || tags.length === mostTags) continue
+    if (colon < 1 || key.length > longestName || foreign.has(key.slice(0, colon)) || tags.length === mostTags) continue
     const print = printOf(given)
     if (print === '' || print.startsWith('(Binary data')) continue
+    room -= print.length
+    if (room < 0) return tags
     tags.push({ group: key.slice(0, colon), name: key.slice(colon + 1), value: rawOf(given), print })
   }
   return tags
 }
 
+/** What came over the line from whoever read it, as tags; null: it is none of that. */
+export function checkedTags(given: unknown): readonly Tag[] | null {
+  if (!Array.isArray(given) || given.length > mostTags) return null
+  const isText = (value: unknown, most: number): boolean => typeof value === 'string' && value.length <= most
+  const isTag = (one: unknown): one is Tag => {
+    if (typeof one !== 'object' || one === null) return false
+    const { group, name, value, print } = one as Record<string, unknown>
+    const plain = typeof value === 'number' || typeof value === 'boolean' || isText(value, longestText)
+    return isText(group, longestName) && isText(name, longestName) && isText(print, longestText) && plain
+  }
+  return given.every(isTag) ? given : null
+}
+
 function printOf(given: unknown): string {
   const value = isLong(given) ? given.val : given
-  const text = Array.isArray(value) ? value.map(String).join('; ') : String(value ?? '')
+  const text = Array.isArray(value) ? value.map(textOf).join('; ') : textOf(value)
   return clean(text)
+}
+
+/** Only what is cut down can be cleaned at once. */
+function textOf(value: unknown): string {
+  return (typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? '')).slice(
+    0,
+    10 * longestText,
+  )
 }
 
 function rawOf(given: unknown): unknown {

@@ -4,15 +4,18 @@ import type { Failure } from './tasks.ts'
 export class CannotMake extends Error {
   readonly kind: Failure['kind']
   readonly needs: string | undefined
+  /** It took too long: others of the same file would, too. */
+  readonly late: boolean
 
   constructor(
     kind: Failure['kind'],
     reason: string,
-    options: ErrorOptions & { readonly needs?: string | undefined } = {},
+    options: ErrorOptions & { readonly needs?: string | undefined; readonly late?: boolean | undefined } = {},
   ) {
     super(reason, options)
     this.kind = kind
     this.needs = options.needs
+    this.late = options.late ?? false
   }
 }
 

@@ -2,9 +2,9 @@
  * A process that works on media, started by the service (workers.ts): whatever a hostile file does to it, it does to
  * nobody else. It knows no passwords and no database.
  */
-import { constants, setPriority } from 'node:os'
 import sharp from 'sharp'
 import { derive } from './derive.ts'
+import { embedded, readTags, strip } from './exiftool.ts'
 import { CannotMake, reasonOf } from './failure.ts'
 import { makePictures } from './pictures.ts'
 import { cutRegion } from './region.ts'
@@ -12,7 +12,6 @@ import { makeSized } from './sized.ts'
 import type { Answer, Failure, Order } from './tasks.ts'
 import { readText } from './text.ts'
 
-if (process.env.BACKGROUND) setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
 // Of what libvips does not trust only drawings, and only from memory, where they can name nothing beside them.
 sharp.unblock({ operation: ['VipsForeignLoadSvgBuffer'] })
 sharp.cache(false)
@@ -21,6 +20,9 @@ sharp.concurrency(1)
 function work({ task, limits }: Order) {
   if (task.kind === 'pictures') return makePictures(task, limits.pixels)
   if (task.kind === 'text') return readText(task)
+  if (task.kind === 'tags') return readTags(task, limits)
+  if (task.kind === 'strip') return strip(task, limits)
+  if (task.kind === 'embedded') return embedded(task, limits)
   if (task.kind === 'derive') return derive(task, limits.pixels)
   if (task.kind === 'sized') return makeSized(task, limits.pixels)
   return cutRegion(task, limits.pixels)
@@ -28,7 +30,9 @@ function work({ task, limits }: Order) {
 
 function failureOf(error: unknown): Failure {
   const reason = reasonOf(error)
-  return error instanceof CannotMake ? { kind: error.kind, reason, needs: error.needs } : { kind: 'unreadable', reason }
+  if (!(error instanceof CannotMake)) return { kind: 'unreadable', reason }
+  const { kind, needs, late } = error
+  return { kind, reason, needs, late }
 }
 
 process.on('message', (order: Order) => {

@@ -1,5 +1,7 @@
 /** What is said between the service and its processes that work on media. Only these shapes cross the line. */
 
+import type { Tag } from '../technical.ts'
+
 /** `srgb`: colours of the web; `keep`: those of the source; else converted to a profile, which is embedded. */
 export type ColourProfile =
   | 'srgb'
@@ -102,6 +104,28 @@ export interface TextTask {
   /** Characters that are wanted at most. */
   readonly most: number
 }
+
+/** What a file says of itself, as ExifTool reads it. */
+export interface TagsTask {
+  readonly kind: 'tags'
+  readonly source: MediaSource
+  readonly folder: string
+}
+
+/** Takes what a file says of itself out of it, but for what decides how it looks. */
+export interface StripTask {
+  readonly kind: 'strip'
+  readonly source: MediaSource
+  readonly folder: string
+}
+
+/** The largest picture that a file carries of itself. */
+export interface EmbeddedTask {
+  readonly kind: 'embedded'
+  readonly source: MediaSource
+  readonly folder: string
+}
+
 export interface Crop {
   readonly top: number
   readonly left: number
@@ -138,7 +162,7 @@ export interface DeriveTask {
   readonly profile: Exclude<ColourProfile, string> | null
 }
 
-export type Task = PicturesTask | RegionTask | SizedTask | TextTask | DeriveTask
+export type Task = PicturesTask | RegionTask | SizedTask | TextTask | DeriveTask | TagsTask | StripTask | EmbeddedTask
 
 export type MadePicture = ({ readonly path: string } | { readonly content: Uint8Array }) & {
   readonly name: string
@@ -169,6 +193,9 @@ export interface Results {
   readonly region: { readonly content: Uint8Array; readonly mimeType: string }
   readonly sized: { readonly path: string; readonly mimeType: string }
   readonly derive: { readonly path: string; readonly width: number; readonly height: number }
+  readonly tags: readonly Tag[]
+  readonly strip: null
+  readonly embedded: string
 }
 
 export type ResultOf<T extends Task> = Results[T['kind']]
@@ -177,7 +204,12 @@ export type ResultOf<T extends Task> = Results[T['kind']]
 export interface Order {
   readonly id: number
   readonly task: Task
-  readonly limits: { readonly pixels: number }
+  readonly limits: {
+    readonly pixels: number
+    readonly seconds: number
+    readonly memory: number
+    readonly output: number
+  }
 }
 
 /** From a process to the service: what came of it, or why nothing did. */
@@ -191,4 +223,6 @@ export interface Failure {
   readonly reason: string
   /** The program or package that is missing. */
   readonly needs?: string | undefined
+  /** It took too long. */
+  readonly late?: boolean | undefined
 }

@@ -1,16 +1,20 @@
-import { type ChildProcess, fork } from 'node:child_process'
-import { tmpdir } from 'node:os'
+import type { ChildProcess } from 'node:child_process'
+import { realpathSync } from 'node:fs'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { endForeign, startForeign } from '../../../platform/foreign/start.ts'
+import { watchForeign } from '../../../platform/foreign/watch.ts'
+import { createShares } from '../../../platform/shares.ts'
 import { CannotMake } from './failure.ts'
 import type { Answer, Order, ResultOf, Task } from './tasks.ts'
-import { megabytes, memoryOf, sizeOf } from './usage.ts'
 
 export interface WorkLimits {
   /** Bytes of memory of one process. */
   readonly memory: number
   /** Seconds that a task may take. */
   readonly seconds: number
+  /** The same of a drawing: a few lines of it can be a lot of work. */
+  readonly drawingSeconds: number
   /** Pixels of what is read. */
   readonly pixels: number
   /** Bytes of what is made. */
@@ -18,11 +22,15 @@ export interface WorkLimits {
 }
 
 export interface WorkersOptions {
-  /** Tasks that are worked on at the same time, each by a process of its own. */
+  /** Tasks that are worked on at the same time, each by a process of its own; one more for whoever has none. */
   readonly most: number
   readonly limits: WorkLimits
   /** Behind everything else on the machine. */
   readonly background: boolean
+  /** Where tasks have their folders: they write nowhere else. */
+  readonly place: string
+  /** What takes the network from them. */
+  readonly isolate?: readonly string[]
   /** Seconds after which a process without work ends: it takes some 60 MB, and to start one takes half a second. */
   readonly idle?: number
 }
@@ -35,20 +43,17 @@ interface Worker {
   idleSince: number
 }
 
-/** Milliseconds between two looks at what a process takes. */
-const watchEvery = 100
-/** Looks at its memory for each at what it has made, which takes longer. */
-const looksPerFolder = 5
 /** Tasks after which a process is replaced: what libraries lose on the way goes with it. */
 const mostTasks = 500
 
 /** Processes that work on media. One is started when there is work and none is free, and serves until it is not needed. */
-export function createWorkers({ most, limits, background, idle: idleSeconds = 30 }: WorkersOptions) {
+export function createWorkers(options: WorkersOptions) {
+  const { most, limits, background, idle: idleSeconds = 30, isolate = [] } = options
+  const shares = createShares(most)
+  const place = realpathSync(options.place)
   const longestIdle = 1000 * idleSeconds
   const idle: Worker[] = []
   const all = new Set<Worker>()
-  const waiting: (() => void)[] = []
-  let busy = 0
   let nextId = 1
   let closed = false
 
@@ -58,19 +63,16 @@ export function createWorkers({ most, limits, background, idle: idleSeconds = 30
   }, longestIdle / 3).unref()
 
   function start(): Worker {
-    const child = fork(fileURLToPath(new URL(`./process${extname(import.meta.url)}`, import.meta.url)), [], {
-      serialization: 'advanced',
+    const script = fileURLToPath(new URL(`./process${extname(import.meta.url)}`, import.meta.url))
+    const child = startForeign({
+      command: [process.execPath, '--max-old-space-size=512', ...permissions(place), script],
+      folder: place,
+      // Its time and its memory are watched for each task: it serves many, and reserves more than it uses.
+      limits: { file: limits.output },
+      isolate,
+      environment: { NODE_NO_WARNINGS: '1', VIPS_BLOCK_UNTRUSTED: '1' },
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-      // Nothing of the service's environment: its secrets are of no use to pictures.
-      env: {
-        PATH: process.env.PATH,
-        HOME: tmpdir(),
-        TMPDIR: tmpdir(),
-        NODE_NO_WARNINGS: '1',
-        VIPS_BLOCK_UNTRUSTED: '1',
-        ...(background ? { BACKGROUND: '1' } : {}),
-      },
-      execArgv: ['--max-old-space-size=512'],
+      background,
     })
     const worker = { child, tasks: 0, idleSince: Date.now() }
     all.add(worker)
@@ -88,39 +90,26 @@ export function createWorkers({ most, limits, background, idle: idleSeconds = 30
   }
 
   function end({ child }: Worker): void {
-    child.kill('SIGKILL')
+    endForeign(child)
   }
 
-  async function place(): Promise<void> {
-    if (busy < most) {
-      busy++
-      return
-    }
-    await new Promise<void>((resolve) => waiting.push(resolve))
-  }
-
-  function leave(): void {
-    const next = waiting.shift()
-    if (next) next()
-    else busy--
-  }
-
-  /** @throws {CannotMake} when it cannot be done, and would not be another time. */
-  async function run<T extends Task>(task: T, signal?: AbortSignal): Promise<ResultOf<T>> {
-    await place()
-    try {
-      if (closed || signal?.aborted) throw new Error('the work on media was stopped')
-      const worker = idle.pop() ?? start()
-      const result = await perform(worker, task, signal)
-      worker.tasks++
-      worker.idleSince = Date.now()
-      if (!worker.child.connected) end(worker)
-      else if (closed || worker.tasks >= mostTasks) end(worker)
-      else idle.push(worker)
-      return result as ResultOf<T>
-    } finally {
-      leave()
-    }
+  /** At the turn of whoever it is for. @throws {CannotMake} when it cannot be done, and would not be another time. */
+  async function run<T extends Task>(task: T, signal?: AbortSignal, who = ''): Promise<ResultOf<T>> {
+    return shares.run(
+      who,
+      async () => {
+        if (closed || signal?.aborted) throw new Error('the work on media was stopped')
+        const worker = idle.pop() ?? start()
+        const result = await perform(worker, task, signal)
+        worker.tasks++
+        worker.idleSince = Date.now()
+        if (!worker.child.connected) end(worker)
+        else if (closed || worker.tasks >= mostTasks) end(worker)
+        else idle.push(worker)
+        return result as ResultOf<T>
+      },
+      signal,
+    )
   }
 
   function perform(worker: Worker, task: Task, signal?: AbortSignal): Promise<unknown> {
@@ -135,8 +124,8 @@ export function createWorkers({ most, limits, background, idle: idleSeconds = 30
       if (answer.id !== id) return
       if ('result' in answer) outcome.resolve(answer.result)
       else {
-        const { kind, reason, needs } = answer.failure
-        outcome.reject(new CannotMake(kind, reason, { needs }))
+        const { kind, reason, needs, late } = answer.failure
+        outcome.reject(new CannotMake(kind, reason, { needs, late }))
         // It works on; only those that broke a limit end.
         worker.idleSince = Date.now()
         if (child.connected && !closed) idle.push(worker)
@@ -149,14 +138,17 @@ export function createWorkers({ most, limits, background, idle: idleSeconds = 30
     child.on('message', onAnswer)
     child.once('exit', onExit)
     signal?.addEventListener('abort', onAbort, { once: true })
-    const watch = watchWorker(child, task, limits, fail)
-    const order: Order = { id, task, limits: { pixels: limits.pixels } }
+    const own = limitsOf(task, limits)
+    const forget = watchForeign(child, own, 'folder' in task ? task.folder : null, ({ limit, reason }) =>
+      fail(new CannotMake('unreadable', `it ${reason}`, { late: limit === 'time' })),
+    )
+    const order: Order = { id, task, limits: { ...own, pixels: limits.pixels } }
     child.send(order, (error) => {
       if (error) onExit()
     })
     child.ref()
     return outcome.promise.finally(() => {
-      watch()
+      forget()
       child.unref()
       child.off('message', onAnswer)
       child.off('exit', onExit)
@@ -185,31 +177,13 @@ export function createWorkers({ most, limits, background, idle: idleSeconds = 30
   }
 }
 
-/** Ends the process when it takes more than it may. Memory is only seen where the system shows it (Linux). */
-function watchWorker(child: ChildProcess, task: Task, limits: WorkLimits, fail: (error: Error) => void): () => void {
-  const deadline = setTimeout(
-    () => fail(new CannotMake('unreadable', `it took more than ${limits.seconds} seconds`)),
-    1000 * limits.seconds,
-  )
-  const folder = 'folder' in task ? task.folder : null
-  let looking = false
-  let looks = 0
-  const look = setInterval(async () => {
-    // On a busy machine one look may take longer than the pause between two.
-    if (looking) return
-    looking = true
-    try {
-      if ((await memoryOf(child.pid)) > limits.memory) {
-        fail(new CannotMake('unreadable', `it took more than ${megabytes(limits.memory)} MB of memory`))
-      } else if (folder !== null && ++looks % looksPerFolder === 0 && (await sizeOf(folder)) > limits.output) {
-        fail(new CannotMake('unreadable', `it made more than ${megabytes(limits.output)} MB`))
-      }
-    } finally {
-      looking = false
-    }
-  }, watchEvery)
-  return () => {
-    clearTimeout(deadline)
-    clearInterval(look)
-  }
+function limitsOf(task: Task, { seconds, drawingSeconds, memory, output }: WorkLimits) {
+  const drawing = task.source.extension === 'svg' && task.kind !== 'tags'
+  return { seconds: drawing ? Math.min(drawingSeconds, seconds) : seconds, memory, output }
+}
+
+/** What JavaScript may do there: read, write in its place, and start ExifTool; no network. */
+function permissions(place: string): string[] {
+  const allowed = ['fs-read=*', `fs-write=${place}`, 'addons', 'child-process']
+  return ['--permission', ...allowed.map((one) => `--allow-${one}`)]
 }

@@ -1,25 +1,43 @@
+import { execFile } from 'node:child_process'
 import { readdir, readFile, stat } from 'node:fs/promises'
+import { platform } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 
 const pageBytes = 4096
 /** Processes of one program that are counted: more has none that behaves. */
 const mostProcesses = 200
 
-/** Bytes of memory that a process holds; 0 where the system does not show it (only Linux does). */
-export async function memoryOf(pid: number | undefined): Promise<number> {
-  const text = await readFile(`/proc/${pid}/statm`, 'latin1').catch(() => '')
-  return pageBytes * Number(text.split(' ')[1] ?? 0)
+/** Bytes of memory that a process and all that it has started hold. */
+export async function memoryOfTree(pid: number): Promise<number> {
+  return platform() === 'linux' ? memoryInProc(pid) : memoryByPs(pid)
 }
 
-/** The same of a process and all that it has started. */
-export async function memoryOfTree(pid: number): Promise<number> {
+async function memoryInProc(pid: number): Promise<number> {
   const pids = [pid]
   for (let at = 0; at < pids.length && pids.length < mostProcesses; at++) {
     const children = await readFile(`/proc/${pids[at]}/task/${pids[at]}/children`, 'latin1').catch(() => '')
     pids.push(...children.split(' ').filter(Boolean).map(Number))
   }
-  const sizes = await Promise.all(pids.map(memoryOf))
+  const sizes = await Promise.all(
+    pids.map(async (one) => {
+      const text = await readFile(`/proc/${one}/statm`, 'latin1').catch(() => '')
+      return pageBytes * Number(text.split(' ')[1] ?? 0)
+    }),
+  )
   return sizes.reduce((sum, size) => sum + size, 0)
+}
+
+/** The same of its group, where there is no `/proc`. */
+export async function memoryByPs(group: number): Promise<number> {
+  const { stdout } = await promisify(execFile)('ps', ['-axo', 'pgid=,rss='], { timeout: 5000 }).catch(() => ({
+    stdout: '',
+  }))
+  return stdout
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/).map(Number))
+    .filter(([pgid]) => pgid === group)
+    .reduce((sum, [, kilobytes = 0]) => sum + 1024 * kilobytes, 0)
 }
 
 /** Bytes of the files in a folder and those below it. */

@@ -1,0 +1,124 @@
+import { access, mkdtemp } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { runForeign } from '../../../platform/foreign/run.ts'
+import { type Tag, tagsOf } from '../technical.ts'
+import { CannotMake, reasonOf } from './failure.ts'
+import type { EmbeddedTask, Order, StripTask, TagsTask } from './tasks.ts'
+
+/**
+ * ExifTool, a program in Perl that comes in a package. It runs once for each file, in an empty folder without any
+ * configuration, and is started by a process of the workshop, which also reads what it says: whatever that is, the service
+ * gets tags of a bounded size.
+ */
+const needed = 'exiftool-vendored'
+
+type Limits = Order['limits']
+
+/** Bytes that ExifTool may say: pictures with a long history say some millions. */
+const mostSaid = 32_000_000
+/** Bytes of memory; photos take less than 100 MB. */
+const mostMemory = 400_000_000
+
+/** What TIFF has in its first directory goes tag by tag, since its picture is described there, too. */
+const stripped = [
+  '-all=',
+  '-CommonIFD0=',
+  '--ICC_Profile:all',
+  '-TagsFromFile',
+  '@',
+  '-ColorSpaceTags',
+  '-Orientation',
+  '-XResolution',
+  '-YResolution',
+  '-ResolutionUnit',
+  '-overwrite_original',
+  '-m',
+]
+
+/** Tags that hold a picture of the file itself, the best first. */
+const embeddedTags = ['JpgFromRaw', 'PreviewImage', 'OtherImage', 'PageImage', 'PhotoshopThumbnail', 'ThumbnailImage']
+
+/** All tags. @throws {CannotMake} */
+export async function readTags({ source, folder }: TagsTask, limits: Limits): Promise<readonly Tag[]> {
+  const args = ['-j', '-G1', '-l', '-a', '-api', 'LargeFileSupport=1', '-fast', source.path]
+  const said = await exiftool(args, folder, limits, 'its metadata cannot be read')
+  const [read] = parsed(said)
+  if (typeof read !== 'object' || read === null) throw new CannotMake('unreadable', 'its metadata cannot be read')
+  return tagsOf(read as Record<string, unknown>)
+}
+
+function parsed(said: Buffer): readonly unknown[] {
+  try {
+    const read: unknown = JSON.parse(said.toString('utf8'))
+    return Array.isArray(read) ? read : []
+  } catch (cause) {
+    throw new CannotMake('unreadable', 'its metadata cannot be read', { cause })
+  }
+}
+
+/** @throws {CannotMake} */
+export async function strip({ source, folder }: StripTask, limits: Limits): Promise<null> {
+  await exiftool([...stripped, source.path], folder, limits, 'its metadata cannot be taken out')
+  return null
+}
+
+/** The path of the largest picture that the file carries of itself. @throws {CannotMake} */
+export async function embedded({ source, folder }: EmbeddedTask, limits: Limits): Promise<string> {
+  const into = await mkdtemp(join(folder, 'embedded-'))
+  for (const tag of embeddedTags) {
+    const path = join(into, `${tag}.jpg`)
+    // %0f: nothing of the name of the source, so that the rest is the name as it stands.
+    const args = ['-b', `-${tag}`, '-w', `${into}/%0f${tag}.jpg`, source.path]
+    await exiftool(args, folder, limits, '').catch((error: unknown) => {
+      if (!(error instanceof CannotMake) || error.kind === 'unavailable' || error.late) throw error
+    })
+    const there = await access(path).then(
+      () => true,
+      () => false,
+    )
+    if (there) return path
+  }
+  throw new CannotMake('unreadable', 'the file carries no picture of itself')
+}
+
+async function exiftool(args: readonly string[], folder: string, limits: Limits, problem: string): Promise<Buffer> {
+  const own = await mkdtemp(join(folder, 'exiftool-'))
+  const memory = Math.min(mostMemory, limits.memory)
+  const end = await runForeign({
+    program: 'perl',
+    // Neither a configuration of the machine nor one that lies where it works.
+    args: [script(), '-config', '', '-charset', 'filename=utf8', ...args],
+    folder: own,
+    limits: { seconds: limits.seconds, memory, output: limits.output, said: mostSaid, addresses: memory },
+    // It is started from where there is none.
+    isolate: [],
+  })
+  if (end.kind === 'ended') {
+    // Of the shell: what it should have become is not there.
+    if (end.code === 127) throw new CannotMake('unavailable', `${needed} needs Perl on the machine`, { needs: needed })
+    if (end.code === 0) return end.output
+    // It tells of what it cannot read in what it gives, too.
+    if (end.code === 1 && end.output.length > 2) return end.output
+    const last = end.errors.trim().split('\n').at(-1) ?? ''
+    throw new CannotMake('unreadable', `${problem}${last === '' ? '' : ` (${reasonOf(last).slice(0, 200)})`}`)
+  }
+  if (end.kind === 'broken') {
+    throw new CannotMake('unreadable', `${problem}: ExifTool ${end.broken.reason}`, {
+      late: end.broken.limit === 'time',
+    })
+  }
+  throw new CannotMake('unavailable', `${needed} needs Perl on the machine`, { needs: needed })
+}
+
+/** Where the program lies: in a package of the package, which is not installed everywhere. */
+function script(): string {
+  try {
+    const own = createRequire(import.meta.url)
+    const path: unknown = own(createRequire(own.resolve(needed)).resolve(`${needed}.pl`))
+    if (typeof path === 'string') return path
+  } catch (cause) {
+    throw new CannotMake('unavailable', `it needs the package ${needed}`, { cause, needs: needed })
+  }
+  throw new CannotMake('unavailable', `it needs the package ${needed}`, { needs: needed })
+}

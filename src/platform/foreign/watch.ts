@@ -1,0 +1,55 @@
+import type { ChildProcess } from 'node:child_process'
+import { megabytes, memoryOfTree, sizeOf } from './usage.ts'
+
+export interface WatchLimits {
+  /** Seconds of the clock. */
+  readonly seconds: number
+  /** Bytes of memory of a program and what it starts. */
+  readonly memory: number
+  /** Bytes of what it makes. */
+  readonly output: number
+}
+
+/** Which limit was broken, in words that go on from the name of the program. */
+export interface Broken {
+  readonly limit: 'time' | 'memory' | 'output'
+  readonly reason: string
+}
+
+/** Milliseconds between two looks at what a program takes. */
+const watchEvery = 100
+/** Looks at its memory for each at what it has made, which takes longer. */
+const looksPerFolder = 5
+
+/** Tells once when a program takes more than it may, until the function that it gives is called. */
+export function watchForeign(
+  child: ChildProcess,
+  { seconds, memory, output }: WatchLimits,
+  folder: string | null,
+  tell: (broken: Broken) => void,
+): () => void {
+  const deadline = setTimeout(
+    () => tell({ limit: 'time', reason: `took more than ${Math.round(10 * seconds) / 10} seconds` }),
+    1000 * seconds,
+  )
+  let looking = false
+  let looks = 0
+  const look = setInterval(async () => {
+    // On a busy machine one look may take longer than the pause between two.
+    if (looking || child.pid === undefined) return
+    looking = true
+    try {
+      if ((await memoryOfTree(child.pid)) > memory) {
+        tell({ limit: 'memory', reason: `took more than ${megabytes(memory)} MB of memory` })
+      } else if (folder !== null && ++looks % looksPerFolder === 0 && (await sizeOf(folder)) > output) {
+        tell({ limit: 'output', reason: `made more than ${megabytes(output)} MB` })
+      }
+    } finally {
+      looking = false
+    }
+  }, watchEvery)
+  return () => {
+    clearTimeout(deadline)
+    clearInterval(look)
+  }
+}

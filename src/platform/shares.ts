@@ -1,0 +1,108 @@
+/**
+ * Places for work that several people want done, so that nobody has to wait for all that another one asked for. One person has
+ * at most as many as there are, and one more stands ready for whoever has none: so what somebody began, however long it takes,
+ * never keeps the first work of another one waiting. Whoever has the fewest goes next, of these who waited longest for a turn.
+ */
+export interface Shares {
+  /** Does the work of somebody at their turn. @throws the reason of the signal when it is aborted while they wait. */
+  run<T>(who: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T>
+  /** Works of somebody that run or wait. */
+  of(who: string): number
+  /** All that run, and all that wait. */
+  readonly running: number
+  readonly waiting: number
+}
+
+interface Person {
+  running: number
+  /** The number of their last turn. */
+  turn: number
+  readonly queue: Set<() => void>
+}
+
+export function createShares(places: number): Shares {
+  const people = new Map<string, Person>()
+  let running = 0
+  let waiting = 0
+  let turn = 0
+
+  function personOf(who: string): Person {
+    const person = people.get(who) ?? { running: 0, turn: 0, queue: new Set() }
+    people.set(who, person)
+    return person
+  }
+
+  const mayBegin = (person: Person): boolean => running < places || (running === places && person.running === 0)
+
+  function begin(person: Person): void {
+    running++
+    person.running++
+    person.turn = ++turn
+  }
+
+  function next(): void {
+    for (;;) {
+      let chosen: Person | null = null
+      for (const person of people.values()) {
+        if (person.queue.size === 0 || !mayBegin(person)) continue
+        const fewer = chosen === null || person.running < chosen.running
+        if (fewer || (person.running === chosen?.running && person.turn < chosen.turn)) chosen = person
+      }
+      const [enter] = chosen?.queue ?? []
+      if (!chosen || !enter) return
+      chosen.queue.delete(enter)
+      waiting--
+      begin(chosen)
+      enter()
+    }
+  }
+
+  function forget(who: string, person: Person): void {
+    if (person.running === 0 && person.queue.size === 0) people.delete(who)
+  }
+
+  async function wait(who: string, person: Person, signal?: AbortSignal): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const onAbort = (): void => {
+      if (!person.queue.delete(resolve)) return
+      waiting--
+      forget(who, person)
+      reject(signal?.reason)
+    }
+    person.queue.add(resolve)
+    waiting++
+    signal?.addEventListener('abort', onAbort, { once: true })
+    try {
+      await promise
+    } finally {
+      signal?.removeEventListener('abort', onAbort)
+    }
+  }
+
+  return {
+    async run(who, work, signal) {
+      signal?.throwIfAborted()
+      const person = personOf(who)
+      if (person.queue.size === 0 && mayBegin(person)) begin(person)
+      else await wait(who, person, signal)
+      try {
+        return await work()
+      } finally {
+        running--
+        person.running--
+        forget(who, person)
+        next()
+      }
+    },
+    of: (who) => {
+      const person = people.get(who)
+      return person ? person.running + person.queue.size : 0
+    },
+    get running() {
+      return running
+    },
+    get waiting() {
+      return waiting
+    },
+  }
+}

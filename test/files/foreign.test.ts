@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { after, before, suite, test } from 'node:test'
+import { crc32, deflateSync } from 'node:zlib'
+import { CannotMake } from '../../src/files/renditions/workshop/failure.ts'
+import { createWorkers, type Workers } from '../../src/files/renditions/workshop/workers.ts'
+import { temporaryFolder } from '../support/process.ts'
+import { startService, type TestService } from '../support/service.ts'
+import { picture, upload } from './support.ts'
+
+function chunk(type: string, data: Buffer): Buffer {
+  const body = Buffer.concat([Buffer.from(type), data])
+  const frame = Buffer.alloc(8)
+  frame.writeUInt32BE(data.length)
+  frame.writeUInt32BE(crc32(body), 4)
+  return Buffer.concat([frame.subarray(0, 4), body, frame.subarray(4)])
+}
+
+/** Pictures with texts that are small as long as they are packed. */
+async function packed(kind: 'zTXt' | 'iTXt', texts: number, unpacked: number): Promise<Buffer> {
+  const png = await picture(20, 20, 'png')
+  const text = deflateSync(Buffer.alloc(unpacked, 'x'), { level: 9 })
+  const behindName = kind === 'zTXt' ? [0] : [1, 0, 0, 0]
+  const chunks = Array.from({ length: texts }, (_, index) =>
+    chunk(kind, Buffer.concat([Buffer.from(`Comment${index}\0`), Buffer.from(behindName), text])),
+  )
+  const header = 8 + 25
+  return Buffer.concat([png.subarray(0, header), ...chunks, png.subarray(header)])
+}
+
+suite('what files say of themselves is read apart', () => {
+  let workers: Workers
+  let folder: Awaited<ReturnType<typeof temporaryFolder>>
+  before(async () => {
+    folder = await temporaryFolder()
+    const limits = { memory: 1e9, seconds: 60, drawingSeconds: 5, pixels: 1e6, output: 1e8 }
+    workers = createWorkers({ most: 1, limits, background: true, place: folder.path })
+  })
+  after(async () => {
+    await workers.close()
+    await folder[Symbol.asyncDispose]()
+  })
+
+  async function tagsOf(name: string, content: Buffer) {
+    const path = join(folder.path, name)
+    await writeFile(path, content)
+    const into = join(folder.path, `for-${name}`)
+    await mkdir(into)
+    return workers.run({ kind: 'tags', source: { path, extension: name.split('.').at(-1) ?? '' }, folder: into })
+  }
+
+  test('a usual picture tells its tags', async () => {
+    const tags = await tagsOf('plain.png', await packed('iTXt', 2, 50))
+    const found = new Map(tags.map(({ group, name, value }) => [`${group}:${name}`, value]))
+    assert.equal(found.get('PNG:ImageWidth'), 20)
+    assert.equal(found.get('PNG:Comment1'), 'x'.repeat(50))
+    assert.ok(![...found.keys()].some((key) => key.startsWith('System:') || key.startsWith('ExifTool:')))
+  })
+
+  test('no configuration of the machine or of a folder runs', async () => {
+    const ran = join(folder.path, 'ran')
+    await writeFile(join(folder.path, '.ExifTool_config'), `open(my $f, '>', '${ran}'); close $f; 1;`)
+    await tagsOf('configured.png', await picture(5, 5, 'png'))
+    assert.ok(!(await readdir(folder.path)).includes('ran'))
+  })
+
+  test('texts that unpack to hundreds of megabytes end in a bounded answer, or in a reason', async () => {
+    const hostile = { 'one.png': [1, 100_000_000], 'five.png': [5, 100_000_000], 'many.png': [3000, 20_000] } as const
+    for (const [name, [texts, size]] of Object.entries(hostile)) {
+      for (const kind of ['zTXt', 'iTXt'] as const) {
+        const content = await packed(kind, texts, size)
+        assert.ok(content.length < 500_000)
+        const outcome = await tagsOf(`${kind}-${name}`, content).then(
+          (tags) => tags.length <= 1000 && JSON.stringify(tags).length < 3_000_000,
+          (error: unknown) => error instanceof CannotMake && error.message,
+        )
+        assert.ok(outcome, `${kind} ${name}`)
+      }
+    }
+    // The next one is read.
+    assert.ok((await tagsOf('after.png', await picture(5, 5, 'png'))).length > 3)
+  })
+})
+
+suite('hostile files among others', () => {
+  let svc: TestService
+  before(async () => {
+    svc = await startService({ mediaDrawingSeconds: 1 })
+    for (const login of ['ada', 'mallory']) await svc.as('root').post('/user', [{ user: { login }, _password: login }])
+  })
+  after(() => svc[Symbol.asyncDispose]())
+
+  test('the service answers others while a packed text is read, and says what came of it', async () => {
+    const delay = monitorEventLoopDelay({ resolution: 10 })
+    const { body } = await upload(
+      svc,
+      'root',
+      [{ name: 'packed.png', content: await packed('zTXt', 5, 100_000_000) }],
+      {
+        produce_versions: 'true',
+      },
+    )
+    delay.enable()
+    await svc.drain()
+    delay.disable()
+    assert.ok(delay.max < 500e6, `others waited ${delay.max / 1e6} ms`)
+    const { rows } = await svc.db.query<{ status: string; reason: string }>(
+      `select status, reason from file_rendition where file_id = $1 and name = ':metadata'`,
+      [body[0]._id],
+    )
+    const [told] = rows
+    assert.ok(told?.status === 'done' || /metadata cannot be read/.test(told?.reason ?? ''), JSON.stringify(rows))
+    assert.deepEqual(await readdir(join(svc.config.dataDir, 'work')).then((names) => names.filter(isTask)), [])
+  })
+})
+
+const isTask = (name: string): boolean => /^\d+-/.test(name)

@@ -456,8 +456,10 @@ create table index_queue (
   seq bigint not null default nextval('index_queue_seq'::regclass),
   -- 0 saves, 1 objects that link to a changed one, 2 a reindex.
   priority smallint not null default 0,
+  moved boolean not null default false,
   constraint index_queue_pkey PRIMARY KEY (system_object_id, seq)
 );
+CREATE INDEX index_queue_moved_idx ON public.index_queue USING btree (system_object_id) WHERE moved;
 CREATE INDEX index_queue_order_idx ON public.index_queue USING btree (priority, seq);
 
 -- browsers that stay signed in, by the hash of their cookie

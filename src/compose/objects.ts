@@ -149,6 +149,7 @@ export async function composeObjects(
   })
   const search = createSearchService({
     db,
+    quick,
     engine: index.engine,
     followedSince: () => index.target.followedSince(db),
     bus,

@@ -124,7 +124,7 @@ export const SaveQuery = Type.Object({
   file_url_expire: FileUrlExpire,
   skip_reverse_nested: flag('Leave reverse-nested objects as they are.'),
   skip_bidirectional_update: flag('Leave the opposite side of bidirectional links as it is.'),
-  skip_index: flag('Queue nothing for the index.'),
+  skip_index: flag('Queue nothing for the index but what changes who may see an object.'),
   await_index: Type.Optional(Wait),
   skip_constraints: flag('Skip the constraint checks; for migrations.'),
   skip_plugins: flag('Call no plugins; needs `system.root`.'),

@@ -15,7 +15,9 @@ import {
 } from '../objects/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Bus } from '../platform/bus.ts'
+import type { Queryable } from '../platform/db.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
+import { gathered } from '../platform/gathered.ts'
 import { type JsonAnswer, type JsonBody, JsonWriter, writeJson } from '../platform/json-body.ts'
 import { type Lifetime, shorter } from '../platform/lifetime.ts'
 import { createPauses, type Pauses } from '../platform/pauses.ts'
@@ -24,7 +26,8 @@ import { type NeededRight, requireRight } from '../platform/system-right.ts'
 import type { CallerRights } from '../rights/service.ts'
 import { type AggregationDeps, answerAggregations } from './aggregations.ts'
 import type { Hit, SearchEngine, SearchOutcome, SearchPlan } from './plan/plan.ts'
-import { createVision, type Vision } from './plan/vision.ts'
+import { createVision, type Vision, visionWithout } from './plan/vision.ts'
+import { type MovedObject, mostLookedAt, readMoved } from './queue/moved.ts'
 import { blockTopic, isBlocked, type Reindexing } from './queue/reindex.ts'
 import { type CompiledSearch, compileSearch } from './request/compile.ts'
 import { costOf, isHeavy } from './request/cost.ts'
@@ -63,6 +66,8 @@ const domains = ['pool', 'collection', 'event', 'message', 'user', 'group', 'acl
 
 export interface SearchServiceDeps extends AggregationDeps, MaskDeps {
   readonly bus: Bus
+  /** For what takes microseconds. */
+  readonly quick: Queryable
   readonly engine: SearchEngine
   readonly reindexing: Reindexing
   /** Since when it is known what went out of sight. */
@@ -138,12 +143,34 @@ export function createSearchService(deps: SearchServiceDeps) {
     return vision
   }
 
+  const moved = gathered(() => readMoved(deps.quick), { most: 1000 })
+
+  /** Of what has moved since it was indexed the caller sees what they may see by its row, and see as they did before. */
+  async function visionNow(actor: Actor, caller: CallerRights): Promise<Vision> {
+    const vision = visionOf(caller)
+    if (vision.whole) return vision
+    const objects = await moved(null)
+    if (objects.length === 0) return vision
+    const ids = objects.map(({ id }) => id)
+    if (ids.length > mostLookedAt) return visionWithout(vision, ids)
+    const readable = await deps.readable(actor, ids)
+    const { tablesById } = deps.datamodel.current()
+    const isSeen = ({ id, objecttype }: MovedObject): boolean => {
+      const table = objecttype === null ? undefined : tablesById.get(objecttype)
+      return table !== undefined && readable.has(id) && !vision.depends(table)
+    }
+    return visionWithout(
+      vision,
+      objects.filter((object) => !isSeen(object)).map(({ id }) => id),
+    )
+  }
+
   async function compile(actor: Actor, caller: CallerRights, request: SearchRequest): Promise<CompiledSearch> {
     const pictures = picturesOf(request as Fields)
     const compiled = compileSearch(request as Fields, {
       model: deps.datamodel.current(),
       languages: deps.languages(),
-      vision: visionOf(caller),
+      vision: await visionNow(actor, caller),
       databaseName: deps.databaseName,
       alike: pictures.length > 0 ? await deps.alike(actor, pictures) : noPictures,
       isSortValue: engine.isSortValue,

@@ -378,7 +378,7 @@ describe('answers', () => {
     assert.deepEqual(answer.body, (await scene.search(request)).body)
     assert.equal(answer.headers['cache-control'], 'no-store, no-cache')
     const cached = await root.get('/search', { BODY: '{}', cache_seconds: 60 })
-    assert.equal(cached.headers['cache-control'], 'max-age=60, public')
+    assert.equal(cached.headers['cache-control'], 'max-age=60, private')
     const uncached = await root.get('/search', { BODY: '{}', cache_seconds: 0 })
     assert.equal(uncached.headers['cache-control'], 'no-store, no-cache')
     for (const BODY of ['', '{', '[]', '1', '{"limit":"x"}', '{"search":{}}']) {

@@ -45,6 +45,15 @@ export function nextVersion(item: Item): number {
   return item.current ? item.current.version + 1 : 1
 }
 
+/** Whether something else decides now who may see the object: searches are told of that in the transaction of the save. */
+export function hasMoved({ mode, current, poolId, ownerUser, ownerGroup, tags, acl, privateAcl }: Item): boolean {
+  if (mode !== 'update' || !current) return false
+  if (poolId !== current.poolId || privateAcl !== current.privateAcl) return true
+  if (ownerUser !== current.ownerUser || ownerGroup !== current.ownerGroup) return true
+  if (tags.length !== current.tags.length || tags.some((tag) => !current.tags.includes(tag))) return true
+  return acl !== current.acl && JSON.stringify(acl ?? null) !== JSON.stringify(current.acl ?? null)
+}
+
 /** The object as rights see it before the save; for a new object, as it will be. */
 export function guardBefore(item: Item) {
   const { current } = item

@@ -45,7 +45,7 @@ async function removeTags(tx: Tx, tagIds: readonly number[], wakeIndex: () => vo
        update object_version v set tags = array(select t from unnest(v.tags) as t where t <> all($1::int[]))
        from changed c where v.system_object_id = c.system_object_id and v.tags && $1::int[]
      )
-     insert into index_queue (system_object_id, priority) select system_object_id, 1 from changed`,
+     insert into index_queue (system_object_id, priority, moved) select system_object_id, 1, true from changed`,
     [tagIds],
   )
   tx.afterCommit(wakeIndex)
@@ -74,7 +74,7 @@ export async function replaceOwner(
   const column = kind === 'user' ? 'owner_user' : 'owner_group'
   await tx.query(
     `with changed as (update object set ${column} = $2 where ${column} = $1 returning system_object_id)
-     insert into index_queue (system_object_id, priority) select system_object_id, 1 from changed`,
+     insert into index_queue (system_object_id, priority, moved) select system_object_id, 1, true from changed`,
     [from, to],
   )
   tx.afterCommit(wakeIndex)
@@ -116,7 +116,7 @@ export function objectPresetUse(wakeIndex: () => void) {
          update object_version v set acl = c.acl from changed c
          where v.system_object_id = c.system_object_id and v.version = c.version
        ), queued as (
-         insert into index_queue (system_object_id, priority) select system_object_id, 1 from changed
+         insert into index_queue (system_object_id, priority, moved) select system_object_id, 1, true from changed
        )
        select count(*)::int as count from changed`,
       [ids, ...values],

@@ -3,7 +3,8 @@
  * and the titles of which objects. Everything that a search does with a value asks here first. A value that is not seen
  * is treated as if the object had none.
  */
-import type { Mask, SystemFieldName, Table } from '../../datamodel/model.ts'
+import { hash } from 'node:crypto'
+import type { Column, Mask, SystemFieldName, Table } from '../../datamodel/model.ts'
 import { type Access, type FileSight, type MaskAccess, type Place, showingMasks } from '../../objects/service.ts'
 import type { CallerRights, SearchFilter } from '../../rights/service.ts'
 import type { FileField, NestedFields, SearchField } from './fields.ts'
@@ -35,6 +36,16 @@ export interface Vision {
   /** The pools, this one and those below it, that the caller may know to be there; `all`: none of them is hidden. */
   poolsWithin(id: number): 'all' | readonly number[]
   readonly rights: SearchFilter
+  /** Objects that the index still shows to the caller, although they have moved out of sight: they are not there. */
+  readonly without: readonly number[]
+  /** Whether it depends on where an object of the type is what the caller sees of it. */
+  depends(table: Table): boolean
+}
+
+/** The vision of a caller who has just lost some objects. Nothing that is kept for one of these visions serves another. */
+export function visionWithout(vision: Vision, without: readonly number[]): Vision {
+  if (without.length === 0) return vision
+  return { ...vision, key: `${vision.key} without ${hash('sha256', without.join(), 'base64')}`, without }
 }
 
 export const wholeVision: Vision = {
@@ -47,6 +58,8 @@ export const wholeVision: Vision = {
   titles: () => 'all',
   poolsWithin: () => 'all',
   rights: { all: true },
+  without: [],
+  depends: () => false,
 }
 
 let made = 0
@@ -93,6 +106,15 @@ export function createVision({ caller, maskAccess, fileAccess, poolPath }: Visio
     seen.set(what, found)
     return found
   }
+  /** `always`: every mask, and every file, shows wherever the object is what it shows elsewhere. */
+  function placeOfAny(table: Table): Sight {
+    const access = accessTo(table)
+    const masks = [...table.masks.values()].map((mask) => access.where(new Set([mask])))
+    if (masks.some((each) => typeof each !== 'string')) return 'never'
+    const files = fileAccess(table)
+    const columns = fileColumns(table).flatMap((column) => [files(column, 'any'), files(column, 'original')])
+    return columns.some((each) => typeof each !== 'string') ? 'never' : 'always'
+  }
   const fileSights = new Map<string, Sight>()
   const filesOf = new Map<Table, FileSight>()
   /** Of what is searched of files: the mask shows the column, and the caller may see the files in it. */
@@ -128,6 +150,8 @@ export function createVision({ caller, maskAccess, fileAccess, poolPath }: Visio
     },
     poolsWithin: (id) => poolsWithin(caller, poolPath, id),
     rights,
+    without: [],
+    depends: (table) => once(`depends ${table.id}`, () => placeOfAny(table)) !== 'always',
   }
 }
 
@@ -137,6 +161,11 @@ function bothSights(one: Sight, other: Sight): Sight {
   if (other === 'always') return one
   return { place: { is: 'and', of: [one.place, other.place] }, unless: null }
 }
+
+const fileColumns = (table: Table): Column[] => [
+  ...table.columns.filter(({ type }) => type === 'eas'),
+  ...table.nested.flatMap(fileColumns),
+]
 
 function toSight(table: Table, access: Access): Sight {
   if (typeof access === 'string') return access

@@ -100,7 +100,7 @@ export async function queueLinking(db: Queryable, ids: readonly number[]): Promi
      ), superseded as (
        delete from index_queue where ctid = any(array(
          select q.ctid from linking cross join lateral (
-           select ctid from index_queue where system_object_id = linking.id and priority = 1 offset 0
+           select ctid from index_queue where system_object_id = linking.id and priority = 1 and not moved offset 0
          ) q))
      )
      insert into index_queue (system_object_id, priority) select id, 1 from linking order by id`,

@@ -2,7 +2,7 @@
 import type { ChangedObject, ChangesPage, ChangesWindow } from '../../../src/search/plan/plan.ts'
 import type { MemoryDocument } from './documents.ts'
 import { isInScope } from './match.ts'
-import { isReadable } from './sight.ts'
+import { isReadable, mayRead } from './sight.ts'
 import type { Asked } from './text.ts'
 
 /** A document as it was until that moment. */
@@ -23,7 +23,7 @@ export function changesOf(
   const types = scope.objecttypes ?? [...fields.types.keys()]
   const isFound = (document: MemoryDocument): boolean => isInScope(scope, document, asked)
   const isKnown = (document: MemoryDocument): boolean =>
-    isFound(document) || (!document.source.deleted && isReadable(vision.rights, document))
+    isFound(document) || (!document.source.deleted && mayRead(vision, document))
   const told = new Map<number, ChangedObject>()
   for (const document of asked.all.values()) {
     const { id, changedAt: at, source } = document

@@ -5,7 +5,7 @@ import { customLabel, intervalOf } from '../../../src/search/document/values.ts'
 import type { SearchField } from '../../../src/search/plan/fields.ts'
 import type { Clause, MomentRange, NumberBound, SearchScope, TextClause } from '../../../src/search/plan/plan.ts'
 import { type MemoryDocument, rowsAt, type Spot, valuesAt } from './documents.ts'
-import { isReadable, isSeen } from './sight.ts'
+import { isReadable, isSeen, mayRead } from './sight.ts'
 import { type Asked, bagOf, matchesText, overlaps, unitOf } from './text.ts'
 
 export function isInScope(scope: SearchScope, document: MemoryDocument, asked: Asked): boolean {
@@ -13,6 +13,8 @@ export function isInScope(scope: SearchScope, document: MemoryDocument, asked: A
   if (!(scope.objecttypes ?? [...asked.plan.fields.types.keys()]).includes(objecttype)) return false
   if (deleted && !(typeof scope.deleted === 'boolean' ? scope.deleted : scope.deleted.includes(document.id)))
     return false
+  if (asked.plan.vision.without.includes(document.id)) return false
+  if (asked.plan.vision.without.includes(document.id)) return false
   return isReadable(scope.rights, document) && matches(scope.where, { document, row: null }, asked)
 }
 
@@ -154,7 +156,7 @@ function hasOneOf(clause: Extract<Clause, { is: 'value' }>, spot: Spot, asked: A
 /** All that stands above a linked object, for those who may read that object. */
 export function aboveLink(id: number, { document }: Spot, { all, plan }: Asked): readonly number[] {
   const target = all.get(id)
-  return target && isReadable(plan.vision.rights, target) ? (document.links.get(id)?.ancestors ?? []) : []
+  return target && mayRead(plan.vision, target) ? (document.links.get(id)?.ancestors ?? []) : []
 }
 
 function isBetween(
@@ -195,9 +197,7 @@ function hasParent(
   const poly = plan.fields.types.get(objecttype)?.table.polyhierarchical === true
   return source.parents.some((id) => {
     const parent = all.get(id)
-    return (
-      parent !== undefined && ids.includes(parent.source.ownId) && (!poly || isReadable(plan.vision.rights, parent))
-    )
+    return parent !== undefined && ids.includes(parent.source.ownId) && (!poly || mayRead(plan.vision, parent))
   })
 }
 
@@ -217,7 +217,7 @@ function assertFewWordsOf({ text, targets }: TextClause, documents: readonly Mem
   if (open.length === 0) return
   const known = new Set(
     documents
-      .filter((each) => isReadable(asked.plan.vision.rights, each))
+      .filter((each) => mayRead(asked.plan.vision, each))
       .flatMap((document) => targets.flatMap((target) => bagOf(target, { document, row: null }, asked))),
   )
   for (const pattern of open) {

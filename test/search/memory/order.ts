@@ -7,7 +7,7 @@ import type { SearchField } from '../../../src/search/plan/fields.ts'
 import type { ScoreTerm, SearchPlan, SortField, SortKey } from '../../../src/search/plan/plan.ts'
 import { type MemoryDocument, valuesAt } from './documents.ts'
 import { matches } from './match.ts'
-import { isReadable, isSeen } from './sight.ts'
+import { isSeen, mayRead } from './sight.ts'
 import { type Asked, unitOf } from './text.ts'
 
 type Value = string | number | null
@@ -126,7 +126,7 @@ function ofColumn(
     }
     case 'link': {
       const target = all.get(value as number)
-      if (!target || !isReadable(plan.vision.rights, target)) return null
+      if (!target || !mayRead(plan.vision, target)) return null
       return inOneOf(document.links.get(target.id)?.title, languages)
     }
     default:

@@ -1,7 +1,7 @@
 /** What the caller sees, document by document. */
 import type { Place } from '../../../src/objects/service.ts'
 import type { SearchFilter, SearchGrant, TagFilter } from '../../../src/rights/service.ts'
-import type { Sight } from '../../../src/search/plan/vision.ts'
+import type { Sight, Vision } from '../../../src/search/plan/vision.ts'
 import type { MemoryDocument } from './documents.ts'
 
 export function isSeen(sight: Sight, document: MemoryDocument): boolean {
@@ -38,6 +38,10 @@ function isIn(place: Place, document: MemoryDocument): boolean {
       return !isIn(place.of, document)
   }
 }
+
+/** By the index, and unless it has moved out of sight since. */
+export const mayRead = ({ rights, without }: Vision, document: MemoryDocument): boolean =>
+  !without.includes(document.id) && isReadable(rights, document)
 
 export function isReadable(filter: SearchFilter, document: MemoryDocument): boolean {
   if (filter.all) return true

@@ -6,7 +6,7 @@ import { customTexts, intervalOf } from '../../../src/search/document/values.ts'
 import type { SearchField } from '../../../src/search/plan/fields.ts'
 import type { SearchPlan, TextClause, TextTarget } from '../../../src/search/plan/plan.ts'
 import { type MemoryDocument, type Spot, valuesAt } from './documents.ts'
-import { isReadable, isSeen } from './sight.ts'
+import { isSeen, mayRead } from './sight.ts'
 
 export interface Asked {
   readonly plan: SearchPlan
@@ -113,7 +113,7 @@ function sequencesOf(
 /** The title of a linked object in all languages, for those who may read the object. */
 function titleOf(id: number, { links }: MemoryDocument, { plan, all }: Asked): string[] {
   const target = all.get(id)
-  if (!target || !isReadable(plan.vision.rights, target)) return []
+  if (!target || !mayRead(plan.vision, target)) return []
   return Object.values(links.get(id)?.title ?? {})
 }
 

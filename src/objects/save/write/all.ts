@@ -7,7 +7,7 @@ import { linkTriples } from '../../content/links.ts'
 import type { SaveContext } from '../../deps.ts'
 import { applyStandards } from '../../standard/apply.ts'
 import { standardText } from '../../standard/compute.ts'
-import { type Item, nextVersion } from '../item.ts'
+import { hasMoved, type Item, nextVersion } from '../item.ts'
 import { keysHoldIds, uniqueEntries } from '../rules/unique.ts'
 import { type FileChange, type FileTaken, putFiles, returnFiles, takeFiles } from './files.ts'
 import { giveIds } from './new-ids.ts'
@@ -68,7 +68,7 @@ export async function writeAll(context: SaveContext, items: readonly Item[], opt
     options.dryRun ? null : deps.files.renewMarks(tx, withFiles(written)),
     options.skipEvents || options.dryRun ? null : appendEvents(context, written),
   ])
-  if (!options.skipIndex) tx.afterCommit(deps.wakeIndex)
+  if (!options.skipIndex || written.some(hasMoved)) tx.afterCommit(deps.wakeIndex)
 }
 
 /** Values are given up before ids are drawn, which looks at those that are taken. */

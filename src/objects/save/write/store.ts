@@ -4,8 +4,7 @@ import { AppError } from '../../../platform/errors.ts'
 import { jsonInTurns, type Pauses } from '../../../platform/pauses.ts'
 import type { StoredObject } from '../../content/stored.ts'
 import { showingMasks } from '../../masks/access.ts'
-import type { Item } from '../item.ts'
-import { nextVersion } from '../item.ts'
+import { hasMoved, type Item, nextVersion } from '../item.ts'
 import type { UniqueEntry } from '../rules/unique.ts'
 
 type Row = Omit<StoredObject, 'table' | 'latestVersion'> & { objecttype: number }
@@ -194,6 +193,7 @@ export async function writeItems(
     r: item.parents,
     o: operationOf[item.mode],
     m: item.comment,
+    mv: hasMoved(item),
     d: item.standard,
     c: item.content,
   })
@@ -201,7 +201,7 @@ export async function writeItems(
   await tx.query(
     `with input as materialized (
        select * from json_to_recordset($1::json) as x(s bigint, t int, i bigint, v int, u text, cb bigint, p bigint, ou bigint, og bigint,
-         g int[], a jsonb, pa boolean, r bigint[], o "char", m text, d jsonb, c jsonb)
+         g int[], a jsonb, pa boolean, r bigint[], o "char", m text, mv boolean, d jsonb, c jsonb)
      ), created as (
        insert into object (system_object_id, objecttype, id, version, uuid, pool_id, owner_user, owner_group, tags, acl,
          private_acl, parents, standard, created_at, created_by, modified_at)
@@ -211,7 +211,7 @@ export async function writeItems(
          private_acl = pa, parents = r, standard = d, modified_at = $2, deleted_at = case when o = 'd' then $2::timestamptz end
        from input where o <> 'i' and system_object_id = s
      ), queued as (
-       insert into index_queue (system_object_id) select s from input where $5
+       insert into index_queue (system_object_id, moved) select s, mv from input where $5 or mv
      )
      insert into object_version (system_object_id, version, operation, at, by_user, comment, datamodel_version, pool_id,
        owner_user, owner_group, tags, acl, private_acl, parents, content)

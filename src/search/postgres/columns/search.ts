@@ -117,7 +117,13 @@ export function createColumnSearch({ quick, columns, countFacet }: ColumnSearchD
     const readable = access && (await columns.made(table, access.key, () => findReadable(table, access.mayRead)))
     if (access && !readable) return null
     const fulfilled = readable ? [readable, ...conditions] : conditions
-    const bits = await findMatches({ table, conditions: fulfilled, among, ranges, without: since.changed })
+    const bits = await findMatches({
+      table,
+      conditions: fulfilled,
+      among,
+      ranges,
+      without: [...since.changed, ...plan.vision.without],
+    })
     const { asOf } = since
     const facets = await facetsOf(facetColumns, numbers, bits, since)
     const value = { count: countBits(bits) + since.matches.length, facets, ranges: new Map() }

@@ -1,7 +1,7 @@
 import type { Queryable } from '../../../platform/db.ts'
 import type { ChangedObject, ChangesPage, ChangesWindow } from '../../plan/plan.ts'
 import { readableNode } from './linked.ts'
-import { accessSql } from './sight.ts'
+import { accessSql, stillSql } from './sight.ts'
 import { atMicroseconds, microseconds } from './sql.ts'
 import type { Statement } from './statements.ts'
 
@@ -25,7 +25,7 @@ export async function readChanges(db: Queryable, statement: Statement, window: C
       ? `and (${at}, ${id}) > (${moment(window.after.at)}, ${parameters.add(window.after.id, 'bigint')})`
       : ''
   const limit = parameters.add(window.limit, 'int')
-  const known = `((${there}) or (not d.deleted and ${readable('d')}))`
+  const known = `((${there}) or (not d.deleted and ${readable('d')}${stillSql(plan.vision, 'd')}))`
   // Who begins at the beginning has seen nothing that could be gone.
   const fresh = window.since === null
   const gone = `union all

@@ -33,7 +33,7 @@ import { type LinkedObjects, readableNode } from './linked.ts'
 import type { PostgresPlan } from './postgres-plan.ts'
 import { ofDocuments, type Place, predicateSql } from './predicate.ts'
 import { rightsCondition } from './rights.ts'
-import { accessSql, sightNode, sightOfTypes, whereSeen } from './sight.ts'
+import { accessSql, sightNode, sightOfTypes, stillSql, whereSeen } from './sight.ts'
 import { linkNode } from './sources.ts'
 import type { Parameters } from './sql.ts'
 import { storedValueSql } from './stored-values.ts'
@@ -76,6 +76,8 @@ export function scopeSql(scope: SearchScope, alias: string, context: ConditionCo
   else if (scope.deleted !== true) {
     parts.push(`(not ${alias}.deleted or ${alias}.id = any(${context.parameters.add(scope.deleted, 'bigint[]')}))`)
   }
+  const { without } = context.plan.vision
+  if (without.length > 0) parts.push(`${alias}.id <> all(${context.parameters.add(without, 'bigint[]')})`)
   return parts.length === 0 ? 'true' : parts.join(' and ')
 }
 
@@ -448,7 +450,7 @@ function childOfCondition(
   // In a polyhierarchy parents that the caller may not read are shown without their `_id`.
   const rights = table.polyhierarchical ? readableNode(plan.vision) : null
   const readable = rights
-    ? ` and exists (select from search_document t where t.id = p.system_object_id and ${accessSql(rights, 't')})`
+    ? ` and exists (select from search_document t where t.id = p.system_object_id and ${accessSql(rights, 't')}${stillSql(plan.vision, 't')})`
     : ''
   const parents = `array(select p.system_object_id from object p where p.objecttype = ${type}
     and p.id = any(${parameters.add(ids, 'bigint[]')})${readable})`

@@ -7,7 +7,7 @@ import { systemFacets } from '../slots.ts'
 import { type CountedSets, type createFacetSetCache, directCounts, parseIntegers } from './facet-sets.ts'
 import { type LinkedObjects, readableNode } from './linked.ts'
 import type { PostgresPlan } from './postgres-plan.ts'
-import { accessSql, seenSql, sightOfTypes } from './sight.ts'
+import { accessSql, seenSql, sightOfTypes, stillSql } from './sight.ts'
 import { valuePath } from './stored-values.ts'
 
 /** Facets that count by a number in the document; others are counted from stored values. */
@@ -93,7 +93,7 @@ export function storedFacetSql({ field }: FacetPlan, matches: string, vision: Vi
 /** Counts links, and what stands above those linked objects that the caller may read. */
 function linkFacetSql({ column }: SearchField, matches: string, vision: Vision): string {
   const rights = readableNode(vision)
-  const readable = rights ? accessSql(rights, 't') : 'true'
+  const readable = rights ? `${accessSql(rights, 't')}${stillSql(vision, 't')}` : 'true'
   return `(with recursive link as materialized (
       select l.from_id, l.to_id from (${matches}) m
       join object_link l on l.from_id = m.id and l.column_id = ${Number(column.id)}

@@ -67,6 +67,7 @@ const noneLinked: SourceContext['linked'] = {
   find: () => [],
   isEmpty: () => false,
   readable: (node) => node,
+  without: [],
   knowsAll: () => false,
   found: () => '',
 }
@@ -75,12 +76,12 @@ const noneLinked: SourceContext['linked'] = {
  * `lateral` join of a term with one document that shows it; `known` has the columns of a `KnownWord`. The index is
  * asked for the word alone: with all places it takes ten times as long, more while entries wait to be sorted in.
  */
-export function knownWordSql(term: string, known: string, trash: string): string {
+export function knownWordSql(term: string, known: string, trash: string, without: string): string {
   const quoted = `replace(replace(${term}, '\\', '\\\\'), '''', '''''')`
   const query = (column: string): string => `replace(${known}.${column}, '${placeholder}', ${quoted})::tsquery`
   return `cross join lateral (
     select from search_document d where d.lexemes @@ ${query('present')}
       and case when ${known}.readable is null or d.access @@ ${known}.readable::tsquery
         then d.lexemes @@ ${query('seen')} end
-      and (not d.deleted or d.id = any(${trash})) limit 1) known`
+      and (not d.deleted or d.id = any(${trash})) and d.id <> all(${without}) limit 1) known`
 }

@@ -25,6 +25,8 @@ export interface LinkedObjects {
   readable(node: Node): Node
   /** Whether the caller may know the titles of all objects of the type. */
   knowsAll(table: Table): boolean
+  /** Objects that the caller has just lost. */
+  readonly without: readonly number[]
   /** What was found out, as a text. */
   found(): string
 }
@@ -55,34 +57,39 @@ export async function findLinked(
   const linked = lookUp(vision, answers, null)
   if (vision.whole) return linked
   const moment = await source.moment()
+  const { without } = vision
+  const known: LinkedAnswers = without.length === 0 ? source.known : notKept
   const wanted = new Map<string, number>()
   const want = (query: string, type: number): LinkedIds => {
-    const known = source.known.get(query, moment)
-    if (known === undefined) wanted.set(query, type)
-    else answers.set(query, known)
-    return known ?? []
+    const answer = known.get(query, moment)
+    if (answer === undefined) wanted.set(query, type)
+    else answers.set(query, answer)
+    return answer ?? []
   }
   use(lookUp(vision, answers, want))
   // What is known now can lead to more, but only once: whether a type is known as a whole comes first.
   for (let round = 0; round < 2 && wanted.size > 0; round++) {
-    await ask(source, wanted, answers)
+    await ask({ ...source, known }, { wanted, without }, answers)
     wanted.clear()
     use(lookUp(vision, answers, want))
   }
   return linked
 }
 
+/** What is found out of a few moments is asked anew. */
+const notKept: LinkedAnswers = { get: () => undefined, keep: () => {} }
+
 async function ask(
   { db, known }: LinkedSource,
-  wanted: ReadonlyMap<string, number>,
+  { wanted, without }: { readonly wanted: ReadonlyMap<string, number>; readonly without: readonly number[] },
   answers: Map<string, LinkedIds>,
 ): Promise<void> {
   const asked = [...wanted]
   const { rows } = await db.query<{ n: number; ids: string; asOf: number }>(
     `select (select ${microseconds('changed_at')} from search_state) as "asOf", q.n, array_to_string(array(
-       select t.id from search_document t where t.objecttype = q.type and t.lexemes @@ q.query limit ${mostLinked + 1}
+       select t.id from search_document t where t.objecttype = q.type and t.lexemes @@ q.query and t.id <> all($3::bigint[]) limit ${mostLinked + 1}
      ), ',') as ids from unnest($1::int[], $2::tsquery[]) with ordinality as q(type, query, n)`,
-    [asked.map(([, type]) => type), asked.map(([query]) => query)],
+    [asked.map(([, type]) => type), asked.map(([query]) => query), without],
     'search-linked',
   )
   for (const { n, ids, asOf } of rows) {
@@ -128,9 +135,12 @@ function lookUp(
     find: (table, node) => answer(table, readable(node)),
     isEmpty: (table, node) => answer(table, node)?.length === 0,
     readable,
+    without: vision.without,
     knowsAll(table) {
       const titles = vision.titles(table)
       if (titles === 'all') return true
+      // One of them may have left its pool.
+      if (vision.without.length > 0) return false
       return titles === 'all in pools' && answer(table, lexeme(withoutPool))?.length === 0
     },
     found: () => [...answers].map(([query, ids]) => `${query} ${ids}`).join('\n'),

@@ -8,7 +8,7 @@ import { isLocalized, keySql } from '../slots.ts'
 import { type ConditionContext, clauseSql, scoreNode } from './condition.ts'
 import { readableNode } from './linked.ts'
 import type { PostgresPlan } from './postgres-plan.ts'
-import { accessSql, seenSql, sightNode, sightOfTypes } from './sight.ts'
+import { accessSql, seenSql, sightNode, sightOfTypes, stillSql } from './sight.ts'
 import { carriedKeySql, headSql, shownKeySql } from './sort-values.ts'
 import { atMicroseconds, microseconds, type Parameters } from './sql.ts'
 import { allOf, anyOf, lexeme, type Node, prefix, tsquery } from './tsquery.ts'
@@ -106,7 +106,7 @@ function titleKeySql({ field, languages }: ByField, { slots, vision, scope }: Po
   const key = keys.map((slot) => keySql(slot, 't')).join(', ')
   const type = field.column.table.root.id
   const first = `('x' || encode(${keySql(place, 'd')}, 'hex'))::bit(64)::bigint`
-  const sql = `(select coalesce(${key}) from search_document t where t.id = ${first}${rights ? ` and ${accessSql(rights, 't')}` : ''})`
+  const sql = `(select coalesce(${key}) from search_document t where t.id = ${first}${rights ? ` and ${accessSql(rights, 't')}${stillSql(vision, 't')}` : ''})`
   return scope.objecttypes?.length === 1 && scope.objecttypes[0] === type
     ? sql
     : `case when d.objecttype = ${type} then ${sql} end`

@@ -1,7 +1,7 @@
 /** What the caller sees, in lexemes and as SQL on the documents themselves. */
 import type { Place } from '../../../objects/service.ts'
 import type { TagFilter } from '../../../rights/service.ts'
-import type { Sight } from '../../plan/vision.ts'
+import type { Sight, Vision } from '../../plan/vision.ts'
 import {
   fileMark,
   inPool,
@@ -92,6 +92,11 @@ export function sightOfTypes(types: readonly { readonly id: number; readonly sig
 /** Whether a document fulfils a condition of lexemes that `access` has. */
 export function accessSql(node: Node, alias: string): string {
   return `${alias}.access @@ '${lastingQuery(node).replaceAll("'", "''")}'::tsquery`
+}
+
+/** Besides the right to read a document, as the index knows it: its object has not moved out of sight since. */
+export function stillSql({ without }: Pick<Vision, 'without'>, alias: string): string {
+  return without.length === 0 ? '' : ` and ${alias}.id <> all('{${without.map(Number)}}'::bigint[])`
 }
 
 /** A value of a document where the caller sees it, else null, which is of the same type. */

@@ -80,6 +80,7 @@ export function linkNode(
     code: field.code,
     target: table.id,
     of: linked.readable(of),
+    without: linked.without,
     ids,
     candidates,
   }

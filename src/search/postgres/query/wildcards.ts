@@ -82,8 +82,8 @@ async function lookUp(
     return known ? [{ ...patternOf(each), ...known }] : []
   })
   const trash = Array.isArray(scope.deleted) ? scope.deleted : []
-  const sql = select(knownWordSql('term', 'w', '$3::bigint[]'))
-  return (await lexical.query<TermRow>(sql, [JSON.stringify(asked), mostTerms + 1, trash])).rows
+  const sql = select(knownWordSql('term', 'w', '$3::bigint[]', '$4::bigint[]'))
+  return (await lexical.query<TermRow>(sql, [JSON.stringify(asked), mostTerms + 1, trash, vision.without])).rows
 }
 
 function wantedBy(plan: SearchPlan): Wanted[] {

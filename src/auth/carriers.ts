@@ -3,6 +3,15 @@ import type { IncomingHttpHeaders } from 'node:http'
 /** Stands where a product word would stand in header and cookie names (SVC-005); sites may accept further words. */
 export const identifierWord = 'svc'
 
+/** The headers that can say who is calling, or from which browser: what is answered depends on all of them. */
+export const carryingHeaders = (aliases: readonly string[]): string[] => [
+  'Authorization',
+  ...[identifierWord, ...aliases].map((word) => `X-${titled(word)}-Authorization`),
+  'Cookie',
+]
+
+const titled = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1).toLowerCase()
+
 interface Carrier {
   headers: IncomingHttpHeaders
   query: unknown

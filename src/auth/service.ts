@@ -16,7 +16,7 @@ import { AppError } from '../platform/errors.ts'
 import type { Measure } from '../platform/metrics.ts'
 import { createAccounts } from './account/service.ts'
 import { browserHashesOf } from './browser-id.ts'
-import { tokenOf } from './carriers.ts'
+import { carryingHeaders, tokenOf } from './carriers.ts'
 import { ldapCertificates } from './directories/certificates.ts'
 import { createDirectoryCheck } from './directories/check.ts'
 import { createDirectories } from './directories/service.ts'
@@ -227,6 +227,7 @@ export function createAuth(dependencies: AuthDependencies) {
     certificates: async () => [...ldapCertificates(baseConfig.get().ldap), ...(await singleSignOn.certificates())],
     pageDefinitions: () => [...accounts.pages, ...loginParts.flatMap((part) => part.pages(flows))],
     aliases,
+    carriers: carryingHeaders(aliases),
     users,
     groups,
 

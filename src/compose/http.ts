@@ -46,6 +46,7 @@ export async function composeHttp(
     timeLimits: { read: 1000 * config.readTimeLimit, write: 1000 * config.writeTimeLimit },
     readOnly: () => config.readOnly,
     authenticators: [auth.bearer],
+    carriers: auth.carriers,
   })
   // Requests see all changes that this process has heard of, without waiting for any of them later.
   http.addHook('onRequest', (_request, _reply, done) => {

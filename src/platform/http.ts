@@ -129,6 +129,8 @@ export interface HttpOptions {
   readOnly: () => boolean
   /** For routes that declare none of their own. */
   authenticators: readonly Authenticator[]
+  /** Names of the headers that can say who is calling. */
+  carriers: readonly string[]
 }
 
 /** The actor of a route whose access is `user` or `session`: there always is one. */
@@ -236,7 +238,7 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
   })
   app.addHook('onSend', drainUnread(options.bodyLimit))
   app.addHook('onSend', peers.onSend)
-  app.addHook('onSend', cacheHeaders)
+  app.addHook('onSend', cacheHeaders(options.carriers))
   app.addHook('onSend', prettyJson)
   app.addHook('onResponse', responseLogger(options.log))
   app.setErrorHandler((error, request, reply) => sendError(error, request, reply))
@@ -292,17 +294,38 @@ async function callerOf(request: FastifyRequest, authenticators: readonly Authen
   return null
 }
 
-/** Query `cache_seconds` works on any GET endpoint (SEARCH-006); everything else is not to be stored by caches. */
-async function cacheHeaders(request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown> {
-  if (request.method !== 'GET') return payload
-  const own = reply.getHeader('Cache-Control')
-  const asked = (request.query as Record<string, unknown> | undefined)?.cache_seconds
-  // Files say themselves how long they keep, which the caller may know better; what is nobody else's stays so.
-  if (own !== undefined && (asked === undefined || String(own).startsWith('no-store'))) return payload
-  const seconds = Number(asked)
-  const cacheable = keptAnswers.includes(reply.statusCode) && Number.isSafeInteger(seconds) && seconds > 0
-  reply.header('Cache-Control', cacheable ? `max-age=${seconds}, public` : notKept)
-  return payload
+/**
+ * Query `cache_seconds` works on any GET endpoint (SEARCH-006); everything else is not to be stored by caches. What is made for
+ * a caller may be kept by that caller alone; what was answered to nobody is given to nobody else by a cache that looks at
+ * the headers which say who is calling.
+ */
+function cacheHeaders(carriers: readonly string[]) {
+  return async (request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown> => {
+    if (request.method !== 'GET') return payload
+    const own = reply.getHeader('Cache-Control')
+    const asked = (request.query as Record<string, unknown> | undefined)?.cache_seconds
+    // Files say themselves how long they keep, which the caller may know better; what is nobody else's stays so.
+    if (own !== undefined && (asked === undefined || String(own).startsWith('no-store'))) return payload
+    const seconds = Number(asked)
+    const cacheable = keptAnswers.includes(reply.statusCode) && Number.isSafeInteger(seconds) && seconds > 0
+    if (cacheable) varyBy(reply, carriers)
+    const kept = isForAnybody(request, carriers) ? 'public' : 'private'
+    reply.header('Cache-Control', cacheable ? `max-age=${seconds}, ${kept}` : notKept)
+    return payload
+  }
+}
+
+/** The request says nothing of who is calling, well or badly. */
+function isForAnybody({ actor, headers, query }: FastifyRequest, carriers: readonly string[]): boolean {
+  const said = carriers.some((name) => headers[name.toLowerCase()] !== undefined)
+  return actor === null && !said && (query as Record<string, unknown> | null)?.access_token === undefined
+}
+
+function varyBy(reply: FastifyReply, names: readonly string[]): void {
+  const before = reply.getHeader('Vary')
+  const known = before === undefined ? [] : String(before).split(/\s*,\s*/)
+  const has = new Set(known.map((name) => name.toLowerCase()))
+  reply.header('Vary', [...known, ...names.filter((name) => !has.has(name.toLowerCase()))].join(', '))
 }
 
 const notKept = 'no-store, no-cache'

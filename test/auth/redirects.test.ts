@@ -110,6 +110,31 @@ test('known tricks lead nowhere', async () => {
   assert.ok(await leadsTo('one', registered))
 })
 
+test('the address that a request was sent to is the service only where it is loopback, or configured', async () => {
+  const leads = async (host: string): Promise<boolean> => {
+    const parameters = new TestVisitor(svc).parameters({
+      client_id: 'web-client',
+      redirect_uri: `http://${host}/cb`,
+      auth_method: 'anonymous',
+    })
+    const url = `/api/oauth2/auth?${new URLSearchParams(parameters)}`
+    const answer = await svc.inject({ method: 'GET', url, headers: { host } })
+    return answer.statusCode < 400
+  }
+  for (const host of ['localhost:8080', 'localhost:3000', '127.0.0.1:8080', '127.1.2.3', '[::1]:9000'])
+    assert.equal(await leads(host), true, host)
+  for (const host of [
+    'evil.example',
+    'evil.example:8080',
+    'localhost.evil.example',
+    '127.0.0.1.evil.example',
+    '10.0.0.1',
+    '[fe80::1]',
+    '0.0.0.0:8080',
+  ])
+    assert.equal(await leads(host), false, host)
+})
+
 test('no changed address leads a browser anywhere but to where it may go', async () => {
   const pieces = [
     '/',

@@ -129,6 +129,10 @@ test('OAUTH-026 OAUTH-027 userinfo tells who it is, and the rest only as the bas
       town: '',
     })
   }
+  await svc.db.query(`update "user" set email_confirmed_at = now() where login in ('anna', 'bare')`)
+  await set('openid/userinfo', ['email_verified'])
+  assert.deepEqual((await userinfo(anna)).body, { sub: 'anna', email_verified: true })
+  assert.deepEqual((await userinfo(bare)).body, { sub: 'bare', email_verified: false }, 'there is no address')
   await svc.db.query(`update "user" set login = null, login_key = null where login = 'bare'`)
   const { rows } = await svc.db.query<{ id: number }>(`select id from "user" where login is null and email is null`)
   await set('openid/userinfo', [])

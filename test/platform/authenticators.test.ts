@@ -35,6 +35,7 @@ test('a route asks its authenticators in turn: the first that knows the caller, 
     trustedProxies: [],
     timeLimits: { read: 1000, write: 1000 },
     readOnly: () => false,
+    carriers: ['Authorization'],
     authenticators: [byHeader('x-everywhere', callerNamed)],
   })
   const share = byHeader('x-share', callerNamed)

@@ -347,7 +347,9 @@ suite('HTTP', () => {
       const { statusCode } = await svc.inject({ url: `${path}?${more}`, headers: { authorization: root } })
       if (statusCode !== 200) continue
       answered.push(path)
-      assert.equal(await control(path, `${more}&cache_seconds=60`), 'max-age=60, public', path)
+      assert.equal(await control(path, `${more}&cache_seconds=60`), 'max-age=60, private', path)
+      const alone = await svc.inject({ url: `${path}?${more}&cache_seconds=60` })
+      if (alone.statusCode === 200) assert.match(String(alone.headers['cache-control']), /^max-age=60, public$/, path)
       assert.equal(await control(path, more), 'no-store, no-cache', path)
     }
     for (const path of [
@@ -366,6 +368,36 @@ suite('HTTP', () => {
     assert.equal(await control('/api/v1/settings', 'cache_seconds=0'), 'no-store, no-cache')
     assert.equal(await control('/api/v1/settings', 'cache_seconds=-5'), 'no-store, no-cache')
     assert.equal(await control('/no/such/thing', 'cache_seconds=60'), 'no-store, no-cache')
+  })
+
+  test('what is made for a caller is never given to another by a shared cache', async () => {
+    const token = root.replace(/^bearer /i, '')
+    const url = '/api/v1/settings?cache_seconds=60'
+    const ask = async (headers: Record<string, string>, more = '') => {
+      const answer = await svc.inject({ url: `${url}${more}`, headers })
+      return [answer.statusCode, answer.headers['cache-control'], answer.headers.vary?.toString() ?? '']
+    }
+    const carriers = ['authorization', 'x-svc-authorization', 'cookie']
+    const open = await ask({})
+    assert.deepEqual(open.slice(0, 2), [200, 'max-age=60, public'])
+    const names = String(open[2]).toLowerCase().split(/, */)
+    assert.deepEqual(
+      carriers.filter((name) => !names.includes(name)),
+      [],
+    )
+    assert.equal(new Set(names).size, names.length, 'each name stands there once')
+    const packed = String((await ask({ 'accept-encoding': 'gzip', origin: 'https://app.example' }))[2]).toLowerCase()
+    for (const name of [...carriers, 'origin']) assert.ok(packed.includes(name), packed)
+    for (const headers of [
+      { authorization: root },
+      { 'x-svc-authorization': root },
+      { cookie: 'some=thing' },
+      { authorization: 'Basic Og==' },
+    ] as Record<string, string>[]) {
+      const [status, control] = await ask(headers)
+      assert.deepEqual([status, control], [200, 'max-age=60, private'], JSON.stringify(headers))
+    }
+    assert.equal((await ask({}, `&access_token=${encodeURIComponent(token)}`))[1], 'max-age=60, private')
   })
 
   test('CORS answers the configured origins only', async () => {

@@ -24,8 +24,10 @@ export type Redirects = ReturnType<typeof createRedirects>
 export function createRedirects({ externalUrl, allowed }: RedirectOptions) {
   const external = new URL(externalUrl).origin
 
+  /** Of what a client says of the address that it has called only loopback is believed: that nobody else is led to. */
   function isOwn(address: URL, request: Pick<FastifyRequest, 'protocol' | 'host'>): boolean {
-    return address.origin === external || address.origin === `${request.protocol}://${request.host}`
+    if (address.origin === external) return true
+    return isLoopback(address.hostname) && address.origin === `${request.protocol}://${request.host}`
   }
 
   return {
@@ -67,6 +69,10 @@ export function createRedirects({ externalUrl, allowed }: RedirectOptions) {
     },
   }
 }
+
+/** `localhost` and the addresses that lead nowhere else (RFC 6761, RFC 5735, RFC 4291). */
+const isLoopback = (hostname: string): boolean =>
+  hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname)
 
 /** The address with parameters added; what it has already stays as it is. */
 export function withParameters(uri: string, parameters: Readonly<Record<string, string>>): string {

@@ -76,9 +76,11 @@ export function createTokenInfo({ db, baseConfig, clients, sessions }: TokenInfo
         subject: string
         email: string | null
         displayname: string
+        confirmed: boolean
         profile: Record<string, unknown>
       }>(
-        `select ${subject} as subject, u.email, u.generated_displayname as displayname, u.profile from "user" u where u.id = $1`,
+        `select ${subject} as subject, u.email, u.email is not null and u.email_confirmed_at is not null as confirmed,
+           u.generated_displayname as displayname, u.profile from "user" u where u.id = $1`,
         [actor.userId],
       )
       const [user] = rows
@@ -87,8 +89,8 @@ export function createTokenInfo({ db, baseConfig, clients, sessions }: TokenInfo
         ...user.profile,
         displayname: user.displayname,
         email: user.email ?? '',
-        // Nothing here has made sure that an address is the user's own.
-        email_verified: false,
+        // Who has come by a link that was sent there; another address is to be confirmed anew.
+        email_verified: user.confirmed,
       }
       const told = baseConfig.get().openid.userinfo.map((name) => [name, known[name] ?? ''])
       return { sub: user.subject, ...Object.fromEntries(told) }

@@ -462,6 +462,15 @@ create table index_queue (
 CREATE INDEX index_queue_moved_idx ON public.index_queue USING btree (system_object_id) WHERE moved;
 CREATE INDEX index_queue_order_idx ON public.index_queue USING btree (priority, seq);
 
+-- Who this database is; the data folder has the same name written down.
+create table instance (
+  id uuid not null default gen_random_uuid(),
+  one boolean not null default true,
+  constraint instance_pkey PRIMARY KEY (id),
+  constraint instance_one_check CHECK (one),
+  constraint instance_one_key UNIQUE (one)
+);
+
 -- browsers that stay signed in, by the hash of their cookie
 create table keep_login (
   hash bytea not null,

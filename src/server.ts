@@ -6,6 +6,7 @@ import { createBackend } from './platform/backend.ts'
 import type { Config } from './platform/config.ts'
 import { shareConnections } from './platform/connections.ts'
 import { openDb } from './platform/db.ts'
+import { assertSameInstance, noteInstance } from './platform/instance-id.ts'
 import { createLog } from './platform/log.ts'
 import { migrate } from './platform/migrate.ts'
 import { databaseName } from './platform/own-database.ts'
@@ -72,7 +73,9 @@ async function start(
   await checkDataFolder(config.dataDir)
   const log = createLog(config)
   const dsn = config.dbDsn ? await useExternal(config.dbDsn, onStep) : await useEmbedded(config, onStep, closers)
+  await assertSameInstance(dsn, config.dataDir)
   const applied = await migrate(dsn)
+  await noteInstance(dsn, config.dataDir)
   onStep(applied.length > 0 ? `applied ${applied.length} migrations` : 'the database is up to date')
   const db = openDb({
     connectionString: dsn,

@@ -5,6 +5,7 @@ import { createEventLog } from '../events/service.ts'
 import { migrateQueue } from '../jobs/service.ts'
 import type { Config } from '../platform/config.ts'
 import { type Db, openDb } from '../platform/db.ts'
+import { restoreMark } from '../platform/instance-id.ts'
 import { migrate } from '../platform/migrate.ts'
 import { withNewDatabase, withOwnDatabase } from '../platform/own-database.ts'
 import { createProgress, type Progress, type ProgressOutput } from '../platform/progress.ts'
@@ -52,13 +53,15 @@ export async function runRestore(args: string[], config: Config, out: Out = proc
   const file = fileOf('restore', args, out)
   if (file === null) return 0
   if (!(await stat(file).catch(() => null))) throw new Error(`there is no file ${file}`)
+  const mark = restoreMark(config.dataDir)
   await withNewDatabase(config, async (dsn) => {
     await migrate(dsn)
     await withDb(dsn, config, async (db) => {
       await migrateQueue(db)
       const { rows, taken } = await shown(out, (progress) =>
-        restoreBackup({ db, file, databaseName: config.databaseName, progress }),
+        restoreBackup({ db, file, databaseName: config.databaseName, progress, begun: mark.set }),
       )
+      await mark.clear()
       out.write(`restored ${rows} rows as of ${taken}; start the service, which builds the search index\n`)
     })
   })

@@ -1,6 +1,7 @@
 import type { Config } from './config.ts'
 import { DataFolderInUse } from './instance-lock.ts'
-import { type EmbeddedPostgres, hasCluster, runningPostgres, startEmbeddedPostgres } from './postgres-embedded.ts'
+import { hasCluster } from './postgres-cluster.ts'
+import { type EmbeddedPostgres, runningPostgres, startEmbeddedPostgres } from './postgres-embedded.ts'
 import { checkExternalPostgres } from './postgres-external.ts'
 
 /** Name of the embedded server's database. */
@@ -36,13 +37,13 @@ export async function withNewDatabase<T>(
   { dataDir, dbDsn }: Pick<Config, 'dataDir' | 'dbDsn'>,
   work: (dsn: string) => Promise<T>,
 ): Promise<T> {
-  if (dbDsn === null) return whileRunning(await start(dataDir), work)
+  if (dbDsn === null) return whileRunning(await start(dataDir, true), work)
   await checkExternalPostgres(dbDsn)
   return work(dbDsn)
 }
 
-function start(dataDir: string): Promise<EmbeddedPostgres> {
-  return startEmbeddedPostgres({ dataDir, database: databaseName, onStep: () => {}, onTrouble: () => {} })
+function start(dataDir: string, besideTraces = false): Promise<EmbeddedPostgres> {
+  return startEmbeddedPostgres({ dataDir, besideTraces, database: databaseName, onStep: () => {}, onTrouble: () => {} })
 }
 
 async function whileRunning<T>(postgres: EmbeddedPostgres, work: (dsn: string) => Promise<T>): Promise<T> {

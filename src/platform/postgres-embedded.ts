@@ -1,13 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { openSync } from 'node:fs'
-import { chown, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { mkdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { quoteIdentifier } from './db.ts'
 import { type InstanceLock, takeInstanceLock } from './instance-lock.ts'
+import { freshFile, giveFolder, readForeign } from './own-folders.ts'
+import { assertNoTraces, clusterState, lookAtFolder } from './postgres-cluster.ts'
 import { startLog, whyItEnded } from './postgres-failure.ts'
 import { fileSystems, type PostgresFolders, preparePostgresFolders, removeOutsideFolders } from './postgres-files.ts'
 import { postgresSettings, thisMachine } from './postgres-settings.ts'
@@ -29,6 +30,8 @@ export interface EmbeddedPostgresOptions {
   durable?: boolean
   /** Connections that the service takes at most. */
   connections?: number
+  /** A new database may be made beside what is left of an instance: a restore brings that back. */
+  besideTraces?: boolean
   /** Told each step of the start. */
   onStep: (step: string) => void
   /** Told when the server ended unasked and when it is back. */
@@ -48,10 +51,12 @@ interface ServerProcess {
  * From then on a server that dies is started again. @throws {Error} with one readable line.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  // Before anything is made in it.
+  const found = await lookAtFolder(options.dataDir)
   const folders = await preparePostgresFolders(options.dataDir)
   const lock = await takeInstanceLock(join(folders.run, 'instance.sock'))
   try {
-    return await startLocked(options, folders, lock)
+    return await startLocked(options, folders, lock, found)
   } catch (error) {
     await lock.release()
     throw error
@@ -68,18 +73,14 @@ export async function runningPostgres(dataDir: string, database: string): Promis
   return connectionString(folders, database)
 }
 
-/** Whether a service has ever started on this data folder. */
-export async function hasCluster(dataDir: string): Promise<boolean> {
-  return (await stat(join(dataDir, 'postgres', 'data', 'PG_VERSION')).catch(() => null)) !== null
-}
-
 async function startLocked(
   options: EmbeddedPostgresOptions,
   folders: PostgresFolders,
   lock: InstanceLock,
+  found: readonly string[],
 ): Promise<EmbeddedPostgres> {
   const launcher = await createLauncher(folders, options)
-  let server = await firstServer(options, folders, launcher)
+  let server = await firstServer(options, folders, launcher, found)
   let stopping = false
   const watch = async (): Promise<void> => {
     while (!stopping) {
@@ -115,13 +116,18 @@ async function firstServer(
   options: EmbeddedPostgresOptions,
   folders: PostgresFolders,
   launcher: Launcher,
+  found: readonly string[],
 ): Promise<ServerProcess> {
   const running = await adoptRunningServer(folders)
   if (running) {
     options.onStep(`took over the running PostgreSQL (process ${running.pid})`)
     return running
   }
-  if (await createCluster(folders)) options.onStep('created the PostgreSQL data folder')
+  if ((await clusterState(folders)) === 'missing') {
+    if (!options.besideTraces) assertNoTraces(options.dataDir, found)
+    await createCluster(folders)
+    options.onStep('created the PostgreSQL data folder')
+  }
   const started = await startAfterCrash(launcher)
   options.onStep(`started PostgreSQL (process ${started.pid})`)
   return started
@@ -163,7 +169,7 @@ async function createLauncher(
     async start(givenUp) {
       await removeStalePidFile(folders)
       const begun = new Date()
-      const child = run(folders, 'postgres', args)
+      const child = await run(folders, 'postgres', args)
       const failed = once(child, 'exit').then(async () => {
         throw new Error(`PostgreSQL does not start: ${await whyItEnded(folders, begun, child)}`)
       })
@@ -204,12 +210,12 @@ async function restart(
 }
 
 /** Runs a program of the server in its own session, so that Ctrl+C in the terminal reaches the service only. */
-function run(folders: PostgresFolders, program: 'initdb' | 'postgres', args: string[]): ChildProcess {
-  const log = openSync(startLog(folders), 'w', 0o600)
+async function run(folders: PostgresFolders, program: 'initdb' | 'postgres', args: string[]): Promise<ChildProcess> {
+  await using log = await freshFile(startLog(folders))
   return spawn(join(folders.server, 'bin', program), args, {
     cwd: folders.data,
     detached: true,
-    stdio: ['ignore', log, log],
+    stdio: ['ignore', log.fd, log.fd],
     env: { PATH: process.env.PATH, LC_ALL: 'C' },
     ...(folders.identity ?? {}),
   }).on('error', () => {})
@@ -217,23 +223,17 @@ function run(folders: PostgresFolders, program: 'initdb' | 'postgres', args: str
 
 /**
  * Creates the cluster beside its place and moves it there when complete, so a start that was cut off leaves nothing
- * half made. The default collation is by code point: fast, and equal on every machine; sorting for people names an
+ * half made in it; what it leaves beside it stays, since nothing tells for sure whose it is. The default collation is by code point: fast, and equal on every machine; sorting for people names an
  * ICU collation. The C library's character classes are Unicode's, which trigrams depend on.
  */
-async function createCluster(folders: PostgresFolders): Promise<boolean> {
-  if (await stat(join(folders.data, 'PG_VERSION')).catch(() => null)) return false
-  for (const name of await readdir(folders.home)) {
-    if (name.startsWith('data.new-'))
-      await rm(join(folders.home, name), { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
-  }
+async function createCluster(folders: PostgresFolders): Promise<void> {
   // A name of its own: the initdb of a killed service may still be writing to the last one.
   const partial: PostgresFolders = { ...folders, data: `${folders.data}.new-${randomBytes(4).toString('hex')}` }
   if (partial.dataAsSeen === folders.data) partial.dataAsSeen = partial.data
-  await rm(folders.data, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
   await mkdir(partial.data, { mode: 0o700 })
-  if (folders.identity) await chown(partial.data, folders.identity.uid, folders.identity.gid)
+  await giveFolder(partial.data, folders.identity, 0o700)
   const begun = new Date()
-  const child = run(partial, 'initdb', [
+  const child = await run(partial, 'initdb', [
     ...['-D', partial.dataAsSeen, '--username', superuser, '--auth', 'trust', '--encoding', 'UTF8'],
     ...['--locale-provider', 'builtin', '--builtin-locale', 'C.UTF-8', '--lc-collate', 'C'],
     ...['--lc-ctype', process.platform === 'darwin' ? 'en_US.UTF-8' : 'C.UTF-8', '--no-instructions'],
@@ -242,7 +242,6 @@ async function createCluster(folders: PostgresFolders): Promise<boolean> {
   if (child.exitCode !== 0)
     throw new Error(`cannot create the PostgreSQL data folder: ${await whyItEnded(partial, begun, child)}`)
   await rename(partial.data, folders.data)
-  return true
 }
 
 /**
@@ -272,10 +271,13 @@ async function adoptRunningServer(folders: PostgresFolders): Promise<ServerProce
 
 /** The process that the cluster's pid file names, when it lives and is a PostgreSQL. */
 async function runningPid(folders: PostgresFolders): Promise<number | null> {
-  const pid = Number.parseInt(await readFile(join(folders.data, 'postmaster.pid'), 'utf8').catch(() => ''), 10)
+  const pid = Number.parseInt(await readForeign(join(folders.data, 'postmaster.pid')), 10)
   if (!(pid > 0) || !isAlive(pid)) return null
   const name = await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => 'postgres')
-  return name.trim() === 'postgres' ? pid : null
+  if (name.trim() !== 'postgres') return null
+  // The file is the server's user's, who must not name a process of somebody else: it will be stopped.
+  const owner = await stat(`/proc/${pid}`).catch(() => null)
+  return owner === null || folders.identity === null || owner.uid === folders.identity.uid ? pid : null
 }
 
 /** After a reboot, or in a new container, the noted process id may belong to anybody, and PostgreSQL would not start. */

@@ -1,6 +1,7 @@
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { readForeign } from './own-folders.ts'
 import { freeSpace, type PostgresFolders } from './postgres-files.ts'
 
 const MB = 1024 * 1024
@@ -52,18 +53,18 @@ function lastFailure(lines: readonly string[]): string | undefined {
 }
 
 async function printed(folders: PostgresFolders): Promise<string[]> {
-  return (await readFile(startLog(folders), 'utf8').catch(() => '')).split('\n')
+  return (await readForeign(startLog(folders), tail)).split('\n')
 }
 
 /** Lines of the server's log, each without its time. */
 async function loggedSince({ data }: PostgresFolders, since: Date): Promise<string[]> {
   const folder = join(data, 'log')
   const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.log'))
-  const texts = await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8').catch(() => '')))
+  const texts = await Promise.all(names.map((name) => readForeign(join(folder, name), tail)))
   const from = since.toISOString().replace('T', ' ').slice(0, 23)
   const dated = /^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}) UTC \[\d+\] \s*(.*)$/
   return texts
-    .flatMap((text) => text.slice(-tail).split('\n'))
+    .flatMap((text) => text.split('\n'))
     .flatMap((line) => {
       const [, at = '', said = ''] = dated.exec(line) ?? []
       return at >= from ? [{ at, said }] : []

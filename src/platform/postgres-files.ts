@@ -1,21 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import {
-  chown,
-  cp,
-  lstat,
-  mkdir,
-  readFile,
-  realpath,
-  rename,
-  rm,
-  stat,
-  statfs,
-  symlink,
-  writeFile,
-} from 'node:fs/promises'
+import { cp, lstat, mkdir, readFile, realpath, rename, rm, rmdir, stat, statfs, symlink } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative, resolve } from 'node:path'
+import { assertOwnLink, freshFile, giveFolder, isOnlyOf, readForeign } from './own-folders.ts'
 
 /** The uid and gid under which the server runs; null: those of this process. */
 export type Identity = { uid: number; gid: number } | null
@@ -33,24 +21,30 @@ export interface PostgresFolders {
   /** Folder with `bin/`, `lib/` and `share/`. */
   server: string
   identity: Identity
+  /** The folder outside of the data folder that this process has made for `run`; null where there is none. */
+  outside: string | null
 }
 
 /** A unix socket path holds 107 bytes on Linux, 103 on macOS; `/.s.PGSQL.5432` comes after the folder. */
 const longestRunFolder = 103 - '/.s.PGSQL.5432'.length
 const nobody = 65534
 
-/** Creates and finds all folders of the embedded server of a data folder. */
+/**
+ * Creates and finds all folders of the embedded server of a data folder. The server's user writes in `data` and `run` only:
+ * what is above them stays ours, or that user could lead us elsewhere by links.
+ */
 export async function preparePostgresFolders(dataDir: string): Promise<PostgresFolders> {
   const root = await ownFolder(resolve(dataDir))
   const home = join(root, 'postgres')
   const data = join(home, 'data')
+  await assertOwnLink(home)
+  await assertOwnLink(data)
   const identity = await chooseIdentity(root, data)
-  await mkdir(home, { recursive: true, mode: 0o700 })
-  if (identity) await chown(home, identity.uid, identity.gid)
+  await giveFolder(home, null, identity ? 0o711 : 0o700)
   const reachable = await canReach(home, identity)
-  const run = await runFolder(home, reachable, identity)
-  const server = await serverFolder(reachable ? home : run, identity)
-  return { home, data, dataAsSeen: reachable ? data : '/proc/self/cwd', run, server, identity }
+  const { run, outside } = await runFolder(home, reachable, identity)
+  const server = await serverFolder(reachable ? home : dirname(run), identity)
+  return { home, data, dataAsSeen: reachable ? data : '/proc/self/cwd', run, server, identity, outside }
 }
 
 async function ownFolder(path: string): Promise<string> {
@@ -84,37 +78,47 @@ async function canReach(path: string, identity: Identity): Promise<boolean> {
  * path would be too long for a socket or closed to the server's user. The choice is written down, so that a later
  * start (and a second service on the same data) looks in the same place.
  */
-async function runFolder(home: string, reachable: boolean, identity: Identity): Promise<string> {
+async function runFolder(
+  home: string,
+  reachable: boolean,
+  identity: Identity,
+): Promise<Pick<PostgresFolders, 'run' | 'outside'>> {
   const local = join(home, 'run')
-  if (reachable && Buffer.byteLength(local) <= longestRunFolder) return privateFolder(local, identity)
+  if (reachable && Buffer.byteLength(local) <= longestRunFolder) {
+    await giveFolder(local, identity, 0o700)
+    return { run: local, outside: null }
+  }
   const note = join(home, 'run-folder')
-  const noted = await readFile(note, 'utf8').catch(() => '')
-  if (noted && (await isPrivate(noted, identity))) return noted
+  const noted = await readForeign(note)
+  if (noted && (await isOurs(noted, identity))) return { run: join(noted, 'run'), outside: null }
   const fresh = join(await realpath(tmpdir()), `strongroom-${randomBytes(6).toString('hex')}`)
-  await privateFolder(fresh, identity)
-  await writeFile(`${note}.new`, fresh)
+  await mkdir(fresh, { mode: 0o700 })
+  await giveFolder(fresh, null, identity ? 0o711 : 0o700)
+  await giveFolder(join(fresh, 'run'), identity, 0o700)
+  {
+    await using file = await freshFile(`${note}.new`)
+    await file.writeFile(fresh)
+  }
   await rename(`${note}.new`, note)
-  return fresh
+  return { run: join(fresh, 'run'), outside: fresh }
 }
 
-/** Removes what a start put outside the data folder; the next start makes a new one. */
-export async function removeOutsideFolders({ home, run }: PostgresFolders): Promise<void> {
-  if (dirname(run) === home) return
+async function isOurs(outside: string, identity: Identity): Promise<boolean> {
+  const server = identity?.uid ?? process.getuid?.()
+  return (await isOnlyOf(outside, process.getuid?.())) && (await isOnlyOf(join(outside, 'run'), server))
+}
+
+/**
+ * Removes what this process has put outside the data folder; the next start makes a new one. The server's user may have put
+ * more into `run`, which stays: whoever follows the folders of another user down may be led elsewhere.
+ */
+export async function removeOutsideFolders({ home, run, outside, server }: PostgresFolders): Promise<void> {
+  if (outside === null) return
   await rm(join(home, 'run-folder'), { force: true })
-  await rm(run, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
-}
-
-async function privateFolder(path: string, identity: Identity): Promise<string> {
-  await mkdir(path, { recursive: true, mode: 0o700 })
-  if (identity) await chown(path, identity.uid, identity.gid)
-  if (!(await isPrivate(path, identity)))
-    throw new Error(`the folder ${path} must belong to the service's user with mode 0700`)
-  return path
-}
-
-async function isPrivate(path: string, identity: Identity): Promise<boolean> {
-  const info = await lstat(path).catch(() => null)
-  return !!info?.isDirectory() && info.uid === (identity?.uid ?? process.getuid?.()) && (info.mode & 0o077) === 0
+  for (const name of ['instance.sock', '.s.PGSQL.5432', '.s.PGSQL.5432.lock'])
+    await rm(join(run, name), { force: true })
+  if (dirname(server) === outside) await rm(server, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
+  for (const folder of [run, outside]) await rmdir(folder).catch(() => {})
 }
 
 /** The folder of the server's programs; copied beside the data when the server's user cannot walk to node_modules. */
@@ -127,8 +131,8 @@ async function serverFolder(copyTo: string, identity: Identity): Promise<string>
   if (await stat(copy).catch(() => null)) return copy
   const partial = `${copy}-${randomBytes(4).toString('hex')}`
   await cp(installed, partial, { recursive: true, verbatimSymlinks: true })
+  await giveFolder(partial, null, 0o755)
   await rename(partial, copy).catch(() => rm(partial, { recursive: true }))
-  if (identity) await chown(copy, identity.uid, identity.gid)
   return copy
 }
 

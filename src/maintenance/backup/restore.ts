@@ -31,6 +31,8 @@ export interface RestoreOptions {
   /** Name of this instance: that of the backup, or its global object ids would change. */
   databaseName: string
   progress: Progress
+  /** Called once it is sure that there is nothing to be lost. */
+  begun: () => Promise<void>
 }
 
 export interface RestoreSummary {
@@ -42,13 +44,20 @@ export interface RestoreSummary {
  * Puts the data of a backup into an empty database, all of them or none, and queues all objects for the index.
  * @throws {Error} with one line for the person at the terminal; then the database is as it was.
  */
-export async function restoreBackup({ db, file, databaseName, progress }: RestoreOptions): Promise<RestoreSummary> {
+export async function restoreBackup({
+  db,
+  file,
+  databaseName,
+  progress,
+  begun,
+}: RestoreOptions): Promise<RestoreSummary> {
   const { size } = await stat(file)
   const client = await db.connect()
   try {
     await client.query('begin')
     await client.query('set local lock_timeout = 0')
     await assertEmpty(client)
+    await begun()
     progress.start('Restore', size)
     const summary = await load(client, file, databaseName, progress)
     await client.query('commit')

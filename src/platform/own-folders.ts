@@ -1,0 +1,84 @@
+/**
+ * Folders in which another user writes too: run as root, PostgreSQL belongs to somebody with fewer rights. Whoever may write in
+ * a folder may put a link in the place of anything there, so nothing of that user's is followed, and what is handed over is
+ * taken by its descriptor: between a look at a name and its use it may become another file.
+ */
+import { constants, type Stats } from 'node:fs'
+import { type FileHandle, lstat, mkdir, open, rm } from 'node:fs/promises'
+
+export interface Owner {
+  readonly uid: number
+  readonly gid: number
+}
+
+const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants
+
+const self = (): number | undefined => process.getuid?.()
+
+/** Whose links are followed: those that the service itself, or root, has made. */
+function isTrusted({ uid }: Stats): boolean {
+  return uid === 0 || uid === self()
+}
+
+/** @throws {Error} when the name is a link that somebody else has put there. */
+export async function assertOwnLink(path: string): Promise<void> {
+  const info = await lstat(path).catch(() => null)
+  if (info?.isSymbolicLink() && !isTrusted(info)) {
+    throw new Error(
+      `${path} is a link of the user ${info.uid}, which is not followed: look what it is, and take it away`,
+    )
+  }
+}
+
+/**
+ * Makes a folder where there is none, and gives it its owner and mode by its descriptor.
+ * @throws {Error} when there is anything else in its place.
+ */
+export async function giveFolder(path: string, owner: Owner | null, mode: number): Promise<void> {
+  await assertOwnLink(path)
+  await mkdir(path, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error
+  })
+  const link = (await lstat(path)).isSymbolicLink()
+  await using folder = await openFolder(path, link)
+  const info = await folder.stat()
+  const { uid, gid } = owner ?? { uid: self() ?? info.uid, gid: process.getgid?.() ?? info.gid }
+  // Only root can, and only root needs it.
+  if (self() === 0 && (info.uid !== uid || info.gid !== gid)) await folder.chown(uid, gid)
+  if ((info.mode & 0o777) !== mode && (info.uid === self() || self() === 0)) await folder.chmod(mode)
+}
+
+async function openFolder(path: string, link: boolean): Promise<FileHandle> {
+  try {
+    return await open(path, O_RDONLY | O_DIRECTORY | (link ? 0 : O_NOFOLLOW))
+  } catch (cause) {
+    throw new Error(`${path} must be a folder: ${(cause as Error).message}`, { cause })
+  }
+}
+
+/** An empty file under that name: what had it before keeps its content, wherever it led. */
+export async function freshFile(path: string): Promise<FileHandle> {
+  await rm(path, { force: true })
+  return open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
+}
+
+/** The text of a file that another user may have put there: empty for what is no file. Never waits for a pipe. */
+export async function readForeign(path: string, longest = 64 * 1024): Promise<string> {
+  const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch(() => null)
+  if (!file) return ''
+  try {
+    const info = await file.stat()
+    if (!info.isFile()) return ''
+    const length = Math.min(info.size, longest)
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, info.size - length)
+    return buffer.toString('utf8', 0, bytesRead)
+  } finally {
+    await file.close()
+  }
+}
+
+/** Whether nobody but its owner can put anything into a folder, and no link stands in its place. */
+export async function isOnlyOf(path: string, uid: number | undefined): Promise<boolean> {
+  const info = await lstat(path).catch(() => null)
+  return !!info?.isDirectory() && info.uid === uid && (info.mode & 0o022) === 0
+}

@@ -192,6 +192,8 @@ export const openidMembers = {
       client_id: text('', { required: true, maxLength: 1000 }),
       /** None: a public client. */
       client_secret: secret(),
+      /** Addresses count also where the provider does not say `email_verified`: nobody there can enter one of others. */
+      trust_email: bool(false),
       scopes: text('openid profile email', { maxLength: 1000, rule: scopesRule }),
       /** What its button says; none: its name. */
       loginlink: localized(),

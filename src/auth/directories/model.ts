@@ -19,6 +19,15 @@ export interface Person {
   readonly attributes: ValuesOf
   /** Names that the rules of groups are compared with. */
   readonly groupNames: readonly string[]
+  /** Addresses that the directory has made sure of. */
+  readonly vouched: 'all' | readonly string[]
+}
+
+/**
+ * What a directory of an organisation says of addresses counts, except where it says itself that it has not looked.
+ */
+export function vouchedBy(attributes: ValuesOf): Person['vouched'] {
+  return attributes('email_verified').every((said) => said.toLowerCase() === 'true') ? 'all' : []
 }
 
 /** What the directory says cannot be used here: told to the person, and to administrators by an event. */

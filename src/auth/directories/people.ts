@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import type { EventLog } from '../../events/service.ts'
-import { attributeTemplate } from '../../platform/attribute-templates.ts'
 import type { Db, Queryable, Tx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import { identityKey, type StoredUser } from '../model.ts'
@@ -13,10 +12,11 @@ import type { Sessions } from '../sessions/service.ts'
 import { draftUser } from '../users/draft.ts'
 import * as users from '../users/store.ts'
 import { groupsByRules, setAutomaticGroups } from './groups.ts'
-import { type DirectoryKind, DirectoryRefusal, type Mapping, type Person, printable, type Steps } from './model.ts'
+import { findingValue, type MappedFields, mappedFields } from './mapping.ts'
+import { type DirectoryKind, DirectoryRefusal, type Mapping, type Person, type Steps } from './model.ts'
 
-/** Characters of a field; the names that groups are compared with, at most. */
-const [longestField, mostNames] = [500, 1000]
+/** Names that groups are compared with, at most. */
+const mostNames = 1000
 
 export interface PeopleDependencies {
   db: Db
@@ -27,9 +27,6 @@ export interface PeopleDependencies {
 }
 
 type Names = Person['groupNames']
-
-/** A person as a user would be: what is mapped, as far as it says something. */
-type MappedFields = Readonly<Record<string, string>>
 
 export type DirectoryPeople = ReturnType<typeof createPeople>
 
@@ -47,8 +44,11 @@ export function createPeople({ db, events, sessions, principals, clock }: People
   async function write(tx: Tx, kind: DirectoryKind, mapping: Mapping, person: Person, steps: Steps): Promise<number> {
     const fields = mappedFields(mapping, person)
     const by = mapping.userupdatecolumn
-    const { stored, groups } = await look(tx, kind, by, keyOf(mapping, fields), person.groupNames)
-    if (stored) assertKind(stored, kind, by)
+    const value = findingValue(mapping, fields)
+    const { stored, groups } = await look(tx, kind, by, keyOf(by, value), person.groupNames)
+    if (stored) assertTheSame(stored, kind, by, value)
+    if (person.vouched !== 'all' && fields.email === undefined)
+      steps.note('no address that the directory has made sure of')
     const join = (id: number): Promise<boolean> =>
       setAutomaticGroups(
         tx,
@@ -82,9 +82,12 @@ export function createPeople({ db, events, sessions, principals, clock }: People
     const id = stored?.id ?? (await users.newUserIds(tx, 1))[0] ?? 0
     const row: users.UserRow = {
       ...draft,
-      // The directory vouches for the address: nobody is asked to confirm it.
+      // The directory vouches for the address that it names: nobody is asked to confirm that one.
       confirm_email_sent_at: stored?.confirmEmailSentAt ?? null,
-      email_confirmed_at: draft.confirm_email ? (stored?.emailConfirmedAt ?? now) : draft.email_confirmed_at,
+      email_confirmed_at:
+        draft.confirm_email && fields.email !== undefined
+          ? (draft.email_confirmed_at ?? now)
+          : draft.email_confirmed_at,
       id,
       version: (stored?.version ?? 0) + 1,
       password_hash: null,
@@ -121,11 +124,11 @@ export function createPeople({ db, events, sessions, principals, clock }: People
     async preview(kind: DirectoryKind, mapping: Mapping, person: Person) {
       const fields = mappedFields(mapping, person)
       const by = mapping.userupdatecolumn
-      const key = keyOf(mapping, fields)
+      const value = findingValue(mapping, fields)
       return db.transaction(async (tx) => {
-        const { stored, groups } = await look(tx, kind, by, key, person.groupNames)
+        const { stored, groups } = await look(tx, kind, by, keyOf(by, value), person.groupNames)
         if (stored) {
-          assertKind(stored, kind, by)
+          assertTheSame(stored, kind, by, value)
           assertMayEnter(stored, clock())
         }
         return {
@@ -143,8 +146,7 @@ export function createPeople({ db, events, sessions, principals, clock }: People
      */
     async rehearse(kind: DirectoryKind, mapping: Mapping, person: Person | null): Promise<number> {
       const by = mapping.userupdatecolumn
-      const found = person && mappedFields(mapping, person)[by]
-      const key = found ? (by === 'reference' ? found : identityKey(found)) : randomUUID()
+      const key = keyOf(by, (person && findingValueIn(mapping, person)) ?? randomUUID())
       return db.transaction(async (tx) => {
         const { stored } = await look(tx, kind, by, key, person?.groupNames ?? [])
         await setAutomaticGroups(tx, 0, kind, [])
@@ -154,24 +156,18 @@ export function createPeople({ db, events, sessions, principals, clock }: People
   }
 }
 
-/** What the mapping makes of the attributes; what comes out empty is as if it were not mapped. */
-function mappedFields({ usermapping }: Mapping, { attributes }: Person): MappedFields {
-  const values = usermapping.map(({ key, value }) => [
-    key,
-    printable(attributeTemplate(value).expand(attributes)).trim().slice(0, longestField).trim(),
-  ])
-  return Object.fromEntries(values.filter(([, value]) => value !== ''))
+/** What finds the user; null: what the directory says is of no use, which is told to whom it belongs only. */
+function findingValueIn(mapping: Mapping, person: Person): string | null {
+  try {
+    return findingValue(mapping, mappedFields(mapping, person))
+  } catch (error) {
+    if (error instanceof DirectoryRefusal) return null
+    throw error
+  }
 }
 
-function keyOf({ userupdatecolumn }: Mapping, fields: MappedFields): string {
-  const value = fields[userupdatecolumn]
-  if (value === undefined) {
-    throw new DirectoryRefusal(
-      'incomplete',
-      `The directory has no value for ${userupdatecolumn}, which finds the user.`,
-    )
-  }
-  return userupdatecolumn === 'reference' ? value : identityKey(value)
+function keyOf(by: Mapping['userupdatecolumn'], value: string): string {
+  return by === 'reference' ? value : identityKey(value)
 }
 
 async function findStored(from: Queryable, by: Mapping['userupdatecolumn'], key: string): Promise<number | null> {
@@ -186,9 +182,14 @@ async function findStored(from: Queryable, by: Mapping['userupdatecolumn'], key:
 
 /**
  * Nobody becomes a user of another kind by a directory, which may let people choose logins and addresses: whose account
- * goes over to a directory gets its type by an administrator.
+ * goes over to a directory gets its type by an administrator. Nor somebody else of the same directory, to which two names are
+ * two people that count as the same here.
  */
-function assertKind(stored: StoredUser, kind: DirectoryKind, by: string): void {
+function assertTheSame(stored: StoredUser, kind: DirectoryKind, by: Mapping['userupdatecolumn'], value: string): void {
+  if (stored.type === kind && stored[by] !== value) {
+    const text = `The ${by} ${JSON.stringify(value)} is written ${JSON.stringify(stored[by])} in the account ${stored.id}: an administrator can say that they are the same person by writing it so there.`
+    throw new DirectoryRefusal('conflict', text)
+  }
   if (stored.type === kind) return
   const text = `The ${by} belongs to an account of type ${stored.type}; an administrator can give it the type ${kind}.`
   throw new DirectoryRefusal('conflict', text)

@@ -5,7 +5,7 @@ import type { Json } from '../../support/client.ts'
 import { startService, type TestService } from '../../support/service.ts'
 import { statementsOf } from '../../support/statements.ts'
 import { TestVisitor } from '../sign-in-browser.ts'
-import { createGroups, createUsers, eventsOf, signIn, statusWith } from '../support.ts'
+import { createGroups, createUsers, eventsOf, requestToken, signIn, statusWith } from '../support.ts'
 import { ofServer, ofStranger } from './certificates.ts'
 import { type DirectoryEntry, type LdapTestServer, searcher, startLdapServer, startTlsProxy } from './ldap-server.ts'
 
@@ -195,6 +195,51 @@ test('users are found again by the configured field, brought up to date, and not
   await signIn(svc, 'ben', 'pw-ben')
   const changed = await userOf('ben')
   assert.deepEqual([changed.user._id, changed.user.displayname], [before.user._id, 'Benjamin'])
+})
+
+test('an entry with another spelling of a name is another person: a conflict, whatever is typed; nothing is cut', async () => {
+  const long = `long${'g'.repeat(600)}`
+  const entries = [
+    person('carl'),
+    ...['Carl', 'ｃarl', 'ⓒarl'].map((uid, index) => person(`spelling${index}`, { uid, sn: `other${index}` })),
+    person('space', { uid: 'carl ', sn: 'other3' }),
+    person('long', { uid: `${long}1`, sn: 'other4' }),
+    person('carla', { mail: 'CARL@example.org', sn: 'other5' }),
+  ]
+  await using other = await startLdapServer(entries)
+  const connections = [{ url: other.url, tls_insecure: true }]
+  const byLogin = { connections, userfilter: '(sn=%(login)s)', usermapping: [{ key: 'login', value: '%(uid)s' }] }
+  const byEmail = {
+    ...byLogin,
+    userupdatecolumn: 'email',
+    usermapping: [
+      { key: 'login', value: '%(uid)s' },
+      { key: 'email', value: '%(mail)s' },
+    ],
+  }
+  await configure(byEmail)
+  assert.equal((await signIn(svc, 'carl', 'pw-carl')).status, 200)
+  const { user: carl } = await userOf('carl')
+  const passwords = ['pw-spelling0', 'pw-spelling1', 'pw-spelling2', 'pw-space', 'pw-long', 'pw-carla']
+  for (const config of [byLogin, byEmail]) {
+    await configure(config)
+    for (const [index, password] of passwords.entries()) {
+      if (config === byLogin && index > 4) continue
+      const before = (await eventsOf(svc, 'LDAP_ERROR')).length
+      // From another network than the tests that count failures.
+      const form = { grant_type: 'password', client_id: 'web-client', username: `other${index}`, password }
+      const refused = await requestToken(svc, form, { 'x-forwarded-for': '198.51.100.7' })
+      assert.equal(refused.status, 400, `${index} ${JSON.stringify(refused.body)}`)
+      assert.equal((await eventsOf(svc, 'LDAP_ERROR')).length, before + 1, password)
+    }
+  }
+  const [{ user: now }] = (await root().get(`/user/${carl._id}`)).body
+  assert.deepEqual([now.login, now.email, now._version], ['carl', 'carl@example.org', carl._version])
+  // An administrator says that both are the same person.
+  await configure(byLogin)
+  const { _id, _version } = now
+  assert.equal((await root().post('/user', [{ user: { _id, _version, login: 'Carl' } }])).status, 200)
+  assert.equal((await signIn(svc, 'other0', 'pw-spelling0')).status, 200)
 })
 
 test('two first sign-ins at once make one user', async () => {

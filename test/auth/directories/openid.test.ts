@@ -17,7 +17,12 @@ const root = () => svc.as('root')
 
 before(async () => {
   ;[svc, provider, other] = await Promise.all([startService(), startProvider(callback), startProvider(callback)])
-  const person = (name: string) => ({ name: `Name of ${name}`, email: `${name}@example.org`, roles: ['staff-a', 'b'] })
+  const person = (name: string) => ({
+    name: `Name of ${name}`,
+    email: `${name}@example.org`,
+    email_verified: true,
+    roles: ['staff-a', 'b'],
+  })
   for (const name of ['anna', 'ben', 'off', 'taken']) provider.people.set(name, person(name))
   other.people.set('anna', person('anna'))
   await configure()
@@ -142,7 +147,13 @@ test('a button leads to the provider; whoever comes back is made a user and put 
   assert.equal((await eventsOf(svc, 'USER_LOGIN')).at(-1)?.event.info.method, 'openid')
   // The token is bound to the browser, as after a password.
   assert.equal(await statusWith(svc, tokens.body.access_token), 401)
-  provider.people.set('anna', { name: 'Anna', email: 'anna@example.org', roles: ['b'], org: { town: 'Ulm' } })
+  provider.people.set('anna', {
+    name: 'Anna',
+    email: 'anna@example.org',
+    email_verified: true,
+    roles: ['b'],
+    org: { town: 'Ulm' },
+  })
   assert.equal((await signIn('anna')).status, 302)
   const now = await userOf('anna')
   assert.deepEqual([now.user._id, now.user.displayname, now.user.town], [anna.user._id, 'Anna', 'Ulm'])
@@ -230,6 +241,118 @@ test('an id_token that its provider has not signed, or for others, is nobody, al
   }
   provider.change = null
   assert.equal((await signIn('anna')).status, 302)
+})
+
+test('an address that the provider has not made sure of finds nobody, and belongs to nobody, unless the provider is trusted', async () => {
+  const byEmail = (more: Json = {}): Json => ({
+    userupdatecolumn: 'email',
+    usermapping: [
+      { key: 'email', value: '%(email)s' },
+      { key: 'displayname', value: '%(name)s' },
+    ],
+    ...more,
+  })
+  await configure(byEmail())
+  const verified = { name: 'Vera', email: 'vera@example.org', email_verified: true }
+  provider.people.set('vera', verified)
+  assert.equal((await signIn('vera')).status, 302)
+  const stored = async () =>
+    (await root().get('/user', { type: 'sso' })).body.filter(({ user }: Json) => user.email === 'vera@example.org')
+  const [{ user: vera }] = await stored()
+  const says: [said: Json, trusted: Json, isIn: boolean][] = [
+    [{ email_verified: false }, {}, false],
+    [{ email_verified: 'false' }, {}, false],
+    [{ email_verified: undefined }, {}, false],
+    [{ email_verified: null }, {}, false],
+    [{ email_verified: 1 }, {}, false],
+    [{ email_verified: ['true'] }, {}, false],
+    [{ email_verified: false }, { trust_email: true }, false],
+    [{ email_verified: undefined }, { trust_email: true }, true],
+    [{ email_verified: 'true' }, {}, true],
+  ]
+  for (const [said, trusted, isIn] of says) {
+    await configure(byEmail(trusted))
+    provider.people.set('mallory', { ...verified, name: 'Mallory', ...said })
+    const answer = await signIn('mallory')
+    assert.equal(answer.status, isIn ? 302 : 403, JSON.stringify([said, trusted]))
+    const [{ user }] = await stored()
+    assert.equal(user.displayname, isIn ? 'Mallory' : 'Vera')
+    if (isIn) {
+      provider.people.set('vera', verified)
+      assert.equal((await signIn('vera')).status, 302)
+    }
+  }
+  assert.equal((await stored())[0].user._id, vera._id)
+  // As a login, by another name of the claim, or beside what finds the user it counts no more.
+  provider.people.set('mallory', { name: 'Mallory', email: 'vera@example.org' })
+  const by = (value: string): Json => ({ userupdatecolumn: 'login', usermapping: [{ key: 'login', value }] })
+  for (const value of ['%(email)s', '%(EMAIL)s', 'x%(email)s', '%(sub)s%(email)s']) {
+    await configure(by(value))
+    assert.equal((await signIn('mallory')).status, 403, value)
+  }
+  await configure()
+  assert.equal((await signIn('mallory')).status, 302)
+  assert.equal((await userOf('mallory')).user.email, undefined)
+  // Another claim is not what the provider has looked at.
+  provider.people.set('nick', { name: 'nick@example.org', email: 'own@example.org', email_verified: true })
+  await configure({ usermapping: [...configured().usermapping.slice(0, 2), { key: 'email', value: '%(name)s' }] })
+  assert.equal((await signIn('nick')).status, 302)
+  assert.equal((await userOf('nick')).user.email, undefined)
+  await configure()
+})
+
+test('spellings of a subject are other people: another user, a conflict, or nobody, never the one who is there', async () => {
+  await configure()
+  provider.people.set('ada', { name: 'Ada', email: 'ada@example.org', email_verified: true })
+  assert.equal((await signIn('ada')).status, 302)
+  const { user: ada } = await userOf('ada')
+  const spellings = [
+    'ADA',
+    'Ada',
+    'ａda',
+    'aⓓa',
+    'ada ',
+    ' ada',
+    'ad\u0061\u0301',
+    'ad\u00e1',
+    'ada\u200b',
+    'ada\t',
+    'a'.repeat(600),
+  ]
+  for (const mapping of [
+    configured()
+      .usermapping.slice(0, 1)
+      .concat([{ key: 'login', value: '%(sub)s' }]),
+    [{ key: 'login', value: '%(sub)s' }],
+  ]) {
+    const userupdatecolumn = mapping.length === 1 ? 'login' : 'reference'
+    if (userupdatecolumn === 'login') {
+      await configure({ userupdatecolumn, usermapping: mapping })
+      assert.equal((await signIn('ada')).status, 302)
+    }
+    for (const name of spellings) {
+      provider.people.set(name, { name: 'Another' })
+      await configure({ userupdatecolumn, usermapping: mapping })
+      const answer = await signIn(name)
+      const now = (await root().get(`/user/${ada._id}`)).body[0].user
+      assert.deepEqual([now.login, now.reference, now.displayname], ['ada', 'campus:ada', 'Ada'], JSON.stringify(name))
+      if (answer.status === 302) assert.notEqual((await userOf(name))?.user._id, ada._id, JSON.stringify(name))
+      else assert.equal(answer.status, 403, JSON.stringify(name))
+    }
+  }
+  // What is cut would be the same for many.
+  for (const end of ['x', 'y']) {
+    const long = 'l'.repeat(500) + end
+    provider.people.set(long, { name: 'Long' })
+    await configure({
+      usermapping: [
+        { key: 'reference', value: '%(sub)s' },
+        { key: 'login', value: `long-${end}` },
+      ],
+    })
+    assert.equal((await signIn(long)).status, 403)
+  }
+  await configure()
 })
 
 test('a code of one sign-in is of no use in another: PKCE and nonce', async () => {

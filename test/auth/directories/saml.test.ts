@@ -537,6 +537,56 @@ test('several identity providers: each signs for itself', async () => {
   await configure()
 })
 
+test('an assertion with another spelling of a name is another person, or a conflict; one without the name is nobody', async () => {
+  await configure()
+  const attributes = (mail: string) => ({ mail: [mail], role: ['staff'] })
+  await signInAs('lovelace', (said) => wholeOf({ ...said, attributes: attributes('lovelace@example.org') }))
+  const { user: stored } = await userOf('lovelace')
+  const attempt = async (name: string, more: Json, mail = 'other@example.org', extra: Json = {}) => {
+    await configure(more)
+    const { visitor, id, relayState } = await leave()
+    const xml = wholeOf({ name, inResponseTo: id, attributes: { ...attributes(mail), ...extra } })
+    const brought = await bring(xml, relayState)
+    if (brought.status === 303) assert.equal((await go(visitor, brought)).status, 303)
+    const [{ user: now }] = (await root().get(`/user/${stored._id}`)).body
+    assert.deepEqual([now.login, now.email, now.reference], [stored.login, stored.email, stored.reference], name)
+    return brought.status
+  }
+  const login = { userupdatecolumn: 'login', usermapping: [{ key: 'login', value: '%(nameID)s' }] }
+  const email = { userupdatecolumn: 'email', usermapping: [{ key: 'email', value: '%(mail)s' }] }
+  for (const name of ['LOVELACE', 'ｌovelace', 'ⓛovelace', 'lovelace ', 'love\tlace\u00a0']) {
+    assert.equal(await attempt(name, {}), 403, name)
+    assert.equal(await attempt(name, login), 403, name)
+  }
+  for (const mail of [
+    'Lovelace@example.org',
+    'LOVELACE@EXAMPLE.ORG',
+    'lovelace@ｅxample.org',
+    ' lovelace@example.org',
+  ]) {
+    assert.equal(await attempt('someone', email, mail), 403, mail)
+  }
+  assert.equal(await attempt('someone', email, 'lovelace@example.org', { email_verified: ['false'] }), 403)
+  const missing = {
+    usermapping: [
+      { key: 'reference', value: 'idp:%(employeeNumber)s' },
+      { key: 'login', value: '%(nameID)s' },
+    ],
+  }
+  assert.equal(await attempt('first', missing), 403, 'what is written around a name is no name')
+  assert.equal(
+    await attempt('first', {
+      usermapping: [
+        { key: 'reference', value: 'all' },
+        { key: 'login', value: '%(nameID)s' },
+      ],
+    }),
+    403,
+  )
+  assert.match(JSON.stringify((await eventsOf(svc, 'SAML_ERROR')).at(-1)?.event.info), /no value for reference/)
+  await configure()
+})
+
 test('who is disabled, or belongs to this instance, does not get in; an unreadable provider is told so', async () => {
   await createUsers(svc, { user: { login: 'here', email: 'here@example.org' } })
   const { id, relayState } = await leave()

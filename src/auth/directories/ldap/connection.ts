@@ -12,7 +12,7 @@ type Server = LdapConfig['connections'][number]
 const [perAnswer, perSignIn] = [5_000, 15_000]
 /** Milliseconds for which a server that did not answer is tried last. */
 const rest = 30_000
-/** Characters of a value that are kept. Pictures are none. */
+/** Characters of a value; a longer one is left out, since a part of it could be the name of something else. */
 const longestValue = 10_000
 
 export interface FoundEntry {
@@ -199,7 +199,7 @@ export class TooManyEntries extends Error {}
 function asFound({ dn, ...attributes }: Entry): FoundEntry {
   const entries = Object.entries(attributes).map(([name, values]): [string, string[]] => [
     name,
-    [values].flat().flatMap((value) => (typeof value === 'string' ? [value.slice(0, longestValue)] : [])),
+    [values].flat().filter((value) => typeof value === 'string' && value.length <= longestValue) as string[],
   ])
   const given = entries.filter(([, values]) => values.length > 0)
   return { dn, names: given.map(([name]) => name), valuesOf: attributesOf([...given, ['DN', [dn]], ['dn', [dn]]]) }

@@ -114,7 +114,7 @@ async function asPerson(
     config.groupmapping.flatMap(({ group }) => attributeTemplate(group).expandAll(valuesOf, mostGroups)),
   )
   steps.note(`names of groups: ${groupNames.join(', ') || 'none'}`)
-  return { attributes: entry.valuesOf, groupNames: [...new Set(groupNames)] }
+  return { attributes: entry.valuesOf, groupNames: [...new Set(groupNames)], vouched: 'all' }
 }
 
 async function groupsOf(

@@ -81,10 +81,14 @@ export function createOpenId({ redirectUri }: { redirectUri: string }) {
           : {}
         if (Object.keys(more).length > 0) steps.note(`claims of userinfo: ${Object.keys(more).join(', ')}`)
         // What is signed counts, whatever userinfo says.
-        const attributes = attributesOf(flattened({ ...more, ...claims }))
+        const vouched = vouchedIn(provider, claims.email === undefined ? more : claims)
+        const counts = (name: string) =>
+          vouched === 'all' || !/^email$/i.test(name) || (name === 'email' && vouched.length > 0)
+        const told = flattened({ ...more, ...claims }).filter(([name]) => counts(name))
+        const attributes = attributesOf(told)
         const groupNames = namesOf(provider, attributes)
         steps.note(`names of groups: ${groupNames.join(', ') || 'none'}`)
-        return { person: { attributes, groupNames }, subject: claims.sub, idToken: tokens.id_token }
+        return { person: { attributes, groupNames, vouched }, subject: claims.sub, idToken: tokens.id_token }
       } catch (error) {
         throw new DirectoryRefusal('unproved', `The answer of the provider was not accepted: ${reasonOf(error)}`)
       }
@@ -123,6 +127,19 @@ export function createOpenId({ redirectUri }: { redirectUri: string }) {
       return client.buildEndSessionUrl(config, { id_token_hint: idToken }).href
     },
   }
+}
+
+/**
+ * The address that the provider has made sure of, which it says in the same place (OpenID Connect Core, 5.1); some write it as
+ * a text. Anybody may have entered another one there.
+ */
+function vouchedIn(
+  { trust_email }: OpenIdProvider,
+  { email, email_verified }: Readonly<Record<string, unknown>>,
+): Person['vouched'] {
+  if (trust_email && email_verified !== false && email_verified !== 'false') return 'all'
+  const verified = email_verified === true || email_verified === 'true'
+  return verified && typeof email === 'string' ? [email] : []
 }
 
 async function discover({ issuer, client_id, client_secret }: OpenIdProvider): Promise<Configuration> {

@@ -12,6 +12,7 @@ import {
   type Mapping,
   type Person,
   type Steps,
+  vouchedBy,
 } from '../model.ts'
 import { assertHarmlessXml, longestXml } from './harmless-xml.ts'
 import type { IdentityProvider } from './metadata.ts'
@@ -174,7 +175,7 @@ export function createSaml({ base }: { base: string }) {
         const { nameID: nameId, nameIDFormat: format, nameQualifier = '', spNameQualifier = '' } = profile
         const index = assertion.AuthnStatement?.[0]?.$?.SessionIndex ?? ''
         const session = { idp: entityId, nameId, format, nameQualifier, spNameQualifier, index }
-        const person = { attributes: valuesOf, groupNames }
+        const person = { attributes: valuesOf, groupNames, vouched: vouchedBy(valuesOf) }
         return { person, assertionId: `${entityId} ${assertionId}`, expiresAt, session }
       } catch (error) {
         throw new DirectoryRefusal('unproved', `The answer of the provider was not accepted: ${reasonOf(error)}`)
@@ -296,7 +297,8 @@ function assertMeant({ Subject, Conditions, AuthnStatement = [] }: Assertion, me
 function attributesIn({ AttributeStatement = [] }: Assertion, nameId: string): Map<string, readonly string[]> {
   const found = new Map<string, readonly string[]>([['nameID', nameId ? [nameId] : []]])
   for (const { $, AttributeValue = [] } of AttributeStatement.flatMap(({ Attribute = [] }) => Attribute)) {
-    const values = AttributeValue.map(textIn).filter((text) => text !== '')
+    // As they are: two that differ by a space are two.
+    const values = AttributeValue.map(rawIn).filter((text) => text.trim() !== '')
     for (const name of [$?.Name, $?.FriendlyName]) {
       if (name) found.set(name, [...(found.get(name) ?? []), ...values])
     }
@@ -304,10 +306,12 @@ function attributesIn({ AttributeStatement = [] }: Assertion, nameId: string): M
   return found
 }
 
-const textIn = (text: Text): string => (typeof text === 'string' ? text : (text._ ?? '')).trim()
+const rawIn = (text: Text): string => (typeof text === 'string' ? text : (text._ ?? ''))
+const textIn = (text: Text): string => rawIn(text).trim()
 
 function namesOf({ groupmapping }: Mapping, attributes: ValuesOf): string[] {
-  return [...new Set(groupmapping.flatMap(({ group }) => attributeTemplate(group).expandAll(attributes, mostNames)))]
+  const names = groupmapping.flatMap(({ group }) => attributeTemplate(group).expandAll(attributes, mostNames))
+  return [...new Set(names.map((name) => name.trim()))]
 }
 
 async function read({ url, metadata, idp_entity_id: entityId }: SamlProvider): Promise<IdentityProvider> {

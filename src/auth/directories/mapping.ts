@@ -1,0 +1,45 @@
+import { attributeTemplate } from '../../platform/attribute-templates.ts'
+import { DirectoryRefusal, type Mapping, type Person, printable } from './model.ts'
+
+/** Characters of a field. */
+const longestField = 500
+
+/** Fields that name a user. */
+const naming: readonly string[] = ['login', 'email', 'reference']
+
+/** A person as a user would be: what is mapped, as far as it says something. */
+export type MappedFields = Readonly<Record<string, string>>
+
+/**
+ * What the mapping makes of the attributes; what comes out empty is as if it were not mapped, and so is an address that the
+ * directory has not made sure of.
+ * @throws {DirectoryRefusal} when a name cannot be kept exactly as it is: cut or repaired it could be that of somebody else
+ */
+export function mappedFields(mapping: Mapping, person: Person): MappedFields {
+  const values = mapping.usermapping.map(({ key, value }) => [key, fieldOf(key, value, mapping, person)])
+  return Object.fromEntries(values.filter(([, value]) => value !== ''))
+}
+
+function fieldOf(key: string, template: string, mapping: Mapping, { attributes, vouched }: Person): string {
+  const { names, expand } = attributeTemplate(template)
+  const finds = key === mapping.userupdatecolumn
+  // What stands around the placeholders is the same for everybody.
+  if (finds && (names.length === 0 || names.some((name) => !attributes(name)[0]))) return ''
+  const raw = expand(attributes)
+  const plain = printable(raw).trim()
+  if (!naming.includes(key)) return plain.slice(0, longestField).trim()
+  if (plain.length > longestField || plain !== (finds ? raw : raw.trim())) {
+    const text = `The value of ${key} is longer than ${longestField} characters, or has others than a name may have.`
+    throw new DirectoryRefusal('incomplete', text)
+  }
+  return key === 'email' && vouched !== 'all' && !vouched.includes(raw) ? '' : plain
+}
+
+/** The value that finds the user, as the directory says it. @throws {DirectoryRefusal} when there is none */
+export function findingValue({ userupdatecolumn }: Mapping, fields: MappedFields): string {
+  const value = fields[userupdatecolumn]
+  if (value !== undefined) return value
+  const unsure = userupdatecolumn === 'email' ? ' that it has made sure of' : ''
+  const text = `The directory has no value for ${userupdatecolumn}${unsure}, which finds the user.`
+  throw new DirectoryRefusal('incomplete', text)
+}

@@ -50,11 +50,11 @@ export interface Enrolled {
 }
 
 /** Signs in for the first time, sets up an app, and comes to the end. */
-export async function enrol(svc: TestService, login: string): Promise<Enrolled> {
+export async function enrol(svc: TestService, login: string, now = Date.now()): Promise<Enrolled> {
   const visitor = new TestVisitor(svc)
   const page = await follow(visitor, await visitor.signIn(login, login))
   const key = keyIn(page)
-  const shown = await visitor.submit(page, { code: codeAt(key) })
+  const shown = await visitor.submit(page, { code: codeAt(key, 0, now) })
   const back = await visitor.submit(shown, {})
   const done = await follow(visitor, back)
   const { body } = await visitor.redeem(clientCodeOf(done) ?? '')

@@ -189,8 +189,9 @@ test('CLIENT-014 VER-004 another origin needs an entry in loginAllowRedirects, t
   const to = async (redirect_uri: string, host = 'localhost:8080') =>
     (await visitor.get('/api/oauth2/auth', visitor.parameters({ redirect_uri }), { host })).status
   assert.equal(await to('http://localhost:8080/app'), 200, 'externalURL')
-  assert.equal(await to('http://inside.example:81/app', 'inside.example:81'), 200, 'the origin of the request')
-  assert.equal(await to('http://inside.example:81/app'), 400)
+  assert.equal(await to('http://127.0.0.1:81/app', '127.0.0.1:81'), 200, 'the loopback address of the request')
+  assert.equal(await to('http://127.0.0.1:81/app'), 400)
+  assert.equal(await to('http://inside.example:81/app', 'inside.example:81'), 400, 'any other Host proves nothing')
   for (const [uri, status] of [
     ['https://a.portal.example/', 200],
     ['https://A.PORTAL.example:443/x', 200],

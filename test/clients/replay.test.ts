@@ -353,7 +353,8 @@ const entries: readonly Entry[] = [
     effect: count,
     expected: 1,
   },
-  { what: 'search in a domain that is none', send: find({ type: 'object' }), status: 400 },
+  { what: 'search in the domain of objects by its name', send: find({ type: 'object' }), status: 200 },
+  { what: 'search in a domain that is none', send: find({ type: 'objects' }), status: 400 },
   {
     what: 'search in tags',
     send: find({ search: [{ type: 'in', fields: ['_tags._id'], in: [1] }] }),

@@ -101,7 +101,7 @@ test('parents are no fields of types that have none, and of no use where they ma
     { search: [{ type: 'range', field: '_global_object_id', from: 1 }] },
     { aggregations: { a: { type: 'term', field: 'place._id_parent' } } },
     { aggregations: { a: { type: 'term', field: '_global_object_id' } } },
-    { search: [among('place._id_parent', ['1'])] },
+    { search: [among('place._id_parent', ['one'])] },
   ]
   for (const request of requests) {
     const answer = await scene.search(request)

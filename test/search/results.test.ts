@@ -341,7 +341,7 @@ describe('answers', () => {
       { type: 'nothing' },
       { objecttypes: 'work' },
       { timezone: 'Europe/Nowhere' },
-      { nothing: 'of the kind' },
+      { serch: [] },
     ]
     for (const request of requests) {
       const { status, body } = await scene.svc.as('root').post('/search', request)

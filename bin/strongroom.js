@@ -19,12 +19,12 @@ async function program() {
 try {
   const { node, main } = await program()
   const child = spawn(node, [...runtimeFlags, main, ...process.argv.slice(2)], {
-    stdio: 'inherit',
+    // The channel carries no messages: when it closes, this process has ended, however that was, and the other one stops.
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: { ...runtimeEnvironment, ...process.env },
   })
-  // A signal of the terminal reaches both processes; one sent to this process alone is handed on.
-  process.on('SIGTERM', () => child.kill('SIGTERM'))
-  process.on('SIGINT', () => {})
+  // A signal of the terminal reaches both processes, one sent to this process alone is handed on; twice is as good as once.
+  for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(name, () => child.kill(name))
   child.on('exit', (code, signal) => process.exit(signal ? 1 : code))
 } catch (error) {
   console.error(`strongroom: ${error.message}`)

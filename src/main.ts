@@ -65,7 +65,7 @@ function expectNoMore(command: string, args: readonly string[]): void {
 }
 
 /**
- * Runs until SIGTERM or SIGINT. A second signal, a second later or more, does not wait for requests and jobs any more,
+ * Runs until SIGTERM, SIGINT or SIGHUP. A second signal, a second later or more, does not wait for requests and jobs any more,
  * but still stops PostgreSQL: nobody else would.
  */
 async function start(config: Config): Promise<number> {
@@ -130,7 +130,7 @@ function nextSignal(): Promise<NodeJS.Signals> {
   if (!listening) {
     listening = true
     // From now on: a signal that nobody listens to ends the process at once, and PostgreSQL would go on.
-    for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, tell)
+    for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(name, tell)
   }
   return new Promise((resolve) => waiting.add(resolve))
 }
@@ -140,6 +140,14 @@ function tell(signal: NodeJS.Signals): void {
   waiting.clear()
 }
 
+/** The command that started this process (bin/strongroom.js) may be killed: nobody would stop this one after that. */
+function endWithLauncher(): void {
+  process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
+  // The channel alone is no reason to go on.
+  process.channel?.unref()
+}
+
+endWithLauncher()
 main().then(
   (code) => process.exit(code),
   (error: Error) => {

@@ -1,5 +1,6 @@
-import { access, constants, mkdir } from 'node:fs/promises'
+import { access, constants, mkdir, mkdtemp, rmdir } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { type App, buildApp } from './app.ts'
 import { createBackend } from './platform/backend.ts'
@@ -92,10 +93,11 @@ async function start(
   // Closed late, so that /ready answers 503 while requests finish.
   if (backend) closers.add(() => backend.close())
   closers.add(() => app.http.close())
-  const url = await listen(app.http, config.host, config.port)
+  const url = await listen(app.http, config.host, config.port, { host: 'SVC_HOST', port: 'SVC_PORT' })
   closers.add(() => app.http.traffic.drain(config.stopTimeout * 1000))
   if (backend && config.backendPort !== null) {
-    onStep(`metrics at ${await listen(backend, config.backendHost, config.backendPort)}/metrics`)
+    const settings = { host: 'SVC_BACKEND_HOST', port: 'SVC_BACKEND_PORT' }
+    onStep(`metrics at ${await listen(backend, config.backendHost, config.backendPort, settings)}/metrics`)
   }
   return { url, app }
 }
@@ -104,8 +106,10 @@ async function checkDataFolder(path: string): Promise<void> {
   try {
     await mkdir(path, { recursive: true })
     await access(path, constants.R_OK | constants.W_OK | constants.X_OK)
+    // Rights do not tell of folders such as /proc, where root may write and nobody can.
+    await rmdir(await mkdtemp(join(path, '.writable-')))
   } catch (cause) {
-    throw new Error(`cannot use the data folder ${path}: ${(cause as Error).message}`, { cause })
+    throw new Error(`cannot use the data folder ${path} (SVC_DATA_DIR): ${(cause as Error).message}`, { cause })
   }
 }
 
@@ -131,15 +135,35 @@ async function listen(
   server: Pick<FastifyInstance, 'listen' | 'addresses'>,
   host: string,
   port: number,
+  settings: { readonly host: string; readonly port: string },
 ): Promise<string> {
   try {
     await server.listen({ host, port })
   } catch (cause) {
-    const { code, message } = cause as NodeJS.ErrnoException
-    const reason = code === 'EADDRINUSE' ? 'another program listens there' : message
-    throw new Error(`cannot listen on ${host}, port ${port}: ${reason}`, { cause })
+    throw new Error(
+      `cannot listen on ${host}, port ${port}: ${listenFailure(cause as NodeJS.ErrnoException, settings)}`,
+      {
+        cause,
+      },
+    )
   }
   const { address, family, port: actual } = server.addresses()[0] as AddressInfo
   const name = address === '0.0.0.0' || address === '::' ? 'localhost' : family === 'IPv6' ? `[${address}]` : address
   return `http://${name}:${actual}`
+}
+
+/** The reason, and the setting that changes it. */
+function listenFailure({ code, message }: NodeJS.ErrnoException, settings: { host: string; port: string }): string {
+  switch (code) {
+    case 'EADDRINUSE':
+      return `another program listens there; set another port (${settings.port})`
+    case 'EACCES':
+      return `this user may not use the port; set one above 1023 (${settings.port})`
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `this machine has no such address; set another one (${settings.host})`
+    default:
+      return message
+  }
 }

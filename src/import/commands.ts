@@ -84,11 +84,19 @@ export function describe({ created, total, seconds, interrupted }: TateImportSum
   return `created ${sum} objects (${list}) in ${seconds.toFixed(1)} s: ${rate} objects/s until all were searchable`
 }
 
-/** The first Ctrl+C lets the requests in flight finish; a second one ends the process. */
+/**
+ * The first Ctrl+C lets the requests in flight finish; a second one, a second later or more, ends the process. The command
+ * that started this process hands the signals of a terminal on, so one Ctrl+C arrives twice.
+ */
 function interruption(): { signal: AbortSignal; release: () => void } {
   const controller = new AbortController()
-  const abort = (): void => controller.abort()
-  process.once('SIGINT', abort)
+  let first = 0
+  const abort = (): void => {
+    if (controller.signal.aborted && Date.now() - first >= 1000) process.exit(130)
+    first ||= Date.now()
+    controller.abort()
+  }
+  process.on('SIGINT', abort)
   return { signal: controller.signal, release: () => process.off('SIGINT', abort) }
 }
 

@@ -1,3 +1,5 @@
+import { isIP } from 'node:net'
+import { isAbsolute } from 'node:path'
 import type { OAuthClientConfig } from './config.ts'
 import { isOriginPattern, redirectUriRule } from './redirect-uris.ts'
 
@@ -44,23 +46,19 @@ export function secret(least: number): Form<string | null> {
   }
 }
 
+const truth = new Map([
+  ...['true', 'yes', 'on', '1'].map((word) => [word, true] as const),
+  ...['false', 'no', 'off', '0'].map((word) => [word, false] as const),
+])
+
+/** In files, too, `yes` and `off` may stand: they were booleans before YAML 1.2. */
 export function boolean(): Form<boolean> {
-  const words: Record<string, boolean> = {
-    true: true,
-    yes: true,
-    on: true,
-    '1': true,
-    false: false,
-    no: false,
-    off: false,
-    '0': false,
-  }
   return {
     form: '`true` or `false`',
-    fromText: (_name, value) => words[value.toLowerCase()] ?? value,
     check: (name, value) => {
-      if (typeof value !== 'boolean') throw wrong(name, 'true or false', value)
-      return value
+      const known = typeof value === 'string' ? truth.get(value.toLowerCase()) : value
+      if (typeof known !== 'boolean') throw wrong(name, 'true or false (or yes, no, on, off)', value)
+      return known
     },
   }
 }
@@ -126,6 +124,48 @@ export function url(): Form<string> {
   }
 }
 
+/** A list whose items have a form that a sentence says better than a pattern. */
+function listOf(isRight: (item: string) => boolean, form: string): Form<readonly string[]> {
+  const plain = list()
+  return {
+    ...plain,
+    check: (name, value) => {
+      const items = plain.check(name, value)
+      const wrongAt = items.findIndex((item) => !isRight(item))
+      if (wrongAt >= 0) throw wrong(`${name}[${wrongAt}]`, form, items[wrongAt])
+      return items
+    },
+  }
+}
+
+/** Absolute folders. */
+export function folders(): Form<readonly string[]> {
+  return listOf(isAbsolute, 'an absolute folder such as /srv/files')
+}
+
+/** Origins of pages, as browsers write them in `Origin`. */
+export function pageOrigins(): Form<readonly string[]> {
+  return listOf(
+    (item) => item === '*' || URL.parse(item)?.origin === item,
+    'an origin with its scheme and without a path, such as https://portal.example.org, or *',
+  )
+}
+
+const proxyWords = ['loopback', 'linklocal', 'uniquelocal']
+
+/** Addresses and networks of proxies. */
+export function proxies(): Form<readonly string[]> {
+  return listOf(isProxy, `an address, a network such as 10.0.0.0/8, or one of ${proxyWords.join(', ')}`)
+}
+
+function isProxy(item: string): boolean {
+  if (proxyWords.includes(item)) return true
+  const [address = '', bits, ...more] = item.split('/')
+  const version = isIP(address)
+  if (version === 0 || more.length > 0) return false
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128))
+}
+
 /** A connection string; its password is masked wherever it is shown. */
 export function dsn(): Form<string> {
   return {
@@ -146,19 +186,8 @@ export function maskDsn(value: string): string {
 
 /** Origins, as patterns. */
 export function origins(): Form<readonly string[]> {
-  const plain = list()
-  return {
-    ...plain,
-    check: (name, value) => {
-      for (const [index, item] of plain.check(name, value).entries()) {
-        if (!isOriginPattern(item)) {
-          const form = 'an origin such as https://portal.example.org, https://*.example.org, http://localhost:*'
-          throw wrong(`${name}[${index}]`, `${form} or the scheme org.example.app:`, item)
-        }
-      }
-      return value as string[]
-    },
-  }
+  const form = 'an origin such as https://portal.example.org, https://*.example.org, http://localhost:*'
+  return listOf(isOriginPattern, `${form} or the scheme org.example.app:`)
 }
 
 export function clients(): Form<readonly OAuthClientConfig[]> {

@@ -32,11 +32,22 @@ export function loadConfig({ file, env, cwd }: ConfigSources): Config {
   const values = Object.fromEntries(Object.entries(keys).map(([name, key]) => [name, settingOf(key, tree, env)]))
   // The table has a key of the right type for each property: `keys` is typed so.
   const config = values as unknown as Config
+  refuseSamePort(config)
   return Object.freeze({
     ...config,
     dataDir: resolve(cwd, config.dataDir),
     externalUrl: config.externalUrl || `http://localhost:${config.port}`,
   })
+}
+
+/** Two servers on one address: the system would name the port as taken, and not by whom. */
+function refuseSamePort({ host, port, backendHost, backendPort }: Config): void {
+  if (backendPort === null || backendPort === 0 || backendPort !== port) return
+  const everywhere = [host, backendHost].some((address) => address === '0.0.0.0' || address === '::')
+  if (host !== backendHost && !everywhere) return
+  throw new ConfigError(
+    `${keys.backendPort.path} (${keys.backendPort.env}): is the port of the service itself, ${port}`,
+  )
 }
 
 /** The effective configuration in the shape of the file; secrets are masked unless they are not set. */
@@ -122,6 +133,10 @@ function refuseUnknownVariables(env: Environment): void {
 }
 
 function unknownKey(name: string, known: readonly string[]): string {
+  const below = `svc.${name}`
+  if (known.some((candidate) => candidate === below || candidate.startsWith(`${below}.`))) {
+    return `${name}: stands below svc, as ${below}`
+  }
   const nearest = nearestName(name, known)
   return `${name}: there is no such setting${nearest === null ? '' : `; did you mean ${nearest}?`}`
 }

@@ -74,7 +74,37 @@ suite('configuration', () => {
     ['svc: { http: 1 }', {}, /^svc\.http: must be a map$/],
     ['svc: { http: { port: "80" } }', {}, /^svc\.http\.port: must be an integer from 0 to 65535, is "80"$/],
     ['svc: { http: { port: 65536 } }', {}, /^svc\.http\.port: must be an integer/],
-    ['svc: { readOnly: 1 }', {}, /^svc\.readOnly: must be true or false, is 1$/],
+    ['svc: { readOnly: 1 }', {}, /^svc\.readOnly: must be true or false \(or yes, no, on, off\), is 1$/],
+    ['svc: {}', { SVC_READ_ONLY: 'maybe' }, /^SVC_READ_ONLY: must be true or false \(or .*\), is "maybe"$/],
+    ['http: { port: 1 }', {}, /^http: stands below svc, as svc\.http$/],
+    ['dataDir: x', {}, /^dataDir: stands below svc, as svc\.dataDir$/],
+    [
+      'svc: {}',
+      { SVC_TRUSTED_PROXIES: 'loopback,nginx' },
+      /^SVC_TRUSTED_PROXIES\[1\]: must be an address, a network .* is "nginx"$/,
+    ],
+    ['svc: {}', { SVC_TRUSTED_PROXIES: '10.0.0.0/33' }, /^SVC_TRUSTED_PROXIES\[0\]: must be an address/],
+    [
+      'svc: {}',
+      { SVC_CORS_ORIGINS: 'portal.example' },
+      /^SVC_CORS_ORIGINS\[0\]: must be an origin with its scheme .* is "portal\.example"$/,
+    ],
+    ['svc: {}', { SVC_CORS_ORIGINS: 'https://a.example/' }, /^SVC_CORS_ORIGINS\[0\]: must be an origin/],
+    [
+      'svc: {}',
+      { SVC_LOGIN_ALLOW_REDIRECTS: 'portal.example' },
+      /^SVC_LOGIN_ALLOW_REDIRECTS\[0\]: must be an origin such as/,
+    ],
+    [
+      'svc: {}',
+      { SVC_FILE_FOLDERS: 'files' },
+      /^SVC_FILE_FOLDERS\[0\]: must be an absolute folder such as .* is "files"$/,
+    ],
+    [
+      'svc: {}',
+      { SVC_PORT: '81', SVC_BACKEND_PORT: '81' },
+      /^svc\.http\.backendPort \(SVC_BACKEND_PORT\): is the port of the service/,
+    ],
     ['svc: { logLevel: loud }', {}, /^svc\.logLevel: must be one of fatal, .* is "loud"$/],
     ['svc: { http: { corsOrigins: x } }', {}, /^svc\.http\.corsOrigins: must be a list/],
     ['svc: { http: { corsOrigins: [1] } }', {}, /^svc\.http\.corsOrigins\[0\]: must be text/],
@@ -96,6 +126,18 @@ suite('configuration', () => {
       await assert.rejects(load(yaml, env), (error) => error instanceof ConfigError && message.test(error.message))
     })
   }
+
+  test('words of older YAML are booleans, networks are proxies, a star is any origin', async () => {
+    const config = await load('svc: { readOnly: "off", objects: { allowPurge: yes } }', {
+      SVC_TRUSTED_PROXIES: '10.0.0.0/8, fd00::/8, 192.0.2.1, uniquelocal',
+      SVC_CORS_ORIGINS: '*,http://localhost:3000',
+      SVC_BACKEND_PORT: '8080',
+      SVC_BACKEND_HOST: '127.0.0.2',
+    })
+    assert.deepEqual([config.readOnly, config.allowPurge], [false, true])
+    assert.equal(config.trustedProxies.length, 4)
+    assert.deepEqual(config.corsOrigins, ['*', 'http://localhost:3000'])
+  })
 
   test('a bcrypt hash of 14 rounds is accepted as a client secret, one of 15 is not', async () => {
     assert.equal((await load(clientsWith(hash(14)))).oauthClients[0]?.secret, hash(14))

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -114,7 +115,12 @@ test('an unusable data folder, an occupied port and an unreachable server are on
   await writeFile(join(folder.path, 'file'), '')
   const inFile = await runCommand(['start'], { SVC_DATA_DIR: join(folder.path, 'file', 'data') })
   assert.equal(inFile.code, 1)
-  assert.match(inFile.stderr, /^strongroom: cannot use the data folder .*\n$/)
+  assert.match(inFile.stderr, /^strongroom: cannot use the data folder .* \(SVC_DATA_DIR\): .*\n$/)
+  if (existsSync('/proc/self')) {
+    const inProc = await runCommand(['start'], { SVC_DATA_DIR: '/proc' })
+    assert.equal(inProc.code, 1)
+    assert.match(inProc.stderr, /^strongroom: cannot use the data folder \/proc \(SVC_DATA_DIR\): .*\n$/)
+  }
 
   const other = createServer().listen(0, '127.0.0.1')
   await once(other, 'listening')
@@ -122,7 +128,10 @@ test('an unusable data folder, an occupied port and an unreachable server are on
   const occupied = await runCommand(['start'], { SVC_DATA_DIR: join(folder.path, 'data'), SVC_PORT: String(port) })
   await new Promise((resolve) => other.close(resolve))
   assert.equal(occupied.code, 1)
-  assert.equal(occupied.stderr, `strongroom: cannot listen on 127.0.0.1, port ${port}: another program listens there\n`)
+  assert.equal(
+    occupied.stderr,
+    `strongroom: cannot listen on 127.0.0.1, port ${port}: another program listens there; set another port (SVC_PORT)\n`,
+  )
   await assert.rejects(postmasterPid(join(folder.path, 'data')), 'PostgreSQL was stopped again')
 
   const unreachable = await runCommand(['start'], {

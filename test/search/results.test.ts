@@ -119,6 +119,19 @@ describe('order', () => {
     ])
   })
 
+  test('a field that nobody knows is named, with the nearest one', async () => {
+    for (const [field, nearest] of [
+      ['work.titel', 'work.title'],
+      ['work.titel.en-US', 'work.title'],
+      ['_objectype', '_objecttype'],
+      ['_linked._asset.clas', '_linked._asset.class'],
+    ] as const) {
+      const { body } = await scene.search({ search: [{ type: 'in', fields: [field], in: ['x'] }] })
+      assert.deepEqual([body.code, body.parameters], ['SearchFieldUnknown', { field, nearest }])
+      assert.match(body.message, /^The search field .* does not exist; did you mean .*\?$/)
+    }
+  })
+
   test('fields that cannot sort are refused', async () => {
     const code = async (field: string) => (await scene.search({ ...works, sort: [{ field }] })).body.code
     assert.equal(await code('work.location'), 'SearchFieldNotAllowed')

@@ -1,10 +1,10 @@
 /** `_linked._asset.…`: what is searched of files, whatever columns of the searched object types have them. */
 import type { Table } from '../../datamodel/model.ts'
-import { AppError } from '../../platform/errors.ts'
 import type { FieldCatalogue, SearchField } from '../plan/fields.ts'
 import { fileFieldKinds } from '../plan/file-fields.ts'
 import type { Clause } from '../plan/plan.ts'
 import { and, or } from './clauses.ts'
+import { unknownField } from './names.ts'
 
 const start = '_linked._asset.'
 
@@ -19,7 +19,11 @@ export function assetFields(written: string, { fields, objecttypes }: AssetConte
   if (!written.startsWith(start)) return null
   const rest = written.slice(start.length)
   if (rest !== '_id' && !fileFieldKinds.some(({ name }) => name === rest)) {
-    throw new AppError('SearchFieldUnknown', { field: written.slice(0, 200) })
+    const names = ['_id', ...fileFieldKinds.map(({ name }) => name)]
+    throw unknownField(
+      written,
+      names.map((name) => `${start}${name}`),
+    )
   }
   const types = objecttypes.flatMap((table) => fields.types.get(table.id) ?? [])
   if (rest === '_id') return types.flatMap(({ files }) => files)

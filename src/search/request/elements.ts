@@ -7,7 +7,7 @@ import type { Clause, ScoreTerm, SearchScope, TextTarget } from '../plan/plan.ts
 import { assetFields, expandAssets, noneOf } from './assets.ts'
 import { changeClause } from './changes.ts'
 import { and, type ElementContext, inRows, or } from './clauses.ts'
-import { notAllowed, resolveName } from './names.ts'
+import { notAllowed, resolveName, unknownField } from './names.ts'
 import { rangeClause } from './ranges.ts'
 import { choice, deepest, type Fields, fieldsAt, listAt, optional, stringsAt, unsupported, wrong } from './read.ts'
 import { alikeByWeight, pictureOf } from './similar.ts'
@@ -245,7 +245,7 @@ function linkedClause(name: string, scope: SearchScope, context: ElementContext)
 function nestedElement(element: Fields, place: string, context: ElementContext): ReturnType<Parser> {
   const path = optional(element, 'path', 'string', place) ?? ''
   const nested = nestedAt(path, context)
-  if (!nested) throw new AppError('SearchFieldUnknown', { field: path.slice(0, 200) })
+  if (!nested) throw unknownField(path, [...context.fields.nestedByName.keys()])
   const inner = { ...context, nested, depth: context.depth + 1 }
   const { clause } = elementsClause(element.search, `${place}.search`, inner)
   if (nested.rows) return { clause: { is: 'row', nested, of: clause } }

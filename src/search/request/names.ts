@@ -1,5 +1,6 @@
 /** Field names of requests to what they mean. */
 import { AppError } from '../../platform/errors.ts'
+import { nearestName } from '../../platform/nearest.ts'
 import type { FieldCatalogue, SearchField } from '../plan/fields.ts'
 
 export type SystemName =
@@ -68,7 +69,20 @@ export function resolveName(fields: FieldCatalogue, written: string): Named {
     const part = field && resolvePart(field, written.slice(dot + 1))
     if (field && part) return { kind: 'field', field, written, ...part }
   }
-  throw new AppError('SearchFieldUnknown', { field: written.slice(0, 200) })
+  throw unknownField(written, [...fields.byName.keys(), ...Object.keys(systemNames)])
+}
+
+/** The refusal of a name that no field has; `nearest` is the field that may have been meant. */
+export function unknownField(written: string, known: readonly string[]): AppError {
+  const field = written.slice(0, 200)
+  // The language or the part of a value is not in the names of fields: `artwork.titel.en-US`.
+  const whole = field.slice(0, Math.max(field.lastIndexOf('.'), 0))
+  const nearest = nearestName(field, known) ?? (whole === '' ? null : nearestName(whole, known))
+  return new AppError(
+    'SearchFieldUnknown',
+    { field, ...(nearest === null ? {} : { nearest }) },
+    { message: `The search field ${field} does not exist${nearest === null ? '.' : `; did you mean ${nearest}?`}` },
+  )
 }
 
 function resolveSystem(fields: FieldCatalogue, written: string): Named | null {

@@ -3,7 +3,7 @@
  * groups by the type of the user. A *session* is one sign-in; its *tokens* prove it with each request. An *actor* is a
  * user within a request: what every service takes first.
  */
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { BaseConfigService } from '../config/service.ts'
 import type { EventLog, HeldToken } from '../events/service.ts'
 import type { Jobs } from '../jobs/service.ts'
@@ -45,7 +45,7 @@ import { createRedirects } from './oauth/redirects.ts'
 import { createOAuth } from './oauth/service.ts'
 import { createTokenInfo } from './oauth/token-info.ts'
 import type { OwnTexts } from './pages/language.ts'
-import { createPages, type Visit } from './pages/service.ts'
+import { createPages, type Visit, wantsPage } from './pages/service.ts'
 import { createPasswords } from './passwords.ts'
 import type { Principals } from './principals.ts'
 import type { RemovalHooks, RightsHooks } from './records.ts'
@@ -64,7 +64,7 @@ export type { Login } from './oauth/login/login.ts'
 export type { LoginPart } from './oauth/login/part.ts'
 export { button, checkbox } from './pages/fields.ts'
 export { loginPage } from './pages/routes.ts'
-export type { Visit } from './pages/service.ts'
+export { type Pages, type Visit, wantsPage } from './pages/service.ts'
 export {
   type FoundPrincipals,
   type NamedBy,
@@ -215,6 +215,9 @@ export function createAuth(dependencies: AuthDependencies) {
     issuer: externalUrl,
     authorize,
     pages,
+    /** What a person sees at an address that nothing has; null: a program asks. */
+    unknownAddressPage: (request: FastifyRequest, reply: FastifyReply, error: AppError) =>
+      request.method === 'GET' && wantsPage(request) ? pages.sendError(request, reply, error) : null,
     comeBack: (visit: Visit, query: Form, search: string) => singleSignOn.comeBack(visit, query, search, flows),
     saml: {
       metadata: singleSignOn.samlMetadata,

@@ -15,6 +15,7 @@ import { registerPoolRoutes } from '../pools/routes.ts'
 import { registerRightRoutes } from '../rights/routes.ts'
 import { registerSearchRoutes } from '../search/routes.ts'
 import { collectOpenApi } from '../system/openapi/document.ts'
+import { registerPageRoutes } from '../system/pages/routes.ts'
 import { registerSystemRoutes } from '../system/routes.ts'
 import { createSystemService } from '../system/service.ts'
 import { registerTagRoutes } from '../tags/routes.ts'
@@ -47,6 +48,7 @@ export async function composeHttp(
     readOnly: () => config.readOnly,
     authenticators: [auth.bearer],
     carriers: auth.carriers,
+    unknownAddressPage: auth.unknownAddressPage,
   })
   // Requests see all changes that this process has heard of, without waiting for any of them later.
   http.addHook('onRequest', (_request, _reply, done) => {
@@ -68,6 +70,7 @@ export async function composeHttp(
     objecttypeName: (id) => datamodel.current().tablesById.get(id)?.name,
   })
   registerSystemRoutes(http, { openApi, system })
+  registerPageRoutes(http, { system, pages: auth.pages })
   await registerEventStream(http, { streams, held: auth.held })
   registerEventRoutes(http, events)
   registerBaseConfigRoutes(http, workflow)

@@ -131,6 +131,8 @@ export interface HttpOptions {
   authenticators: readonly Authenticator[]
   /** Names of the headers that can say who is calling. */
   carriers: readonly string[]
+  /** The answer to a person whose browser asked for an address that nothing has; null: a program gets the envelope. */
+  unknownAddressPage?: (request: FastifyRequest, reply: FastifyReply, error: AppError) => FastifyReply | null
 }
 
 /** The actor of a route whose access is `user` or `session`: there always is one. */
@@ -241,7 +243,10 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
   app.addHook('onSend', cacheHeaders(options.carriers))
   app.addHook('onSend', prettyJson)
   app.addHook('onResponse', responseLogger(options.log))
-  app.setErrorHandler((error, request, reply) => sendError(error, request, reply))
+  app.setErrorHandler((error, request, reply) => {
+    const nowhere = error instanceof AppError && error.code === 'UnknownEndpointMethod'
+    return (nowhere && options.unknownAddressPage?.(request, reply, error)) || sendError(error, request, reply)
+  })
   app.setNotFoundHandler((request, reply) => {
     throw notThere(request, reply)
   })

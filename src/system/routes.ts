@@ -2,7 +2,6 @@ import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { badRequest } from '../platform/errors.ts'
 import { actorOf, type HttpApp } from '../platform/http.ts'
-import { renderHomePage } from './home-page.ts'
 import type { OpenApi } from './openapi/document.ts'
 import { pageSecurityPolicy } from './openapi/page.ts'
 import { Settings, SystemStats } from './schema.ts'
@@ -72,29 +71,6 @@ export function registerSystemRoutes(
   )
 
   openApiRoutes(app, system, openApi)
-  homeRoute(app, system)
-}
-
-/** Not part of the interface: what answers a person who opens the address of the service. */
-function homeRoute(app: HttpApp, system: SystemService): void {
-  const config = { access: 'optional', writes: false } as const
-  app.get('/', { schema: { hide: true }, config }, async (request, reply) => {
-    const state = await system.home(request.actor)
-    reply.header('Vary', 'Accept')
-    if (wantsHtml(request.headers.accept)) return reply.type('text/html; charset=utf-8').send(renderHomePage(state))
-    const { name, version } = state.settings
-    return {
-      name,
-      version,
-      ready: state.ready,
-      settings: '/api/v1/settings',
-      openapi: '/api/v1/system/openapi/spec.json',
-    }
-  })
-}
-
-function wantsHtml(accept = ''): boolean {
-  return accept.split(',').some((type) => type.trim().startsWith('text/html'))
 }
 
 function openApiRoutes(app: HttpApp, system: SystemService, openApi: OpenApi): void {

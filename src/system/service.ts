@@ -4,7 +4,7 @@ import type { Config } from '../platform/config.ts'
 import type { Db } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import { type NeededRight, requireRight } from '../platform/system-right.ts'
-import type { HomeState } from './home-page.ts'
+import type { HomeState } from './pages/home.ts'
 import type { Settings, SystemStats, TypeStats } from './schema.ts'
 import * as store from './store.ts'
 

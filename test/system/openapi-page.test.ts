@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { noBrowser, startBrowser, type TestBrowser } from '../support/browser.ts'
+import { payload, startMuseum } from '../support/seed/museum.ts'
 import { startService, type TestService } from '../support/service.ts'
 
 suite('the page of the interface in a browser', { skip: noBrowser }, () => {
@@ -56,6 +57,43 @@ suite('the page of the interface in a browser', { skip: noBrowser }, () => {
     await page.click('#search .try button >> nth=0')
     await page.locator('#search .answer .status').getByText('200').waitFor()
     assert.equal(JSON.parse((await page.textContent('#search .answer pre')) ?? '').count, 0)
+    await page.close()
+  })
+
+  test('examples become those of the instance when somebody signs in, and can be sent as they stand; a filter finds operations', async () => {
+    await using museum = await startMuseum()
+    const saved = await museum.svc.as('root').post('/db/person', [payload('person', { name: 'Ada' })])
+    assert.equal(saved.status, 200)
+    await museum.svc.drain()
+    const { page, complaints } = await browser.open(`${await museum.svc.listen()}/api/v1/system/openapi/`)
+    await page.fill('#sign-in input[name=login]', 'root')
+    await page.fill('#sign-in input[name=password]', 'root-test-password')
+    await page.click('#sign-in button')
+    await page.getByText(`Examples of objects are those of ${saved.body[0]._global_object_id}.`).waitFor()
+    const operations = [
+      'getObject',
+      'getObjectBySystemId',
+      'getObjectByGlobalId',
+      'listObjects',
+      'saveObjects',
+      'search',
+    ]
+    for (const operation of operations) {
+      await page.click(`#${operation} > summary`)
+      await page.click(`#${operation} .try button >> nth=0`)
+      await page.locator(`#${operation} .answer .status`).getByText('200').waitFor()
+      const answer = JSON.parse((await page.textContent(`#${operation} .answer pre`)) ?? '')
+      assert.ok(JSON.stringify(answer).includes('"Ada"'), operation)
+    }
+    await page.fill('#filter', 'passkey delete')
+    assert.equal(await page.textContent('#found'), `1 of ${await page.locator('details.operation').count()}`)
+    assert.deepEqual(await page.locator('details.operation:visible').evaluateAll((all) => all.map(({ id }) => id)), [
+      'removePasskey',
+    ])
+    assert.equal(await page.locator('main > section:visible').count(), 1)
+    await page.fill('#filter', '')
+    assert.ok(await page.locator('#saveObjects').isVisible())
+    assert.deepEqual(complaints, [])
     await page.close()
   })
 

@@ -9,6 +9,9 @@ import { schemaText } from '../../src/system/openapi/schema-text.ts'
 import { assertNamed, pageText } from '../support/documented.ts'
 import { startService, type TestService } from '../support/service.ts'
 
+/** What people open in a browser, beside the interface. */
+const pagesForPeople = /^\/$|^\/(api\/page|docs|health|favicon)\b/
+
 suite('description of the interface', () => {
   let svc: TestService
   let document: OpenApiDocument
@@ -37,7 +40,7 @@ suite('description of the interface', () => {
     // Beside them there are pages for people: at the address of the service, those of the sign-in, and those to which
     // other providers send browsers back.
     const interfaceRoutes = svc.app.http.declaredRoutes.filter(
-      ({ method, url }) => method !== 'HEAD' && url !== '/' && !/^\/api\/(page|openid|saml)\//.test(url),
+      ({ method, url }) => method !== 'HEAD' && !pagesForPeople.test(url) && !/^\/api\/(openid|saml)\//.test(url),
     )
     assert.equal(operations().length, interfaceRoutes.length)
     const ids = operations().map(([, operation]) => operation.operationId)
@@ -201,10 +204,10 @@ suite('description of the interface', () => {
       ],
     ])
     const authorization = `Bearer ${await svc.as('root').token()}`
-    const html = ['/', '/api/oauth2/logout', '/api/v1/system/openapi/', '/logout']
+    const html = ['/api/oauth2/logout', '/api/v1/system/openapi/', '/logout']
     const seen: string[] = []
     for (const { method, url } of svc.app.http.declaredRoutes) {
-      if (method !== 'GET' || html.includes(url) || url.startsWith('/api/page/')) continue
+      if (method !== 'GET' || html.includes(url) || pagesForPeople.test(url)) continue
       const path = url.replaceAll(/:(version|mask)/g, 'CURRENT').replaceAll(/:\w+|\*/g, '1')
       const answer = await svc.inject({ method: 'GET', url: path, headers: { authorization } })
       assert.match(String(answer.headers['content-type']), /^application\/json/, path)

@@ -63,7 +63,7 @@ test('the address of the service shows a person what runs here, and a program th
   const page = await svc.inject({ method: 'GET', url: '/', headers: { accept: 'text/html,*/*;q=0.8' } })
   assert.equal(page.statusCode, 200)
   assert.match(String(page.headers['content-type']), /^text\/html/)
-  for (const text of ['museum', 'Strongroom', 'Runs.', 'api/v1/system/openapi/'])
+  for (const text of ['museum', 'Strongroom', 'The service runs.', 'api/v1/system/openapi/'])
     assert.ok(page.payload.includes(text), text)
   assert.equal((await svc.as('root').post('/config/system/config/name/title', '<b>Lab & Co</b>')).status, 200)
   const named = await svc.inject({ method: 'GET', url: '/', headers: { accept: 'text/html' } })

@@ -10,6 +10,8 @@ export interface Layout {
   readonly content: string
   /** What is wrong, in one sentence: read out at once, and where the keyboard is first. */
   readonly problem?: string | null
+  /** A text to read, wider than a form. */
+  readonly wide?: boolean
 }
 
 interface Surroundings {
@@ -18,6 +20,8 @@ interface Surroundings {
   readonly logo: string
   readonly language: PageLanguage
   readonly style: Style
+  /** Where a proxy has put the service. */
+  readonly basePath: string
 }
 
 export interface Style {
@@ -61,6 +65,10 @@ a { color: inherit }
 :focus-visible { outline: 3px solid var(--text); outline-offset: 2px }
 .problem { color: var(--bad); background: var(--bad-back); border: 1px solid currentColor; border-radius: .35rem; padding: .7rem .9rem; margin: 0 0 1rem }
 .skip { position: absolute; left: -100rem } .skip:focus { position: static }
+.wide header, .wide main { max-width: 54rem } .wide h2 { margin-top: 2rem } .wide h3 { margin: 1.4rem 0 .4rem }
+.scroll, pre { overflow-x: auto } pre { padding: .7rem .9rem; border: 1px solid var(--line); border-radius: .35rem; font-size: .88rem } pre code { overflow-wrap: normal }
+table { border-collapse: collapse; font-size: .93rem; margin-bottom: 1rem } th, td { text-align: left; vertical-align: top; padding: .3rem .8rem .3rem 0; border-bottom: 1px solid var(--line) }
+.columns { columns: 12rem; margin-top: .5rem } nav { margin-bottom: 1rem }
 code, .key { font-family: ui-monospace, monospace; overflow-wrap: anywhere }
 @media (prefers-color-scheme: dark) {
   :root { --card: #1d232d; --text: #e4e9f0; --muted: #a6b1c0; --line: #8592a5; --bad: #ffb3b0; --bad-back: #3a2023 }
@@ -74,8 +82,8 @@ ${own}`
 
 /** One page as a whole: a heading, what is wrong, and the content. */
 export function renderLayout(
-  { title, content, problem }: Layout,
-  { instance, logo, language, style }: Surroundings,
+  { title, content, problem, wide = false }: Layout,
+  { instance, logo, language, style, basePath }: Surroundings,
 ): string {
   const skip = language.text('page.skip')
   const name = logo === '' ? html`<span>${instance}</span>` : html`<img class="logo" src="${logo}" alt="${instance}">`
@@ -83,8 +91,8 @@ export function renderLayout(
 <html lang="${language.lang}">
 <head><meta charset="utf-8"><title>${title} · ${instance}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="robots" content="noindex">
-<style>!${style.text}</style></head>
-<body>
+<link rel="icon" href="${basePath}/favicon.svg"><style>!${style.text}</style></head>
+<body!${wide ? ' class="wide"' : ''}>
 <header><a class="skip" href="#content">${skip}</a>!${name}</header>
 <main id="content">
 <h1>${title}</h1>

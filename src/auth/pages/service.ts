@@ -37,6 +37,8 @@ export interface Visit {
   localized(texts: string | Readonly<Record<string, string>>): string
   /** A form of this page: sent here, with what proves that it is ours. `content` is finished HTML. */
   form(action: string, content: string, hidden?: Readonly<Record<string, string | undefined>>): string
+  /** An address of the service from a page, wherever a proxy has put it: `/docs/`. */
+  link(path: string): string
   /** Whether the form that was sent is one of ours, in this browser. */
   isOwnForm(csrf: string | undefined): boolean
   /** @throws {AppError} `PageExpired` when it is not. */
@@ -87,6 +89,7 @@ export function createPages({ baseConfig, basePath, ownTexts }: PagesDependencie
       localized,
       form: (action, content, hidden = {}) =>
         html`<form method="post" action="${basePath}${action}">!${hiddenFields({ ...hidden, csrf: browser.csrf })}!${content}</form>`,
+      link: (path) => `${basePath}${path}`,
       isOwnForm: (csrf) => isOwnForm(browser, csrf),
       assertOwnForm(csrf) {
         if (!isOwnForm(browser, csrf)) throw new AppError('PageExpired', { what: 'form' })
@@ -97,7 +100,7 @@ export function createPages({ baseConfig, basePath, ownTexts }: PagesDependencie
           .headers(pageHeaders)
           .header('Content-Security-Policy', pagePolicy({ style, formTargets, scripts, connects: scripts.length > 0 }))
           .type('text/html; charset=utf-8')
-          .send(renderLayout(layout, { instance, logo: config.appearance.logo, language, style }))
+          .send(renderLayout(layout, { instance, logo: config.appearance.logo, language, style, basePath }))
       },
     }
   }
@@ -111,7 +114,11 @@ export function createPages({ baseConfig, basePath, ownTexts }: PagesDependencie
       // RFC 6749 has codes of its own.
       const code = typeof error.parameters.error === 'string' ? error.parameters.error : error.code
       const detail = text('error.technical', { detail: `${code}: ${error.message}` })
-      const content = html`<p>${text('error.back')}</p><p class="muted">${error.status < 500 ? detail : text('error.request', { id: request.id })}</p>`
+      const back =
+        code === 'UnknownEndpointMethod'
+          ? html`<a href="${shown.link('/')}">${text('error.home')}</a>`
+          : text('error.back')
+      const content = html`<p>!${back}</p><p class="muted">${error.status < 500 ? detail : text('error.request', { id: request.id })}</p>`
       return shown.send({ title: text('error.title'), problem: text(name, values), content, status: error.status })
     },
   }
@@ -126,6 +133,7 @@ const pageHeaders = {
 
 /** The sentence for a failure; what is technical stands below it. */
 function explanation({ code, status, parameters }: AppError): [TextName, Record<string, number>] {
+  if (code === 'UnknownEndpointMethod') return ['error.nowhere', {}]
   if (code === 'PageExpired') return [parameters.what === 'form' ? 'error.formExpired' : 'error.loginExpired', {}]
   if (status === 429) return ['error.tooMany', { minutes: Math.ceil(Number(parameters.retry_after ?? 60) / 60) }]
   if (status === 503) return ['error.unavailable', {}]

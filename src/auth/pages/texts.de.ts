@@ -2,7 +2,7 @@ import type { Texts } from './texts.en.ts'
 
 /** What the pages say, in German. */
 export const german: Texts = {
-  'page.skip': 'Zum Formular',
+  'page.skip': 'Zum Inhalt',
   'page.required': 'Pflichtfeld',
 
   'error.title': 'Das hat nicht geklappt',
@@ -16,8 +16,27 @@ export const german: Texts = {
     'Diese Anmeldung hat zu lange gedauert oder ist schon beendet. Bitte melden Sie sich von vorn an.',
   'error.tooMany': 'Es waren zu viele Versuche. Versuchen Sie es in {minutes} Minuten wieder.',
   'error.unavailable': 'Der Dienst ist ausgelastet oder startet gerade. Versuchen Sie es in einer Minute wieder.',
+  'error.nowhere': 'Unter dieser Adresse gibt es nichts.',
+  'error.home': 'Zur Startseite',
   'error.internal':
     'Hier ist etwas schiefgegangen. Versuchen Sie es noch einmal; geschieht es wieder, sagen Sie es denen, die diesen Dienst betreiben.',
+
+  'home.title': 'Was hier läuft',
+  'home.runs': 'Der Dienst läuft.',
+  'home.readOnly': 'Der Dienst läuft, nur zum Lesen.',
+  'home.down': 'Die Datenbank antwortet nicht.',
+  'home.since': 'seit {time}',
+  'home.account': 'Anmelden, Ihr Konto',
+  'home.accountIs': 'Passwort, zweite Faktoren, Sitzungen',
+  'home.docs': 'Dokumentation',
+  'home.docsAre': 'für Benutzer, Betreiber und Entwickler (englisch)',
+  'home.interface': 'Schnittstelle',
+  'home.interfaceIs': 'jede Anfrage mit dem, was sie nimmt und antwortet (englisch)',
+  'home.interfaceIsClosed': 'jede Anfrage mit dem, was sie nimmt und antwortet, für Angemeldete (englisch)',
+  'home.settings': 'Einstellungen',
+  'home.settingsAre': 'was alle über diese Instanz wissen dürfen, als JSON',
+  'health.title': 'Zustand des Dienstes',
+  'docs.pages': 'Alle Seiten',
 
   'login.title': 'Anmelden',
   'login.to': 'bei {name}',

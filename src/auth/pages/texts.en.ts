@@ -1,6 +1,6 @@
 /** What the pages say, in English: the language that holds where a browser asks for none of ours. */
 export const english = {
-  'page.skip': 'To the form',
+  'page.skip': 'To the content',
   'page.required': 'required',
 
   'error.title': 'That did not work',
@@ -13,7 +13,26 @@ export const english = {
   'error.loginExpired': 'This sign-in took too long or has ended already. Please sign in again from the beginning.',
   'error.tooMany': 'There were too many attempts. Try again in {minutes} minutes.',
   'error.unavailable': 'The service is busy or just starting. Try again in a minute.',
+  'error.nowhere': 'There is nothing at this address.',
+  'error.home': 'To the start page',
   'error.internal': 'Something went wrong here. Try again; if it happens again, tell those who run this service.',
+
+  'home.title': 'What runs here',
+  'home.runs': 'The service runs.',
+  'home.readOnly': 'The service runs, read-only.',
+  'home.down': 'The database does not answer.',
+  'home.since': 'since {time}',
+  'home.account': 'Sign in, your account',
+  'home.accountIs': 'password, second factors, sessions',
+  'home.docs': 'Documentation',
+  'home.docsAre': 'for users, operators and developers',
+  'home.interface': 'Interface',
+  'home.interfaceIs': 'each request, with what it takes and answers',
+  'home.interfaceIsClosed': 'each request, with what it takes and answers, for those who have signed in',
+  'home.settings': 'Settings',
+  'home.settingsAre': 'what everybody may know of this instance, as JSON',
+  'health.title': 'State of the service',
+  'docs.pages': 'All pages',
 
   'login.title': 'Sign in',
   'login.to': 'to {name}',

@@ -18,6 +18,7 @@
     said.textContent = answer.ok
       ? `Signed in as ${login.value}.`
       : (body.error_description ?? `Answer ${answer.status}`)
+    if (answer.ok) await takeExamples(login.value)
     showAll()
   })
   signIn.addEventListener('input', (event) => {
@@ -37,6 +38,67 @@
   }
   openNamed()
   addEventListener('hashchange', openNamed)
+
+  const filter = document.getElementById('filter')
+  filter.addEventListener('input', () => {
+    const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean)
+    const operations = [...document.querySelectorAll('details.operation')]
+    for (const operation of operations) {
+      const text = `${operation.id} ${operation.querySelector('summary').textContent}`.toLowerCase()
+      operation.hidden = !words.every((word) => text.includes(word))
+    }
+    for (const section of document.querySelectorAll('main > section'))
+      section.hidden = section.querySelector('details.operation:not([hidden])') === null
+    const shown = operations.filter(({ hidden }) => !hidden).length
+    document.getElementById('found').textContent = words.length === 0 ? '' : `${shown} of ${operations.length}`
+  })
+
+  /**
+   * Examples of the description come from a small instance made for it. With a token those that name objects take the first
+   * object of this one, so that they can be sent as they stand.
+   */
+  async function takeExamples(login) {
+    const ask = async (path, body) => {
+      const headers = { Authorization: `Bearer ${token()}`, 'Content-Type': 'application/json' }
+      const answer = await fetch(`${base}/api/v1/${path}`, { method: body ? 'POST' : 'GET', headers, body })
+      return answer.ok ? answer.json() : null
+    }
+    const found = await ask(
+      'search',
+      JSON.stringify({ limit: 1, format: 'long', sort: [{ field: '_system_object_id' }] }),
+    )
+    const object = found?.objects?.[0]
+    if (!object) return
+    const { _objecttype: objecttype, _mask: mask } = object
+    const places = {
+      getObject: { id: object[objecttype]?._id },
+      getObjectBySystemId: { id: object._system_object_id },
+      getObjectByGlobalId: { id: object._global_object_id },
+      listObjects: {},
+      saveObjects: {},
+    }
+    for (const [operation, values] of Object.entries(places)) fill(operation, { objecttype, mask, ...values })
+    const search = {
+      objecttypes: [objecttype],
+      search: [{ type: 'match', string: '*' }],
+      sort: [{ field: '_system_object_id' }],
+      aggregations: { types: { type: 'term', field: '_objecttype' } },
+      limit: 5,
+    }
+    fill('search', { body: JSON.stringify(search, null, 2) })
+    fill('searchCacheable', { BODY: JSON.stringify(search) })
+    const whole = await ask(`db/${objecttype}/${mask}/system_object_id/${object._system_object_id}`)
+    if (whole) fill('saveObjects', { body: JSON.stringify([].concat(whole), null, 2) })
+    said.textContent = `Signed in as ${login}. Examples of objects are those of ${object._global_object_id}.`
+  }
+
+  function fill(operation, values) {
+    const form = document.querySelector(`#${operation} form.try`)
+    for (const [name, value] of Object.entries(values)) {
+      const field = form?.elements.namedItem(name)
+      if (field && value !== undefined) field.value = value
+    }
+  }
 
   function openNamed() {
     const named = document.getElementById(location.hash.slice(1))

@@ -38,10 +38,11 @@ export function renderOpenApiPage(document: OpenApiDocument): string {
 <h1>${document.info.title} interface <span class="muted">${document.info.version}</span></h1>
 <p>${document.info.description} For programs: <a href="spec.json">OpenAPI ${document.openapi}</a>. A <b>!</b> marks what is required.</p>
 !${signIn}
+<p><label>Filter <input type="search" id="filter" autocomplete="off" spellcheck="false" placeholder="words of an address, a name or a description"></label> <output id="found" class="muted" aria-live="polite"></output></p>
 <nav aria-label="Groups">!${names.map((name) => html`<a href="#group-${name}">${name}</a>`)}</nav>
 </header>
 <main>
-!${names.map((name) => html`<h2 id="group-${name}">${name}</h2>!${(groups.get(name) ?? []).map(renderOperation)}`)}
+!${names.map((name) => html`<section><h2 id="group-${name}">${name}</h2>!${(groups.get(name) ?? []).map(renderOperation)}</section>`)}
 <h2 id="schemas">schemas</h2>
 !${Object.entries(document.components.schemas).map(
     ([name, schema]) =>

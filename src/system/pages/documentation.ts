@@ -1,0 +1,87 @@
+/** The documentation that comes with the service, as pages: the same files that stand in the checkout and in the package. */
+import { readdir, readFile } from 'node:fs/promises'
+import { basename, dirname, join, normalize } from 'node:path'
+import { html } from 'ghtml'
+import { Marked, type Tokens } from 'marked'
+
+export interface DocumentationPage {
+  readonly title: string
+  /** Finished HTML. */
+  readonly content: string
+}
+
+const root = join(import.meta.dirname, '..', '..', '..')
+
+/** Files beside the folder `docs`; those that a package does not have are left out. */
+const besides = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md']
+
+/** Files of the documentation by the name that they have as pages: `search`, `readme`. */
+export async function documentationFiles(): Promise<ReadonlyMap<string, string>> {
+  const [docs, others] = await Promise.all([readdir(join(root, 'docs')), readdir(root)])
+  const files = [
+    ...docs.filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`),
+    ...besides.filter((name) => others.includes(name)),
+  ]
+  return new Map(files.sort().map((file) => [pageName(file), file]))
+}
+
+const pageName = (file: string): string => basename(file, '.md').toLowerCase()
+
+/** One file as a page. Links to other pages lead there, links to files of the source are text. */
+export async function documentationPage(file: string, files: ReadonlyMap<string, string>): Promise<DocumentationPage> {
+  const source = await readFile(join(root, file), 'utf8')
+  const anchors = new Map<string, number>()
+  const marked = new Marked({ gfm: true })
+  let title = ''
+  marked.use({
+    renderer: {
+      heading({ tokens, depth, text }: Tokens.Heading) {
+        if (depth === 1 && title === '') {
+          title = text
+          return ''
+        }
+        return `<h${depth} id="${anchorOf(text, anchors)}">${this.parser.parseInline(tokens)}</h${depth}>\n`
+      },
+      link({ href, tokens }: Tokens.Link) {
+        const content = this.parser.parseInline(tokens)
+        const address = linkOf(href, file, files)
+        return address === null ? content : html`<a href="${address}">!${content}</a>`
+      },
+      table({ header, rows }: Tokens.Table) {
+        const cells = (row: readonly Tokens.TableCell[], tag: string) =>
+          // A header without a word is none.
+          row.map(({ text, tokens }) =>
+            text === '' ? '<td></td>' : `<${tag}>${this.parser.parseInline(tokens)}</${tag}>`,
+          )
+        const lines = rows.map((row) => `<tr>${cells(row, 'td').join('')}</tr>`)
+        // Wider than a telephone: it is scrolled, and reached by the keyboard.
+        return `<div class="scroll" tabindex="0"><table><thead><tr>${cells(header, 'th').join('')}</tr></thead><tbody>${lines.join('\n')}</tbody></table></div>\n`
+      },
+      code({ text }: Tokens.Code) {
+        return html`<pre tabindex="0"><code>${text}</code></pre>`
+      },
+    },
+  })
+  const content = await marked.parse(source)
+  return { title: title || pageName(file), content: html`<article lang="en">!${content}</article>` }
+}
+
+/** The same names that the platforms give on which the files are read otherwise, so that links work at both. */
+function anchorOf(text: string, taken: Map<string, number>): string {
+  const plain = text
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-')
+  const times = taken.get(plain) ?? 0
+  taken.set(plain, times + 1)
+  return times === 0 ? plain : `${plain}-${times}`
+}
+
+/** The address of a link as it stands in a file; null where it leads to a file that is no page. */
+function linkOf(href: string, file: string, files: ReadonlyMap<string, string>): string | null {
+  if (href.startsWith('#') || /^(https?|mailto):/.test(href)) return href
+  const [path = '', anchor] = href.split('#')
+  const target = normalize(join(dirname(file), path))
+  const name = pageName(target)
+  return files.get(name) === target ? `${name}${anchor === undefined ? '' : `#${anchor}`}` : null
+}

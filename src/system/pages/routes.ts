@@ -1,0 +1,87 @@
+/** Pages for people who open an address of the service in a browser. Not part of the interface. */
+import { html } from 'ghtml'
+import type { Pages } from '../../auth/service.ts'
+import { wantsPage } from '../../auth/service.ts'
+import type { HttpApp } from '../../platform/http.ts'
+import { once } from '../../platform/once.ts'
+import type { SystemService } from '../service.ts'
+import { documentationFiles, documentationPage } from './documentation.ts'
+import { healthPage, homePage } from './home.ts'
+import { iconFile, iconSvg } from './icon.ts'
+
+const config = { access: 'optional', writes: false } as const
+const schema = { hide: true } as const
+const week = 'max-age=604800, public'
+
+export function registerPageRoutes(app: HttpApp, { system, pages }: { system: SystemService; pages: Pages }): void {
+  app.get('/', { schema, config }, async (request, reply) => {
+    const state = await system.home(request.actor)
+    if (wantsPage(request)) {
+      const visit = pages.visit(request, reply)
+      return visit.send(homePage(visit, state))
+    }
+    const { name, version } = state.settings
+    reply.header('Vary', 'Accept')
+    return {
+      name,
+      version,
+      ready: state.ready,
+      settings: '/api/v1/settings',
+      openapi: '/api/v1/system/openapi/spec.json',
+    }
+  })
+
+  app.get('/health', { schema, config }, async (request, reply) => {
+    const { ready } = await system.home(request.actor)
+    if (wantsPage(request)) {
+      const visit = pages.visit(request, reply)
+      return visit.send(healthPage(visit, ready))
+    }
+    reply.header('Vary', 'Accept')
+    return reply.status(ready ? 200 : 503).send({ status: ready ? 'ok' : 'unavailable', database: ready })
+  })
+
+  iconRoutes(app)
+  documentationRoutes(app, pages)
+}
+
+function iconRoutes(app: HttpApp): void {
+  const icon = once(iconFile)
+  app.get('/favicon.ico', { schema, config }, async (_request, reply) =>
+    reply
+      .header('Cache-Control', week)
+      .type('image/x-icon')
+      .send(await icon()),
+  )
+  app.get('/favicon.svg', { schema, config }, async (_request, reply) =>
+    reply.header('Cache-Control', week).type('image/svg+xml').send(iconSvg),
+  )
+}
+
+function documentationRoutes(app: HttpApp, pages: Pages): void {
+  const files = once(documentationFiles)
+  const show = async (request: Parameters<Pages['visit']>[0], reply: Parameters<Pages['visit']>[1], name: string) => {
+    const known = await files()
+    const file = known.get(name)
+    if (file === undefined) return reply.callNotFound()
+    const visit = pages.visit(request, reply)
+    const { title, content } = await documentationPage(file, known)
+    return visit.send({ title, content: `${overview(visit, [...known.keys()], name)}${content}`, wide: true })
+  }
+  app.get('/docs/', { schema, config }, async (request, reply) => show(request, reply, 'readme'))
+  app.get('/docs', { schema, config }, async (request, reply) => {
+    const { link } = pages.visit(request, reply)
+    return reply.redirect(link('/docs/'), 308)
+  })
+  app.get<{ Params: { name: string } }>('/docs/:name', { schema, config }, async (request, reply) =>
+    show(request, reply, request.params.name.replace(/\.md$/, '')),
+  )
+}
+
+/** All pages of the documentation, behind a fold. */
+function overview({ text, link }: ReturnType<Pages['visit']>, names: readonly string[], shown: string): string {
+  const entries = names.map((name) =>
+    name === shown ? html`<li><b>${name}</b></li>` : html`<li><a href="${link(`/docs/${name}`)}">${name}</a></li>`,
+  )
+  return html`<nav aria-label="${text('docs.pages')}"><details><summary>${text('docs.pages')}</summary><ul class="columns">!${entries}</ul></details></nav>`
+}

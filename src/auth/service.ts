@@ -14,6 +14,7 @@ import type { Config } from '../platform/config.ts'
 import type { Db } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Measure } from '../platform/metrics.ts'
+import type { ConventionOf } from '../platform/versions.ts'
 import { createAccounts } from './account/service.ts'
 import { browserHashesOf } from './browser-id.ts'
 import { carryingHeaders, tokenOf } from './carriers.ts'
@@ -90,11 +91,12 @@ export interface AuthDependencies {
     | 'rootPassword'
     | 'secretKey'
     | 'secretKeyBefore'
-    | 'versionConvention'
   >
   db: Db
   bus: Bus
   events: EventLog
+  /** Which versions the client of a request sends. */
+  conventionOf: ConventionOf
   baseConfig: BaseConfigService
   principals: Principals
   rights: RightsHooks
@@ -182,8 +184,7 @@ export function createAuth(dependencies: AuthDependencies) {
     clock,
   })
   const { rights, removal, instance } = dependencies
-  const { versionConvention } = config
-  const records = { db, events, sessions, principals, rights, removal, versionConvention }
+  const records = { db, events, sessions, principals, rights, removal, conventionOf: dependencies.conventionOf }
   const { post } = accounts
   const { pictures } = dependencies
   const freshSignIn = createFreshSignIn({ baseConfig })

@@ -4,6 +4,7 @@ import { createDatamodelService } from '../datamodel/service.ts'
 import { createEventLog } from '../events/service.ts'
 import { createCommitHooks } from '../objects/upkeep/commit-hooks.ts'
 import { openObjecttypes } from '../objecttypes/service.ts'
+import { clientConventions } from '../platform/versions.ts'
 import { openPools } from '../pools/service.ts'
 import { createPostgresIndex, createReindexing } from '../search/service.ts'
 import { openTags } from '../tags/service.ts'
@@ -13,7 +14,7 @@ export type Kept = Awaited<ReturnType<typeof composeKept>>
 
 /** What is small and asked for by everything, kept in memory; who may change it comes later. And the log of events. */
 export async function composeKept(
-  { db, log, icu, searchIndex = createPostgresIndex }: Given,
+  { config, db, log, icu, searchIndex = createPostgresIndex }: Given,
   { bus, snapshots, jobs, quick, shares }: Ground,
   opened: AsyncDisposableStack,
 ) {
@@ -40,6 +41,7 @@ export async function composeKept(
     snapshots,
     events,
     hooks: createCommitHooks(reindexing.begin),
+    conventionOf: clientConventions(config),
     dataLanguage: () => baseConfig.databaseLanguages()[0] ?? 'en-US',
   })
   const [tags, objecttypes, pools] = await Promise.all([

@@ -32,7 +32,7 @@ export async function composeObjects(
   { config, db, log, saveCallbacks = [] }: Given,
   ground: Ground,
   kept: Kept,
-  { principals, rights, auth, mail, messages }: People,
+  { principals, rights, auth, mail, messages, conventionOf }: People,
   { files, transitions, webhooks }: Workflow,
   opened: AsyncDisposableStack,
 ) {
@@ -92,6 +92,7 @@ export async function composeObjects(
   const objectDeps: ObjectDeps = {
     db,
     config,
+    conventionOf,
     datamodel,
     rights,
     validateAcls: (tx, actor, changes) => rights.validateAcls(tx, actor, 'object', changes),

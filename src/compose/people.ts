@@ -7,6 +7,7 @@ import { createMessageService } from '../messages/service.ts'
 import { messagePart } from '../messages/sign-in.ts'
 import { groupsOfObjects, replaceOwner } from '../objects/upkeep/uses.ts'
 import type { Tx } from '../platform/db.ts'
+import { clientConventions } from '../platform/versions.ts'
 import { createRightsService, presetTerms } from '../rights/service.ts'
 import { visionBytes } from '../search/service.ts'
 import type { Given, Ground } from './ground.ts'
@@ -30,7 +31,8 @@ export function composePeople(
     presets: presetTerms,
     derivedBytes: (count) => visionBytes(datamodel.current().objecttypes.size, count),
   })
-  const messages = createMessageService({ db, events, principals, versionConvention: config.versionConvention })
+  const conventionOf = clientConventions(config)
+  const messages = createMessageService({ db, events, principals, conventionOf })
   /** What a user or group that goes leaves behind: objects and pools. */
   async function replacePerson(tx: Tx, kind: 'user' | 'group', from: number, to: number): Promise<void> {
     await replaceOwner(tx, kind, from, to, queued.raise)
@@ -49,6 +51,7 @@ export function composePeople(
     db,
     bus,
     events,
+    conventionOf,
     baseConfig,
     principals,
     rights: { ...rights, groupsOfObjects },
@@ -67,5 +70,5 @@ export function composePeople(
     loginParts: (actorOfUser) => [messagePart({ db, messages, actorOfUser }), ...loginParts],
   })
   opened.defer(() => auth.close())
-  return { principals, rights, auth, mail, messages }
+  return { principals, rights, auth, mail, messages, conventionOf }
 }

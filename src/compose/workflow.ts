@@ -39,13 +39,12 @@ export async function composeWorkflow(
   given: Given,
   ground: Ground,
   kept: Kept,
-  { principals, rights, auth }: People,
+  { principals, rights, auth, conventionOf }: People,
   opened: AsyncDisposableStack,
 ) {
   const { config, db } = given
   const { bus, jobs, snapshots, queued } = ground
   const { baseConfig, datamodel, events, languages, objecttypes, pools, tags } = kept
-  const { versionConvention } = config
   const files = await createFileService({
     db,
     bus,
@@ -98,11 +97,11 @@ export async function composeWorkflow(
     contactOf: (id) => pools.byId(id)?.contact ?? null,
     objecttypes: () => ({ has: (id) => datamodel.current().tablesById.get(id)?.kind === 'object' }),
     webhooks: webhooks.names,
-    versionConvention,
+    conventionOf,
   })
   const fileCounts = createFileCounts({ db, log: given.log, paused: () => config.readOnly })
   opened.defer(() => fileCounts.close())
-  const shared = { db, bus, events, rights, datamodel, pools, objecttypes, tags, transitions, versionConvention }
+  const shared = { db, bus, events, rights, datamodel, pools, objecttypes, tags, transitions, conventionOf }
   const marks = {
     concerned: async (tx: Tx, scope: Parameters<typeof haveFiles>[1]) => files.drawsMarks() && haveFiles(tx, scope),
     renew: files.resyncMarks,

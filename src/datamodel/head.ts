@@ -1,5 +1,6 @@
 import type { Db } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
+import { expectedVersion, type VersionConvention } from '../platform/versions.ts'
 import { extractLocalizedNames } from './l10n.ts'
 import { cleanMasks } from './normalize/clean-masks.ts'
 import { normalizeMasks, pruneMasks } from './normalize/masks.ts'
@@ -32,24 +33,30 @@ export function headView(head: store.StoredHead, current: number): HeadView {
   }
 }
 
-/** What a writer believes to overwrite: the `If-Match` header, when there is one. */
-export type IfMatch = string | undefined
+/** What a writer believes to overwrite. */
+export interface Belief {
+  /** The `If-Match` header, when there is one. */
+  readonly ifMatch: string | undefined
+  /** It comes from elsewhere: the versions that it bears say nothing here. */
+  readonly overwrite: boolean
+  readonly convention: VersionConvention
+}
 
 /**
  * Stores a posted snapshot as the working copy, normalised and valid; its masks lose what the snapshot has no more.
  *
- * @throws {AppError} `VersionMismatch` when it is not made for the next version, or the working copy has changed
- * since the state named by `ifMatch`; the errors of `validateSchema` and `validateMasks`.
+ * @throws {AppError} `VersionMismatch` when it does not bear the version of the working copy (by the client's convention),
+ * or the working copy has changed since the state named by `ifMatch`; the errors of `validateSchema` and `validateMasks`.
  */
-export function saveSchemaHead(db: Db, input: SchemaApi, ifMatch: IfMatch): Promise<HeadView> {
+export function saveSchemaHead(db: Db, input: SchemaApi, belief: Belief): Promise<HeadView> {
   checkSchemaSize(input)
   return db.transaction(async (tx) => {
     const stored = await store.lockHead(tx)
     const current = await store.currentVersion(tx)
     const head = headView(stored, current)
-    requireMatch(ifMatch, head.tags.schema)
-    requireVersion('version', input.version, head.schema.version)
-    if (input.based_on_version !== undefined) requireVersion('based_on_version', input.based_on_version, current)
+    requireMatch(belief, head.tags.schema)
+    requireVersion(belief, input.version, head.schema.version)
+    if (input.based_on_version !== undefined) requireBase(belief, input.based_on_version, current)
 
     const normal = normalizeSchema(input, { head: head.schema, version: head.schema.version, basedOnVersion: current })
     validateSchema(normal)
@@ -64,14 +71,14 @@ export function saveSchemaHead(db: Db, input: SchemaApi, ifMatch: IfMatch): Prom
 }
 
 /** Stores posted masks as the masks of the working copy. They must fit its snapshot, so that goes first. */
-export function saveMasksHead(db: Db, input: MaskSchemaApi, ifMatch: IfMatch): Promise<HeadView> {
+export function saveMasksHead(db: Db, input: MaskSchemaApi, belief: Belief): Promise<HeadView> {
   const checked = cleanMasks(input)
   return db.transaction(async (tx) => {
     const stored = await store.lockHead(tx)
     const current = await store.currentVersion(tx)
     const head = headView(stored, current)
-    requireMatch(ifMatch, head.tags.masks)
-    if (input.version !== undefined) requireVersion('version', input.version, head.schema.version)
+    requireMatch(belief, head.tags.masks)
+    if (input.version !== undefined) requireVersion(belief, input.version, head.schema.version)
     const masks = normalizeMasks(checked, { head: head.masks, schema: head.schema, version: head.schema.version })
     validateMasks(masks, head.schema)
     await store.writeHead(tx, { masks })
@@ -80,11 +87,11 @@ export function saveMasksHead(db: Db, input: MaskSchemaApi, ifMatch: IfMatch): P
 }
 
 /** Adds localised names to the working copy: a posted key replaces its texts, an empty one is removed, others stay. */
-export function saveL10nHead(db: Db, input: LocaApi, ifMatch: IfMatch): Promise<HeadView> {
+export function saveL10nHead(db: Db, input: LocaApi, belief: Pick<Belief, 'ifMatch'>): Promise<HeadView> {
   return db.transaction(async (tx) => {
     const stored = await store.lockHead(tx)
     const current = await store.currentVersion(tx)
-    requireMatch(ifMatch, headView(stored, current).tags.l10n)
+    requireMatch(belief, headView(stored, current).tags.l10n)
     const entries = Object.entries({ ...stored.l10n, ...input }).filter(([, texts]) => Object.keys(texts).length > 0)
     await store.writeHead(tx, { l10n: Object.fromEntries(entries) })
     return headView(await store.lockHead(tx), current)
@@ -95,16 +102,29 @@ function changed<T>(next: T, before: T): T | undefined {
   return JSON.stringify(next) === JSON.stringify(before) ? undefined : next
 }
 
-function requireVersion(param: string, got: number, expected: number): void {
-  if (got === expected) return
+const elsewhere = 'overwrite=1 takes one from elsewhere, whatever its version'
+
+function requireVersion({ overwrite, convention }: Belief, got: number, stored: number): void {
+  const expected = expectedVersion(stored, convention)
+  if (overwrite || got === expected) return
+  const rule = convention === 'next' ? `the version of the working copy plus one is ${expected}` : `it is ${expected}`
   throw new AppError(
     'VersionMismatch',
-    { param, got, expected },
-    { message: `${param} is ${got}, the working copy has ${expected}; read it again` },
+    { param: 'version', got, expected },
+    { message: `version is ${got}, ${rule}; read the working copy again, or send what you have read: ${elsewhere}` },
   )
 }
 
-function requireMatch(got: IfMatch, expected: string): void {
+function requireBase({ overwrite }: Belief, got: number, expected: number): void {
+  if (overwrite || got === expected) return
+  throw new AppError(
+    'VersionMismatch',
+    { param: 'based_on_version', got, expected },
+    { message: `based_on_version is ${got}, the committed version is ${expected}; ${elsewhere}` },
+  )
+}
+
+function requireMatch({ ifMatch: got }: Pick<Belief, 'ifMatch'>, expected: string): void {
   if (got === undefined || got === '*' || got.replace(/^W\//, '') === expected) return
   throw new AppError(
     'VersionMismatch',

@@ -2,6 +2,7 @@ import type { FastifyReply } from 'fastify'
 import { type TSchema, Type } from 'typebox'
 import { AppError } from '../platform/errors.ts'
 import { actorOf, type HttpApp } from '../platform/http.ts'
+import { type Flag, flag, isOn, unasked } from '../platform/query.ts'
 import { Ok, TaskList } from '../platform/tasks.ts'
 import { reindexModes } from './commit/tasks.ts'
 import { compileModel } from './compile/model.ts'
@@ -54,13 +55,19 @@ const datamodelErrors = [
 ] as const
 
 /** Routes that replace a part of the working copy, unless it changed since the client has read it (`If-Match`). */
-const storing = <Part extends TSchema>(operationId: string, summary: string, part: Part) => ({
+const storing = <Part extends TSchema, Query extends TSchema>(
+  operationId: string,
+  summary: string,
+  part: Part,
+  query: Query,
+) => ({
   schema: {
     operationId,
     summary,
     description: 'Nothing uses it before it is committed. Answers what is stored, with new ids.',
     tags,
     body: part,
+    querystring: query,
     headers: Type.Object({
       'if-match': Type.Optional(
         Type.String({ description: 'The ETag last read: refused when the working copy has changed since.' }),
@@ -75,6 +82,15 @@ const storing = <Part extends TSchema>(operationId: string, summary: string, par
     errors: ['VersionMismatch', 'DatabaseLockError', ...datamodelErrors] as const,
   },
   preValidation: clean,
+})
+
+const Overwriting = Type.Object({
+  overwrite: flag('Takes one from elsewhere, whatever versions it bears. `If-Match` counts all the same.'),
+})
+
+const said = (request: { query: { overwrite?: Flag }; headers: { 'if-match'?: string } }) => ({
+  ifMatch: request.headers['if-match'],
+  overwrite: isOn(request.query.overwrite),
 })
 
 function schemaRoutes(app: HttpApp, datamodel: DatamodelService, graphs: GraphRenderer): void {
@@ -121,9 +137,9 @@ function schemaRoutes(app: HttpApp, datamodel: DatamodelService, graphs: GraphRe
 
   app.post(
     '/api/v1/schema/user/HEAD',
-    storing('saveSchema', 'Store a snapshot as the working copy', SchemaApi),
+    storing('saveSchema', 'Store a snapshot as the working copy', SchemaApi, Overwriting),
     async (request, reply) => {
-      const head = await datamodel.saveSchema(actorOf(request), request.body, request.headers['if-match'])
+      const head = await datamodel.saveSchema(actorOf(request), request.body, said(request))
       reply.header('ETag', head.tags.schema)
       return withLocalizedNames(head.schema, head.l10n)
     },
@@ -212,9 +228,9 @@ function maskRoutes(app: HttpApp, datamodel: DatamodelService): void {
 
   app.post(
     '/api/v1/mask/HEAD',
-    storing('saveMasks', 'Store the masks of the working copy', MaskSchemaApi),
+    storing('saveMasks', 'Store the masks of the working copy', MaskSchemaApi, Overwriting),
     async (request, reply) => {
-      const head = await datamodel.saveMasks(actorOf(request), request.body, request.headers['if-match'])
+      const head = await datamodel.saveMasks(actorOf(request), request.body, said(request))
       reply.header('ETag', head.tags.masks)
       return head.masks
     },
@@ -244,9 +260,14 @@ function l10nRoutes(app: HttpApp, datamodel: DatamodelService): void {
 
   app.post(
     '/api/v1/l10n/user/HEAD',
-    storing('saveLocalization', 'Store localised names in the working copy', LocaApi),
+    storing(
+      'saveLocalization',
+      'Store localised names in the working copy',
+      LocaApi,
+      Type.Object({ overwrite: Type.Optional(Type.Boolean(unasked('localisation bears no version'))) }),
+    ),
     async (request, reply) => {
-      const head = await datamodel.saveL10n(actorOf(request), request.body, request.headers['if-match'])
+      const head = await datamodel.saveL10n(actorOf(request), request.body, { ifMatch: request.headers['if-match'] })
       reply.header('ETag', head.tags.l10n)
       return head.l10n
     },

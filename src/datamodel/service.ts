@@ -10,10 +10,11 @@ import type { Db, Queryable, Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Snapshots } from '../platform/snapshot.ts'
 import { type NeededRight, requireRight } from '../platform/system-right.ts'
+import type { ConventionOf } from '../platform/versions.ts'
 import { type CommitAnswers, type CommitResult, commitHead } from './commit/commit.ts'
 import type { CommitHooks } from './commit/hooks.ts'
 import { compileModel, type Snapshot } from './compile/model.ts'
-import { type HeadView, headView, type IfMatch, saveL10nHead, saveMasksHead, saveSchemaHead } from './head.ts'
+import { type Belief, type HeadView, headView, saveL10nHead, saveMasksHead, saveSchemaHead } from './head.ts'
 import type { Model } from './model.ts'
 import type { LocaApi, MaskSchemaApi, SchemaApi } from './schema.ts'
 import * as store from './store.ts'
@@ -33,6 +34,8 @@ export interface DatamodelDeps {
   hooks: CommitHooks
   /** First data language of the instance: where text goes when a column becomes localised. */
   dataLanguage: () => string
+  /** Which versions the client of a request sends. */
+  conventionOf: ConventionOf
   clock?: () => Date
 }
 
@@ -50,6 +53,9 @@ export const editDatamodel: NeededRight = {
 }
 /** Compiled former versions kept for readers of history; one is small beside the current one. */
 const keptVersions = 8
+
+/** What a request says of the version of the working copy. */
+type Said = Omit<Belief, 'convention'>
 
 /** The current version; `model` is null where that is the known one. */
 interface Stored {
@@ -137,19 +143,19 @@ export async function createDatamodelService(deps: DatamodelDeps) {
       return { ...view, version: view.schema.version, committedAt: null }
     },
 
-    async saveSchema(actor: Actor, input: SchemaApi, ifMatch: IfMatch): Promise<HeadView> {
+    async saveSchema(actor: Actor, input: SchemaApi, said: Said): Promise<HeadView> {
       requireEdit(actor)
-      return saveSchemaHead(db, input, ifMatch)
+      return saveSchemaHead(db, input, { ...said, convention: deps.conventionOf(actor) })
     },
 
-    async saveMasks(actor: Actor, input: MaskSchemaApi, ifMatch: IfMatch): Promise<HeadView> {
+    async saveMasks(actor: Actor, input: MaskSchemaApi, said: Said): Promise<HeadView> {
       requireEdit(actor)
-      return saveMasksHead(db, input, ifMatch)
+      return saveMasksHead(db, input, { ...said, convention: deps.conventionOf(actor) })
     },
 
-    async saveL10n(actor: Actor, input: LocaApi, ifMatch: IfMatch): Promise<HeadView> {
+    async saveL10n(actor: Actor, input: LocaApi, said: Pick<Said, 'ifMatch'>): Promise<HeadView> {
       requireEdit(actor)
-      return saveL10nHead(db, input, ifMatch)
+      return saveL10nHead(db, input, said)
     },
 
     /** Commits the working copy, or asks what must be known first. */

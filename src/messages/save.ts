@@ -4,7 +4,7 @@ import type { Actor } from '../platform/actor.ts'
 import type { Db, Tx } from '../platform/db.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
 import { assertStorable } from '../platform/text.ts'
-import { assertVersion, type VersionConvention } from '../platform/versions.ts'
+import { assertVersion, type ConventionOf } from '../platform/versions.ts'
 import { draftMessage } from './draft.ts'
 import type { Message } from './model.ts'
 import type { MessageInput } from './schema.ts'
@@ -14,7 +14,7 @@ export interface MessageDependencies {
   db: Db
   events: EventLog
   principals: Principals
-  versionConvention: VersionConvention
+  conventionOf: ConventionOf
 }
 
 interface Item {
@@ -31,7 +31,7 @@ export async function saveMessages(
 ): Promise<number[]> {
   assertStorable(inputs, 'body')
   return deps.db.transaction(async (tx) => {
-    const items = await loadStored(deps, inputs, tx)
+    const items = await loadStored(deps, actor, inputs, tx)
     const drafts = items.map(({ input, stored, path }) => draftMessage(input, stored, path))
     const addressed = await addressees(actor, items, tx)
     const fresh = (await store.newMessageIds(tx, items.filter(({ stored }) => !stored).length)).values()
@@ -67,7 +67,12 @@ export function messageEvent(
 }
 
 /** Finds and locks what is to be updated: what names a stored one by id or reference. */
-async function loadStored(deps: MessageDependencies, inputs: readonly MessageInput[], tx: Tx): Promise<Item[]> {
+async function loadStored(
+  deps: MessageDependencies,
+  actor: Actor,
+  inputs: readonly MessageInput[],
+  tx: Tx,
+): Promise<Item[]> {
   const named = inputs.map(({ message }) => message._id ?? message['lookup:_id']?.reference ?? null)
   const messages = await store.lockMessages(
     tx,
@@ -91,7 +96,7 @@ async function loadStored(deps: MessageDependencies, inputs: readonly MessageInp
     if (seen.has(stored.id)) throw badRequest(`${path}.message is in the request twice`, { path, _id: stored.id })
     seen.add(stored.id)
     const where = { path: `${path}.message._version` }
-    assertVersion(input.message._version, stored.version, deps.versionConvention, where)
+    assertVersion(input.message._version, stored.version, deps.conventionOf(actor), where)
     return { input, path, stored }
   })
 }

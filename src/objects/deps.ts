@@ -5,6 +5,7 @@ import type { Config } from '../platform/config.ts'
 import type { Db, Queryable, Tx } from '../platform/db.ts'
 import type { Pauses } from '../platform/pauses.ts'
 import type { Places } from '../platform/places.ts'
+import type { ConventionOf } from '../platform/versions.ts'
 import type { CallerRights, StoredGrant } from '../rights/service.ts'
 import type { EffectiveTag, TagSnapshot } from '../tags/service.ts'
 import type { TransitionService } from '../transitions/service.ts'
@@ -72,7 +73,8 @@ export interface Files {
 
 export interface ObjectDeps {
   readonly db: Db
-  readonly config: Pick<Config, 'versionConvention' | 'allowPurge' | 'databaseName'>
+  readonly config: Pick<Config, 'allowPurge' | 'databaseName'>
+  readonly conventionOf: ConventionOf
   readonly datamodel: { current(): Model; assertCurrent(tx: Tx, model: Model): Promise<void> }
   readonly rights: { forActor(actor: Actor): Promise<CallerRights> }
   readonly validateAcls: ValidateAcls

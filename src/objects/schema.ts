@@ -15,6 +15,11 @@ const Block = Type.Object(
   {
     _id: Type.Optional(Type.Integer({ description: 'Unique per object type.' })),
     _version: Type.Optional(Type.Integer({ description: 'The stored version; absent on create.' })),
+    '_version:auto_increment': Type.Optional(
+      Type.Boolean({
+        description: 'Updates the named object whatever its version: for importers, which would overwrite it anyway.',
+      }),
+    ),
   },
   { ...open, title: 'ObjectBlock', description: 'The fields that the mask selects, by name.' },
 )

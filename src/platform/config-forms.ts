@@ -213,16 +213,19 @@ export function clients(): Form<readonly OAuthClientConfig[]> {
 
 function client(name: string, id: string, entry: Record<string, unknown>): OAuthClientConfig {
   for (const field of Object.keys(entry)) {
-    if (!['secret', 'redirectURIs', 'scopes', 'pkce'].includes(field))
+    if (!['secret', 'redirectURIs', 'scopes', 'pkce', 'versionConvention'].includes(field))
       throw new ConfigError(`${name}.${field}: there is no such setting`)
   }
-  const { secret = null, redirectURIs = [], scopes = null, pkce = 'required' } = entry
+  const { secret = null, redirectURIs = [], scopes = null, pkce = 'required', versionConvention = null } = entry
   return {
     id,
     secret: secret === null ? null : bcryptHash(`${name}.secret`, secret),
     redirectURIs: redirects(`${name}.redirectURIs`, redirectURIs),
     scopes: scopes === null ? null : list(/^(offline|read|write)$/).check(`${name}.scopes`, scopes),
     pkce: oneOf('required', 'optional').check(`${name}.pkce`, pkce),
+    ...(versionConvention === null
+      ? {}
+      : { versionConvention: oneOf('stored', 'next').check(`${name}.versionConvention`, versionConvention) }),
   }
 }
 

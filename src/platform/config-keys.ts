@@ -348,7 +348,7 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     'SVC_OAUTH2_CLIENTS',
     clients(),
     [],
-    'OAuth2 clients by id: `secret` (bcrypt hash, at most 14 rounds; none for public clients), `redirectURIs`, `scopes`, `pkce` (`required` or `optional`; what public clients must do).',
+    'OAuth2 clients by id: `secret` (bcrypt hash, at most 14 rounds; none for public clients), `redirectURIs`, `scopes`, `pkce` (`required` or `optional`; what public clients must do), `versionConvention` (`stored` or `next`; otherwise that of `svc.objects.versionConvention`).',
   ),
 }
 

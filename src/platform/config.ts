@@ -9,6 +9,8 @@ export interface OAuthClientConfig {
   readonly scopes: readonly string[] | null
   /** Whether a public client must prove that the code is its own (RFC 7636); clients with a secret may. */
   readonly pkce: 'required' | 'optional'
+  /** Which versions it sends; absent: as the instance has it. */
+  readonly versionConvention?: VersionConvention
 }
 
 /**

@@ -1,3 +1,5 @@
+import type { Actor } from './actor.ts'
+import type { Config } from './config.ts'
 import { AppError } from './errors.ts'
 
 /**
@@ -5,6 +7,18 @@ import { AppError } from './errors.ts'
  * instance is configured for such clients, the one that it makes. Never both: that would lose updates.
  */
 export type VersionConvention = 'stored' | 'next'
+
+/** Which of them the client behind a request keeps to. One token has one convention, so no update is lost. */
+export type ConventionOf = (actor: Actor) => VersionConvention
+
+/** That of the client that signed in, where its configuration says one; else that of the instance (decisions.md, 88). */
+export function clientConventions({
+  versionConvention,
+  oauthClients,
+}: Pick<Config, 'versionConvention' | 'oauthClients'>): ConventionOf {
+  const own = new Map(oauthClients.map(({ id, versionConvention: said }) => [id, said ?? versionConvention]))
+  return ({ session }) => (session && own.get(session.clientId)) ?? versionConvention
+}
 
 export function expectedVersion(stored: number, convention: VersionConvention): number {
   return convention === 'next' ? stored + 1 : stored

@@ -13,7 +13,7 @@ import { AppError, badRequest } from '../platform/errors.ts'
 import { type NeededRight, requireRight } from '../platform/system-right.ts'
 import type { Task } from '../platform/tasks.ts'
 import { assertStorable } from '../platform/text.ts'
-import type { VersionConvention } from '../platform/versions.ts'
+import type { ConventionOf } from '../platform/versions.ts'
 import type { CallerRights, RightsService } from '../rights/service.ts'
 import { type KeptTags, renderTagLayers } from '../tags/service.ts'
 import type { TransitionService } from '../transitions/service.ts'
@@ -39,7 +39,7 @@ export interface PoolDeps {
   pools: KeptPools
   tags: KeptTags
   transitions: Pick<TransitionService, 'validateLists' | 'renderLists'>
-  versionConvention: VersionConvention
+  conventionOf: ConventionOf
   /** What the keepers of objects do. */
   objects: PoolObjects
   marks: PoolMarks
@@ -134,7 +134,7 @@ export function createPoolService(deps: PoolDeps) {
         await store.lockTree(tx)
         const stored = buildSnapshot(await store.loadPools(tx))
         const model = deps.datamodel.current()
-        const convention = deps.versionConvention
+        const convention = deps.conventionOf(actor)
         const { tags, transitions, objects, marks } = deps
         const saved = await savePools(
           {

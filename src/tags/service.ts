@@ -11,7 +11,7 @@ import { AppError } from '../platform/errors.ts'
 import { hasRight, type NeededRight, requireRight } from '../platform/system-right.ts'
 import { confirmTask, type Task } from '../platform/tasks.ts'
 import { assertStorable } from '../platform/text.ts'
-import type { VersionConvention } from '../platform/versions.ts'
+import type { ConventionOf } from '../platform/versions.ts'
 import type { RightsService, StoredGrant } from '../rights/service.ts'
 import { checkTags, type TagCheck } from './check.ts'
 import { compareDocument, type DocumentChange, type IdentifiedGroup, identified } from './document.ts'
@@ -49,12 +49,12 @@ export interface TagServiceDeps {
   rights: Pick<RightsService, 'validateAcls' | 'renderAcls'>
   /** All places where tags are used. */
   uses: readonly TagUse[]
-  versionConvention: VersionConvention
+  conventionOf: ConventionOf
 }
 
 export type SaveResult = { kind: 'done' } | { kind: 'confirm'; tasks: Task[] }
 
-export function createTagService({ db, bus, events, tags, rights, uses, versionConvention }: TagServiceDeps) {
+export function createTagService({ db, bus, events, tags, rights, uses, conventionOf }: TagServiceDeps) {
   /** Grants as they are to be stored, of the tags that say some. */
   async function grantsOf(
     tx: Tx,
@@ -119,7 +119,7 @@ export function createTagService({ db, bus, events, tags, rights, uses, versionC
         await store.lockTags(tx)
         const stored = await store.loadGroups(tx)
         const sent = identified(body, stored)
-        const change = compareDocument(sent, stored, versionConvention, await grantsOf(tx, actor, sent, stored))
+        const change = compareDocument(sent, stored, conventionOf(actor), await grantsOf(tx, actor, sent, stored))
         const open = await settleUses(tx, uses, change.deletedTags, removeTags)
         if (open.length > 0) return open
         await assignIds(tx, change)

@@ -13,7 +13,7 @@ import { AppError } from '../platform/errors.ts'
 import { outsideLifetimes } from '../platform/lifetime.ts'
 import { createPauses, mapInTurns } from '../platform/pauses.ts'
 import type { Snapshots } from '../platform/snapshot.ts'
-import type { VersionConvention } from '../platform/versions.ts'
+import type { ConventionOf } from '../platform/versions.ts'
 import type { Person, RightsService } from '../rights/service.ts'
 import { type KeptTags, requireTagManager, type TagUse } from '../tags/service.ts'
 import { applicableTransitions, type TransitionLayer } from './applicable.ts'
@@ -68,7 +68,7 @@ export interface TransitionServiceOptions {
   objecttypes: () => { has(id: number): boolean }
   /** Names of the webhooks in the base configuration. */
   webhooks: () => { has(name: string): boolean }
-  versionConvention: VersionConvention
+  conventionOf: ConventionOf
 }
 
 /** A list to check: as sent, and as stored before. */
@@ -129,7 +129,7 @@ export async function createTransitionService(options: TransitionServiceOptions)
         draft,
         { ...found, who: draft.wanted.who.map(() => who.next().value!) },
         changes[index]?.previous ?? [],
-        options.versionConvention,
+        options.conventionOf(actor),
       ),
     )
     const added = lists.flat().filter(({ change }) => change === 'insert').length

@@ -303,8 +303,8 @@ const entries: readonly Entry[] = [
   },
   {
     what: 'version left to the server',
-    send: db('person', { '_version:auto_increment': true, name: 'Eve' }),
-    status: 400,
+    send: db('person', { _id: 987654, '_version:auto_increment': true, name: 'Eve' }),
+    status: 404,
   },
   {
     what: 'file by address',

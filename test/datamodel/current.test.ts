@@ -24,6 +24,7 @@ async function otherProcess(svc: TestService) {
     bus: memory.bus,
     snapshots: memory.snapshots,
     events: createEventLog(),
+    conventionOf: () => 'stored',
     hooks: hooksWithoutObjects,
     dataLanguage: () => 'en-US',
   })

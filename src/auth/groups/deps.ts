@@ -1,6 +1,6 @@
 import type { EventLog } from '../../events/service.ts'
 import type { Db } from '../../platform/db.ts'
-import type { VersionConvention } from '../../platform/versions.ts'
+import type { ConventionOf } from '../../platform/versions.ts'
 import type { Principals } from '../principals.ts'
 import type { RemovalHooks, RightsHooks } from '../records.ts'
 import type { Sessions } from '../sessions/service.ts'
@@ -12,5 +12,5 @@ export interface GroupDependencies {
   principals: Principals
   rights: RightsHooks
   removal: RemovalHooks
-  versionConvention: VersionConvention
+  conventionOf: ConventionOf
 }

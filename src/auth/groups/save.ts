@@ -104,7 +104,7 @@ async function loadStored(deps: GroupDependencies, actor: Actor, items: readonly
     item.stored = found && known(found.id) ? found : null
     item.rights = held.get(item.stored?.id ?? 0) ?? noRights
     if (!item.stored) throw notFound(reference)
-    assertVersion(item.input.group._version, item.stored.version, deps.versionConvention, {
+    assertVersion(item.input.group._version, item.stored.version, deps.conventionOf(actor), {
       path: `${item.path}.group._version`,
     })
   }

@@ -2,7 +2,7 @@ import type { BaseConfigService } from '../../config/service.ts'
 import type { EventLog } from '../../events/service.ts'
 import type { Jobs } from '../../jobs/service.ts'
 import type { Db } from '../../platform/db.ts'
-import type { VersionConvention } from '../../platform/versions.ts'
+import type { ConventionOf } from '../../platform/versions.ts'
 import type { AccountPost } from '../account/post.ts'
 import type { FreshSignIn } from '../fresh-sign-in.ts'
 import type { Passwords } from '../passwords.ts'
@@ -27,7 +27,7 @@ export interface UserDependencies {
   freshSignIn: FreshSignIn
   removal: RemovalHooks
   pictures: PictureFiles
-  versionConvention: VersionConvention
+  conventionOf: ConventionOf
   jobs: Pick<Jobs, 'enqueue' | 'register'>
   clock: () => Date
 }

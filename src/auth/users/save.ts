@@ -100,7 +100,7 @@ function checkPasswords(
 }
 
 async function write(deps: UserDependencies, actor: Actor, items: readonly Item[], tx: Tx): Promise<SaveResult> {
-  await loadStored(deps, items, tx)
+  await loadStored(deps, actor, items, tx)
   const now = deps.clock()
   const drafts = items.map((item) => draftUser(item.input, item.stored, item.path, now))
   for (const [index, item] of items.entries()) assertPasswordFits(item, drafts[index]?.type)
@@ -179,7 +179,7 @@ function namedUsers(items: readonly Item[]) {
 }
 
 /** Finds and locks what is to be updated, and checks versions. */
-async function loadStored(deps: UserDependencies, items: readonly Item[], tx: Tx): Promise<void> {
+async function loadStored(deps: UserDependencies, actor: Actor, items: readonly Item[], tx: Tx): Promise<void> {
   const { ids, references } = namedUsers(items)
   const users = await store.lockUsers(tx, ids, references)
   for (const item of items) {
@@ -188,7 +188,7 @@ async function loadStored(deps: UserDependencies, items: readonly Item[], tx: Tx
     item.stored = users.find((user) => user.id === reference.by || user.reference === reference.by) ?? null
     if (!item.stored) throw unknownOf(reference)
     if (item.stored.archivedAt) throw new AppError('UserArchived', { path: item.path, _id: item.stored.id })
-    assertVersion(item.input.user._version, item.stored.version, deps.versionConvention, {
+    assertVersion(item.input.user._version, item.stored.version, deps.conventionOf(actor), {
       path: `${item.path}.user._version`,
     })
   }

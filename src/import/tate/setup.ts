@@ -23,9 +23,10 @@ export async function ensureDatamodel(client: ServiceClient): Promise<boolean> {
   const current = await client.get<Snapshot>('/schema/user/CURRENT').catch(noVersion)
   if (current && hasTables(current)) return false
   const head = await client.get<Snapshot>('/schema/user/HEAD')
-  await client.post('/schema/user/HEAD', { ...head, tables: merged(head.tables, withPairs(head)) })
+  // Whatever version this instance expects of its clients.
+  await client.post('/schema/user/HEAD?overwrite=1', { ...head, tables: merged(head.tables, withPairs(head)) })
   const masks = await client.get<Masks>('/mask/HEAD')
-  const stored = await client.post<Masks>('/mask/HEAD', { ...masks, masks: merged(masks.masks, tateMasks) })
+  const stored = await client.post<Masks>('/mask/HEAD?overwrite=1', { ...masks, masks: merged(masks.masks, tateMasks) })
   const names = await client.get<Record<string, object>>('/l10n/user/HEAD')
   await client.post('/l10n/user/HEAD', { ...names, ...tateTableNames, ...maskNames(stored) })
   await client.post('/schema/commit', undefined, { confirm: 'yes', reindex: 'reindex' })

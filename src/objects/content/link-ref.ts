@@ -3,9 +3,9 @@ import { invalidValue, isRecord, isUuid } from './values.ts'
 
 /**
  * A link as a payload writes it: how the target is named, not yet which object it is. `database` is that of a
- * `_global_object_id`; an object of another one is not here.
+ * `_global_object_id`; an object of another one is not here. `deferred`: the client would promise the target for later.
  */
-export type LinkRef = { readonly table: Table; readonly place: string } & (
+export type LinkRef = { readonly table: Table; readonly place: string; readonly deferred?: boolean } & (
   | { readonly by: 'system'; readonly id: number; readonly database?: string }
   | { readonly by: 'id'; readonly id: number }
   | { readonly by: 'uuid'; readonly uuid: string }
@@ -39,9 +39,10 @@ export function parseLink(table: Table, value: unknown, place: string): LinkRef 
 /** Reads the object under `lookup:_id`: one column of the target, or one of its system ids. */
 export function parseLookup(table: Table, value: unknown, place: string): LinkRef {
   if (!isRecord(value)) throw invalidValue(place, value, 'an object with one column')
+  const deferred = deferral(value, place)
   const direct = directRef(table, value, place)
-  if (direct) return direct
-  if (isSaid(value._id)) return { by: 'id', table, id: id(value._id, `${place}._id`), place }
+  if (direct) return { ...direct, ...deferred }
+  if (isSaid(value._id)) return { by: 'id', table, id: id(value._id, `${place}._id`), place, ...deferred }
   const names = Object.keys(value).filter((name) => name !== '_allow_defer')
   const name = names[0]
   const column = name === undefined ? undefined : table.columnByName.get(name)
@@ -55,7 +56,14 @@ export function parseLookup(table: Table, value: unknown, place: string): LinkRe
     throw invalidValue(place, found, 'storable text')
   if (typeof found === 'number' && !Number.isSafeInteger(found))
     throw invalidValue(place, found, 'an integer below 2^53')
-  return { by: 'lookup', table, column, value: found, place }
+  return { by: 'lookup', table, column, value: found, place, ...deferred }
+}
+
+/** A target that is there is linked to whether or not it might have come later; see `lookupNotFound` of saves. */
+function deferral({ _allow_defer: said }: Record<string, unknown>, place: string): { readonly deferred?: true } {
+  if (said === undefined || said === null || said === false) return {}
+  if (said === true) return { deferred: true }
+  throw invalidValue(`${place}._allow_defer`, said, 'true or false')
 }
 
 const lookupTypes = new Set<Column['type']>(['text', 'text_oneline', 'string', 'number', 'integer.2'])

@@ -38,7 +38,7 @@ export async function prepareItems(
   { below }: { below: boolean },
 ): Promise<Prepared> {
   const { pauses } = context
-  const { versionConvention } = context.deps.config
+  const versionConvention = context.deps.conventionOf(context.actor)
   const drafts = flatten(tops)
   const refs = (await mapInTurns(drafts, refsOf, pauses)).flat()
   const resolver = await createResolver(context, refs, drafts)
@@ -109,8 +109,8 @@ function refsOf(draft: Draft): LinkRef[] {
  * Create or update (decisions.md, 1): without version, or with version 1 and nothing stored of it, a create. An object
  * that the caller may not know of is not there; that its ids are taken is all that a create can find out.
  */
-function classify({ deps, rights }: SaveContext, draft: Draft, resolver: Resolver): Classified {
-  const { versionConvention: convention } = deps.config
+function classify({ deps, actor, rights }: SaveContext, draft: Draft, resolver: Resolver): Classified {
+  const convention = deps.conventionOf(actor)
   const refs = identityRefs(draft)
   // What is looked up is not claimed as the id of a new object.
   const taken = refs.some((ref) => ref !== draft.lookup && resolver.stored(ref) !== undefined)
@@ -119,8 +119,8 @@ function classify({ deps, rights }: SaveContext, draft: Draft, resolver: Resolve
     return match && exists(rights, match, 'write') ? match : undefined
   })
   const found = matches.find((match) => match !== undefined)
-  // What changes in part exists; the version is checked when it is sent. Rows below it come and go as in any save.
-  const changes = draft.partial && !draft.up
+  // What changes in part, or whatever its version, exists; the version is checked when it is sent. Rows below it come and go as in any save.
+  const changes = (draft.partial && !draft.up) || (draft.anyVersion && refs.length > 0)
   const creates =
     !changes && (draft.version === undefined || (draft.version === 1 && (convention === 'next' || !found)))
   if (creates) {
@@ -198,10 +198,16 @@ function lookupNotFound(ref: LinkRef): AppError {
         : ref.by === 'id'
           ? { _id: ref.id }
           : { _system_object_id: ref.id }
+  const missing = `${ref.place}: there is no such ${ref.table.name}`
+  const { deferred = false } = ref
   return new AppError(
     'LookupNotFound',
-    { name: ref.place, objecttype: ref.table.name, ...named },
-    { message: `${ref.place}: there is no such ${ref.table.name}` },
+    { name: ref.place, objecttype: ref.table.name, ...named, ...(deferred ? { _allow_defer: true } : {}) },
+    {
+      message: deferred
+        ? `${missing}, and _allow_defer is not available here: send it before, or in the same request`
+        : missing,
+    },
   )
 }
 

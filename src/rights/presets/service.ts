@@ -10,7 +10,7 @@ import { AppError, badRequest } from '../../platform/errors.ts'
 import { type NeededRight, requireRight } from '../../platform/system-right.ts'
 import { confirmTask, type Task } from '../../platform/tasks.ts'
 import { assertStorable } from '../../platform/text.ts'
-import { assertVersion, type VersionConvention } from '../../platform/versions.ts'
+import { assertVersion, type ConventionOf } from '../../platform/versions.ts'
 import { draftPreset, termsOf } from './draft.ts'
 import type { Preset, PresetContext, PresetUse } from './model.ts'
 import { renderPreset } from './render.ts'
@@ -24,7 +24,7 @@ export interface PresetDeps {
   readonly events: EventLog
   readonly existingTags: (from: Queryable, ids: readonly number[]) => Promise<ReadonlySet<number>>
   readonly use: PresetUse
-  readonly versionConvention: VersionConvention
+  readonly conventionOf: ConventionOf
 }
 
 /** What the presets say, for grants that are about to be made from them. */
@@ -40,6 +40,7 @@ export function createPresetService(deps: PresetDeps) {
   /** Finds and locks what is to be changed. @throws {AppError} `LookupNotFound`, `VersionMismatch`. */
   async function loadStored(
     tx: Tx,
+    actor: Actor,
     context: PresetContext,
     inputs: readonly PresetInput[],
   ): Promise<(Preset | null)[]> {
@@ -56,7 +57,7 @@ export function createPresetService(deps: PresetDeps) {
       if (!stored) throw unknownPreset(_id, path)
       if (seen.has(_id)) throw badRequest(`${path} is in the request twice`, { path, _id })
       seen.add(_id)
-      assertVersion(_version, stored.version, deps.versionConvention, { path: `${path}._version` })
+      assertVersion(_version, stored.version, deps.conventionOf(actor), { path: `${path}._version` })
       return stored
     })
   }
@@ -90,7 +91,7 @@ export function createPresetService(deps: PresetDeps) {
       requireRight(actor, managePresets)
       assertStorable(inputs, 'body')
       const ids = await db.transaction(async (tx) => {
-        const stored = await loadStored(tx, context, inputs)
+        const stored = await loadStored(tx, actor, context, inputs)
         const fresh = (await store.newPresetIds(tx, stored.filter((one) => !one).length)).values()
         const rows = inputs.map((input, index): store.PresetRow => {
           const before = stored[index] ?? null

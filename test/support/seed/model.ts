@@ -202,9 +202,10 @@ export async function commitModel(svc: Pick<TestService, 'as'>, model: SeededMod
   const root = svc.as('root')
   const head = await root.get('/schema/user/HEAD')
   assert.equal(head.status, 200, JSON.stringify(head.body))
-  const schema = await root.post('/schema/user/HEAD', { ...model.schema, version: head.body.version })
+  const overwrite = { overwrite: 1 }
+  const schema = await root.post('/schema/user/HEAD', { ...model.schema, version: head.body.version }, overwrite)
   assert.equal(schema.status, 200, JSON.stringify(schema.body))
-  const masks = await root.post('/mask/HEAD', { ...model.masks, version: head.body.version })
+  const masks = await root.post('/mask/HEAD', { ...model.masks, version: head.body.version }, overwrite)
   assert.equal(masks.status, 200, JSON.stringify(masks.body))
   const commit = await root.post('/schema/commit', undefined, { confirm: 'yes', reindex: 'reindex' })
   assert.equal(commit.status, 200, JSON.stringify(commit.body))

@@ -106,7 +106,11 @@ function seenIn(model: Model, items: readonly Item[]): Pick<Heard, 'seen' | 'sho
  * for, if they have asked for anything.
  * @throws {AppError} `VersionMismatch`; `DatabaseLockError` when the datamodel is another one.
  */
-export function assertAsSeen({ deps, model }: SaveContext, items: readonly Item[], { seen, replaced }: Heard): void {
+export function assertAsSeen(
+  { deps, actor, model }: SaveContext,
+  items: readonly Item[],
+  { seen, replaced }: Heard,
+): void {
   if (!seen) return
   if (seen.model !== model) throw new AppError('DatabaseLockError', { name: 'datamodel' })
   for (const { current, draft, place, table, systemObjectId } of items) {
@@ -115,7 +119,7 @@ export function assertAsSeen({ deps, model }: SaveContext, items: readonly Item[
     if (version === current.version || (version === undefined && replaced.size > 0)) continue
     // Others than those that were sent the caller may not know of.
     const where = draft ? { name: `${place}.${table.name}._version` } : {}
-    const convention = draft ? deps.config.versionConvention : 'stored'
+    const convention = draft ? deps.conventionOf(actor) : 'stored'
     const got = version === undefined ? null : expectedVersion(version, convention)
     throw new AppError(
       'VersionMismatch',

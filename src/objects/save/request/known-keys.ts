@@ -50,6 +50,7 @@ export const blockKeys: ReadonlySet<string> = new Set([
   '_id',
   'lookup:_id',
   '_version',
+  '_version:auto_increment',
   '_pool',
   '_id_parent',
   'lookup:_id_parent',

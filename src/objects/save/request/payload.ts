@@ -43,6 +43,8 @@ export interface Draft {
   readonly uuid: string | undefined
   readonly lookup: LinkRef | undefined
   readonly version: number | undefined
+  /** It names an object that exists, and is to be written whatever its version is. */
+  readonly anyVersion: boolean
   /** `undefined`: not said. */
   readonly comment: string | undefined
   readonly tags: readonly NamedRef[] | undefined
@@ -73,6 +75,9 @@ export interface Draft {
 export const maxBatch = 10_000
 
 const maxReverseDepth = 20
+
+/** True: an importer wants to update whatever version is stored, and sends none. */
+const anyVersionKey = '_version:auto_increment'
 
 export interface PayloadContext {
   readonly model: Model
@@ -149,8 +154,8 @@ function parseDraft(
 ): Draft {
   if (depth > maxReverseDepth) throw invalidValue(place, '…', `reverse-nested objects at most ${maxReverseDepth} deep`)
   assertListsKnown(table, block, at)
-  // An importer's word for "whatever version is stored"; without it the object would be created.
-  if (block['_version:auto_increment']) throw invalidValue(`${at}._version:auto_increment`, true, 'the _version itself')
+  const anyVersion = flagOf(block[anyVersionKey], `${at}.${anyVersionKey}`) ?? false
+  const version = positive(block._version, `${at}._version`)
   const links: Holder[] = []
   const written = writerOf(mask).read(block, { place: at, links })
   const systemObjectId = systemIdOf(wire, place, context.databaseName)
@@ -165,7 +170,8 @@ function parseDraft(
     systemObjectId,
     uuid: uuidOf(wire._uuid, `${place}._uuid`),
     lookup: isSaid(block['lookup:_id']) ? parseLookup(table, block['lookup:_id'], `${at}.lookup:_id`) : undefined,
-    version: positive(block._version, `${at}._version`),
+    version: anyVersion ? undefined : version,
+    anyVersion,
     comment: commentOf(wire._comment, `${place}._comment`),
     tags: writable(mask, 'tags') ? tagsOf(wire._tags, `${place}._tags`) : undefined,
     pool: writable(mask, 'pool') ? poolOf(wire, block, place, at) : undefined,

@@ -130,7 +130,16 @@ export function assertWritten(field: ReverseField, row: ReadRow, { block, at }: 
 /** Keys of a row that name an object, whatever else it holds. */
 const identities = new Set(['_system_object_id', '_global_object_id', '_uuid'])
 
-const systemKeys = ['_id', '_version', '_pool', 'lookup:_id', '_id_parent', 'lookup:_id_parent', '_parents']
+const systemKeys = [
+  '_id',
+  '_version',
+  '_version:auto_increment',
+  '_pool',
+  'lookup:_id',
+  '_id_parent',
+  'lookup:_id_parent',
+  '_parents',
+]
 
 interface Names {
   /** What may stand in the block of an object of this type, whatever its mask lets through. */

@@ -39,7 +39,9 @@ export function useLazyCompilers(app: CompilerOwner): () => void {
     const compiled = once(() => (httpPart === 'body' ? strict : coercing).compile(withSafeIntegers(schema as object)))
     pending.push(compiled, () => strict.validateSchema(schema as object, true))
     // The framework reads the errors from the function that it called.
+    const switches = httpPart === 'querystring' ? booleansOf(schema as object) : []
     const validate = (data: unknown): boolean => {
+      for (const name of switches) readSwitch(data as Record<string, unknown>, name)
       const valid = compiled()(data)
       validate.errors = compiled().errors
       return valid
@@ -55,4 +57,17 @@ export function useLazyCompilers(app: CompilerOwner): () => void {
   return () => {
     for (const compile of pending) compile()
   }
+}
+
+/** Names of parameters that are true or false. */
+function booleansOf(schema: { readonly properties?: Readonly<Record<string, { readonly type?: unknown }>> }): string[] {
+  return Object.entries(schema.properties ?? {}).flatMap(([name, { type }]) => (type === 'boolean' ? [name] : []))
+}
+
+const switchWords: Readonly<Record<string, boolean>> = { '1': true, true: true, '': true, '0': false, false: false }
+
+/** The words of `Flag` (query.ts) are understood by every switch of a query. */
+function readSwitch(query: Record<string, unknown>, name: string): void {
+  const word = query[name]
+  if (typeof word === 'string' && Object.hasOwn(switchWords, word)) query[name] = switchWords[word]
 }

@@ -3,8 +3,9 @@ import { AppError, badRequest } from '../platform/errors.ts'
 import { assertVersion, type VersionConvention } from '../platform/versions.ts'
 import type { StoredGrant } from '../rights/service.ts'
 import type { TagGroup } from './model.ts'
-import { type TagBody, TagFields, type TagGroupBody } from './schema.ts'
+import type { TagFields, TagGroupBody } from './schema.ts'
 import type { GroupRow, TagRow } from './store.ts'
+import { unwrapped } from './unwrapped.ts'
 
 export type Change = 'insert' | 'update' | 'delete' | 'none'
 
@@ -76,27 +77,16 @@ export function identified(sent: readonly TagGroupBody[], stored: readonly TagGr
     }
   }
   const groupId = idOf(stored)
-  const tagId = idOf(stored.flatMap((group) => group.tags))
+  const tags = stored.flatMap((group) => group.tags)
+  const tagId = idOf(tags)
+  const byId = new Map(tags.map((tag) => [tag.id, tag]))
   return sent.map(({ taggroup, _tags }, index) => ({
     group: groupId(taggroup, `${index}.taggroup`),
-    tags: (_tags ?? []).map((tag, at) => tagId(unwrapped(tag, `${index}._tags.${at}`), `${index}._tags.${at}`)),
+    tags: (_tags ?? []).map((tag, at) => {
+      const place = `${index}._tags.${at}`
+      return tagId(unwrapped(tag, byId, place), place)
+    }),
   }))
-}
-
-/** Clients send tags as they are answered, or each as a record under `tag`; a mixture of both would lose something. */
-function unwrapped(body: TagBody, place: string): TagFields {
-  const { tag, _basetype, ...fields } = body
-  if (!Object.keys(tag ?? fields).some((key) => key in TagFields.properties)) {
-    throw badRequest(`${place} has no field of a tag`, { name: place })
-  }
-  if (tag === undefined) return fields
-  const beside = Object.keys(fields).find((key) => key in TagFields.properties && key !== '_acl')
-  if (beside !== undefined) {
-    const name = `${place}.${beside}`
-    throw badRequest(`${name} stands beside tag, where the fields of a wrapped tag are`, { name })
-  }
-  const acl = tag._acl ?? fields._acl
-  return acl === undefined ? tag : { ...tag, _acl: acl && [...(tag._acl ?? []), ...(fields._acl ?? [])] }
 }
 
 function readGroup(

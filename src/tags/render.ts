@@ -20,8 +20,14 @@ export function renderTagGroup(
     },
     _tags: group.tags
       .filter(seen)
-      .map((tag) => ({ ...renderTag(tag), ...(acls ? { _acl: [...(acls.get(tag.id) ?? [])] } : {}) })),
+      .map((tag) => ({ ...renderTwice(tag), ...(acls ? { _acl: [...(acls.get(tag.id) ?? [])] } : {}) })),
   }
+}
+
+/** Flat, and as a record of its own: some clients read the one, some the other (decisions.md, 89). */
+function renderTwice(tag: Tag) {
+  const fields = renderTag(tag)
+  return { ...fields, _basetype: 'tag' as const, tag: fields }
 }
 
 export function renderTag(tag: Tag) {

@@ -152,3 +152,43 @@ test('a tag that is neither flat nor wrapped is refused', async () => {
   }
   assert.deepEqual((await root.get('tags')).body, before)
 })
+
+test('tags are answered flat and under tag, and sent back as they are they stay what they are (decisions.md, 89)', async () => {
+  await root.post('tags', [
+    { taggroup: { reference: 'both' }, _tags: [{ reference: 'a', shortname: 's' }, { reference: 'b' }] },
+  ])
+  const read = await root.get('tags')
+  const [tag] = tagsOf(read)
+  const { _basetype, tag: record, _acl, ...flat } = tag
+  assert.deepEqual([_basetype, record], ['tag', flat])
+  assert.deepEqual(_acl, [])
+  const again = await root.post('tags', read.body)
+  assert.deepEqual([again.status, again.body], [200, read.body])
+})
+
+test('of a tag in both forms, the one that was changed counts; two changes of one field are refused', async () => {
+  const send = async (change: (tag: Json) => object) => {
+    const { body } = await root.get('tags')
+    const [group] = body
+    const [first, ...others] = group._tags
+    return root.post('tags', [{ ...group, _tags: [{ ...first, ...change(first) }, ...others] }])
+  }
+  const changed = async (change: (tag: Json) => object) => {
+    const saved = await send(change)
+    assert.equal(saved.status, 200, JSON.stringify(saved.body))
+    return tagsOf(saved)[0]
+  }
+  assert.deepEqual((await changed(() => ({ displayname: { 'en-US': 'Flat' } }))).tag.displayname, { 'en-US': 'Flat' })
+  const record = await changed(({ tag }) => ({ tag: { ...tag, displayname: { 'en-US': 'Record' }, sticky: true } }))
+  assert.deepEqual([record.displayname, record.sticky], [{ 'en-US': 'Record' }, true])
+  assert.equal((await changed(({ tag }) => ({ sticky: false, tag: { ...tag, enabled: false } }))).enabled, false)
+  assert.equal((await changed(() => ({ shortname: undefined }))).shortname, undefined)
+  const refusals = [
+    ({ tag }: Json) => ({ displayname: { 'en-US': 'X' }, tag: { ...tag, displayname: { 'en-US': 'Y' } } }),
+    ({ tag }: Json) => ({ tag: { _id: tag._id, _version: tag._version, displayname: {} } }),
+  ]
+  for (const change of refusals) {
+    const { status, body } = await send(change)
+    assert.deepEqual([status, body.parameters.name?.startsWith('0._tags.0')], [400, true], JSON.stringify(body))
+  }
+})

@@ -30,11 +30,12 @@ test('a new document is stored with ids, versions and defaults, and read back as
   const saved = await root.post('tags', [status, flags])
   assert.equal(saved.status, 200, JSON.stringify(saved.body))
   const [first, second] = saved.body
+  const twice = (tag: object) => ({ ...tag, _acl: [], _basetype: 'tag', tag })
   assert.deepEqual(first, {
     _basetype: 'taggroup',
     taggroup: { _id: 1, _version: 1, displayname: { 'en-US': 'Status' }, reference: 'status', type: 'choice' },
     _tags: [
-      {
+      twice({
         _id: 1,
         _version: 1,
         displayname: { 'en-US': 'Draft' },
@@ -45,10 +46,9 @@ test('a new document is stored with ids, versions and defaults, and read back as
         sticky: false,
         type: 'individual',
         displaytype: 'facet',
-        _acl: [],
         reference: 'draft',
-      },
-      {
+      }),
+      twice({
         _id: 2,
         _version: 1,
         displayname: { 'en-US': 'Published' },
@@ -59,10 +59,9 @@ test('a new document is stored with ids, versions and defaults, and read back as
         sticky: false,
         type: 'individual',
         displaytype: 'detail',
-        _acl: [],
         reference: 'published',
         shortname: 'pub',
-      },
+      }),
     ],
   })
   assert.equal(second.taggroup.type, 'checkbox')

@@ -68,6 +68,54 @@ test('_parents.<type>._id finds what lies below in a polyhierarchy, by any of it
   assert.deepEqual(await found(['topic'], among(field, [null])), ['nature', 'people'])
 })
 
+test('_parents.<type>._id finds children in a hierarchy with one parent, too (decisions.md, 90)', async () => {
+  const field = 'place._parents.place._id'
+  assert.deepEqual(await found(['place'], among(field, [await ownId('europe')])), ['england'])
+  assert.deepEqual(await found(['place'], among(field, [null])), ['europe'])
+})
+
+test('the target of a link is named with its type, as payloads name it (decisions.md, 90)', async () => {
+  const turner = await found(['work'], among('work.creator._system_object_id', [id('turner')]))
+  assert.ok(turner.length > 0)
+  const own = await ownId('turner')
+  for (const [field, value] of [
+    ['work.creator.person._system_object_id', id('turner')],
+    ['work.creator.person._global_object_id', global('turner')],
+    ['work.creator.person._id', own],
+    ['work.creator._id', own],
+  ] as const) {
+    assert.deepEqual(await found(['work'], among(field, [value])), turner, field)
+    assert.deepEqual(
+      await found(['work'], among(field, [value], { bool: 'must_not' })).then((ids) =>
+        ids.filter((one) => turner.includes(one)),
+      ),
+      [],
+      field,
+    )
+  }
+  const none = await found(['work'], among('work.creator._system_object_id', [null]))
+  assert.deepEqual(await found(['work'], among('work.creator.person._id', [null])), none)
+  assert.deepEqual(await found(['work'], among('work.creator.person._id', [null, own])), [...none, ...turner].sort())
+
+  for (const name of ['person._system_object_id', 'person._global_object_id', 'person._id']) {
+    const facet = (field: string) => ({ a: { type: 'linked_object', field } })
+    const ask = async (field: string) =>
+      (await scene.search({ objecttypes: ['work'], sort: [{ field }], aggregations: facet(field) })).body
+    const [plain, named] = [await ask('work.creator'), await ask(`work.creator.${name}`)]
+    const order = ({ objects }: typeof plain) =>
+      objects.map((one: { _system_object_id: number }) => one._system_object_id)
+    assert.deepEqual(order(named), order(plain), name)
+    assert.deepEqual(
+      named.aggregations.a.linked_objects ?? named.aggregations,
+      plain.aggregations.a.linked_objects ?? plain.aggregations,
+    )
+  }
+  for (const field of ['work.creator.place._id', 'work.creator.person.name', 'work.title.person._id']) {
+    const answer = await scene.search({ search: [among(field, [1])] })
+    assert.deepEqual([answer.status, answer.body.code], [400, 'SearchFieldUnknown'], field)
+  }
+})
+
 test('a moved object is found below its new parent', async () => {
   const root = scene.svc.as('root')
   const [saved] = (
@@ -89,7 +137,7 @@ test('a moved object is found below its new parent', async () => {
 })
 
 test('parents are no fields of types that have none, and of no use where they make no sense', async () => {
-  for (const field of ['work._id_parent', 'topic._id_parent', 'place._parents.place._id', 'place._parents.topic._id']) {
+  for (const field of ['work._id_parent', 'topic._id_parent', 'work._parents.work._id', 'place._parents.topic._id']) {
     const answer = await scene.search({ search: [among(field, [1])] })
     assert.deepEqual([answer.status, answer.body.code], [400, 'SearchFieldUnknown'], field)
   }

@@ -4,7 +4,7 @@ import { AppError } from '../../platform/errors.ts'
 import type { AggregationPlan, Clause, FacetField } from '../plan/plan.ts'
 import { assetFields } from './assets.ts'
 import type { ElementContext } from './clauses.ts'
-import { notAllowed, resolveName } from './names.ts'
+import { notAllowed, resolveLink, resolveName } from './names.ts'
 import { rangeClause } from './ranges.ts'
 import { choice, type Fields, fieldsAt, languageAt, listAt, optional, unsupported, wrong } from './read.ts'
 
@@ -103,7 +103,7 @@ function facetPlans(
 const defaultFields: Readonly<Record<string, string>> = { pool: '_pool', tag: '_tags' }
 
 function facetField(type: 'term' | 'linked_object', name: string, place: string, context: ElementContext): FacetField {
-  const named = resolveName(context.fields, name)
+  const named = resolveLink(context.fields, name)
   if (named.kind === 'system') {
     if (named.name === '_objecttype' && type === 'term') return { kind: 'objecttype' }
     if (named.name === '_pool' && type === 'linked_object') return { kind: 'pool' }

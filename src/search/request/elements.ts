@@ -7,7 +7,7 @@ import type { Clause, ScoreTerm, SearchScope, TextTarget } from '../plan/plan.ts
 import { assetFields, expandAssets, noneOf } from './assets.ts'
 import { changeClause } from './changes.ts'
 import { and, type ElementContext, inRows, or } from './clauses.ts'
-import { notAllowed, resolveName, unknownField } from './names.ts'
+import { notAllowed, resolveLink, resolveName, unknownField } from './names.ts'
 import { rangeClause } from './ranges.ts'
 import { choice, deepest, type Fields, fieldsAt, listAt, optional, stringsAt, unsupported, wrong } from './read.ts'
 import { alikeByWeight, pictureOf } from './similar.ts'
@@ -180,6 +180,7 @@ function inElement(element: Fields, place: string, context: ElementContext): Ret
     const named = resolveName(context.fields, name)
     if (named.kind === 'field') assertInRow(named.field, name, context)
     else if (context.nested) throw notAllowed(name, 'nested')
+    if (named.kind === 'targetId') return targetsById(named.field, { values, below, name, place }, context)
     return valuesClause(named, values, {
       below,
       place: `${place}.in`,
@@ -236,8 +237,26 @@ function linksTo(objecttype: string | undefined, place: string, context: Element
   return names
 }
 
+/**
+ * Links whose target has such an `_id`: the index has system object ids of targets, so that is a search of its own. Like
+ * every other it finds what the caller may read: others know no `_id` of theirs.
+ */
+function targetsById(
+  field: SearchField,
+  { values, below, name, place }: { values: readonly unknown[]; below: boolean; name: string; place: string },
+  context: ElementContext,
+): Clause {
+  if (below) throw notAllowed(name, 'include_path')
+  const target = field.column.target?.name as string
+  const ids = values.filter((value) => value !== null)
+  const search = [{ type: 'in', fields: [`${target}._id`], in: ids }]
+  const scope = context.scope({ objecttypes: [target], search }, place, context.depth + 1)
+  const empty: readonly Clause[] = ids.length < values.length ? [{ is: 'empty', field }] : []
+  return or([...empty, ...(ids.length > 0 ? [{ is: 'linked', field, of: scope } as const] : [])])
+}
+
 function linkedClause(name: string, scope: SearchScope, context: ElementContext): Clause {
-  const named = resolveName(context.fields, name)
+  const named = resolveLink(context.fields, name)
   if (named.kind !== 'field' || named.field.kind !== 'link' || context.nested) throw notAllowed(name, 'subsearch')
   return { is: 'linked', field: named.field, of: scope }
 }

@@ -1,4 +1,5 @@
 /** Field names of requests to what they mean. */
+import type { Table } from '../../datamodel/model.ts'
 import { AppError } from '../../platform/errors.ts'
 import { nearestName } from '../../platform/nearest.ts'
 import type { FieldCatalogue, SearchField } from '../plan/fields.ts'
@@ -45,6 +46,8 @@ export type Named =
   | { readonly kind: 'id'; readonly objecttype: number; readonly written: string }
   /** `_id` of the parent, or of one of the parents, in a hierarchy. */
   | { readonly kind: 'parent'; readonly objecttype: number; readonly written: string }
+  /** `_id` of the target of a link, which the index does not have: it has its system object id. */
+  | { readonly kind: 'targetId'; readonly field: SearchField; readonly written: string }
   | {
       readonly kind: 'field'
       readonly field: SearchField
@@ -66,7 +69,9 @@ export function resolveName(fields: FieldCatalogue, written: string): Named {
   if (exact) return { kind: 'field', field: exact, written, language: null, part: null }
   for (let dot = written.lastIndexOf('.'); dot > 0; dot = written.lastIndexOf('.', dot - 1)) {
     const field = fields.byName.get(written.slice(0, dot))
-    const part = field && resolvePart(field, written.slice(dot + 1))
+    const rest = field && withoutTarget(field, written.slice(dot + 1))
+    if (field?.kind === 'link' && rest === '_id') return { kind: 'targetId', field, written }
+    const part = field && resolvePart(field, rest as string)
     if (field && part) return { kind: 'field', field, written, ...part }
   }
   throw unknownField(written, [...fields.byName.keys(), ...Object.keys(systemNames)])
@@ -85,6 +90,13 @@ export function unknownField(written: string, known: readonly string[]): AppErro
   )
 }
 
+/** A link named by the `_id` of its target: where only the link itself matters, it is the link. */
+export function resolveLink(fields: FieldCatalogue, written: string): Named {
+  const named = resolveName(fields, written)
+  if (named.kind !== 'targetId') return named
+  return { kind: 'field', field: named.field, written, language: null, part: null }
+}
+
 function resolveSystem(fields: FieldCatalogue, written: string): Named | null {
   const own = Object.hasOwn(systemNames, written) ? systemNames[written] : undefined
   if (own) return { kind: 'system', name: own, written, language: null }
@@ -95,14 +107,22 @@ function resolveSystem(fields: FieldCatalogue, written: string): Named | null {
     if (!written.startsWith(`${table.name}._`)) continue
     const rest = written.slice(table.name.length + 1)
     if (rest === '_id') return { kind: 'id', objecttype: table.id, written }
-    const parent = table.polyhierarchical ? `_parents.${table.name}._id` : '_id_parent'
-    if (rest === parent && (table.polyhierarchical || table.hierarchical)) {
-      return { kind: 'parent', objecttype: table.id, written }
-    }
+    if (isParent(table, rest)) return { kind: 'parent', objecttype: table.id, written }
     const name = Object.hasOwn(systemNames, rest) ? systemNames[rest] : undefined
     if (name && name !== '_fulltext' && name !== '_score') return { kind: 'system', name, written, language: null }
   }
   return null
+}
+
+/** `_parents.<type>._id` in every hierarchy; where there is only one parent, `_id_parent` too. */
+function isParent({ name, hierarchical, polyhierarchical }: Table, rest: string): boolean {
+  if (rest === `_parents.${name}._id`) return hierarchical || polyhierarchical
+  return rest === '_id_parent' && hierarchical && !polyhierarchical
+}
+
+/** What follows a link without the type of its target, which clients name as payloads do: `work.creator.person._id`. */
+function withoutTarget({ column: { target } }: SearchField, rest: string): string {
+  return target && rest.startsWith(`${target.name}.`) ? rest.slice(target.name.length + 1) : rest
 }
 
 function resolvePart(field: SearchField, rest: string): { language: string | null; part: 'from' | 'to' | null } | null {

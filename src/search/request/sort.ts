@@ -4,7 +4,7 @@ import { AppError } from '../../platform/errors.ts'
 import type { FieldCatalogue } from '../plan/fields.ts'
 import type { SearchEngine, SortField, SortKey } from '../plan/plan.ts'
 import { assetFields } from './assets.ts'
-import { notAllowed, resolveName } from './names.ts'
+import { notAllowed, resolveLink } from './names.ts'
 import { choice, type Fields, fieldsAt, languageAt, listAt, optional, unsupported, wrong } from './read.ts'
 
 interface SortContext {
@@ -77,7 +77,7 @@ function sortField(
     if (others.length === 0) return first
     return { ...first, others: others.flatMap((each) => (each.by === 'field' ? each.field : [])) }
   }
-  const named = resolveName(fields, name)
+  const named = resolveLink(fields, name)
   const language = wanted ?? ('language' in named ? named.language : null)
   const preferred = language ? [language, ...languages.filter((each) => each !== language)] : languages
   if (named.kind === 'system') {

@@ -20,7 +20,11 @@ interface ValueContext {
 }
 
 /** null among the values stands for "has none". */
-export function valuesClause(named: Named, values: readonly unknown[], context: ValueContext): Clause {
+export function valuesClause(
+  named: Exclude<Named, { kind: 'targetId' }>,
+  values: readonly unknown[],
+  context: ValueContext,
+): Clause {
   const present = values.filter((value) => value !== null)
   if (named.kind === 'id') return { is: 'ownId', objecttype: named.objecttype, ids: integers(present, context.place) }
   if (named.kind === 'parent') {

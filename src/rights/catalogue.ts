@@ -221,6 +221,7 @@ const frontendRights = [
       'link_sharing',
       'print',
       'script_runner',
+      'show_system_tags',
       'stored_searches',
       'upload_url',
       'upload_without_produce_versions',
@@ -259,6 +260,7 @@ const frontendRights = [
     flag('has_own_collections', 'Has own collections.'),
     flag('show_fixed_searches', 'Sees the fixed searches.'),
     flag('collection_only', 'Front ends offer the search in collections only.'),
+    flag('show_system_tags', 'Front ends show tags that tell of violations.'),
   ),
   systemRight('system.log.search', 'Front ends show the search log; to read events takes system.api.event.'),
   systemRight(

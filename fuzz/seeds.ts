@@ -290,6 +290,7 @@ export const seeds: Record<string, Seed> = {
   authorizeWithForm: { make: () => ({ body: authorization }) },
   introspectToken: { make: async ({ signIn }) => ({ body: { token: (await signIn('changer', password)).token } }) },
   getAuthorizationServer: nothing,
+  getOpenIdConfiguration: nothing,
   getUserInfo: nothing,
   postUserInfo: nothing,
   logout: nothing,
@@ -511,6 +512,7 @@ export const seeds: Record<string, Seed> = {
   getMasks: { make: () => ({ path: { version: 'CURRENT' } }) },
   getMask: { make: () => ({ path: { version: 'CURRENT', mask: 'place__standard' } }) },
   saveMasks: headOf('/mask/HEAD'),
+  getStaticTexts: { make: () => ({ path: { lang: 'de-DE' } }) },
   getLocalization: { make: () => ({ path: { version: 'CURRENT' } }) },
   saveLocalization: headOf('/l10n/user/HEAD'),
 

@@ -6,6 +6,7 @@ import { registerAuthorizeRoutes } from './oauth/authorize/routes.ts'
 import { registerFurtherOAuthRoutes } from './oauth/further-routes.ts'
 import { registerOAuthRoutes } from './oauth/routes.ts'
 import { registerPages } from './pages/routes.ts'
+import { registerTextRoutes } from './pages/text-routes.ts'
 import type { Auth } from './service.ts'
 import { registerSessionRoutes } from './sessions/routes.ts'
 import type { LookAtPictures } from './users/pictures.ts'
@@ -18,6 +19,7 @@ export async function registerAuthRoutes(
   await registerOAuthRoutes(app, auth)
   await registerAuthorizeRoutes(app, auth)
   await registerPages(app, auth.pages, auth.pageDefinitions())
+  registerTextRoutes(app, auth)
   await registerDirectoryRoutes(app, auth)
   registerDirectoryCheck(app, auth)
   await registerFurtherOAuthRoutes(app, auth)

@@ -229,6 +229,7 @@ export function createAuth(dependencies: AuthDependencies) {
     checkDirectory,
     /** Certificates that sign-ins depend on. */
     certificates: async () => [...ldapCertificates(baseConfig.get().ldap), ...(await singleSignOn.certificates())],
+    ownTexts,
     pageDefinitions: () => [...accounts.pages, ...loginParts.flatMap((part) => part.pages(flows))],
     aliases,
     carriers: carryingHeaders(aliases),

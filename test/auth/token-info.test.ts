@@ -298,6 +298,10 @@ test('OAUTH-015 CLIENT-015 RFC 8414: the metadata names what is there, and all f
   assert.equal(metadata.issuer, 'http://localhost:8080')
   assert.deepEqual(metadata.code_challenge_methods_supported, ['S256'])
   assert.equal(metadata.authorization_response_iss_parameter_supported, true)
+  // Clients that know OpenID Connect only find the endpoints, and no promise of an id_token (decisions.md, 80).
+  const openid = await svc.inject({ method: 'GET', url: '/.well-known/openid-configuration' })
+  assert.deepEqual([openid.statusCode, openid.json()], [200, metadata])
+  assert.ok(!Object.keys(metadata).some((name) => name.startsWith('id_token')))
   const routes = svc.app.http.declaredRoutes.map((route) => route.url)
   for (const [name, address] of Object.entries(metadata)) {
     if (name.endsWith('_endpoint')) assert.ok(routes.includes(new URL(String(address)).pathname), name)

@@ -130,6 +130,8 @@ const outside = [
   'DELETE /user/session/list',
   'DELETE /user/session/list/{id}',
   'GET /.well-known/oauth-authorization-server',
+  'GET /.well-known/openid-configuration',
+  'GET /l10n/static/{lang}.json',
   'GET /logout',
   'GET /oauth2/logout',
   'GET /oauth2/userinfo',

@@ -14,6 +14,7 @@ import { startService, type TestService } from '../support/service.ts'
 /** Decision 12: what needs no token. */
 const publicRoutes = [
   'GET /.well-known/oauth-authorization-server',
+  'GET /.well-known/openid-configuration',
   'GET /api/oauth2/auth',
   'GET /api/oauth2/logout',
   'GET /api/openid/callback',
@@ -33,6 +34,7 @@ const publicRoutes = [
   'GET /api/saml/continue',
   'GET /api/saml/logout',
   'GET /api/saml/metadata',
+  'GET /api/v1/l10n/static/:lang.json',
   'GET /api/v1/settings',
   'GET /logout',
   'POST /api/oauth2/auth',

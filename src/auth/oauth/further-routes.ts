@@ -77,6 +77,21 @@ export async function registerFurtherOAuthRoutes(app: HttpApp, given: FurtherRou
     async () => metadataOf(issuer),
   )
 
+  app.get(
+    '/.well-known/openid-configuration',
+    {
+      schema: {
+        tags,
+        operationId: 'getOpenIdConfiguration',
+        summary: 'The same, where clients of OpenID Connect look for it',
+        description: 'They find the endpoints here. It names no id_token, since there is none.',
+        response: { 200: Metadata },
+      },
+      config: { access: 'public', writes: false },
+    },
+    async () => metadataOf(issuer),
+  )
+
   for (const method of ['GET', 'POST'] as const) {
     app.route({
       method,

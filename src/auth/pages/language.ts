@@ -19,6 +19,13 @@ export interface PageLanguage {
 /** What an administrator has put in the place of texts, by key (`page.login.title`) and language. */
 export type OwnTexts = (key: string) => Readonly<Record<string, string>> | undefined
 
+/** All texts of a language, or of that which holds in its place, by its tag; what an administrator has put there counts. */
+export function textsOf(wanted: string, own: OwnTexts): Readonly<Record<string, Readonly<Record<string, string>>>> {
+  const { tag, texts } = languages.get(wanted.toLowerCase().split('-')[0] ?? '') ?? { tag: 'en-US', texts: english }
+  const entries = Object.entries(texts).map(([name, text]) => [`page.${name}`, own(`page.${name}`)?.[tag] || text])
+  return { [tag]: Object.fromEntries(entries) }
+}
+
 /** The language that a browser asks for (RFC 9110, section 12.5.4), as far as the pages speak it. */
 export function languageOf(acceptLanguage: string | undefined, own: OwnTexts): PageLanguage {
   const wanted = (acceptLanguage ?? '')

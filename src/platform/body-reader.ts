@@ -9,6 +9,7 @@ import { AppError, badRequest } from './errors.ts'
 import { JsonReader } from './json-reader.ts'
 import type { Pace } from './pace.ts'
 import { isStreamed } from './streamed-body.ts'
+import { escapesUtf8, utf8Text } from './utf8.ts'
 
 /** Bytes of memory that a value is taken for, beside the bytes that it was sent in. */
 const valueBytes = 64
@@ -235,8 +236,15 @@ function formSink(limits: BodyLimits): Sink {
   return {
     values: 0,
     write: (chunk) => void chunks.push(chunk),
-    end: () => parseForm(Buffer.concat(chunks).toString(), '&', '=', { maxKeys: limits.values }),
+    end: () => parseForm(formText(Buffer.concat(chunks)), '&', '=', { maxKeys: limits.values }),
   }
+}
+
+/** @throws {AppError} 400 for what the parser would read as U+FFFD, as bytes or escaped. */
+function formText(bytes: Buffer): string {
+  const text = utf8Text(bytes, 'The body')
+  if (!escapesUtf8(text)) throw badRequest('The body has escaped bytes (%) that are not UTF-8.')
+  return text
 }
 
 /** JSON when the first byte that is no blank says so: no form of ours begins like that. */

@@ -5,6 +5,7 @@ import type { Config } from './config.ts'
 import { ConfigError } from './config-forms.ts'
 import { type Key, keys } from './config-keys.ts'
 import { nearestName } from './nearest.ts'
+import { invalidUtf8At } from './utf8.ts'
 
 export interface ConfigSources {
   /** Path given by `--config`. */
@@ -75,13 +76,15 @@ function readTreeIfThere(path: string): Tree | null {
 }
 
 function readTree(path: string): Tree {
-  let text: string
+  let bytes: Buffer
   try {
-    text = readFileSync(path, 'utf8')
+    bytes = readFileSync(path)
   } catch (cause) {
     throw new ConfigError(`cannot read the configuration file ${path}: ${(cause as Error).message}`, { cause })
   }
-  const tree = parseYaml(path, text) ?? {}
+  const invalid = invalidUtf8At(bytes)
+  if (invalid !== -1) throw new ConfigError(`${path}: is not UTF-8 at byte ${invalid}`)
+  const tree = parseYaml(path, bytes.toString()) ?? {}
   if (!isTree(tree)) throw new ConfigError(`${path}: must be a map with the key svc`)
   return tree
 }

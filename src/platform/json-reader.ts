@@ -1,4 +1,5 @@
 import { AppError, badRequest } from './errors.ts'
+import { utf8Text } from './utf8.ts'
 
 /** What a JSON text may be at most. */
 export interface JsonLimits {
@@ -292,7 +293,8 @@ export class JsonReader {
 
   /** `start`: where the bytes stand in the whole text. */
   #parse(before: string, bytes: Buffer, after: string, start = this.#pendingStart): unknown {
-    const text = before + bytes.toString() + after
+    // Pieces end at brackets and commas, never inside a character.
+    const text = before + utf8Text(bytes, 'The body', start) + after
     const half = indexOfHalfPair(text)
     if (half !== -1) {
       const byte = start + Buffer.byteLength(text.slice(before.length, half))

@@ -1,11 +1,12 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { Type } from 'typebox'
-import { AppError } from './errors.ts'
+import { AppError, badRequest } from './errors.ts'
 import { noteIgnored } from './ignored.ts'
 import { hasNamedMembers } from './named-members.ts'
 import { nearestName } from './nearest.ts'
 import { type Flag, flag, isOn, unasked } from './query.ts'
+import { escapesUtf8 } from './utf8.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -106,6 +107,7 @@ export function learnQueryNames(route: RouteOptions): void {
  * refused, one that reads is answered with the name in `X-Svc-Ignored`.
  */
 export async function checkQueryNames(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  assertUtf8(request.raw.url ?? '')
   const { queryNames, unknownQuery, refusedQuery, idleQuery } = request.routeOptions.config
   if (!queryNames) return
   const unknown: string[] = []
@@ -124,6 +126,19 @@ export async function checkQueryNames(request: FastifyRequest, reply: FastifyRep
   if (first === undefined) return
   if (unknownQuery === 'refuse' || isStrict(request)) throw unknownParameter(first, queryNames)
   noteIgnored(reply, unknown)
+}
+
+/** Another encoding would be read as the escapes themselves, which nobody has meant. */
+function assertUtf8(url: string): void {
+  const start = url.indexOf('?') + 1
+  if (start === 0 || !url.includes('%', start)) return
+  const pair = url
+    .slice(start)
+    .split('&')
+    .find((one) => !escapesUtf8(one))
+  if (pair === undefined) return
+  const param = (pair.split('=')[0] ?? '').slice(0, 100)
+  throw badRequest(`The parameter ${param} has escaped bytes (%) that are not UTF-8.`, { param })
 }
 
 function notThere(param: string, reason: string): AppError {

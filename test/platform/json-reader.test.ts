@@ -169,3 +169,30 @@ test('what is too much or no JSON is refused at that byte, not at the end', () =
   assert.ok(endless('[1', '1') <= 1002)
   assert.ok(endless('[1,2', ']]') <= 6)
 })
+
+test('bytes that are not UTF-8 are refused by their place, wherever the text is cut', () => {
+  const texts = fc.array(fc.oneof(fc.string({ unit: 'grapheme' }), fc.constant('\ufffd')), {
+    minLength: 1,
+    maxLength: 6,
+  })
+  fc.assert(
+    fc.property(texts, fc.nat(), fc.integer({ min: 0x80, max: 0xff }), arrival, (values, place, byte, options) => {
+      const text = JSON.stringify({ a: values, b: [values] })
+      assert.deepEqual(outcome(text, options), parsed(text))
+      const bytes = Buffer.from(text)
+      const quotes = [...bytes.keys()].filter((at) => bytes[at] === 0x22 && bytes[at - 1] !== 0x5c)
+      // Behind a quote, where a character begins: no byte from 0x80 on is one by itself.
+      const at = (quotes[place % quotes.length] as number) + 1
+      const damaged = Buffer.concat([bytes.subarray(0, at), Buffer.from([byte, 0x41]), bytes.subarray(at)])
+      assert.throws(
+        () => read(damaged, options),
+        (error) => error instanceof AppError && error.status === 400,
+      )
+    }),
+    { numRuns: 1000 },
+  )
+  assert.throws(
+    () => read(Buffer.from([...Buffer.from('{"a":[1,"x'), 0xe9, ...Buffer.from('"],"b":2}')]), { chunks: [3] }),
+    (error) => error instanceof AppError && error.parameters.byte === 10 && /UTF-8 at byte 10/.test(error.message),
+  )
+})

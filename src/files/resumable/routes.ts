@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import { AppError, badRequest } from '../../platform/errors.ts'
 import { actorOf, type HttpApp } from '../../platform/http.ts'
 import { streamedBody } from '../../platform/streamed-body.ts'
+import { utf8Text } from '../../platform/utf8.ts'
 import { type NewResumable, type ResumableService, uploadLifetime } from './service.ts'
 import type { ResumableUpload } from './store.ts'
 
@@ -186,7 +187,9 @@ function metadataOf(header = ''): Omit<NewResumable, 'size'> {
   const values = new Map<string, string>()
   for (const pair of header.split(',')) {
     const [key = '', value = ''] = pair.trim().split(' ')
-    const text = Buffer.from(value, 'base64').toString()
+    // The decoder skips what is no base64, and what follows would be another text.
+    if (!/^[A-Za-z\d+/]*={0,2}$/.test(value)) throw badRequest(`Upload-Metadata: ${key} is not base64.`)
+    const text = utf8Text(Buffer.from(value, 'base64'), `Upload-Metadata: ${key}`)
     if (text.includes('\0') || text.length > 1000) throw badRequest(`Upload-Metadata: ${key} cannot be read.`)
     values.set(key, text)
   }

@@ -1,4 +1,5 @@
 import { AppError, badRequest } from '../../platform/errors.ts'
+import { headerText } from '../../platform/utf8.ts'
 
 const longest = 255
 
@@ -38,7 +39,8 @@ function shortened(name: string): string {
 }
 
 /** The name in a header `Content-Disposition` (RFC 6266), in the two forms that are sent; empty: there is none. */
-export function nameInDisposition(header = ''): string {
+export function nameInDisposition(given = ''): string {
+  const header = headerText(given)
   const [, encoded] = /filename\*\s*=\s*UTF-8''([^;\s]+)/i.exec(header) ?? []
   if (encoded !== undefined) {
     try {

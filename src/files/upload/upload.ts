@@ -40,7 +40,7 @@ export async function upload(
   try {
     for await (const file of incoming) {
       const index = arrived.length
-      const name = options.filenames[index] || file.name
+      const name = options.filenames[index] || asSent(file.name)
       const versionName = options.versions[index] ?? null
       const location = locationFor(deps.locations, versionName)
       arrived.push({
@@ -60,6 +60,16 @@ export async function upload(
   return keepArrived(deps, actor, arrived, (file, { versionName }) => [
     { type: 'FILE_UPLOAD', actor, basetype: 'file', objectId: file.id, info: { file: uploadInfo(file, versionName) } },
   ])
+}
+
+/**
+ * The name that stands in a part of a multipart body, which the parser reads as UTF-8, whatever it is.
+ * @throws {AppError} `EasInvalidFilename` where bytes were something else.
+ */
+function asSent(name: string): string {
+  if (!name.includes('\ufffd')) return name
+  const message = 'The name of the file is not UTF-8; send it so, or in the parameter `filenames`.'
+  throw new AppError('EasInvalidFilename', { filename: name.slice(0, 255) }, { message })
 }
 
 /** Where a content goes: as what it belongs to. */

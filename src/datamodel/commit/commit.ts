@@ -3,7 +3,7 @@ import type { Actor } from '../../platform/actor.ts'
 import type { Tx } from '../../platform/db.ts'
 import type { Task } from '../../platform/tasks.ts'
 import { compileModel, type Snapshot } from '../compile/model.ts'
-import type { Model } from '../model.ts'
+import type { Column, Model } from '../model.ts'
 import * as store from '../store.ts'
 import { validateMasks } from '../validate/masks.ts'
 import { validateSchema } from '../validate/schema.ts'
@@ -72,6 +72,8 @@ export async function commitHead(
   await store.writeHead(tx, { schema: after.schema, masks: after.masks })
   await store.syncObjecttypes(tx, [...model.objecttypes.values()])
   await convert(tx, conversions, deps.hooks)
+  const revived = revivedLinks(difference, before, model)
+  if (revived.length > 0) await deps.hooks.revive(tx, revived)
   if (keys.added.length + keys.removed.length > 0) await deps.hooks.rebuildUniqueKeys(tx, keys.added, keys.removed)
   if (answers.reindex !== 'skip' && reindexTables.length > 0) {
     const block = answers.reindex === 'reindex_block'
@@ -86,6 +88,14 @@ async function currentSnapshot(tx: Tx): Promise<Snapshot> {
   const snapshot = await store.readVersion(tx, await store.currentVersion(tx))
   if (!snapshot) throw new Error('the current datamodel version is missing')
   return snapshot
+}
+
+/** Links that an earlier version had already: objects may still have their values. */
+function revivedLinks({ addedColumns }: Difference, before: Snapshot, model: Model): readonly Column[] {
+  return addedColumns.flatMap(({ column: { column_id: id = 0 } }) => {
+    const column = model.columnsById.get(id)
+    return id <= (before.schema.max_column_id ?? 0) && column?.type === 'link' ? [column] : []
+  })
 }
 
 function nextSnapshot(before: Snapshot, head: store.StoredHead, committedAt: Date): Snapshot {

@@ -56,9 +56,14 @@ export interface CommitHooks {
    * objects have the same value the lowest `_system_object_id` keeps it: the user has confirmed that.
    */
   rebuildUniqueKeys(tx: Tx, keys: readonly UniqueKey[], removedKeys: readonly string[]): Promise<void>
+  /**
+   * Knows again what objects link to through columns that have come back with their values, and empties them where the
+   * target went meanwhile.
+   */
+  revive(tx: Tx, columns: readonly Column[]): Promise<void>
   /** Queues objects for the index, under the new model. */
   reindex(tx: Tx, order: ReindexOrder): Promise<void>
-  /** Links and stored `_standard` under the new model, for types whose masks or columns changed. Called last. */
+  /** Stored `_standard` under the new model, for types whose masks or columns changed. Called last. */
   afterModelChange?(tx: Tx, model: Model, tableIds: readonly number[]): Promise<void>
 }
 
@@ -68,5 +73,6 @@ export const hooksWithoutObjects: CommitHooks = {
   countViolations: async (_tx, changes) => changes.map(() => 0),
   convertValues: async (_tx, conversions) => conversions.map(() => 0),
   rebuildUniqueKeys: async () => {},
+  revive: async () => {},
   reindex: async () => {},
 }

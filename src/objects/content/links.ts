@@ -65,28 +65,55 @@ export function linkTriples(table: Table, content: Content, from: number): LinkT
 }
 
 /**
- * A copy of the content without the links that `drop` names. A nested row that held nothing but dropped links goes
- * with them.
+ * Numbers in columns that the datamodel does not have any more: what of them is a link, `object_link` says, which still has it.
+ * Contents keep such values, since the column may come back.
  */
-export function withoutLinks(table: Table, content: Content, drop: (column: Column, to: number) => boolean): Content {
-  return clear(planOf(table), content, drop)
+export function formerLinks(table: Table, content: Content, from: number): LinkTriple[] {
+  const triples: LinkTriple[] = []
+  visitFormer(table, content, (column, to) => triples.push({ from, column, to }))
+  return triples
 }
 
-function clear(plan: LinkPlan, content: Content, drop: (column: Column, to: number) => boolean): Content {
-  const copy: Content = { ...content }
-  for (const column of plan.columns) {
-    const target = copy[column.key]
-    if (typeof target === 'number' && drop(column, target)) delete copy[column.key]
+function visitFormer(table: Table | null, content: Content, visit: (column: number, to: number) => void): void {
+  for (const key in content) {
+    const value = content[key]
+    const known = table?.columnByKey.has(key) ?? false
+    if (!known && typeof value === 'number' && isColumnKey(key)) visit(Number(key), value)
+    else if (isTableKey(key)) for (const row of value as ContentRow[]) visitFormer(nestedOf(table, key), row, visit)
   }
-  for (const { table, plan: inner } of plan.nested) {
-    const rows = rowsOf(copy, table)
-    if (rows.length === 0) continue
-    const kept = rows
-      .map((row) => ({ before: row, after: clear(inner, row, drop) as ContentRow }))
-      .filter(({ before, after }) => Object.keys(after).length > 1 || Object.keys(before).length === 1)
-      .map(({ after }) => after)
-    if (kept.length > 0) copy[table.key] = kept
-    else delete copy[table.key]
+}
+
+const isColumnKey = (key: string): boolean => /^\d+$/.test(key)
+const isTableKey = (key: string): boolean => /^n\d+$/.test(key)
+
+/** Null: the datamodel does not have it any more. */
+function nestedOf(table: Table | null, key: string): Table | null {
+  return table?.nested.find((nested) => nested.key === key) ?? null
+}
+
+/**
+ * A copy of the content without the links that `drop` names by the ids of column and target, those in columns that the datamodel
+ * does not have any more included. A nested row that held nothing but dropped links goes with them.
+ */
+export function withoutLinks(
+  table: Table | null,
+  content: Content,
+  drop: (columnId: number, to: number) => boolean,
+): Content {
+  const copy: Content = { ...content }
+  for (const key in content) {
+    const value = content[key]
+    if (typeof value === 'number' && isColumnKey(key)) {
+      if (drop(Number(key), value)) delete copy[key]
+    } else if (isTableKey(key)) {
+      const nested = nestedOf(table, key)
+      const kept = (value as ContentRow[])
+        .map((row) => ({ before: row, after: withoutLinks(nested, row, drop) as ContentRow }))
+        .filter(({ before, after }) => Object.keys(after).length > 1 || Object.keys(before).length === 1)
+        .map(({ after }) => after)
+      if (kept.length > 0) copy[key] = kept
+      else delete copy[key]
+    }
   }
   return copy
 }

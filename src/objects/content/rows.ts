@@ -8,28 +8,29 @@ const chunkSize = 2000
 export interface ContentRowOf {
   readonly systemObjectId: number
   readonly version: number
+  readonly deleted: boolean
   readonly parents: readonly number[]
   readonly content: Content
 }
 
 /**
  * Walks through the contents of object types in chunks, lowest system object id first: the latest versions without
- * the trash, or (`allVersions`) everything ever written. Memory holds one chunk.
+ * the trash, or with it (`trash`), or (`allVersions`) everything ever written. Memory holds one chunk.
  */
 export async function* walkContents(
   tx: Queryable,
   table: Table,
-  { allVersions = false }: { allVersions?: boolean } = {},
+  { allVersions = false, trash = false }: { allVersions?: boolean; trash?: boolean } = {},
 ): AsyncGenerator<ContentRowOf[]> {
   let after = { id: 0, version: 0 }
   for (;;) {
     const { rows } = await tx.query<ContentRowOf>(
-      `select o.system_object_id as "systemObjectId", v.version, v.parents, v.content
+      `select o.system_object_id as "systemObjectId", o.deleted_at is not null as deleted, v.version, v.parents, v.content
        from object o join object_version v on v.system_object_id = o.system_object_id
-        and ($4 or (v.version = o.version and o.deleted_at is null))
+        and ($4 or (v.version = o.version and (o.deleted_at is null or $6)))
        where o.objecttype = $1 and (v.system_object_id, v.version) > ($2, $3)
        order by v.system_object_id, v.version limit $5`,
-      [table.id, after.id, after.version, allVersions, chunkSize],
+      [table.id, after.id, after.version, allVersions, chunkSize, trash],
       'walk-contents',
     )
     if (rows.length > 0) yield rows

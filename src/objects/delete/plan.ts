@@ -49,7 +49,7 @@ export async function findLinkers(q: Queryable, systemObjectIds: readonly number
 export function fateOf(model: Model, linker: Linker): 'remove' | 'setnull' | 'open' {
   if (linker.column === null) return 'open'
   const column = model.columnsById.get(linker.column)
-  // A column that was removed from the datamodel holds nothing any more that could be cleared or would be missed.
+  // The datamodel does not have it any more, but contents do: it would lead nowhere when the column comes back.
   if (!column) return 'setnull'
   if (column.reverseEdit || column.onDelete === 'cascade') return 'remove'
   const linksBack = column.table.bidirectional.some((pair) => pair.column === column || pair.opposite === column)
@@ -154,7 +154,7 @@ function columnOf(model: Model, { column }: Linker): Column | null | undefined {
 function clearItem(object: StoredObject, dropped: readonly Linker[]): Item {
   const item = itemOf(object, 'update')
   const links = new Set(dropped.map((linker) => `${linker.column}:${linker.to}`))
-  item.content = withoutLinks(object.table, object.content, (column, to) => links.has(`${column.id}:${to}`))
+  item.content = withoutLinks(object.table, object.content, (column, to) => links.has(`${column}:${to}`))
   item.parents = object.parents.filter((id) => !links.has(`null:${id}`))
   return item
 }

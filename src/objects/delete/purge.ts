@@ -1,5 +1,5 @@
 import { mapInTurns } from '../../platform/pauses.ts'
-import { linkTriples } from '../content/links.ts'
+import { formerLinks, linkTriples } from '../content/links.ts'
 import type { StoredObject } from '../content/stored.ts'
 import type { SaveContext } from '../deps.ts'
 import { giveUpFiles } from '../save/write/files.ts'
@@ -35,7 +35,10 @@ export async function purgeObjects(
   )
   await giveUpFiles(tx, ids)
   // object_link is found by target; the contents tell which targets these objects pointed to.
-  const linksOf = (object: StoredObject) => linkTriples(object.table, object.content, object.systemObjectId)
+  const linksOf = ({ table, content, systemObjectId }: StoredObject) => [
+    ...linkTriples(table, content, systemObjectId),
+    ...formerLinks(table, content, systemObjectId),
+  ]
   await removeLinks(tx, (await mapInTurns(objects, linksOf, pauses)).flat())
   tx.afterCommit(deps.wakeIndex)
   if (!logged) return

@@ -5,10 +5,11 @@ import { type ContentRowOf, forEachRowOf, walkContents } from '../content/rows.t
 import type { Content } from '../content/stored.ts'
 import { brokenRule } from '../save/rules/constraints.ts'
 import { uniqueEntries } from '../save/rules/unique.ts'
+import { reviveLinks } from './revived-links.ts'
 
 /** What a commit of the datamodel asks of the stored objects; everything in the transaction of the commit, in chunks. */
 export function createCommitHooks(reindex: CommitHooks['reindex']): CommitHooks {
-  return { countObjects, countViolations, convertValues, rebuildUniqueKeys, reindex }
+  return { countObjects, countViolations, convertValues, rebuildUniqueKeys, revive: reviveLinks, reindex }
 }
 
 async function countObjects(tx: Tx, tableIds: readonly number[]): Promise<Map<number, number>> {

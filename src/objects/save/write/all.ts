@@ -3,7 +3,7 @@ import type { EventType } from '../../../events/service.ts'
 import { AppError } from '../../../platform/errors.ts'
 import { mapInTurns, type Pauses } from '../../../platform/pauses.ts'
 import { filesByColumn } from '../../content/file-links.ts'
-import { linkTriples } from '../../content/links.ts'
+import { formerLinks, linkTriples } from '../../content/links.ts'
 import type { SaveContext } from '../../deps.ts'
 import { applyStandards } from '../../standard/apply.ts'
 import { standardText } from '../../standard/compute.ts'
@@ -151,8 +151,10 @@ async function linkChanges(
     }
     const before = linkTriples(item.table, item.current.content, item.systemObjectId)
     const had = new Set(before.map(name))
-    const has = new Set(after.map(name))
-    removed.push(...before.filter((link) => !has.has(name(link))))
+    // What was in a column that is gone, and goes with its row, is told as well.
+    const has = new Set([...after, ...formerLinks(item.table, item.content, item.systemObjectId)].map(name))
+    const former = formerLinks(item.table, item.current.content, item.systemObjectId)
+    removed.push(...[...before, ...former].filter((link) => !has.has(name(link))))
     added.push(...after.filter((link) => !had.has(name(link))))
   }
   return { removed, added }

@@ -60,6 +60,7 @@ import { createAccountUuids } from './users/account-uuids.ts'
 import type { PictureFiles } from './users/pictures.ts'
 import { createUserService } from './users/service.ts'
 
+export { type SealedElsewhere, sealedElsewhere } from './factors/sealed-elsewhere.ts'
 export { initialPassword } from './initial-password.ts'
 export type { Login } from './oauth/login/login.ts'
 export type { LoginPart } from './oauth/login/part.ts'

@@ -1,14 +1,16 @@
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { type SealedElsewhere, sealedElsewhere } from '../auth/service.ts'
 import { createEventLog } from '../events/service.ts'
 import { migrateQueue } from '../jobs/service.ts'
 import type { Config } from '../platform/config.ts'
 import { type Db, openDb } from '../platform/db.ts'
 import { restoreMark } from '../platform/instance-id.ts'
-import { migrate } from '../platform/migrate.ts'
+import { migrate, migrationTexts } from '../platform/migrate.ts'
 import { withNewDatabase, withOwnDatabase } from '../platform/own-database.ts'
 import { createProgress, type Progress, type ProgressOutput } from '../platform/progress.ts'
+import { readManifest } from './backup/read.ts'
 import { restoreBackup } from './backup/restore.ts'
 import { type BackupSummary, writeBackup } from './backup/write.ts'
 
@@ -53,6 +55,8 @@ export async function runRestore(args: string[], config: Config, out: Out = proc
   const file = fileOf('restore', args, out)
   if (file === null) return 0
   if (!(await stat(file).catch(() => null))) throw new Error(`there is no file ${file}`)
+  // Before there is a database, or a mark that keeps the service from starting.
+  await readManifest(file, config.databaseName, [...(await migrationTexts()).keys()])
   const mark = restoreMark(config.dataDir)
   await withNewDatabase(config, async (dsn) => {
     await migrate(dsn)
@@ -63,9 +67,23 @@ export async function runRestore(args: string[], config: Config, out: Out = proc
       )
       await mark.clear()
       out.write(`restored ${rows} rows as of ${taken}; start the service, which builds the search index\n`)
+      const missing = await sealedElsewhere(db, config)
+      if (missing.apps + missing.accounts > 0) out.write(keyMissing(missing, config.dataDir))
     })
   })
   return 0
+}
+
+/** Once the service runs, it makes a key of its own. */
+function keyMissing({ apps, accounts }: SealedElsewhere, dataDir: string): string {
+  const what = [
+    ...(apps > 0 ? [`${apps} authenticator apps`] : []),
+    ...(accounts > 0 ? [`${accounts} accounts without a password`] : []),
+  ]
+  return (
+    `the secret key is missing: it opens ${what.join(' and ')}. Before the start copy the file secret-key of the old data folder into ` +
+    `${dataDir}, or set svc.secretKey; without it the apps must be set up anew, and the accounts need another UUID\n`
+  )
 }
 
 function fileOf(command: keyof typeof help, args: string[], out: Out): string | null {

@@ -76,6 +76,12 @@ export function createSeal({ dataDir, secretKey, secretKeyBefore }: SealOptions)
       }
     },
 
+    /** Names of the keys that there are, as what they have sealed begins behind the version. None is made for that. */
+    async names(): Promise<readonly Buffer[]> {
+      const there = [secretKey, secretKeyBefore, await readOwn(path)].filter((one) => one !== null)
+      return there.map((one) => keyOf(one).id)
+    },
+
     /** How what is sealed now begins. */
     async prefix(): Promise<Buffer> {
       return Buffer.concat([Buffer.from([version]), (await first()).id])

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import { createFileSystemStore } from '../blobs/file-system.ts'
 import { createLazyStore } from '../blobs/lazy.ts'
@@ -20,5 +21,6 @@ export function openStore(place: LocationPlace & { readonly prefix: string }, fo
     const { config, prefix } = place
     return createLazyStore(async () => (await loadS3()).createS3Store(config, prefix))
   }
-  return createFileSystemStore(`${folderOf(place.config.dir, folders)}/${place.prefix}`)
+  // A location may come out of a backup that somebody else has made: with its prefix, too, it lies where it may.
+  return createFileSystemStore(folderOf(join(place.config.dir, place.prefix), folders))
 }

@@ -54,6 +54,8 @@ const ManifestShape = Type.Object({
     }),
   ),
 })
+/** What every format says. */
+const OtherFormat = Type.Object({ format: Type.Integer(), release: Type.String({ maxLength: 100 }) })
 const EndShape = Type.Record(
   Type.String(),
   Type.Object({ rows: Type.Integer({ minimum: 0 }), sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }) }),
@@ -62,7 +64,15 @@ const EndShape = Type.Record(
 /** @throws {Error} in one line when the file is no backup of this format. */
 export function parseManifest(text: string): Manifest {
   const value = parseJson(text)
+  if (Value.Check(OtherFormat, value) && value.format > format) {
+    throw new Error(`the backup was made by a newer release (${value.release}): restore it with that one`)
+  }
   if (!Value.Check(ManifestShape, value)) throw new Error('the file is no backup that this release can read')
+  const { tables, sequences } = value
+  const names = [...tables, ...sequences].map(({ schema, name }) => `${schema}.${name}`)
+  if (new Set(names).size < names.length || tables.some(({ columns }) => new Set(columns).size < columns.length)) {
+    throw new Error('the backup names something twice')
+  }
   return value
 }
 

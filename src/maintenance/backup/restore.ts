@@ -1,28 +1,14 @@
 import { createHash, type Hash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import type { Writable } from 'node:stream'
-import { finished, pipeline } from 'node:stream/promises'
-import { createZstdDecompress } from 'node:zlib'
+import { finished } from 'node:stream/promises'
 import type { ClientBase, PoolClient } from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
-import { extract as tarExtract } from 'tar-stream'
 import type { Db } from '../../platform/db.ts'
 import type { Progress } from '../../platform/progress.ts'
-import {
-  type End,
-  endEntry,
-  type Manifest,
-  manifestEntry,
-  parseEnd,
-  parseManifest,
-  type TableSum,
-  tableFolder,
-} from './archive.ts'
-import { columnList, contentTables, nameOf, quoted, type TableContent } from './tables.ts'
-
-/** A manifest names every table and sequence once; more is no manifest. */
-const longestText = 64 * 1024 * 1024
+import { type End, endEntry, type Manifest, parseEnd, type TableSum, tableFolder } from './archive.ts'
+import { assertSameSchema, manifestOf, openArchive, otherSchema } from './read.ts'
+import { columnList, contentTables, nameOf, quoted, sequenceStates, type TableContent } from './tables.ts'
 
 export interface RestoreOptions {
   /** A migrated database in which nobody has worked yet. */
@@ -75,11 +61,7 @@ async function load(
   databaseName: string,
   progress: Progress,
 ): Promise<RestoreSummary> {
-  const source = createReadStream(file)
-  const archive = tarExtract()
-  const read = pipeline(source, createZstdDecompress(), archive)
-  // Its failure is told by the loop, which waits for it.
-  read.catch(() => {})
+  const { source, entries, read } = openArchive(file)
   let manifest: Manifest | null = null
   let target: Target | null = null
   let end: End | null = null
@@ -90,15 +72,12 @@ async function load(
     target = null
   }
   let told = 0
-  for await (const { header, ...part } of entriesOf(archive)) {
+  for await (const { header, ...part } of entries) {
     progress.advance(source.bytesRead - told)
     told = source.bytesRead
+    if (end) throw new Error(`the backup has an entry ${header.name} behind its end`)
     if (!manifest) {
-      if (header.name !== manifestEntry) throw new Error('the file is no backup')
-      manifest = parseManifest(await part.text())
-      if (manifest.databaseName !== databaseName) {
-        throw new Error(`the backup is of the instance ${manifest.databaseName}: set svc.databaseName to that`)
-      }
+      manifest = manifestOf(header.name, await part.text(), databaseName)
       await assertFits(client, manifest)
       await empty(client, manifest.tables)
       putBack = await putAside(client, manifest.tables)
@@ -126,24 +105,6 @@ async function load(
     'insert into index_queue (system_object_id, priority) select system_object_id, 2 from object order by 1',
   )
   return { taken: manifest.taken, rows }
-}
-
-interface Part {
-  header: { name: string }
-  chunks: AsyncIterable<Buffer>
-  text: () => Promise<string>
-}
-
-async function* entriesOf(archive: ReturnType<typeof tarExtract>): AsyncGenerator<Part> {
-  for await (const entry of archive) {
-    const text = async (): Promise<string> => {
-      if ((entry.header.size ?? 0) > longestText) throw new Error('the file is no backup')
-      const chunks: Buffer[] = []
-      for await (const chunk of entry) chunks.push(chunk as Buffer)
-      return Buffer.concat(chunks).toString('utf8')
-    }
-    yield { header: entry.header, chunks: entry as AsyncIterable<Buffer>, text }
-  }
 }
 
 interface Target {
@@ -202,25 +163,39 @@ async function assertEmpty(client: ClientBase): Promise<void> {
   if (rows[0]?.used) throw new Error('the database has data already: restore into an empty data folder or database')
 }
 
-/** @throws {Error} when the database does not have the schema of the backup. */
+/** @throws {Error} unless the backup has exactly what a backup of this database would have. */
 async function assertFits(client: ClientBase, manifest: Manifest): Promise<void> {
   const { rows: migrations } = await client.query<{ name: string }>('select name from migration order by name')
+  assertSameSchema(
+    manifest,
+    migrations.map(({ name }) => name),
+  )
   const { rows: queue } = await client.query<{ id: number }>('select id from graphile_worker.migrations order by id')
-  const same =
-    JSON.stringify(migrations.map(({ name }) => name)) === JSON.stringify(manifest.migrations) &&
-    JSON.stringify(queue.map(({ id }) => id)) === JSON.stringify(manifest.queueMigrations)
-  if (!same) {
-    throw new Error(
-      `the backup is of release ${manifest.release} with another schema: restore it with that release, then upgrade`,
-    )
-  }
-  const known = new Map((await contentTables(client)).map((table) => [nameOf(table), new Set(table.columns)]))
+  if (JSON.stringify(queue.map(({ id }) => id)) !== JSON.stringify(manifest.queueMigrations))
+    throw otherSchema(manifest)
+  const known = new Map((await contentTables(client)).map((table) => [nameOf(table), table.columns.toSorted().join()]))
   for (const table of manifest.tables) {
-    const columns = known.get(nameOf(table))
-    if (!columns || !table.columns.every((column) => columns.has(column))) {
+    if (known.get(nameOf(table)) !== table.columns.toSorted().join()) {
       throw new Error(`the backup has a table ${table.name} that the database does not have so`)
     }
+    known.delete(nameOf(table))
   }
+  const [missing] = known.keys()
+  if (missing !== undefined) throw new Error(`the backup lacks the table ${missing}`)
+  await assertKnownSequences(client, manifest)
+}
+
+/** Object types have sequences of their own, which no migration makes; nothing else may come into being. */
+async function assertKnownSequences(client: ClientBase, { sequences }: Manifest): Promise<void> {
+  const known = new Map((await sequenceStates(client)).map((one) => [nameOf(one), one.type]))
+  for (const one of sequences) {
+    const ofObjecttype = one.schema === 'public' && /^object_id_\d{1,10}$/.test(one.name)
+    const type = known.get(nameOf(one)) ?? (ofObjecttype ? 'bigint' : null)
+    if (type !== one.type) throw new Error(`the backup has a sequence ${one.name} that the database does not have so`)
+    known.delete(nameOf(one))
+  }
+  const [missing] = known.keys()
+  if (missing !== undefined) throw new Error(`the backup lacks the sequence ${missing}`)
 }
 
 /** The migrations put some rows in; the backup has those too. */
@@ -261,7 +236,6 @@ async function putAside(client: ClientBase, tables: readonly TableContent[]): Pr
   return async () => void (await client.query(on.join(';\n')))
 }
 
-/** Object types have sequences of their own, which no migration makes. */
 async function setSequences(client: ClientBase, { sequences }: Manifest): Promise<void> {
   const all = sequences.map((one) => `create sequence if not exists ${nameOf(one)} as ${one.type};`)
   if (all.length > 0) await client.query(all.join('\n'))

@@ -1,0 +1,24 @@
+import type { Queryable } from '../../platform/db.ts'
+import { createSeal, type SealOptions } from './seal.ts'
+
+/** What is sealed with keys that are not here, so that nothing opens it. */
+export interface SealedElsewhere {
+  /** Authenticator apps. */
+  readonly apps: number
+  /** Accounts without a password. */
+  readonly accounts: number
+}
+
+/** Looks at the names of keys alone, and makes none: for a database that was brought here from elsewhere. */
+export async function sealedElsewhere(db: Queryable, options: SealOptions): Promise<SealedElsewhere> {
+  const names = await createSeal(options).names()
+  // What releases before stored as it is has no key (20 bytes).
+  const { rows } = await db.query<SealedElsewhere>(
+    `select
+       (select count(*)::int from user_factor
+        where octet_length(totp_secret) <> 20 and substring(totp_secret from 2 for 8) <> all($1::bytea[])) as apps,
+       (select count(*)::int from "user" where substring(account_uuid from 2 for 8) <> all($1::bytea[])) as accounts`,
+    [names],
+  )
+  return rows[0] ?? { apps: 0, accounts: 0 }
+}

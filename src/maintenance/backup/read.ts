@@ -1,0 +1,100 @@
+import { createReadStream, type ReadStream } from 'node:fs'
+import { pipeline } from 'node:stream/promises'
+import { createZstdDecompress } from 'node:zlib'
+import { extract as tarExtract } from 'tar-stream'
+import { type Manifest, manifestEntry, parseManifest } from './archive.ts'
+import { plainTar } from './plain-tar.ts'
+
+/** A manifest names every table and sequence once; more is no manifest. */
+const longestText = 64 * 1024 * 1024
+
+interface Part {
+  readonly header: { readonly name: string }
+  readonly chunks: AsyncIterable<Buffer>
+  readonly text: () => Promise<string>
+}
+
+/** The entries of a backup in their order; each must be taken before the next comes. `read`: all of the file was looked at. */
+export function openArchive(file: string): {
+  source: ReadStream
+  entries: AsyncGenerator<Part>
+  read: Promise<void>
+} {
+  const source = createReadStream(file)
+  const archive = tarExtract()
+  const read = pipeline(source, createZstdDecompress(), plainTar(longestText), archive)
+  // Its failure is told by the loop over the entries, which waits for it.
+  read.catch(() => {})
+  return { source, entries: entriesOf(archive), read }
+}
+
+/** What unpacks says what it has stumbled over; the person at the terminal is told what that means. */
+function meaningOf(cause: unknown): unknown {
+  const { code = '', message } = cause as NodeJS.ErrnoException
+  const unreadable =
+    code.startsWith('ZSTD_') || code === 'Z_BUF_ERROR' || /tar header|unexpected end of data/i.test(message)
+  return unreadable ? new Error(`the file is no backup, or it is damaged (${message})`, { cause }) : cause
+}
+
+async function* entriesOf(archive: ReturnType<typeof tarExtract>): AsyncGenerator<Part> {
+  try {
+    yield* partsOf(archive)
+  } catch (error) {
+    throw meaningOf(error)
+  }
+}
+
+async function* partsOf(archive: ReturnType<typeof tarExtract>): AsyncGenerator<Part> {
+  for await (const entry of archive) {
+    const text = async (): Promise<string> => {
+      const chunks: Buffer[] = []
+      for await (const chunk of entry) chunks.push(chunk as Buffer)
+      return Buffer.concat(chunks).toString('utf8')
+    }
+    yield { header: entry.header, chunks: entry as AsyncIterable<Buffer>, text }
+  }
+}
+
+/**
+ * The manifest of a backup, read before anything is done with it.
+ * @throws {Error} with one line when it is none, or none for this instance and release.
+ */
+export async function readManifest(
+  file: string,
+  databaseName: string,
+  migrations: readonly string[],
+): Promise<Manifest> {
+  const { source, entries } = openArchive(file)
+  try {
+    for await (const { header, text } of entries) {
+      const manifest = manifestOf(header.name, await text(), databaseName)
+      assertSameSchema(manifest, migrations)
+      return manifest
+    }
+  } finally {
+    source.destroy()
+  }
+  throw new Error('the file is no backup')
+}
+
+/** @throws {Error} with one line when it is no manifest, or that of another instance. */
+export function manifestOf(name: string, text: string, databaseName: string): Manifest {
+  if (name !== manifestEntry) throw new Error('the file is no backup')
+  const manifest = parseManifest(text)
+  if (manifest.databaseName === databaseName) return manifest
+  throw new Error(`the backup is of the instance ${manifest.databaseName}: set svc.databaseName to that`)
+}
+
+/** @throws {Error} when the backup is of a database with other migrations. */
+export function assertSameSchema(manifest: Manifest, migrations: readonly string[]): void {
+  if (JSON.stringify(manifest.migrations.toSorted()) === JSON.stringify(migrations.toSorted())) return
+  const known = new Set(migrations)
+  if (manifest.migrations.every((name) => known.has(name))) throw otherSchema(manifest)
+  throw new Error(`the backup was made by a newer release (${manifest.release}): restore it with that one`)
+}
+
+export function otherSchema({ release }: Manifest): Error {
+  return new Error(
+    `the backup is of release ${release} with another schema: restore it with that release, then upgrade`,
+  )
+}

@@ -85,6 +85,20 @@ CREATE INDEX directory_session_expires_idx ON public.directory_session USING btr
 CREATE INDEX directory_session_session_idx ON public.directory_session USING btree (session_id);
 CREATE INDEX directory_session_user_idx ON public.directory_session USING btree (user_id);
 
+-- what directories have said of their users last
+create table directory_word (
+  user_id bigint not null,
+  kind text not null,
+  -- which server of its kind; empty: LDAP
+  provider text not null,
+  -- the name by which LDAP finds the entry, as it was typed
+  name text,
+  said_at timestamp with time zone not null,
+  constraint directory_word_pkey PRIMARY KEY (user_id),
+  constraint directory_word_kind_check CHECK ((kind = ANY (ARRAY['ldap'::text, 'openid'::text, 'saml'::text]))),
+  constraint directory_word_user_id_fkey FOREIGN KEY (user_id) REFERENCES "user"(id) ON DELETE CASCADE
+);
+
 -- The event log. Rows are never changed; they go by DELETE /event and by the janitor.
 create table event (
   id bigint not null default nextval('event_id_seq'::regclass),

@@ -22,6 +22,7 @@ import { ldapCertificates } from './directories/certificates.ts'
 import { createDirectoryCheck } from './directories/check.ts'
 import { createDirectories } from './directories/service.ts'
 import { createSingleSignOn } from './directories/single-sign-on.ts'
+import { createDirectoryWords } from './directories/words.ts'
 import { createMailCodes } from './factors/mail-codes.ts'
 import { factorPart, managementPart } from './factors/part.ts'
 import { createPasskeyRecords } from './factors/passkeys/records.ts'
@@ -43,6 +44,7 @@ import { createLoginFlows } from './oauth/login/flows.ts'
 import type { LoginPart } from './oauth/login/part.ts'
 import { createLogout } from './oauth/logout.ts'
 import { createRedirects } from './oauth/redirects.ts'
+import { createRefreshes } from './oauth/refreshes.ts'
 import { createOAuth } from './oauth/service.ts'
 import { createTokenInfo } from './oauth/token-info.ts'
 import type { OwnTexts } from './pages/language.ts'
@@ -138,18 +140,20 @@ export function createAuth(dependencies: AuthDependencies) {
   const accountUuids = createAccountUuids(seal)
   const mailCodes = createMailCodes({ db, baseConfig, mail, seal })
   const proofs = { passkeys, mailCodes, seal }
-  const factors = createFactors({ db, events, sessions, throttle, baseConfig, ...proofs, externalUrl, clock })
-  const mustPassFactor = factors.mustPass
+  const basePath = URL.parse(externalUrl)?.pathname.replace(/\/+$/, '') ?? ''
   const directories = createDirectories({ db, events, baseConfig, sessions, principals, clock })
+  const singleSignOn = createSingleSignOn({ db, baseConfig, directories, sessions, externalUrl, basePath })
+  const words = createDirectoryWords({ db, baseConfig, sessions, directories, singleSignOn })
+  const factors = createFactors({ db, events, sessions, throttle, baseConfig, ...proofs, externalUrl, words, clock })
+  const mustPassFactor = factors.mustPass
   const proof = { passwords, throttle, accountUuids, sessions, verified, mustPassFactor, directories }
   const signIn = createSignIn({ db, events, ...proof, clock })
   const aliases = config.identifierAliases
   const clients = createOAuthClients({ db, throttle, configured: config.oauthClients, baseConfig, aliases })
   const codes = createCodes({ db, sessions })
-  const oauth = createOAuth({ db, baseConfig, clients, codes, sessions, signIn })
-  const basePath = URL.parse(externalUrl)?.pathname.replace(/\/+$/, '') ?? ''
+  const refreshes = createRefreshes({ sessions, words })
+  const oauth = createOAuth({ db, baseConfig, clients, codes, sessions, refreshes, signIn })
   const people = { db, events, baseConfig, jobs, mail, passwords, throttle, sessions, principals, accountUuids }
-  const singleSignOn = createSingleSignOn({ db, baseConfig, directories, sessions, externalUrl, basePath })
   const { people: ofDirectories } = directories
   const checkDirectory = createDirectoryCheck({ db, events, baseConfig, people: ofDirectories, singleSignOn, throttle })
   const accounts = createAccounts({ ...people, ownTexts, verified, externalUrl, basePath, clock })
@@ -182,6 +186,7 @@ export function createAuth(dependencies: AuthDependencies) {
     basePath,
     aliases,
     keepLogins,
+    words,
     clock,
   })
   const { rights, removal, instance } = dependencies
@@ -214,6 +219,7 @@ export function createAuth(dependencies: AuthDependencies) {
     passkeyRecords,
     sessionOf,
     sessions,
+    refreshes,
     issuer: externalUrl,
     authorize,
     pages,

@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { attributeTemplate } from '../platform/attribute-templates.ts'
 import { isInstalled } from '../platform/optional-packages.ts'
-import { bool, list, localized, secret, select, table, text, waiting } from './fields.ts'
+import { bool, int, list, localized, secret, select, table, text, waiting } from './fields.ts'
 
 /** Members of the sections about directories, where people have accounts outside of this instance. */
 
@@ -85,6 +85,10 @@ export const ldapMembers = {
   /** Finds the entries of its groups by its attributes: `(member=%(DN)s)`. */
   groupfilter: text('', { maxLength: 5000, rule: filterRule }),
   ...mappingMembers('login'),
+  /** For so many minutes it is not asked again whether it still has somebody, when tokens are refreshed. */
+  recheck_minutes: int(15, { max: 1440 }),
+  /** For so many minutes its last word counts while no server answers. 0: nobody gets in then without its answer. */
+  unreachable_minutes: int(0, { max: 10_080 }),
   /** Each attempt is logged, step by step. */
   debug: bool(false),
 }
@@ -181,6 +185,9 @@ function isCertificate(pem: string): boolean {
   }
 }
 
+/** For so many hours the word of a provider counts: passkeys and refresh tokens of its people are of no use after that. */
+const validHours = int(24, { min: 1, max: 8760 })
+
 export const openidMembers = {
   /** Servers whose users sign in here; each has a button on the sign-in page. */
   providers: table(
@@ -198,6 +205,7 @@ export const openidMembers = {
       /** What its button says; none: its name. */
       loginlink: localized(),
       ...mappingMembers('reference'),
+      valid_hours: validHours,
       /** Each attempt is logged, step by step. */
       debug: bool(false),
     },
@@ -241,6 +249,7 @@ const providerMembers = {
   /** What its button says; none: its name. */
   loginlink: localized(),
   ...mappingMembers('reference'),
+  valid_hours: validHours,
 }
 
 const notYet = 'the sign-in page has a button for each provider'

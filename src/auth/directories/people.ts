@@ -14,6 +14,7 @@ import * as users from '../users/store.ts'
 import { groupsByRules, setAutomaticGroups } from './groups.ts'
 import { findingValue, type MappedFields, mappedFields } from './mapping.ts'
 import { type DirectoryKind, DirectoryRefusal, type Mapping, type Person, type Steps } from './model.ts'
+import { keepWord, type Speaker } from './word-store.ts'
 
 /** Names that groups are compared with, at most. */
 const mostNames = 1000
@@ -41,11 +42,19 @@ export function createPeople({ db, events, sessions, principals, clock }: People
     return { stored, groups }
   }
 
-  async function write(tx: Tx, kind: DirectoryKind, mapping: Mapping, person: Person, steps: Steps): Promise<number> {
+  /** @param only who it must be; null: whoever it is, made where there is nobody. Returns null when it is somebody else. */
+  async function write(
+    tx: Tx,
+    mapping: Mapping,
+    { person, speaker, only }: { person: Person; speaker: Speaker; only: number | null },
+    steps: Steps,
+  ): Promise<number | null> {
+    const kind = kindOf(speaker)
     const fields = mappedFields(mapping, person)
     const by = mapping.userupdatecolumn
     const value = findingValue(mapping, fields)
     const { stored, groups } = await look(tx, kind, by, keyOf(by, value), person.groupNames)
+    if (only !== null && stored?.id !== only) return null
     if (stored) assertTheSame(stored, kind, by, value)
     if (person.vouched !== 'all' && fields.email === undefined)
       steps.note('no address that the directory has made sure of')
@@ -57,6 +66,7 @@ export function createPeople({ db, events, sessions, principals, clock }: People
         groups.map((group) => group.id),
       )
     const moved = stored ? await join(stored.id) : false
+    if (stored) await keepWord(tx, stored.id, speaker)
     // Behind all questions (see `rehearse`).
     if (stored) assertMayEnter(stored, clock())
     steps.note(stored ? `user ${stored.id} is found by ${by}` : `no user is found by ${by}: one is made`)
@@ -64,6 +74,7 @@ export function createPeople({ db, events, sessions, principals, clock }: People
     const joined = stored ? moved : await join(id)
     steps.note(`groups by rules: ${groups.map((group) => group.name ?? group.id).join(', ') || 'none'}`)
     if (joined) await sessions.changed(tx, [id])
+    if (!stored) await keepWord(tx, id, speaker)
     return id
   }
 
@@ -107,17 +118,31 @@ export function createPeople({ db, events, sessions, principals, clock }: People
     return id
   }
 
+  function written(mapping: Mapping, about: Parameters<typeof write>[2], steps: Steps): Promise<number | null> {
+    return db
+      .transaction((tx) => write(tx, mapping, about, steps))
+      .catch((error: unknown) => {
+        throw asRefusal(error)
+      })
+  }
+
   return {
     /**
      * The user that a person is here.
      * @throws {DirectoryRefusal} with a sentence for the person and the administrator
      */
-    async accept(kind: DirectoryKind, mapping: Mapping, person: Person, steps: Steps): Promise<number> {
-      return db
-        .transaction((tx) => write(tx, kind, mapping, person, steps))
-        .catch((error: unknown) => {
-          throw asRefusal(error)
-        })
+    async accept(speaker: Speaker, mapping: Mapping, person: Person, steps: Steps): Promise<number> {
+      const id = await written(mapping, { person, speaker, only: null }, steps)
+      if (id === null) throw new Error('somebody is always found or made')
+      return id
+    },
+
+    /**
+     * Takes over what the directory says of a user whom it was asked about. False: it means somebody else, or nobody here.
+     * @throws {DirectoryRefusal}
+     */
+    async confirm(userId: number, speaker: Speaker, mapping: Mapping, person: Person, steps: Steps): Promise<boolean> {
+      return (await written(mapping, { person, speaker, only: userId }, steps)) !== null
     },
 
     /** What would become of a person; nothing is written. @throws {DirectoryRefusal} */
@@ -144,17 +169,21 @@ export function createPeople({ db, events, sessions, principals, clock }: People
      * Asks what `accept` asks, for whoever has not proved to be that person, and changes nothing: so a right password that
      * is of no use takes as long as a wrong one. The user it would be; 0: none.
      */
-    async rehearse(kind: DirectoryKind, mapping: Mapping, person: Person | null): Promise<number> {
+    async rehearse(speaker: Speaker, mapping: Mapping, person: Person | null): Promise<number> {
+      const kind = kindOf(speaker)
       const by = mapping.userupdatecolumn
       const key = keyOf(by, (person && findingValueIn(mapping, person)) ?? randomUUID())
       return db.transaction(async (tx) => {
         const { stored } = await look(tx, kind, by, key, person?.groupNames ?? [])
         await setAutomaticGroups(tx, 0, kind, [])
+        await keepWord(tx, 0, speaker)
         return stored?.id ?? 0
       })
     },
   }
 }
+
+const kindOf = ({ kind }: Speaker): DirectoryKind => (kind === 'ldap' ? 'ldap' : 'sso')
 
 /** What finds the user; null: what the directory says is of no use, which is told to whom it belongs only. */
 function findingValueIn(mapping: Mapping, person: Person): string | null {

@@ -8,9 +8,11 @@ import type { Db } from '../../platform/db.ts'
 import { outsideLifetimes } from '../../platform/lifetime.ts'
 import type { Principals } from '../principals.ts'
 import type { Sessions } from '../sessions/service.ts'
+import { isPlainLogin } from './ldap/filter.ts'
 import { createLdap } from './ldap/service.ts'
 import { createSteps, DirectoryRefusal, DirectoryUnavailable, type RefusalReason, type Steps } from './model.ts'
 import { createPeople } from './people.ts'
+import type { Word } from './word-store.ts'
 
 export interface DirectoryDependencies {
   db: Db
@@ -65,18 +67,41 @@ export function createDirectories({ db, events, baseConfig, sessions, principals
     async verify(login: string, password: string, found: (entry: string) => Promise<void>): Promise<DirectoryAnswer> {
       const config = baseConfig.get().ldap
       const steps = createSteps()
+      // Another name finds nobody, and may be one that cannot be stored.
+      const speaker = { kind: 'ldap', provider: '', name: isPlainLogin(login) ? login : null } as const
       try {
         const { person, proved } = await ldap.find(config, login, password, steps, found)
         const userId =
           proved && person
-            ? await people.accept('ldap', config, person, steps)
-            : await people.rehearse('ldap', config, person)
+            ? await people.accept(speaker, config, person, steps)
+            : await people.rehearse(speaker, config, person)
         await log('LDAP', steps, config.debug, null)
         return { kind: proved ? 'user' : 'nobody', userId }
       } catch (error) {
         if (!(error instanceof DirectoryRefusal || error instanceof DirectoryUnavailable)) throw error
         await log('LDAP', steps, config.debug, error.message)
         return error instanceof DirectoryRefusal ? { kind: 'refused', reason: error.reason } : { kind: 'unavailable' }
+      }
+    },
+
+    /**
+     * Whether LDAP still has a user under a name, and lets them in; takes over what it says of them. No password is asked for.
+     */
+    async stillHas(userId: number, name: string): Promise<Word> {
+      const config = baseConfig.get().ldap
+      const steps = createSteps()
+      steps.note(`is user ${userId} still there?`)
+      try {
+        const person = await ldap.check(config, name, steps)
+        const speaker = { kind: 'ldap', provider: '', name } as const
+        const there = person !== null && (await people.confirm(userId, speaker, config, person, steps))
+        if (!there) steps.note('the directory no longer has them')
+        await log('LDAP', steps, config.debug, null)
+        return there ? 'there' : 'gone'
+      } catch (error) {
+        if (!(error instanceof DirectoryRefusal || error instanceof DirectoryUnavailable)) throw error
+        await log('LDAP', steps, config.debug, error.message)
+        return error instanceof DirectoryRefusal ? 'refused' : 'unavailable'
       }
     },
   }

@@ -60,7 +60,7 @@ export interface ProviderOffer extends ProviderName {
   readonly label: BaseConfig['openid_connect']['providers'][number]['loginlink']
 }
 
-type SamlOffer = SamlProvider & { readonly loginlink: ProviderOffer['label'] }
+type SamlOffer = SamlProvider & { readonly loginlink: ProviderOffer['label']; readonly valid_hours: number }
 
 export interface SingleSignOnDependencies {
   db: Db
@@ -100,7 +100,8 @@ export function createSingleSignOn(given: SingleSignOnDependencies) {
     steps.note(`back from ${provider.name}`)
     try {
       const proof = await openid.finish(provider, search, login.id, note.challenge, steps)
-      const userId = await directories.people.accept('sso', provider, proof.person, steps)
+      const speaker = { kind: 'openid', provider: provider.name, name: null } as const
+      const userId = await directories.people.accept(speaker, provider, proof.person, steps)
       await directories.log('OPENID', steps, provider.debug, null)
       const { subject, idToken } = proof
       const details = { idToken, idp: provider.issuer }
@@ -153,7 +154,8 @@ export function createSingleSignOn(given: SingleSignOnDependencies) {
       if (!(await useAssertion(db, proof.assertionId, proof.expiresAt))) {
         throw new DirectoryRefusal('unproved', 'The assertion was used before.')
       }
-      const userId = await directories.people.accept('sso', provider, proof.person, steps)
+      const speaker = { kind: 'saml', provider: provider.name, name: null } as const
+      const userId = await directories.people.accept(speaker, provider, proof.person, steps)
       await directories.log('SAML', steps, config.debug, null)
       const secret = newToken()
       const { session } = proof
@@ -264,6 +266,10 @@ export function createSingleSignOn(given: SingleSignOnDependencies) {
     active: () => ({ openid: providers().length > 0, saml: samlProviders().length > 0 }),
 
     offers,
+
+    /** Hours for which the word of a provider counts; null: there is no such provider any more. */
+    validHours: (kind: ProviderName['kind'], name: string): number | null =>
+      (kind === 'openid' ? find(name) : findSaml(name))?.valid_hours ?? null,
 
     /** The provider that a request names, or the only one; null: the page has to ask. */
     chosen(kind: ProviderName['kind'], name: string | undefined): ProviderName | null {

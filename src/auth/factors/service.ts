@@ -7,6 +7,8 @@ import type { BaseConfigService } from '../../config/service.ts'
 import type { EventLog } from '../../events/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import type { Db, Queryable, Tx } from '../../platform/db.ts'
+import type { Word } from '../directories/word-store.ts'
+import type { DirectoryWords } from '../directories/words.ts'
 import { rootUserId, type UserType } from '../model.ts'
 import type { LoginFlows } from '../oauth/login/flows.ts'
 import type { Login } from '../oauth/login/login.ts'
@@ -35,6 +37,7 @@ export interface FactorDependencies {
   passkeys: Passkeys
   mailCodes: MailCodes
   seal: Seal
+  words: Pick<DirectoryWords, 'now'>
   clock: () => Date
 }
 
@@ -83,10 +86,24 @@ export type Change =
 /** Users that are many people: nobody signs in as one of them. */
 const shared: readonly UserType[] = ['anonymous', 'collection']
 
+/** How a sign-in by passkey ended. `refused`: it was right, but the directory of its user does not let them in. */
+export type PasskeyOutcome =
+  | { readonly kind: 'wrong' }
+  | { readonly kind: 'refused'; readonly word: Exclude<Word, 'there'> }
+  | { readonly kind: 'right' | 'over'; readonly address: string }
+
+/** As the event of a failed sign-in names them. */
+const directoryErrors: Readonly<Record<Exclude<Word, 'there'>, string>> = {
+  gone: 'left_directory',
+  refused: 'refused by the directory',
+  stale: 'asked the provider too long ago',
+  unavailable: 'the directory cannot be asked',
+}
+
 export type Factors = ReturnType<typeof createFactors>
 
 export function createFactors(given: FactorDependencies) {
-  const { db, events, sessions, throttle, baseConfig, passkeys, mailCodes, seal, clock } = given
+  const { db, events, sessions, throttle, baseConfig, passkeys, mailCodes, seal, words, clock } = given
 
   async function standing(userId: number, remoteAddr: string): Promise<Standing> {
     const nothing: Standing = { login: null, email: null, asked: false, required: false, usable: [] }
@@ -339,18 +356,21 @@ export function createFactors(given: FactorDependencies) {
       })
     },
 
-    /** Somebody says by a passkey who it is. It stands for both factors. Right: the address to go on at. */
-    async signInWithPasskey(
-      flows: LoginFlows,
-      login: Login,
-      answer: string,
-    ): Promise<{ kind: 'wrong' } | { kind: 'right' | 'over'; address: string }> {
+    /**
+     * Somebody says by a passkey who it is. It stands for both factors, and for no directory: that is asked whether it
+     * still has them. Right: the address to go on at.
+     */
+    async signInWithPasskey(flows: LoginFlows, login: Login, answer: string): Promise<PasskeyOutcome> {
       await passkeys.ready()
+      const userId = await db.transaction(async (tx) => {
+        await flows.hold(tx, login)
+        return passkeys.available() ? passkeys.prove(tx, login, answer) : null
+      })
+      const word = userId === null ? 'there' : await words.now(userId, login.remoteAddr)
       return db.transaction(async (tx) => {
         await flows.hold(tx, login)
-        const userId = passkeys.available() ? await passkeys.prove(tx, login, answer) : null
         const [user] = userId === null ? [] : await findAccess(tx, [userId])
-        const obstacle = user ? signInObstacle(user, clock()) : null
+        const obstacle = (user && signInObstacle(user, clock())) || (word === 'there' ? null : directoryErrors[word])
         if (userId !== null && user && obstacle === null) {
           const proved = await flows.proved(login, { userId, method: 'passkey', login: user.login }, tx)
           await flows.note(proved, stepName, storedNotes({ proved: 'passkey' }), tx)
@@ -368,6 +388,7 @@ export function createFactors(given: FactorDependencies) {
             info: { ...info, ...(user?.login ? { login: user.login } : {}) },
           },
         ])
+        if (word !== 'there') return { kind: 'refused', word }
         return address === null ? { kind: 'wrong' } : { kind: 'over', address }
       })
     },

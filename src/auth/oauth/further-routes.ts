@@ -11,11 +11,13 @@ import { OAuthError } from './errors.ts'
 import { type Form, readParameters } from './form.ts'
 import type { Logout } from './logout.ts'
 import { Metadata, metadataOf } from './metadata.ts'
+import type { Refreshes } from './refreshes.ts'
 import { TokenResponse, tokenAnswer } from './token-answer.ts'
 import type { TokenInfo } from './token-info.ts'
 
 export interface FurtherRoutes {
   sessions: Sessions
+  refreshes: Refreshes
   tokenInfo: TokenInfo
   logout: Logout
   pages: Pages
@@ -59,7 +61,7 @@ const UserInfo = Type.Object(
 
 /** What stands beside token and authorization endpoint: what is told of users and of the server, refresh, logout. */
 export async function registerFurtherOAuthRoutes(app: HttpApp, given: FurtherRoutes): Promise<void> {
-  const { sessions, tokenInfo, issuer, aliases } = given
+  const { sessions, refreshes, tokenInfo, issuer, aliases } = given
   await registerLogout(app, given)
 
   app.get(
@@ -141,19 +143,19 @@ export async function registerFurtherOAuthRoutes(app: HttpApp, given: FurtherRou
     if (refreshToken !== undefined) {
       const clientId = await sessions.clientOfBoundRefresh(refreshToken)
       if (clientId === null) throw new AppError('InvalidToken')
-      const issued = await sessions.refresh({
+      const issued = await refreshes.refresh({
         refreshToken,
         clientId,
         scopes: null,
         remoteAddr: request.ip,
         browserHashes,
       })
-      if (!issued) throw new AppError('InvalidToken')
+      if (!issued || typeof issued === 'string') throw new AppError('InvalidToken')
       return issued
     }
     const token = tokenOf(request, aliases)
     if (token === null) throw new AppError('InvalidToken')
-    return sessions.renew(token, await sessions.resolve(token, () => browserHashes))
+    return refreshes.renew(token, await sessions.resolve(token, () => browserHashes), request.ip)
   }
 }
 

@@ -15,6 +15,7 @@ import { clientCredentialsGrant } from './grants/client-credentials.ts'
 import type { Grant, Granted } from './grants/grant.ts'
 import { passwordGrant } from './grants/password.ts'
 import { refreshTokenGrant } from './grants/refresh-token.ts'
+import type { Refreshes } from './refreshes.ts'
 
 export interface OAuthDependencies {
   db: Db
@@ -22,6 +23,7 @@ export interface OAuthDependencies {
   clients: OAuthClients
   codes: Codes
   sessions: Sessions
+  refreshes: Refreshes
   signIn: SignIn
 }
 
@@ -39,12 +41,12 @@ export interface OAuthRequest {
 
 export type OAuth = ReturnType<typeof createOAuth>
 
-export function createOAuth({ db, baseConfig, clients, codes, sessions, signIn }: OAuthDependencies) {
+export function createOAuth({ db, baseConfig, clients, codes, sessions, refreshes, signIn }: OAuthDependencies) {
   const grants: ReadonlyMap<string, Grant> = new Map([
     ['authorization_code', authorizationCodeGrant({ codes })],
     ['password', passwordGrant({ signIn, sessions, baseConfig })],
     ['client_credentials', clientCredentialsGrant({ db, baseConfig, sessions })],
-    ['refresh_token', refreshTokenGrant({ sessions })],
+    ['refresh_token', refreshTokenGrant({ refreshes })],
   ])
 
   return {

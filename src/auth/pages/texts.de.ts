@@ -104,6 +104,12 @@ export const german: Texts = {
   'passkey.password': 'Mit Passwort anmelden',
   'passkey.failed': 'Das hat nicht geklappt oder wurde abgebrochen. Versuchen Sie es noch einmal.',
   'passkey.refused': 'Dieser Passkey ist hier nicht bekannt, oder das Konto ist zurzeit nicht benutzbar.',
+  'passkey.directory.gone': 'Das Verzeichnis Ihrer Einrichtung kennt dieses Konto nicht mehr.',
+  'passkey.directory.refused': 'Das Verzeichnis Ihrer Einrichtung lässt dieses Konto zurzeit nicht zu.',
+  'passkey.directory.stale':
+    'Ihre letzte Anmeldung über den Server Ihrer Einrichtung ist zu lange her. Melden Sie sich dort an; danach gilt der Passkey wieder.',
+  'passkey.directory.unavailable':
+    'Das Verzeichnis Ihrer Einrichtung ist zurzeit nicht erreichbar, daher meldet sich niemand mit dessen Konten an. Versuchen Sie es später wieder.',
   'passkey.unsupported': 'Dieser Browser kennt keine Passkeys.',
   'passkey.noScript': 'Passkeys brauchen JavaScript, das in diesem Browser aus ist.',
   'passkey.setupWhy':

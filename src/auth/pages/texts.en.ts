@@ -98,6 +98,12 @@ export const english = {
   'passkey.password': 'Sign in with a password',
   'passkey.failed': 'That did not work, or it was called off. Try again.',
   'passkey.refused': 'This passkey is not known here, or the account cannot be used now.',
+  'passkey.directory.gone': 'The directory of your organisation no longer has this account.',
+  'passkey.directory.refused': 'The directory of your organisation does not let this account in at the moment.',
+  'passkey.directory.stale':
+    'Your last sign-in by the server of your organisation was too long ago. Sign in there; the passkey works again afterwards.',
+  'passkey.directory.unavailable':
+    'The directory of your organisation cannot be asked at the moment, so nobody signs in with its accounts. Try again later.',
   'passkey.unsupported': 'This browser has no passkeys.',
   'passkey.noScript': 'Passkeys need JavaScript, which is off in this browser.',
   'passkey.setupWhy':

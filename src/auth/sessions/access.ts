@@ -81,6 +81,7 @@ export type LockOut =
   | 'login_valid_from'
   | 'login_valid_to'
   | 'email_unconfirmed'
+  | 'left_directory'
 
 function standing(user: UserAccessRow, memberships: readonly Membership[]): Standing {
   return {

@@ -238,6 +238,13 @@ export function createSessions({ db, bus, events, baseConfig, clock = () => new 
       return issued
     },
 
+    /** Whose refresh token it is, if it is one of this client that may still do; null: it is not. */
+    async ownerOfRefresh({ refreshToken, clientId }: Refresh): Promise<number | null> {
+      const found = await store.findToken(db, tokenHash(refreshToken))
+      if (found?.kind !== 'r' || found.clientId !== clientId) return null
+      return (found.usedSecondsAgo ?? 0) > refreshGrace ? null : found.userId
+    },
+
     /** Ends the session of a token of either kind (logout). `false` when there is no such token of this client. */
     async revoke(token: string, clientId: string | null, remoteAddr: string): Promise<boolean> {
       const found = await store.findToken(db, tokenHash(token))

@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import { html } from 'ghtml'
 import { AppError } from '../../../platform/errors.ts'
+import type { Word } from '../../directories/word-store.ts'
 import type { Login } from '../../oauth/login/login.ts'
 import { loginPage, type PageDefinition } from '../../pages/routes.ts'
 import type { Visit } from '../../pages/service.ts'
@@ -36,6 +37,19 @@ export function passkeySignInPage({ factors, flows }: FactorPages): PageDefiniti
     })
   }
 
+  /** The passkey was right, so it is said what is wrong, and another way in is shown. */
+  function refused(visit: Visit, login: Login, word: Exclude<Word, 'there'>): FastifyReply {
+    const { text } = visit
+    const content = html`<p class="more"><a href="${flows.startAgain(login)}">${text('login.startAgain')}</a></p>`
+    const problem = text(`passkey.directory.${word}`)
+    return visit.send({
+      title: text('passkey.signIn'),
+      content,
+      problem,
+      status: word === 'unavailable' ? 503 : 403,
+    })
+  }
+
   return loginPage(flows, {
     name,
     step: stepName,
@@ -48,6 +62,7 @@ export function passkeySignInPage({ factors, flows }: FactorPages): PageDefiniti
       const answer = form.get('passkey')
       if (answer === undefined) return send(visit, login, visit.text('passkey.noScript'))
       const outcome = await factors.signInWithPasskey(flows, login, answer)
+      if (outcome.kind === 'refused') return refused(visit, login, outcome.word)
       return outcome.kind === 'wrong'
         ? send(visit, login, visit.text('passkey.refused'))
         : visit.reply.redirect(outcome.address, 303)

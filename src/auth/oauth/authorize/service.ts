@@ -10,6 +10,7 @@ import { mintBrowserId } from '../../browser-id.ts'
 import { deviceCookie, deviceOf } from '../../device-cookie.ts'
 import { DirectoryUnavailable } from '../../directories/model.ts'
 import type { ProviderName, SingleSignOn } from '../../directories/single-sign-on.ts'
+import type { DirectoryWords } from '../../directories/words.ts'
 import { managementNotes } from '../../factors/management.ts'
 import { passkeyNotes, provedFactor } from '../../factors/notes.ts'
 import { guestUserId } from '../../guest.ts'
@@ -52,6 +53,7 @@ export interface AuthorizeDependencies {
   basePath: string
   aliases: readonly string[]
   keepLogins: KeepLogins
+  words: Pick<DirectoryWords, 'now'>
   clock: () => Date
 }
 
@@ -98,7 +100,7 @@ export function createAuthorize(given: AuthorizeDependencies) {
         if (typed) break
         // Who is about to change what proves them proves it anew.
         const kept = form.has('again') || asked.managed ? null : await keepLogins.use(visit.request, visit.reply)
-        if (kept !== null && (await mayEnter(kept))) {
+        if (kept !== null && (await mayEnter(kept, visit.request.ip))) {
           return proved(visit, form, asked, { userId: kept, method: 'keep_login', login: null })
         }
       }
@@ -110,9 +112,11 @@ export function createAuthorize(given: AuthorizeDependencies) {
     return withPassword(visit, form, asked, passwordMethodsOf(methods))
   }
 
-  async function mayEnter(userId: number): Promise<boolean> {
+  /** Whom a browser has kept: as long as nothing stands against it here, nor where the account is. */
+  async function mayEnter(userId: number, remoteAddr: string): Promise<boolean> {
     const [user] = await findAccess(db, [userId])
-    return user !== undefined && signInObstacle(user, clock()) === null
+    if (!user || signInObstacle(user, clock()) !== null) return false
+    return (await given.words.now(userId, remoteAddr)) === 'there'
   }
 
   async function withPassword(

@@ -16,6 +16,8 @@ declare module 'fastify' {
     refusedQuery?: ReadonlyMap<string, string>
     /** Parameters that are known and have no effect yet, each with the reason: `x-without-effect` in their schema. */
     idleQuery?: ReadonlyMap<string, string>
+    /** Routes that delete: parameters that are 400 where they are empty, since nothing would be taken for everything. */
+    filterNames?: ReadonlySet<string>
     /** The route has a `pretty` of its own. */
     ownPretty?: boolean
     /** Why caches may not keep what this route answers, though it reads: `cache_seconds` has no effect and is named. */
@@ -80,6 +82,17 @@ function commonTo({ method, schema, config }: RouteOptions): Readonly<Record<str
   return names || marked(own, 'x-without-effect').size > 0 ? everywhere : { ...everywhere, ...alwaysStrict }
 }
 
+const deletes = ({ method }: RouteOptions): boolean => [method].flat().includes('DELETE')
+
+/** Parameters that say something by their value: not those that are on by their name alone. */
+function parametersWithValue(properties: Readonly<Record<string, Shown>> = {}): ReadonlySet<string> {
+  return new Set(Object.keys(properties).filter((name) => properties[name]?.['x-shown-as']?.type !== 'boolean'))
+}
+
+interface Shown extends Marked {
+  readonly 'x-shown-as'?: { readonly type?: string }
+}
+
 const unknownQueryOf = (config: RouteOptions['config']): 'refuse' | 'name' =>
   config?.unknownQuery ?? (config?.writes ? 'refuse' : 'name')
 
@@ -97,6 +110,7 @@ export function learnQueryNames(route: RouteOptions): void {
     unknownQuery: unknownQueryOf(route.config),
     refusedQuery: marked(own?.properties, 'x-refused'),
     idleQuery: marked(querystring.properties, 'x-without-effect'),
+    ...(deletes(route) ? { filterNames: parametersWithValue(own?.properties) } : {}),
     ownPretty: own !== undefined && 'pretty' in own.properties,
     queryNames: new Set([...Object.keys(querystring.properties), ...carriers]),
   }
@@ -108,11 +122,13 @@ export function learnQueryNames(route: RouteOptions): void {
  */
 export async function checkQueryNames(request: FastifyRequest, reply: FastifyReply): Promise<void> {
   assertUtf8(request.raw.url ?? '')
-  const { queryNames, unknownQuery, refusedQuery, idleQuery } = request.routeOptions.config
+  const { queryNames, unknownQuery, refusedQuery, idleQuery, filterNames } = request.routeOptions.config
   if (!queryNames) return
   const unknown: string[] = []
   const idle: string[] = []
-  for (const name in request.query as Record<string, unknown>) {
+  const query = request.query as Record<string, unknown>
+  for (const name in query) {
+    if (filterNames?.has(name) && [query[name]].flat().includes('')) throw emptyFilter(name)
     if (!queryNames.has(name)) unknown.push(name)
     const reason = refusedQuery?.get(name)
     if (reason !== undefined) throw notThere(name, reason)
@@ -139,6 +155,11 @@ function assertUtf8(url: string): void {
   if (pair === undefined) return
   const param = (pair.split('=')[0] ?? '').slice(0, 100)
   throw badRequest(`The parameter ${param} has escaped bytes (%) that are not UTF-8.`, { param })
+}
+
+/** A variable that a script has not set must not make a request delete everything. */
+function emptyFilter(param: string): AppError {
+  return badRequest(`The query parameter ${param} is empty: leave it out, or say what is meant.`, { param })
 }
 
 function notThere(param: string, reason: string): AppError {

@@ -77,7 +77,7 @@ suite('locations of files', () => {
     )
     assert.deepEqual(
       events.map(({ info }) => info.Method),
-      ['POST', 'PUT', 'DELETE'],
+      ['POST', 'PATCH', 'PATCH'],
     )
     for (const { info } of events) assert.deepEqual(info, { ...info, ScopedNames: ['system.location'], Path: path })
   })

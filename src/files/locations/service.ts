@@ -66,8 +66,11 @@ export async function createLocations(options: LocationOptions) {
     return fresh
   }
 
-  /** A location belongs to the configuration of the instance, so its changes are logged as such. */
-  async function write(actor: Actor, Method: 'POST' | 'PUT' | 'DELETE', work: (tx: Tx) => Promise<number>) {
+  /**
+   * A location belongs to the configuration of the instance, so its changes are logged as such: as one that is
+   * added, or a part that is changed or taken away (EVENT-011 knows no other methods).
+   */
+  async function write(actor: Actor, Method: 'POST' | 'PATCH', work: (tx: Tx) => Promise<number>) {
     const id = await db.transaction(async (tx) => {
       const result = await work(tx)
       const info = { ScopedNames: ['system.location'], Method, Path: `/system/location/${result}` }
@@ -165,7 +168,7 @@ export async function createLocations(options: LocationOptions) {
     async change(actor: Actor, id: number, input: LocationInput): Promise<LocationOutput> {
       requireRight(actor, manageLocations)
       if (input.id && input.id !== id) throw badRequest('id must be that of the address', { name: 'id' })
-      await write(actor, 'PUT', async (tx) => {
+      await write(actor, 'PATCH', async (tx) => {
         const before = await store.lockLocation(tx, id)
         if (!before) throw new AppError('ResourceNotFound', { id })
         const after = readLocation(input, before, folders)
@@ -181,7 +184,7 @@ export async function createLocations(options: LocationOptions) {
     /** Only one without contents, and not the default. */
     async remove(actor: Actor, id: number): Promise<void> {
       requireRight(actor, manageLocations)
-      await write(actor, 'DELETE', async (tx) => {
+      await write(actor, 'PATCH', async (tx) => {
         const before = await store.lockLocation(tx, id)
         if (!before) throw new AppError('ResourceNotFound', { id })
         assertDefault(id, before, null)

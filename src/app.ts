@@ -7,6 +7,7 @@ import { composeWorkflow } from './compose/workflow.ts'
 import type { Config } from './platform/config.ts'
 import type { HttpApp } from './platform/http.ts'
 import type { Measure } from './platform/metrics.ts'
+import { isKnownSecretKey } from './platform/seal-check.ts'
 import type { SearchService } from './search/service.ts'
 import { systemMeasures } from './system/measures.ts'
 
@@ -56,6 +57,11 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
   const { auth } = people
   const { index, indexer, eventRuns, search, emptyTrash } = objects
   const newRootPassword = await auth.ensureRoot()
+  if (!(await isKnownSecretKey(given.db, ground.seal))) {
+    given.log.warn(
+      'the secret key is another one than that with which the database was last used: what that one has sealed cannot be read',
+    )
+  }
   const unopened = await auth.reseal()
   if (unopened.apps > 0) {
     given.log.warn({ apps: unopened.apps }, 'authenticator apps are sealed with a key that is not here')

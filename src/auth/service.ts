@@ -14,6 +14,7 @@ import type { Config } from '../platform/config.ts'
 import type { Db } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Measure } from '../platform/metrics.ts'
+import type { Seal } from '../platform/seal.ts'
 import type { ConventionOf } from '../platform/versions.ts'
 import { createAccounts } from './account/service.ts'
 import { browserHashesOf } from './browser-id.ts'
@@ -28,7 +29,7 @@ import { factorPart, managementPart } from './factors/part.ts'
 import { createPasskeyRecords } from './factors/passkeys/records.ts'
 import { createPasskeys } from './factors/passkeys/service.ts'
 import { resealFactors } from './factors/reseal.ts'
-import { createSeal } from './factors/seal.ts'
+
 import { createFactors } from './factors/service.ts'
 import { createFreshSignIn } from './fresh-sign-in.ts'
 import { createGroupService } from './groups/service.ts'
@@ -86,16 +87,10 @@ export { makePassword } from './root.ts'
 export interface AuthDependencies {
   config: Pick<
     Config,
-    | 'dataDir'
-    | 'externalUrl'
-    | 'identifierAliases'
-    | 'loginAllowRedirects'
-    | 'oauthClients'
-    | 'rootPassword'
-    | 'secretKey'
-    | 'secretKeyBefore'
+    'dataDir' | 'externalUrl' | 'identifierAliases' | 'loginAllowRedirects' | 'oauthClients' | 'rootPassword'
   >
   db: Db
+  seal: Seal
   bus: Bus
   events: EventLog
   /** Which versions the client of a request sends. */
@@ -125,9 +120,9 @@ const routesBeforePasswordChange: ReadonlySet<string> = new Set([
 ])
 
 export function createAuth(dependencies: AuthDependencies) {
-  const { config, db, bus, events, baseConfig, clock = () => new Date() } = dependencies
+  const { config, db, seal, bus, events, baseConfig, clock = () => new Date() } = dependencies
   const passwords = createPasswords()
-  const throttle = createThrottle({ db, limits: () => baseConfig.get().password.blockclient })
+  const throttle = createThrottle({ keyFor: seal.keyFor, limits: () => baseConfig.get().password.blockclient })
   const sessions = createSessions({ db, bus, events, baseConfig, clock })
   const initial = initialPassword(config.dataDir)
   const verified = async (userId: number): Promise<void> => {
@@ -136,7 +131,6 @@ export function createAuth(dependencies: AuthDependencies) {
   const { externalUrl } = config
   const { principals, jobs, mail, ownTexts } = dependencies
   const passkeys = createPasskeys({ db, baseConfig, externalUrl })
-  const seal = createSeal(config)
   const accountUuids = createAccountUuids(seal)
   const mailCodes = createMailCodes({ db, baseConfig, mail, seal })
   const proofs = { passkeys, mailCodes, seal }

@@ -1,7 +1,8 @@
 import { createHmac, hash } from 'node:crypto'
 import { isIPv6 } from 'node:net'
-import type { Db, Queryable } from '../platform/db.ts'
+import type { Queryable } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
+import type { Seal } from '../platform/seal.ts'
 
 /**
  * Failed sign-ins. `attempts` failures within `minutes` block for `minutes`, and each failure after that for twice as
@@ -13,7 +14,7 @@ import { AppError } from '../platform/errors.ts'
  *
  * Counted is what a name leads to (a user, an entry of a directory, a client), so that no spelling of it gives further
  * attempts; a name that leads nowhere counts like one that does, so blocking tells nobody which logins exist. A counter
- * is named by an HMAC with a secret of the instance over its kind and what it counts: two never meet, and nobody outside
+ * is named by an HMAC with a key that is not in the database over its kind and what it counts: two never meet, and nobody outside
  * works one out.
  */
 const addressFactor = 10
@@ -64,11 +65,16 @@ type Kind = 'account' | 'device' | 'everywhere' | 'network' | 'user' | 'once' | 
 
 export type Throttle = ReturnType<typeof createThrottle>
 
-export function createThrottle({ db: keys, limits }: { db: Db; limits: () => ThrottleLimits }) {
+export interface ThrottleDependencies {
+  keyFor: Seal['keyFor']
+  limits: () => ThrottleLimits
+}
+
+export function createThrottle({ keyFor, limits }: ThrottleDependencies) {
   let key: Promise<Buffer> | undefined
 
   function counting(): Promise<Buffer> {
-    key ??= readKey(keys).catch((error: unknown) => {
+    key ??= keyFor('sign-in counters').catch((error: unknown) => {
       key = undefined
       throw error
     })
@@ -265,13 +271,6 @@ export async function forgiveSignIns(db: Queryable, userIds: readonly number[]):
 /** The same for their second factors. */
 export async function forgiveFactors(db: Queryable, userIds: readonly number[]): Promise<void> {
   await db.query('delete from sign_in_failure where about = any($1::text[])', [userIds.map(factorKey)])
-}
-
-async function readKey(db: Queryable): Promise<Buffer> {
-  const { rows } = await db.query<{ key: Buffer }>('select key from sign_in_key', [], 'sign_in_key')
-  const [row] = rows
-  if (!row) throw new Error('the table sign_in_key is empty')
-  return row.key
 }
 
 const userKey = (userId: number): string => `user:${userId}`

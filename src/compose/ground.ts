@@ -8,6 +8,7 @@ import { shareConnections } from '../platform/connections.ts'
 import type { Db } from '../platform/db.ts'
 import { createPlaces } from '../platform/places.ts'
 import { openQuickReads } from '../platform/quick-reads.ts'
+import { createSeal } from '../platform/seal.ts'
 import { createSignal } from '../platform/signal.ts'
 import { createSnapshots } from '../platform/snapshot.ts'
 import type { SearchIndex, SearchIndexOptions } from '../search/service.ts'
@@ -42,6 +43,7 @@ export async function composeGround({ config, db, log }: Given, opened: AsyncDis
   opened.defer(() => snapshots.close())
   return {
     bus,
+    seal: createSeal(config),
     shares,
     quick,
     pages: pages ?? db,

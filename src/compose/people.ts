@@ -18,7 +18,7 @@ export type People = ReturnType<typeof composePeople>
 /** Who is there, and who may do what. */
 export function composePeople(
   { config, db, loginParts = [] }: Given,
-  { bus, jobs, queued }: Ground,
+  { bus, seal, jobs, queued }: Ground,
   { baseConfig, events, datamodel, tags, objecttypes, pools }: Kept,
   opened: AsyncDisposableStack,
 ) {
@@ -49,6 +49,7 @@ export function composePeople(
   const auth = createAuth({
     config,
     db,
+    seal,
     bus,
     events,
     conventionOf,

@@ -43,10 +43,11 @@ export async function composeWorkflow(
   opened: AsyncDisposableStack,
 ) {
   const { config, db } = given
-  const { bus, jobs, snapshots, queued } = ground
+  const { bus, seal, jobs, snapshots, queued } = ground
   const { baseConfig, datamodel, events, languages, objecttypes, pools, tags } = kept
   const files = await createFileService({
     db,
+    seal,
     bus,
     jobs,
     events,
@@ -80,6 +81,7 @@ export async function composeWorkflow(
   })
   const transitions = await createTransitionService({
     db,
+    seal,
     bus,
     events,
     jobs,

@@ -13,10 +13,12 @@ import type { Config } from '../platform/config.ts'
 import type { Queryable, Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import { blockedHosts } from '../platform/outgoing-addresses.ts'
+import type { Seal } from '../platform/seal.ts'
 import type { Snapshots } from '../platform/snapshot.ts'
 import { createAddresses } from './delivery/addresses.ts'
 import { createDelivery } from './delivery/service.ts'
-import { openSignatures } from './delivery/signatures.ts'
+import { createSignatures } from './delivery/signatures.ts'
+import { openSigningKeys } from './delivery/signing-keys.ts'
 import { createFixity, scheduleFixity } from './fixity/service.ts'
 import { createImages } from './images/service.ts'
 import { createJanitor, type JanitorOptions } from './janitor.ts'
@@ -42,6 +44,7 @@ export type { FileLink } from './records/render.ts'
 export interface FileOptions
   extends Pick<RecordOptions, 'db' | 'rights' | 'usesOf' | 'filesWithin' | 'whoNames' | 'anonymous' | 'changed'>,
     Pick<JanitorOptions, 'formerFiles'> {
+  readonly seal: Seal
   readonly bus: Bus
   readonly events: EventLog
   readonly snapshots: Pick<Snapshots, 'open'>
@@ -117,7 +120,8 @@ export async function createFileService(options: FileOptions) {
     defaults: locations.defaults,
     paused: () => config.readOnly,
   })
-  const signatures = await openSignatures(db)
+  const mostDays = (): number => settings().file_url_expire.max_days
+  const signatures = createSignatures(await openSigningKeys({ db, seal: options.seal, mostDays }))
   const hasFile = async (from: Queryable, fileId: number, uuid: string): Promise<boolean> =>
     (await options.filesWithin(from, [fileId], uuid)).has(fileId)
   const records = createRecords({

@@ -18,7 +18,7 @@ const everything = 'ALL'
  * hash over the transitions that ask and over the objects as they are stored and as they would be: when any of it has
  * changed meanwhile, it confirms nothing, and the new text is shown.
  */
-export function confirmationOf(plan: Plan, given: string | undefined, secret: string): Confirmation | null {
+export function confirmationOf(plan: Plan, given: string | undefined, secret: string | Buffer): Confirmation | null {
   if (plan.confirmations.length === 0) return null
   const token = tokenOf(plan, secret)
   if (given === everything || (given !== undefined && sameToken(given, token))) return null
@@ -27,7 +27,7 @@ export function confirmationOf(plan: Plan, given: string | undefined, secret: st
   return { token, texts, tasks }
 }
 
-function tokenOf(plan: Plan, secret: string): string {
+function tokenOf(plan: Plan, secret: string | Buffer): string {
   const shown = plan.confirmations.map(({ transition, objects }) => [
     transition.id,
     transition.version,

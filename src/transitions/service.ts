@@ -12,6 +12,7 @@ import type { Db, Queryable, Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import { outsideLifetimes } from '../platform/lifetime.ts'
 import { createPauses, mapInTurns } from '../platform/pauses.ts'
+import type { Seal } from '../platform/seal.ts'
 import type { Snapshots } from '../platform/snapshot.ts'
 import type { ConventionOf } from '../platform/versions.ts'
 import type { Person, RightsService } from '../rights/service.ts'
@@ -48,6 +49,7 @@ export type TransitionService = Awaited<ReturnType<typeof createTransitionServic
 
 export interface TransitionServiceOptions {
   db: Db
+  seal: Pick<Seal, 'keyFor'>
   bus: Bus
   events: EventLog
   jobs: Pick<Jobs, 'enqueueAll'>
@@ -90,7 +92,7 @@ const topic = 'transitions'
 
 export async function createTransitionService(options: TransitionServiceOptions) {
   const { db, bus, events, jobs, tags, rights, layers } = options
-  const secret = await store.readSecret(db)
+  const secret = await options.seal.keyFor('transition confirmations')
   const instance = await options.snapshots.open<Transition[], readonly Transition[]>({
     name: 'transitions',
     topics: [topic],

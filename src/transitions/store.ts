@@ -37,14 +37,6 @@ export async function replaceTransitions(tx: Queryable, transitions: readonly Tr
   )
 }
 
-/** The key that signs confirmations. */
-export async function readSecret(db: Queryable): Promise<string> {
-  const { rows } = await db.query<{ secret: string }>('select secret from transition_secret')
-  const secret = rows[0]?.secret
-  if (!secret) throw new Error('the table transition_secret is empty')
-  return secret
-}
-
 /** Begins to follow the event log from here on, unless it is being followed. */
 export async function startFollowing(tx: Queryable): Promise<void> {
   await tx.query(

@@ -92,8 +92,6 @@ test('no login of a stranger meets the counters of another: none of many thousan
     from generate_series(1, 20000) as n`)
   const form = { grant_type: 'password', client_id: 'web-client', username: 'anna', password: 'anna' }
   assert.equal((await requestToken(svc, form, from('192.0.2.30'))).status, 200)
-  const { rows } = await svc.db.query<{ bits: number }>(`select length(key) * 8 as bits from sign_in_key`)
-  assert.deepEqual(rows, [{ bits: 256 }])
   await svc.db.query('delete from sign_in_failure')
   await requestToken(svc, { ...form, password: 'wrong' }, from('192.0.2.30'))
   const before = await names()

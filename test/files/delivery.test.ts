@@ -8,7 +8,7 @@ import { createFileSystemStore } from '../../src/files/blobs/file-system.ts'
 import { nameFrom } from '../../src/files/delivery/file-names.ts'
 import { createMade } from '../../src/files/delivery/made.ts'
 import { readRange } from '../../src/files/delivery/ranges.ts'
-import { openSignatures } from '../../src/files/delivery/signatures.ts'
+import { createSignatures } from '../../src/files/delivery/signatures.ts'
 import { readWish } from '../../src/files/delivery/wish.ts'
 import { originalOf } from '../../src/files/model.ts'
 import { readFiles } from '../../src/files/records/store.ts'
@@ -400,12 +400,13 @@ suite('delivery of files', () => {
 
   test('a signature ends, and is the same for all who ask within the hour', async () => {
     let now = Date.parse('2026-11-22T10:20:00Z')
-    const signatures = await openSignatures(svc.db, () => now)
+    const key = { key: randomBytes(32), until: Number.POSITIVE_INFINITY }
+    const signatures = createSignatures([key], () => now)
     const signed = { fileId: 1, hash: 'h', version: 'original' }
     const signature = signatures.sign(signed, signatures.until(7 * 86_400))
     now += 39 * 60_000
     assert.equal(signatures.sign(signed, signatures.until(7 * 86_400)), signature)
-    assert.equal((await openSignatures(svc.db, () => now)).left(signed, signature), 7 * 86_400 + 60)
+    assert.equal(createSignatures([key], () => now).left(signed, signature), 7 * 86_400 + 60)
     for (const other of [
       { ...signed, fileId: 2 },
       { ...signed, hash: 'g' },

@@ -2,12 +2,12 @@ import { randomInt } from 'node:crypto'
 import type { BaseConfigService } from '../../config/service.ts'
 import type { MailService } from '../../mail/service.ts'
 import type { Db, Queryable, Tx } from '../../platform/db.ts'
+import type { Seal } from '../../platform/seal.ts'
 import { sendsMail } from '../account/mails.ts'
 import type { LoginFlows } from '../oauth/login/flows.ts'
 import type { Login } from '../oauth/login/login.ts'
 import type { PageLanguage } from '../pages/language.ts'
 import { tokenHash } from '../sessions/token.ts'
-import type { Seal } from './seal.ts'
 
 const digits = 6
 /** Minutes. */

@@ -1,6 +1,6 @@
 import { hash, randomUUID, timingSafeEqual } from 'node:crypto'
 import type { Queryable, Tx } from '../../platform/db.ts'
-import type { Seal } from '../factors/seal.ts'
+import type { Seal } from '../../platform/seal.ts'
 
 /** What a sealed UUID belongs to. */
 const about = (userId: number): string => `account uuid ${userId}`

@@ -1,5 +1,5 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import type { Db } from '../../platform/db.ts'
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { SigningKey, SigningKeys } from './signing-keys.ts'
 
 /** What an address stands for; the signature covers all of it. */
 export interface Signed {
@@ -20,27 +20,28 @@ export interface Signatures {
 /** Expiries end with an hour, so that an address stays the same for a while and browsers know what they have. */
 const step = 3600
 
-/** Signatures with the key of the instance, which the first process makes. */
-export async function openSignatures(db: Db, now: () => number = Date.now): Promise<Signatures> {
-  await db.query('insert into file_key (key) values ($1) on conflict do nothing', [randomBytes(32)])
-  const { rows } = await db.query<{ key: Buffer }>('select key from file_key')
-  const key = rows[0]?.key
-  if (!key) throw new Error('there is no key for the addresses of files')
-  const mac = ({ fileId, hash, version }: Signed, expires: number): Buffer =>
-    createHmac('sha256', key)
-      .update(JSON.stringify([fileId, hash, version, expires]))
-      .digest()
-      .subarray(0, 24)
+/** Signatures with the keys of the instance: what one has signed that signs no more holds no longer than that key. */
+export function createSignatures([signing, ...others]: SigningKeys, now: () => number = Date.now): Signatures {
   return {
     until: (seconds) => Math.ceil((now() / 1000 + seconds) / step) * step,
-    sign: (signed, until) => `${until.toString(36)}-${mac(signed, until).toString('base64url')}`,
+    sign: (signed, until) => `${until.toString(36)}-${mac(signing, signed, until).toString('base64url')}`,
     left(signed, signature) {
       const [, until, given] = /^([0-9a-z]{1,8})-([\w-]{32})$/.exec(signature) ?? []
       if (until === undefined || given === undefined) return null
       const expires = Number.parseInt(until, 36)
-      if (!timingSafeEqual(mac(signed, expires), Buffer.from(given, 'base64url'))) return null
+      const sent = Buffer.from(given, 'base64url')
+      const holds = (key: SigningKey): boolean =>
+        expires * 1000 <= key.until && timingSafeEqual(mac(key, signed, expires), sent)
+      if (!holds(signing) && !others.some(holds)) return null
       const left = expires - Math.floor(now() / 1000)
       return left > 0 ? left : null
     },
   }
+}
+
+function mac({ key }: SigningKey, { fileId, hash, version }: Signed, expires: number): Buffer {
+  return createHmac('sha256', key)
+    .update(JSON.stringify([fileId, hash, version, expires]))
+    .digest()
+    .subarray(0, 24)
 }

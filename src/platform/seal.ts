@@ -13,7 +13,7 @@ export interface SealOptions {
 interface Key {
   readonly id: Buffer
   readonly sealing: Buffer
-  readonly hashing: Buffer
+  readonly derived: (use: string) => Buffer
 }
 
 const version = 1
@@ -89,9 +89,14 @@ export function createSeal({ dataDir, secretKey, secretKeyBefore }: SealOptions)
 
     /** A hash that nobody makes without the key: for what is short enough to be guessed. */
     async hash(text: string): Promise<Buffer> {
-      return createHmac('sha256', (await first()).hashing)
+      return createHmac('sha256', (await first()).derived('hash'))
         .update(text)
         .digest()
+    },
+
+    /** A key of the present secret key for one use (HKDF): for what this service alone makes and checks. */
+    async keyFor(use: string): Promise<Buffer> {
+      return (await first()).derived(`key ${use}`)
     },
   }
 }
@@ -101,7 +106,7 @@ function keyOf(secret: string): Key {
   return {
     id: hash('sha256', derived('name'), 'buffer').subarray(0, idLength),
     sealing: derived('seal'),
-    hashing: derived('hash'),
+    derived,
   }
 }
 

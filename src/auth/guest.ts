@@ -1,7 +1,8 @@
+import { guestReference } from '../platform/callers.ts'
 import type { Db } from '../platform/db.ts'
 
 /** The one user that all guests act as, made when the first one comes. */
-const guest = { id: 5, reference: 'system:anonymous', displayname: 'Guest' } as const
+const guest = { id: 5, reference: guestReference, displayname: 'Guest' } as const
 
 export async function guestUserId(db: Db): Promise<number> {
   const { rows } = await db.query<{ id: number }>(

@@ -1,4 +1,5 @@
 import type { EventLog } from '../events/service.ts'
+import { networkOf } from '../platform/callers.ts'
 import type { Db, Queryable } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import type { RefusalReason } from './directories/model.ts'
@@ -9,7 +10,7 @@ import type { Passwords } from './passwords.ts'
 import { signInObstacle } from './sessions/access.ts'
 import type { Sessions } from './sessions/service.ts'
 import { newToken } from './sessions/token.ts'
-import { type Attempt, countedTogether, networkOf, type OpenAttempt, type Throttle } from './throttle.ts'
+import { type Attempt, countedTogether, type OpenAttempt, type Throttle } from './throttle.ts'
 import type { AccountUuids } from './users/account-uuids.ts'
 
 export interface Credentials {

@@ -1,5 +1,5 @@
 import { createHmac, hash } from 'node:crypto'
-import { isIPv6 } from 'node:net'
+import { networkOf } from '../platform/callers.ts'
 import type { Queryable } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Seal } from '../platform/seal.ts'
@@ -277,16 +277,3 @@ const userKey = (userId: number): string => `user:${userId}`
 const factorKey = (userId: number): string => `factor:${userId}`
 const networkHash = ({ remoteAddr }: Attempt): Buffer => hash('sha256', `network:${networkOf(remoteAddr)}`, 'buffer')
 const deviceHash = (device: string): Buffer => hash('sha256', `device:${device}`, 'buffer')
-
-/** A subscriber usually has a whole /64 of IPv6 addresses. */
-export function networkOf(address: string): string {
-  if (!isIPv6(address) || address.startsWith('::ffff:')) return address.replace('::ffff:', '')
-  const [head = '', tail] = address.split('::')
-  const before = head === '' ? [] : head.split(':')
-  const after = tail ? tail.split(':') : []
-  const zeros = tail === undefined ? [] : Array.from({ length: 8 - before.length - after.length }, () => '0')
-  return [...before, ...zeros, ...after]
-    .slice(0, 4)
-    .map((part) => part.replace(/^0+(?=.)/, '').toLowerCase())
-    .join(':')
-}

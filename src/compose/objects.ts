@@ -240,6 +240,7 @@ export async function composeObjects(
       seen,
       callers: auth.callers,
       most: Math.floor(config.maxConnections / 2),
+      mostOfCaller: config.quotaStreams,
       patience: 1000 * config.slowGrace,
     }),
   }

@@ -238,6 +238,11 @@ export const catalogue = {
     text: 'The query cannot be read.',
     coming: 'the query language (/search/parse)',
   },
+  QuotaExceeded: {
+    package: 'api',
+    status: 429,
+    text: 'The share of this caller is used up: send it again after the time that Retry-After says.',
+  },
   ReadOnlyMode: { package: 'ferrors', status: 400, text: 'The instance is in read-only mode.' },
   RecipeParamUnsupportedValue: {
     package: 'baseconfig',

@@ -145,6 +145,13 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     2000,
     'Most connections at a time; a further one is closed at once. Idle ones make room before.',
   ),
+  quotaStreams: key(
+    'svc.quotas.streams',
+    'SVC_QUOTA_STREAMS',
+    integer(1, 100_000),
+    20,
+    'Event streams that one user may have open (one network, of guests); a further one is answered 429. Half of `SVC_MAX_CONNECTIONS` may be streams; when they are, whoever has most gives one to whoever has fewer.',
+  ),
   slowGrace: key(
     'svc.http.slowGrace',
     'SVC_SLOW_GRACE',

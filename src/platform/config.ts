@@ -48,6 +48,8 @@ export interface Config {
   readonly requestTimeout: number
   /** Most connections at a time. */
   readonly maxConnections: number
+  /** Event streams of one caller. */
+  readonly quotaStreams: number
   /** Seconds over which a slow client is watched. */
   readonly slowGrace: number
   /** Least bytes per second that a client sends or takes; 0: any. */

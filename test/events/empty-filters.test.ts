@@ -26,7 +26,7 @@ test('an empty filter of a deletion is refused and deletes nothing, at every end
   let tried = 0
   for (const [path, { delete: operation }] of Object.entries(description.paths as Record<string, Json>)) {
     const { parameters = [] } = (operation ?? {}) as Operation
-    for (const { name, schema } of parameters.filter((one) => one.in === 'query' && one.schema.type !== 'boolean')) {
+    for (const { name } of parameters.filter((one) => one.in === 'query' && one.schema.type !== 'boolean')) {
       const url = path.replace('{context}', 'pool').replaceAll(/\{\w+\}/g, '1')
       const { statusCode, body } = await svc.inject({
         method: 'DELETE',

@@ -13,7 +13,7 @@ import { until } from '../support/until.ts'
 const onConnections = new AsyncLocalStorage<true>()
 
 test('a thousand listeners cost as many statements as one', async () => {
-  await using museum = await startMuseum()
+  await using museum = await startMuseum({ quotaStreams: 1000 })
   const { svc } = museum
   const root = svc.as('root')
   const logins = Array.from({ length: 10 }, (_, n) => `listener-${n}`)

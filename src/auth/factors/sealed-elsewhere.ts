@@ -1,5 +1,5 @@
 import type { Queryable } from '../../platform/db.ts'
-import { createSeal, type SealOptions } from './seal.ts'
+import { createSeal, type SealOptions } from '../../platform/seal.ts'
 
 /** What is sealed with keys that are not here, so that nothing opens it. */
 export interface SealedElsewhere {

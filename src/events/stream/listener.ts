@@ -4,6 +4,7 @@ import type { WebSocket } from '@fastify/websocket'
 const endings = {
   InvalidToken: 1008,
   ServiceUnavailable: 1001,
+  TooManyStreams: 1013,
   TooSlow: 1013,
 } as const
 
@@ -16,6 +17,8 @@ const farewell = 500
 export interface Listener {
   /** The access token that it was opened with, as its key, and the address that it came from. */
   readonly caller: HeldToken
+  /** Whose share it counts for. */
+  readonly who: string
   /** Everything up to this event has been offered to it. */
   position: number
   /** It reads from the log by itself until it has come as far as the others. */
@@ -35,7 +38,11 @@ export interface HeldToken {
 }
 
 /** `closed` is told once, when the connection has ended for whatever reason. */
-export function createListener(socket: WebSocket, caller: HeldToken, from: number, closed: () => void): Listener {
+export function createListener(
+  socket: WebSocket,
+  { caller, who, from }: { readonly caller: HeldToken; readonly who: string; readonly from: number },
+  closed: () => void,
+): Listener {
   let answered = true
   let open = true
   // What clients send is dropped: not even kept until somebody would read it.
@@ -49,6 +56,7 @@ export function createListener(socket: WebSocket, caller: HeldToken, from: numbe
   })
   return {
     caller,
+    who,
     position: from,
     catchingUp: false,
     get open() {

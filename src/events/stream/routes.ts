@@ -1,6 +1,7 @@
 import websocket from '@fastify/websocket'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
+import { callerOf } from '../../platform/callers.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { HttpApp } from '../../platform/http.ts'
 import { maxId } from '../schema.ts'
@@ -58,7 +59,7 @@ export async function registerEventStream(app: HttpApp, { streams, held }: Strea
         description:
           'Each pollable event that the caller may know of is one text frame with the JSON that a poll answers, in the ' +
           'order of the ids. What clients send is dropped. It ends with the token (1008), when the client takes too ' +
-          'little (1013) and when the service stops (1001); go on `from` the last id.',
+          'little or others need its place (1013) and when the service stops (1001); go on `from` the last id.',
         tags: ['event'],
         querystring: StreamQuery,
         response: { 101: { description: 'From now on a WebSocket.' } },
@@ -66,12 +67,12 @@ export async function registerEventStream(app: HttpApp, { streams, held }: Strea
       config: {
         access: 'user',
         writes: false,
-        errors: ['UpgradeRequired'],
+        errors: ['UpgradeRequired', 'QuotaExceeded'],
         neverKept: 'a stream has no end',
       },
       preHandler: async (request) => {
         if (!request.ws) return
-        if (streams.full) throw new AppError('ServiceUnavailable', { reason: 'too many streams' })
+        streams.admit(callerOf(request.actor, request.ip))
         begins.set(request, (request.query as { from?: number }).from ?? (await streams.now()))
       },
       handler: (_request, reply) => {
@@ -79,9 +80,10 @@ export async function registerEventStream(app: HttpApp, { streams, held }: Strea
         throw new AppError('UpgradeRequired')
       },
       wsHandler: (socket, request) => {
-        const [token, from] = [held(request), begins.get(request)]
-        if (token === null || from === undefined) throw new AppError('UserRequired')
-        const listener = createListener(socket, token, from, () => streams.remove(listener))
+        const [caller, from] = [held(request), begins.get(request)]
+        if (caller === null || from === undefined) throw new AppError('UserRequired')
+        const who = callerOf(request.actor, request.ip)
+        const listener = createListener(socket, { caller, who, from }, () => streams.remove(listener))
         streams.add(listener)
       },
     })

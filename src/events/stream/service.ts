@@ -13,6 +13,7 @@ import type { Seen } from '../sight.ts'
 import { pollableEvents, pollHorizon, type StoredEvent } from '../store.ts'
 import { createFrames, type Frame } from './frames.ts'
 import type { Ending, HeldToken, Listener } from './listener.ts'
+import { createStreamShares } from './shares.ts'
 
 export interface StreamOptions {
   readonly db: Db
@@ -23,6 +24,8 @@ export interface StreamOptions {
   readonly callers: (held: readonly HeldToken[]) => Promise<ReadonlyMap<HeldToken, Actor>>
   /** Streams at a time. */
   readonly most: number
+  /** Streams of one caller. */
+  readonly mostOfCaller: number
   /** Milliseconds in which a listener must have taken half of the budget. */
   readonly patience: number
 }
@@ -40,8 +43,9 @@ const interval = 250
 const looksBetweenProbes = 120
 
 export function createEventStreams(options: StreamOptions) {
-  const { db, log, databaseName, seen, callers, most, patience } = options
+  const { db, log, databaseName, seen, callers, patience } = options
   const listeners = new Set<Listener>()
+  const shares = createStreamShares(options)
   const catching = createPlaces({ places: 2, waiting: Number.POSITIVE_INFINITY, patience: 2 ** 31 - 1 })
   const stop = new AbortController()
   /** Everything up to here was offered to all who are not catching up; null: nobody listens. */
@@ -160,21 +164,21 @@ export function createEventStreams(options: StreamOptions) {
   }
 
   return {
-    /** Whether there is room for one more. */
-    get full(): boolean {
-      return listeners.size >= most
-    },
+    /** @throws {AppError} `QuotaExceeded` or `ServiceUnavailable` when there is no room for one more of this caller. */
+    admit: (who: string): void => void shares.roomFor(who),
 
     /** Where a stream that begins now begins: it brings all that is not decided yet. */
     now: () => pollHorizon(db),
 
     add(listener: Listener): void {
+      if (!shares.add(listener)) return listener.end('TooManyStreams')
       listeners.add(listener)
       if (position !== null && listener.position < position) follow(listener)
       following ??= outsideLifetimes(run)
     },
 
     remove(listener: Listener): void {
+      shares.remove(listener)
       listeners.delete(listener)
     },
 

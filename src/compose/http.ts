@@ -40,6 +40,7 @@ export async function composeHttp(
     bodyLimit: config.bodyLimit,
     requestTimeout: config.requestTimeout,
     maxConnections: config.maxConnections,
+    maxConnectionsOfNetwork: Math.max(1, Math.floor((config.maxConnections * config.quotaConnections) / 100)),
     mostUntaken: 2 * config.answerLimit,
     pace: { grace: config.slowGrace, leastRate: config.leastRate },
     corsOrigins: config.corsOrigins,

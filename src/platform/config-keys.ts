@@ -143,7 +143,14 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     'SVC_MAX_CONNECTIONS',
     integer(10, 100_000),
     2000,
-    'Most connections at a time; a further one is closed at once. Idle ones make room before.',
+    'Most connections at a time; a further one is closed at once. Before that idle ones make room, first of whoever has most.',
+  ),
+  quotaConnections: key(
+    'svc.quotas.connections',
+    'SVC_QUOTA_CONNECTIONS',
+    integer(1, 100),
+    25,
+    'Percent of `SVC_MAX_CONNECTIONS` that one address may have (of IPv6: a network of 64 bits): of its connections one that is idle is closed for a further one, or else that; and of requests that are not answered, a further one is answered 429. A proxy of `SVC_TRUSTED_PROXIES` is not counted, its clients are.',
   ),
   quotaStreams: key(
     'svc.quotas.streams',

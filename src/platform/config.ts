@@ -48,6 +48,8 @@ export interface Config {
   readonly requestTimeout: number
   /** Most connections at a time. */
   readonly maxConnections: number
+  /** Percent of the connections that one network may have. */
+  readonly quotaConnections: number
   /** Event streams of one caller. */
   readonly quotaStreams: number
   /** Seconds over which a slow client is watched. */

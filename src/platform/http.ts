@@ -30,6 +30,7 @@ import { useLazyCompilers } from './schema-compilers.ts'
 import { securityHeaders } from './security-headers.ts'
 import { type NeededRight, requireRight } from './system-right.ts'
 import { type Traffic, trackTraffic } from './traffic.ts'
+import { trustedProxies } from './trusted-proxies.ts'
 import { methodsAt, unknownAddress } from './unknown-address.ts'
 
 /**
@@ -117,6 +118,8 @@ export interface HttpOptions {
   requestTimeout: number
   /** Connections at a time. */
   maxConnections: number
+  /** Of one network, and its requests that are not answered. */
+  maxConnectionsOfNetwork: number
   /** Bytes of answers that may wait together until their clients take them. */
   mostUntaken: number
   /** How slowly clients may send and take. */
@@ -175,6 +178,8 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
   const traffic = trackTraffic(app.server)
   const peers = guardPeers(app.server, {
     most: options.maxConnections,
+    mostOfNetwork: options.maxConnectionsOfNetwork,
+    isProxy: trustedProxies(options.trustedProxies),
     pace: options.pace,
     mostUntaken: options.mostUntaken,
   })

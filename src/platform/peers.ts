@@ -1,6 +1,8 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { networkOf, quotaExceeded } from './callers.ts'
+import { createConnectionShares } from './connection-shares.ts'
 import { AppError } from './errors.ts'
 import { PiecesStream } from './json-body.ts'
 import type { Pace } from './pace.ts'
@@ -8,6 +10,10 @@ import type { Pace } from './pace.ts'
 export interface PeerOptions {
   /** Connections at a time. */
   readonly most: number
+  /** Connections of one network, and its requests that are not answered. */
+  readonly mostOfNetwork: number
+  /** Whether an address is that of a proxy: it speaks for many. */
+  readonly isProxy: (address: string) => boolean
   readonly pace: Pace
   /** Bytes of answers that may wait for their clients together. */
   readonly mostUntaken: number
@@ -15,12 +21,16 @@ export interface PeerOptions {
 
 /** Requests of one connection that may be unanswered at a time: clients that send on without waiting are rare. */
 const mostPipelined = 32
+/** Seconds after which a request of somebody who has too many may find its place. */
+const comeBackAfter = 1
 /** Milliseconds without any progress after which a connection may be given up for others. */
 const stalled = 2000
 
 interface Watched {
   /** Requests that are not answered. */
   open: number
+  /** When the last one was answered, or when it was opened. */
+  restsSince: number
   /** When the look at its pace began, and what the client had taken then; null: there is nothing to take. */
   since: number | null
   takenThen: number
@@ -35,16 +45,21 @@ interface Watched {
  * Connections have an end in number, in the requests that they hold open, and in the answers that wait in memory until
  * their clients take them. Clients that take an answer slower than the pace are cut off.
  */
-export function guardPeers(server: Server, { most, pace, mostUntaken }: PeerOptions) {
+export function guardPeers(server: Server, options: PeerOptions) {
+  const { most, mostOfNetwork, isProxy, pace, mostUntaken } = options
   const connections = new Map<Socket, Watched>()
+  const shares = createConnectionShares(options)
+  /** Requests that are not answered, by the network of their client. */
+  const requests = new Map<string, number>()
   let untaken = 0
 
   server.maxConnections = most
   server.on('connection', (socket: Socket) => {
-    connections.set(socket, { open: 0, since: null, takenThen: 0, movedAt: 0, takenLast: 0, held: 0 })
+    const restsSince = performance.now()
+    const watched = { open: 0, restsSince, since: null, takenThen: 0, movedAt: 0, takenLast: 0, held: 0 }
+    if (!shares.add(socket, watched)) return
+    connections.set(socket, watched)
     socket.once('close', () => connections.delete(socket))
-    // Those that only wait for a next request make room.
-    if (connections.size > most * 0.9) server.closeIdleConnections()
   })
 
   function look(): void {
@@ -93,6 +108,21 @@ export function guardPeers(server: Server, { most, pace, mostUntaken }: PeerOpti
     }
   }
 
+  /** Behind a proxy a client has no connections of its own, but requests. False: it has too many. */
+  function countRequest({ ip }: FastifyRequest, { raw }: FastifyReply): boolean {
+    if (isProxy(ip)) return true
+    const network = networkOf(ip)
+    const before = requests.get(network) ?? 0
+    if (before >= mostOfNetwork) return false
+    requests.set(network, before + 1)
+    raw.once('close', () => {
+      const left = (requests.get(network) ?? 1) - 1
+      if (left > 0) requests.set(network, left)
+      else requests.delete(network)
+    })
+    return true
+  }
+
   const timer = setInterval(look, 1000).unref()
   server.once('close', () => clearInterval(timer))
 
@@ -104,11 +134,16 @@ export function guardPeers(server: Server, { most, pace, mostUntaken }: PeerOpti
         watched.open++
         reply.raw.once('close', () => {
           watched.open--
+          watched.restsSince = performance.now()
         })
         if (watched.open > mostPipelined) {
           done(new AppError('ServiceUnavailable', { reason: 'too many requests at once on one connection' }))
           return
         }
+      }
+      if (!countRequest(request, reply)) {
+        done(quotaExceeded('svc.quotas.connections', mostOfNetwork, comeBackAfter))
+        return
       }
       if (untaken > mostUntaken) makeRoom()
       if (untaken > mostUntaken) done(new AppError('ServiceUnavailable', { reason: 'too many answers are not taken' }))

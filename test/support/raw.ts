@@ -12,6 +12,8 @@ export interface RawRequest {
 
 export interface RawOptions {
   port: number
+  /** Address of the client, one of this machine. */
+  from?: string
   method?: string
   path: string
   headers?: Record<string, string | number>
@@ -19,8 +21,8 @@ export interface RawOptions {
   body?: string
 }
 
-export function sendRaw({ port, method = 'POST', path, headers = {}, body = '' }: RawOptions): RawRequest {
-  const socket = connect(port, '127.0.0.1')
+export function sendRaw({ port, from, method = 'POST', path, headers = {}, body = '' }: RawOptions): RawRequest {
+  const socket = connect({ port, host: '127.0.0.1', ...(from === undefined ? {} : { localAddress: from }) })
   const head = [`${method} ${path} HTTP/1.1`, 'Host: x', ...Object.entries(headers).map((pair) => pair.join(': '))]
   socket.write(`${head.join('\r\n')}\r\n\r\n`)
   if (body.length > 0) socket.write(body)

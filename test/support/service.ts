@@ -66,6 +66,7 @@ export function testConfig(dsn: string, options: Partial<Config> = {}): Config {
     answerLimit: 64 * 1024 * 1024,
     requestTimeout: 300,
     maxConnections: 2000,
+    quotaConnections: 25,
     quotaStreams: 20,
     slowGrace: 60,
     leastRate: 1000,

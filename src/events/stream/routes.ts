@@ -67,7 +67,7 @@ export async function registerEventStream(app: HttpApp, { streams, held }: Strea
       config: {
         access: 'user',
         writes: false,
-        errors: ['UpgradeRequired', 'QuotaExceeded'],
+        errors: ['UpgradeRequired'],
         neverKept: 'a stream has no end',
       },
       preHandler: async (request) => {

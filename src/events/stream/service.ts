@@ -171,7 +171,10 @@ export function createEventStreams(options: StreamOptions) {
     now: () => pollHorizon(db),
 
     add(listener: Listener): void {
-      if (!shares.add(listener)) return listener.end('TooManyStreams')
+      if (!shares.add(listener)) {
+        listener.end('TooManyStreams')
+        return
+      }
       listeners.add(listener)
       if (position !== null && listener.position < position) follow(listener)
       following ??= outsideLifetimes(run)

@@ -115,6 +115,8 @@ function errorCodesOf({ config, schema }: RouteOptions): ErrorCode[] {
     // Parameters: a wrong value, an unknown name.
     'ServerGeneric',
     'UrlParameterNotSupported',
+    // Whoever holds too much of what all share (peers.ts).
+    'QuotaExceeded',
     'InternalError',
     'ServiceUnavailable',
   ]

@@ -58,7 +58,7 @@ export async function composeGround({ config, db, log }: Given, opened: AsyncDis
         media: config.jobsMedia,
       },
     }),
-    heavy: createPlaces({ places: config.heavyRequests }),
+    heavy: createPlaces({ places: config.heavyRequests, waitingOfCaller: config.quotaHeavyRequests }),
     /** Something for the index is committed. */
     queued: createSignal(),
   }

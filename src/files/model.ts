@@ -59,5 +59,5 @@ export interface Similar {
 
 /** For whom work on a file is: they share the places for it. */
 export function whoOf({ uploadUser }: Pick<StoredFile, 'uploadUser'>): string {
-  return `u${uploadUser}`
+  return `user ${uploadUser}`
 }

@@ -5,6 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { bodyBytes } from './body-drain.ts'
 import type { BodyGate, BodyShare } from './body-gate.ts'
 import type { BodyLimits } from './body-limits.ts'
+import { callerOf } from './callers.ts'
 import { AppError, badRequest } from './errors.ts'
 import { JsonReader } from './json-reader.ts'
 import type { Pace } from './pace.ts'
@@ -76,7 +77,7 @@ export function createBodyReader({ gate, pace, arrival }: BodyReaderOptions) {
         return
       }
       if (bytes > 0) {
-        const share = gate.open()
+        const share = gate.open(callerOf(request.actor, request.ip))
         shares.set(request, share)
         reply.raw.once('close', () => share.close())
       }

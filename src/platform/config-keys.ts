@@ -152,6 +152,13 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     25,
     'Percent of `SVC_MAX_CONNECTIONS` that one address may have (of IPv6: a network of 64 bits): of its connections one that is idle is closed for a further one, or else that; and of requests that are not answered, a further one is answered 429. A proxy of `SVC_TRUSTED_PROXIES` is not counted, its clients are.',
   ),
+  quotaHeavyRequests: key(
+    'svc.quotas.heavyRequests',
+    'SVC_QUOTA_HEAVY_REQUESTS',
+    integer(1, 100),
+    50,
+    'Large requests of one user (one network, of guests) that may wait, of 100 in all; a further one is answered 429. Users take turns, and one who has none at work has a place beyond `SVC_HEAVY_REQUESTS` when others have all of these.',
+  ),
   quotaStreams: key(
     'svc.quotas.streams',
     'SVC_QUOTA_STREAMS',
@@ -192,7 +199,7 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     'SVC_HEAVY_REQUESTS',
     integer(1, 100),
     2,
-    'Large requests (long lists, large saves, expensive searches) that are worked on at the same time; further ones wait.',
+    'Large requests (long lists, large saves, expensive searches) that are worked on at the same time; further ones wait, and users take turns.',
   ),
   corsOrigins: key(
     'svc.http.corsOrigins',

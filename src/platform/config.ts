@@ -50,6 +50,8 @@ export interface Config {
   readonly maxConnections: number
   /** Percent of the connections that one network may have. */
   readonly quotaConnections: number
+  /** Large requests of one caller that may wait. */
+  readonly quotaHeavyRequests: number
   /** Event streams of one caller. */
   readonly quotaStreams: number
   /** Seconds over which a slow client is watched. */

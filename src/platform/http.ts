@@ -18,6 +18,7 @@ import { BodyGate } from './body-gate.ts'
 import { type BodyLimits, type BodySize, limitsOf } from './body-limits.ts'
 import { checkBodyNames, learnBodyNames } from './body-names.ts'
 import { createBodyReader } from './body-reader.ts'
+import { callerOf as shareOf } from './callers.ts'
 import type { ErrorCode } from './catalogue.ts'
 import { allowOf, createCrossOrigin } from './cross-origin.ts'
 import { unavailabilityBehind } from './database-failures.ts'
@@ -226,7 +227,8 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(securityHeaders).header('X-Request-Id', request.id)
     const { read, write } = options.timeLimits
-    request.lifetime = new RequestLifetime(reply.raw, request.routeOptions.config.writes ? write : read)
+    const limit = request.routeOptions.config.writes ? write : read
+    request.lifetime = new RequestLifetime(reply.raw, limit, () => shareOf(request.actor, request.ip))
     if (!traffic.stopping) return
     reply.header('Connection', 'close')
     throw new AppError('ServiceUnavailable')

@@ -7,6 +7,8 @@ import { AppError } from './errors.ts'
  * within a lifetime (`Db.within`) end with it.
  */
 export interface Lifetime {
+  /** For whom it is (`callerOf`); empty: for nobody alone. */
+  readonly who: string
   /** Why it is over; null while it is not. */
   readonly over: AppError | null
   /** Milliseconds of work in the database that are left. */
@@ -23,6 +25,7 @@ export interface Lifetime {
 
 /** What many wait for, or nobody: it takes the time that it takes. */
 export const endless: Lifetime = {
+  who: '',
   over: null,
   left: Number.POSITIVE_INFINITY,
   check() {},
@@ -53,14 +56,20 @@ export function outsideLifetimes<T>(work: () => T): T {
  */
 export class RequestLifetime implements Lifetime {
   readonly #response: ServerResponse
+  readonly #who: () => string
   #limit: number
   #spent = 0
   #actions: Set<() => void> | null = null
   #over: AppError | null = null
 
-  constructor(response: ServerResponse, limit: number) {
+  constructor(response: ServerResponse, limit: number, who: () => string) {
     this.#response = response
+    this.#who = who
     this.#limit = limit
+  }
+
+  get who(): string {
+    return this.#who()
   }
 
   get over(): AppError | null {
@@ -108,6 +117,7 @@ export function shorter(whole: Lifetime, milliseconds: number): Lifetime {
   let spent = 0
   const own = (): number => milliseconds - spent
   return {
+    who: whole.who,
     get over() {
       return whole.over ?? (own() <= 0 ? timeOver(milliseconds) : null)
     },

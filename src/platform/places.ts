@@ -1,18 +1,21 @@
 import { AppError } from './errors.ts'
 import type { Lifetime } from './lifetime.ts'
+import { createShares } from './shares.ts'
 
 export interface PlacesOptions {
-  /** How many work at the same time. */
+  /** How many work at the same time; one more for a caller who has none. */
   readonly places: number
-  /** How many may wait; whoever comes then is refused. */
+  /** How many may wait; whoever comes then is refused, or of those who have more waiting the last one. */
   readonly waiting?: number
+  /** How many of one caller may wait. */
+  readonly waitingOfCaller?: number
   /** Milliseconds that somebody waits before being refused. */
   readonly patience?: number
 }
 
 export interface Places {
   /**
-   * Does the work when a place is free.
+   * Does the work when a place is free: callers take turns.
    * @throws {AppError} `TooManyHeavyRequests` when too many wait already, or none became free in time.
    */
   run<T>(lifetime: Lifetime, work: () => Promise<T>): Promise<T>
@@ -21,51 +24,42 @@ export interface Places {
 }
 
 /** A small number of places for heavy requests, so that small ones always find processor and connections. */
-export function createPlaces({ places, waiting: most = 100, patience = 30_000 }: PlacesOptions): Places {
-  let taken = 0
-  /** In the order of their arrival; each is told that it has the place of one that has left. */
-  const queue = new Set<() => void>()
-
-  function wait(lifetime: Lifetime): Promise<void> {
-    if (queue.size >= most) throw busy()
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const leave = (): boolean => {
-      clearTimeout(timer)
-      forget()
-      return queue.delete(enter)
-    }
-    const enter = (): void => {
-      leave()
-      resolve()
-    }
-    const timer = setTimeout(() => leave() && reject(busy()), patience)
-    const forget = lifetime.onOver(() => leave() && reject(lifetime.over ?? busy()))
-    queue.add(enter)
-    return promise
-  }
+export function createPlaces({
+  places,
+  waiting: most = 100,
+  waitingOfCaller = most,
+  patience = 30_000,
+}: PlacesOptions): Places {
+  const ofOne = { quota: 'svc.quotas.heavyRequests', most: waitingOfCaller }
+  const shares = createShares(places, { most, mostOfOne: waitingOfCaller, full: busy, taken: () => busy(ofOne) })
 
   return {
     async run(lifetime, work) {
       lifetime.check()
-      if (taken < places) taken++
-      else await wait(lifetime)
+      const stop = new AbortController()
+      const forget = lifetime.onOver(() => stop.abort(lifetime.over ?? busy()))
+      const timer = setTimeout(() => stop.abort(busy()), patience)
+      const begin = (): Promise<unknown> => {
+        clearTimeout(timer)
+        forget()
+        return work()
+      }
       try {
-        return await work()
+        return (await shares.run(lifetime.who, begin, stop.signal)) as Awaited<ReturnType<typeof work>>
       } finally {
-        const [next] = queue
-        if (next) next()
-        else taken--
+        clearTimeout(timer)
+        forget()
       }
     },
     get taken() {
-      return taken
+      return shares.running
     },
     get waiting() {
-      return queue.size
+      return shares.waiting
     },
   }
 }
 
-function busy(): AppError {
-  return new AppError('TooManyHeavyRequests', { retry_after: 5 })
+function busy(parameters: Record<string, unknown> = {}): AppError {
+  return new AppError('TooManyHeavyRequests', { ...parameters, retry_after: 5 })
 }

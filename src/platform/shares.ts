@@ -13,14 +13,29 @@ export interface Shares {
   readonly waiting: number
 }
 
+/** How many may wait; as many as like where nothing is said. */
+export interface Queue {
+  /** In all: whoever has most there is sent away for somebody who has fewer. */
+  readonly most: number
+  readonly mostOfOne: number
+  /** What somebody is told who is sent away, or whose share of it is taken. */
+  readonly full: () => Error
+  readonly taken: () => Error
+}
+
+interface Waiting {
+  readonly enter: () => void
+  readonly sendAway: (reason: unknown) => void
+}
+
 interface Person {
   running: number
   /** The number of their last turn. */
   turn: number
-  readonly queue: Set<() => void>
+  readonly queue: Set<Waiting>
 }
 
-export function createShares(places: number): Shares {
+export function createShares(places: number, line?: Queue): Shares {
   const people = new Map<string, Person>()
   let running = 0
   let waiting = 0
@@ -48,12 +63,12 @@ export function createShares(places: number): Shares {
         const fewer = chosen === null || person.running < chosen.running
         if (fewer || (person.running === chosen?.running && person.turn < chosen.turn)) chosen = person
       }
-      const [enter] = chosen?.queue ?? []
-      if (!chosen || !enter) return
-      chosen.queue.delete(enter)
+      const [first] = chosen?.queue ?? []
+      if (!chosen || !first) return
+      chosen.queue.delete(first)
       waiting--
       begin(chosen)
-      enter()
+      first.enter()
     }
   }
 
@@ -61,15 +76,34 @@ export function createShares(places: number): Shares {
     if (person.running === 0 && person.queue.size === 0) people.delete(who)
   }
 
+  /** @throws what is said when there is no room for one more who waits. */
+  function makeRoom(person: Person, { most, mostOfOne, full, taken }: Queue): void {
+    if (person.queue.size >= mostOfOne) throw taken()
+    if (waiting < most) return
+    let longest = person
+    for (const each of people.values()) if (each.queue.size > longest.queue.size) longest = each
+    const last = [...longest.queue].at(-1)
+    if (!last || longest.queue.size <= person.queue.size + 1) throw full()
+    last.sendAway(full())
+  }
+
   async function wait(who: string, person: Person, signal?: AbortSignal): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const onAbort = (): void => {
-      if (!person.queue.delete(resolve)) return
+    const entry = { enter: resolve, sendAway }
+    function sendAway(reason: unknown): void {
+      if (!person.queue.delete(entry)) return
       waiting--
       forget(who, person)
-      reject(signal?.reason)
+      reject(reason)
     }
-    person.queue.add(resolve)
+    const onAbort = (): void => sendAway(signal?.reason)
+    try {
+      if (line) makeRoom(person, line)
+    } catch (error) {
+      forget(who, person)
+      throw error
+    }
+    person.queue.add(entry)
     waiting++
     signal?.addEventListener('abort', onAbort, { once: true })
     try {

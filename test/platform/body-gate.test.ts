@@ -71,7 +71,7 @@ test('when there is no room, large bodies wait for it and small ones do not', as
   const before = await fill()
   const late = send(150_000, whole(150_000))
   assert.ok(await isOpen(late))
-  destroy(before.slice(0, 2))
+  destroy(before.slice(0, 3))
   assert.equal(await status(late), 400)
   destroy(before)
 })
@@ -103,4 +103,16 @@ test('strangers and bodies that are too large take no room and are answered at o
 test('many large bodies at once are all answered', async () => {
   const sent = Array.from({ length: 30 }, () => send(150_000, whole(150_000)))
   for (const one of sent) assert.equal(await status(one), 400)
+})
+
+test('whoever sends many large bodies slowly waits for themselves: another user is served', async () => {
+  const user = { user: { login: 'slow', reference: 'slow' }, _password: 'slow' }
+  const saved = await svc.as('root').post('/user', [user], { confirm: 'ignore_password_requirements' })
+  assert.equal(saved.status, 200, JSON.stringify(saved.body))
+  const token = await svc.as('slow').token()
+  const slow = Array.from({ length: 8 }, () => send(bodyLimit, unfinished(190_000), token))
+  for (const one of slow) assert.ok(await isOpen(one))
+  for (let n = 0; n < 5; n++) assert.equal(await status(send(190_000, whole(190_000))), 400)
+  for (const one of slow) assert.ok(await isOpen(one))
+  destroy(slow)
 })

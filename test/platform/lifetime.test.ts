@@ -239,7 +239,7 @@ suite('lifetimes of requests', () => {
   })
 
   test('what is stored is not refused because the time is over meanwhile', async () => {
-    const lifetime = new RequestLifetime(new ServerResponse(new IncomingMessage(new Socket())), 1000)
+    const lifetime = new RequestLifetime(new ServerResponse(new IncomingMessage(new Socket())), 1000, () => '')
     await svc.db.transaction(
       async (tx) => {
         await tx.query('select 1')
@@ -248,7 +248,7 @@ suite('lifetimes of requests', () => {
       { lifetime },
     )
     assert.equal((await svc.db.within(lifetime).query('select 1')).rowCount, 1)
-    const other = new RequestLifetime(new ServerResponse(new IncomingMessage(new Socket())), 1000)
+    const other = new RequestLifetime(new ServerResponse(new IncomingMessage(new Socket())), 1000, () => '')
     other.spend(1000)
     await assert.rejects(
       svc.db.within(other).query('select 1'),

@@ -84,3 +84,42 @@ test('whose client goes away leaves the queue', async () => {
   first.end('done')
   await done
 })
+
+test('somebody who asks for much neither keeps another caller waiting nor takes their place in the queue', async () => {
+  const places = createPlaces({ places: 2, waiting: 4 })
+  const lifetimeOf = (who: string): Lifetime => ({ ...endless, who })
+  const greedy = Array.from({ length: 6 }, () => held())
+  const asked = greedy.map(({ work }) => places.run(lifetimeOf('greedy'), work).catch((error: AppError) => error.code))
+  assert.deepEqual([places.taken, places.waiting], [2, 4])
+  // One who has nothing at work begins at once.
+  assert.equal(await places.run(lifetimeOf('other'), async () => 'served'), 'served')
+  // Where there is no room left, the last one of whoever has most is sent away.
+  const small = held()
+  const first = places.run(lifetimeOf('other'), small.work)
+  const second = places.run(lifetimeOf('other'), async () => 'second')
+  assert.equal(await asked[5], 'TooManyHeavyRequests')
+  assert.deepEqual([places.taken, places.waiting], [3, 4])
+  await assert.rejects(
+    places.run(lifetimeOf('greedy'), async () => 'never'),
+    refused('TooManyHeavyRequests'),
+  )
+  small.end('first')
+  assert.deepEqual([await first, await second], ['first', 'second'])
+  for (const { end } of greedy) end('done')
+  assert.deepEqual(await Promise.all(asked.slice(0, 5)), Array(5).fill('done'))
+  assert.deepEqual([places.taken, places.waiting], [0, 0])
+})
+
+test('one caller has a share of the queue, and is told which setting says so', async () => {
+  const places = createPlaces({ places: 1, waiting: 10, waitingOfCaller: 2 })
+  const first = held()
+  const done = [first.work, first.work, first.work].map((work) => places.run(endless, work))
+  await assert.rejects(places.run(endless, first.work), (error: unknown) => {
+    assert.ok(refused('TooManyHeavyRequests')(error))
+    const { parameters } = error as AppError
+    assert.deepEqual(parameters, { quota: 'svc.quotas.heavyRequests', most: 2, retry_after: 5 })
+    return true
+  })
+  first.end('done')
+  await Promise.all(done)
+})

@@ -108,6 +108,7 @@ test('a walk ends with its caller, and with the time of a request', async () => 
     check() {
       throw over
     },
+    who: '',
     spend() {},
     onOver: () => () => {},
     stored() {},

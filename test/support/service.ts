@@ -67,6 +67,7 @@ export function testConfig(dsn: string, options: Partial<Config> = {}): Config {
     requestTimeout: 300,
     maxConnections: 2000,
     quotaConnections: 25,
+    quotaHeavyRequests: 50,
     quotaStreams: 20,
     slowGrace: 60,
     leastRate: 1000,

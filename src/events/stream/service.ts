@@ -111,7 +111,7 @@ export function createEventStreams(options: StreamOptions) {
     let size = pageSize
     while (listener.open && position !== null && listener.position < position) {
       if (!(await takes(listener))) return listener.end('TooSlow')
-      await catching.run(endless, async () => {
+      await catching.run({ ...endless, who: listener.who }, async () => {
         const actor = listener.open ? (await present([listener])).get(listener) : undefined
         if (!actor || position === null) return
         const { events, upTo } = await read(listener.position, position, size)

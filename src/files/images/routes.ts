@@ -60,7 +60,7 @@ export function registerImageRoutes(http: HttpApp, { files }: { files: Pick<File
       access: 'optional',
       writes: false,
       anyOrigin: true,
-      errors: ['InsufficientRights', 'ResourceNotFound', 'UrlParameterNotSupported', 'ServiceUnavailable'],
+      errors: ['InsufficientRights', 'ResourceNotFound', 'UrlParameterNotSupported', 'TooManyHeavyRequests'],
     },
     compress: false,
     handler: async (request, reply) => {
@@ -97,7 +97,7 @@ export function registerImageRoutes(http: HttpApp, { files }: { files: Pick<File
       access: 'optional',
       writes: false,
       anyOrigin: true,
-      errors: ['InsufficientRights', 'ResourceNotFound', 'UrlParameterNotSupported', 'ServiceUnavailable'],
+      errors: ['InsufficientRights', 'ResourceNotFound', 'UrlParameterNotSupported', 'TooManyHeavyRequests'],
     },
     compress: false,
     handler: async (request, reply) => {

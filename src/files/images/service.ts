@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Actor } from '../../platform/actor.ts'
 import { AppError } from '../../platform/errors.ts'
+import { currentLifetime } from '../../platform/lifetime.ts'
+import { createPlaces } from '../../platform/places.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import { type FileVersion, original, type StoredFile } from '../model.ts'
 import type { WorkFolders } from '../renditions/work-folders.ts'
@@ -37,7 +39,8 @@ export type IiifAnswer =
   | { readonly kind: 'info'; readonly info: Record<string, unknown>; readonly keep: number }
   | { readonly kind: 'image'; readonly image: Cut }
 
-/** Images that wait to be made; further ones are refused. */
+/** Images that are made at a time, and that wait; of one caller half of them. */
+const atATime = 8
 const mostWaiting = 200
 
 /** What the processes read as it is: other originals have renditions to be asked for. */
@@ -51,7 +54,7 @@ export function isViewable({ extension, metadata }: FileVersion): boolean {
 /** Parts of pictures for viewers, cut by processes of the workshop, from pyramids where there are. */
 export function createImages({ externalUrl, folders, workers, storeOf, open }: ImageDeps) {
   const copies = createLocalCopies(folders)
-  let waiting = 0
+  const places = createPlaces({ places: atATime, waiting: mostWaiting, waitingOfCaller: mostWaiting / 2 })
 
   function pictureOf(file: StoredFile, version: FileVersion): { readonly source: FileVersion; readonly size: Size } {
     const pyramid = file.versions.find(
@@ -75,17 +78,14 @@ export function createImages({ externalUrl, folders, workers, storeOf, open }: I
       tag,
       keep,
       async make(signal) {
-        if (waiting >= mostWaiting)
-          throw new AppError('ServiceUnavailable', {}, { message: 'Too many images at a time.' })
-        waiting++
         try {
-          const path = await copies.path(source, storeOf(source.locationId))
-          return await workers.run({ kind: 'region', source: { path, extension: source.extension }, ...wish }, signal)
+          return await places.run(currentLifetime(), async () => {
+            const path = await copies.path(source, storeOf(source.locationId))
+            return workers.run({ kind: 'region', source: { path, extension: source.extension }, ...wish }, signal)
+          })
         } catch (error) {
           if (!(error instanceof CannotMake)) throw error
           throw new AppError('ResourceNotFound', { version: source.name }, { message: `No picture: ${error.message}.` })
-        } finally {
-          waiting--
         }
       },
     }

@@ -4,6 +4,7 @@ import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { endForeign, startForeign } from '../../../platform/foreign/start.ts'
 import { watchForeign } from '../../../platform/foreign/watch.ts'
+import { currentLifetime } from '../../../platform/lifetime.ts'
 import { createShares } from '../../../platform/shares.ts'
 import { CannotMake } from './failure.ts'
 import type { Answer, Order, ResultOf, Task } from './tasks.ts'
@@ -94,7 +95,7 @@ export function createWorkers(options: WorkersOptions) {
   }
 
   /** At the turn of whoever it is for. @throws {CannotMake} when it cannot be done, and would not be another time. */
-  async function run<T extends Task>(task: T, signal?: AbortSignal, who = ''): Promise<ResultOf<T>> {
+  async function run<T extends Task>(task: T, signal?: AbortSignal, who = currentLifetime().who): Promise<ResultOf<T>> {
     return shares.run(
       who,
       async () => {

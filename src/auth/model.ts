@@ -1,3 +1,4 @@
+import { normalized } from '../platform/text.ts'
 /** Vocabulary of users, groups and sessions inside the service; wire spelling stands in schema.ts. */
 import type { StoredGrant } from '../rights/service.ts'
 
@@ -120,7 +121,7 @@ export interface PrincipalName {
 
 /** Logins and addresses count as the same in this form. */
 export function identityKey(text: string): string {
-  return text.normalize('NFKC').trim().toLowerCase()
+  return normalized(text, 'NFKC').trim().toLowerCase()
 }
 
 /** What people see of a user (`_generated_displayname`). */

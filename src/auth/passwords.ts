@@ -1,5 +1,6 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
+import { normalized } from '../platform/text.ts'
 import { createLimiter } from './limiter.ts'
 
 const derive = promisify(argon2)
@@ -71,7 +72,7 @@ async function verifyPassword(password: string, hash: string | null): Promise<bo
 }
 
 function digest(password: string, nonce: Buffer, { memory, passes, parallelism }: Cost, length: number) {
-  const message = password.normalize('NFKC')
+  const message = normalized(password, 'NFKC')
   return derive('argon2id', { message, nonce, parallelism, tagLength: length, memory, passes })
 }
 

@@ -114,7 +114,9 @@ export interface RemovalHooks {
 export function duplicateValue(error: unknown): { constraint: string; value: string } | null {
   if (!(error instanceof AppError) || error.code !== 'DatabaseUniqueKeyViolation') return null
   const detail = (error.cause as { detail?: string } | undefined)?.detail ?? ''
-  const value = /=\((.*)\) already exists/s.exec(detail)?.[1] ?? ''
+  // `Key (name)=(value) already exists.`
+  const [start, end] = [detail.indexOf('=('), detail.lastIndexOf(') already exists')]
+  const value = start < 0 || end < start ? '' : detail.slice(start + 2, end)
   return { constraint: String(error.parameters.constraint), value }
 }
 

@@ -15,6 +15,7 @@ import type { Db } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Measure } from '../platform/metrics.ts'
 import type { Seal } from '../platform/seal.ts'
+import { withoutEnd } from '../platform/text.ts'
 import type { ConventionOf } from '../platform/versions.ts'
 import { createAccounts } from './account/service.ts'
 import { browserHashesOf } from './browser-id.ts'
@@ -134,7 +135,7 @@ export function createAuth(dependencies: AuthDependencies) {
   const accountUuids = createAccountUuids(seal)
   const mailCodes = createMailCodes({ db, baseConfig, mail, seal })
   const proofs = { passkeys, mailCodes, seal }
-  const basePath = URL.parse(externalUrl)?.pathname.replace(/\/+$/, '') ?? ''
+  const basePath = withoutEnd(URL.parse(externalUrl)?.pathname ?? '', '/')
   const directories = createDirectories({ db, events, baseConfig, sessions, principals, clock })
   const singleSignOn = createSingleSignOn({ db, baseConfig, directories, sessions, externalUrl, basePath })
   const words = createDirectoryWords({ db, baseConfig, sessions, directories, singleSignOn })

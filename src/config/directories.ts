@@ -1,5 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
-import { attributeTemplate } from '../platform/attribute-templates.ts'
+import { attributeTemplate, partsOf } from '../platform/attribute-templates.ts'
+import { certificateTexts } from '../platform/certificate-texts.ts'
 import { isInstalled } from '../platform/optional-packages.ts'
 import { bool, int, list, localized, secret, select, table, text, waiting } from './fields.ts'
 
@@ -152,7 +153,9 @@ function filterRule(filter: string): string | null {
   const problem = templateRule(filter)
   if (problem !== null) return problem
   // Parentheses of placeholders are none of the filter.
-  const outline = filter.replaceAll(/%\(.*?\)s/gs, 'x')
+  const outline = partsOf(filter)
+    .map((part) => (typeof part === 'string' ? part : 'x'))
+    .join('')
   let depth = 0
   for (const [index, character] of [...outline].entries()) {
     if (character === '(') depth++
@@ -169,10 +172,8 @@ function ldapUrlRule(url: string): string | null {
   return plain && !more ? null : 'an address such as ldaps://ldap.example.org:636'
 }
 
-const certificate = /-----BEGIN CERTIFICATE-----[\sA-Za-z0-9+/=]+-----END CERTIFICATE-----/g
-
 function certificatesRule(pem: string): string | null {
-  const found = pem.match(certificate) ?? []
+  const found = certificateTexts(pem)
   if (found.length > 0 && found.every(isCertificate)) return null
   return 'one or more certificates in PEM (-----BEGIN CERTIFICATE-----)'
 }

@@ -1,6 +1,8 @@
 /** How large a datamodel may be. Far above real ones; low enough that nothing here takes more than seconds. */
 export const limits = {
   tables: 2000,
+  /** Instructions of all `check_regexp`, compiled. */
+  patterns: 50_000,
   columns: 20_000,
   columnsPerTable: 1000,
   ownershipDepth: 10,

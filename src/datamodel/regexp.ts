@@ -1,9 +1,5 @@
 import { RE2JS } from 're2js'
-
-/** Longest pattern; a longer one is a program, not a rule that somebody can read. */
-const maxLength = 2000
-/** Size of the compiled pattern. At 1000 instructions a text of 100,000 characters takes about a second at worst. */
-const maxProgramSize = 1000
+import { type PatternBudget, PatternError, patternBudget } from '../platform/patterns.ts'
 
 export interface Pattern {
   readonly source: string
@@ -19,8 +15,11 @@ export interface Pattern {
  *
  * @returns the pattern, or the sentence that says why it cannot be used.
  */
-export function compilePattern(source: string, flags: string): Pattern | string {
-  if (source.length > maxLength) return `The pattern is longer than ${maxLength} characters.`
+export function compilePattern(
+  source: string,
+  flags: string,
+  budget: PatternBudget = patternBudget(),
+): Pattern | string {
   const unknown = [...flags].find((flag, index) => !'imsug'.includes(flag) || flags.indexOf(flag) !== index)
   if (unknown !== undefined) return `The flag "${unknown}" is unknown or repeated; there are i, m, s, u and g.`
   const options =
@@ -28,10 +27,10 @@ export function compilePattern(source: string, flags: string): Pattern | string 
     (flags.includes('m') ? RE2JS.MULTILINE : 0) |
     (flags.includes('s') ? RE2JS.DOTALL : 0)
   try {
-    const compiled = RE2JS.compile(RE2JS.translateRegExp(source), options)
-    if (compiled.programSize() > maxProgramSize) return 'The pattern is too large (check its repetitions).'
+    const compiled = budget.compile(source, { script: true, flags: options })
     return { source, flags, test: (text) => compiled.test(text) }
   } catch (error) {
-    return `The pattern cannot be used: ${error instanceof Error ? error.message : String(error)}.`
+    if (!(error instanceof PatternError)) throw error
+    return `The pattern cannot be used: ${error.message}.`
   }
 }

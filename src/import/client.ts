@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { withoutEnd } from '../platform/text.ts'
 
 /** What a service answered when it refused a request; `message` is one readable line. */
 export class ServiceError extends Error {
@@ -57,7 +58,7 @@ const passing = new Set([423, 502, 503, 504])
  * time: callers rely on unique keys.
  */
 export function createServiceClient({ url, login, password, patience = 60_000, signal }: ClientOptions): ServiceClient {
-  const base = url.replace(/\/+$/, '')
+  const base = withoutEnd(url, '/')
   let tokens: Promise<Tokens> | null = null
   // A wrong address is told soon; a service that was there is worth waiting for.
   let reached = false

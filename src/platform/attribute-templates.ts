@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { RE2JS } from 're2js'
+import { type PatternBudget, patternBudget } from './patterns.ts'
 
 /**
  * Texts made from the attributes of a directory, as administrators write them: `%(sn)s, %(givenName)s`. A placeholder may
@@ -36,13 +36,10 @@ export function attributeTemplate(source: string): AttributeTemplate {
 }
 
 function compile(source: string): AttributeTemplate {
-  const parts: (string | Placeholder)[] = []
-  let at = 0
-  for (const match of source.matchAll(/%\((.*?)\)s/gs)) {
-    parts.push(literal(source.slice(at, match.index)), placeholder(match[1] ?? ''))
-    at = match.index + match[0].length
-  }
-  parts.push(literal(source.slice(at)))
+  const patterns = patternBudget({ total: 2000 })
+  const parts = partsOf(source).map((part) =>
+    typeof part === 'string' ? literal(part) : placeholder(part.inner, patterns),
+  )
   const placeholders = parts.filter((part): part is Placeholder => typeof part !== 'string')
   const render = (value: (part: Placeholder) => string): string =>
     parts.map((part) => (typeof part === 'string' ? part : value(part))).join('')
@@ -61,6 +58,19 @@ function compile(source: string): AttributeTemplate {
   }
 }
 
+/** Its texts, and between them what stands within `%(` and the next `)s`. */
+export function partsOf(source: string): (string | { readonly inner: string })[] {
+  const parts: (string | { readonly inner: string })[] = []
+  let at = 0
+  for (;;) {
+    const start = source.indexOf('%(', at)
+    const end = start < 0 ? -1 : source.indexOf(')s', start + 2)
+    if (end < 0) return [...parts, source.slice(at)]
+    parts.push(source.slice(at, start), { inner: source.slice(start + 2, end) })
+    at = end + 2
+  }
+}
+
 function textOf({ replace, join }: Placeholder, values: readonly string[]): string {
   return join === null ? values.slice(0, 1).map(replace).join('') : values.map(replace).join(join)
 }
@@ -70,11 +80,11 @@ function literal(text: string): string {
   return text
 }
 
-function placeholder(inner: string): Placeholder {
+function placeholder(inner: string, patterns: PatternBudget): Placeholder {
   const [name = '', search = '', replacement = '', join = null, ...rest] = inner.split('||')
   if (name.trim() === '') throw new Error('a placeholder names no attribute')
   if (rest.length > 0) throw new Error('a placeholder has more than four parts')
   if (search === '') return { name: name.trim(), replace: (value) => value, join }
-  const pattern = RE2JS.compile(search)
+  const pattern = patterns.compile(search)
   return { name: name.trim(), replace: (value) => pattern.matcher(value).replaceAll(replacement), join }
 }

@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 import { isAbsolute } from 'node:path'
 import type { OAuthClientConfig } from './config.ts'
 import { isOriginPattern, redirectUriRule } from './redirect-uris.ts'
+import { withoutEnd } from './text.ts'
 
 /** A wrong setting; the message is one line that names it. */
 export class ConfigError extends Error {
@@ -119,7 +120,7 @@ export function url(): Form<string> {
       const parsed = typeof value === 'string' ? URL.parse(value) : null
       if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.search || parsed.hash)
         throw wrong(name, 'an http or https address', value)
-      return (value as string).replace(/\/+$/, '')
+      return withoutEnd(value as string, '/')
     },
   }
 }

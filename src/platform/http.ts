@@ -335,7 +335,12 @@ function isForAnybody({ actor, headers, query }: FastifyRequest, carriers: reado
 
 function varyBy(reply: FastifyReply, names: readonly string[]): void {
   const before = reply.getHeader('Vary')
-  const known = before === undefined ? [] : String(before).split(/\s*,\s*/)
+  const known =
+    before === undefined
+      ? []
+      : String(before)
+          .split(',')
+          .map((name) => name.trim())
   const has = new Set(known.map((name) => name.toLowerCase()))
   reply.header('Vary', [...known, ...names.filter((name) => !has.has(name.toLowerCase()))].join(', '))
 }

@@ -62,12 +62,12 @@ async function loggedSince({ data }: PostgresFolders, since: Date): Promise<stri
   const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.log'))
   const texts = await Promise.all(names.map((name) => readForeign(join(folder, name), tail)))
   const from = since.toISOString().replace('T', ' ').slice(0, 23)
-  const dated = /^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}) UTC \[\d+\] \s*(.*)$/
+  const dated = /^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}) UTC \[\d+\] (.*)$/
   return texts
     .flatMap((text) => text.split('\n'))
     .flatMap((line) => {
       const [, at = '', said = ''] = dated.exec(line) ?? []
-      return at >= from ? [{ at, said }] : []
+      return at >= from ? [{ at, said: said.trimStart() }] : []
     })
     .sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0))
     .map(({ said }) => said)

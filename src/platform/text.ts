@@ -36,3 +36,33 @@ function assertText(text: string, path: string): void {
   if (!text.includes('\0') && text.isWellFormed()) return
   throw badRequest(`The text at ${path} has a character that cannot be stored.`, { path })
 }
+
+/** Without the characters that stand at its end. A pattern such as `/ +$/` would look at a text of spaces once for each of them. */
+export function withoutEnd(text: string, characters: string): string {
+  let end = text.length
+  while (end > 0 && characters.includes(text[end - 1] as string)) end--
+  return text.slice(0, end)
+}
+
+/** Without the characters that stand at its beginning or its end. */
+export function withoutEnds(text: string, characters: string): string {
+  let start = 0
+  while (start < text.length && characters.includes(text[start] as string)) start++
+  return withoutEnd(text.slice(start), characters)
+}
+
+/** More marks than this on one letter are no writing (UAX #15, Stream-Safe Text Format). */
+const manyMarks = /[\p{M}\uff9e\uff9f]{31}/u
+const thirtyMarks = /[\p{M}\uff9e\uff9f]{30}(?=[\p{M}\uff9e\uff9f])/gu
+/** Characters that are put in order in no time, whatever they are. */
+const short = 100
+
+/**
+ * A text in one form of Unicode. Marks on one letter are put in order, which takes as long as the square of their number: a
+ * minute for those that fit into one request. So every thirty of them are followed by a joiner that nobody sees (U+034F), as
+ * the Stream-Safe Text Format has it.
+ */
+export function normalized(text: string, form: 'NFC' | 'NFKC' | 'NFKD'): string {
+  if (text.length <= short || !manyMarks.test(text)) return text.normalize(form)
+  return text.replaceAll(thirtyMarks, (marks) => `${marks}\u034f`).normalize(form)
+}

@@ -130,6 +130,8 @@ suite('locations of files', () => {
       [{ name: 'x', kind: 'file', config: file, allow_redirect: true }, /allow_redirect/],
       [{ name: 'x', kind: 'file', config: file, prefix: '../up' }, /prefix/],
       [{ name: 'x', kind: 'file', config: file, prefix: '/up' }, /prefix/],
+      // Each letter once: the steps of a prefix are not tried in all ways of dividing it.
+      [{ name: 'x', kind: 'file', config: file, prefix: `${'a'.repeat(199)}!` }, /prefix/],
       [{ name: '../x', kind: 'file', config: file }, /name/],
       [{ name: 'x', kind: 'file', config: { file: { dir: 'files/x\ud800' } } }, /byte/],
       [{ name: 'x', kind: 'file', config: file, id: 5 }, /id/],

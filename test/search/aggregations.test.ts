@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { RE2JS } from 're2js'
 import type { Json } from '../support/client.ts'
 import { type SearchScene, startScene, text } from './support.ts'
 
@@ -174,4 +175,25 @@ test('what cannot be counted is refused', async () => {
   assert.equal(await code({ type: 'term', field: 'work.nothing' }), 'SearchFieldUnknown')
   assert.equal(await code({ type: 'term', field: 'work.title', include: '(' }), 'ServerGeneric')
   assert.equal(await code({ type: 'date_range', field: 'work.width', ranges: [] }), 'UnsupportedInAggregation')
+})
+
+test('patterns of one request are bounded together, before any of them is compiled', async (t) => {
+  const asked = (include: string, times: number) =>
+    scene.search({
+      objecttypes: ['work'],
+      limit: 0,
+      aggregations: Object.fromEntries(
+        Array.from({ length: times }, (_, at) => [`a${at}`, { type: 'term', field: 'work.title', include }]),
+      ),
+    })
+  const compile = t.mock.method(RE2JS, 'compile')
+  const huge = await asked('.{1,1000}'.repeat(50), 1)
+  assert.equal(huge.status, 400)
+  assert.match(JSON.stringify(huge.body), /include must be a regular expression \(it is too large/)
+  assert.equal(compile.mock.callCount(), 0)
+  const together = await asked('x{600}', 50)
+  assert.equal(together.status, 400)
+  assert.match(JSON.stringify(together.body), /aggregations\.a3\.include.*too large together/)
+  assert.equal(compile.mock.callCount() <= 4, true)
+  assert.equal((await asked('.*x.*', 50)).status, 200)
 })

@@ -1,5 +1,6 @@
 import type { BaseConfigService } from '../../config/service.ts'
 import type { Mail } from '../../mail/service.ts'
+import { withoutEnd } from '../../platform/text.ts'
 import type { StoredUser } from '../model.ts'
 import { languageOf, type OwnTexts, type PageLanguage } from '../pages/language.ts'
 
@@ -48,7 +49,7 @@ const pages = {
 
 /** Mails about accounts, in the language of those who get them. */
 export function createLetters(baseConfig: BaseConfigService, externalUrl: string, ownTexts: OwnTexts): MailLetters {
-  const base = externalUrl.replace(/\/+$/, '')
+  const base = withoutEnd(externalUrl, '/')
   return {
     write(kind, to, secret) {
       const languages = to.languages.length > 0 ? to.languages : baseConfig.get().languages.frontend

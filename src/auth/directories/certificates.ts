@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import type { BaseConfig } from '../../config/service.ts'
+import { certificateTexts } from '../../platform/certificate-texts.ts'
 
 /** A certificate that sign-ins depend on. */
 export interface KnownCertificate {
@@ -69,8 +70,6 @@ export async function samlCertificates(
 /** Authorities that servers of LDAP are trusted by. */
 export function ldapCertificates({ connections }: BaseConfig['ldap']): readonly KnownCertificate[] {
   return connections.flatMap(({ url, tls_ca_cert: pem }) =>
-    (pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []).flatMap((one) =>
-      known(`ldap ${url}`, one),
-    ),
+    certificateTexts(pem).flatMap((one) => known(`ldap ${url}`, one)),
   )
 }

@@ -4,6 +4,7 @@ import { html } from 'ghtml'
 import type { BaseConfig, BaseConfigService } from '../../config/service.ts'
 import type { Db } from '../../platform/db.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
+import { withoutEnd } from '../../platform/text.ts'
 import type { Form } from '../oauth/form.ts'
 import { authorizeAddress, type LoginFlows } from '../oauth/login/flows.ts'
 import type { Login, NewLogin } from '../oauth/login/login.ts'
@@ -77,9 +78,9 @@ export type SingleSignOn = ReturnType<typeof createSingleSignOn>
 /** Sign-ins that go to another server and come back: the browser leaves with the id of its sign-in as `state`. */
 export function createSingleSignOn(given: SingleSignOnDependencies) {
   const { db, baseConfig, directories, sessions, externalUrl, basePath } = given
-  const openid = createOpenId({ redirectUri: externalUrl.replace(/\/+$/, '') + openidCallback })
+  const openid = createOpenId({ redirectUri: withoutEnd(externalUrl, '/') + openidCallback })
 
-  const saml = createSaml({ base: externalUrl.replace(/\/+$/, '') })
+  const saml = createSaml({ base: withoutEnd(externalUrl, '/') })
 
   const providers = () => baseConfig.get().openid_connect.providers
   const find = (name: string | undefined) => providers().find((provider) => provider.name === name) ?? null

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import { RE2JS } from 're2js'
 import { saysSomething } from '../../platform/body-names.ts'
 import { badRequest } from '../../platform/errors.ts'
+import { type PatternBudget, PatternError, patternBudget } from '../../platform/patterns.ts'
 import { assertStorable } from '../../platform/text.ts'
 import type { StoredGroup } from '../model.ts'
 import { type GroupInput, groupRuleMethods, waitingGroupRules } from '../schema.ts'
@@ -18,8 +18,9 @@ export function groupMapsOf(
   if (given === undefined) return { ...before }
   assertStorable(given, path)
   const { ldap = [], sso = [], system } = given ?? {}
-  assertRules(ldap, `${path}.ldap`)
-  assertRules(sso, `${path}.sso`)
+  const patterns = patternBudget({ total: 20_000 })
+  assertRules(ldap, `${path}.ldap`, patterns)
+  assertRules(sso, `${path}.sso`, patterns)
   if (saysSomething(system) && !isDeepStrictEqual(system, before.system)) {
     throw badRequest(`${path}.system: ${waitingGroupRules}`, { name: `${path}.system` })
   }
@@ -30,25 +31,23 @@ export function groupMapsOf(
   }
 }
 
-function assertRules(rules: Rules, path: string): void {
+function assertRules(rules: Rules, path: string, patterns: PatternBudget): void {
   rules.forEach(({ method, value }, index) => {
     const at = `${path}[${index}]`
     if (!groupRuleMethods.some((one) => one === method)) {
       throw badRequest(`${at}.method must be one of ${groupRuleMethods.join(', ')}`, { path: `${at}.method`, method })
     }
     if (value === '') throw badRequest(`${at}.value must be given`, { path: `${at}.value` })
-    if (method === 'regexp' && !isPattern(value)) {
-      const text = `${at}.value must be a regular expression (RE2: no look-ahead, no back references)`
-      throw badRequest(text, { path: `${at}.value`, value })
-    }
+    if (method === 'regexp') assertPattern(value, `${at}.value`, patterns)
   })
 }
 
-function isPattern(source: string): boolean {
+function assertPattern(value: string, path: string, patterns: PatternBudget): void {
   try {
-    RE2JS.compile(source)
-    return true
-  } catch {
-    return false
+    patterns.compile(value)
+  } catch (error) {
+    if (!(error instanceof PatternError)) throw error
+    const text = `${path} must be a regular expression (RE2: no look-ahead, no back references): ${error.message}`
+    throw badRequest(text, { path, value })
   }
 }

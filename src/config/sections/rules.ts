@@ -1,5 +1,5 @@
-import { RE2JS } from 're2js'
 import { isMailbox } from '../../platform/mailbox.ts'
+import { patternBudget } from '../../platform/patterns.ts'
 
 /* What texts of the base configuration must be; null where they fit, else what is expected. */
 
@@ -36,10 +36,10 @@ export function hostAndPortRule(address: string): string | null {
 
 export function regexpRule(source: string): string | null {
   try {
-    RE2JS.compile(source)
+    patternBudget().compile(source)
     return null
   } catch {
-    return 'a regular expression (RE2: no look-ahead, no back references)'
+    return 'a regular expression (RE2: no look-ahead, no back references) of a moderate size'
   }
 }
 

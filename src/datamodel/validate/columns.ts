@@ -1,4 +1,5 @@
 import { parseDate } from '../../platform/dates.ts'
+import type { PatternBudget } from '../../platform/patterns.ts'
 import { compileCheck } from '../check/compile.ts'
 import { columnTypeOf, dateTypes, numberTypes, textTypes } from '../columns.ts'
 import type { ColumnType } from '../model.ts'
@@ -9,6 +10,8 @@ import { checkIdentifier, inconsistent, type Place, wrongPlace } from './place.t
 export interface SchemaIndex {
   readonly tables: ReadonlyMap<number, SchemaTableApi>
   readonly columns: ReadonlyMap<number, { readonly table: SchemaTableApi; readonly column: ColumnApi }>
+  /** Of all `check_regexp` together. */
+  readonly patterns: PatternBudget
 }
 
 type Validator = (column: ColumnApi, table: SchemaTableApi, place: Place, index: SchemaIndex) => void
@@ -52,7 +55,7 @@ function validateValueColumn(column: ColumnApi, table: SchemaTableApi, place: Pl
   if (column.reverse_edit && (type !== 'link' || table.owned_by)) {
     throw inconsistent(at(place, 'reverse_edit'), 'only a link column of an object type can be edited in reverse')
   }
-  validateText(column, type, place)
+  validateText(column, type, place, index)
   validateRange(column, type, place)
   if (column.check) {
     const problem = compileCheck(column.check)
@@ -143,11 +146,11 @@ function validateReverseEntry(column: ColumnApi, table: SchemaTableApi, place: P
     throw inconsistent(at(place, 'other_column_id'), 'the same reverse link is there twice', parameters)
 }
 
-function validateText(column: ColumnApi, type: ColumnType, place: Place): void {
+function validateText(column: ColumnApi, type: ColumnType, place: Place, { patterns }: SchemaIndex): void {
   if (column.check_regexp) {
     if (!textTypes.has(type))
       throw inconsistent(at(place, 'check_regexp'), `values of type ${type} have no text to match`)
-    const problem = compilePattern(column.check_regexp, column.check_regexp_flags ?? '')
+    const problem = compilePattern(column.check_regexp, column.check_regexp_flags ?? '', patterns)
     if (typeof problem === 'string') {
       throw inconsistent(at(place, 'check_regexp'), problem, { check_regexp: column.check_regexp.slice(0, 200) })
     }

@@ -1,3 +1,4 @@
+import { patternBudget } from '../../platform/patterns.ts'
 import { limits } from '../limits.ts'
 import type { SchemaApi, SchemaTableApi } from '../schema.ts'
 import { type SchemaIndex, validateColumn } from './columns.ts'
@@ -79,7 +80,7 @@ function indexTables(schema: SchemaApi): SchemaIndex {
       columns.set(columnId, { table, column })
     }
   }
-  return { tables, columns }
+  return { tables, columns, patterns: patternBudget({ total: limits.patterns }) }
 }
 
 function validateTable(table: SchemaTableApi, place: Place, index: SchemaIndex): void {

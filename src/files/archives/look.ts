@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { AppError, badRequest } from '../../platform/errors.ts'
+import { normalized } from '../../platform/text.ts'
 import type { BlobStore, ByteRange } from '../blobs/blob-store.ts'
 import { partOf } from '../blobs/part.ts'
 import type { FileVersion } from '../model.ts'
@@ -112,7 +113,7 @@ function childOf({ size, modified }: ArchiveEntry, rest: string, folder: string)
 
 /** Some programs write names in decomposed letters, and addresses are typed in composed ones. */
 function composed(path: string): string {
-  return path.normalize('NFC')
+  return normalized(path, 'NFC')
 }
 
 async function fileOf(archive: Archive, entry: ArchiveEntry, version: FileVersion): Promise<Found> {

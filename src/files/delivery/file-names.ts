@@ -1,3 +1,4 @@
+import { normalized, withoutEnds } from '../../platform/text.ts'
 import { type FileVersion, original, originalOf, type StoredFile } from '../model.ts'
 
 /** Bytes of a name, with its extension: what file systems take, and a little room for what programs add. */
@@ -21,9 +22,7 @@ export function ownName(file: StoredFile, { name, extension }: Pick<FileVersion,
  * says it is. Null where nothing is left.
  */
 export function nameFrom(text: string, extension: string, originalExtension: string): string | null {
-  const line = text
-    .toWellFormed()
-    .normalize('NFC')
+  const line = normalized(text.toWellFormed(), 'NFC')
     .replaceAll(/\s+/g, ' ')
     .replaceAll(/[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/gu, '')
     .replaceAll(unsafe, '_')
@@ -36,7 +35,7 @@ export function nameFrom(text: string, extension: string, originalExtension: str
 
 /** Neither hidden nor taken for a folder; some systems drop what stands at the end. */
 function trimmed(text: string): string {
-  return text.replaceAll(/^[ .]+|[ .]+$/g, '')
+  return withoutEnds(text, ' .')
 }
 
 function withoutExtension(text: string, extensions: readonly string[]): string {

@@ -1,3 +1,5 @@
+import { normalized } from '../../platform/text.ts'
+
 /** Types that browsers show without running anything; everything else is saved, never opened in the service's name. */
 const shown = /^(image\/(?!svg)[\w.+-]+|audio\/[\w.+-]+|video\/[\w.+-]+|application\/pdf|text\/plain|image\/svg\+xml)$/
 
@@ -20,8 +22,7 @@ export function contentHeaders(mimeType: string, fileName: string): Record<strin
 
 /** RFC 6266: a name for everybody and one in UTF-8. */
 function disposition(type: 'inline' | 'attachment', name: string): string {
-  const plain = name
-    .normalize('NFKD')
+  const plain = normalized(name, 'NFKD')
     .replaceAll(/[^\x20-\x7e]/g, '')
     .replaceAll(/["\\%]/g, '_')
   const encoded = encodeURIComponent(name.toWellFormed()).replaceAll(

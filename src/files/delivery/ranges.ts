@@ -1,5 +1,7 @@
 import type { ByteRange } from '../blobs/blob-store.ts'
 
+const digits = /^\d{0,15}$/
+
 /**
  * What of a content a `Range` header asks for (RFC 9110, 14.2): one range, `whole` when there is none or one that is not
  * understood, `none` when it lies behind the end. Several at once get the whole, as the RFC allows: who asks for
@@ -7,8 +9,11 @@ import type { ByteRange } from '../blobs/blob-store.ts'
  */
 export function readRange(header: string | undefined, size: number): ByteRange | 'whole' | 'none' {
   if (header === undefined) return 'whole'
-  const [, from, to] = /^\s*bytes\s*=\s*(\d{0,15})\s*-\s*(\d{0,15})\s*$/i.exec(header) ?? []
-  if (from === undefined || to === undefined || (from === '' && to === '')) return 'whole'
+  const [unit = '', wanted = '', ...others] = header.split('=')
+  const [from = '', to, ...more] = wanted.split('-').map((each) => each.trim())
+  const isBytes = unit.trim().toLowerCase() === 'bytes' && others.length === 0 && more.length === 0
+  if (!isBytes || to === undefined || !digits.test(from) || !digits.test(to)) return 'whole'
+  if (from === '' && to === '') return 'whole'
   if (from === '') {
     const length = Math.min(Number(to), size)
     return length === 0 ? 'none' : { start: size - length, end: size - 1 }

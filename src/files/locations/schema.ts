@@ -51,7 +51,7 @@ export const LocationInput = Type.Object(
     prefix: Type.Optional(
       Type.String({
         maxLength: 200,
-        pattern: '^([\\w-][\\w.-]*/?)*$',
+        pattern: '^([\\w-][\\w.-]*(/[\\w-][\\w.-]*)*/?)?$',
         description: 'Stands before the name of each content.',
       }),
     ),

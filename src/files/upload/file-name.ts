@@ -1,4 +1,5 @@
 import { AppError, badRequest } from '../../platform/errors.ts'
+import { normalized } from '../../platform/text.ts'
 import { headerText } from '../../platform/utf8.ts'
 
 const longest = 255
@@ -10,9 +11,7 @@ const longest = 255
  */
 export function cleanFileName(given: string): string {
   if (given.trim() === '') throw new AppError('EasEmptyFilename')
-  const name = (given.split(/[/\\]/).at(-1) ?? '')
-    .toWellFormed()
-    .normalize('NFC')
+  const name = normalized((given.split(/[/\\]/).at(-1) ?? '').toWellFormed(), 'NFC')
     .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '')
     .trim()
   if (name === '' || /^\.+$/.test(name)) throw new AppError('EasInvalidFilename', { filename: given.slice(0, longest) })

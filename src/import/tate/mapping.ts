@@ -1,3 +1,4 @@
+import { withoutEnd } from '../../platform/text.ts'
 import type { NumberedArtist } from './artists.ts'
 import type { LoanRecord, TateArtwork, TateLifeEvent } from './records.ts'
 
@@ -143,7 +144,9 @@ function lines(text: string | null | undefined): string | undefined {
   return (
     text
       ?.replace(/\r\n?/g, '\n')
-      .replace(/[ \t]+(?=\n|$)/g, '')
+      .split('\n')
+      .map((line) => withoutEnd(line, ' \t'))
+      .join('\n')
       .trim() || undefined
   )
 }

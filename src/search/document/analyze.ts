@@ -1,3 +1,4 @@
+import { normalized } from '../../platform/text.ts'
 /**
  * Text analysis: what a search compares. Documents and requests go through the same functions, so a word is found
  * however it is written: `Bär`, `BÄR` and `bar` are one word.
@@ -40,12 +41,11 @@ const specials = new RegExp(`[${Object.keys(special).join('')}]`, 'g')
 /** One form for all ways of writing: compatibility forms, case and diacritics are gone. */
 export function fold(text: string): string {
   if (isAscii.test(text)) return text.toLowerCase()
-  return text
-    .normalize('NFKD')
+  const folded = normalized(text, 'NFKD')
     .toLowerCase()
     .replace(marks, '')
     .replace(specials, (letter) => special[letter] ?? letter)
-    .normalize('NFC')
+  return normalized(folded, 'NFC')
 }
 
 /** The words of a text in order, repetitions included. */

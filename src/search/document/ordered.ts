@@ -1,3 +1,4 @@
+import { withoutEnd } from '../../platform/text.ts'
 /**
  * Numbers and dates as texts whose alphabetical order is their own order, and ranges of them as a few prefixes. So a
  * range is answered by the same index as words are: `from 1900` becomes "starts with 19, 2, 3, …".
@@ -81,7 +82,7 @@ export interface Bound {
 /** The first second of a range as a bound, without what says only "at the beginning of". */
 export function momentFrom(seconds: bigint): Bound {
   const text = trimmed(orderedMoment(seconds), ['00', '00', '00', '01', '01'])
-  return { text: text.replace(/(?<=^..\d*?)0+$/, ''), inclusive: true, whole: true }
+  return { text: withoutDigits(text, '0'), inclusive: true, whole: true }
 }
 
 /** The last second of a range as a bound, without what says only "at the end of". */
@@ -90,8 +91,11 @@ export function momentTo(seconds: bigint): Bound {
   const next = month === 12 ? 0n : firstDay(year, month + 1) - firstDay(year, month)
   const lastDay = pad(month === 12 ? 31 : Number(next))
   const text = trimmed(orderedMoment(seconds), ['59', '59', '23', lastDay, '12'])
-  return { text: text.replace(/(?<=^..\d*?)9+$/, ''), inclusive: true, whole: true }
+  return { text: withoutDigits(text, '9'), inclusive: true, whole: true }
 }
+
+/** Without this digit at its end; the first two characters stay. */
+const withoutDigits = (text: string, digit: string): string => text.slice(0, 2) + withoutEnd(text.slice(2), digit)
 
 /** Takes two-digit parts from the end as long as they have the given values, last one first. */
 function trimmed(text: string, parts: readonly string[]): string {

@@ -1,6 +1,6 @@
 /** `aggregations` of a request: what is counted, and how the counts are answered. */
-import { RE2JS } from 're2js'
 import { AppError } from '../../platform/errors.ts'
+import { type PatternBudget, PatternError, patternBudget } from '../../platform/patterns.ts'
 import type { AggregationPlan, Clause, FacetField } from '../plan/plan.ts'
 import { assetFields } from './assets.ts'
 import type { ElementContext } from './clauses.ts'
@@ -37,13 +37,20 @@ export const largestFacet = 10_000
 export function aggregationRequests(map: unknown, context: ElementContext): readonly AggregationRequest[] {
   const entries = Object.entries(map === undefined || map === null ? {} : fieldsAt(map, 'aggregations'))
   if (entries.length > mostAggregations) throw wrong('aggregations', `a map of at most ${mostAggregations} entries`)
+  const patterns = patternBudget({ longest: 500, total: 2000 })
   return entries.map(([name, entry]) => {
     const place = `aggregations.${name}`
-    return aggregation(name, fieldsAt(entry, place), place, context)
+    return aggregation(name, fieldsAt(entry, place), place, context, patterns)
   })
 }
 
-function aggregation(name: string, entry: Fields, place: string, context: ElementContext): AggregationRequest {
+function aggregation(
+  name: string,
+  entry: Fields,
+  place: string,
+  context: ElementContext,
+  patterns: PatternBudget,
+): AggregationRequest {
   const type = optional(entry, 'type', 'string', place) ?? ''
   if (type !== 'term' && type !== 'linked_object' && type !== 'date_range' && type !== 'range') {
     throw new AppError('UnsupportedInAggregation', { name: place, type: type.slice(0, 100) })
@@ -75,7 +82,7 @@ function aggregation(name: string, entry: Fields, place: string, context: Elemen
     offset,
     sort,
     descending: order ? choice(order.toLowerCase(), ['asc', 'desc'], `${place}.order`) === 'desc' : sort === 'count',
-    include: includeOf(entry, place),
+    include: includeOf(entry, place, patterns),
     parent: optional(entry, 'filter_parent', 'integer', place) ?? null,
     ranges,
     language: languageAt(entry, place) ?? null,
@@ -141,16 +148,15 @@ function rangeClauses(
   return ranges.map((range, index) => rangeClause({ ...range, field }, `${place}.ranges[${index}]`, context))
 }
 
-/** `include`: a pattern that the whole label matches. RE2, whose time cannot explode. */
-function includeOf(entry: Fields, place: string): AggregationRequest['include'] {
+/** `include`: a pattern that the whole label matches. */
+function includeOf(entry: Fields, place: string, patterns: PatternBudget): AggregationRequest['include'] {
   const include = optional(entry, 'include', 'string', place)
   if (!include) return null
-  if (include.length > 500) throw wrong(`${place}.include`, 'a pattern of at most 500 characters')
   try {
-    const pattern = RE2JS.compile(RE2JS.translateRegExp(include))
-    if (pattern.programSize() > 1000) throw new Error('it is too large')
+    const pattern = patterns.compile(include, { script: true })
     return (label) => pattern.matches(label)
   } catch (error) {
-    throw wrong(`${place}.include`, `a regular expression (${error instanceof Error ? error.message : error})`)
+    if (!(error instanceof PatternError)) throw error
+    throw wrong(`${place}.include`, `a regular expression (${error.message})`)
   }
 }

@@ -58,6 +58,9 @@ export type Named =
       readonly part: 'from' | 'to' | null
     }
 
+/** Of what may follow a field: `_standard.1.text.de-DE` has four. A name of dots alone is not taken apart at each of them. */
+const mostSteps = 10
+
 /** What may follow a link: it names the linked object, or what it is shown by. */
 const linkParts = /^(?:_system_object_id|_global_object_id|_standard(?:\.1(?:\.text(?:\.(?<language>[\w-]+))?)?)?)$/
 
@@ -67,7 +70,12 @@ export function resolveName(fields: FieldCatalogue, written: string): Named {
   if (system) return system
   const exact = fields.byName.get(written)
   if (exact) return { kind: 'field', field: exact, written, language: null, part: null }
-  for (let dot = written.lastIndexOf('.'); dot > 0; dot = written.lastIndexOf('.', dot - 1)) {
+  let steps = 0
+  for (
+    let dot = written.lastIndexOf('.');
+    dot > 0 && steps < mostSteps;
+    dot = written.lastIndexOf('.', dot - 1), steps++
+  ) {
     const field = fields.byName.get(written.slice(0, dot))
     const rest = field && withoutTarget(field, written.slice(dot + 1))
     if (field?.kind === 'link' && rest === '_id') return { kind: 'targetId', field, written }

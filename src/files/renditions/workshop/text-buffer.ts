@@ -26,6 +26,15 @@ export class TextBuffer {
   }
 
   result(): { text: string; cut: boolean } {
-    return { text: this.#text.replaceAll(/\s*\n\s*/g, '\n').trim(), cut: this.#cut }
+    return { text: linesOf(this.#text), cut: this.#cut }
   }
+}
+
+/** Without space around the ends of lines, and without empty lines. */
+function linesOf(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+    .join('\n')
 }

@@ -1,0 +1,116 @@
+/**
+ * Looks through the regular expressions of `src`, those of literals and those of schemas (`pattern`), for one that takes more
+ * time than its text is long: whoever sends the text would take the time of everybody else. Prints each with a text that it
+ * is slow on.
+ */
+import { globSync, readFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
+import ts from 'typescript'
+
+export interface Found {
+  /** File and line. */
+  readonly place: string
+  readonly source: string
+  readonly flags: string
+}
+
+interface Judgement {
+  readonly found: Found
+  /** Null: it is linear. */
+  readonly fault: string | null
+}
+
+const root = join(import.meta.dirname, '..')
+
+/** Slow ones that may stay, each by its text, with the reason why nothing long comes to it. */
+const allowed: Readonly<Record<string, string>> = {}
+
+/** Made at run time, by file: what their parts are. */
+const made: Readonly<Record<string, string>> = {
+  'src/search/document/analyze.ts': 'one class of letters that stand in the file',
+}
+
+/** Milliseconds for one; what cannot be decided in that time counts as slow. */
+const patience = 10_000
+
+/** The patterns of one file, and the places where one is put together at run time. */
+export function patternsIn(name: string, text: string): { patterns: Found[]; made: string[] } {
+  const file = ts.createSourceFile(name, text, ts.ScriptTarget.Latest, true)
+  const patterns: Found[] = []
+  const atRunTime: string[] = []
+  const placeOf = (node: ts.Node): string => `${name}:${file.getLineAndCharacterOfPosition(node.getStart()).line + 1}`
+  const visit = (node: ts.Node): void => {
+    if (ts.isRegularExpressionLiteral(node)) {
+      const end = node.text.lastIndexOf('/')
+      patterns.push({ place: placeOf(node), source: node.text.slice(1, end), flags: node.text.slice(end + 1) })
+    } else if (ts.isPropertyAssignment(node) && node.name.getText() === 'pattern' && isText(node.initializer)) {
+      // As the validator compiles it.
+      patterns.push({ place: placeOf(node), source: node.initializer.text, flags: 'u' })
+    } else if ((ts.isNewExpression(node) || ts.isCallExpression(node)) && node.expression.getText() === 'RegExp') {
+      atRunTime.push(placeOf(node))
+    }
+    ts.forEachChild(node, visit)
+  }
+  visit(file)
+  return { patterns, made: atRunTime }
+}
+
+function isText(node: ts.Node): node is ts.StringLiteral | ts.NoSubstitutionTemplateLiteral {
+  return ts.isStringLiteral(node) || ts.isNoSubstitutionTemplateLiteral(node)
+}
+
+/** Nothing in it repeats without end, and no group repeats at all: it looks at a few characters from each place. */
+function isShort(source: string): boolean {
+  const outline = source.replaceAll(/\\./gs, 'x').replaceAll(/\[[^\]]*\]/g, 'x')
+  return !/[*+]|\{\d+,\}|\)\{/.test(outline)
+}
+
+/** What is slow about each; null for those that are not. */
+export async function judged(patterns: readonly Found[]): Promise<Judgement[]> {
+  process.env.RECHECK_BACKEND = 'pure'
+  const { checkSync } = await import('recheck')
+  return patterns.map((found) => {
+    const result = checkSync(found.source, found.flags, { timeout: patience })
+    if (result.status === 'safe') return { found, fault: null }
+    if (result.status === 'unknown') return { found, fault: `it cannot be decided (${result.error.kind})` }
+    return { found, fault: `${result.complexity.summary}, on ${result.attack.pattern.slice(0, 200)}` }
+  })
+}
+
+/** Each pattern once, by all workers together: some are found in a moment, some take a second. */
+async function judgedByWorkers(patterns: readonly Found[], workers: number): Promise<Judgement[]> {
+  const each = new Map(patterns.map((one) => [`/${one.source}/${one.flags}`, one]))
+  const open = [...each.values()].filter(({ source }) => !isShort(source))
+  const parts = Array.from({ length: workers }, (_, at) => open.filter((__, index) => index % workers === at))
+  const results = await Promise.all(
+    parts.map(
+      (part) =>
+        new Promise<Judgement[]>((resolve, reject) => {
+          const worker = new Worker(new URL(import.meta.url), { workerData: part })
+          worker.once('message', resolve)
+          worker.once('error', reject)
+        }),
+    ),
+  )
+  return results.flat()
+}
+
+async function main(): Promise<void> {
+  const files = globSync('src/**/*.ts', { cwd: root }).map((name) => join(root, name))
+  const all = files.map((file) => patternsIn(relative(root, file).replaceAll('\\', '/'), readFileSync(file, 'utf8')))
+  const patterns = all.flatMap((one) => one.patterns)
+  const slow = (await judgedByWorkers(patterns, 2)).filter(({ fault }) => fault !== null)
+  const refused = slow.filter(({ found }) => !(found.source in allowed))
+  for (const { found, fault } of refused) console.log(`${found.place} /${found.source}/${found.flags} ${fault}`)
+  const unknown = all.flatMap((one) => one.made).filter((place) => !((place.split(':')[0] as string) in made))
+  for (const place of unknown) console.log(`${place} makes a pattern at run time: say in this script what of`)
+  const gone = Object.keys(allowed).filter((source) => !slow.some(({ found }) => found.source === source))
+  for (const source of gone) console.log(`/${source}/ is allowed and not there, or not slow`)
+  if (patterns.length === 0) console.log('there are no patterns: this script reads them wrong')
+  console.log(`${patterns.length} patterns`)
+  if (refused.length + unknown.length + gone.length > 0 || patterns.length === 0) process.exit(1)
+}
+
+if (!isMainThread && Array.isArray(workerData)) parentPort?.postMessage(await judged(workerData as Found[]))
+else if (import.meta.main) await main()

@@ -1,5 +1,5 @@
 /**
- * `npm run check`: types, lint and format, import rules, unused code, lock file. All run, so that one look shows everything;
+ * `npm run check`: types, lint and format, import rules, unused code, slow patterns, lock file. All run, so that one look shows everything;
  * the exit code is 1 when any of them found something.
  */
 import { spawn } from 'node:child_process'
@@ -39,6 +39,7 @@ const checks: Check[] = [
     doubt: (output) => (/[1-9]\d* modules, [1-9]\d* dependencies/.test(output) ? null : 'it read no modules'),
   },
   { name: 'unused code', tool: 'node_modules/knip/bin/knip.js', args: ['--no-progress', '--no-config-hints'] },
+  { name: 'patterns', tool: 'scripts/check-patterns.ts', args: [] },
   { name: 'lock file', tool: 'scripts/check-lock.ts', args: [] },
 ]
 

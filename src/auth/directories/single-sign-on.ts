@@ -181,8 +181,9 @@ export function createSingleSignOn(given: SingleSignOnDependencies) {
     const steps = createSteps()
     const encoded = form.get('SAMLResponse') ?? ''
     try {
-      const { issuerIn } = await import('./saml/metadata.ts')
-      const issuer = issuerOf(() => issuerIn(Buffer.from(encoded, 'base64').toString('utf8')))
+      const issuer = await issuerOf(() =>
+        saml.reader('issuer', { xml: Buffer.from(encoded, 'base64').toString('utf8') }),
+      )
       const provider = await providerOfIssuer(issuer)
       if (!provider || provider.idp_initiated === '')
         throw new DirectoryRefusal('unproved', 'The sign-in was not begun here.')
@@ -356,9 +357,9 @@ export function createSingleSignOn(given: SingleSignOnDependencies) {
 }
 
 /** @throws {DirectoryRefusal} when it cannot be read */
-function issuerOf(read: () => string): string {
+async function issuerOf(read: () => Promise<string>): Promise<string> {
   try {
-    return read()
+    return await read()
   } catch (error) {
     throw new DirectoryRefusal('unproved', `The answer of the provider was not accepted: ${reasonOf(error)}`)
   }

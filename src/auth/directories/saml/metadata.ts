@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import { assertHarmlessXml } from './harmless-xml.ts'
+import { assertHarmlessXml, messageLimits, metadataLimits } from './harmless-xml.ts'
 
 /** What is used of the parser: its own types would bring those of browsers into the whole project. */
 interface Node {
@@ -45,7 +45,7 @@ const assertionSpace = 'urn:oasis:names:tc:SAML:2.0:assertion'
 const redirectBinding = 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect'
 /** @throws {Error} that says what is missing */
 export function readIdentityProvider(xml: string, entityId: string): IdentityProvider {
-  assertHarmlessXml(xml)
+  assertHarmlessXml(xml, metadataLimits)
   const document = parsed(xml)
   const found = byName(document, 'EntityDescriptor').flatMap((entity) =>
     byName(entity, 'IDPSSODescriptor').map((descriptor) => ({ id: entity.getAttribute('entityID') ?? '', descriptor })),
@@ -90,13 +90,13 @@ function parsed(xml: string): Node {
 
 /** Who says to have sent a message: not proved by anything. @throws {Error} */
 export function issuerIn(xml: string): string {
-  assertHarmlessXml(xml)
+  assertHarmlessXml(xml, messageLimits)
   return textOf(Array.from(parsed(xml).getElementsByTagNameNS(assertionSpace, 'Issuer'))[0])
 }
 
 /** @throws {Error} when it is no message about signing out */
 export function readSignOutMessage(xml: string): SignOutMessage {
-  assertHarmlessXml(xml)
+  assertHarmlessXml(xml, messageLimits)
   const document = parsed(xml)
   const [request] = Array.from(document.getElementsByTagNameNS(protocol, 'LogoutRequest'))
   const [response] = Array.from(document.getElementsByTagNameNS(protocol, 'LogoutResponse'))

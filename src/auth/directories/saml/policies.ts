@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import { promisify } from 'node:util'
+import { assertHarmlessXml, messageLimits } from './harmless-xml.ts'
 
 /** What is used of the parser: its own types would bring those of browsers into the whole project. */
 interface Element {
@@ -70,11 +71,13 @@ export async function assertWithinPolicy(
   assertSucceeded(document.documentElement)
   assertAlgorithms(document, allowed)
   const encrypted = elements(document, 'EncryptedAssertion')
-  if (encrypted.length === 0 || key === '') return
-  const decrypt = decryption()
-  for (const one of encrypted) {
-    assertAlgorithms(parsed(await decrypt(one.toString(), { key, warnInsecureAlgorithm: false })), allowed)
-  }
+  const [one, second] = encrypted
+  // Each takes a key of its own to be tried, and there is one.
+  if (second || elements(document, 'EncryptedKey').length > 1) throw new Error('there is more than one encrypted part')
+  if (!one || key === '') return
+  const inner = await decryption()(one.toString(), { key, warnInsecureAlgorithm: false })
+  assertHarmlessXml(inner, messageLimits)
+  assertAlgorithms(parsed(inner), allowed)
 }
 
 /** A failure is none, whoever is named beside it (SAML core, 3.2.2.2). */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { stringify } from 'node:querystring'
-import type { Profile, SAML } from '@node-saml/node-saml'
+import type { Profile, SAML, SamlConfig as SamlOptions } from '@node-saml/node-saml'
 import type { BaseConfig } from '../../../config/service.ts'
 import { attributeTemplate, type ValuesOf } from '../../../platform/attribute-templates.ts'
 import { certificateText } from '../certificates.ts'
@@ -14,9 +14,10 @@ import {
   type Steps,
   vouchedBy,
 } from '../model.ts'
-import { assertHarmlessXml, longestXml } from './harmless-xml.ts'
+import { metadataLimits } from './harmless-xml.ts'
 import type { IdentityProvider } from './metadata.ts'
-import { assertWithinPolicy, type OlderAlgorithm } from './policies.ts'
+import type { OlderAlgorithm } from './policies.ts'
+import { createSamlReader } from './reader.ts'
 
 type SamlConfig = BaseConfig['saml']
 
@@ -59,8 +60,8 @@ export function samlSessionOf(details: Readonly<Record<string, string>>): SamlSe
 
 /** Milliseconds for an answer of a provider, and for which its metadata are kept. */
 const [timeout, kept] = [8_000, 60 * 60_000]
-/** Characters of a response; milliseconds that clocks may differ. */
-const [longestResponse, skew] = [256 * 1024, 60_000]
+/** Milliseconds that clocks may differ. */
+const skew = 60_000
 const mostNames = 1000
 
 /** What is read of an assertion: as xml2js has it, prefixes taken away. */
@@ -97,6 +98,9 @@ export function createSaml({ base }: { base: string }) {
   const signOutUrl = `${base}/api/saml/logout`
   const entityIdOf = (config: SamlConfig): string => config.sp_entity_id || metadataUrl
 
+  const reader = createSamlReader()
+  const read = async ({ url, metadata, idp_entity_id: entityId }: SamlProvider): Promise<IdentityProvider> =>
+    reader('metadata', { xml: metadata === '' ? await download(url) : metadata, entityId })
   const open = knownProviders<SamlProvider, IdentityProvider>({
     ttl: kept,
     keyOf: ({ url, metadata, idp_entity_id }) => [url, metadata, idp_entity_id],
@@ -108,12 +112,22 @@ export function createSaml({ base }: { base: string }) {
     provider: SamlProvider,
     id: string,
     leavingTo: 'url' | 'responseUrl' | null = null,
-  ): Promise<{ saml: SAML; entityId: string }> {
-    const { SAML, ValidateInResponseTo } = await loadSaml()
+  ): Promise<SAML> {
+    const { SAML } = await loadSaml()
+    const { options } = await optionsOf(config, provider, leavingTo)
+    return new SAML({ ...options, generateUniqueId: () => id })
+  }
+
+  async function optionsOf(
+    config: SamlConfig,
+    provider: SamlProvider,
+    leavingTo: 'url' | 'responseUrl' | null = null,
+  ): Promise<{ options: SamlOptions; entityId: string }> {
+    const { ValidateInResponseTo } = await loadSaml()
     const idp = await open(provider)
     const leaves = leavingTo === null ? null : (idp.signOut?.[leavingTo] ?? null)
     const signs = config.signrequest !== '' || (leaves !== null && config.key !== '')
-    const saml = new SAML({
+    const options: SamlOptions = {
       callbackUrl: acs,
       entryPoint: idp.signOnUrl,
       ...(leaves === null ? {} : { logoutUrl: leaves }),
@@ -129,17 +143,16 @@ export function createSaml({ base }: { base: string }) {
       wantAuthnResponseSigned: false,
       // Checked below, where it is signed.
       validateInResponseTo: ValidateInResponseTo.never,
-      generateUniqueId: () => id,
       ...(signs ? { privateKey: config.key, signatureAlgorithm: algorithmOf(config) } : {}),
       ...(config.key === '' ? {} : { decryptionPvk: config.key }),
-    })
-    return { saml, entityId: idp.entityId }
+    }
+    return { options, entityId: idp.entityId }
   }
 
   return {
     /** Where the browser is to go with a request of this id. @throws {DirectoryUnavailable} */
     async begin(config: SamlConfig, provider: SamlProvider, relayState: string, id: string): Promise<string> {
-      const { saml } = await samlOf(config, provider, id)
+      const saml = await samlOf(config, provider, id)
       return saml.getAuthorizeUrlAsync(relayState, undefined, {})
     },
 
@@ -154,25 +167,21 @@ export function createSaml({ base }: { base: string }) {
       id: string | null,
       steps: Steps,
     ): Promise<SamlProof> {
-      const { saml, entityId } = await samlOf(config, provider, id ?? '_')
+      const { options, entityId } = await optionsOf(config, provider)
       try {
-        if (response.length > longestResponse) throw new Error('the response is too long')
-        const xml = Buffer.from(response, 'base64').toString('utf8')
-        assertHarmlessXml(xml, longestXml)
-        await assertWithinPolicy(xml, { key: config.key, allowed: provider.older_algorithms })
-        const { profile } = await saml.validatePostResponseAsync({ SAMLResponse: response })
-        const assertion = (profile?.getAssertion?.() as { Assertion?: Assertion } | undefined)?.Assertion
-        if (!profile || !assertion) throw new Error('there is no assertion')
-        if (profile.issuer !== entityId) throw new Error('the assertion is of another issuer')
+        const { key } = config
+        const signed = await reader('response', { response, options, key, allowed: provider.older_algorithms })
+        const assertion = signed.assertion as Assertion
+        if (signed.issuer !== entityId) throw new Error('the assertion is of another issuer')
         const expiresAt = assertMeant(assertion, { id, acs, audience: entityIdOf(config) })
         const assertionId = assertion.$?.ID
         if (!assertionId) throw new Error('the assertion has no id')
-        const attributes = attributesIn(assertion, profile.nameID)
+        const attributes = attributesIn(assertion, signed.nameID)
         steps.note(`${entityId} has signed for somebody; attributes: ${[...attributes.keys()].join(', ')}`)
         const valuesOf = attributesOf(attributes)
         const groupNames = namesOf(provider, valuesOf)
         steps.note(`names of groups: ${groupNames.join(', ') || 'none'}`)
-        const { nameID: nameId, nameIDFormat: format, nameQualifier = '', spNameQualifier = '' } = profile
+        const { nameID: nameId, nameIDFormat: format, nameQualifier, spNameQualifier } = signed
         const index = assertion.AuthnStatement?.[0]?.$?.SessionIndex ?? ''
         const session = { idp: entityId, nameId, format, nameQualifier, spNameQualifier, index }
         const person = { attributes: valuesOf, groupNames, vouched: vouchedBy(valuesOf) }
@@ -181,6 +190,9 @@ export function createSaml({ base }: { base: string }) {
         throw new DirectoryRefusal('unproved', `The answer of the provider was not accepted: ${reasonOf(error)}`)
       }
     },
+
+    /** Reads what others have sent, beside the event loop. */
+    reader,
 
     /** What a provider says of itself. @throws {DirectoryUnavailable} */
     identityOf: open,
@@ -207,7 +219,7 @@ export function createSaml({ base }: { base: string }) {
     /** Where the browser is to go to sign out there, too; null: nowhere. @throws {DirectoryUnavailable} */
     async leave(config: SamlConfig, provider: SamlProvider, session: SamlSession): Promise<string | null> {
       if (config.key === '' || (await open(provider)).signOut === null) return null
-      const { saml } = await samlOf(config, provider, `_${randomUUID()}`, 'url')
+      const saml = await samlOf(config, provider, `_${randomUUID()}`, 'url')
       const { nameId, format, nameQualifier, spNameQualifier, index, idp } = session
       const user = {
         issuer: idp,
@@ -223,7 +235,7 @@ export function createSaml({ base }: { base: string }) {
     /** Where the browser goes with the answer to a request to sign out here; null: nowhere. @throws {DirectoryUnavailable} */
     async answer(config: SamlConfig, provider: SamlProvider, requestId: string, relayState: string) {
       if ((await open(provider)).signOut === null) return null
-      const { saml } = await samlOf(config, provider, `_${randomUUID()}`, 'responseUrl')
+      const saml = await samlOf(config, provider, `_${randomUUID()}`, 'responseUrl')
       return asSigned(await saml.getLogoutResponseUrlAsync({ ID: requestId } as Profile, relayState, {}, true))
     },
 
@@ -314,11 +326,6 @@ function namesOf({ groupmapping }: Mapping, attributes: ValuesOf): string[] {
   return [...new Set(names.map((name) => name.trim()))]
 }
 
-async function read({ url, metadata, idp_entity_id: entityId }: SamlProvider): Promise<IdentityProvider> {
-  const { readIdentityProvider } = await import('./metadata.ts')
-  return readIdentityProvider(metadata === '' ? await download(url) : metadata, entityId)
-}
-
 /** Only what is configured is asked, whatever it answers. */
 async function download(url: string): Promise<string> {
   const response = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(timeout) })
@@ -327,8 +334,8 @@ async function download(url: string): Promise<string> {
   let size = 0
   for await (const chunk of response.body) {
     size += chunk.length
-    if (size > longestXml)
-      throw new Error(`the metadata are larger than ${longestXml} bytes: use those of one provider`)
+    if (size > metadataLimits.characters)
+      throw new Error(`the metadata are larger than ${metadataLimits.characters} bytes: use those of one provider`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')

@@ -48,8 +48,7 @@ export function createSamlSignOut({ db, baseConfig, directories, sessions, saml,
   /** @throws {Error} that says what is wrong with it */
   async function read(search: string) {
     const message = await readRedirectMessage(search)
-    const { readSignOutMessage } = await import('./metadata.ts')
-    const said = readSignOutMessage(message.xml)
+    const said = await saml.reader('signOut', { xml: message.xml })
     const known = await providerOf(said.issuer)
     if (!known) throw new Error('the message is of no provider that is configured')
     if (!message.isSignedBy(known.certificates)) throw new Error('the message is not signed by its provider')

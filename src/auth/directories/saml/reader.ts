@@ -1,0 +1,126 @@
+import { extname } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import type { SamlConfig as SamlOptions } from '@node-saml/node-saml'
+import type { IdentityProvider, SignOutMessage } from './metadata.ts'
+import type { OlderAlgorithm } from './policies.ts'
+
+/** A response of a provider, and what it is checked by. */
+export interface ResponseTask {
+  /** As it was sent: base64. */
+  readonly response: string
+  readonly options: SamlOptions
+  readonly key: string
+  readonly allowed: readonly OlderAlgorithm[]
+}
+
+/** What the signed assertion says. */
+export interface SignedAnswer {
+  readonly issuer: string
+  readonly nameID: string
+  readonly nameIDFormat: string
+  readonly nameQualifier: string
+  readonly spNameQualifier: string
+  /** As xml2js has it, prefixes taken away. */
+  readonly assertion: unknown
+}
+
+/** What is read, by its name, and what comes of it. */
+export interface Readings {
+  metadata(given: { readonly xml: string; readonly entityId: string }): IdentityProvider
+  issuer(given: { readonly xml: string }): string
+  signOut(given: { readonly xml: string }): SignOutMessage
+  response(given: ResponseTask): SignedAnswer
+}
+
+export type Reading = {
+  readonly [K in keyof Readings]: { readonly kind: K; readonly given: Parameters<Readings[K]>[0] }
+}[keyof Readings]
+
+/** What the thread answers. */
+export type Read = { readonly value: unknown } | { readonly error: string }
+
+export interface SamlReaderOptions {
+  /** Milliseconds for one. */
+  readonly patience?: number
+  /** How many may wait; whoever comes then is refused. */
+  readonly waiting?: number
+}
+
+/** Milliseconds after which a thread that has nothing to do ends. */
+const rest = 30_000
+const megabytes = 256
+
+export type SamlReader = ReturnType<typeof createSamlReader>
+
+/**
+ * Reads XML of others in a thread of its own, one text after the other: what takes long holds up nobody but those who come
+ * with such a text, and what takes too long is given up.
+ */
+export function createSamlReader({ patience = 5000, waiting = 100 }: SamlReaderOptions = {}) {
+  let worker: Worker | null = null
+  let queue: Promise<unknown> = Promise.resolve()
+  let queued = 0
+  let idle: NodeJS.Timeout | undefined
+
+  function end(): void {
+    void worker?.terminate()
+    worker = null
+  }
+
+  function started(): Worker {
+    if (worker) return worker
+    const begun = new Worker(new URL(`./reader-worker${extname(import.meta.url)}`, import.meta.url), {
+      resourceLimits: { maxOldGenerationSizeMb: megabytes },
+    })
+    // One that ends by itself is replaced; whoever waits for it is told by its end.
+    begun.on('error', () => {})
+    begun.on('exit', () => {
+      if (worker === begun) worker = null
+    })
+    worker = begun
+    return begun
+  }
+
+  async function work(reading: Reading): Promise<unknown> {
+    clearTimeout(idle)
+    const thread = started()
+    thread.ref()
+    const { promise, resolve, reject } = Promise.withResolvers<Read>()
+    const late = setTimeout(() => reject(new Error(`the XML is not read within ${patience} ms`)), patience)
+    const gone = (): void => reject(new Error('the XML cannot be read'))
+    thread.once('message', resolve).once('exit', gone)
+    try {
+      thread.postMessage(reading)
+      const read = await promise
+      if ('error' in read) throw new Refused(read.error)
+      return read.value
+    } catch (error) {
+      if (!(error instanceof Refused)) end()
+      throw error
+    } finally {
+      clearTimeout(late)
+      thread.off('message', resolve).off('exit', gone)
+      thread.unref()
+      idle = setTimeout(end, rest).unref()
+    }
+  }
+
+  /** @throws {Error} that says what is wrong with the text, or that it takes too long */
+  return async function read<K extends keyof Readings>(
+    kind: K,
+    given: Parameters<Readings[K]>[0],
+  ): Promise<ReturnType<Readings[K]>> {
+    if (queued >= waiting) throw new Error('too many messages are being read')
+    queued++
+    const result = queue.then(() => work({ kind, given } as Reading))
+    queue = result.catch(() => {})
+    try {
+      return (await result) as ReturnType<Readings[K]>
+    } finally {
+      queued--
+    }
+  }
+}
+
+/** The text was read, and is refused. */
+class Refused extends Error {}

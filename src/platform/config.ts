@@ -1,4 +1,8 @@
-import type { VersionConvention } from './versions.ts'
+/**
+ * What a client sends as the version of a record that it changes (decisions.md, 1 and 20): the stored one, or, where the
+ * instance is configured for such clients, the one that it makes. Never both: that would lose updates.
+ */
+export type VersionConvention = 'stored' | 'next'
 /** An OAuth2 client of the configuration file (`svc.services.api.oauth2Server.clients.<id>`). */
 export interface OAuthClientConfig {
   readonly id: string

@@ -1,12 +1,8 @@
 import type { Actor } from './actor.ts'
-import type { Config } from './config.ts'
+import type { Config, VersionConvention } from './config.ts'
 import { AppError } from './errors.ts'
 
-/**
- * What a client sends as the version of a record that it changes (decisions.md, 1 and 20): the stored one, or, where the
- * instance is configured for such clients, the one that it makes. Never both: that would lose updates.
- */
-export type VersionConvention = 'stored' | 'next'
+export type { VersionConvention } from './config.ts'
 
 /** Which of them the client behind a request keeps to. One token has one convention, so no update is lost. */
 export type ConventionOf = (actor: Actor) => VersionConvention

@@ -7,6 +7,8 @@ import { secret } from './world.ts'
 
 /** Operations whose plain request is answered by an error, with its status. */
 const refusals: Readonly<Record<string, number>> = {
+  sendMail: 400,
+  sendTestMail: 400,
   getErrorTest: 400,
   streamEvents: 426,
   renamePasskey: 404,

@@ -323,6 +323,9 @@ export const seeds: Record<string, Seed> = {
   // It takes a device to make one.
   renamePasskey: { make: () => ({ path: { id: noPasskey }, body: { name: 'my key' } }) },
   removePasskey: { make: () => ({ path: { id: noPasskey } }) },
+  // No mail server is configured there.
+  sendMail: { make: () => ({ body: { to: ['ada@example.org'], subject: 'Hello', text: 'It is here.' } }) },
+  sendTestMail: { make: () => ({ body: { to: 'ada@example.org' } }) },
   testDirectory: { make: () => ({ body: { kind: 'ldap', login: 'somebody' } }) },
   listSessions: { make: () => ({ query: { user_id: 1 } }) },
   revokeToken: {

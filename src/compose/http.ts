@@ -4,6 +4,7 @@ import { registerDatamodelRoutes } from '../datamodel/routes.ts'
 import { registerEventRoutes } from '../events/routes.ts'
 import { registerEventStream } from '../events/stream/routes.ts'
 import { registerFileRoutes } from '../files/routes.ts'
+import { registerMailRoutes } from '../mail/routes.ts'
 import { registerMessageRoutes } from '../messages/routes.ts'
 import { registerObjectInfoRoutes } from '../objects/info/routes.ts'
 import { registerReadRoutes } from '../objects/read/routes.ts'
@@ -31,7 +32,7 @@ export async function composeHttp(
   { config, db, log }: Given,
   { snapshots }: Ground,
   { baseConfig, datamodel }: Kept,
-  { auth, messages }: People,
+  { auth, mail, messages }: People,
   workflow: Workflow,
   { index, read, objects, info, invalid, nameInObject, runOnObjects, search, events, streams, explain }: Objects,
 ): Promise<HttpApp> {
@@ -76,6 +77,7 @@ export async function composeHttp(
   registerEventRoutes(http, events)
   registerBaseConfigRoutes(http, workflow)
   await registerAuthRoutes(http, { auth, lookAtPictures: workflow.files.pictures })
+  registerMailRoutes(http, { mail, instanceName: () => baseConfig.instanceTitle() || config.databaseName })
   registerMessageRoutes(http, { messages })
   registerDatamodelRoutes(http, datamodel)
   registerObjecttypeRoutes(http, workflow)

@@ -1,3 +1,5 @@
+import type { Attachment } from './transport.ts'
+
 export interface Mail {
   /** Kind of mail, for the log: `transition_resolve`, … */
   readonly template: string
@@ -11,6 +13,20 @@ export interface Mail {
   readonly languages: readonly string[]
   /** Further keys of the log entry: `Collection`, `User`, `TaskID`, … */
   readonly cause?: Readonly<Record<string, unknown>>
+}
+
+/** A mail that somebody has written by hand, with every address checked. */
+export interface WrittenMail {
+  readonly template: string
+  /** Absent: the configured sender. */
+  readonly from?: string | undefined
+  readonly to: readonly string[]
+  readonly cc: readonly string[]
+  readonly bcc: readonly string[]
+  readonly subject: string
+  readonly text: string
+  readonly html?: string | undefined
+  readonly attachments: readonly Attachment[]
 }
 
 /** `key` names a mail: queued twice, it is sent once. */

@@ -5,10 +5,11 @@ import type { BaseConfigService } from '../config/service.ts'
 import type { EventLog } from '../events/service.ts'
 import type { Jobs } from '../jobs/service.ts'
 import type { Db, Tx } from '../platform/db.ts'
+import { AppError } from '../platform/errors.ts'
 import { mailboxOf } from '../platform/mailbox.ts'
 import { createBatches, type FindReaders } from './batches.ts'
-import type { Mail } from './model.ts'
-import { deliver } from './transport.ts'
+import type { Mail, WrittenMail } from './model.ts'
+import { type Attachment, deliver } from './transport.ts'
 
 export type { WaitingMail } from './batches.ts'
 export type { Mail } from './model.ts'
@@ -46,9 +47,7 @@ export function createMailService({ db, jobs, events, baseConfig, externalUrl, r
   })
 
   async function send(mail: Mail, jobId: number): Promise<void> {
-    const { email, email_server: server } = baseConfig.get()
-    if (server.server_addr === '') throw new Undeliverable('no mail server is configured')
-    if (email.from === '') throw new Undeliverable('no sender is configured')
+    const { email, server } = configured()
     if (mail.to.length === 0) throw new Undeliverable('the mail has no recipient')
     const signature = signatureIn(email.signature, mail.languages)
     await deliver(server, {
@@ -64,6 +63,48 @@ export function createMailService({ db, jobs, events, baseConfig, externalUrl, r
     })
   }
 
+  /** @throws {Undeliverable} */
+  function configured() {
+    const { email, email_server: server } = baseConfig.get()
+    if (server.server_addr === '') throw new Undeliverable('no mail server is configured')
+    if (email.from === '') throw new Undeliverable('no sender is configured')
+    return { email, server }
+  }
+
+  /**
+   * Hands a mail that somebody has written to the mail server, and waits for its answer: no second attempt, since the
+   * sender is there to be told. @throws {AppError} `EmailSent` with what the server said.
+   */
+  async function sendNow(mail: WrittenMail, cause: Readonly<Record<string, unknown>>): Promise<void> {
+    const { template, from, attachments } = mail
+    const info = { ...logged({ ...mail, cause }), Attachments: attachments.map(describeAttachment) }
+    const messageId = `<${crypto.randomUUID()}@${new URL(externalUrl).hostname}>`
+    try {
+      const { email, server } = configured()
+      const { to, cc, bcc, subject, text, html } = mail
+      await deliver(server, {
+        to,
+        cc,
+        bcc,
+        subject,
+        text,
+        html,
+        attachments,
+        messageId,
+        from: from ?? addressed(email.from),
+      })
+    } catch (error) {
+      await events.append(db, [{ type: 'EMAIL_SENT_FAILED', actor: null, info: { ...info, Error: messageOf(error) } }])
+      const why = error instanceof Undeliverable ? error.message : 'the mail server did not take it'
+      throw new AppError(
+        'EmailSent',
+        { template, reason: why },
+        { message: `The mail could not be sent: ${why}.`, cause: error },
+      )
+    }
+    await events.append(db, [{ type: 'EMAIL_SENT', actor: null, info }])
+  }
+
   /** Queues mails in the caller's transaction. */
   async function queue(tx: Tx, mails: readonly (Mail & { readonly key?: string })[]): Promise<void> {
     await jobs.enqueueAll(
@@ -73,11 +114,11 @@ export function createMailService({ db, jobs, events, baseConfig, externalUrl, r
   }
 
   const batches = createBatches({ db, jobs, readers, send: queue })
-  return { send: queue, sendWhenWanted: batches.sendWhenWanted }
+  return { sendNow, sender: () => baseConfig.get().email.from, send: queue, sendWhenWanted: batches.sendWhenWanted }
 }
 
 /** Keys of EMAIL_SENT and EMAIL_SENT_FAILED (specification, Events). */
-function logged(mail: Mail): Record<string, unknown> {
+function logged(mail: Omit<Mail, 'languages' | 'text'>): Record<string, unknown> {
   return {
     Template: mail.template,
     To: mail.to,
@@ -87,6 +128,10 @@ function logged(mail: Mail): Record<string, unknown> {
     Attachments: [],
     ...mail.cause,
   }
+}
+
+function describeAttachment({ filename, contentType, content }: Attachment) {
+  return { ContentType: contentType, Filename: filename, Size: content.length, Filesize: content.length }
 }
 
 /** What was stored before addresses were checked like this may be none. */

@@ -12,6 +12,13 @@ export interface Message {
   text: string
   html: string | undefined
   messageId: string
+  attachments?: readonly Attachment[]
+}
+
+export interface Attachment {
+  readonly filename: string
+  readonly contentType: string
+  readonly content: Buffer
 }
 
 /** Hands a message over to the configured server. One connection per message: mail is rare, and servers hang up. */
@@ -22,6 +29,7 @@ export async function deliver(server: Server, message: Message): Promise<void> {
   try {
     await transport.sendMail({
       ...message,
+      attachments: [...(message.attachments ?? [])],
       ...recipients(message),
       disableFileAccess: true,
       disableUrlAccess: true,

@@ -24,6 +24,7 @@ export const bodyLimits = {
     values: 250_000,
     doc: 'lists and documents of administration: users, groups, pools, tags, transitions, settings, events, localised names',
   },
+  mail: { ...texts, bytes: 16 * MiB, values: 1000, stringBytes: 15 * MiB, doc: 'one mail with what is attached' },
   datamodel: { ...texts, bytes: 16 * MiB, values: 1_000_000, doc: 'the datamodel and its masks' },
   objects: {
     ...texts,

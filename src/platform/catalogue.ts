@@ -89,7 +89,7 @@ export const catalogue = {
     status: 400,
     text: 'The address does not say how long the file is.',
   },
-  EmailSent: { package: 'email', status: 400, text: 'The mail has been sent already.', coming: 'records of mails' },
+  EmailSent: { package: 'email', status: 400, text: 'The mail could not be sent.' },
   EventNotFound: { package: 'api', status: 404, text: 'There is no such event.' },
   EventTypeNotAllowed: { package: 'userevent', status: 400, text: 'Events of this type cannot be written.' },
   ExportDuplicateName: {

@@ -314,7 +314,7 @@ const systemRights = [
   coming('mappings of metadata', systemRight('system.profile', 'Manage mappings of metadata (XML profiles).')),
   systemRight('system.location', 'See storage locations; only root changes them.'),
   coming('backups over the interface', systemRight('system.backup', 'Make and fetch backups.')),
-  coming('mails over the interface', systemRight('system.sendmail', 'Send mail through the service.')),
+  systemRight('system.sendmail', 'Send mail through the service.'),
   coming('tasks', systemRight('system.task', 'Manage tasks.')),
   coming('exports', systemRight('system.export', 'Create exports.')),
   systemRight(

@@ -136,6 +136,8 @@ const outside = [
   'GET /oauth2/logout',
   'GET /oauth2/userinfo',
   'POST /system/directory/test',
+  'POST /system/sendmail',
+  'POST /system/sendmail/test',
   'GET /user/passkey/list',
   'POST /user/passkey/list/{id}',
   'DELETE /user/passkey/list/{id}',

@@ -1,0 +1,76 @@
+import { actorOf, type HttpApp } from '../platform/http.ts'
+import { type NeededRight, requireRight } from '../platform/system-right.ts'
+import { Ok } from '../platform/tasks.ts'
+import { MailInput, TestMailInput } from './schema.ts'
+import type { MailService } from './service.ts'
+import { address, writtenMail } from './written.ts'
+
+const tags = ['system']
+const sendMail: NeededRight = { name: 'system.sendmail' }
+const config = { access: 'user', writes: true, systemRight: sendMail, errors: ['EmailSent'] as const } as const
+
+/** Mail that somebody writes by hand, or wants to see arrive. It is in the log, so read-only mode refuses it. */
+export function registerMailRoutes(
+  app: HttpApp,
+  { mail, instanceName }: { mail: MailService; instanceName: () => string },
+): void {
+  app.post(
+    '/api/v1/system/sendmail',
+    {
+      schema: {
+        operationId: 'sendMail',
+        summary: 'Send a mail through the mail server of the instance',
+        description:
+          'Answered when the server has taken it; what it refuses is `EmailSent`. The log has it in both cases.',
+        tags,
+        body: MailInput,
+        response: { 200: Ok },
+      },
+      config: { ...config, body: 'mail' },
+    },
+    async (request) => {
+      const actor = actorOf(request)
+      requireRight(actor, sendMail)
+      const written = writtenMail(request.body)
+      // Whoever may send mail may not write in the name of others.
+      if (written.from !== undefined && written.from !== mail.sender()) requireRight(actor, { name: 'system.root' })
+      await mail.sendNow(written, { User: actor.login, UserID: actor.userId })
+      return { status: 'ok' as const }
+    },
+  )
+
+  app.post(
+    '/api/v1/system/sendmail/test',
+    {
+      schema: {
+        operationId: 'sendTestMail',
+        summary: 'Send a mail that only tests the settings',
+        description: 'To the address given, or to the sender of the instance.',
+        tags,
+        body: TestMailInput,
+        response: { 200: Ok },
+      },
+      config: { ...config, body: 'one' },
+    },
+    async (request) => {
+      const actor = actorOf(request)
+      requireRight(actor, sendMail)
+      const { to } = request.body
+      const recipients = to ? [address(to, 'to')] : mail.sender() === '' ? [] : [mail.sender()]
+      const name = instanceName()
+      await mail.sendNow(
+        {
+          template: 'test',
+          to: recipients,
+          cc: [],
+          bcc: [],
+          subject: `Test: ${name}`.replace(/\s+/g, ' '),
+          text: `${name} can send mail. ${actor.displayname} has asked for this test.`,
+          attachments: [],
+        },
+        { User: actor.login, UserID: actor.userId },
+      )
+      return { status: 'ok' as const }
+    },
+  )
+}

@@ -65,6 +65,12 @@ export const SystemStats = Type.Object(
       ),
     ),
     total_not_indexed: Type.Integer({ description: 'Objects that wait to be indexed, for the first time or anew.' }),
+    pending_files: Type.Integer({ description: 'Files of which a rendition is not made yet.' }),
+    queued_files: Type.Integer({ description: 'Those of them of which no rendition is being made at the moment.' }),
+    file_stats: Type.Array(
+      Type.Object({ status: Type.String(), count: Type.Integer() }, { ...open, title: 'SystemFileStat' }),
+      { description: 'Renditions by status.' },
+    ),
     certificates: Type.Array(
       Type.Object({
         of: Type.String({ description: 'Where it is configured.' }),

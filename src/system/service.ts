@@ -83,7 +83,7 @@ export function createSystemService(deps: SystemDeps) {
     /** @throws {AppError} `SystemRightRequired` without `system.root`. */
     async status(actor: Actor): Promise<SystemStats> {
       requireRight(actor, readStatus)
-      const [counts, indexed, waiting, baseTypes, bytes, rebuilding, certificates] = await Promise.all([
+      const [counts, indexed, waiting, baseTypes, bytes, rebuilding, certificates, files] = await Promise.all([
         store.countObjects(db),
         deps.searchIndex.count(db),
         store.countWaiting(db),
@@ -91,6 +91,7 @@ export function createSystemService(deps: SystemDeps) {
         deps.searchIndex.size(db),
         deps.searchIndex.isRebuilding(db),
         deps.certificates(),
+        store.countFiles(db),
       ])
       const objecttypes = counts.map(({ objecttype, total, failed }) =>
         typeStats(deps.objecttypeName(objecttype) ?? `${objecttype}`, {
@@ -111,6 +112,9 @@ export function createSystemService(deps: SystemDeps) {
         },
         indices_stats: [{ name: indexName, index: indexName, size: `${bytes}`, rebuilding }],
         total_not_indexed: waiting,
+        pending_files: files.pending,
+        queued_files: files.queued,
+        file_stats: files.stats,
         certificates: certificates.map(({ validTo, ...rest }) => ({ ...rest, valid_to: validTo })),
       }
     },

@@ -27,6 +27,19 @@ export async function countWaiting(db: Db): Promise<number> {
   return rows[0]?.waiting ?? 0
 }
 
+/** Renditions by status, and files that wait for some. */
+export async function countFiles(db: Db) {
+  const { rows } = await db.query<{ pending: number; queued: number; stats: { status: string; count: number }[] }>(
+    `with files as (
+       select file_id, bool_or(status = 'processing') as begun from file_rendition
+       where status in ('pending', 'processing') group by file_id)
+     select (select count(*)::int8 from files) as pending, (select count(*)::int8 from files where not begun) as queued,
+       coalesce((select json_agg(json_build_object('status', status, 'count', count) order by status)
+         from (select status, count(*) from file_rendition group by status) stats), '[]') as stats`,
+  )
+  return rows[0] ?? { pending: 0, queued: 0, stats: [] }
+}
+
 /** Records by base type. */
 export async function countBaseTypes(db: Db): Promise<Record<string, number>> {
   const { rows } = await db.query<Record<string, number>>(

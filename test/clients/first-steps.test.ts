@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import sharp from 'sharp'
+import { upload } from '../files/support.ts'
 import { startMuseum } from '../support/seed/museum.ts'
 
 /** What test suites and front ends ask for before they do anything else. */
@@ -21,4 +23,33 @@ test('the texts of the service are there for everybody, in the language that com
   await root.post('/l10n/user/HEAD', { 'page.login.title': { 'de-DE': 'Willkommen' } })
   await root.post('/schema/commit', undefined, { confirm: 'yes' })
   assert.equal((await nobody.get('/l10n/static/de-DE.json')).body['de-DE']['page.login.title'], 'Willkommen')
+})
+
+test('the status counts files that wait for renditions, and renditions by their status', async () => {
+  await using museum = await startMuseum()
+  const { svc } = museum
+  const status = async () => {
+    const { body } = await svc.as('root').get('/system/status')
+    return { pending: body.pending_files, queued: body.queued_files, stats: body.file_stats }
+  }
+  assert.deepEqual(await status(), { pending: 0, queued: 0, stats: [] })
+  const content = await sharp({ create: { width: 40, height: 30, channels: 3, background: 'red' } })
+    .png()
+    .toBuffer()
+  const { body } = await upload(svc, 'root', [{ name: 'a.png', content }], { produce_versions: 'true' })
+  await svc.drain()
+  const done = await status()
+  assert.deepEqual([done.pending, done.queued], [0, 0])
+  const total = done.stats.reduce((sum: number, one: { count: number }) => sum + one.count, 0)
+  assert.ok(total > 0, JSON.stringify(done))
+  // As a worker leaves them while it is at one of them.
+  const { rows } = await svc.db.query<{ name: string }>(
+    'select name from file_rendition where file_id = $1 order by name',
+    [body[0]._id],
+  )
+  await svc.db.query(`update file_rendition set status = 'pending'`)
+  assert.deepEqual(await status(), { pending: 1, queued: 1, stats: [{ status: 'pending', count: total }] })
+  await svc.db.query(`update file_rendition set status = 'processing' where name = $1`, [rows[0]?.name])
+  const busy = await status()
+  assert.deepEqual([busy.pending, busy.queued], [1, 0])
 })

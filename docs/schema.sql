@@ -739,6 +739,12 @@ create table object_unique (
   constraint object_unique_pkey PRIMARY KEY (key, value)
 );
 
+-- Objects whose values in object_unique are to be made anew at the next start.
+create table object_unique_due (
+  system_object_id bigint not null,
+  constraint object_unique_due_pkey PRIMARY KEY (system_object_id)
+);
+
 -- Every version ever written. Rows go only when the object is purged; a commit of the datamodel may convert their values.
 create table object_version (
   system_object_id bigint not null,

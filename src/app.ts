@@ -76,6 +76,12 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
   if (shadowed.length > 0) {
     given.log.warn({ users: shadowed }, 'addresses of users are the logins of others, and do not name them')
   }
+  for (const { objecttype, key, object, holder } of await objects.renewUniqueForms()) {
+    given.log.warn(
+      { objecttype, key, object, holder },
+      'two objects have the same value of a unique key, written in two forms of Unicode: give the first one another',
+    )
+  }
   // Jobs use all of the above, so they end first.
   await jobs.start()
   opened.defer(() => jobs.close())

@@ -11,6 +11,7 @@ import { findOwners } from '../objects/save/owners.ts'
 import { runTransition } from '../objects/save/run-transition.ts'
 import { createObjectService, type ObjectDeps, refreshStandards } from '../objects/service.ts'
 import { objectsWithFiles } from '../objects/upkeep/file-uses.ts'
+import { renewUniqueForms } from '../objects/upkeep/unique-forms.ts'
 import { createExplainService, createInvalidGrantService } from '../rights/service.ts'
 import { createIndexer, createSearchService, indexName } from '../search/service.ts'
 import { effectiveTags } from '../tags/service.ts'
@@ -198,6 +199,7 @@ export async function composeObjects(
       templatesOf: (id) => objecttypes.settings(id).exportAssetFilenames,
     }),
     runOnObjects,
+    renewUniqueForms: () => renewUniqueForms(db, datamodel.current),
     eventRuns,
     search,
     events: createEventService({ db, log: events, databaseName, users: kept.eventUsers, seen }),

@@ -22,7 +22,7 @@ export function draftMessage({ message }: MessageInput, stored: Message | null, 
     throw new AppError('StartTimeAfterEndTime', { path: `${path}.message`, ...window })
   }
   return {
-    reference: nameOf(message.reference, stored?.reference),
+    reference: nameOf(message.reference, stored?.reference)?.normalize('NFC') ?? null,
     title,
     message: text,
     confirmation: textsOf(message.confirmation, stored?.confirmation),

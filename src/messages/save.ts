@@ -73,7 +73,7 @@ async function loadStored(
   inputs: readonly MessageInput[],
   tx: Tx,
 ): Promise<Item[]> {
-  const named = inputs.map(({ message }) => message._id ?? message['lookup:_id']?.reference ?? null)
+  const named = inputs.map(({ message }) => message._id ?? message['lookup:_id']?.reference.normalize('NFC') ?? null)
   const messages = await store.lockMessages(
     tx,
     named.filter((by) => typeof by === 'number'),

@@ -10,12 +10,15 @@ const lockKey = 0x6d696772
 /**
  * Brings the database to the newest schema: the files of `migrations/` in the order of their names, all in one
  * transaction and under an advisory lock, so that several processes may start at once and a failure leaves the
- * database as it was. Returns the names that were applied now.
+ * database as it was. Returns the names that were applied now. `onWarning` hears what a person is to look at.
  * @throws {Error} with the name of the file that failed, or when a newer release has migrated the database.
  */
-export async function migrate(dsn: string): Promise<string[]> {
+export async function migrate(dsn: string, onWarning: (text: string) => void = () => {}): Promise<string[]> {
   const client = new pg.Client({ connectionString: dsn, application_name: 'strongroom migration' })
   client.on('error', () => {})
+  client.on('notice', ({ severity, message }) => {
+    if (severity === 'WARNING') onWarning(message ?? '')
+  })
   try {
     await client.connect()
     await client.query('begin')

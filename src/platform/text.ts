@@ -1,5 +1,24 @@
 import { badRequest } from './errors.ts'
 
+/**
+ * A name in the one form in which names are kept and compared: a letter with its marks as one character (NFC), however it was
+ * typed. Two that look alike to everybody are not two.
+ */
+export const composed = (name: string): string => name.normalize('NFC')
+
+/** Things by their names, whatever form these are asked for in. */
+export class ByName<T> extends Map<string, T> {
+  override get(name: string): T | undefined {
+    return super.get(composed(name))
+  }
+
+  /** Of two from before this was so, the one that is written in this form has the name. */
+  override set(name: string, value: T): this {
+    const key = composed(name)
+    return key !== name && this.has(key) ? this : super.set(key, value)
+  }
+}
+
 /** Deeper than any record of ours, shallow enough for every recursion. */
 const maxDepth = 64
 

@@ -11,6 +11,7 @@ import type { Actor } from '../platform/actor.ts'
 import type { Queryable, Tx } from '../platform/db.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
 import { requireRight } from '../platform/system-right.ts'
+import { ByName, composed } from '../platform/text.ts'
 import type { VersionConvention } from '../platform/versions.ts'
 import type { CallerRights, Person, RightsService } from '../rights/service.ts'
 import type { KeptTags } from '../tags/service.ts'
@@ -109,7 +110,9 @@ async function place(context: SaveContext, batch: Batch): Promise<Work[]> {
     id: item.current?.id ?? (ids.next().value as number),
     parentId: null as number | null,
   }))
-  const added = new Map(works.flatMap(({ input, id }) => (input.pool.reference ? [[input.pool.reference, id]] : [])))
+  const added = new ByName(
+    works.flatMap(({ input, id }) => (input.pool.reference ? [[input.pool.reference, id] as const] : [])),
+  )
   const known = knownPools(context)
   for (const work of works) work.parentId = parentOf(work, { known, added, root: stored.root.id })
   const parents = new Map([...stored.values()].map((pool) => [pool.id, pool.parentId]))
@@ -195,7 +198,8 @@ async function fill(context: SaveContext, works: readonly Work[]): Promise<Store
       id: work.id,
       version: (current?.version ?? 0) + 1,
       parentId: work.parentId,
-      reference: pool.reference === undefined ? (current?.reference ?? null) : pool.reference || null,
+      reference:
+        pool.reference === undefined ? (current?.reference ?? null) : pool.reference ? composed(pool.reference) : null,
       isSystem: current?.isSystem ?? false,
       owner: people.owner(work) ?? (current ? current.owner : (`u${context.actor.userId}` satisfies Person)),
       contact: people.contact(work),

@@ -1,5 +1,6 @@
 /** The tree of pools: building it, asking it, refusing what is none. */
 import { AppError } from '../platform/errors.ts'
+import { ByName } from '../platform/text.ts'
 import type { Pool, PoolSnapshot, StoredPool } from './model.ts'
 
 /** The tree of the pools: depth first, siblings by id. */
@@ -26,7 +27,7 @@ export function buildSnapshot(stored: readonly StoredPool[]): PoolSnapshot {
   const root = byId.values().next().value
   if (!root) throw new Error('there is no root pool')
   const named = [...byId.values()].flatMap((pool) => (pool.reference === null ? [] : [[pool.reference, pool] as const]))
-  return Object.assign(byId, { byReference: new Map(named), root })
+  return Object.assign(byId, { byReference: new ByName(named), root })
 }
 
 /** A pool and all below it, parents first. */

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { AppError, badRequest } from '../platform/errors.ts'
+import { ByName, composed } from '../platform/text.ts'
 import { assertVersion, type VersionConvention } from '../platform/versions.ts'
 import type { StoredGrant } from '../rights/service.ts'
 import type { TagGroup } from './model.ts'
@@ -67,7 +68,9 @@ export interface IdentifiedGroup {
 /** The document with its tags unwrapped, and with the ids of what it names by reference. */
 export function identified(sent: readonly TagGroupBody[], stored: readonly TagGroup[]): IdentifiedGroup[] {
   const idOf = (entries: readonly { id: number; reference: string | null }[]) => {
-    const ids = new Map(entries.map(({ id, reference }) => [reference, id]))
+    const ids = new ByName(
+      entries.flatMap(({ id, reference }) => (reference === null ? [] : [[reference, id] as const])),
+    )
     return <Fields extends GroupFields | TagFields>(fields: Fields, name: string): Fields => {
       const reference = fields['lookup:_id']?.reference
       if (reference === undefined || fields._id) return fields
@@ -105,8 +108,8 @@ function readGroup(
     version: before?.version ?? 1,
     position,
     displayname: body.displayname ?? {},
-    reference: body.reference || null,
-    shortname: body.shortname || null,
+    reference: nameOf(body.reference),
+    shortname: nameOf(body.shortname),
     type: body.type ?? 'checkbox',
   }
   return { row, change: changeOf(row, before) }
@@ -135,13 +138,15 @@ function readTag(
     sticky: body.sticky ?? false,
     type: body.type ?? 'individual',
     displaytype: body.displaytype ?? 'facet',
-    reference: body.reference || null,
-    shortname: body.shortname || null,
+    reference: nameOf(body.reference),
+    shortname: nameOf(body.shortname),
     // Unlike the rest of the document: who does not know of grants does not open the tag.
     acl: acl ?? before?.acl ?? [],
   }
   return { row, change: changeOf(row, before) }
 }
+
+const nameOf = (given: string | null | undefined): string | null => (given ? composed(given) : null)
 
 /** Counts the version up when something but the position differs. */
 function changeOf<Row extends GroupRow | TagRow>(row: Row, before: Row | undefined): Change {
@@ -160,8 +165,9 @@ interface Identified {
 function assertUnique(entries: readonly Identified[], name: string): void {
   for (const field of ['_id', 'reference', 'shortname'] as const) {
     const seen = new Set<unknown>()
-    for (const value of entries.map((entry) => entry[field])) {
-      if (!value) continue
+    for (const given of entries.map((entry) => entry[field])) {
+      if (!given) continue
+      const value = typeof given === 'string' ? composed(given) : given
       if (seen.has(value)) throw badRequest(`Two of ${name} have the ${field} ${value}`, { name, field, value })
       seen.add(value)
     }

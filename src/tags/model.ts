@@ -3,6 +3,7 @@
  * one tag, of a `checkbox` group any number. A *layer* is a pool or an object type with tag settings of its own.
  */
 import type { Localized } from '../datamodel/model.ts'
+import { ByName } from '../platform/text.ts'
 import type { StoredGrant } from '../rights/service.ts'
 
 export const tagGroupTypes = ['checkbox', 'choice'] as const
@@ -65,6 +66,6 @@ export type EffectiveTag = Pick<Tag, 'id' | 'enabled' | 'isDefault'>
 export function createSnapshot(groups: readonly TagGroup[]): TagSnapshot {
   const tags = groups.flatMap((group) => group.tags)
   const byId = new Map(tags.map((tag) => [tag.id, tag]))
-  const byReference = new Map(tags.flatMap((tag) => (tag.reference === null ? [] : [[tag.reference, tag]])))
+  const byReference = new ByName(tags.flatMap((tag) => (tag.reference === null ? [] : [[tag.reference, tag] as const])))
   return Object.assign(byId, { groups, byReference })
 }

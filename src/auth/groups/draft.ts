@@ -14,7 +14,7 @@ export type GroupDraft = Omit<GroupRow, 'id' | 'version' | 'acl' | 'owner_user' 
 export function draftGroup(input: GroupInput, stored: StoredGroup | null, path: string): GroupDraft {
   const { group } = input
   const type = typeOf(group.type, stored, `${path}.group.type`)
-  const name = textOf(group.name, stored?.name ?? null)
+  const name = textOf(group.name, stored?.name ?? null)?.normalize('NFC') ?? null
   const named = textOf(group.reference, stored?.reference ?? null)
   const reference = named === null ? null : storedReference('group', named)
   assertReference(reference, stored, `${path}.group.reference`)

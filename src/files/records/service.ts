@@ -254,7 +254,7 @@ export function createRecords({
         if (!known?.access.change) throw new AppError('InsufficientRights')
         if (checkOnly) return
         const filepath = change.filename === undefined ? null : cleanFileName(change.filename)
-        await store.changeFile(tx, id, { filepath, reference: change.reference })
+        await store.changeFile(tx, id, { filepath, reference: change.reference?.normalize('NFC') ?? change.reference })
         if (filepath !== null) await changed(tx, [id])
       })
     },

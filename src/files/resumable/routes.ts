@@ -199,7 +199,7 @@ function metadataOf(header = ''): Omit<NewResumable, 'size'> {
   }
   return {
     filename: values.get('filename') || values.get('name') || '',
-    reference: values.get('reference') || null,
+    reference: values.get('reference')?.normalize('NFC') || null,
     parentId: parent === undefined ? null : Number(parent),
   }
 }

@@ -3,6 +3,7 @@ import type { EventLog, NewEvent } from '../../events/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import type { Db, Queryable, Tx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
+import { composed } from '../../platform/text.ts'
 import type { CallerRights } from '../../rights/service.ts'
 import type { Locations } from '../locations/service.ts'
 import type { StoredFile } from '../model.ts'
@@ -194,10 +195,13 @@ export function createUploads(options: UploadsOptions) {
      */
     async putRemote(
       actor: Actor,
-      sources: readonly RemoteSource[],
+      given: readonly RemoteSource[],
       allowed: UploadPermission,
       { skipDuplicates, priority }: { readonly skipDuplicates: boolean; readonly priority: number },
     ): Promise<Wire[]> {
+      const sources = given.map((source) =>
+        source.reference === undefined ? source : { ...source, reference: composed(source.reference) },
+      )
       const references = sources.flatMap(({ reference }) => reference ?? [])
       const stored = skipDuplicates ? await findByReference(db, references) : new Map<string, number>()
       const wanted = sources.filter(

@@ -46,7 +46,7 @@ export async function upload(
       arrived.push({
         ...(await arrive({ ...file, name }, location.store, permission)),
         locationId: location.id,
-        reference: options.references[index] ?? null,
+        reference: options.references[index]?.normalize('NFC') ?? null,
         parentId: options.parents[index] ?? null,
         versionName,
       })

@@ -1,6 +1,7 @@
 import type { Column } from '../../datamodel/model.ts'
 import { parseDate } from '../../platform/dates.ts'
 import { AppError } from '../../platform/errors.ts'
+import { composed } from '../../platform/text.ts'
 import type { FileEntry } from './file-links.ts'
 
 /** Deepest nesting of JSON in a geo or custom value; more is refused before anything recurses into it. */
@@ -204,7 +205,7 @@ function namedFile(entry: Record<string, unknown>, context: Context): Pick<FileE
   const { _id: id, 'lookup:_id': lookup } = entry
   if (id === undefined && isRecord(lookup) && typeof lookup.reference === 'string' && lookup.reference !== '') {
     assertText(lookup.reference, context)
-    return { _id: 0, _reference: lookup.reference }
+    return { _id: 0, _reference: composed(lookup.reference) }
   }
   if (typeof id !== 'number' || !Number.isSafeInteger(id) || id < 1) return fail(context, entry, 'a file with its _id')
   return { _id: id }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Column, Table, UniqueKey } from '../../../datamodel/model.ts'
+import { composed } from '../../../platform/text.ts'
 import { type Content, rowsOf } from '../../content/stored.ts'
 
 /** A value that an object holds in a unique key; `place` is where it stands, for errors. */
@@ -80,7 +81,8 @@ function columnsOf(key: UniqueKey, content: Content): Record<string, unknown> {
 
 /** The text under which a combination of values stands in `object_unique`. */
 export function uniqueValue(values: readonly unknown[]): string {
-  const text = JSON.stringify(values)
+  // What looks the same is the same: texts count in composed form.
+  const text = JSON.stringify(values, (_key, value) => (typeof value === 'string' ? composed(value) : value))
   return text.length <= maxPlain ? text : `sha256:${createHash('sha256').update(text).digest('base64url')}`
 }
 

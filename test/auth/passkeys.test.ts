@@ -102,7 +102,7 @@ test('a passkey is set up at the next sign-in, asked for from then on, and signs
   const asked = askedIn(page)
   assert.deepEqual([asked.act, asked.rpId, asked.allowed], ['get', 'localhost', [passkey.id.toString('base64url')]])
   // The device need not know whose hand it is: the password has told.
-  const answer = passkey.get(asked, { userVerified: false, userHandle: undefined })
+  const answer = passkey.get(asked, { userVerified: false, userHandle: undefined, crossOrigin: undefined })
   const done = await follow(visitor, await visitor.submit(page, { passkey: answer }))
   assert.equal((await visitor.redeem(clientCodeOf(done) ?? '')).status, 200)
 
@@ -128,6 +128,9 @@ test('an answer that is wrong in any way is no proof, and none is taken twice', 
   const lies: Record<string, Forged> = {
     'another origin': { origin: 'https://evil.example.org' },
     'another port': { origin: 'http://localhost:8081' },
+    'a frame of another site': { crossOrigin: true },
+    'a page around it': { topOrigin: 'https://evil.example.org' },
+    'both of them': { crossOrigin: true, topOrigin: 'http://localhost:8080' },
     'another service': { rpId: 'evil.example.org' },
     'the answer of a set-up': { type: 'webauthn.create' },
     'a challenge of one’s own': { challenge: Buffer.alloc(32).toString('base64url') },
@@ -229,7 +232,14 @@ test('a passkey is kept without asking who made the device, and none is kept twi
   const refused = await other.submit(otherPage, { passkey: passkey.create(askedIn(otherPage)) })
   assert.match(refused.body, /role="alert" id="problem"/)
   assert.equal((await recordOf('gil'))._two_factor_passkey_enrolled, false)
-  for (const lies of [{ origin: 'https://evil.example.org' }, { rpId: 'evil' }, { type: 'webauthn.get' }]) {
+  const wrong: Forged[] = [
+    { origin: 'https://evil.example.org' },
+    { rpId: 'evil' },
+    { type: 'webauthn.get' },
+    { crossOrigin: true },
+    { topOrigin: 'https://evil.example.org' },
+  ]
+  for (const lies of wrong) {
     const [each, eachFirst] = await toPageOf('gil')
     const eachPage = await each.get(linkTo(eachFirst, 'twoFactorSetupPasskey'))
     const answer = await each.submit(eachPage, { passkey: new SoftPasskey().create(askedIn(eachPage), lies) })

@@ -34,7 +34,8 @@ export interface Forged {
   readonly count?: number
   readonly userHandle?: string | undefined
   readonly id?: Buffer<ArrayBuffer>
-  readonly crossOrigin?: boolean
+  readonly crossOrigin?: boolean | undefined
+  readonly topOrigin?: string
 }
 
 /** A security key made from the text of WebAuthn (level 3, sections 5.8.1, 6.1, 6.5, 8.7), which lies when it is told to. */
@@ -104,8 +105,10 @@ export class SoftPasskey {
 }
 
 function clientData(type: string, asked: AskedOfDevice, lies: Forged): string {
-  const { origin = 'http://localhost:8080', challenge = asked.challenge, crossOrigin = false } = lies
-  const json = JSON.stringify({ type: lies.type ?? type, challenge, origin, crossOrigin })
+  const { origin = 'http://localhost:8080', challenge = asked.challenge, topOrigin } = lies
+  // Devices of before level 2 say nothing of it.
+  const crossOrigin = 'crossOrigin' in lies ? lies.crossOrigin : false
+  const json = JSON.stringify({ type: lies.type ?? type, challenge, origin, crossOrigin, topOrigin })
   return Buffer.from(json).toString('base64url')
 }
 

@@ -27,7 +27,12 @@ const ProofAnswer = Type.Object({
     userHandle: Type.Optional(Encoded),
   }),
 })
-const ClientData = Type.Object({ challenge: Encoded })
+/** A page of ours stands in no frame of another site: what was asked for in one was asked for by somebody else. */
+const ClientData = Type.Object({
+  challenge: Encoded,
+  crossOrigin: Type.Optional(Type.Literal(false)),
+  topOrigin: Type.Optional(Type.Never()),
+})
 
 /** What a device answers when it makes a key. */
 export interface SetupAnswer {

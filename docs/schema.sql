@@ -494,6 +494,8 @@ create table keep_login (
   user_id bigint not null,
   created_at timestamp with time zone not null default now(),
   expires_at timestamp with time zone not null,
+  -- counts only in a cookie whose name begins with __Host-
+  host_cookie boolean not null default false,
   constraint keep_login_pkey PRIMARY KEY (hash),
   constraint keep_login_user_id_fkey FOREIGN KEY (user_id) REFERENCES "user"(id) ON DELETE CASCADE
 );

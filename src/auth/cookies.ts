@@ -10,6 +10,21 @@ export function cookieValues(request: Pick<FastifyRequest, 'headers'>, name: str
   return values
 }
 
+const hostPrefix = '__Host-'
+
+/**
+ * The name of a cookie that no neighbouring host name can put there or cover: browsers take `__Host-` from this very host
+ * alone, over https and for all of its paths (RFC 6265bis, 4.1.3.2). Over http they take none: there it is the bare name.
+ */
+export function hostCookieName({ protocol }: Pick<FastifyRequest, 'protocol'>, name: string): string {
+  return protocol === 'https' ? hostPrefix + name : name
+}
+
+/** Values that only this host can have put there. Over http no browser sends any. */
+export function hostCookieValues(request: Pick<FastifyRequest, 'headers'>, name: string): string[] {
+  return cookieValues(request, hostPrefix + name)
+}
+
 interface CookieOptions {
   /** Seconds; 0 removes it, null keeps it as long as the browser runs. */
   maxAge: number | null

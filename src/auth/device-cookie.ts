@@ -1,27 +1,23 @@
-import type { IncomingHttpHeaders } from 'node:http'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { identifierWord } from './carriers.ts'
+import { cookieValues, hostCookieName, hostCookieValues, setCookie } from './cookies.ts'
 
 const name = `${identifierWord}-device`
 /** Seconds: a year. */
 const lifetime = 31_536_000
 
-/** What a browser keeps from an earlier sign-in. It proves nobody: it only keeps the failures of others apart. */
-export function deviceOf({ cookie }: IncomingHttpHeaders): string | null {
-  for (const pair of cookie?.split(';') ?? []) {
-    const [key, value] = pair.trim().split('=', 2)
-    if (key === name && value !== undefined && /^[\w-]{43}$/.test(value)) return value
-  }
-  return null
+/**
+ * What a browser keeps from an earlier sign-in. It proves nobody: it only keeps the failures of others apart. One that a
+ * neighbouring host has put there covers none of ours.
+ */
+export function deviceOf(request: Pick<FastifyRequest, 'headers'>): string | null {
+  const all = [...hostCookieValues(request, name), ...cookieValues(request, name)]
+  return all.find((value) => /^[\w-]{43}$/.test(value)) ?? null
 }
 
-/** The header that lets the browser keep it, for the token endpoint alone. */
-export function deviceCookie(device: string, { secure }: { secure: boolean }): string {
-  const attributes = [
-    `Max-Age=${lifetime}`,
-    'Path=/api/oauth2',
-    'HttpOnly',
-    'SameSite=Lax',
-    ...(secure ? ['Secure'] : []),
-  ]
-  return [`${name}=${device}`, ...attributes].join('; ')
+/** Lets the browser keep it. */
+export function keepDevice(reply: FastifyReply, device: string): void {
+  const own = hostCookieName(reply.request, name)
+  // A name that begins with __Host- takes no path but the root.
+  setCookie(reply, own, device, { maxAge: lifetime, ...(own === name ? { path: '/api/oauth2' } : {}) })
 }

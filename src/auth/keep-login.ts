@@ -3,7 +3,7 @@ import type { BaseConfigService } from '../config/service.ts'
 import type { Db, Queryable } from '../platform/db.ts'
 import { browserHashesOf, mintBrowserId } from './browser-id.ts'
 import { identifierWord } from './carriers.ts'
-import { cookieValues, setCookie } from './cookies.ts'
+import { cookieValues, hostCookieName, hostCookieValues, setCookie } from './cookies.ts'
 import { newToken, tokenHash } from './sessions/token.ts'
 
 /** Seconds by the words of the base configuration. */
@@ -24,31 +24,42 @@ export interface KeepLoginOptions {
 export function createKeepLogins({ db, baseConfig, aliases }: KeepLoginOptions) {
   const name = `${identifierWord}-keep-login`
 
-  function hashesOf(request: Pick<FastifyRequest, 'headers'>): Buffer[] {
-    return [identifierWord, ...aliases]
-      .flatMap((word) => cookieValues(request, `${word}-keep-login`))
-      .filter((value) => /^[\w-]{43}$/.test(value))
-      .map(tokenHash)
+  const words = [identifierWord, ...aliases]
+  const valuesOf = (
+    request: Pick<FastifyRequest, 'headers'>,
+    read: (from: typeof request, name: string) => string[],
+  ): string[] =>
+    words.flatMap((word) => read(request, `${word}-keep-login`)).filter((value) => /^[\w-]{43}$/.test(value))
+
+  /** Cookies of the bare name go: over https they are from before. */
+  function dropBare(reply: FastifyReply): void {
+    for (const word of words) setCookie(reply, `${word}-keep-login`, '', { maxAge: 0 })
   }
 
   return {
-    /** The user whom the browser has kept, or null. Each use moves the end on. */
+    /**
+     * The user whom the browser has kept, or null. Each use moves the end on. What was kept by a cookie that a neighbouring
+     * host cannot have put there counts in no other.
+     */
     async use(request: FastifyRequest, reply: FastifyReply): Promise<number | null> {
       const span = spans[baseConfig.get().login.keep_login]
-      const hashes = hashesOf(request)
+      const [own, bare] = [valuesOf(request, hostCookieValues), valuesOf(request, cookieValues)]
       const browsers = browserHashesOf(request, aliases)
-      if (span === 0 || hashes.length === 0 || browsers.length === 0) return null
+      if (span === 0 || own.length + bare.length === 0 || browsers.length === 0) return null
+      const secure = request.protocol === 'https'
       const { rows } = await db.query<{ userId: number; hash: Buffer }>(
-        `update keep_login set expires_at = now() + make_interval(secs => $3)
-         where hash = any($1::bytea[]) and browser_hash = any($2::bytea[]) and expires_at > now()
+        `update keep_login set expires_at = now() + make_interval(secs => $4), host_cookie = host_cookie or $5
+         where (hash = any($1::bytea[]) or hash = any($2::bytea[]) and not host_cookie)
+           and browser_hash = any($3::bytea[]) and expires_at > now()
          returning user_id as "userId", hash`,
-        [hashes, browsers, span],
+        [own.map(tokenHash), bare.map(tokenHash), browsers, span, secure],
         'keep_login_use',
       )
       const [found] = rows
       if (!found) return null
-      const value = cookieValues(request, name).find((one) => tokenHash(one).equals(found.hash))
-      if (value !== undefined) setCookie(reply, name, value, { maxAge: span })
+      const value = [...own, ...bare].find((one) => tokenHash(one).equals(found.hash))
+      if (value !== undefined) setCookie(reply, hostCookieName(request, name), value, { maxAge: span })
+      if (secure && bare.length > 0) dropBare(reply)
       return found.userId
     },
 
@@ -58,8 +69,9 @@ export function createKeepLogins({ db, baseConfig, aliases }: KeepLoginOptions) 
       if (span === 0) return
       const token = newToken()
       await tx.query(
-        `insert into keep_login (hash, browser_hash, user_id, expires_at) values ($1, $2, $3, now() + make_interval(secs => $4))`,
-        [tokenHash(token), mintBrowserId(request, reply, aliases), userId, span],
+        `insert into keep_login (hash, browser_hash, user_id, expires_at, host_cookie)
+         values ($1, $2, $3, now() + make_interval(secs => $4), $5)`,
+        [tokenHash(token), mintBrowserId(request, reply, aliases), userId, span, request.protocol === 'https'],
         'keep_login_insert',
       )
       await tx.query(
@@ -68,13 +80,15 @@ export function createKeepLogins({ db, baseConfig, aliases }: KeepLoginOptions) 
         [],
         'keep_login_clean',
       )
-      setCookie(reply, name, token, { maxAge: span })
+      setCookie(reply, hostCookieName(request, name), token, { maxAge: span })
     },
 
     /** The browser no longer stays signed in (SESS-004). */
     async forget(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-      await db.query('delete from keep_login where hash = any($1::bytea[])', [hashesOf(request)], 'keep_login_forget')
-      for (const word of [identifierWord, ...aliases]) setCookie(reply, `${word}-keep-login`, '', { maxAge: 0 })
+      const hashes = [hostCookieValues, cookieValues].flatMap((read) => valuesOf(request, read)).map(tokenHash)
+      await db.query('delete from keep_login where hash = any($1::bytea[])', [hashes], 'keep_login_forget')
+      if (request.protocol === 'https') setCookie(reply, hostCookieName(request, name), '', { maxAge: 0 })
+      dropBare(reply)
     },
   }
 }

@@ -1,8 +1,9 @@
+import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import type { HttpApp } from '../../platform/http.ts'
 import { browserHashesOf } from '../browser-id.ts'
 import { tokenOf } from '../carriers.ts'
-import { deviceCookie, deviceOf } from '../device-cookie.ts'
+import { deviceOf, keepDevice } from '../device-cookie.ts'
 import { OAuthError } from './errors.ts'
 import { readForm } from './form.ts'
 import { userAgentOf } from './login/flows.ts'
@@ -114,13 +115,13 @@ export async function registerOAuthRoutes(
           form,
           authorization,
           remoteAddr: request.ip,
-          device: deviceOf(request.headers),
+          device: deviceOf(request),
           browserHashes: browserHashesOf(request, aliases),
           userAgent: userAgentOf(request),
         })
         reply.headers(noStore)
         const { device } = issued
-        if (device) reply.header('Set-Cookie', deviceCookie(device, { secure: request.protocol === 'https' }))
+        if (device) keepDevice(reply as FastifyReply, device)
         return tokenAnswer(issued)
       },
     )

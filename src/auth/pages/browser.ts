@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { identifierWord } from '../carriers.ts'
-import { cookieValues, setCookie } from '../cookies.ts'
+import { cookieValues, hostCookieName, setCookie } from '../cookies.ts'
 import { newToken, tokenHash } from '../sessions/token.ts'
 
 /**
@@ -18,14 +18,9 @@ export interface PageBrowser {
   readonly known: boolean
 }
 
-/** `__Host-`: a neighbouring host name cannot put one there. Browsers take such names over https only. */
-function cookieName(request: FastifyRequest): string {
-  return `${request.protocol === 'https' ? '__Host-' : ''}${identifierWord}-page`
-}
-
 /** The browser of a request. Who is new gets the cookie as soon as something is made for it, not for looking in. */
 export function pageBrowser(request: FastifyRequest, reply: FastifyReply): PageBrowser {
-  const name = cookieName(request)
+  const name = hostCookieName(request, `${identifierWord}-page`)
   const kept = cookieValues(request, name).find((value) => /^[\w-]{43}$/.test(value))
   let secret = kept
   const own = (): string => {

@@ -7,7 +7,7 @@ import type { BaseConfigService } from '../../../config/service.ts'
 import type { Db, Tx } from '../../../platform/db.ts'
 import { AppError } from '../../../platform/errors.ts'
 import { mintBrowserId } from '../../browser-id.ts'
-import { deviceCookie, deviceOf } from '../../device-cookie.ts'
+import { deviceOf, keepDevice } from '../../device-cookie.ts'
 import { DirectoryUnavailable } from '../../directories/model.ts'
 import type { ProviderName, SingleSignOn } from '../../directories/single-sign-on.ts'
 import type { DirectoryWords } from '../../directories/words.ts'
@@ -146,7 +146,7 @@ export function createAuthorize(given: AuthorizeDependencies) {
       password,
       clientId,
       remoteAddr: request.ip,
-      device: deviceOf(request.headers),
+      device: deviceOf(request),
       methods,
     }
     const signedIn = await signIn.verify(credentials).catch((error: unknown) => {
@@ -167,8 +167,7 @@ export function createAuthorize(given: AuthorizeDependencies) {
       const problem = text(`login.refused.${signedIn.refused}`)
       return sendLoginPage(visit, { ...page, problem, invalid: true })
     }
-    const secure = request.protocol === 'https'
-    visit.reply.header('Set-Cookie', deviceCookie(signedIn.device, { secure }))
+    keepDevice(visit.reply, signedIn.device)
     const { userId, method, remember } = signedIn
     return proved(visit, form, asked, { userId, method, login, remember })
   }

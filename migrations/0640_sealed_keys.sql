@@ -19,3 +19,13 @@ create table secret_key_check (
   sealed bytea not null
 );
 comment on table secret_key_check is 'A text sealed with the secret key that was used last, by which a start sees whether it has another one.';
+
+-- Tokens of OpenID providers are kept sealed; those that are there are given up, and the provider asks at sign-out.
+update directory_session set details = details - 'idToken' where details ? 'idToken';
+
+-- Receivers of webhooks may have sent back what they were sent, and the event log has it: those tokens end here, and whoever
+-- signs in with an address, or a parameter of it, is taken out of the log.
+update oauth_session set revoked_at = now() where client_id = 'webhook' and revoked_at is null;
+update event set info = regexp_replace(regexp_replace(info::text, '(://)[^\s/?#"''<>\\]*@', '\1***@', 'g'),
+    '([?&;](?:[\w.-]*(?:token|password|secret|signature|key)|code|sig|auth)=)[^&#;\s"''<>\\]+', '\1***', 'gi')::jsonb
+  where type in ('WEBHOOK', 'WEBHOOK_ERROR') and info::text ~* '://[^\s/?#"]*@|[?&;](?:[\w.-]*(?:token|password|secret|signature|key)|code|sig|auth)=';

@@ -1,9 +1,9 @@
-import { composeGround, type Given } from './compose/ground.ts'
+import { composeGround, type Given, type Ground } from './compose/ground.ts'
 import { composeHttp } from './compose/http.ts'
 import { composeKept } from './compose/kept.ts'
 import { composeObjects } from './compose/objects.ts'
-import { composePeople } from './compose/people.ts'
-import { composeWorkflow } from './compose/workflow.ts'
+import { composePeople, type People } from './compose/people.ts'
+import { composeWorkflow, type Workflow } from './compose/workflow.ts'
 import type { Config } from './platform/config.ts'
 import type { HttpApp } from './platform/http.ts'
 import type { Measure } from './platform/metrics.ts'
@@ -57,21 +57,7 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
   const { auth } = people
   const { index, indexer, eventRuns, search, emptyTrash } = objects
   const newRootPassword = await auth.ensureRoot()
-  if (!(await isKnownSecretKey(given.db, ground.seal))) {
-    given.log.warn(
-      'the secret key is another one than that with which the database was last used: what that one has sealed cannot be read',
-    )
-  }
-  const unopened = await auth.reseal()
-  if (unopened.apps > 0) {
-    given.log.warn({ apps: unopened.apps }, 'authenticator apps are sealed with a key that is not here')
-  }
-  if (unopened.accounts > 0) {
-    given.log.warn(
-      { accounts: unopened.accounts },
-      'accounts without a password are sealed with a key that is not here',
-    )
-  }
+  await sealAnew(given, ground, people, workflow)
   const shadowed = await auth.shadowedUsers()
   if (shadowed.length > 0) {
     given.log.warn({ users: shadowed }, 'addresses of users are the logins of others, and do not name them')
@@ -114,5 +100,23 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
       await workflow.files.tidy(at)
     },
     close: () => opened.disposeAsync(),
+  }
+}
+
+/** Seals what is stored with the present secret key, and says what cannot be read with the keys that are here. */
+async function sealAnew({ db, log }: Given, { seal }: Ground, { auth }: People, { baseConfig, files }: Workflow) {
+  if (!(await isKnownSecretKey(db, seal))) {
+    log.warn('the secret key is another one than that which was used last: what that one has sealed cannot be read')
+  }
+  const { apps, accounts } = await auth.reseal()
+  const settings = await baseConfig.reseal()
+  const locations = await files.reseal()
+  if (apps > 0) log.warn({ apps }, 'authenticator apps are sealed with a key that is not here')
+  if (accounts > 0) log.warn({ accounts }, 'accounts without a password are sealed with a key that is not here')
+  if (settings > 0) {
+    log.warn({ settings }, 'secrets of the base configuration are sealed with a key that is not here: enter them again')
+  }
+  if (locations > 0) {
+    log.warn({ locations }, 'secret keys of locations are sealed with a key that is not here: enter them again')
   }
 }

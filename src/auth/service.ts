@@ -137,7 +137,7 @@ export function createAuth(dependencies: AuthDependencies) {
   const proofs = { passkeys, mailCodes, seal }
   const basePath = withoutEnd(URL.parse(externalUrl)?.pathname ?? '', '/')
   const directories = createDirectories({ db, events, baseConfig, sessions, principals, clock })
-  const singleSignOn = createSingleSignOn({ db, baseConfig, directories, sessions, externalUrl, basePath })
+  const singleSignOn = createSingleSignOn({ db, seal, baseConfig, directories, sessions, externalUrl, basePath })
   const words = createDirectoryWords({ db, baseConfig, sessions, directories, singleSignOn })
   const factors = createFactors({ db, events, sessions, throttle, baseConfig, ...proofs, externalUrl, words, clock })
   const mustPassFactor = factors.mustPass

@@ -15,10 +15,10 @@ export type Kept = Awaited<ReturnType<typeof composeKept>>
 /** What is small and asked for by everything, kept in memory; who may change it comes later. And the log of events. */
 export async function composeKept(
   { config, db, log, icu, searchIndex = createPostgresIndex }: Given,
-  { bus, snapshots, jobs, quick, shares }: Ground,
+  { bus, seal, snapshots, jobs, quick, shares }: Ground,
   opened: AsyncDisposableStack,
 ) {
-  const baseConfig = await openBaseConfig({ snapshots, log })
+  const baseConfig = await openBaseConfig({ snapshots, seal, log })
   const eventUsers = createEventUsers(db)
   const events = createEventLog({
     userFields: eventUsers.userFields,

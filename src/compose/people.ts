@@ -40,6 +40,7 @@ export function composePeople(
   }
   const mail = createMailService({
     db,
+    seal,
     jobs,
     events,
     baseConfig,

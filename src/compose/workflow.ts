@@ -103,7 +103,7 @@ export async function composeWorkflow(
   })
   const fileCounts = createFileCounts({ db, log: given.log, paused: () => config.readOnly })
   opened.defer(() => fileCounts.close())
-  const shared = { db, bus, events, rights, datamodel, pools, objecttypes, tags, transitions, conventionOf }
+  const shared = { db, seal, bus, events, rights, datamodel, pools, objecttypes, tags, transitions, conventionOf }
   const marks = {
     concerned: async (tx: Tx, scope: Parameters<typeof haveFiles>[1]) => files.drawsMarks() && haveFiles(tx, scope),
     renew: files.resyncMarks,

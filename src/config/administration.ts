@@ -5,6 +5,8 @@ import type { Bus } from '../platform/bus.ts'
 import type { Db, Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import { outsideLifetimes } from '../platform/lifetime.ts'
+import type { Seal } from '../platform/seal.ts'
+import { createSealedTexts } from '../platform/sealed-texts.ts'
 import { type NeededRight, requireRight } from '../platform/system-right.ts'
 import type { BaseConfig, SectionName } from './catalogue.ts'
 import {
@@ -19,8 +21,9 @@ import {
   replaceSections,
   resetAt,
 } from './document.ts'
+import { opened, resealConfig, sealed } from './sealing.ts'
 import { type BaseConfigService, baseConfigTopic } from './service.ts'
-import { lockSections, writeSections } from './store.ts'
+import { lockRows, writeSections } from './store.ts'
 
 export const manageConfig: NeededRight = { name: 'system.config' }
 
@@ -28,6 +31,7 @@ export type BaseConfigAdministration = ReturnType<typeof createBaseConfigAdminis
 
 interface Dependencies {
   db: Db
+  seal: Pick<Seal, 'seal' | 'open' | 'prefix'>
   bus: Bus
   events: EventLog
   baseConfig: BaseConfigService
@@ -42,16 +46,18 @@ interface Save {
   changes: () => Map<SectionName, Change>
 }
 
-export function createBaseConfigAdministration({ db, bus, events, baseConfig, check }: Dependencies) {
+export function createBaseConfigAdministration({ db, seal, bus, events, baseConfig, check }: Dependencies) {
+  const texts = createSealedTexts(seal)
+
   function write(actor: Actor, save: Save): Promise<void> {
     return db.transaction(async (tx) => {
       const changes = save.changes()
-      const before = accepted(await lockSections(tx), () => {})
+      const before = accepted(await opened(texts, await lockRows(tx)), () => {})
       const changed = new Map([...changes].map(([name, change]) => [name, change(before.get(name) ?? {})]))
       if (changed.size === 0) return
       const after = new Map([...before, ...changed])
       await check?.(tx, compile(after), new Set(changed.keys()))
-      await writeSections(tx, changed, actor.userId)
+      await writeSections(tx, await sealed(texts, changed), actor.userId)
       const info = {
         ScopedNames: [...changed.keys()].map((name) => `system.${name}`),
         Method: save.method,
@@ -81,6 +87,10 @@ export function createBaseConfigAdministration({ db, bus, events, baseConfig, ch
 
   return {
     document: baseConfig.document,
+
+    /** Seals with the present key what is not yet; how many secrets no key here opens. */
+    reseal: (): Promise<number> => resealConfig(db, texts),
+
     read: baseConfig.read,
 
     /** All sections with their members, for a generic form. */

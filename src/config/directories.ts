@@ -2,7 +2,8 @@ import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { attributeTemplate, partsOf } from '../platform/attribute-templates.ts'
 import { certificateTexts } from '../platform/certificate-texts.ts'
 import { isInstalled } from '../platform/optional-packages.ts'
-import { bool, int, list, localized, secret, select, table, text, waiting } from './fields.ts'
+import type { Secret } from '../platform/sealed-texts.ts'
+import { address, bool, int, list, localized, secret, select, table, text, waiting } from './fields.ts'
 
 /** Members of the sections about directories, where people have accounts outside of this instance. */
 
@@ -111,7 +112,7 @@ export function ldapServers({ connections }: { readonly connections: readonly Ld
 interface LdapValues extends Mapping {
   readonly connections: readonly LdapConnection[]
   readonly bindusername: string
-  readonly bindpassword: string
+  readonly bindpassword: Secret
   readonly userbasedn: string
   readonly userfilter: string
   readonly groupbasedn: string
@@ -236,7 +237,7 @@ function issuerRule(issuer: string): string | null {
 
 /** Where an identity provider is described: at an address, or in a text. */
 const providerMembers = {
-  url: text('', { maxLength: 2000, rule: metadataUrlRule }),
+  url: address({ maxLength: 2000, rule: metadataUrlRule }),
   metadata: text('', { maxLength: 200_000 }),
   /** Which one, where the metadata have several. */
   idp_entity_id: text('', { maxLength: 1000 }),
@@ -277,13 +278,13 @@ export const samlMembers = {
 }
 
 interface ProviderValues extends Mapping {
-  readonly url: string
+  readonly url: Secret
   readonly metadata: string
 }
 
 interface SamlValues extends ProviderValues {
   readonly cert: string
-  readonly key: string
+  readonly key: Secret
   readonly signrequest: string
   readonly providers: readonly (ProviderValues & { readonly name: string })[]
 }
@@ -296,7 +297,8 @@ export function samlRule(values: SamlValues): Broken | null {
   if (signrequest === 'sha1') return { path: '/signrequest', expected: 'sha256 or sha512: sha1 can be forged' }
   if ((cert === '') !== (key === ''))
     return { path: cert === '' ? '/cert' : '/key', expected: 'given: the two belong together' }
-  if (key !== '' && !belong(cert, key)) return { path: '/key', expected: 'the key of the certificate' }
+  if (typeof key === 'string' && key !== '' && !belong(cert, key))
+    return { path: '/key', expected: 'the key of the certificate' }
   if (signrequest !== '' && key === '') return { path: '/key', expected: 'given, to sign requests' }
   if (providers.some(({ name }) => name === 'saml')) {
     return { path: '/providers', expected: 'a list of other names than saml, which is the first provider' }

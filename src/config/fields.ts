@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type AppError, badRequest } from '../platform/errors.ts'
+import { LockedSecret, type Secret } from '../platform/sealed-texts.ts'
+import { masked, scrubAddress } from '../platform/secrets.ts'
 import { assertStorable } from '../platform/text.ts'
 
 /**
@@ -26,6 +28,10 @@ export interface Field<Value> {
   readonly required?: boolean
   /** Members of a form: a path can go on into them. */
   readonly members?: Readonly<Record<string, Field<unknown>>>
+  /** The rows of a table, each a form. */
+  readonly row?: Field<unknown>
+  /** Of texts that may be or have a secret: what is shown of one that does, else null. They are stored sealed. */
+  readonly hide?: (text: string) => string | null
 }
 
 export type ValueOf<F> = F extends Field<infer Value> ? Value : never
@@ -254,22 +260,26 @@ function parseBytes(wire: string): number | null {
   return Number.isSafeInteger(bytes) ? bytes : null
 }
 
-/** What stands for a secret that is set, as clients of this interface know it. */
-const masked = '***'
-
 /**
- * A text that is never given back. Clients see `***` where there is one; sending that (or `true`) or nothing keeps it, a
- * text replaces it, and `""`, `"-"`, `false` or `null` remove it. Where there is none to keep, `***` is refused: the
- * document of another instance, or of a row that has another name now, would lose its secret without a word.
+ * A text that is never given back, and stored sealed. Clients see `***` where there is one; sending that (or `true`) or
+ * nothing keeps it, a text replaces it, and `""`, `"-"`, `false` or `null` remove it. Where there is none to keep, `***` is
+ * refused: the document of another instance, or of a row that has another name now, would lose its secret without a word.
  */
-export function secret(rule?: (text: string) => string | null, maxLength = 1000): Field<string> {
+export function secret(rule?: (text: string) => string | null, maxLength = 1000): Field<Secret> {
+  return { ...hashed(rule, maxLength), hide: (text) => (text === '' ? null : masked) } as Field<Secret>
+}
+
+/** The same of what cannot be turned back into a secret, so that whoever has it stored has nothing. */
+export function hashed(rule?: (text: string) => string | null, maxLength = 1000): Field<string> {
   const inner = text('', { maxLength, ...(rule ? { rule } : {}) })
   return {
     type: 'secret',
     default: '',
     more: {},
     check: (wire, path, stored) => {
+      if (wire instanceof LockedSecret) return wire
       if (keepsSecret(wire)) {
+        if (stored instanceof LockedSecret) return stored
         if (typeof stored === 'string' && (stored !== '' || wire === undefined)) return stored
         if (wire === undefined) return ''
         throw wrong(path, 'the secret itself: none is stored that could be kept')
@@ -277,8 +287,35 @@ export function secret(rule?: (text: string) => string | null, maxLength = 1000)
       if (wire === false || wire === null || wire === '-') return ''
       return inner.check(wire, path, stored)
     },
-    read: (wire) => (typeof wire === 'string' ? wire : ''),
-    show: (wire) => (typeof wire === 'string' && wire !== '' ? masked : ''),
+    read: (wire) => (typeof wire === 'string' || wire instanceof LockedSecret ? wire : '') as string,
+    show: (wire) => (wire instanceof LockedSecret || (typeof wire === 'string' && wire !== '') ? masked : ''),
+  }
+}
+
+/**
+ * An address. Who signs in with it (`user:password@`) and parameters that are secrets are shown as `***`; an address sent
+ * as it was shown is the stored one. It is stored sealed where it has something of that kind.
+ */
+export function address(options: TextOptions): Field<Secret> {
+  const inner = text('', options)
+  const hide = (url: string): string | null => {
+    const shown = scrubAddress(url)
+    return shown === url ? null : shown
+  }
+  const show = (wire: unknown): unknown =>
+    wire instanceof LockedSecret ? wire.shown : ((typeof wire === 'string' ? hide(wire) : null) ?? wire)
+  return {
+    ...inner,
+    hide,
+    check: (wire, path, stored) => {
+      if (wire instanceof LockedSecret) return wire
+      const kept = inner.check(wire, path, stored)
+      if (wire !== stored && show(stored) === wire) return stored
+      if (String(wire).includes(masked)) throw wrong(path, 'the whole address: none is stored that is shown like this')
+      return kept
+    },
+    read: (wire) => wire as Secret,
+    show,
   }
 }
 
@@ -320,7 +357,7 @@ interface FormOptions<M extends Members> {
    * Where the secrets of the form are sent. One that is stored is not kept for an address that it was not given for: who
    * names a server of their own would be told it.
    */
-  sentTo?: (values: ValuesOf<M>) => readonly string[]
+  sentTo?: (values: ValuesOf<M>) => readonly Secret[]
 }
 
 /** Named members, all of them always there. */
@@ -399,6 +436,7 @@ export function table<const M extends Members>(
     type: 'table',
     default: fallback,
     more: { fields: Object.values(describeMembers(members)) },
+    row,
     check: (wire, path, stored) => {
       if (!Array.isArray(wire)) throw wrong(path, 'a list')
       if (wire.length > maxRows) throw wrong(path, `a list of at most ${maxRows} rows`)

@@ -5,12 +5,15 @@
  */
 import type { Logger } from 'pino'
 import type { Actor } from '../platform/actor.ts'
+import type { Seal } from '../platform/seal.ts'
+import { createSealedTexts } from '../platform/sealed-texts.ts'
 import type { Snapshots } from '../platform/snapshot.ts'
 import { hasSystemRight } from '../platform/system-right.ts'
 import { type BaseConfig, type SectionName, sections } from './catalogue.ts'
 import { accepted, at, type ConfigDocument, compile, type Path, show } from './document.ts'
 import { inLanguage } from './fields.ts'
-import { readSections, type StoredSections } from './store.ts'
+import { readSections } from './sealing.ts'
+import type { StoredSections } from './store.ts'
 
 /** Messages of this topic mean: the base configuration changed, read it again. */
 export const baseConfigTopic = 'base_config'
@@ -30,15 +33,22 @@ export { namesProfile } from './version-presets.ts'
 
 export type BaseConfigService = Awaited<ReturnType<typeof openBaseConfig>>
 
+export interface BaseConfigDependencies {
+  readonly snapshots: Pick<Snapshots, 'open'>
+  readonly seal: Pick<Seal, 'seal' | 'open' | 'prefix'>
+  readonly log: Logger
+}
+
 /** The base configuration in memory, renewed when a process on the same database has changed it. */
-export async function openBaseConfig(deps: { readonly snapshots: Pick<Snapshots, 'open'>; readonly log: Logger }) {
+export async function openBaseConfig(deps: BaseConfigDependencies) {
+  const texts = createSealedTexts(deps.seal)
   const listeners = new Set<(config: BaseConfig) => void>()
   const onInvalid = (path: string, error: unknown): void =>
     deps.log.warn({ err: error, path }, 'the stored base configuration is invalid here: the default holds')
   const snapshot = await deps.snapshots.open<StoredSections, Compiled>({
     name: 'the base configuration',
     topics: [baseConfigTopic],
-    read: readSections,
+    read: (from) => readSections(from, texts),
     build(sections) {
       const stored = accepted(sections, onInvalid)
       const config = compile(stored)

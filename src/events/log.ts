@@ -1,6 +1,7 @@
 import type { Actor } from '../platform/actor.ts'
 import type { Queryable } from '../platform/db.ts'
 import { createPauses, mapInTurns } from '../platform/pauses.ts'
+import { scrubbed } from '../platform/secrets.ts'
 import { type EventRow, insertEvents } from './store.ts'
 import { type EventGroup, type EventType, type EventTypeDefinition, eventTypes } from './types.ts'
 
@@ -101,7 +102,7 @@ function toRow(event: ResolvedEvent, now: string, groups: ReadonlySet<string>, c
     system_object_id: event.systemObjectId,
     global_object_id: event.globalObjectId,
     remote_addr: event.remoteAddr ?? (actor?.remoteAddr || undefined),
-    info: event.info,
+    info: scrubbed(event.info),
   }
   const who = event.user === undefined ? loggedUser(actor, definition, groups) : event.user
   if (who) {
@@ -109,7 +110,7 @@ function toRow(event: ResolvedEvent, now: string, groups: ReadonlySet<string>, c
     row.user_displayname = who.displayname
     row.user_reference = who.reference
   }
-  if (copied && actor && definition.userLogged) row.info = withCopied(event.info, copied, actor.userId)
+  if (copied && actor && definition.userLogged) row.info = withCopied(row.info, copied, actor.userId)
   return row
 }
 

@@ -14,6 +14,7 @@ import type { Queryable, Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import { blockedHosts } from '../platform/outgoing-addresses.ts'
 import type { Seal } from '../platform/seal.ts'
+import { createSealedTexts } from '../platform/sealed-texts.ts'
 import type { Snapshots } from '../platform/snapshot.ts'
 import { createAddresses } from './delivery/addresses.ts'
 import { createDelivery } from './delivery/service.ts'
@@ -77,6 +78,7 @@ export async function createFileService(options: FileOptions) {
   })
   const locations = await createLocations({
     db,
+    texts: createSealedTexts(options.seal),
     remote: createRemoteStore({ db, open }),
     bus,
     events,
@@ -211,6 +213,9 @@ export async function createFileService(options: FileOptions) {
         versions.filter((recipe) => recipe.rights_management === false).map(({ name }) => `${kind}.${name}`),
       )
     },
+
+    /** Seals with the present key what is not yet; how many secrets of locations no key here opens. */
+    reseal: locations.reseal,
 
     /** What the base configuration says of files must be possible. */
     async checkSettings(tx: Tx, config: Settings, changed: ReadonlySet<string>): Promise<void> {

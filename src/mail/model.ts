@@ -9,6 +9,8 @@ export interface Mail {
   readonly subject: string
   readonly text: string
   readonly html?: string
+  /** What nobody else may know, where the subject may have it. */
+  readonly secret?: string
   /** Of the reader, best first: chooses the signature. */
   readonly languages: readonly string[]
   /** Further keys of the log entry: `Collection`, `User`, `TaskID`, … */

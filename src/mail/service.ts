@@ -7,6 +7,8 @@ import type { Jobs } from '../jobs/service.ts'
 import type { Db, Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import { mailboxOf } from '../platform/mailbox.ts'
+import type { Seal } from '../platform/seal.ts'
+import { withoutSecrets } from '../platform/secret-forms.ts'
 import { createBatches, type FindReaders } from './batches.ts'
 import type { Mail, WrittenMail } from './model.ts'
 import { type Attachment, deliver } from './transport.ts'
@@ -17,6 +19,7 @@ export { isTimeZone, type Schedule } from './schedule.ts'
 
 export interface MailOptions {
   db: Db
+  seal: Pick<Seal, 'seal' | 'open'>
   jobs: Pick<Jobs, 'enqueueAll' | 'register'>
   events: EventLog
   baseConfig: Pick<BaseConfigService, 'get'>
@@ -29,13 +32,22 @@ export type MailService = ReturnType<typeof createMailService>
 
 const job = 'mail.send'
 const attempts = 10
+/** What sealed mails belong to. */
+const about = 'queued mail'
+
+type Content = Pick<Mail, 'subject' | 'text' | 'html' | 'secret'>
+
+/** A mail as it waits. */
+type QueuedMail = Omit<Mail, keyof Content> & Partial<Content> & { readonly sealed?: string }
 
 /** Trying again cannot help. */
 class Undeliverable extends Error {}
 
-export function createMailService({ db, jobs, events, baseConfig, externalUrl, readers }: MailOptions) {
-  jobs.register<Mail>(job, async (mail, { jobId }) => {
+export function createMailService({ db, seal, jobs, events, baseConfig, externalUrl, readers }: MailOptions) {
+  jobs.register<QueuedMail>(job, async (queued, { jobId }) => {
+    let mail: Mail = { ...queued, subject: '', text: '' }
     try {
+      mail = await unsealed(queued)
       await send(mail, jobId)
     } catch (error) {
       const info = { ...logged(mail), Error: messageOf(error) }
@@ -105,12 +117,26 @@ export function createMailService({ db, jobs, events, baseConfig, externalUrl, r
     await events.append(db, [{ type: 'EMAIL_SENT', actor: null, info }])
   }
 
-  /** Queues mails in the caller's transaction. */
+  /** @throws {Undeliverable} when no key here opens it. */
+  async function unsealed({ sealed, ...open }: QueuedMail): Promise<Mail> {
+    // One that an earlier release has queued.
+    if (sealed === undefined) return open as Mail
+    const content = await seal.open(Buffer.from(sealed, 'base64url'), about)
+    if (!content) throw new Undeliverable('what the mail says is sealed with a key that is not here')
+    return { ...open, ...(JSON.parse(content.toString()) as Content) }
+  }
+
+  async function queued({ subject, text, html, secret, ...open }: Mail): Promise<QueuedMail> {
+    const content: Content = { subject, text, ...(html === undefined ? {} : { html }), ...(secret ? { secret } : {}) }
+    return { ...open, sealed: (await seal.seal(Buffer.from(JSON.stringify(content)), about)).toString('base64url') }
+  }
+
+  /** Queues mails in the caller's transaction. What they say may open an account, so it waits sealed. */
   async function queue(tx: Tx, mails: readonly (Mail & { readonly key?: string })[]): Promise<void> {
-    await jobs.enqueueAll(
-      tx,
-      mails.map(({ key, ...mail }) => ({ name: job, payload: mail, maxAttempts: attempts, ...(key ? { key } : {}) })),
-    )
+    const jobOf = async ({ key, ...mail }: (typeof mails)[number]) => {
+      return { name: job, payload: await queued(mail), maxAttempts: attempts, ...(key ? { key } : {}) }
+    }
+    await jobs.enqueueAll(tx, await Promise.all(mails.map(jobOf)))
   }
 
   const batches = createBatches({ db, jobs, readers, send: queue })
@@ -124,7 +150,7 @@ function logged(mail: Omit<Mail, 'languages' | 'text'>): Record<string, unknown>
     To: mail.to,
     Cc: mail.cc ?? [],
     Bcc: mail.bcc ?? [],
-    Subject: mail.subject,
+    Subject: mail.secret ? withoutSecrets([mail.secret])(mail.subject) : mail.subject,
     Attachments: [],
     ...mail.cause,
   }

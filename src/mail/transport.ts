@@ -1,4 +1,5 @@
 import type { BaseConfig } from '../config/service.ts'
+import { opened, type Secret } from '../platform/sealed-texts.ts'
 
 type Server = BaseConfig['email_server']
 
@@ -78,19 +79,22 @@ function authOptions({ plain_auth: plain, login_auth: login, cram_md5_auth: cram
 
 interface Credentials {
   username: string
-  password: string
+  password: Secret
 }
 
 function nativeAuth(authMethod: string, { username, password }: Credentials) {
-  return { authMethod, auth: { user: username, pass: password } }
+  return { authMethod, auth: { user: username, pass: passwordOf(password) } }
 }
+
+const passwordOf = (password: Secret): string => opened(password, 'The password of the mail server')
 
 interface AuthSession {
   sendCommand(command: string): Promise<{ status: number; text: string }>
 }
 
 /** PLAIN on behalf of another identity (RFC 4616), which the library leaves out. */
-function actingAuth(identity: string, { username, password }: Credentials) {
+function actingAuth(identity: string, { username, password: stored }: Credentials) {
+  const password = passwordOf(stored)
   const response = Buffer.from(`${identity}\0${username}\0${password}`).toString('base64')
   return {
     auth: { type: 'custom' as const, method: 'PLAIN-IDENTITY', user: username, pass: password },

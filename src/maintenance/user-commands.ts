@@ -9,6 +9,7 @@ import { createBus } from '../platform/bus.ts'
 import type { Config } from '../platform/config.ts'
 import { openDb } from '../platform/db.ts'
 import { withOwnDatabase } from '../platform/own-database.ts'
+import { createSeal } from '../platform/seal.ts'
 import { createSnapshots } from '../platform/snapshot.ts'
 
 const help = `Usage: strongroom user <command> <login or email>
@@ -146,7 +147,7 @@ function withRecovery<T>(config: Config, work: (recovery: Recovery) => Promise<T
     const events = createEventLog()
     const snapshots = createSnapshots({ bus, reads: db, log })
     opened.defer(async () => snapshots.close())
-    const baseConfig = await openBaseConfig({ snapshots, log })
+    const baseConfig = await openBaseConfig({ snapshots, seal: createSeal(config), log })
     const recovery = createRecovery({ db, bus, events, baseConfig, initial: initialPassword(config.dataDir) })
     opened.defer(async () => recovery.close())
     return await work(recovery)

@@ -71,7 +71,7 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     'SVC_SECRET_KEY',
     secret(32),
     null,
-    'Key that secrets in the database are sealed with, such as those of authenticator apps. Without it one is made in the data folder (`secret-key`). Processes on several machines need the same one.',
+    'Key that secrets in the database are sealed with, such as passwords of other servers and those of authenticator apps. Without it one is made in the data folder (`secret-key`). Processes on several machines need the same one.',
   ),
   secretKeyBefore: key(
     'svc.secretKeyBefore',

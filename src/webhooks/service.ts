@@ -7,6 +7,9 @@ import type { BaseConfigService } from '../config/service.ts'
 import type { EventLog } from '../events/service.ts'
 import type { Db } from '../platform/db.ts'
 import { type OutgoingResponse, RefusedAddress, sendOutgoing } from '../platform/outgoing.ts'
+import { opened, type Secret } from '../platform/sealed-texts.ts'
+import { withoutSecrets } from '../platform/secret-forms.ts'
+import { scrubAddress, scrubbed, scrubText } from '../platform/secrets.ts'
 import { assertStorable } from '../platform/text.ts'
 
 export interface WebhookOptions {
@@ -48,20 +51,18 @@ export function createWebhookService({ db, events, baseConfig, allowPrivate, tok
     await events.append(db, [{ type: error === undefined ? 'WEBHOOK' : 'WEBHOOK_ERROR', actor: null, info }])
   }
 
-  async function send(webhook: Webhook, call: WebhookCall): Promise<OutgoingResponse> {
-    const wantsToken = webhook.send_authorization_header || webhook.include_access_token
-    const token = wantsToken && call.userId !== null ? await tokenFor(call.userId) : null
+  async function send(webhook: Webhook, call: WebhookCall, token: string | null): Promise<OutgoingResponse> {
     const { info, objects } = call.payload
     const withToken = webhook.include_access_token && token !== null ? { ...info, api_user_access_token: token } : info
     const body = JSON.stringify({ info: withToken, objects })
     return sendOutgoing({
-      url: webhook.url,
+      url: opened(webhook.url, 'The address of the webhook'),
       method: webhook.method,
       headers: {
         'content-type': 'application/json',
         'user-agent': 'svc-webhook',
         'x-svc-webhook-id': call.id,
-        ...signatures(webhook.secret, body),
+        ...signatures(opened(webhook.secret, 'The secret of the webhook'), body),
         ...(webhook.send_authorization_header && token !== null ? { authorization: `Bearer ${token}` } : {}),
       },
       body,
@@ -83,15 +84,18 @@ export function createWebhookService({ db, events, baseConfig, allowPrivate, tok
         await log({ name: call.name }, {}, 'the base configuration has no such webhook')
         return 'refused'
       }
-      const shown = { name: webhook.name, url: webhook.url, method: webhook.method }
+      const shown = { name: webhook.name, url: shownUrl(webhook.url), method: webhook.method }
+      const wantsToken = webhook.send_authorization_header || webhook.include_access_token
+      const token = wantsToken && call.userId !== null ? await tokenFor(call.userId) : null
+      const clean = withoutSecrets(secretsOf(webhook, token))
       let response: OutgoingResponse
       try {
-        response = await send(webhook, call)
+        response = await send(webhook, call, token)
       } catch (error) {
-        await log(shown, {}, error instanceof Error ? error.message : String(error))
+        await log(shown, {}, clean(error instanceof Error ? error.message : String(error)))
         return error instanceof RefusedAddress ? 'refused' : 'failed'
       }
-      const answer = loggedAnswer(response.body)
+      const answer = loggedAnswer(response.body, (text) => scrubText(clean(text)))
       if (response.status >= 200 && response.status < 300) {
         await log(shown, answer)
         return 'done'
@@ -114,16 +118,48 @@ function signatures(secret: string, body: string): Record<string, string> {
   return { 'x-hub-signature': `sha1=${hmac('sha1')}`, 'x-hub-signature-256': `sha256=${hmac('sha256')}` }
 }
 
+/** What a receiver is told that nobody else may know: it may send it back, in its answer or in the text of a failure. */
+function secretsOf({ url: stored, secret }: Webhook, token: string | null): string[] {
+  const secrets = [token, typeof secret === 'string' ? secret : null]
+  const url = typeof stored === 'string' ? URL.parse(stored) : null
+  if (url) {
+    const { username, password } = url
+    const [name, word] = [unescaped(username), unescaped(password)]
+    // A name alone is a token; both together are what the header has in base64.
+    secrets.push(...(password === '' ? [username, name] : [password, word, `${name}:${word}`]))
+    for (const [name, value] of url.searchParams) {
+      if (scrubAddress(`?${name}=x`) !== `?${name}=x`) secrets.push(value)
+    }
+  }
+  return secrets.filter((secret) => secret !== null && secret !== '') as string[]
+}
+
+function unescaped(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+function shownUrl(url: Secret): string {
+  return typeof url === 'string' ? scrubAddress(url) : url.shown
+}
+
 /** `response` when the answer is JSON, else `response_no_json`; NUL cannot be stored. */
-function loggedAnswer(body: Buffer): { response?: unknown; response_no_json?: string } {
+function loggedAnswer(
+  body: Buffer,
+  clean: (text: string) => string,
+): { response?: unknown; response_no_json?: string } {
   const text = body.toString('utf8').replaceAll('\0', '')
   if (text === '') return {}
-  if (text.length > maxLogged) return { response_no_json: text.slice(0, maxLogged).toWellFormed() }
+  // Before it is cut: half a secret is one, too.
+  if (text.length > maxLogged) return { response_no_json: clean(text).slice(0, maxLogged).toWellFormed() }
   try {
     const response: unknown = JSON.parse(text)
     assertStorable(response, 'response')
-    return { response }
+    return { response: scrubbed(response, clean) }
   } catch {
-    return { response_no_json: text }
+    return { response_no_json: clean(text) }
   }
 }

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { createSeal } from '../../src/platform/seal.ts'
+import { createSealedTexts } from '../../src/platform/sealed-texts.ts'
 import type { Json } from '../support/client.ts'
 import { attachService, startService, type TestService } from '../support/service.ts'
 
@@ -250,10 +252,9 @@ test('secrets are never returned; rows keep them by their name, - removes them',
   const { rows: stored } = await svc.db.query<{ value: Json }>(
     `select value from base_config where section = 'transition_webhook'`,
   )
-  assert.deepEqual(
-    stored[0]?.value.webhooks.map((row: Json) => row.secret),
-    ['secret of b', 'secret of a', undefined],
-  )
+  const texts = createSealedTexts(createSeal(svc.config))
+  const open = (row: Json) => texts.open(row.secret, 'base configuration transition_webhook/webhooks/secret')
+  assert.deepEqual(await Promise.all(stored[0]?.value.webhooks.map(open)), ['secret of b', 'secret of a', undefined])
   await admin().post(path, [{ ...a, secret: '-' }])
   assert.equal((await admin().get(path)).body[0].secret, '')
   const server = '/config/system/config/email_server'

@@ -4,6 +4,7 @@ import { html } from 'ghtml'
 import type { BaseConfig, BaseConfigService } from '../../config/service.ts'
 import type { Db } from '../../platform/db.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
+import type { Seal } from '../../platform/seal.ts'
 import { withoutEnd } from '../../platform/text.ts'
 import type { Form } from '../oauth/form.ts'
 import { authorizeAddress, type LoginFlows } from '../oauth/login/flows.ts'
@@ -65,6 +66,7 @@ type SamlOffer = SamlProvider & { readonly loginlink: ProviderOffer['label']; re
 
 export interface SingleSignOnDependencies {
   db: Db
+  seal: Pick<Seal, 'seal' | 'open'>
   baseConfig: BaseConfigService
   directories: Directories
   sessions: Pick<Sessions, 'endSessions'>
@@ -73,11 +75,14 @@ export interface SingleSignOnDependencies {
   basePath: string
 }
 
+/** What tokens of providers, which signing out sends back to them, are sealed for. */
+const aboutToken = 'id token of a provider'
+
 export type SingleSignOn = ReturnType<typeof createSingleSignOn>
 
 /** Sign-ins that go to another server and come back: the browser leaves with the id of its sign-in as `state`. */
 export function createSingleSignOn(given: SingleSignOnDependencies) {
-  const { db, baseConfig, directories, sessions, externalUrl, basePath } = given
+  const { db, seal, baseConfig, directories, sessions, externalUrl, basePath } = given
   const openid = createOpenId({ redirectUri: withoutEnd(externalUrl, '/') + openidCallback })
 
   const saml = createSaml({ base: withoutEnd(externalUrl, '/') })
@@ -105,7 +110,8 @@ export function createSingleSignOn(given: SingleSignOnDependencies) {
       const userId = await directories.people.accept(speaker, provider, proof.person, steps)
       await directories.log('OPENID', steps, provider.debug, null)
       const { subject, idToken } = proof
-      const details = { idToken, idp: provider.issuer }
+      const sealed = await seal.seal(Buffer.from(idToken), aboutToken)
+      const details = { idToken: sealed.toString('base64url'), idp: provider.issuer }
       const kept: DirectorySession = { kind: 'openid', provider: provider.name, userId, subject, details }
       const address = await db.transaction(async (tx) => {
         await flows.proved(login, { userId, method: 'openid', login: null }, tx)
@@ -252,7 +258,8 @@ export function createSingleSignOn(given: SingleSignOnDependencies) {
   async function leaveFor({ kind, provider: name, details }: DirectorySession): Promise<string | null> {
     if (kind === 'openid') {
       const provider = find(name)
-      return provider && openid.end(provider, details.idToken ?? '')
+      const token = await seal.open(Buffer.from(details.idToken ?? '', 'base64url'), aboutToken)
+      return provider && openid.end(provider, token?.toString() ?? null)
     }
     const provider = findSaml(name)
     return provider && saml.leave(baseConfig.get().saml, provider, samlSessionOf(details))

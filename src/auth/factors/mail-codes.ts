@@ -85,6 +85,7 @@ export function createMailCodes({ db, baseConfig, mail, seal }: MailCodeDependen
             to: [email],
             subject: language.text('mail.code.subject', values),
             text: parts.join('\n\n'),
+            secret: code,
             languages: [language.tag],
             cause: { User: login.login ?? email, UserID: login.userId },
           },

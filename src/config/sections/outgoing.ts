@@ -1,9 +1,9 @@
-import { bool, form, int, localized, secret, select, table, text, waiting } from '../fields.ts'
+import { address, bool, form, int, localized, secret, select, table, text, waiting } from '../fields.ts'
 import { emailRule, hostAndPortRule, urlRule } from './rules.ts'
 import { section } from './section.ts'
 
 const email = (fallback = '') => text(fallback, { type: 'email', maxLength: 320, rule: emailRule })
-const httpUrl = (required: boolean) => text('', { required, maxLength: 2000, rule: urlRule })
+const httpUrl = (required: boolean) => address({ required, maxLength: 2000, rule: urlRule })
 
 /** What the service sends by itself: mail, and calls of other programs. */
 export const outgoing = {

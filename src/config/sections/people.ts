@@ -1,7 +1,7 @@
 import { eventGroups } from '../../events/service.ts'
 import { redirectUriRule } from '../../platform/redirect-uris.ts'
 import { ldapMembers, ldapRule, ldapServers, openidMembers, openidRule, samlMembers, samlRule } from '../directories.ts'
-import { bool, duration, form, list, secret, select, table, text } from '../fields.ts'
+import { bool, duration, form, hashed, list, select, table, text } from '../fields.ts'
 import { bcryptRule } from './rules.ts'
 import { section } from './section.ts'
 
@@ -58,7 +58,7 @@ export const people = {
       {
         name: text('', { required: true, maxLength: 200 }),
         /** bcrypt hash, at most 14 rounds (LIM-003); none makes the client public. */
-        secret: secret(bcryptRule),
+        secret: hashed(bcryptRule),
         redirect_uris: table(
           { url: text('', { required: true, maxLength: 2000, rule: redirectUriRule }) },
           { maxRows: 100 },

@@ -1,3 +1,4 @@
+import type { Secret } from '../../platform/sealed-texts.ts'
 import { type Field, form, type Members, type ValuesOf } from '../fields.ts'
 
 /** Who may read a section: `public` also before sign-in, `user` everybody with a token, else holders of the right. */
@@ -19,7 +20,7 @@ export function section<const M extends Members>(
   members: M,
   rule?: (values: ValuesOf<M>) => { path: string; expected: string } | null,
   /** Where the secrets of the section are sent. */
-  sentTo?: (values: ValuesOf<M>) => readonly string[],
+  sentTo?: (values: ValuesOf<M>) => readonly Secret[],
 ): Section<M> {
   return { group, visible, members, field: form(members, sentTo ? { sentTo } : {}), ...(rule ? { rule } : {}) }
 }

@@ -2,6 +2,8 @@ import type { Logger } from 'pino'
 import type { EventLog } from '../../events/service.ts'
 import type { Config } from '../../platform/config.ts'
 import type { Db } from '../../platform/db.ts'
+import { createSeal } from '../../platform/seal.ts'
+import { createSealedTexts } from '../../platform/sealed-texts.ts'
 import { openStore } from '../locations/open.ts'
 import { readLocations } from '../locations/store.ts'
 import { createFixity, type FixityResult } from './service.ts'
@@ -20,11 +22,11 @@ export async function* verifyAll(
     readonly db: Db
     readonly events: EventLog
     readonly log: Pick<Logger, 'warn'>
-    readonly config: Pick<Config, 'dataDir' | 'fileFolders'>
+    readonly config: Pick<Config, 'dataDir' | 'fileFolders' | 'secretKey' | 'secretKeyBefore'>
   },
   location: string | null,
 ): AsyncGenerator<(FixityResult & { readonly location: string })[]> {
-  const all = await readLocations(db)
+  const all = await readLocations(db, createSealedTexts(createSeal(config)))
   const only = location === null ? null : all.find(({ name }) => name === location)
   if (only === undefined) throw new Error(`there is no location ${location}`)
   const folders = { dataDir: config.dataDir, folders: config.fileFolders }

@@ -1,10 +1,8 @@
 import { isAbsolute, normalize, relative, resolve } from 'node:path'
 import { type AppError, badRequest } from '../../platform/errors.ts'
+import { masked } from '../../platform/secrets.ts'
 import type { Location, LocationDraft, LocationPlace } from './model.ts'
 import type { LocationInput } from './schema.ts'
-
-/** Sent in place of a secret it keeps the stored one. */
-const masked = '***'
 
 /** Where folders of locations may lie. */
 export interface FolderRules {
@@ -42,6 +40,11 @@ function placeOf({ kind, config }: LocationInput, stored: Location | null, rules
   const sent = config.s3
   if (!sent) throw missing('config.s3')
   const before = stored?.kind === 's3' ? stored.config : null
+  if (/[@?#]/.test(sent.endpoint ?? '')) {
+    throw badRequest('config.s3.endpoint must be a host and a port, or an address of them without anything else', {
+      name: 'config.s3.endpoint',
+    })
+  }
   const keeps = sent.secretkey === undefined || sent.secretkey === masked
   if (sent.secretkey === masked && !before) {
     throw badRequest('config.s3.secretkey must be the secret itself: none is stored that could be kept', {

@@ -1,4 +1,8 @@
+import type { Secret } from '../../platform/sealed-texts.ts'
 import type { S3Config } from '../blobs/s3.ts'
+
+/** A bucket as it is set up; the secret key may be sealed with a key that is not here. */
+export type BucketConfig = Omit<S3Config, 'secretkey'> & { readonly secretkey: Secret }
 
 /** A place for contents of files, as administrators set it up. */
 export type Location = {
@@ -14,6 +18,6 @@ export type Location = {
 
 export type LocationPlace =
   | { readonly kind: 'file'; readonly config: { readonly dir: string } }
-  | { readonly kind: 's3'; readonly config: S3Config }
+  | { readonly kind: 's3'; readonly config: BucketConfig }
 
 export type LocationDraft = Omit<Location, 'id' | 'createdAt'> & LocationPlace

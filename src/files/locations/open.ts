@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { opened } from '../../platform/sealed-texts.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import { createFileSystemStore } from '../blobs/file-system.ts'
 import { createLazyStore } from '../blobs/lazy.ts'
@@ -19,7 +20,10 @@ async function loadS3() {
 export function openStore(place: LocationPlace & { readonly prefix: string }, folders: FolderRules): BlobStore {
   if (place.kind === 's3') {
     const { config, prefix } = place
-    return createLazyStore(async () => (await loadS3()).createS3Store(config, prefix))
+    return createLazyStore(async () => {
+      const secretkey = opened(config.secretkey, 'The secret key of the location')
+      return (await loadS3()).createS3Store({ ...config, secretkey }, prefix)
+    })
   }
   // A location may come out of a backup that somebody else has made: with its prefix, too, it lies where it may.
   return createFileSystemStore(folderOf(join(place.config.dir, place.prefix), folders))

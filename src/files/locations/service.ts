@@ -3,6 +3,8 @@ import type { Actor } from '../../platform/actor.ts'
 import type { Bus } from '../../platform/bus.ts'
 import type { Db, Tx } from '../../platform/db.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
+import type { SealedTexts } from '../../platform/sealed-texts.ts'
+import { scrubAddress, scrubText } from '../../platform/secrets.ts'
 import type { Snapshots } from '../../platform/snapshot.ts'
 import { type NeededRight, requireRight } from '../../platform/system-right.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
@@ -20,6 +22,7 @@ export const seeLocations: NeededRight = { name: 'system.location' }
 
 export interface LocationOptions {
   readonly db: Db
+  readonly texts: SealedTexts
   readonly bus: Bus
   readonly events: EventLog
   readonly snapshots: Pick<Snapshots, 'open'>
@@ -41,11 +44,11 @@ const patience = 5000
 const samples = 3
 
 export async function createLocations(options: LocationOptions) {
-  const { db, bus, events, snapshots, folders, remote, defaultName, versionsName } = options
+  const { db, texts, bus, events, snapshots, folders, remote, defaultName, versionsName } = options
   const snapshot = await snapshots.open<Location[], ReadonlyMap<number, Location>>({
     name: 'the locations of files',
     topics: [topic],
-    read: store.readLocations,
+    read: (from) => store.readLocations(from, texts),
     build: (locations) => new Map(locations.map((location) => [location.id, location])),
   })
   const opened = new Map<number, { of: string; store: BlobStore }>()
@@ -91,7 +94,7 @@ export async function createLocations(options: LocationOptions) {
 
   async function assertDistinct(tx: Tx, id: number | null, draft: LocationDraft): Promise<void> {
     const address = addressOf(draft, folders)
-    const other = (await store.readLocations(tx)).find(
+    const other = (await store.readLocations(tx, texts)).find(
       (location) => location.id !== id && addressOf(location, folders) === address,
     )
     if (other) throw badRequest(`The location ${other.name} keeps its contents there.`, { name: 'config' })
@@ -160,7 +163,7 @@ export async function createLocations(options: LocationOptions) {
       const draft = readLocation(input, null, folders)
       const id = await write(actor, 'POST', async (tx) => {
         await assertDistinct(tx, null, draft)
-        return store.insertLocation(tx, draft)
+        return store.insertLocation(tx, draft, texts)
       })
       return render(find(id))
     },
@@ -169,13 +172,13 @@ export async function createLocations(options: LocationOptions) {
       requireRight(actor, manageLocations)
       if (input.id && input.id !== id) throw badRequest('id must be that of the address', { name: 'id' })
       await write(actor, 'PATCH', async (tx) => {
-        const before = await store.lockLocation(tx, id)
+        const before = await store.lockLocation(tx, id, texts)
         if (!before) throw new AppError('ResourceNotFound', { id })
         const after = readLocation(input, before, folders)
         assertDefault(id, before, after)
         await assertDistinct(tx, id, after)
         await assertSameContents(tx, before, after)
-        await store.updateLocation(tx, id, after)
+        await store.updateLocation(tx, id, after, texts)
         return id
       })
       return render(find(id))
@@ -185,7 +188,7 @@ export async function createLocations(options: LocationOptions) {
     async remove(actor: Actor, id: number): Promise<void> {
       requireRight(actor, manageLocations)
       await write(actor, 'PATCH', async (tx) => {
-        const before = await store.lockLocation(tx, id)
+        const before = await store.lockLocation(tx, id, texts)
         if (!before) throw new AppError('ResourceNotFound', { id })
         assertDefault(id, before, null)
         if ((await store.someBlobs(tx, id, 1)).length > 0) {
@@ -204,6 +207,9 @@ export async function createLocations(options: LocationOptions) {
       const path = `/location_defaults/${member}`
       throw badRequest(`There is no location ${name} that can be written to.`, { path })
     },
+
+    /** Seals with the present key what is not yet; how many secrets no key here opens. */
+    reseal: (): Promise<number> => store.resealLocations(db, texts),
 
     storeOf,
 
@@ -243,7 +249,7 @@ async function problemOf(there: BlobStore, readOnly: boolean): Promise<string | 
   const timer = setTimeout(() => resolve(`no answer within ${patience / 1000} s`), patience)
   const tried = there.probe({ readOnly }).then(
     () => null,
-    (error: Error) => (error.message || error.name).slice(0, 500),
+    (error: Error) => scrubText(error.message || error.name).slice(0, 500),
   )
   return Promise.race([tried, late]).finally(() => clearTimeout(timer))
 }
@@ -251,5 +257,6 @@ async function problemOf(there: BlobStore, readOnly: boolean): Promise<string | 
 function shown(location: Location): Record<string, unknown> {
   if (location.kind === 'file') return { dir: location.config.dir }
   const { secretkey: _, ...rest } = location.config
-  return rest
+  // One of an earlier release may have somebody who signs in.
+  return { ...rest, endpoint: scrubAddress(rest.endpoint) }
 }

@@ -121,7 +121,11 @@ async function withConnection<T>(
   }
   const asSearcher = async (): Promise<void> => {
     if (config.bindusername === '') return
-    if (!(await bind(config.bindusername, config.bindpassword))) {
+    const { bindpassword } = config
+    if (typeof bindpassword !== 'string') {
+      throw new DirectoryUnavailable('The password of the bind user is sealed with a key that is not here.')
+    }
+    if (!(await bind(config.bindusername, bindpassword))) {
       throw new DirectoryUnavailable('The directory refuses the bind user.')
     }
   }

@@ -1,6 +1,7 @@
 import type { Configuration } from 'openid-client'
 import type { BaseConfig } from '../../../config/service.ts'
 import { attributeTemplate, type ValuesOf } from '../../../platform/attribute-templates.ts'
+import { opened } from '../../../platform/sealed-texts.ts'
 import { knownProviders, reasonOf } from '../known-providers.ts'
 import { attributesOf, DirectoryRefusal, DirectoryUnavailable, type Person, type Steps } from '../model.ts'
 
@@ -32,7 +33,7 @@ export type OpenId = ReturnType<typeof createOpenId>
 export function createOpenId({ redirectUri }: { redirectUri: string }) {
   const open = knownProviders<OpenIdProvider, Configuration>({
     ttl: kept,
-    keyOf: ({ issuer, client_id, client_secret }) => [issuer, client_id, client_secret],
+    keyOf: ({ issuer, client_id, client_secret }) => [issuer, client_id, JSON.stringify(client_secret)],
     ask: discover,
   })
 
@@ -120,11 +121,11 @@ export function createOpenId({ redirectUri }: { redirectUri: string }) {
     },
 
     /** Where the browser signs out at the provider, too; null: the provider has no such address. */
-    async end(provider: OpenIdProvider, idToken: string): Promise<string | null> {
+    async end(provider: OpenIdProvider, idToken: string | null): Promise<string | null> {
       const client = await import('openid-client')
       const config = await open(provider)
       if (!config.serverMetadata().end_session_endpoint) return null
-      return client.buildEndSessionUrl(config, { id_token_hint: idToken }).href
+      return client.buildEndSessionUrl(config, idToken === null ? {} : { id_token_hint: idToken }).href
     },
   }
 }
@@ -146,11 +147,17 @@ async function discover({ issuer, client_id, client_secret }: OpenIdProvider): P
   const client = await import('openid-client')
   const authentication = client_secret === '' ? client.None() : undefined
   const plain = issuer.startsWith('http:')
-  return client.discovery(new URL(issuer), client_id, client_secret || undefined, authentication, {
-    timeout,
-    // Without the first the id_token is believed for having come by TLS; with it, for its signature by a key of the provider.
-    execute: [client.enableNonRepudiationChecks, ...(plain ? [client.allowInsecureRequests] : [])],
-  })
+  return client.discovery(
+    new URL(issuer),
+    client_id,
+    opened(client_secret, `The client secret for ${issuer}`) || undefined,
+    authentication,
+    {
+      timeout,
+      // Without the first the id_token is believed for having come by TLS; with it, for its signature by a key of the provider.
+      execute: [client.enableNonRepudiationChecks, ...(plain ? [client.allowInsecureRequests] : [])],
+    },
+  )
 }
 
 function namesOf({ groupmapping }: OpenIdProvider, attributes: ValuesOf): string[] {

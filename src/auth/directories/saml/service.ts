@@ -3,6 +3,8 @@ import { stringify } from 'node:querystring'
 import type { Profile, SAML, SamlConfig as SamlOptions } from '@node-saml/node-saml'
 import type { BaseConfig } from '../../../config/service.ts'
 import { attributeTemplate, type ValuesOf } from '../../../platform/attribute-templates.ts'
+import { opened, type Secret } from '../../../platform/sealed-texts.ts'
+import { scrubAddress } from '../../../platform/secrets.ts'
 import { certificateText } from '../certificates.ts'
 import { knownProviders, reasonOf } from '../known-providers.ts'
 import {
@@ -24,7 +26,7 @@ type SamlConfig = BaseConfig['saml']
 /** One identity provider, as it is configured. */
 export interface SamlProvider extends Mapping {
   readonly name: string
-  readonly url: string
+  readonly url: Secret
   readonly metadata: string
   readonly idp_entity_id: string
   /** Where people go who begin at the provider; empty: they are refused. */
@@ -99,11 +101,13 @@ export function createSaml({ base }: { base: string }) {
   const entityIdOf = (config: SamlConfig): string => config.sp_entity_id || metadataUrl
 
   const reader = createSamlReader()
-  const read = async ({ url, metadata, idp_entity_id: entityId }: SamlProvider): Promise<IdentityProvider> =>
-    reader('metadata', { xml: metadata === '' ? await download(url) : metadata, entityId })
+  const read = async ({ url, metadata, idp_entity_id: entityId }: SamlProvider): Promise<IdentityProvider> => {
+    const xml = metadata === '' ? await download(opened(url, 'The address of the metadata of the provider')) : metadata
+    return reader('metadata', { xml, entityId })
+  }
   const open = knownProviders<SamlProvider, IdentityProvider>({
     ttl: kept,
-    keyOf: ({ url, metadata, idp_entity_id }) => [url, metadata, idp_entity_id],
+    keyOf: ({ url, metadata, idp_entity_id }) => [JSON.stringify(url), metadata, idp_entity_id],
     ask: read,
   })
 
@@ -124,6 +128,7 @@ export function createSaml({ base }: { base: string }) {
     leavingTo: 'url' | 'responseUrl' | null = null,
   ): Promise<{ options: SamlOptions; entityId: string }> {
     const { ValidateInResponseTo } = await loadSaml()
+    const key = keyOf(config)
     const idp = await open(provider)
     const leaves = leavingTo === null ? null : (idp.signOut?.[leavingTo] ?? null)
     const signs = config.signrequest !== '' || (leaves !== null && config.key !== '')
@@ -143,8 +148,8 @@ export function createSaml({ base }: { base: string }) {
       wantAuthnResponseSigned: false,
       // Checked below, where it is signed.
       validateInResponseTo: ValidateInResponseTo.never,
-      ...(signs ? { privateKey: config.key, signatureAlgorithm: algorithmOf(config) } : {}),
-      ...(config.key === '' ? {} : { decryptionPvk: config.key }),
+      ...(signs ? { privateKey: key, signatureAlgorithm: algorithmOf(config) } : {}),
+      ...(key === '' ? {} : { decryptionPvk: key }),
     }
     return { options, entityId: idp.entityId }
   }
@@ -169,7 +174,7 @@ export function createSaml({ base }: { base: string }) {
     ): Promise<SamlProof> {
       const { options, entityId } = await optionsOf(config, provider)
       try {
-        const { key } = config
+        const key = keyOf(config)
         const signed = await reader('response', { response, options, key, allowed: provider.older_algorithms })
         const assertion = signed.assertion as Assertion
         if (signed.issuer !== entityId) throw new Error('the assertion is of another issuer')
@@ -242,17 +247,18 @@ export function createSaml({ base }: { base: string }) {
     /** What identity providers want to know of this service. */
     async metadata(config: SamlConfig): Promise<string> {
       const { generateServiceProviderMetadata } = await loadSaml()
-      const signs = config.signrequest !== '' || config.key !== ''
+      const key = keyOf(config)
+      const signs = config.signrequest !== '' || key !== ''
       const metadata = generateServiceProviderMetadata({
         issuer: entityIdOf(config),
         callbackUrl: acs,
         identifierFormat: null,
         wantAssertionsSigned: true,
         generateUniqueId: () => '_metadata',
-        ...(config.key === '' ? {} : { decryptionPvk: config.key, decryptionCert: config.cert }),
+        ...(key === '' ? {} : { decryptionPvk: key, decryptionCert: config.cert }),
         ...(signs
           ? {
-              privateKey: config.key,
+              privateKey: key,
               publicCerts: config.cert,
               signatureAlgorithm: algorithmOf(config),
               logoutCallbackUrl: signOutUrl,
@@ -265,6 +271,11 @@ export function createSaml({ base }: { base: string }) {
         .replace('AuthnRequestsSigned="true"', `AuthnRequestsSigned="${config.signrequest !== ''}"`)
     },
   }
+}
+
+/** @throws {AppError} `ServiceUnavailable` when it is sealed with a key that is not here. */
+function keyOf(config: SamlConfig): string {
+  return opened(config.key, 'The key for SAML')
 }
 
 /** The package signs a query in one spelling and sends it in another: what was signed is what is sent. */
@@ -329,7 +340,7 @@ function namesOf({ groupmapping }: Mapping, attributes: ValuesOf): string[] {
 /** Only what is configured is asked, whatever it answers. */
 async function download(url: string): Promise<string> {
   const response = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(timeout) })
-  if (!response.ok || !response.body) throw new Error(`${url} answers ${response.status}`)
+  if (!response.ok || !response.body) throw new Error(`${scrubAddress(url)} answers ${response.status}`)
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of response.body) {

@@ -1,0 +1,76 @@
+import type { Db, Tx } from '../platform/db.ts'
+import { LockedSecret, type SealedTexts } from '../platform/sealed-texts.ts'
+import { isSectionName, sections } from './catalogue.ts'
+import { type Field, isRecord } from './fields.ts'
+import { lockRows, readRows, type StoredSections, writeSections } from './store.ts'
+
+/** What is stored, with its secrets: which members have some, the catalogue says. What no key here opens stays locked. */
+export async function opened(texts: SealedTexts, stored: StoredSections): Promise<StoredSections> {
+  return mapSections(stored, (value, about) => texts.open(value, about))
+}
+
+/** The same as it is stored: each text with something secret is sealed. */
+export async function sealed(texts: SealedTexts, shown: StoredSections): Promise<StoredSections> {
+  return mapSections(shown, async (value, about, { hide }) => {
+    if (value instanceof LockedSecret) return texts.seal(value, about, value.shown)
+    const hidden = typeof value === 'string' ? hide?.(value) : null
+    return typeof value === 'string' && hidden != null ? texts.seal(value, about, hidden) : value
+  })
+}
+
+/** Seals with the present key what is not yet, in one transaction; how many secrets no key here opens. */
+export function resealConfig(db: Db, texts: SealedTexts): Promise<number> {
+  return db.transaction(async (tx: Tx) => {
+    const stored = await lockRows(tx)
+    const due = new Set<string>()
+    let locked = 0
+    const open = await mapSections(stored, async (value, about, { hide }, section) => {
+      const text = await texts.open(value, about)
+      if (text instanceof LockedSecret) locked++
+      else if (typeof text === 'string' && hide?.(text) != null && !(await texts.isPresent(value))) due.add(section)
+      return text
+    })
+    const renewed = new Map([...open].filter(([section]) => due.has(section)))
+    if (renewed.size > 0) await writeSections(tx, await sealed(texts, renewed), null)
+    return locked
+  })
+}
+
+type MapSecret = (value: unknown, about: string, field: Field<unknown>, section: string) => Promise<unknown>
+
+async function mapSections(stored: StoredSections, map: MapSecret): Promise<StoredSections> {
+  const entries = [...stored].map(async ([name, value]): Promise<[string, Record<string, unknown>]> => {
+    if (!isSectionName(name)) return [name, value]
+    const mapped = await mapSecrets(sections[name].field, value, `base configuration ${name}`, (...args) =>
+      map(...args, name),
+    )
+    return [name, mapped as Record<string, unknown>]
+  })
+  return new Map(await Promise.all(entries))
+}
+
+/** Rows of tables have no place of their own: they are sorted and named anew. */
+async function mapSecrets(
+  field: Field<unknown>,
+  value: unknown,
+  about: string,
+  map: (value: unknown, about: string, field: Field<unknown>) => Promise<unknown>,
+): Promise<unknown> {
+  if (field.hide) return map(value, about, field)
+  if (field.row && Array.isArray(value)) {
+    const { row } = field
+    return Promise.all(value.map((item) => mapSecrets(row, item, about, map)))
+  }
+  if (!field.members || !isRecord(value)) return value
+  const { members } = field
+  const entries = Object.entries(value).map(async ([name, inner]): Promise<[string, unknown]> => {
+    const member = Object.hasOwn(members, name) ? members[name] : undefined
+    return [name, member ? await mapSecrets(member, inner, `${about}/${name}`, map) : inner]
+  })
+  return Object.fromEntries(await Promise.all(entries))
+}
+
+/** The sections with their secrets. */
+export async function readSections(from: Parameters<typeof readRows>[0], texts: SealedTexts): Promise<StoredSections> {
+  return opened(texts, await readRows(from))
+}

@@ -1,0 +1,138 @@
+/**
+ * What is secret, said once: names whose values are, and what a secret looks like in a text. Whatever is answered about
+ * somebody's settings, logged or kept in the event log passes here (`scrubbed`, `scrubText`).
+ */
+
+/** What stands for a secret that is set, as clients of this interface know it. */
+export const masked = '***'
+
+/** Ends of names, without case and punctuation: of headers, parameters, fields of forms, members of JSON. */
+const nameEnds = [
+  'authorization',
+  'cookie',
+  'token',
+  'password',
+  'passwd',
+  'passphrase',
+  'secret',
+  'secretkey',
+  'apikey',
+  'privatekey',
+  'signature',
+  'codeverifier',
+  'xamzcredential',
+  'samlresponse',
+  'clientassertion',
+]
+/** Short names that are secrets in addresses, and something else elsewhere. */
+const namesInAddresses = new Set(['key', 'code', 'sig', 'auth', 'pass', 'pwd', 'pin'])
+
+/** Whether the value of this name is a secret wherever it stands. */
+export function isSecretName(name: string): boolean {
+  const plain = name.toLowerCase().replaceAll(/[^a-z0-9]/g, '')
+  return nameEnds.some((end) => plain.endsWith(end))
+}
+
+const isSecretParameter = (name: string): boolean =>
+  isSecretName(name) || namesInAddresses.has(name.toLowerCase().replaceAll(/[^a-z0-9]/g, ''))
+
+/** Who signs in with an address: `user:password@` behind its scheme, a part of which may be a token. */
+const userInfo = /\b([a-z][a-z0-9+.-]{1,20}:\/\/)[^\s/?#"'<>\\]*@/gi
+/** `name=value` in addresses and forms. */
+const parameter = /(^|[?&#;\s"'])([\w.%~[\]-]{1,100})=([^&#;\s"'<>\\]+)/g
+/** What stands before parameters of addresses; elsewhere it is a form or an output of a program. */
+const addressSigns = '?&#;'
+/** `"name": "value"` in JSON, and the same in a text of JSON. */
+const member = /"([\w.-]{1,100})"(\s*:\s*)(?:"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*)/g
+const memberInText = /\\"([\w.-]{1,100})\\"(\s*:\s*)\\"(?:(?!\\").)*\\"/g
+/** A header as a line. */
+const header = /\b((?:proxy-|x-[\w-]{1,40}-)?authorization|(?:set-)?cookie)(\s*[:=]\s*)[^\r\n"\\]+/gi
+const bearer = /\b(bearer\s+)[\w.~+/-]{16,}={0,2}/gi
+const basic = /\b(basic\s+)([\w+/-]{4,}={0,2})/gi
+const privateKey = /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g
+/** Signatures of addresses of files, where they stand as a step of a path. */
+const signatureStep = /\/[0-9a-z]{1,8}-[\w-]{32}(?=[/?#"'\s\\]|$)/g
+/** What any of the above has: most texts have none. */
+const suspicious = /:\/\/|=|"|bearer|basic|authorization|cookie|-----|-[\w-]{32}/i
+
+/** The values of secret names; of headers also what stands behind their scheme. */
+export function secretsIn(values: unknown): string[] {
+  if (typeof values !== 'object' || values === null) return []
+  return Object.entries(values).flatMap(([name, value]) => {
+    if (!isSecretName(name)) return []
+    const texts = [value].flat().filter((text): text is string => typeof text === 'string')
+    return texts.flatMap((text) => [text, text.slice(text.indexOf(' ') + 1)])
+  })
+}
+
+/** A text without the secrets that its shape gives away. */
+export function scrubText(text: string): string {
+  if (!suspicious.test(text)) return text
+  return text
+    .replaceAll(privateKey, `-----PRIVATE KEY ${masked}-----`)
+    .replaceAll(userInfo, `$1${masked}@`)
+    .replaceAll(header, `$1$2${masked}`)
+    .replaceAll(member, (all, name, between) => (isSecretName(name) ? `"${name}"${between}"${masked}"` : all))
+    .replaceAll(memberInText, (all, name, between) =>
+      isSecretName(name) ? `\\"${name}\\"${between}\\"${masked}\\"` : all,
+    )
+    .replaceAll(parameter, (all, before, name) => {
+      const known = addressSigns.includes(before) && before !== '' ? isSecretParameter : isSecretName
+      return known(decoded(name)) ? `${before}${name}=${masked}` : all
+    })
+    .replaceAll(bearer, `$1${masked}`)
+    .replaceAll(basic, (all, before, value) => (isCredentials(value) ? `${before}${masked}` : all))
+    .replaceAll(signatureStep, `/${masked}`)
+}
+
+/** The path of a request as it may be logged: steps that are signatures are none of it, however they are spelt. */
+export function scrubPath(path: string): string {
+  const plain = path.includes('%') ? decoded(path) : path
+  const clean = plain.replaceAll(signatureStep, `/${masked}`)
+  return clean === plain ? path : clean
+}
+
+/** An address as people who may not know its secrets see it; the same address when it has none. */
+export function scrubAddress(address: string): string {
+  return scrubText(address)
+}
+
+/** The same of whatever JSON has, names included; the value itself where it has no secret. */
+export function scrubbed<T>(value: T, inText: (text: string) => string = scrubText): T {
+  return scrub(value, inText) as T
+}
+
+function scrub(value: unknown, inText: (text: string) => string): unknown {
+  if (typeof value === 'string') return inText(value)
+  if (Array.isArray(value)) {
+    const items = value.map((item) => scrub(item, inText))
+    return items.some((item, index) => item !== value[index]) ? items : value
+  }
+  if (typeof value !== 'object' || value === null || !isPlain(value)) return value
+  let changed = false
+  const entries = Object.entries(value).map(([name, before]): [string, unknown] => {
+    const secret = isSecretName(name) && (typeof before === 'string' || typeof before === 'number') && before !== ''
+    const [cleanName, after] = [inText(name), secret ? masked : scrub(before, inText)]
+    changed ||= after !== before || cleanName !== name
+    return [cleanName, after]
+  })
+  return changed ? Object.fromEntries(entries) : value
+}
+
+function isPlain(value: object): boolean {
+  const prototype = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}
+
+/** `Basic` stands also before words: credentials have a colon when they are decoded. */
+function isCredentials(base64: string): boolean {
+  return Buffer.from(base64, 'base64').includes(':')
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

@@ -22,12 +22,14 @@ import { callerOf as shareOf } from './callers.ts'
 import type { ErrorCode } from './catalogue.ts'
 import { allowOf, createCrossOrigin } from './cross-origin.ts'
 import { unavailabilityBehind } from './database-failures.ts'
-import { AppError, badRequest, errorBody } from './errors.ts'
+import { AppError, badRequest, type ErrorBody, errorBody } from './errors.ts'
 import { endless, type Lifetime, RequestLifetime, withinLifetime } from './lifetime.ts'
 import type { Pace } from './pace.ts'
 import { guardPeers } from './peers.ts'
 import { checkQueryNames, learnQueryNames, prettyJson } from './query-names.ts'
 import { useLazyCompilers } from './schema-compilers.ts'
+import { withoutSecrets } from './secret-forms.ts'
+import { scrubbed, scrubPath, scrubText, secretsIn } from './secrets.ts'
 import { securityHeaders } from './security-headers.ts'
 import { type NeededRight, requireRight } from './system-right.ts'
 import { type Traffic, trackTraffic } from './traffic.ts'
@@ -349,15 +351,14 @@ const notKept = 'no-store, no-cache'
 /** Whole, in part, or as the cache has it. */
 const keptAnswers = [200, 206, 304]
 
-/** One line per request. It has no place for credentials, and to look for some takes longer than to write it. */
-function responseLogger(log: Logger) {
-  const lines = log.child({}, { redact: [] })
+/** One line per request. It has no place for secrets but its path. */
+function responseLogger(lines: Logger) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     lines.info(
       {
         request_id: request.id,
         method: request.method,
-        path: pathOf(request),
+        path: scrubPath(pathOf(request)),
         status: reply.statusCode,
         ms: Math.round(reply.elapsedTime * 10) / 10,
         user: request.actor?.login,
@@ -395,7 +396,17 @@ function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply)
   if (request.routeOptions.config?.oauthErrors) return reply.status(known.status).send(oauthBody(known))
   const challenge = challenges.get(known.code)
   if (challenge !== undefined) reply.header('WWW-Authenticate', challenge)
-  return reply.status(known.status).send(errorBody(known, request.id))
+  return reply.status(known.status).send(cleanBody(known, request))
+}
+
+/** Shorter ones are no tokens of ours, and may be words. */
+const shortestToken = 20
+
+/** Errors go into logs and bug reports: what they quote of a request is without its secrets. */
+function cleanBody(error: AppError, { id, headers, query }: FastifyRequest): ErrorBody {
+  const sent = [...secretsIn(headers), ...secretsIn(query)]
+  const clean = withoutSecrets(sent.filter(({ length }) => length >= shortestToken))
+  return scrubbed(errorBody(error, id), (text) => scrubText(clean(text)))
 }
 
 /** What is not HTTP, or too large a head, never becomes a request; it gets the envelope all the same. */

@@ -1,38 +1,29 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
 import type { Config } from './config.ts'
 import { terminalLine } from './log-terminal.ts'
+import { scrubText } from './secrets.ts'
 
-/** Header and field names whose values are credentials. */
-const secrets = [
-  'authorization',
-  'x-svc-authorization',
-  'cookie',
-  'set-cookie',
-  'access_token',
-  'refresh_token',
-  'password',
-  'client_secret',
-]
+/** How a line of the log of requests ends: it is made of what has no secret (http.ts), and there are many. */
+const requestEnd = '"msg":"request"}\n'
 
 /**
  * The process's logger: JSON lines on standard error, written without waiting; short lines for a person where that is a
- * terminal.
- * Credentials are removed wherever they stand up to two levels deep; that they do not get there in the first place
- * (paths are logged without query string) is the callers' duty.
+ * terminal. Secrets are taken out of each line as they are out of everything else (secrets.ts).
  */
-export function createLog(config: Pick<Config, 'logLevel'>): Logger {
-  const destination = process.stderr.isTTY ? terminal : fileOfLines()
+export function createLog(config: Pick<Config, 'logLevel'>, destination: DestinationStream = ownDestination()): Logger {
   return pino(
     {
       level: config.logLevel,
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      redact: { paths: secrets.flatMap(placesOf), censor: '***' },
+      hooks: { streamWrite: (line) => (line.endsWith(requestEnd) ? line : scrubText(line)) },
     },
     destination,
   )
 }
+
+const ownDestination = (): DestinationStream => (process.stderr.isTTY ? terminal : fileOfLines())
 
 const terminal: DestinationStream = { write: (json) => void process.stderr.write(terminalLine(json)) }
 
@@ -73,8 +64,4 @@ function fileOfLines(): DestinationStream {
     },
   }
   return lines
-}
-
-function placesOf(name: string): string[] {
-  return [`["${name}"]`, `*["${name}"]`, `headers["${name}"]`, `*.headers["${name}"]`]
 }

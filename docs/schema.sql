@@ -850,6 +850,19 @@ create table pool (
 );
 CREATE INDEX pool_parent_idx ON public.pool USING btree (parent_id);
 
+-- What callers have used of quotas that count for an hour.
+create table quota_use (
+  quota text not null,
+  -- A user (user 1), or the network of somebody without one (network 192.0.2.1).
+  caller text not null,
+  -- From then on counting begins anew, and the row may go.
+  until timestamp with time zone not null,
+  count bigint not null,
+  bytes bigint not null,
+  constraint quota_use_pkey PRIMARY KEY (quota, caller)
+);
+CREATE INDEX quota_use_until_idx ON public.quota_use USING btree (until);
+
 -- orders to index objects anew that are not carried out; the log is told when they are
 create table reindex_run (
   id bigint not null generated always as identity,

@@ -202,7 +202,18 @@ export async function composeObjects(
     renewUniqueForms: () => renewUniqueForms(db, datamodel.current),
     eventRuns,
     search,
-    events: createEventService({ db, log: events, databaseName, users: kept.eventUsers, seen }),
+    events: createEventService({
+      db,
+      log: events,
+      databaseName,
+      users: kept.eventUsers,
+      seen,
+      quotas: {
+        eventBytes: config.quotaEventBytes,
+        events: config.quotaEvents,
+        eventStorage: config.quotaEventStorage,
+      },
+    }),
     invalid: createInvalidGrantService({
       db,
       stores: [

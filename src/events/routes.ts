@@ -140,6 +140,7 @@ function registerWrites(app: HttpApp, events: EventService): void {
   ): Promise<EventRecord[] | { background: 'ok' }> {
     const skipConstraints = isOn(query.skip_constraints)
     if (skipConstraints) events.requireSkipConstraints(actor)
+    await events.admit(actor, inputs)
     const written = (): Promise<EventRecord[]> => events.write(actor, inputs, { skipConstraints, place })
     if (!isOn(query.background)) return written()
     outsideLifetimes(written).catch((error: Error) =>
@@ -154,7 +155,10 @@ function registerWrites(app: HttpApp, events: EventService): void {
       schema: {
         operationId: 'createEvent',
         summary: 'Write one event',
-        description: 'Any user may write types of the groups FRONTEND and PLUGIN. Allowed in read-only mode.',
+        description:
+          'Any user may write types of the groups FRONTEND and PLUGIN. Allowed in read-only mode. Of users other than root an ' +
+          'event has at most `svc.quotas.eventBytes` bytes, and so many are written within an hour (`svc.quotas.events`, ' +
+          '`svc.quotas.eventStorage`).',
         tags,
         querystring: WriteQuery,
         body: PostedEvent,

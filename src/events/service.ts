@@ -14,6 +14,7 @@ import type { EventFilter, SortKey } from './filter.ts'
 import type { EventLog, ResolvedEvent } from './log.ts'
 import { type ParsedEvent, parsePosted } from './posted.ts'
 import { countEvents, deleteMatching, pageOfIds, type ResolvedFilter } from './query.ts'
+import { admitPosted, type PostQuotas } from './quotas.ts'
 import { renderEvent } from './render.ts'
 import type { EventRecord } from './schema.ts'
 import { forPoller, forReader, readsLog, type Seen, sightsOf } from './sight.ts'
@@ -44,6 +45,7 @@ export interface EventServiceDeps {
   databaseName: string
   users: EventUsers
   seen: Seen
+  quotas: PostQuotas
   /** Types that enabled plugins declare. */
   pluginType?: (name: string) => EventTypeDefinition | undefined
 }
@@ -162,6 +164,9 @@ export function createEventService(deps: EventServiceDeps) {
         throw badRequest('skip_constraints needs system.root.', { param: 'skip_constraints' })
       }
     },
+
+    /** Before events that a client sends are written, now or in the background. @throws {AppError} when they are too much. */
+    admit: (actor: Actor, inputs: readonly unknown[]): Promise<void> => admitPosted(db, deps.quotas, actor, inputs),
 
     /** Writes events that clients send, all or none; returns them as stored, in order. */
     async write(

@@ -166,6 +166,27 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     20,
     'Event streams that one user may have open (one network, of guests); a further one is answered 429. Half of `SVC_MAX_CONNECTIONS` may be streams; when they are, whoever has most gives one to whoever has fewer.',
   ),
+  quotaEventBytes: key(
+    'svc.quotas.eventBytes',
+    'SVC_QUOTA_EVENT_BYTES',
+    integer(1024, 1024 ** 3),
+    64 * 1024,
+    'Bytes of one event that a client writes (`POST /event`); a larger one is answered 413. Root is not counted, here and in the next two.',
+  ),
+  quotaEvents: key(
+    'svc.quotas.events',
+    'SVC_QUOTA_EVENTS',
+    integer(1, 1_000_000_000),
+    10_000,
+    'Events that one user (one network, of guests) may write within an hour, over all processes; a further one is answered 429.',
+  ),
+  quotaEventStorage: key(
+    'svc.quotas.eventStorage',
+    'SVC_QUOTA_EVENT_STORAGE',
+    integer(1024, 2 ** 50),
+    20 * 1024 * 1024,
+    'Bytes of these events together; the same.',
+  ),
   slowGrace: key(
     'svc.http.slowGrace',
     'SVC_SLOW_GRACE',

@@ -56,6 +56,10 @@ export interface Config {
   readonly quotaConnections: number
   /** Large requests of one caller that may wait. */
   readonly quotaHeavyRequests: number
+  /** Bytes of one event that a client writes; events of one caller within an hour, and their bytes. */
+  readonly quotaEventBytes: number
+  readonly quotaEvents: number
+  readonly quotaEventStorage: number
   /** Event streams of one caller. */
   readonly quotaStreams: number
   /** Seconds over which a slow client is watched. */

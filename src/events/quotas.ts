@@ -1,0 +1,43 @@
+import type { Actor } from '../platform/actor.ts'
+import { callerOf } from '../platform/callers.ts'
+import type { Queryable } from '../platform/db.ts'
+import { AppError } from '../platform/errors.ts'
+import { useHourly } from '../platform/hourly-quotas.ts'
+import { createPauses, letPass } from '../platform/pauses.ts'
+
+/** How much clients may write into the log. */
+export interface PostQuotas {
+  /** Bytes of one event. */
+  readonly eventBytes: number
+  /** Events of one caller within an hour, and their bytes. */
+  readonly events: number
+  readonly eventStorage: number
+}
+
+/**
+ * The log keeps what clients write until somebody deletes it, so it has a limit: of each event, and of what a caller writes
+ * within an hour. Whoever imports old logs is root, and is not counted.
+ * @throws {AppError} `PayloadTooLarge`, `QuotaExceeded`
+ */
+export async function admitPosted(
+  db: Queryable,
+  { eventBytes, events, eventStorage }: PostQuotas,
+  actor: Actor,
+  inputs: readonly unknown[],
+): Promise<void> {
+  if (actor.isRoot) return
+  const pauses = createPauses()
+  let bytes = 0
+  for (const [index, input] of inputs.entries()) {
+    const size = Buffer.byteLength(JSON.stringify(input) ?? '')
+    if (size > eventBytes) {
+      const message = `An event has at most ${eventBytes} bytes.`
+      throw new AppError('PayloadTooLarge', { quota: 'svc.quotas.eventBytes', most: eventBytes, index }, { message })
+    }
+    bytes += size
+    await letPass(pauses)
+  }
+  const caller = callerOf(actor, actor.remoteAddr)
+  const quota = { rows: 'svc.quotas.events', bytes: 'svc.quotas.eventStorage' }
+  await useHourly(db, quota, [{ caller, mostRows: events, mostBytes: eventStorage }], { rows: inputs.length, bytes })
+}

@@ -383,10 +383,13 @@ create table file_upload (
   file_id bigint,
   created_at timestamp with time zone not null default now(),
   touched_at timestamp with time zone not null default now(),
+  -- How many pieces have come.
+  pieces integer not null default 0,
   constraint file_upload_pkey PRIMARY KEY (id),
   constraint file_upload_location_fkey FOREIGN KEY (location_id) REFERENCES file_location(id) ON DELETE CASCADE
 );
 CREATE INDEX file_upload_touched_idx ON public.file_upload USING btree (touched_at);
+CREATE INDEX file_upload_user_idx ON public.file_upload USING btree (user_id) WHERE (file_id IS NULL);
 
 -- Pieces of uploads, each a content under its own hash.
 create table file_upload_part (

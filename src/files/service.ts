@@ -54,7 +54,15 @@ export interface FileOptions
   readonly config: RenditionConfig &
     Pick<
       Config,
-      'fileFolders' | 'externalUrl' | 'readOnly' | 'allowPrivateFiles' | 'blockedFileHosts' | 'slowGrace' | 'leastRate'
+      | 'fileFolders'
+      | 'externalUrl'
+      | 'readOnly'
+      | 'allowPrivateFiles'
+      | 'blockedFileHosts'
+      | 'slowGrace'
+      | 'leastRate'
+      | 'quotaUploads'
+      | 'quotaUploadBytes'
     >
   readonly settings: () => Settings
   /** What renditions of files bear: watermarks and captions. */
@@ -161,6 +169,7 @@ export async function createFileService(options: FileOptions) {
     plan: renditions.plan,
     expect: renditions.expect,
     awaitVersion: renditions.awaitVersion,
+    uploadQuotas: { uploads: config.quotaUploads, bytes: config.quotaUploadBytes },
     inspect: renditions.inspect,
     changed: options.changed,
     workers: viewers,

@@ -187,6 +187,20 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     20 * 1024 * 1024,
     'Bytes of these events together; the same.',
   ),
+  quotaUploads: key(
+    'svc.quotas.uploads',
+    'SVC_QUOTA_UPLOADS',
+    integer(1, 100_000),
+    200,
+    'Uploads in pieces that one user may have begun and not ended; a further one is answered 429. One to which nothing comes for a day goes.',
+  ),
+  quotaUploadBytes: key(
+    'svc.quotas.uploadBytes',
+    'SVC_QUOTA_UPLOAD_BYTES',
+    integer(1024, Number.MAX_SAFE_INTEGER),
+    2 ** 40,
+    'Bytes that these uploads of one user may announce together; the same. Nobody announces more than there is room for.',
+  ),
   slowGrace: key(
     'svc.http.slowGrace',
     'SVC_SLOW_GRACE',

@@ -60,6 +60,9 @@ export interface Config {
   readonly quotaEventBytes: number
   readonly quotaEvents: number
   readonly quotaEventStorage: number
+  /** Uploads in pieces of one user that are open, and the bytes that these announce. */
+  readonly quotaUploads: number
+  readonly quotaUploadBytes: number
   /** Event streams of one caller. */
   readonly quotaStreams: number
   /** Seconds over which a slow client is watched. */

@@ -71,6 +71,8 @@ export function testConfig(dsn: string, options: Partial<Config> = {}): Config {
     quotaEventBytes: 64 * 1024,
     quotaEvents: 10_000,
     quotaEventStorage: 20 * 1024 * 1024,
+    quotaUploads: 200,
+    quotaUploadBytes: 2 ** 40,
     quotaStreams: 20,
     slowGrace: 60,
     leastRate: 1000,

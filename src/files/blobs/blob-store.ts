@@ -36,6 +36,8 @@ export interface BlobStore {
   size(sha256: Sha256): Promise<number | null>
   /** Where programs of the machine find it as a file, for places that are folders. It may be missing there. */
   readonly local?: (sha256: Sha256) => string
+  /** Bytes that are free there, for places that know it. */
+  readonly free?: () => Promise<number>
   /** It may be gone already. */
   remove(sha256: Sha256): Promise<void>
   /** Removes temporary names that nobody has written to since then. Answers how many. */

@@ -1,4 +1,4 @@
-import { type FileHandle, mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, opendir, rename, rm, stat, statfs } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import type { Readable } from 'node:stream'
 import { giveBack, handOverAll } from '../../platform/own-bytes.ts'
@@ -47,6 +47,17 @@ export function createFileSystemStore(folder: string): BlobStore {
     return handOverAll(file.createReadStream({ highWaterMark: 256 * 1024, ...range }))
   }
 
+  /** Of the nearest folder that is there. */
+  async function free(): Promise<number> {
+    for (let at = folder; ; at = dirname(at)) {
+      const found = await statfs(at).catch((error: NodeJS.ErrnoException) => {
+        if (error.code === 'ENOENT' && dirname(at) !== at) return null
+        throw error
+      })
+      if (found) return found.bavail * found.bsize
+    }
+  }
+
   return {
     receive,
     read,
@@ -54,6 +65,7 @@ export function createFileSystemStore(folder: string): BlobStore {
       return (await statOf(place(sha256)))?.size ?? null
     },
     local: place,
+    free,
     remove: (sha256) => rm(place(sha256), { force: true }),
     async sweep(before) {
       let removed = 0

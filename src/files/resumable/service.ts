@@ -15,11 +15,13 @@ import { fileTypeOf, headBytes, typeByName } from '../upload/file-type.ts'
 import { type KeepDeps, keepArrived, uploadInfo } from '../upload/keep.ts'
 import { tooLarge, type UploadPermission } from '../upload/permission.ts'
 import { assertParents } from '../upload/upload.ts'
+import { admitPiece, admitUpload, type UploadQuotas } from './quotas.ts'
 import type { ResumableUpload, UploadPart } from './store.ts'
 import * as store from './store.ts'
 
 export interface ResumableOptions extends KeepDeps {
   readonly locations: Pick<Locations, 'forOriginals' | 'storeOf'>
+  readonly quotas: UploadQuotas
   readonly permission: (actor: Actor) => Promise<UploadPermission>
   readonly mayChange: (actor: Actor, ids: readonly number[]) => Promise<ReadonlySet<number>>
   /** Logs what fails in the work. */
@@ -39,7 +41,7 @@ export const uploadLifetime = 86_400_000
 export type ResumableService = ReturnType<typeof createResumable>
 
 export function createResumable(options: ResumableOptions) {
-  const { db, events, plan, locations, permission, mayChange, tellingFailures } = options
+  const { db, events, plan, locations, quotas, permission, mayChange, tellingFailures } = options
 
   async function find(actor: Actor, id: string): Promise<ResumableUpload> {
     const upload = await store.findUpload(db, actor.userId, id)
@@ -140,8 +142,14 @@ export function createResumable(options: ResumableOptions) {
           may.check(named)
           if (wanted.size > may.most(named)) throw tooLarge(may.most(named))
         }
+        if (wanted.size > may.largest) throw tooLarge(may.largest)
         await assertParents({ mayChange }, actor, [wanted.parentId])
-        return store.insertUpload(db, actor.userId, { ...wanted, filename, locationId: locations.forOriginals().id })
+        const locationId = locations.forOriginals().id
+        const free = (await locations.storeOf(locationId).free?.()) ?? Number.POSITIVE_INFINITY
+        return db.transaction(async (tx) => {
+          await admitUpload(tx, quotas, actor.userId, { size: wanted.size, locationId, free })
+          return store.insertUpload(tx, actor.userId, { ...wanted, filename, locationId })
+        })
       })
     },
 
@@ -155,7 +163,10 @@ export function createResumable(options: ResumableOptions) {
       const upload = await find(actor, id)
       if (offset !== upload.received) throw conflict(upload)
       if (upload.fileId !== null) return upload
-      if (upload.received < upload.size) await receivePart(upload, content)
+      if (upload.received < upload.size) {
+        admitPiece(upload)
+        await receivePart(upload, content)
+      }
       const now = await find(actor, id)
       return now.received < now.size ? now : { ...now, fileId: await finish(actor, now) }
     },

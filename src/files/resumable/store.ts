@@ -8,6 +8,8 @@ export interface ResumableUpload {
   readonly size: number
   /** Bytes that are there. */
   readonly received: number
+  /** How many pieces have come. */
+  readonly pieces: number
   readonly reference: string | null
   readonly parentId: number | null
   readonly fileId: number | null
@@ -31,10 +33,27 @@ export async function insertUpload(from: Queryable, userId: number, upload: NewU
   return String(rows[0]?.id)
 }
 
+/** Uploads of a user that have not become files. Until the transaction ends they begin no other one. */
+export async function lockOpenUploads(
+  tx: Tx,
+  userId: number,
+  locationId: number,
+): Promise<{ readonly count: number; readonly bytes: number; readonly here: number }> {
+  await tx.query('select pg_advisory_xact_lock(hashtextextended($1, 631))', [`uploads of ${userId}`])
+  const { rows } = await tx.query<{ count: number; bytes: number; here: number }>(
+    `select count(*)::int as count, coalesce(sum(size), 0)::bigint as bytes,
+       coalesce(sum(size - received) filter (where location_id = $2), 0)::bigint as here
+     from file_upload where user_id = $1 and file_id is null`,
+    [userId, locationId],
+    'open-uploads',
+  )
+  return rows[0] ?? { count: 0, bytes: 0, here: 0 }
+}
+
 /** An upload of this user; null when there is none. */
 export async function findUpload(from: Queryable, userId: number, id: string): Promise<ResumableUpload | null> {
   const { rows } = await from.query<ResumableUpload>(
-    `select id, location_id as "locationId", filename, size, received, reference, parent_id as "parentId",
+    `select id, location_id as "locationId", filename, size, received, pieces, reference, parent_id as "parentId",
        file_id as "fileId", touched_at as "touchedAt" from file_upload where id = $1 and user_id = $2`,
     [id, userId],
     'find-upload',
@@ -45,7 +64,7 @@ export async function findUpload(from: Queryable, userId: number, id: string): P
 /** Whether the piece could be added: somebody else may have been faster. */
 export async function addPart(tx: Tx, { id, locationId }: ResumableUpload, part: UploadPart): Promise<boolean> {
   const { rowCount } = await tx.query(
-    'update file_upload set received = received + $3, touched_at = now() where id = $1 and received = $2',
+    'update file_upload set received = received + $3, pieces = pieces + 1, touched_at = now() where id = $1 and received = $2',
     [id, part.start, part.size],
   )
   if (rowCount === 0) return false

@@ -11,13 +11,21 @@ export interface UploadPermission {
   check(type: FileType): void
   /** Most bytes of a file of this type. */
   most(type: FileType): number
+  /** Most bytes of a file of any type. */
+  readonly largest: number
 }
 
 /** @throws {AppError} `RightRequired` when the caller may upload nothing. */
 export function uploadPermission(grants: readonly RightItem[], settings: UploadSettings): UploadPermission {
   if (grants.length === 0) throw new AppError('RightRequired', { right: 'asset_upload' })
   const fitting = (type: FileType) => grants.filter((grant) => coversFile(grant, type))
+  const anyOwn = [settings.uploadmaxfilesize, ...Object.values(settings.classes).map((one) => one.uploadmaxfilesize)]
   return {
+    // 0 of a class stands for that of all, and of all for no limit.
+    largest: Math.min(
+      Math.max(...grants.map(({ limit }) => limit || Number.POSITIVE_INFINITY)),
+      settings.uploadmaxfilesize === 0 ? Number.POSITIVE_INFINITY : Math.max(...anyOwn),
+    ),
     check(type) {
       const { class: kind, extension } = type
       if (kind === 'unknown' ? !settings.uploadallowunknown : !enabled(settings, type)) {

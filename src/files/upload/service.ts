@@ -16,6 +16,7 @@ import { uploadRemote } from '../remote/upload.ts'
 import type { Wish } from '../renditions/plan.ts'
 import type { WorkFolders } from '../renditions/work-folders.ts'
 import type { Workers } from '../renditions/workshop/workers.ts'
+import type { UploadQuotas } from '../resumable/quotas.ts'
 import { createResumable } from '../resumable/service.ts'
 import { type Derivation, deriveFile } from './derived.ts'
 import type { KeepDeps, PlacedOriginal } from './keep.ts'
@@ -36,6 +37,7 @@ export interface UploadsOptions {
   /** Told that files begin to come. */
   readonly expect: () => void
   readonly awaitVersion: (files: readonly StoredFile[], name: string) => Promise<readonly StoredFile[]>
+  readonly uploadQuotas: UploadQuotas
   readonly inspect: NonNullable<KeepDeps['inspect']>
   readonly changed: NonNullable<KeepDeps['changed']>
   readonly workers: Workers
@@ -132,6 +134,7 @@ export function createUploads(options: UploadsOptions) {
     resumable: createResumable({
       ...keeping,
       plan: planBy({ produce: () => true, priority: 0 }),
+      quotas: options.uploadQuotas,
       permission,
       tellingFailures,
     }),

@@ -1,0 +1,48 @@
+import { quotaExceeded } from '../../platform/callers.ts'
+import type { Tx } from '../../platform/db.ts'
+import { AppError } from '../../platform/errors.ts'
+import type { ResumableUpload } from './store.ts'
+import * as store from './store.ts'
+
+export interface UploadQuotas {
+  /** Uploads of one user that have not become files. */
+  readonly uploads: number
+  /** Bytes that these announce together. */
+  readonly bytes: number
+}
+
+/** Seconds after which one may have become a file. */
+const comeBackAfter = 60
+/** Pieces that any upload may have, and one more for so many bytes: proxies let through some hundred kilobytes at least. */
+const anyPieces = 1000
+const bytesOfPiece = 256 * 1024
+
+/**
+ * Whether a user may begin one more upload. What others have announced does not count: nobody keeps room for themselves.
+ * @throws {AppError} `QuotaExceeded`; `ServiceUnavailable` where there is less room than what the user has announced.
+ */
+export async function admitUpload(
+  tx: Tx,
+  { uploads, bytes }: UploadQuotas,
+  userId: number,
+  wanted: { readonly size: number; readonly locationId: number; readonly free: number },
+): Promise<void> {
+  const open = await store.lockOpenUploads(tx, userId, wanted.locationId)
+  if (open.count >= uploads) throw quotaExceeded('svc.quotas.uploads', uploads, comeBackAfter)
+  if (open.bytes + wanted.size > bytes) throw quotaExceeded('svc.quotas.uploadBytes', bytes, comeBackAfter)
+  if (open.here + wanted.size > wanted.free) {
+    throw new AppError(
+      'ServiceUnavailable',
+      { size: wanted.size },
+      { message: 'There is no room for files of this size.' },
+    )
+  }
+}
+
+/** Each piece is a row, and a content of its own until all are there. @throws {AppError} `UploadError` */
+export function admitPiece({ size, pieces }: ResumableUpload): void {
+  const most = anyPieces + Math.floor(size / bytesOfPiece)
+  if (pieces < most) return
+  const message = `The upload comes in too many pieces: ${most} at most of ${size} bytes.`
+  throw new AppError('UploadError', { most }, { message })
+}

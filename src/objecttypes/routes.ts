@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { actorOf, type HttpApp } from '../platform/http.ts'
-import { dependentsQuery } from '../platform/query.ts'
+import { objecttypeDependentsQuery } from '../platform/query.ts'
 import { TaskList } from '../platform/tasks.ts'
 import { ObjecttypeInputs, ObjecttypeOutput, ObjecttypeStats } from './schema.ts'
 import { manageObjecttypes, type ObjecttypeService } from './service.ts'
@@ -77,7 +77,7 @@ export function registerObjecttypeRoutes(app: HttpApp, { objecttypes }: { object
         summary: 'Save settings of object types',
         description: '`_version` is the stored version plus one. What is absent stays as it is. All are saved or none.',
         tags,
-        querystring: Type.Object(dependentsQuery),
+        querystring: Type.Object(objecttypeDependentsQuery),
         body: ObjecttypeInputs,
         response: { 200: Objecttypes, 202: TaskList },
       },

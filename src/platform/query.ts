@@ -43,10 +43,7 @@ export function unasked(reason: string): { readonly description: string; readonl
 
 const noCollections = 'there are no collections, whose grants could become invalid'
 
-/**
- * What saves of whatever holds grants, watermarks or captions are to do about files and collections. Answers to what is not
- * asked are accepted (OTAPI-014, OTAPI-015); a way of working that there is not is refused.
- */
+/** What saves of whatever holds grants, watermarks or captions are to do about files; what is about collections is refused. */
 export const dependentsQuery = {
   confirm: Type.Optional(
     Type.Enum(['resync', 'skip'], {
@@ -55,12 +52,18 @@ export const dependentsQuery = {
         'renditions anew, `skip` leaves that to a later resync.',
     }),
   ),
-  allow_invalid_acl: Type.Optional(Type.Boolean(unasked(noCollections))),
+  allow_invalid_acl: Type.Optional(Type.Boolean(refused(noCollections))),
   background_invalid_acl: Type.Optional(Type.Boolean(refused(noCollections))),
   background_invalid_acl_timelimit: Type.Optional(
     // Sums of amounts with a unit, as in 1h30m or 2.5s.
     Type.String({ pattern: '^(\\d+(\\.\\d+)?(ns|us|µs|ms|s|m|h))+$', maxLength: 100, ...refused(noCollections) }),
   ),
+}
+
+/** The interface has object types accept it (OTAPI-015). */
+export const objecttypeDependentsQuery = {
+  ...dependentsQuery,
+  allow_invalid_acl: Type.Optional(Type.Boolean(unasked(noCollections))),
 }
 
 /**

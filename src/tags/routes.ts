@@ -40,6 +40,7 @@ export function registerTagRoutes(http: HttpApp, { tags }: { tags: TagService })
               Type.Literal('remove_tags', { description: 'Take deleted tags off where they are in use.' }),
             ),
             // A deleted tag in a grant is a question or a refusal of its own (`TagsInUse`).
+            allow_invalid_acl: dependentsQuery.allow_invalid_acl,
             background_invalid_acl: dependentsQuery.background_invalid_acl,
             background_invalid_acl_timelimit: dependentsQuery.background_invalid_acl_timelimit,
           },
@@ -55,6 +56,7 @@ export function registerTagRoutes(http: HttpApp, { tags }: { tags: TagService })
         systemRight: manageTags,
         errors: [
           'VersionMismatch',
+          'RightRequired',
           'TagNotFound',
           'TagNotEnabled',
           'TagsInUse',

@@ -11,7 +11,7 @@ import type { MailService } from '../mail/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Bus } from '../platform/bus.ts'
 import type { Config } from '../platform/config.ts'
-import type { Db } from '../platform/db.ts'
+import type { Db, Queryable } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Measure } from '../platform/metrics.ts'
 import type { Seal } from '../platform/seal.ts'
@@ -54,6 +54,7 @@ import { createPages, type Visit, wantsPage } from './pages/service.ts'
 import { createPasswords } from './passwords.ts'
 import type { Principals } from './principals.ts'
 import type { RemovalHooks, RightsHooks } from './records.ts'
+import { requireMayJoin } from './registration-groups.ts'
 import { ensureRoot } from './root.ts'
 import { createSessionInfo } from './sessions/info.ts'
 import { createOwnSessions } from './sessions/own.ts'
@@ -301,6 +302,13 @@ export function createAuth(dependencies: AuthDependencies) {
 
     /** The actor that a job, a deep link or a plugin acts as; `null` when there is no such user. */
     actorOfUser: sessions.actorOfUser,
+
+    /** Groups that whoever makes an account is put into. @throws {AppError} `ColumnNeedsSystemRoot` */
+    requireMayJoin: (from: Queryable, actor: Actor, groupIds: readonly number[]): Promise<void> =>
+      requireMayJoin(from, actor, rights, groupIds),
+
+    /** Those of the users who may sign in now, and root in any case: whoever runs the service does what it set up. */
+    actorsOf: sessions.actorsWhoMayAct,
 
     /** The actor of work that nobody asked for: the user `root`. */
     async systemActor(): Promise<Actor> {

@@ -126,6 +126,15 @@ export async function composeWorkflow(
       uses: [...poolService.tagUses, ...objecttypeService.tagUses, objectTagUse(queued.raise), transitions.tagUse],
     }),
     presets: createPresetService({ ...shared, existingTags: tags.existing, use: objectPresetUse(queued.raise) }),
-    baseConfig: createBaseConfigAdministration({ ...shared, baseConfig, check: files.checkSettings }),
+    baseConfig: createBaseConfigAdministration({
+      ...shared,
+      baseConfig,
+      async check(tx, { actor, before, config: after, changed: sections }) {
+        await files.checkSettings(tx, after, sections)
+        const known = new Set(before.registration.groups.map((group) => group.group_id))
+        const added = after.registration.groups.map((group) => group.group_id).filter((id) => !known.has(id))
+        await auth.requireMayJoin(tx, actor, added)
+      },
+    }),
   }
 }

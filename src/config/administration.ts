@@ -36,7 +36,14 @@ interface Dependencies {
   events: EventLog
   baseConfig: BaseConfigService
   /** What a change must fit to besides its own rules; in its transaction. @throws {AppError} */
-  check?: (tx: Tx, config: BaseConfig, changed: ReadonlySet<SectionName>) => Promise<void>
+  check?: (tx: Tx, change: CheckedChange) => Promise<void>
+}
+
+export interface CheckedChange {
+  readonly actor: Actor
+  readonly before: BaseConfig
+  readonly config: BaseConfig
+  readonly changed: ReadonlySet<SectionName>
 }
 
 /** A save as events name it; partial saves are logged as `PATCH`. */
@@ -56,7 +63,8 @@ export function createBaseConfigAdministration({ db, seal, bus, events, baseConf
       const changed = new Map([...changes].map(([name, change]) => [name, change(before.get(name) ?? {})]))
       if (changed.size === 0) return
       const after = new Map([...before, ...changed])
-      await check?.(tx, compile(after), new Set(changed.keys()))
+      const names = new Set(changed.keys())
+      await check?.(tx, { actor, before: compile(before), config: compile(after), changed: names })
       await writeSections(tx, await sealed(texts, changed), actor.userId)
       const info = {
         ScopedNames: [...changed.keys()].map((name) => `system.${name}`),

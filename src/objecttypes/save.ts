@@ -1,8 +1,15 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Model, Table } from '../datamodel/model.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Tx } from '../platform/db.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
-import { type Person, parseWho, type RightsService, type StoredGrant } from '../rights/service.ts'
+import {
+  type Person,
+  parseWho,
+  type RightsService,
+  requireGivingEverywhere,
+  type StoredGrant,
+} from '../rights/service.ts'
 import type { KeptTags } from '../tags/service.ts'
 import type { ListChange, TransitionService } from '../transitions/service.ts'
 import type { ObjecttypeSettings, StoredObjecttype } from './model.ts'
@@ -48,7 +55,37 @@ export async function saveAll(
       transitions: transitions[index] ?? [],
     },
   }))
+  await requireGiving(context, works, objecttypes)
   return { objecttypes, before: works.map(({ stored }) => stored) }
+}
+
+/** Settings that give somebody a right, by themselves or with the grants that there are. */
+const giving = [
+  ['standardMasks', '_standard_masks'],
+  ['maskfilters', '_maskfilters'],
+  ['tags', '_tags'],
+  ['privateTags', '_private_tags'],
+  ['transitions', '_transitions'],
+  ['privateTransitions', '_private_transitions'],
+] as const satisfies readonly (readonly [keyof ObjecttypeSettings, string])[]
+
+/**
+ * Objects in pools get their rights from the pools, so what object types say of them takes the right to give them there. To
+ * objects without pools the object type itself gives the rights.
+ */
+async function requireGiving(
+  { actor, rights }: SaveContext,
+  works: readonly Work[],
+  objecttypes: readonly StoredObjecttype[],
+): Promise<void> {
+  for (const [index, { table, stored, place }] of works.entries()) {
+    const settings = objecttypes[index]?.settings
+    if (!settings || !table.poolLink) continue
+    const given = giving.find(([field]) => !isDeepStrictEqual(settings[field], stored[field]))
+    if (given) await requireGivingEverywhere(rights, actor, `${place}.${given[1]}`)
+    if (!isDeepStrictEqual(settings.fields.caption, stored.fields.caption))
+      await requireGivingEverywhere(rights, actor, `${place}.objecttype.caption`)
+  }
 }
 
 /** Which object types are meant; each once, in its next version. */

@@ -303,7 +303,22 @@ function readMasks(model: Model, { input, current, place }: Work): StandardMasks
   return masks
 }
 
-/** `bag_acl` where grants change; only root gives a pool another owner. */
+/**
+ * What gives somebody a right, by itself or with the grants that there are: who is the contact, which masks are the standard
+ * ones, which tags a new object gets, what transitions do, what captions tell of objects.
+ */
+const giving = [
+  ['acl', '_acl'],
+  ['privateAcl', '_private_acl'],
+  ['contact', 'pool.contact'],
+  ['standardMasks', '_standard_masks'],
+  ['tags', '_tags'],
+  ['privateTags', '_private_tags'],
+  ['transitions', '_transitions'],
+  ['privateTransitions', '_private_transitions'],
+] as const satisfies readonly (readonly [keyof StoredPool, string])[]
+
+/** `bag_acl` where something changes that gives rights; only root gives a pool another owner. */
 function requireContentRights(
   { actor, rights }: SaveContext,
   works: readonly Work[],
@@ -311,8 +326,11 @@ function requireContentRights(
 ): void {
   for (const [index, { current, place }] of works.entries()) {
     const pool = next[index] as StoredPool
-    if (current && (!isDeepStrictEqual(pool.acl, current.acl) || pool.privateAcl !== current.privateAcl)) {
-      requirePool(rights, 'bag_acl', pool.id, `${place}._acl`)
+    if (current) {
+      const given = giving.find(([field]) => !isDeepStrictEqual(pool[field], current[field]))
+      if (given) requirePool(rights, 'bag_acl', pool.id, `${place}.${given[1]}`)
+      if (!isDeepStrictEqual(pool.settings.caption, current.settings.caption))
+        requirePool(rights, 'bag_acl', pool.id, `${place}.pool.caption`)
     }
     if (pool.owner !== (current ? current.owner : `u${actor.userId}`)) requireRight(actor, { name: 'system.root' })
   }

@@ -146,6 +146,12 @@ export function callerRights(compiled: Compiled, now: () => number): CallerRight
     return false
   }
 
+  function mayRootPool(right: ContainerRight): boolean {
+    // Parents come before their children.
+    const [root] = compiled.pools.keys()
+    return root === undefined ? caller.root : mayPool(right, root)
+  }
+
   function reasonsOnPool(right: ContainerRight, poolId: number): Reason[] {
     const pool = compiled.pools.get(poolId)
     if (!pool) return []
@@ -193,6 +199,7 @@ export function callerRights(compiled: Compiled, now: () => number): CallerRight
     mayCreate,
     masksToCreate,
     mayPool,
+    mayRootPool,
     knowsPool,
     rightsOnPool,
     searchFilter: () => searchFilter(compiled),

@@ -168,6 +168,8 @@ export interface CallerRights {
   ): ReadonlySet<number | 'standard'> | null | 'none'
   /** A right on a pool itself. */
   mayPool(right: ContainerRight, poolId: number): boolean
+  /** A right on the root pool, which hands it down to all that do not cut it: for what holds wherever objects lie. */
+  mayRootPool(right: ContainerRight): boolean
   /** Whether the caller can know that there is such a pool: it has a right on it, or on objects in it. */
   knowsPool(poolId: number): boolean
   /** Effective rights on a pool and, by its grants, on objects in it. */

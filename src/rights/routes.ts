@@ -111,6 +111,7 @@ export function registerRightRoutes(
         body: 'many',
         errors: [
           'VersionMismatch',
+          'RightRequired',
           'LookupNotFound',
           'TagNotFound',
           'UnknownRight',

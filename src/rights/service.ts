@@ -25,6 +25,7 @@ export { isCaller } from './compile.ts'
 export { createExplainService, type ExplainService } from './explain/service.ts'
 export { type FilePrincipal, filePrincipals } from './file-grants.ts'
 export { coversFile } from './file-items.ts'
+export { requireGivingEverywhere } from './giving.ts'
 export { inForce, inForceSql, type MaskId, type ReadPrincipal, readPrincipals, tagsFit } from './grants.ts'
 export { createInvalidGrantService } from './invalid/service.ts'
 export type {

@@ -12,7 +12,7 @@ import { hasRight, type NeededRight, requireRight } from '../platform/system-rig
 import { confirmTask, type Task } from '../platform/tasks.ts'
 import { assertStorable } from '../platform/text.ts'
 import type { ConventionOf } from '../platform/versions.ts'
-import type { RightsService, StoredGrant } from '../rights/service.ts'
+import { type RightsService, requireGivingEverywhere, type StoredGrant } from '../rights/service.ts'
 import { checkTags, type TagCheck } from './check.ts'
 import { compareDocument, type DocumentChange, type IdentifiedGroup, identified } from './document.ts'
 import { seesTag, tagCaller } from './grants.ts'
@@ -46,7 +46,7 @@ export interface TagServiceDeps {
   bus: Bus
   events: EventLog
   tags: KeptTags
-  rights: Pick<RightsService, 'validateAcls' | 'renderAcls'>
+  rights: Pick<RightsService, 'validateAcls' | 'renderAcls' | 'forActor'>
   /** All places where tags are used. */
   uses: readonly TagUse[]
   conventionOf: ConventionOf
@@ -78,6 +78,18 @@ export function createTagService({ db, bus, events, tags, rights, uses, conventi
       said.map(({ tag, place, previous = null }) => ({ wire: tag._acl, previous, shown: true, place })),
     )
     return new Map(said.map(({ tag }, index) => [tag, lists[index] ?? []]))
+  }
+
+  /**
+   * A tag that new objects get by themselves brings the grants that ask for it. One that is made now is asked for by none yet.
+   * @throws {AppError} `RightRequired`
+   */
+  async function requireDefaultsGiven(actor: Actor, stored: readonly TagGroup[], { groups }: DocumentChange) {
+    const before = new Map(stored.flatMap((group) => group.tags.map((tag) => [tag.id, tag.isDefault] as const)))
+    for (const [group, { tags: sent }] of groups.entries()) {
+      const index = sent.findIndex(({ row }) => row.is_default !== (before.get(row.id) ?? row.is_default))
+      if (index >= 0) await requireGivingEverywhere(rights, actor, `[${group}]._tags[${index}].is_default`)
+    }
   }
 
   return {
@@ -120,6 +132,7 @@ export function createTagService({ db, bus, events, tags, rights, uses, conventi
         const stored = await store.loadGroups(tx)
         const sent = identified(body, stored)
         const change = compareDocument(sent, stored, conventionOf(actor), await grantsOf(tx, actor, sent, stored))
+        await requireDefaultsGiven(actor, stored, change)
         const open = await settleUses(tx, uses, change.deletedTags, removeTags)
         if (open.length > 0) return open
         await assignIds(tx, change)

@@ -136,10 +136,10 @@ describe('changing pools', () => {
     const writers = await createPool(it.root, {}, { _acl: [wireGrant(toUser(it.ids.editor), 'bag_read bag_write')] })
     const change = (more: object, version = 1) =>
       it.editor.post('/pool', [{ pool: { _id: writers._id, _version: version }, ...more }])
-    for (const more of [{ _acl: [] }, { _private_acl: true }]) {
+    for (const more of [{ _acl: [] }, { _private_acl: true }, { _private_tags: true }]) {
       assert.deepEqual(missing(await change(more)), ['RightRequired', 'bag_acl'])
     }
-    assert.equal((await change({ _private_tags: true })).status, 200)
+    assert.equal((await change({ pool: { _id: writers._id, _version: 1, comment: 'mine' } })).status, 200)
     const foreign = await it.editor.post('/pool', [{ pool: { _id: it.closed._id, _version: 1 } }])
     assert.equal(codeOf(foreign), 'PoolNotFound')
     const known = await createPool(it.root, {}, { _acl: [wireGrant(toUser(it.ids.editor), 'bag_read')] })

@@ -7,10 +7,11 @@ import type { BaseConfigService } from '../../config/service.ts'
 import type { EventLog, NewEvent } from '../../events/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import type { Bus } from '../../platform/bus.ts'
-import type { Db, Tx } from '../../platform/db.ts'
+import type { Db, Queryable, Tx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import { outsideLifetimes } from '../../platform/lifetime.ts'
 import { forgetKept } from '../keep-login.ts'
+import { rootUserId } from '../model.ts'
 import { actorFrom, compileAccess, type LockOut, signInObstacle } from './access.ts'
 import { createSessionCache, type Session } from './cache.ts'
 import * as store from './store.ts'
@@ -192,6 +193,15 @@ export function createSessions({ db, bus, events, baseConfig, clock = () => new 
     /** The actor that a job, a deep link or a plugin acts as; `null` when there is no such user. */
     actorOfUser: async (userId: number, remoteAddr = '', from: Db | Tx = db): Promise<Actor | null> =>
       (await actorsOf(from, [userId], remoteAddr)).get(userId) ?? null,
+
+    /** Those of the users who may sign in now, as actors, and root in any case. */
+    async actorsWhoMayAct(from: Queryable, userIds: readonly number[]): Promise<ReadonlyMap<number, Actor>> {
+      const now = clock()
+      const rows = await store.findAccess(from, userIds)
+      const able = rows.filter((row) => row.userId === rootUserId || !signInObstacle(row, now))
+      const languages = baseConfig.databaseLanguages()
+      return new Map(able.map((row) => [row.userId, actorFrom(compileAccess(row), '', languages)]))
+    },
 
     openWithin,
 

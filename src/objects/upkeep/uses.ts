@@ -133,6 +133,13 @@ export function objectPresetUse(wakeIndex: () => void) {
       )
       return rows[0]?.count ?? 0
     },
+    async used(tx: Queryable, presetIds: readonly number[]): Promise<boolean> {
+      const { rows } = await tx.query(
+        `select from unnest($1::bigint[]) as p (id) where exists (select from object where ${madeFrom('p.id')}) limit 1`,
+        [presetIds],
+      )
+      return rows.length > 0
+    },
     apply(tx: Tx, presets: readonly { id: number; terms: PresetTerms }[]): Promise<number> {
       const terms = presets.map(({ id, terms: { rights, tagfilter } }) => ({ id, terms: { rights, tagfilter } }))
       const now = (of: string) => `(select jsonb_agg(

@@ -34,6 +34,8 @@ export interface Preset {
 export interface PresetUse {
   /** How many records have a grant that is made from the preset. */
   count(tx: Queryable, presetId: number): Promise<number>
+  /** Whether any record has a grant that is made from one of the presets. */
+  used(tx: Queryable, presetIds: readonly number[]): Promise<boolean>
   /** Gives all grants made from the presets what these say now; returns how many records changed. */
   apply(tx: Tx, presets: readonly { id: number; terms: PresetTerms }[]): Promise<number>
   /** Takes the grants made from the preset away; returns how many records changed. */

@@ -11,6 +11,7 @@ import { type NeededRight, requireRight } from '../../platform/system-right.ts'
 import { confirmTask, type Task } from '../../platform/tasks.ts'
 import { assertStorable } from '../../platform/text.ts'
 import { assertVersion, type ConventionOf } from '../../platform/versions.ts'
+import { requireGivingEverywhere } from '../giving.ts'
 import { draftPreset, termsOf } from './draft.ts'
 import type { Preset, PresetContext, PresetUse } from './model.ts'
 import { renderPreset } from './render.ts'
@@ -24,6 +25,7 @@ export interface PresetDeps {
   readonly events: EventLog
   readonly existingTags: (from: Queryable, ids: readonly number[]) => Promise<ReadonlySet<number>>
   readonly use: PresetUse
+  readonly rights: Parameters<typeof requireGivingEverywhere>[0]
   readonly conventionOf: ConventionOf
 }
 
@@ -73,6 +75,20 @@ export function createPresetService(deps: PresetDeps) {
     for (const [id, path] of tags) if (!existing.has(id)) throw new AppError('TagNotFound', { path, id })
   }
 
+  /**
+   * What a preset says changes for all whom its grants name: that takes the right to give it. One that is used nowhere gives
+   * nobody anything; whoever makes a grant from it has the right to share.
+   * @throws {AppError} `RightRequired`
+   */
+  async function requireGiven(tx: Tx, actor: Actor, changed: readonly store.PresetRow[]): Promise<void> {
+    if (actor.isRoot || changed.length === 0) return
+    const used = await use.used(
+      tx,
+      changed.map(({ id }) => id),
+    )
+    if (used) await requireGivingEverywhere(deps.rights, actor, 'right_preset.preset')
+  }
+
   return {
     /** Everybody may know them. */
     async list(context: PresetContext): Promise<PresetOutput[]> {
@@ -105,6 +121,7 @@ export function createPresetService(deps: PresetDeps) {
           const before = stored[index]
           return before && !isDeepStrictEqual(termsOf(before.terms), termsOf(terms))
         })
+        await requireGiven(tx, actor, changed)
         if (changed.length > 0) await use.apply(tx, changed)
         await events.append(
           tx,

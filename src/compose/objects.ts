@@ -1,6 +1,6 @@
 import { mailRecipients } from '../auth/mail-recipients.ts'
 import type { Model } from '../datamodel/model.ts'
-import { createEventService, createEventStreams, followEvents, type Seen } from '../events/service.ts'
+import { causesOfObjects, createEventService, createEventStreams, followEvents, type Seen } from '../events/service.ts'
 import { createTrashJanitor, purgePolicies } from '../objects/delete/trash-janitor.ts'
 import { createObjectInfoService } from '../objects/info/service.ts'
 import { createFileNames } from '../objects/read/file-names.ts'
@@ -12,6 +12,8 @@ import { runTransition } from '../objects/save/run-transition.ts'
 import { createObjectService, type ObjectDeps, refreshStandards } from '../objects/service.ts'
 import { objectsWithFiles } from '../objects/upkeep/file-uses.ts'
 import { renewUniqueForms } from '../objects/upkeep/unique-forms.ts'
+import type { Cause } from '../platform/cause.ts'
+import type { Queryable } from '../platform/db.ts'
 import { createExplainService, createInvalidGrantService } from '../rights/service.ts'
 import { createIndexer, createSearchService, indexName } from '../search/service.ts'
 import { effectiveTags } from '../tags/service.ts'
@@ -23,9 +25,22 @@ import { janitorSettings, type Workflow } from './workflow.ts'
 
 export type Objects = Awaited<ReturnType<typeof composeObjects>>
 
-/** An event about a document of the index that could not be made. */
-function ofDocument({ id, error }: { id: number; error: string }) {
-  return { actor: null, systemObjectId: id, info: { IndexName: indexName, DocID: `${id}`, Error: error } }
+/** Events about documents of the index that could not be made; `cause` is why the objects are as they are. */
+async function ofDocuments(from: Queryable, failed: readonly { id: number; error: string }[]) {
+  const causes = await causesOfObjects(
+    from,
+    failed.map(({ id }) => id),
+  )
+  return failed.map((one) => ofDocument(one, causes.get(one.id)))
+}
+
+function ofDocument({ id, error }: { id: number; error: string }, cause?: Cause) {
+  return {
+    actor: null,
+    ...(cause ? { cause } : {}),
+    systemObjectId: id,
+    info: { IndexName: indexName, DocID: `${id}`, Error: error },
+  }
 }
 
 /** Objects: reading and saving, the index and search, transitions that run by themselves, and the log as one may read it. */
@@ -56,12 +71,13 @@ export async function composeObjects(
     queued,
     reindexing,
     onFailure: async (id, error) => {
-      await events.append(db, [{ type: 'OBJECT_INDEX_ERROR', ...ofDocument({ id, error }) }])
+      const [told] = await ofDocuments(db, [{ id, error }])
+      if (told) await events.append(db, [{ type: 'OBJECT_INDEX_ERROR', ...told }])
     },
     onRetry: async (tx, failed) => {
       await events.append(
         tx,
-        failed.map((one) => ({ type: 'OBJECT_INDEX_REQUEUE', ...ofDocument(one) })),
+        (await ofDocuments(tx, failed)).map((told) => ({ type: 'OBJECT_INDEX_REQUEUE', ...told })),
       )
     },
   })
@@ -136,7 +152,8 @@ export async function composeObjects(
     transitions: transitions.all,
     follow: followEvents,
     runOnObjects,
-    systemActor: auth.systemActor,
+    events,
+    actorsOf: auth.actorsOf,
     paused: () => config.readOnly,
   })
   registerTransitionActions({
@@ -145,7 +162,9 @@ export async function composeObjects(
     mail,
     webhooks,
     recipients: mailRecipients,
-    objects: objectsForActions(read, auth.systemActor),
+    objects: objectsForActions(read),
+    actorsOf: auth.actorsOf,
+    events,
     externalUrl: config.externalUrl,
     languages,
   })

@@ -99,6 +99,7 @@ export async function composeWorkflow(
     contactOf: (id) => pools.byId(id)?.contact ?? null,
     objecttypes: () => ({ has: (id) => datamodel.current().tablesById.get(id)?.kind === 'object' }),
     webhooks: webhooks.names,
+    actorsOf: auth.actorsOf,
     conventionOf,
   })
   const fileCounts = createFileCounts({ db, log: given.log, paused: () => config.readOnly })

@@ -1,3 +1,4 @@
+import type { Cause } from '../platform/cause.ts'
 import type { Queryable } from '../platform/db.ts'
 import { pollHorizon } from './store.ts'
 
@@ -9,11 +10,13 @@ export interface FollowedEvent {
   readonly systemObjectId: number | null
   readonly objectVersion: number | null
   readonly info: Record<string, unknown> | null
+  /** Rules that have led to it; null: none. */
+  readonly cause: Cause | null
 }
 
 /**
  * Entries of the given types after `from`, ascending, none skipped. `upTo` is where to go on: everything up to it has
- * been looked at.
+ * been looked at. Those that start nothing are left out.
  */
 export async function followEvents(
   db: Queryable,
@@ -24,10 +27,28 @@ export async function followEvents(
   const horizon = await pollHorizon(db)
   if (horizon <= from) return { events: [], upTo: from }
   const { rows } = await db.query<FollowedEvent>(
-    `select id, type, basetype, system_object_id as "systemObjectId", object_version as "objectVersion", info
-       from event where id > $1 and id <= $2 and type = any($3) order by id limit $4`,
+    `select id, type, basetype, system_object_id as "systemObjectId", object_version as "objectVersion", info, cause
+       from event where id > $1 and id <= $2 and type = any($3) and not inert order by id limit $4`,
     [from, horizon, types, limit],
     'event_follow',
   )
   return { events: rows, upTo: rows.length < limit ? horizon : (rows.at(-1)?.id ?? horizon) }
+}
+
+/**
+ * Rules that have led to the objects as they are, for what the service does with them later on its own: those of the last
+ * entry that tells of a save. Objects that somebody has saved himself are left out.
+ */
+export async function causesOfObjects(
+  db: Queryable,
+  systemObjectIds: readonly number[],
+): Promise<ReadonlyMap<number, Cause>> {
+  const { rows } = await db.query<{ id: number; cause: Cause | null }>(
+    `select distinct on (system_object_id) system_object_id as id, cause from event
+      where system_object_id = any($1::bigint[]) and type in ('OBJECT_INSERT', 'OBJECT_UPDATE', 'OBJECT_DELETE')
+      order by system_object_id, event.id desc`,
+    [systemObjectIds],
+    'event_causes',
+  )
+  return new Map(rows.flatMap(({ id, cause }) => (cause ? [[id, cause] as const] : [])))
 }

@@ -1,4 +1,5 @@
 import type { Actor } from '../platform/actor.ts'
+import { type Cause, currentCause } from '../platform/cause.ts'
 import type { Queryable } from '../platform/db.ts'
 import { createPauses, mapInTurns } from '../platform/pauses.ts'
 import { scrubbed } from '../platform/secrets.ts'
@@ -25,6 +26,8 @@ export interface NewEvent {
   /** Only for objects of other instances; otherwise rendered from `systemObjectId`. */
   globalObjectId?: string
   info?: object
+  /** Why it happened; that of whoever logs it when not said. */
+  cause?: Cause
 }
 
 export interface EventLogOptions {
@@ -47,6 +50,8 @@ export interface ResolvedEvent extends Omit<NewEvent, 'type'> {
   at?: Date
   user?: { id: number; displayname: string; reference: string | null } | null
   remoteAddr?: string
+  /** It is said by somebody who cannot know it: it starts nothing. */
+  inert?: boolean
 }
 
 export function createEventLog(options: EventLogOptions = {}) {
@@ -104,6 +109,9 @@ function toRow(event: ResolvedEvent, now: string, groups: ReadonlySet<string>, c
     remote_addr: event.remoteAddr ?? (actor?.remoteAddr || undefined),
     info: scrubbed(event.info),
   }
+  const cause = event.cause ?? currentCause()
+  if (cause.length > 0) row.cause = cause
+  if (event.inert) row.inert = true
   const who = event.user === undefined ? loggedUser(actor, definition, groups) : event.user
   if (who) {
     row.user_id = who.id

@@ -17,11 +17,11 @@ import { countEvents, deleteMatching, pageOfIds, type ResolvedFilter } from './q
 import { admitPosted, type PostQuotas } from './quotas.ts'
 import { renderEvent } from './render.ts'
 import type { EventRecord } from './schema.ts'
-import { forPoller, forReader, readsLog, type Seen, sightsOf } from './sight.ts'
+import { forPoller, forReader, readsLog, type Seen, type Subject, sightsOf } from './sight.ts'
 import * as store from './store.ts'
 import type { EventTypeDefinition } from './types.ts'
 
-export { type FollowedEvent, followEvents } from './follow.ts'
+export { causesOfObjects, type FollowedEvent, followEvents } from './follow.ts'
 export { type ForgottenPerson, forgetPerson } from './forget.ts'
 export { type JanitorRun, janitorRun } from './janitor-run.ts'
 export { createEventLog, type EventActor, type EventLog, type EventLogOptions, type NewEvent } from './log.ts'
@@ -97,6 +97,26 @@ export function createEventService(deps: EventServiceDeps) {
   async function shownToReader(actor: Actor, events: readonly store.StoredEvent[]): Promise<store.StoredEvent[]> {
     const sight = await sightsOf(deps.seen, events)(actor)
     return events.map((event) => forReader(event, sight(event)))
+  }
+
+  /**
+   * What a client says is no proof that it happened: it starts nothing where the client cannot know of it, since it may not
+   * see what it is about, or names it in a way that nobody looks up. The answer is the same.
+   */
+  async function weighed(actor: Actor, events: readonly ResolvedEvent[]): Promise<ResolvedEvent[]> {
+    if (actor.isRoot) return [...events]
+    const subjects = events.map(({ systemObjectId = null, basetype = null, objectId = null }) => ({
+      system_object_id: systemObjectId,
+      basetype,
+      object_id: objectId,
+    }))
+    const sight = await sightsOf(deps.seen, subjects)(actor)
+    return events.map((event, index) => {
+      const named = event.globalObjectId !== undefined || (event.objectId !== undefined && isOfObjects(event))
+      const unproven = event.systemObjectId === undefined && named
+      const hidden = sight(subjects[index] as Subject) === 'none'
+      return unproven || hidden ? { ...event, inert: true } : event
+    })
   }
 
   /** As everybody sees pollable events; some may be left out. */
@@ -176,7 +196,7 @@ export function createEventService(deps: EventServiceDeps) {
     ): Promise<EventRecord[]> {
       const rules = { actor, skipConstraints, pluginType: deps.pluginType ?? (() => undefined) }
       const parsed = inputs.map((input, index) => parsePosted(input, place(index), rules))
-      const events = await withUsers(parsed, users)
+      const events = await weighed(actor, await withUsers(parsed, users))
       return db.transaction(async (tx) => readBack(tx, await log.appendResolved(tx, events)))
     },
   }
@@ -184,6 +204,11 @@ export function createEventService(deps: EventServiceDeps) {
   async function readBack(tx: Queryable, ids: readonly number[]): Promise<EventRecord[]> {
     return (await store.eventsById(tx, ids)).map(render)
   }
+}
+
+/** Whether its `object_id` is that of an object of the datamodel. */
+function isOfObjects({ basetype, objecttype }: ResolvedEvent): boolean {
+  return objecttype !== undefined || basetype === undefined || basetype === 'object'
 }
 
 /** Ids out of comma-separated text, in chunks. */

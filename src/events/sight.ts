@@ -20,6 +20,9 @@ export interface Seen {
 /** Asks the database for nothing. */
 export type ForCaller<T> = (actor: Actor) => Promise<T> | T
 
+/** What an event is about. */
+export type Subject = Pick<StoredEvent, 'system_object_id' | 'basetype' | 'object_id'>
+
 /** How much of an event may be told: nothing, that it was, or all that it says of its subject. */
 export type Sight = 'none' | 'subject' | 'all'
 
@@ -29,10 +32,7 @@ export type Sight = 'none' | 'subject' | 'all'
  * Purged objects and deleted pools can be seen by nobody but root. What is needed is read when it is asked for first, for
  * all callers together.
  */
-export function sightsOf(
-  seen: Seen,
-  events: readonly StoredEvent[],
-): (actor: Actor) => Promise<(event: StoredEvent) => Sight> {
+export function sightsOf(seen: Seen, events: readonly Subject[]): (actor: Actor) => Promise<(event: Subject) => Sight> {
   const ids = (basetype: string) => [
     ...new Set(events.flatMap((event) => (event.basetype === basetype ? (event.object_id ?? []) : []))),
   ]

@@ -1,3 +1,4 @@
+import type { Cause } from '../platform/cause.ts'
 import type { Queryable } from '../platform/db.ts'
 import { createPauses, jsonInTurns } from '../platform/pauses.ts'
 import { storable } from '../platform/text.ts'
@@ -19,6 +20,10 @@ export interface EventRow {
   system_object_id?: number
   global_object_id?: string
   info?: object
+  /** Rules that have led to it. */
+  cause?: Cause
+  /** It is kept, and starts nothing. */
+  inert?: boolean
 }
 
 /** One row as read. */
@@ -60,12 +65,14 @@ with announced as materialized (
   select pg_advisory_xact_lock_shared((${lockSpace}::bigint << 48) | last_value) from event_id_seq
 )
 insert into event (type, pollable, at, user_id, user_displayname, user_reference, remote_addr, schema, basetype,
-  objecttype, object_id, object_version, system_object_id, global_object_id, info)
+  objecttype, object_id, object_version, system_object_id, global_object_id, info, cause, inert)
 select e.type, e.pollable, e.at, e.user_id, e.user_displayname, e.user_reference, e.remote_addr, e.schema, e.basetype,
-  e.objecttype, e.object_id, e.object_version, e.system_object_id, e.global_object_id, e.info
+  e.objecttype, e.object_id, e.object_version, e.system_object_id, e.global_object_id, e.info, e.cause,
+  coalesce(e.inert, false)
 from announced, json_to_recordset($1) as e (type text, pollable boolean, at timestamptz, user_id bigint,
   user_displayname text, user_reference text, remote_addr text, schema text, basetype text, objecttype text,
-  object_id bigint, object_version bigint, system_object_id bigint, global_object_id text, info jsonb)
+  object_id bigint, object_version bigint, system_object_id bigint, global_object_id text, info jsonb, cause jsonb,
+  inert boolean)
 returning id`
 
 /** As JSON shows a zero byte and half a surrogate pair. */

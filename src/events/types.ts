@@ -108,6 +108,7 @@ export const eventTypes = {
   TRANSITION_INSERT: transition,
   TRANSITION_UPDATE: transition,
   TRANSITION_DELETE: transition,
+  TRANSITION_WITHHELD: type('SYSTEM', '', 'action reason set_by count system_object_ids'),
   MAPPING_INSERT: mapping,
   MAPPING_UPDATE: mapping,
   MAPPING_DELETE: mapping,

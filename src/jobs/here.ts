@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { type Cause, carryCause, currentCause, withCause } from '../platform/cause.ts'
 import type { Db, Queryable, Tx } from '../platform/db.ts'
 import type { Attempt } from './model.ts'
 
@@ -38,8 +39,9 @@ export function createHere({ db, log, isOpen }: { db: Db; log: Logger; isOpen: (
   let ended: number[] = []
   let removing: Promise<void> | null = null
 
-  function begin(id: number, { name: job, maxAttempts, run }: HereJob): void {
-    const work = run({ attempt: 1, isLastAttempt: maxAttempts === 1, signal: stop.signal })
+  function begin(id: number, { name: job, maxAttempts, run }: HereJob, cause: Cause): void {
+    const attempt = { attempt: 1, isLastAttempt: maxAttempts === 1, signal: stop.signal }
+    const work = withCause(cause, () => run(attempt))
       .then(() => remove(id))
       .catch(async (error: unknown) => {
         log.warn({ err: error, job, attempt: 1, maxAttempts }, 'job failed')
@@ -92,13 +94,19 @@ export function createHere({ db, log, isOpen }: { db: Db; log: Logger; isOpen: (
          select name, payload, priority, "maxAttempts", $2
          from json_to_recordset($1::json) as x(place int, name text, payload json, priority int, "maxAttempts" int)
          order by place returning id`,
-        [JSON.stringify(jobs.map(({ run: _, ...job }, place) => ({ place, ...job }))), name],
+        [
+          JSON.stringify(
+            jobs.map(({ run: _, ...job }, place) => ({ place, ...job, payload: carryCause(job.payload) })),
+          ),
+          name,
+        ],
         'jobs.add-here',
       )
       // They ascend as the jobs were given.
       const ids = rows.map(({ id }) => id).sort((a, b) => a - b)
+      const cause = currentCause()
       tx.afterCommit(() => {
-        for (const [index, job] of jobs.entries()) begin(ids[index] as number, job)
+        for (const [index, job] of jobs.entries()) begin(ids[index] as number, job, cause)
       })
       return true
     },

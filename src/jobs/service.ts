@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { type Cause, carryCause } from '../platform/cause.ts'
 import type { Db, Tx } from '../platform/db.ts'
 import type { Measure } from '../platform/metrics.ts'
 import { createHere, type HereJob } from './here.ts'
@@ -30,6 +31,8 @@ export interface JobOptions {
   maxAttempts?: number
   /** Jobs of a lane with a smaller number go first; 0 when not said. */
   priority?: number
+  /** Why it is done; that of whoever adds it when not said. */
+  cause?: Cause
 }
 
 export interface JobRequest extends JobOptions {
@@ -125,7 +128,7 @@ async function addJobs(tx: Tx, jobs: readonly JobRequest[]): Promise<void> {
   if (jobs.length === 0) return
   const specs = jobs.map((job) => ({
     identifier: job.name,
-    payload: job.payload,
+    payload: carryCause(job.payload, job.cause),
     run_at: job.runAt,
     max_attempts: job.maxAttempts,
     job_key: job.key,

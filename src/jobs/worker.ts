@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Logger as QueueLogger, runTaskList, type TaskList, type WorkerEvents, type WorkerPool } from 'graphile-worker'
 import type { Logger } from 'pino'
+import { takeCause, withCause } from '../platform/cause.ts'
 import type { Db } from '../platform/db.ts'
 import { keepLiveness, type Liveness } from './liveness.ts'
 import type { JobHandler } from './model.ts'
@@ -176,17 +177,19 @@ class ActiveJobs {
 function taskList(handlers: ReadonlyMap<string, JobHandler<unknown>>, log: Logger, active: ActiveJobs): TaskList {
   const tasks: TaskList = {}
   for (const [name, handler] of handlers) {
-    tasks[name] = async (payload, helpers) => {
+    tasks[name] = async (stored, helpers) => {
+      const { payload, cause } = takeCause(stored)
       const { attempts, max_attempts: maxAttempts } = helpers.job
       const jobId = Number(helpers.job.id)
       active.begin(jobId)
       try {
-        await handler(payload, {
+        const context = {
           jobId,
           attempt: attempts,
           isLastAttempt: attempts >= maxAttempts,
           signal: helpers.abortSignal ?? new AbortController().signal,
-        })
+        }
+        await withCause(cause, () => handler(payload, context))
       } catch (error) {
         log.warn({ err: error, job: name, jobId, attempt: attempts, maxAttempts }, 'job failed')
         throw error

@@ -1,6 +1,7 @@
 import type { Jobs } from '../jobs/service.ts'
+import { currentCause, joinCauses, withCause } from '../platform/cause.ts'
 import type { Db, Queryable, Tx } from '../platform/db.ts'
-import type { KeyedMail, Mail } from './model.ts'
+import type { KeptMail, KeyedMail, Mail } from './model.ts'
 import { nextTime, type Schedule } from './schedule.ts'
 
 /** A mail that may wait until its reader wants mail. */
@@ -31,19 +32,20 @@ export interface BatchOptions {
 export function createBatches({ db, jobs, readers, send }: BatchOptions) {
   jobs.register<{ userId: number }>(job, ({ userId }, { jobId }) =>
     db.transaction(async (tx) => {
-      const { rows } = await tx.query<{ mail: Mail }>(
+      const { rows } = await tx.query<{ mail: KeptMail }>(
         `with gone as (delete from mail_batch where user_id = $1 returning id, mail) select mail from gone order by id`,
         [userId],
       )
       const [reader] = await readers(tx, [`u${userId}`])
       if (!reader) return
-      const mails = rows.map(({ mail }) => mail)
+      const mails = rows.map(({ mail: { why: _, ...mail } }): Mail => mail)
       const together: KeyedMail[] = []
       for (let at = 0; at < mails.length; at += mostTogether) {
         const key = `${job}:${jobId}:${at}`
         together.push({ ...joined(mails.slice(at, at + mostTogether)), to: [reader.email], key })
       }
-      await send(tx, together)
+      const cause = joinCauses(currentCause(), ...rows.map(({ mail }) => mail.why))
+      await withCause(cause, () => send(tx, together))
     }),
   )
 
@@ -57,7 +59,13 @@ export function createBatches({ db, jobs, readers, send }: BatchOptions) {
         timed.flatMap(({ at, mail }) => (at ? [] : mail)),
       )
       if (later.length === 0) return
-      const rows = later.map(({ userId, mail: { key, ...mail } }) => ({ user_id: userId, key, mail }))
+      // The job of a reader is replaced by the next one, so the mail itself remembers.
+      const why = currentCause()
+      const rows = later.map(({ userId, mail: { key, ...mail } }) => ({
+        user_id: userId,
+        key,
+        mail: { ...mail, ...(why.length > 0 ? { why } : {}) } satisfies KeptMail,
+      }))
       await tx.query(
         `insert into mail_batch (user_id, key, mail)
          select user_id, key, mail from json_to_recordset($1) as x(user_id bigint, key text, mail jsonb)

@@ -1,3 +1,4 @@
+import type { Cause } from '../platform/cause.ts'
 import type { Attachment } from './transport.ts'
 
 export interface Mail {
@@ -30,6 +31,9 @@ export interface WrittenMail {
   readonly html?: string | undefined
   readonly attachments: readonly Attachment[]
 }
+
+/** A mail that waits, with why it was written. */
+export type KeptMail = Mail & { readonly why?: Cause }
 
 /** `key` names a mail: queued twice, it is sent once. */
 export type KeyedMail = Mail & { readonly key: string }

@@ -1,11 +1,15 @@
+import type { EventLog } from '../events/service.ts'
 import type { Jobs } from '../jobs/service.ts'
 import type { MailService, Schedule, WaitingMail } from '../mail/service.ts'
+import type { Actor } from '../platform/actor.ts'
 import type { Db, Queryable } from '../platform/db.ts'
 import type { Person } from '../rights/service.ts'
 import type { WebhookService } from '../webhooks/service.ts'
 import { type EffectJob, type EffectObject, effectJobNames } from './effects.ts'
 import { transitionMail } from './mail-text.ts'
-import { verdictOf } from './model.ts'
+import { type Action, verdictOf } from './model.ts'
+import type { SetterDeps } from './setters.ts'
+import { withheldEvents } from './withheld.ts'
 
 /** A user who gets mail; `via` is the principal that was asked for: the user or one of its groups. */
 export interface Recipient {
@@ -18,10 +22,14 @@ export interface Recipient {
 
 /** How mails and webhooks show objects. */
 export interface ActionObjects {
-  /** Short texts of objects, also of those in the trash, in the best language. */
-  describe(systemObjectIds: readonly number[], languages: readonly string[]): Promise<ReadonlyMap<number, string>>
-  /** Objects in full, with all fields, as they are stored by now; purged ones are left out. */
-  render(systemObjectIds: readonly number[]): Promise<readonly unknown[]>
+  /** Short texts of the objects that the actor may see, also of those in the trash, in the best language. */
+  describe(
+    actor: Actor,
+    systemObjectIds: readonly number[],
+    languages: readonly string[],
+  ): Promise<ReadonlyMap<number, string>>
+  /** What the actor may see of the objects, in full, as they are stored by now; purged ones are left out. */
+  render(actor: Actor, systemObjectIds: readonly number[]): Promise<readonly Readonly<Record<string, unknown>>[]>
 }
 
 export interface ActionOptions {
@@ -32,6 +40,9 @@ export interface ActionOptions {
   /** Addresses of users, and of the users of groups; users without one are left out. */
   recipients: (from: Queryable, people: readonly Person[]) => Promise<readonly Recipient[]>
   objects: ActionObjects
+  events: Pick<EventLog, 'append'>
+  /** As whom actions tell of objects: whoever has set the transition. */
+  actorsOf: SetterDeps['actorsOf']
   externalUrl: string
   /** Languages of the instance, best first: for readers who have chosen none. */
   languages: () => readonly string[]
@@ -41,19 +52,71 @@ export interface ActionOptions {
 export function registerTransitionActions(options: ActionOptions): void {
   const { jobs } = options
   jobs.register<EffectJob<'email'>>(effectJobNames.email, (job, { jobId }) => sendMails(options, job, jobId))
-  jobs.register<EffectJob<'webhook'>>(effectJobNames.webhook, async (job, { jobId, signal }) => {
+  jobs.register<EffectJob<'webhook'>>(effectJobNames.webhook, async (job, { jobId, attempt, signal }) => {
+    const setter = await setterOf(options, job)
+    if (!setter) return tellWithheld(options, job, 'user', job.objects)
+    const objects = await options.objects.render(setter, idsOf(job.objects))
+    const told = toldOf(job.objects, setter, new Set(objects.map((object) => object._system_object_id as number)))
+    if (told.length < job.objects.length) {
+      if (attempt === 1) await tellWithheld(options, job, 'right', leftOut(job.objects, told))
+      if (told.length === 0) return
+    }
+    const info = webhookInfo({ ...job, objects: told }, options.externalUrl, setter)
     const outcome = await options.webhooks.call({
       name: job.action.name,
       userId: job.actor?.userId ?? null,
       id: String(jobId),
-      payload: { info: webhookInfo(job, options.externalUrl), objects: await renderedObjects(options, job.objects) },
+      payload: { info, objects },
       signal,
     })
     if (outcome === 'failed') throw new Error(`webhook ${job.action.name} failed`)
   })
 }
 
-function webhookInfo(job: EffectJob<'webhook'>, externalUrl: string): Record<string, unknown> {
+/** Jobs that were queued before it was known who has set a transition are root's, as the transitions are. */
+const rootUserId = 1
+
+/** Whoever has set the transition, if they may act now. */
+async function setterOf(
+  { db, actorsOf }: ActionOptions,
+  { transition }: Pick<EffectJob, 'transition'>,
+): Promise<Actor | undefined> {
+  const id = transition.setBy ?? rootUserId
+  return (await actorsOf(db, [id])).get(id)
+}
+
+function idsOf(objects: readonly EffectObject[]): number[] {
+  return objects.flatMap(({ systemObjectId }) => systemObjectId ?? [])
+}
+
+/** The objects of which whoever has set the transition may tell; of a refused insert nothing but that it was. */
+function toldOf(objects: readonly EffectObject[], setter: Actor, seen: ReadonlySet<number>): readonly EffectObject[] {
+  if (setter.isRoot) return objects
+  return objects.filter(({ systemObjectId: id }) => id === null || seen.has(id))
+}
+
+function leftOut(all: readonly EffectObject[], told: readonly EffectObject[]): readonly EffectObject[] {
+  const kept = new Set(told)
+  return all.filter((object) => !kept.has(object))
+}
+
+async function tellWithheld(
+  { db, events }: ActionOptions,
+  {
+    transition: { id, setBy = rootUserId },
+    action,
+  }: Pick<EffectJob, 'transition'> & { readonly action: Pick<Action, 'type'> },
+  reason: 'user' | 'right',
+  objects: readonly EffectObject[],
+): Promise<void> {
+  const transition = { id, setBy }
+  await events.append(
+    db,
+    withheldEvents([{ transition, action: action.type, reason, systemObjectIds: idsOf(objects) }]),
+  )
+}
+
+function webhookInfo(job: EffectJob<'webhook'>, externalUrl: string, setter: Actor): Record<string, unknown> {
   const { transition, actor, events, objects } = job
   return {
     api_url: `${externalUrl.replace(/\/$/, '')}/api/v1`,
@@ -65,7 +128,10 @@ function webhookInfo(job: EffectJob<'webhook'>, externalUrl: string): Record<str
       _version: version,
     })),
     ...(actor ? { api_user: { _basetype: 'user', user: { _id: actor.userId, ...pick(actor) } } } : {}),
-    ...(events ? { events: events.map(({ id, type, info }) => ({ _id: id, type, info })) } : {}),
+    // What an entry of the log says may be about anything.
+    ...(events
+      ? { events: events.map(({ id, type, info }) => ({ _id: id, type, ...(setter.isRoot ? { info } : {}) })) }
+      : {}),
   }
 }
 
@@ -77,14 +143,17 @@ function pick(actor: NonNullable<EffectJob['actor']>): Record<string, unknown> {
   }
 }
 
-async function renderedObjects({ objects }: ActionOptions, refs: readonly EffectObject[]): Promise<readonly unknown[]> {
-  const ids = refs.flatMap(({ systemObjectId }) => systemObjectId ?? [])
-  return ids.length === 0 ? [] : objects.render(ids)
-}
-
 /** One mail for each reader, about the objects that concern it. */
 async function sendMails(options: ActionOptions, job: EffectJob<'email'>, jobId: number): Promise<void> {
-  const asked = objectsByPerson(job)
+  const setter = await setterOf(options, job)
+  if (!setter) return tellWithheld(options, job, 'user', job.objects)
+  const seen = setter.isRoot ? new Map() : await options.objects.describe(setter, idsOf(job.objects), [])
+  const told = toldOf(job.objects, setter, new Set(seen.keys()))
+  if (told.length < job.objects.length) {
+    await tellWithheld(options, job, 'right', leftOut(job.objects, told))
+    if (told.length === 0) return
+  }
+  const asked = objectsByPerson({ ...job, objects: told })
   const found = await options.recipients(options.db, [...asked.keys()])
   const readers = new Map<number, { reader: Recipient; objects: Set<EffectObject> }>()
   for (const reader of found) {
@@ -95,7 +164,7 @@ async function sendMails(options: ActionOptions, job: EffectJob<'email'>, jobId:
   const mails: WaitingMail[] = []
   for (const { reader, objects } of readers.values()) {
     const languages = reader.languages.length > 0 ? reader.languages : options.languages()
-    const text = transitionMail(job, await shown(options, [...objects], languages), languages)
+    const text = transitionMail(job, await shown(options, setter, idsOf([...objects]), languages), languages)
     const mail = {
       ...text,
       key: `${effectJobNames.email}:${jobId}:${reader.userId}`,
@@ -123,13 +192,13 @@ function objectsByPerson({ action, objects }: EffectJob<'email'>): Map<Person, E
   return people
 }
 
+/** Texts of objects. There are no deep links yet, so a mail has no addresses of them. */
 async function shown(
-  { objects: views, externalUrl }: ActionOptions,
-  objects: readonly EffectObject[],
+  { objects }: ActionOptions,
+  setter: Actor,
+  ids: readonly number[],
   languages: readonly string[],
-) {
-  const ids = objects.flatMap(({ systemObjectId }) => systemObjectId ?? [])
-  const texts = ids.length === 0 ? new Map<number, string>() : await views.describe(ids, languages)
-  const base = externalUrl.replace(/\/$/, '')
-  return ids.map((id) => ({ text: texts.get(id) || `#${id}`, url: `${base}/api/v1/objects/id/${id}` }))
+): Promise<readonly string[]> {
+  const texts = await objects.describe(setter, ids, languages)
+  return ids.map((id) => texts.get(id) || `#${id}`)
 }

@@ -1,6 +1,7 @@
 import type { Localized } from '../datamodel/model.ts'
 import type { JobRequest } from '../jobs/service.ts'
 import type { Actor } from '../platform/actor.ts'
+import { currentCause, joinCauses } from '../platform/cause.ts'
 import type { Person } from '../rights/service.ts'
 import type { Effect, PlanObject } from './engine.ts'
 import type { Operation, RemoteAction, TransitionType } from './model.ts'
@@ -27,6 +28,8 @@ export interface EffectJob<Kind extends RemoteAction['type'] = RemoteAction['typ
   readonly transition: {
     readonly id: number
     readonly type: TransitionType
+    /** Absent in jobs that were queued before that was known: root. */
+    readonly setBy?: number
     readonly comment: string
     readonly displayname: Localized
     readonly confirm: Localized
@@ -61,15 +64,16 @@ export function effectJobs(
     // An event about no object is sent all the same.
     const batches = action.type === 'webhook' && all.length > 0 ? chunks(all, webhookBatch) : [all]
     return batches.map((batch): JobRequest => {
-      const { id, type, comment, displayname, confirm } = transition
+      const { id, type, comment, displayname, confirm, setBy, trigger } = transition
       const payload: EffectJob = {
         action,
-        transition: { id, type, comment, displayname, confirm },
+        transition: { id, type, comment, displayname, confirm, setBy },
         actor: actor && pick(actor),
         objects: batch,
         ...(events ? { events } : {}),
       }
-      return { name: effectJobNames[action.type], payload, maxAttempts: attempts[action.type] }
+      const cause = joinCauses(currentCause(), [{ kind: trigger, id }])
+      return { name: effectJobNames[action.type], payload, maxAttempts: attempts[action.type], cause }
     })
   })
 }

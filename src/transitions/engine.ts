@@ -1,7 +1,7 @@
 import type { Actor } from '../platform/actor.ts'
 import { isCaller, type Person, type Principal } from '../rights/service.ts'
 import { matchesTagFilter, type TagSnapshot, withTag } from '../tags/service.ts'
-import { type Action, isExit, type Operation, type RemoteAction, type Transition, verdictOf } from './model.ts'
+import { isExit, type LocalAction, type Operation, type RemoteAction, type Transition, verdictOf } from './model.ts'
 
 /** What starts the evaluation: a save or delete, or one transition run by somebody or for an event. */
 export type PlanTrigger =
@@ -34,6 +34,16 @@ export interface PlanRequest {
   /** Transitions that apply to objects of this type in this pool, in the order in which they are considered. */
   readonly applicable: (objecttypeId: number, poolId: number | null) => readonly Transition[]
   readonly tags: TagSnapshot
+  /** Whether whoever has set the transition may do to the object, as it is by then, what the action does; absent: yes. */
+  readonly allows?: Allows
+}
+
+export type Allows = (transition: Transition, action: LocalAction, object: PlanObject, state: State) => boolean
+
+/** What an action would have done, and whoever has set it may not do. */
+export interface Withheld {
+  readonly transition: Transition
+  readonly action: LocalAction['type']
 }
 
 export interface ObjectPlan {
@@ -41,6 +51,8 @@ export interface ObjectPlan {
   readonly tagsAfter: readonly number[]
   readonly owner: Person | null
   readonly fired: readonly Transition[]
+  /** Actions that were left out. */
+  readonly withheld: readonly Withheld[]
   /** The transition that had the last word and refused the change. */
   readonly rejectedBy: Transition | null
   /** A transition that was to be run does not fit the object. */
@@ -94,6 +106,7 @@ export function planTransitions(
 export function planObject(request: PlanRequest, object: PlanObject): ObjectPlan {
   let state: State = { tags: object.tagsAfter, owner: object.owner }
   const fired: Transition[] = []
+  const withheld: Withheld[] = []
   let rejectedBy: Transition | null = null
   let ran = request.trigger.kind === 'save'
   for (const transition of candidates(request, object)) {
@@ -104,16 +117,18 @@ export function planObject(request: PlanRequest, object: PlanObject): ObjectPlan
       continue
     }
     if (chosen) ran = true
-    state = next
+    state = next.state
+    withheld.push(...next.withheld)
     fired.push(transition)
     const verdict = verdictOf(transition.type)
     if (verdict !== null) rejectedBy = verdict === 'reject' ? transition : null
     if (isExit(transition.type)) break
   }
-  return { object, tagsAfter: state.tags, owner: state.owner, fired, rejectedBy, inapplicable: !ran }
+  return { object, tagsAfter: state.tags, owner: state.owner, fired, withheld, rejectedBy, inapplicable: !ran }
 }
 
-interface State {
+/** An object on its way through the transitions. */
+export interface State {
   readonly tags: readonly number[]
   readonly owner: Person | null
 }
@@ -130,33 +145,45 @@ function isChosen(trigger: PlanTrigger, transition: Transition): boolean {
   return trigger.kind !== 'save' && transition.trigger === trigger.kind && transition.id === trigger.transitionId
 }
 
-/** The state after the transition's actions; null when it does not fire. */
+/** The state after the transition's actions, and which were left out; null when it does not fire. */
 function fire(
-  { actor, tags, trigger }: PlanRequest,
+  { actor, tags, trigger, allows }: PlanRequest,
   object: PlanObject,
   transition: Transition,
   state: State,
   chosen: boolean,
-): State | null {
+): { readonly state: State; readonly withheld: readonly Withheld[] } | null {
   if (!chosen && !transition.operations.includes(object.operation)) return null
   if (transition.objecttypeIds.length > 0 && !transition.objecttypeIds.includes(object.objecttypeId)) return null
   if (trigger.kind !== 'event' && !concerns(transition, actor, object)) return null
   const change = { before: object.tagsBefore, after: state.tags }
   if (!matchesTagFilter(transition.before, change, 'before')) return null
-  const next = transition.actions.reduce((current, action) => applyAction(tags, current, action), state)
+  const withheld: Withheld[] = []
+  let next = state
+  for (const action of transition.actions) {
+    if (action.type !== 'set_tags' && action.type !== 'change_owner') continue
+    const changed = applyAction(tags, next, action)
+    if (changed === next) continue
+    if (allows?.(transition, action, object, next) === false) withheld.push({ transition, action: action.type })
+    else next = changed
+  }
   // A transition that is run brings about the state that it asks for; one that is considered finds it.
   const reached = trigger.kind === 'manual' && chosen ? { before: object.tagsBefore, after: next.tags } : change
-  return matchesTagFilter(transition.after, reached, 'after') ? next : null
+  return matchesTagFilter(transition.after, reached, 'after') ? { state: next, withheld } : null
 }
 
-function applyAction(snapshot: TagSnapshot, state: State, action: Action): State {
-  if (action.type === 'change_owner') return { ...state, owner: action.owner }
-  if (action.type !== 'set_tags') return state
+/** The same state where the action changes nothing. */
+function applyAction(snapshot: TagSnapshot, state: State, action: LocalAction): State {
+  if (action.type === 'change_owner') return action.owner === state.owner ? state : { ...state, owner: action.owner }
   const tags = action.tags.reduce<readonly number[]>(
     (current, { id, set }) => (set ? withTag(snapshot, current, id) : current.filter((other) => other !== id)),
     state.tags,
   )
-  return { ...state, tags }
+  return sameTags(tags, state.tags) ? state : { ...state, tags }
+}
+
+function sameTags(left: readonly number[], right: readonly number[]): boolean {
+  return left.length === right.length && left.every((id) => right.includes(id))
 }
 
 function concerns({ who, whoNot }: Transition, actor: Actor, object: PlanObject): boolean {

@@ -1,13 +1,16 @@
 import type { Logger } from 'pino'
-import type { FollowedEvent } from '../events/service.ts'
+import type { EventLog, FollowedEvent } from '../events/service.ts'
 import type { Jobs } from '../jobs/service.ts'
 import type { Actor } from '../platform/actor.ts'
+import { type Cause, currentCause, joinCauses, withCause } from '../platform/cause.ts'
 import type { Db, Queryable, Tx } from '../platform/db.ts'
 import { effectJobs } from './effects.ts'
 import type { Effect } from './engine.ts'
 import type { Transition } from './model.ts'
 import type { RunOnObjects } from './run.ts'
+import type { SetterDeps } from './setters.ts'
 import * as store from './store.ts'
+import { withheldEvents } from './withheld.ts'
 
 /** Payload of the job that runs one event transition for a part of the log. */
 interface EventRunJob {
@@ -19,6 +22,7 @@ export interface EventRunOptions {
   db: Db
   jobs: Pick<Jobs, 'register' | 'enqueueAll'>
   log: Logger
+  events: Pick<EventLog, 'append'>
   /** All transitions of the instance, its pools and object types. */
   transitions: () => readonly Transition[]
   follow: (
@@ -28,7 +32,8 @@ export interface EventRunOptions {
     limit: number,
   ) => Promise<{ events: FollowedEvent[]; upTo: number }>
   runOnObjects: RunOnObjects
-  systemActor: () => Promise<Actor>
+  /** As whom they run: whoever has set them. */
+  actorsOf: SetterDeps['actorsOf']
   /** Nothing is followed meanwhile; afterwards it goes on where it stopped. */
   paused: () => boolean
   /** Milliseconds between two looks at the log. */
@@ -38,6 +43,8 @@ export interface EventRunOptions {
 export type EventRuns = ReturnType<typeof createEventRuns>
 
 const job = 'transition.event'
+/** In causes: the trigger of the transition. */
+const kindOfStep = 'event' satisfies Transition['trigger']
 /** Entries of the log per look, and per job. */
 const pageSize = 1000
 const batchSize = 200
@@ -57,30 +64,41 @@ export function createEventRuns(options: EventRunOptions) {
   jobs.register<EventRunJob>(job, async ({ transitionId, events }) => {
     const transition = eventTransitions().find(({ id }) => id === transitionId)
     if (!transition) return
-    await runForObjects(transition, events)
-    await runWithoutObjects(
-      transition,
-      events.filter((event) => event.systemObjectId === null),
-    )
+    const step = { kind: kindOfStep, id: transitionId }
+    await withCause(joinCauses(currentCause(), ...events.map(({ cause }) => cause), [step]), async () => {
+      const setter = (await options.actorsOf(db, [transition.setBy])).get(transition.setBy)
+      if (!setter) return tellWithheld(transition, events)
+      await runForObjects(transition, setter, events)
+      await runWithoutObjects(
+        transition,
+        events.filter((event) => event.systemObjectId === null),
+      )
+    })
   })
 
-  /** One run for all objects that the events speak of, except versions that event transitions have written. */
-  async function runForObjects(transition: Transition, all: readonly FollowedEvent[]): Promise<void> {
-    const own = await store.skippedVersions(db, all)
-    const events = all.filter((event) => event.systemObjectId !== null && !own.has(event.id))
+  /** Nobody stands behind it any more. */
+  async function tellWithheld(transition: Transition, all: readonly FollowedEvent[]): Promise<void> {
+    const systemObjectIds = all.flatMap(({ systemObjectId }) => systemObjectId ?? [])
+    const told = transition.actions.map(({ type: action }) => ({
+      transition,
+      action,
+      reason: 'user' as const,
+      systemObjectIds,
+    }))
+    await options.events.append(db, withheldEvents(told))
+  }
+
+  /** One run for all objects that the events speak of, in the name of whoever has set the transition. */
+  async function runForObjects(transition: Transition, setter: Actor, all: readonly FollowedEvent[]): Promise<void> {
+    const events = all.filter((event) => event.systemObjectId !== null)
     if (events.length === 0) return
-    await options.runOnObjects(await options.systemActor(), {
+    await options.runOnObjects(setter, {
       trigger: { kind: 'event', transitionId: transition.id },
       objects: [...new Set(events.map((event) => Number(event.systemObjectId)))].map((systemObjectId) => ({
         systemObjectId,
       })),
       skipMissing: true,
       events: events.map(shownEvent),
-      alongside: (tx, written) =>
-        store.skipVersions(
-          tx,
-          written.filter((object) => object.changed),
-        ),
     })
   }
 
@@ -125,7 +143,7 @@ export function createEventRuns(options: EventRunOptions) {
     events: readonly FollowedEvent[],
   ): Promise<void> {
     const requests = transitions.flatMap(({ id: transitionId, eventTypes }) => {
-      const wanted = events.filter((event) => eventTypes.includes(event.type))
+      const wanted = events.filter((event) => eventTypes.includes(event.type) && !startedByEvent(event.cause))
       const count = Math.ceil(wanted.length / batchSize)
       return Array.from({ length: count }, (_, index): { name: string; payload: EventRunJob } => ({
         name: job,
@@ -169,6 +187,11 @@ export function createEventRuns(options: EventRunOptions) {
       await looking
     },
   }
+}
+
+/** What an event transition has led to, over whatever steps, starts no event transition: so circles end. */
+function startedByEvent(cause: Cause | null): boolean {
+  return cause?.some(({ kind }) => kind === kindOfStep) ?? false
 }
 
 function shownEvent({ id, type, info }: FollowedEvent) {

@@ -104,7 +104,8 @@ export interface ReadTransition {
 }
 
 /**
- * Reads a list whose references were found, against the list that is stored. Entries with `_id` must be in it.
+ * Reads a list whose references were found, against the list that is stored. Entries with `_id` must be in it. Those that are new
+ * or change are `setBy` whoever sends them.
  * @throws {AppError} `VersionMismatch`, `TagNotFound`, `WebhookNotSelected`, `WebhookUnknown`,
  * `WebhookCallbackUnknown`, `ServerGeneric`
  */
@@ -112,7 +113,7 @@ export function readList(
   draft: Draft,
   found: Found,
   stored: readonly Transition[],
-  convention: VersionConvention,
+  { convention, setBy }: { readonly convention: VersionConvention; readonly setBy: number },
 ): ReadTransition[] {
   const storedById = new Map(stored.map((transition) => [transition.id, transition]))
   const who = found.who.values()
@@ -127,10 +128,10 @@ export function readList(
     if (body._id && !before) throw badRequest(`${place}: there is no transition ${body._id}`, { path: `${place}._id` })
     if (before && body._version) assertVersion(body._version, before.version, convention, { path: place })
     const settings = readSettings(body, place, found, next, before)
-    if (!before) return { transition: { ...settings, id: 0, version: 1 }, change: 'insert' }
-    const { id, version, ...previous } = before
+    if (!before) return { transition: { ...settings, id: 0, version: 1, setBy }, change: 'insert' }
+    const { id, version, setBy: _, ...previous } = before
     if (isDeepStrictEqual(settings, previous)) return { transition: before, change: 'none' }
-    return { transition: { ...settings, id, version: version + 1 }, change: 'update' }
+    return { transition: { ...settings, id, version: version + 1, setBy }, change: 'update' }
   })
 }
 

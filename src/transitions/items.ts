@@ -2,14 +2,12 @@ import type { Person } from '../rights/service.ts'
 import type { WrittenObject } from './effects.ts'
 import type { Plan, PlanObject } from './engine.ts'
 import type { Operation } from './model.ts'
+import type { GuardedItem } from './setters.ts'
 
 /** An object on its way through a save, as far as transitions look at it and change it (objects/save/item.ts). */
-export interface ChangingItem {
+export interface ChangingItem extends GuardedItem {
   readonly mode: 'create' | 'update' | 'delete' | 'undelete'
-  readonly table: { readonly id: number }
-  readonly systemObjectId: number
   readonly current: { readonly version: number; readonly tags: readonly number[] } | null
-  readonly poolId: number | null
   ownerUser: number | null
   ownerGroup: number | null
   /** Set where a transition has changed the owner. */

@@ -2,12 +2,6 @@ import { html } from 'ghtml'
 import { textIn } from './confirm.ts'
 import type { EffectJob } from './effects.ts'
 
-/** An object in a mail: its text, and where it is found. */
-export interface ShownObject {
-  readonly text: string
-  readonly url: string
-}
-
 export interface TransitionMail {
   readonly subject: string
   readonly text: string
@@ -25,7 +19,8 @@ const words = {
 /** The mail of a transition in the best language of its reader. */
 export function transitionMail(
   job: EffectJob<'email'>,
-  objects: readonly ShownObject[],
+  /** Their texts. */
+  objects: readonly string[],
   languages: readonly string[],
 ): TransitionMail {
   const { by, more, subject: fallback } = languages[0]?.startsWith('de') ? words.de : words.en
@@ -33,12 +28,12 @@ export function transitionMail(
   const listed = objects.slice(0, maxListed)
   const rest = objects.length > maxListed ? more(objects.length - maxListed) : ''
   const actor = job.actor ? `${by}: ${job.actor.displayname}` : ''
-  const lines = [message, listed.map(({ text, url }) => `- ${text}\n  ${url}`).join('\n'), rest, actor]
+  const lines = [message, listed.map((text) => `- ${text}`).join('\n'), rest, actor]
   return {
     subject: oneLine(textIn(job.action.subject, languages) || fallback),
     text: lines.filter((line) => line !== '').join('\n\n'),
     html: html`<p style="white-space: pre-line">${message}</p>
-<ul>!${listed.map(({ text, url }) => html`<li><a href="${url}">${text}</a></li>`).join('')}</ul>
+<ul>!${listed.map((text) => html`<li>${text}</li>`).join('')}</ul>
 <p>${rest}</p>
 <p>${actor}</p>`,
   }

@@ -30,6 +30,9 @@ export type Action =
     }
   | { readonly type: 'webhook'; readonly name: string }
 
+/** Actions that change the object itself. */
+export type LocalAction = Extract<Action, { type: 'set_tags' | 'change_owner' }>
+
 /** Actions that work outside the database, after the commit. */
 export type RemoteAction = Extract<Action, { type: 'email' | 'webhook' }>
 
@@ -62,6 +65,8 @@ export interface TransitionSettings {
 export interface Transition extends TransitionSettings {
   readonly id: number
   readonly version: number
+  /** The user who has set it as it is: it does no more than that user may do at the moment when it runs. */
+  readonly setBy: number
 }
 
 /** What firing says about the save; null: nothing. The last word counts. */

@@ -8,6 +8,7 @@ export function renderTransition(transition: Transition, names: WhoNames) {
   return {
     _id: transition.id,
     _version: transition.version,
+    _set_by: renderWho(`u${transition.setBy}`, names),
     type: transition.type,
     trigger: transition.trigger,
     operations: transition.operations,
@@ -45,7 +46,8 @@ function renderInfo(action: Action, names: WhoNames): Record<string, unknown> {
 
 /** All principals of the transitions, for one look-up of their names. */
 export function principalsOf(transitions: readonly Transition[]): Principal[] {
-  return transitions.flatMap(({ who, actions }) => [
+  return transitions.flatMap(({ who, actions, setBy }) => [
+    `u${setBy}` as const,
     ...who,
     ...actions.flatMap((action): readonly Principal[] => {
       if (action.type === 'change_owner') return [action.owner]

@@ -51,6 +51,7 @@ export function registerTransitionRoutes(http: HttpApp, { transitions, runOnObje
           'VersionMismatch',
           'TagNotFound',
           'TagNotEnabled',
+          'RightRequired',
           'WebhookUnknown',
           'WebhookNotSelected',
           'WebhookCallbackUnknown',

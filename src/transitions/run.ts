@@ -1,5 +1,4 @@
 import type { Actor } from '../platform/actor.ts'
-import type { Tx } from '../platform/db.ts'
 import type { Task } from '../platform/tasks.ts'
 import type { EffectEvent, WrittenObject } from './effects.ts'
 import type { PlanTrigger } from './engine.ts'
@@ -14,8 +13,6 @@ export interface RunRequest {
   readonly skipMissing?: boolean
   /** Entries of the event log that are the reason. */
   readonly events?: readonly EffectEvent[]
-  /** Further writes in the same transaction. */
-  readonly alongside?: (tx: Tx, written: readonly RunObject[]) => Promise<void>
 }
 
 export interface RunObject extends WrittenObject {

@@ -14,6 +14,9 @@ export const TransitionBody = Type.Object(
   {
     _id: Nullable(Id),
     _version: Nullable(Id),
+    _set_by: Type.Optional(
+      Type.Unknown({ description: 'Shown: the user who has set it as it is. What is sent is ignored.' }),
+    ),
     type: Type.Enum([...transitionTypes]),
     trigger: Type.Optional(Type.Enum([...transitionTriggers])),
     operations: Type.Optional(Type.Array(Type.Enum([...operations]))),

@@ -15,7 +15,7 @@ import { createPauses, mapInTurns } from '../platform/pauses.ts'
 import type { Seal } from '../platform/seal.ts'
 import type { Snapshots } from '../platform/snapshot.ts'
 import type { ConventionOf } from '../platform/versions.ts'
-import type { Person, RightsService } from '../rights/service.ts'
+import { type Person, type RightsService, requireGivingEverywhere } from '../rights/service.ts'
 import { type KeptTags, requireTagManager, type TagUse } from '../tags/service.ts'
 import { applicableTransitions, type TransitionLayer } from './applicable.ts'
 import { type Confirmation, confirmationOf, textIn } from './confirm.ts'
@@ -32,8 +32,10 @@ import { parseList, readList } from './input.ts'
 import { applyPlan, type ChangingItem, markChanged, planObjects, writtenObjects } from './items.ts'
 import type { Transition } from './model.ts'
 import { principalsOf, renderTransition } from './render.ts'
+import { allowsOf, changesObjects, findSetters, type SetterDeps } from './setters.ts'
 import * as store from './store.ts'
 import { tagUseOf } from './tag-use.ts'
+import { type WithheldAction, withheldEvents } from './withheld.ts'
 
 export { type ActionObjects, registerTransitionActions } from './actions.ts'
 export type { TransitionLayer } from './applicable.ts'
@@ -55,7 +57,8 @@ export interface TransitionServiceOptions {
   jobs: Pick<Jobs, 'enqueueAll'>
   snapshots: Pick<Snapshots, 'open'>
   tags: Pick<KeptTags, 'snapshot' | 'existing'>
-  rights: Pick<RightsService, 'resolveWho' | 'whoNames'>
+  rights: Pick<RightsService, 'resolveWho' | 'whoNames' | 'forActor'>
+  actorsOf: SetterDeps['actorsOf']
   /** Lists of pools and object types. */
   layers: {
     /** From the root pool down to this one. */
@@ -87,6 +90,8 @@ export interface ItemsOutcome {
   /** Queues mails and webhooks in the transaction, after the items are written. */
   enqueue(tx: Tx, events?: readonly EffectEvent[]): Promise<void>
 }
+
+type GivenPlan = Pick<PlanRequest, 'actor' | 'trigger' | 'objects'>
 
 const topic = 'transitions'
 
@@ -131,7 +136,7 @@ export async function createTransitionService(options: TransitionServiceOptions)
         draft,
         { ...found, who: draft.wanted.who.map(() => who.next().value!) },
         changes[index]?.previous ?? [],
-        options.conventionOf(actor),
+        { convention: options.conventionOf(actor), setBy: actor.userId },
       ),
     )
     const added = lists.flat().filter(({ change }) => change === 'insert').length
@@ -147,6 +152,16 @@ export async function createTransitionService(options: TransitionServiceOptions)
     return next
   }
 
+  /** An owner is given rights on objects of any pool. @throws {AppError} `RightRequired` */
+  async function requireOwnersGiven(actor: Actor, previous: readonly Transition[], next: readonly Transition[]) {
+    const known = new Map(previous.map(({ id, version }) => [id, version]))
+    for (const [index, { id, version, actions }] of next.entries()) {
+      const action = actions.findIndex(({ type }) => type === 'change_owner')
+      if (action === -1 || known.get(id) === version) continue
+      await requireGivingEverywhere(rights, actor, `body[${index}].actions[${action}]`)
+    }
+  }
+
   /** Lists as clients see them, names in `languages`; one query for all of them. */
   async function renderLists(from: Queryable, lists: readonly (readonly Transition[])[], languages: readonly string[]) {
     const names = await rights.whoNames(from, principalsOf(lists.flat()), languages)
@@ -154,7 +169,7 @@ export async function createTransitionService(options: TransitionServiceOptions)
   }
 
   /** What the transitions make of a change; nothing is done yet. */
-  async function plan(given: Omit<PlanRequest, 'applicable' | 'tags'>): Promise<Plan> {
+  async function plan(from: Queryable, given: GivenPlan, items: readonly ChangingItem[]): Promise<Plan> {
     const known = new Map<string, Transition[]>()
     const remembered = (objecttypeId: number, poolId: number | null): Transition[] => {
       const key = `${objecttypeId}:${poolId}`
@@ -162,7 +177,15 @@ export async function createTransitionService(options: TransitionServiceOptions)
       known.set(key, list)
       return list
     }
-    const request = { ...given, applicable: remembered, tags: tags.snapshot() }
+    for (const { objecttypeId, poolId } of given.objects) remembered(objecttypeId, poolId)
+    const setBy = [...known.values()].flat().filter(changesObjects)
+    const setters = await findSetters(
+      options,
+      from,
+      setBy.map((transition) => transition.setBy),
+    )
+    const allows = allowsOf(setters, (key) => items[Number(key)], tags.snapshot(), Date.now())
+    const request = { ...given, applicable: remembered, tags: tags.snapshot(), allows }
     return planTransitions(
       request,
       await mapInTurns(request.objects, (object) => planObject(request, object), createPauses()),
@@ -186,15 +209,25 @@ export async function createTransitionService(options: TransitionServiceOptions)
     return confirmationOf(made, given, secret)
   }
 
-  /** Queues mails and webhooks with the change; `written` has what became of the objects of the plan, by key. */
-  function enqueue(
+  /**
+   * Queues mails and webhooks with the change, and tells what was left out; `written` has what became of the objects of the
+   * plan, by key.
+   */
+  async function enqueue(
     tx: Tx,
     made: Plan,
     written: ReadonlyMap<number | string, WrittenObject>,
     reasons?: readonly EffectEvent[],
   ): Promise<void> {
     const result = (object: PlanObject) => written.get(object.key) ?? null
-    return jobs.enqueueAll(tx, effectJobs(made.actor, made.effects, result, reasons))
+    await jobs.enqueueAll(tx, effectJobs(made.actor, made.effects, result, reasons))
+    const withheld = made.objects.flatMap(({ object, withheld: left }) =>
+      left.map((one): WithheldAction => {
+        const id = result(object)?.systemObjectId ?? object.systemObjectId
+        return { ...one, reason: 'right', systemObjectIds: id === null ? [] : [id] }
+      }),
+    )
+    if (withheld.length > 0) await events.append(tx, withheldEvents(withheld))
   }
 
   return {
@@ -216,6 +249,7 @@ export async function createTransitionService(options: TransitionServiceOptions)
         await store.lockTransitions(tx)
         const previous = await store.loadTransitions(tx)
         const [next = []] = await validateLists(tx, actor, [{ wire, previous, path: 'body' }])
+        await requireOwnersGiven(actor, previous, next)
         await store.replaceTransitions(tx, next)
         await bus.publish(tx, topic)
       })
@@ -247,10 +281,6 @@ export async function createTransitionService(options: TransitionServiceOptions)
       if (!known) throw new AppError('TransitionNotFound', { transition: id })
     },
 
-    plan,
-    settle,
-    enqueue,
-
     /**
      * The transitions of a save or delete: changes tags and owners of the items, and tells what must be confirmed.
      * With a trigger, the items are stored objects for which one transition is run: they are written only when it
@@ -258,16 +288,17 @@ export async function createTransitionService(options: TransitionServiceOptions)
      * @throws {AppError} as `settle`
      */
     async runOnItems(
+      tx: Tx,
       actor: Actor,
       items: readonly ChangingItem[],
       given: string | undefined,
       trigger: PlanTrigger = { kind: 'save' },
     ): Promise<ItemsOutcome> {
-      const made = await plan({ actor, trigger, objects: planObjects(items, options.contactOf) })
+      const made = await plan(tx, { actor, trigger, objects: planObjects(items, options.contactOf) }, items)
       const confirmation = settle(made, given)
       if (trigger.kind !== 'save') markChanged(items, made)
       applyPlan(made, items)
-      return { confirmation, enqueue: (tx, reasons) => enqueue(tx, made, writtenObjects(items), reasons) }
+      return { confirmation, enqueue: (last, reasons) => enqueue(last, made, writtenObjects(items), reasons) }
     },
 
     /**

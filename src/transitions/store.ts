@@ -3,9 +3,11 @@ import type { Transition, TransitionSettings } from './model.ts'
 
 /** The instance's own transitions, in the order in which they are considered. */
 export async function loadTransitions(db: Queryable): Promise<Transition[]> {
-  const { rows } = await db.query<{ id: number; version: number; settings: TransitionSettings }>(
-    'select id, version, settings from transition order by position, id',
-  )
+  const { rows } = await db.query<{
+    id: number
+    version: number
+    settings: TransitionSettings & Pick<Transition, 'setBy'>
+  }>('select id, version, settings from transition order by position, id')
   return rows.map(({ id, version, settings }) => ({ ...settings, id, version }))
 }
 
@@ -59,37 +61,4 @@ export async function lockCursor(tx: Queryable): Promise<number | null> {
 
 export async function moveCursor(tx: Queryable, lastId: number): Promise<void> {
   await tx.query('update transition_event_cursor set last_id = $1', [lastId])
-}
-
-/** Remembers versions that event transitions have written; a day is more than enough for their events to be seen. */
-export async function skipVersions(
-  tx: Queryable,
-  written: readonly { systemObjectId: number; version: number }[],
-): Promise<void> {
-  if (written.length === 0) return
-  await tx.query(`delete from transition_event_skip where at < now() - interval '1 day'`)
-  await tx.query(
-    `insert into transition_event_skip (system_object_id, version)
-     select * from unnest($1::bigint[], $2::int[]) on conflict do nothing`,
-    [written.map((object) => object.systemObjectId), written.map((object) => object.version)],
-  )
-}
-
-/** Ids of the events that tell of such versions. */
-export async function skippedVersions(
-  db: Queryable,
-  events: readonly { id: number; systemObjectId: number | null; objectVersion: number | null }[],
-): Promise<ReadonlySet<number>> {
-  const told = events.filter((event) => event.systemObjectId !== null && event.objectVersion !== null)
-  if (told.length === 0) return new Set()
-  const { rows } = await db.query<{ id: number }>(
-    `select e.id from unnest($1::bigint[], $2::bigint[], $3::int[]) as e (id, system_object_id, version)
-       join transition_event_skip s on s.system_object_id = e.system_object_id and s.version = e.version`,
-    [
-      told.map((event) => event.id),
-      told.map((event) => event.systemObjectId),
-      told.map((event) => event.objectVersion),
-    ],
-  )
-  return new Set(rows.map((row) => row.id))
 }

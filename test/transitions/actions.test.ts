@@ -144,7 +144,7 @@ test('batchable mails wait for the time that their reader has chosen, and come t
 
 test('one mail for each reader about all objects of the save, logged as EMAIL_SENT', async () => {
   await define({ actions: [email([toGroup(people.ids.staff), toUser(people.ids.editor)])] })
-  const [first] = await create(['The Blue Boat', 'The Red Boat'])
+  await create(['The Blue Boat', 'The Red Boat'])
   await drain()
   assert.deepEqual(mailServer.mails.map((mail) => mail.to.join()).sort(), ['editor@museum.test', 'reader@museum.test'])
   const [mail] = mailServer.mails
@@ -153,7 +153,7 @@ test('one mail for each reader about all objects of the save, logged as EMAIL_SE
   assert.match(text, /^Subject: To be checked$/m)
   assert.match(text, /The Blue Boat/)
   assert.match(text, /The Red Boat/)
-  assert.match(text, new RegExp(`/api/v1/objects/id/${first._system_object_id}`))
+  assert.doesNotMatch(text, /\/api\//, 'an address that answers nobody is left out')
   assert.match(text, /Please &#60;b&#62;check/, 'the message is text, not markup')
   assert.match(text, /The archive/)
 

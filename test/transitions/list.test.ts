@@ -63,6 +63,10 @@ test('a list is stored in order, completed with defaults, and read back as it wa
   assert.deepEqual(plain, {
     _id: full._id + 1,
     _version: 1,
+    _set_by: {
+      _basetype: 'user',
+      user: { _id: 1, 'lookup:_id': { reference: 'system:root' }, _generated_displayname: 'Root' },
+    },
     type: 'process',
     trigger: 'automatic',
     operations: [],

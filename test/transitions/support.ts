@@ -52,6 +52,7 @@ export function transition(settings: Partial<Transition> = {}): Transition {
   return {
     id: nextId++,
     version: 1,
+    setBy: 1,
     type: 'process',
     trigger: 'automatic',
     operations: ['INSERT', 'UPDATE'],

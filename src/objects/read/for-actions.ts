@@ -1,17 +1,18 @@
-import type { Actor } from '../../platform/actor.ts'
 import type { JsonAnswer } from '../../platform/json-body.ts'
 import type { ActionObjects } from '../../transitions/service.ts'
 import type { ReadService } from './read.ts'
 
-/** How mails and webhooks of transitions show objects: as somebody who may see all of them. */
-export function objectsForActions(read: ReadService, actor: () => Promise<Actor>): ActionObjects {
+/** How mails and webhooks of transitions show objects: as whoever has set the transition may see them. */
+export function objectsForActions(read: ReadService): ActionObjects {
   return {
-    async describe(ids, languages) {
-      const hits = await read.renderHits(await actor(), ids, { format: 'short' })
+    async describe(actor, ids, languages) {
+      if (ids.length === 0) return new Map()
+      const hits = await read.renderHits(actor, ids, { format: 'short' })
       return new Map(hitsOf(hits).map((hit) => [hit._system_object_id as number, standardText(hit, languages)]))
     },
-    async render(ids) {
-      const hits = await read.renderHits(await actor(), ids, { format: 'full', allFields: true })
+    async render(actor, ids) {
+      if (ids.length === 0) return []
+      const hits = await read.renderHits(actor, ids, { format: 'full', allFields: true })
       return hitsOf(hits)
     },
   }

@@ -30,7 +30,7 @@ export async function conclude(
   { heard, confirmTransition, trigger, check, ask, events, write = whole }: Conclusion,
 ): Promise<readonly Task[]> {
   assertAsSeen(context, items, heard)
-  const transitions = await context.deps.runTransitions(context.actor, items, confirmTransition, trigger)
+  const transitions = await context.deps.runTransitions(context.tx, context.actor, items, confirmTransition, trigger)
   await check?.()
   // Those that came to it besides.
   assertAsSeen(context, items, heard)

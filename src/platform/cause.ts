@@ -1,0 +1,43 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+
+/** A rule that ran by itself or for somebody, and by what it was started. */
+export interface CauseStep {
+  readonly kind: string
+  readonly id: number
+}
+
+/** Why something happens, from the first rule to the last one; empty: somebody has asked for it. */
+export type Cause = readonly CauseStep[]
+
+const current = new AsyncLocalStorage<Cause>()
+
+/** Why the present work is done. Jobs and events take it with them, and hand it on to what they lead to. */
+export function currentCause(): Cause {
+  return current.getStore() ?? []
+}
+
+export function withCause<T>(cause: Cause, work: () => T): T {
+  return current.run(cause, work)
+}
+
+/** One chain out of several: work that has several causes ends with each of them. */
+export function joinCauses(...causes: readonly (Cause | null | undefined)[]): Cause {
+  const steps = new Map(causes.flatMap((cause) => (cause ?? []).map((step) => [`${step.kind} ${step.id}`, step])))
+  return [...steps.values()]
+}
+
+/** The member of a stored payload that holds its cause. */
+const member = '_cause'
+
+/** A payload with the cause of its job; as it is where there is none. */
+export function carryCause(payload: unknown, cause: Cause = currentCause()): unknown {
+  if (cause.length === 0 || typeof payload !== 'object' || payload === null || Array.isArray(payload)) return payload
+  return { ...payload, [member]: cause }
+}
+
+/** A payload as it was handed over, and its cause. */
+export function takeCause(stored: unknown): { readonly payload: unknown; readonly cause: Cause } {
+  if (typeof stored !== 'object' || stored === null || !(member in stored)) return { payload: stored, cause: [] }
+  const { [member]: cause, ...payload } = stored as Record<string, unknown>
+  return { payload, cause: cause as Cause }
+}

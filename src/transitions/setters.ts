@@ -1,0 +1,109 @@
+import type { Actor } from '../platform/actor.ts'
+import type { Queryable } from '../platform/db.ts'
+import { hasSystemRight } from '../platform/system-right.ts'
+import type { CallerRights, Guarded, Person, RightsService } from '../rights/service.ts'
+import { manageTags, mayTag, type TagSnapshot, tagCaller } from '../tags/service.ts'
+import type { Allows, State } from './engine.ts'
+import type { LocalAction, Transition } from './model.ts'
+
+/** Whoever has set a transition, with the rights of this moment. */
+interface Setter {
+  readonly actor: Actor
+  readonly rights: CallerRights
+}
+
+/** Those who have set transitions and may act now; who may not is absent. */
+export type Setters = ReadonlyMap<number, Setter>
+
+export interface SetterDeps {
+  readonly rights: Pick<RightsService, 'forActor'>
+  /** Those of the users who may sign in now, and root in any case; one statement for all. */
+  readonly actorsOf: (from: Queryable, userIds: readonly number[]) => Promise<ReadonlyMap<number, Actor>>
+}
+
+export async function findSetters(deps: SetterDeps, from: Queryable, ids: Iterable<number>): Promise<Setters> {
+  const wanted = [...new Set(ids)]
+  if (wanted.length === 0) return new Map()
+  const setters = new Map<number, Setter>()
+  for (const [id, actor] of await deps.actorsOf(from, wanted)) {
+    setters.set(id, { actor, rights: await deps.rights.forActor(actor) })
+  }
+  return setters
+}
+
+/** An object that transitions change, as rights ask about it. */
+export interface GuardedItem {
+  readonly table: { readonly id: number; readonly aclTable: boolean }
+  readonly systemObjectId: number
+  readonly poolId: number | null
+  readonly acl: unknown
+  readonly privateAcl: boolean
+}
+
+/**
+ * Whether whoever has set a transition may do what an action does, or could give itself the right: it may change the grants of
+ * the pool, or those of object types for an object without pool.
+ */
+export function allowsOf(
+  setters: Setters,
+  itemOf: (key: number | string) => GuardedItem | undefined,
+  tags: TagSnapshot,
+  at: number,
+): Allows {
+  return (transition, action, { key }, state) => {
+    const setter = setters.get(transition.setBy)
+    if (!setter) return false
+    if (setter.actor.isRoot) return true
+    const item = itemOf(key)
+    if (!item) return false
+    const object = guardAt(item, state)
+    const right = action.type === 'change_owner' ? 'change_owner' : 'write'
+    if (!setter.rights.may(right, object) && !mayGrant(setter, object)) return false
+    return action.type === 'change_owner' || mayChangeTags(setter, action, state, tags, at)
+  }
+}
+
+function guardAt({ table, systemObjectId, poolId, acl, privateAcl }: GuardedItem, { tags, owner }: State): Guarded {
+  return {
+    systemObjectId,
+    objecttypeId: table.id,
+    poolId,
+    ownerUserId: idOf(owner, 'u'),
+    ownerGroupId: idOf(owner, 'g'),
+    tags,
+    // Stored as it was checked.
+    acl: table.aclTable ? ((acl ?? null) as Guarded['acl']) : null,
+    privateAcl: table.aclTable && privateAcl,
+  }
+}
+
+function idOf(person: Person | null, letter: 'u' | 'g'): number | null {
+  return person?.startsWith(letter) ? Number(person.slice(1)) : null
+}
+
+function mayGrant({ actor, rights }: Setter, { poolId }: Guarded): boolean {
+  if (poolId === null) return hasSystemRight(actor, 'system.objecttypemanager')
+  if (!hasSystemRight(actor, 'system.poolmanager')) return false
+  return rights.mayPool('bag_write', poolId) && rights.mayPool('bag_acl', poolId)
+}
+
+/** Who manages tags says for whom they are. */
+function mayChangeTags(
+  { actor }: Setter,
+  action: Extract<LocalAction, { type: 'set_tags' }>,
+  state: State,
+  tags: TagSnapshot,
+  at: number,
+): boolean {
+  if (hasSystemRight(actor, manageTags.name)) return true
+  return action.tags.every(({ id, set }) => {
+    const tag = tags.get(id)
+    if (!tag || state.tags.includes(id) === set) return true
+    return mayTag(tag, set ? 'tag_add' : 'tag_remove', tagCaller(actor), at)
+  })
+}
+
+/** Transitions of which it matters who has set them: the others do nothing to objects by themselves. */
+export function changesObjects({ actions }: Transition): boolean {
+  return actions.some(({ type }) => type === 'set_tags' || type === 'change_owner')
+}

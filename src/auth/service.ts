@@ -14,6 +14,7 @@ import type { Config } from '../platform/config.ts'
 import type { Db, Queryable } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Measure } from '../platform/metrics.ts'
+import { outgoingLimits } from '../platform/outgoing-limits.ts'
 import type { Seal } from '../platform/seal.ts'
 import { withoutEnd } from '../platform/text.ts'
 import type { ConventionOf } from '../platform/versions.ts'
@@ -89,7 +90,14 @@ export { makePassword } from './root.ts'
 export interface AuthDependencies {
   config: Pick<
     Config,
-    'dataDir' | 'externalUrl' | 'identifierAliases' | 'loginAllowRedirects' | 'oauthClients' | 'rootPassword'
+    | 'dataDir'
+    | 'externalUrl'
+    | 'identifierAliases'
+    | 'loginAllowRedirects'
+    | 'outgoingAnswerLimit'
+    | 'outgoingTimeout'
+    | 'oauthClients'
+    | 'rootPassword'
   >
   db: Db
   seal: Seal
@@ -137,8 +145,10 @@ export function createAuth(dependencies: AuthDependencies) {
   const mailCodes = createMailCodes({ db, baseConfig, mail, seal })
   const proofs = { passkeys, mailCodes, seal }
   const basePath = withoutEnd(URL.parse(externalUrl)?.pathname ?? '', '/')
-  const directories = createDirectories({ db, events, baseConfig, sessions, principals, clock })
-  const singleSignOn = createSingleSignOn({ db, seal, baseConfig, directories, sessions, externalUrl, basePath })
+  const limits = outgoingLimits(config)
+  const directories = createDirectories({ db, events, baseConfig, sessions, principals, limits, clock })
+  const providers = { db, seal, baseConfig, directories, sessions, externalUrl, basePath, limits }
+  const singleSignOn = createSingleSignOn(providers)
   const words = createDirectoryWords({ db, baseConfig, sessions, directories, singleSignOn })
   const factors = createFactors({ db, events, sessions, throttle, baseConfig, ...proofs, externalUrl, words, clock })
   const mustPassFactor = factors.mustPass
@@ -151,7 +161,15 @@ export function createAuth(dependencies: AuthDependencies) {
   const oauth = createOAuth({ db, baseConfig, clients, codes, sessions, refreshes, signIn })
   const people = { db, events, baseConfig, jobs, mail, passwords, throttle, sessions, principals, accountUuids }
   const { people: ofDirectories } = directories
-  const checkDirectory = createDirectoryCheck({ db, events, baseConfig, people: ofDirectories, singleSignOn, throttle })
+  const checkDirectory = createDirectoryCheck({
+    db,
+    events,
+    baseConfig,
+    people: ofDirectories,
+    singleSignOn,
+    throttle,
+    limits,
+  })
   const accounts = createAccounts({ ...people, ownTexts, verified, externalUrl, basePath, clock })
   // Those of this folder come first; each stands in the folder of what it is about.
   const loginParts = [

@@ -7,6 +7,7 @@ import { createMessageService } from '../messages/service.ts'
 import { messagePart } from '../messages/sign-in.ts'
 import { groupsOfObjects, replaceOwner } from '../objects/upkeep/uses.ts'
 import type { Tx } from '../platform/db.ts'
+import { outgoingLimits } from '../platform/outgoing-limits.ts'
 import { clientConventions } from '../platform/versions.ts'
 import { createRightsService, presetTerms } from '../rights/service.ts'
 import { visionBytes } from '../search/service.ts'
@@ -46,6 +47,7 @@ export function composePeople(
     baseConfig,
     externalUrl: config.externalUrl,
     readers: mailRecipients,
+    limits: outgoingLimits(config),
   })
   const auth = createAuth({
     config,

@@ -9,6 +9,7 @@ import { createFormerFiles, linkPolicies } from '../objects/upkeep/former-files.
 import { countInPools, objectPresetUse, objectTagUse, requeuePools } from '../objects/upkeep/uses.ts'
 import { createObjecttypeService } from '../objecttypes/service.ts'
 import type { Tx } from '../platform/db.ts'
+import { outgoingLimits } from '../platform/outgoing-limits.ts'
 import { createPoolService } from '../pools/service.ts'
 import { createPresetService } from '../rights/service.ts'
 import { createTagService } from '../tags/service.ts'
@@ -77,6 +78,7 @@ export async function composeWorkflow(
     events,
     baseConfig,
     allowPrivate: config.allowPrivateWebhooks,
+    limits: outgoingLimits(config),
     tokenFor: auth.tokenForJob,
   })
   const transitions = await createTransitionService({

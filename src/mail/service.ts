@@ -7,6 +7,7 @@ import type { Jobs } from '../jobs/service.ts'
 import type { Db, Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import { mailboxOf } from '../platform/mailbox.ts'
+import type { OutgoingLimits } from '../platform/outgoing-limits.ts'
 import type { Seal } from '../platform/seal.ts'
 import { withoutSecrets } from '../platform/secret-forms.ts'
 import { createBatches, type FindReaders } from './batches.ts'
@@ -26,6 +27,7 @@ export interface MailOptions {
   /** Address of this service, for message ids. */
   externalUrl: string
   readers: FindReaders
+  limits: OutgoingLimits
 }
 
 export type MailService = ReturnType<typeof createMailService>
@@ -43,7 +45,7 @@ type QueuedMail = Omit<Mail, keyof Content> & Partial<Content> & { readonly seal
 /** Trying again cannot help. */
 class Undeliverable extends Error {}
 
-export function createMailService({ db, seal, jobs, events, baseConfig, externalUrl, readers }: MailOptions) {
+export function createMailService({ db, seal, jobs, events, baseConfig, externalUrl, readers, limits }: MailOptions) {
   jobs.register<QueuedMail>(job, async (queued, { jobId }) => {
     let mail: Mail = { ...queued, subject: '', text: '' }
     try {
@@ -62,7 +64,7 @@ export function createMailService({ db, seal, jobs, events, baseConfig, external
     const { email, server } = configured()
     if (mail.to.length === 0) throw new Undeliverable('the mail has no recipient')
     const signature = signatureIn(email.signature, mail.languages)
-    await deliver(server, {
+    const message = {
       from: addressed(email.from),
       to: mail.to.map(addressed),
       cc: (mail.cc ?? []).map(addressed),
@@ -72,7 +74,8 @@ export function createMailService({ db, seal, jobs, events, baseConfig, external
       html: mail.html === undefined ? undefined : mail.html + htmlSignature(signature),
       // The same for every attempt, so that a mail that was sent twice by mishap can be told.
       messageId: `<job-${jobId}@${new URL(externalUrl).hostname}>`,
-    })
+    }
+    await deliver(server, message, limits)
   }
 
   /** @throws {Undeliverable} */
@@ -94,17 +97,8 @@ export function createMailService({ db, seal, jobs, events, baseConfig, external
     try {
       const { email, server } = configured()
       const { to, cc, bcc, subject, text, html } = mail
-      await deliver(server, {
-        to,
-        cc,
-        bcc,
-        subject,
-        text,
-        html,
-        attachments,
-        messageId,
-        from: from ?? addressed(email.from),
-      })
+      const message = { to, cc, bcc, subject, text, html, attachments, messageId, from: from ?? addressed(email.from) }
+      await deliver(server, message, limits)
     } catch (error) {
       await events.append(db, [{ type: 'EMAIL_SENT_FAILED', actor: null, info: { ...info, Error: messageOf(error) } }])
       const why = error instanceof Undeliverable ? error.message : 'the mail server did not take it'

@@ -1,4 +1,6 @@
+import { Socket } from 'node:net'
 import type { BaseConfig } from '../config/service.ts'
+import type { OutgoingLimits } from '../platform/outgoing-limits.ts'
 import { opened, type Secret } from '../platform/sealed-texts.ts'
 
 type Server = BaseConfig['email_server']
@@ -23,10 +25,15 @@ export interface Attachment {
 }
 
 /** Hands a message over to the configured server. One connection per message: mail is rare, and servers hang up. */
-export async function deliver(server: Server, message: Message): Promise<void> {
+export async function deliver(server: Server, message: Message, limits: OutgoingLimits): Promise<void> {
   // Loaded with the first mail: many processes never send any.
   const { createTransport } = await import('nodemailer')
-  const transport = createTransport(transportOptions(server))
+  const socket = new Socket()
+  const transport = createTransport({ ...transportOptions(server), socket, maxResponseSize: limits.answer })
+  const late = setTimeout(
+    () => socket.destroy(new Error(`the mail server takes more than ${limits.time} ms`)),
+    limits.time,
+  )
   try {
     await transport.sendMail({
       ...message,
@@ -36,6 +43,8 @@ export async function deliver(server: Server, message: Message): Promise<void> {
       disableUrlAccess: true,
     })
   } finally {
+    clearTimeout(late)
+    socket.destroy()
     transport.close()
   }
 }

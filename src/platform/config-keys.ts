@@ -392,6 +392,20 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     false,
     'Lets webhooks call addresses of private networks.',
   ),
+  outgoingAnswerLimit: key(
+    'svc.outgoing.answerLimit',
+    'SVC_OUTGOING_ANSWER_LIMIT',
+    integer(64 * 1024, 1024 ** 3),
+    4 * 1024 * 1024,
+    'Bytes of an answer of another server that is read as a whole (OpenID providers, metadata of SAML, LDAP, webhooks, mail servers); a longer one is a failure. Contents of files have limits of their own.',
+  ),
+  outgoingTimeout: key(
+    'svc.outgoing.timeout',
+    'SVC_OUTGOING_TIMEOUT',
+    integer(1, 3600),
+    120,
+    'Seconds that one exchange with such a server takes at most, however slowly it answers; sign-ins wait for less.',
+  ),
   loginAllowRedirects: key(
     'svc.services.webapp.loginAllowRedirects',
     'SVC_LOGIN_ALLOW_REDIRECTS',

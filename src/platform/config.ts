@@ -104,6 +104,10 @@ export interface Config {
   readonly soffice: string
   /** Processes webhooks to private addresses too (tests, closed networks). */
   readonly allowPrivateWebhooks: boolean
+  /** Bytes of an answer of another server. */
+  readonly outgoingAnswerLimit: number
+  /** Seconds for one exchange with it. */
+  readonly outgoingTimeout: number
   /** Origins besides our own to which a sign-in may lead: `https://*.example.org`, `http://localhost:*`. */
   readonly loginAllowRedirects: readonly string[]
   readonly oauthClients: readonly OAuthClientConfig[]

@@ -1,6 +1,7 @@
-import { request as httpRequest, type IncomingMessage } from 'node:http'
+import { request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { type Address, checkedAddresses, pinnedLookup } from './outgoing-addresses.ts'
+import { bytesWithin } from './outgoing-limits.ts'
 
 export { RefusedAddress } from './outgoing-addresses.ts'
 
@@ -59,7 +60,7 @@ function exchange(
         signal,
       },
       (response) => {
-        read(response, request.maxResponse).then((content) => {
+        bytesWithin(response, request.maxResponse).then((content) => {
           resolve({ status: response.statusCode ?? 0, body: content })
         }, reject)
       },
@@ -70,18 +71,4 @@ function exchange(
     })
     sent.end(body)
   })
-}
-
-async function read(response: IncomingMessage, max: number): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    size += chunk.byteLength
-    if (size > max) {
-      response.destroy()
-      throw new Error(`the answer is longer than ${max} bytes`)
-    }
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
 }

@@ -7,6 +7,7 @@ import type { BaseConfigService } from '../config/service.ts'
 import type { EventLog } from '../events/service.ts'
 import type { Db } from '../platform/db.ts'
 import { type OutgoingResponse, RefusedAddress, sendOutgoing } from '../platform/outgoing.ts'
+import type { OutgoingLimits } from '../platform/outgoing-limits.ts'
 import { opened, type Secret } from '../platform/sealed-texts.ts'
 import { withoutSecrets } from '../platform/secret-forms.ts'
 import { scrubAddress, scrubbed, scrubText } from '../platform/secrets.ts'
@@ -18,6 +19,7 @@ export interface WebhookOptions {
   baseConfig: Pick<BaseConfigService, 'get'>
   /** Configuration `allowPrivateWebhooks`. */
   allowPrivate: boolean
+  limits: OutgoingLimits
   /** Makes an access token for a user; null: there is no such user. */
   tokenFor: (userId: number) => Promise<string | null>
 }
@@ -41,11 +43,11 @@ export type WebhookService = ReturnType<typeof createWebhookService>
 type Webhook = ReturnType<BaseConfigService['get']>['transition_webhook']['webhooks'][number]
 
 const defaultTimeout = 30_000
-const maxResponse = 1024 * 1024
+const longestResponse = 1024 * 1024
 /** Characters of an answer that go into the log. */
 const maxLogged = 16_384
 
-export function createWebhookService({ db, events, baseConfig, allowPrivate, tokenFor }: WebhookOptions) {
+export function createWebhookService({ db, events, baseConfig, allowPrivate, limits, tokenFor }: WebhookOptions) {
   async function log(webhook: object, answer: object, error?: string): Promise<void> {
     const info = { webhook, ...answer, ...(error === undefined ? {} : { error }) }
     await events.append(db, [{ type: error === undefined ? 'WEBHOOK' : 'WEBHOOK_ERROR', actor: null, info }])
@@ -66,8 +68,8 @@ export function createWebhookService({ db, events, baseConfig, allowPrivate, tok
         ...(webhook.send_authorization_header && token !== null ? { authorization: `Bearer ${token}` } : {}),
       },
       body,
-      timeout: webhook.timeout > 0 ? webhook.timeout * 1000 : defaultTimeout,
-      maxResponse,
+      timeout: Math.min(webhook.timeout > 0 ? webhook.timeout * 1000 : defaultTimeout, limits.time),
+      maxResponse: Math.min(limits.answer, longestResponse),
       allowPrivate,
       ...(call.signal ? { signal: call.signal } : {}),
     })

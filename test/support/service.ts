@@ -90,6 +90,8 @@ export function testConfig(dsn: string, options: Partial<Config> = {}): Config {
     identifierAliases: [],
     lockTimeout: 2000,
     allowPrivateWebhooks: true,
+    outgoingAnswerLimit: 4 * 1024 * 1024,
+    outgoingTimeout: 120,
     fileFolders: [],
     allowPrivateFiles: true,
     blockedFileHosts: [],

@@ -3,6 +3,7 @@ import type { EventLog } from '../../events/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import type { Db } from '../../platform/db.ts'
 import { badRequest } from '../../platform/errors.ts'
+import type { OutgoingLimits } from '../../platform/outgoing-limits.ts'
 import { requireRight } from '../../platform/system-right.ts'
 import type { Throttle } from '../throttle.ts'
 import { createLdap } from './ldap/service.ts'
@@ -37,14 +38,15 @@ export interface DirectoryCheckDependencies {
   people: DirectoryPeople
   singleSignOn: Pick<SingleSignOn, 'check' | 'offers'>
   throttle: Throttle
+  limits: OutgoingLimits
 }
 
 const logTypes = { ldap: 'LDAP_DEBUG', openid: 'OPENID_DEBUG', saml: 'SAML_DEBUG' } as const
 
 /** Tries a directory for an administrator, as it is configured, and says step by step what happened. Nothing is changed. */
 export function createDirectoryCheck(deps: DirectoryCheckDependencies) {
-  const { db, events, baseConfig, people, singleSignOn, throttle } = deps
-  const ldap = createLdap()
+  const { db, events, baseConfig, people, singleSignOn, throttle, limits } = deps
+  const ldap = createLdap(limits)
 
   return async function check(actor: Actor, request: DirectoryCheckRequest): Promise<DirectoryCheck> {
     requireRight(actor, checkDirectories)

@@ -6,6 +6,7 @@ import type { BaseConfigService } from '../../config/service.ts'
 import type { EventLog } from '../../events/service.ts'
 import type { Db } from '../../platform/db.ts'
 import { outsideLifetimes } from '../../platform/lifetime.ts'
+import type { OutgoingLimits } from '../../platform/outgoing-limits.ts'
 import type { Principals } from '../principals.ts'
 import type { Sessions } from '../sessions/service.ts'
 import { isPlainLogin } from './ldap/filter.ts'
@@ -20,6 +21,7 @@ export interface DirectoryDependencies {
   baseConfig: BaseConfigService
   sessions: Sessions
   principals: Principals
+  limits: OutgoingLimits
   clock: () => Date
 }
 
@@ -41,9 +43,10 @@ type LoggedKind = keyof typeof logTypes
 
 export type Directories = ReturnType<typeof createDirectories>
 
-export function createDirectories({ db, events, baseConfig, sessions, principals, clock }: DirectoryDependencies) {
+export function createDirectories(given: DirectoryDependencies) {
+  const { db, events, baseConfig, sessions, principals, limits, clock } = given
   const people = createPeople({ db, events, sessions, principals, clock })
-  const ldap = createLdap()
+  const ldap = createLdap(limits)
 
   /** Faults are always told to administrators, the rest where they ask for it. */
   async function log(kind: LoggedKind, steps: Steps, debug: boolean, fault: string | null): Promise<void> {

@@ -4,6 +4,7 @@ import { html } from 'ghtml'
 import type { BaseConfig, BaseConfigService } from '../../config/service.ts'
 import type { Db } from '../../platform/db.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
+import type { OutgoingLimits } from '../../platform/outgoing-limits.ts'
 import type { Seal } from '../../platform/seal.ts'
 import { withoutEnd } from '../../platform/text.ts'
 import type { Form } from '../oauth/form.ts'
@@ -73,6 +74,8 @@ export interface SingleSignOnDependencies {
   externalUrl: string
   /** Where a proxy has put the service. */
   basePath: string
+  /** Of what other servers answer. */
+  limits: OutgoingLimits
 }
 
 /** What tokens of providers, which signing out sends back to them, are sealed for. */
@@ -82,10 +85,10 @@ export type SingleSignOn = ReturnType<typeof createSingleSignOn>
 
 /** Sign-ins that go to another server and come back: the browser leaves with the id of its sign-in as `state`. */
 export function createSingleSignOn(given: SingleSignOnDependencies) {
-  const { db, seal, baseConfig, directories, sessions, externalUrl, basePath } = given
-  const openid = createOpenId({ redirectUri: withoutEnd(externalUrl, '/') + openidCallback })
+  const { db, seal, baseConfig, directories, sessions, externalUrl, basePath, limits } = given
+  const openid = createOpenId({ redirectUri: withoutEnd(externalUrl, '/') + openidCallback, limits })
 
-  const saml = createSaml({ base: withoutEnd(externalUrl, '/') })
+  const saml = createSaml({ base: withoutEnd(externalUrl, '/'), limits })
 
   const providers = () => baseConfig.get().openid_connect.providers
   const find = (name: string | undefined) => providers().find((provider) => provider.name === name) ?? null

@@ -16,6 +16,7 @@ import {
   UploadPartCopyCommand,
 } from '@aws-sdk/client-s3'
 import { Upload } from '@aws-sdk/lib-storage'
+import { usualLimits, withinBytes } from '../../platform/outgoing-limits.ts'
 import {
   BlobMissing,
   type BlobStore,
@@ -69,6 +70,7 @@ export function createS3Store(config: S3Config, prefix: string, patience = defau
       socketTimeout: 2 * patience,
     },
   })
+  limitAnswers(s3)
   const keyOf = (sha256: Sha256): string => prefix + pathOf(sha256)
 
   async function receive(source: AsyncIterable<Buffer>): Promise<Received> {
@@ -235,4 +237,21 @@ function rangeHeader(range: ByteRange | undefined): string | undefined {
 
 function isMissing(error: unknown): boolean {
   return error instanceof S3ServiceException && (error.name === 'NoSuchKey' || error.$metadata.httpStatusCode === 404)
+}
+
+/** What S3 says is read within the limits of all other servers, but for contents, which are taken as they come. */
+function limitAnswers(s3: S3Client): void {
+  s3.middlewareStack.addRelativeTo(
+    <Args, Result>(next: (args: Args) => Promise<Result>, { commandName }: { commandName?: string }) =>
+      async (args: Args): Promise<Result> => {
+        const result = await next(args)
+        const { response } = result as { response?: { statusCode?: number; body?: unknown } }
+        const isContent = commandName === 'GetObjectCommand' && (response?.statusCode ?? 500) < 300
+        if (!isContent && response?.body instanceof Readable) {
+          response.body = Readable.from(withinBytes(response.body, usualLimits.answer), { objectMode: false })
+        }
+        return result
+      },
+    { relation: 'after', toMiddleware: 'deserializerMiddleware', name: 'limitAnswers' },
+  )
 }

@@ -1,8 +1,9 @@
-import { connect, isIP } from 'node:net'
+import { connect, isIP, type Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type ConnectionOptions, connect as connectSecure } from 'node:tls'
 import type { Client, Entry, SearchOptions } from 'ldapts'
 import type { BaseConfig } from '../../../config/service.ts'
+import { closedBeyond, type OutgoingLimits } from '../../../platform/outgoing-limits.ts'
 import { attributesOf, DirectoryUnavailable, type Steps } from '../model.ts'
 
 type LdapConfig = BaseConfig['ldap']
@@ -40,18 +41,18 @@ export interface LdapSearch {
 export type LdapServers = ReturnType<typeof createServers>
 
 /** The servers of one directory. They are tried in turn; what the first one that can be reached says counts. */
-export function createServers({ now = () => Date.now() }: { now?: () => number } = {}) {
+export function createServers({ limits, now = () => Date.now() }: { limits: OutgoingLimits; now?: () => number }) {
   const failedAt = new Map<string, number>()
 
   return {
     /** @throws {DirectoryUnavailable} when none of them can be asked */
     async use<T>(config: LdapConfig, steps: Steps, work: (connection: LdapConnection) => Promise<T>): Promise<T> {
       const resting = ({ url }: Server): number => ((failedAt.get(url) ?? -rest) > now() - rest ? 1 : 0)
-      const end = now() + perSignIn
+      const end = now() + Math.min(perSignIn, limits.time)
       for (const server of config.connections.toSorted((a, b) => resting(a) - resting(b))) {
         if (now() >= end) break
         try {
-          const result = await withConnection(config, server, steps, end - now(), work)
+          const result = await withConnection(config, server, steps, { ...limits, time: end - now() }, work)
           failedAt.delete(server.url)
           return result
         } catch (error) {
@@ -72,10 +73,10 @@ async function withConnection<T>(
   config: LdapConfig,
   server: Server,
   steps: Steps,
-  milliseconds: number,
+  limits: OutgoingLimits,
   work: (connection: LdapConnection) => Promise<T>,
 ): Promise<T> {
-  const end = performance.now() + milliseconds
+  const end = performance.now() + limits.time
   // Loaded where somebody signs in by it, not before.
   const ldap = await import('ldapts')
   const { Client, ResultCodeError } = ldap
@@ -95,8 +96,8 @@ async function withConnection<T>(
     connectTimeout: perAnswer,
     strictDN: false,
     ...(secure ? { tlsOptions: tls } : {}),
-    createConnection: once(connect),
-    createSecureConnection: once(connectSecure),
+    createConnection: once(connect, limits),
+    createSecureConnection: once(connectSecure, limits),
   })
   /** What fails otherwise than by an answer of the server is the connection. */
   const ask = async <R>(act: () => Promise<R>): Promise<R> => {
@@ -152,14 +153,14 @@ async function withConnection<T>(
 
 /**
  * Connects a first time only: the client would open another connection by itself when the first is lost, in the middle of
- * a sign-in and without the encryption that was begun on it.
+ * a sign-in and without the encryption that was begun on it. It is closed when more comes than there may be.
  */
-function once<Open extends (...given: never[]) => unknown>(open: Open): Open {
+function once<Open extends (...given: never[]) => Socket>(open: Open, limits: OutgoingLimits): Open {
   let opened = false
   return ((...given: Parameters<Open>) => {
     if (opened) throw new Error('the connection was lost')
     opened = true
-    return open(...given)
+    return closedBeyond(open(...given), limits.answer)
   }) as Open
 }
 

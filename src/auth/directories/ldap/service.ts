@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { BaseConfig } from '../../../config/service.ts'
 import { attributeTemplate } from '../../../platform/attribute-templates.ts'
+import type { OutgoingLimits } from '../../../platform/outgoing-limits.ts'
 import { attributesOf, DirectoryRefusal, type Person, type Steps } from '../model.ts'
 import { createServers, type FoundEntry, type LdapConnection, TooManyEntries } from './connection.ts'
 import { filterWith, isPlainLogin } from './filter.ts'
@@ -27,8 +28,8 @@ export type LdapDirectory = ReturnType<typeof createLdap>
  * People of an LDAP directory: their entry is searched by the login, and the password is right when the server takes it
  * for that entry.
  */
-export function createLdap() {
-  const servers = createServers()
+export function createLdap(limits: OutgoingLimits) {
+  const servers = createServers({ limits })
 
   return {
     /**

@@ -1,6 +1,8 @@
 import type { Configuration } from 'openid-client'
 import type { BaseConfig } from '../../../config/service.ts'
 import { attributeTemplate, type ValuesOf } from '../../../platform/attribute-templates.ts'
+import { createOutgoingFetch, type OutgoingFetch } from '../../../platform/outgoing-fetch.ts'
+import type { OutgoingLimits } from '../../../platform/outgoing-limits.ts'
 import { opened } from '../../../platform/sealed-texts.ts'
 import { knownProviders, reasonOf } from '../known-providers.ts'
 import { attributesOf, DirectoryRefusal, DirectoryUnavailable, type Person, type Steps } from '../model.ts'
@@ -30,11 +32,12 @@ export type OpenId = ReturnType<typeof createOpenId>
  * OpenID Connect 1.0, authorization code flow with PKCE (RFC 7636), `state`, `nonce` and `iss` (RFC 9207). Addresses are
  * asked for that the configured issuer names, and no others: redirects are not followed.
  */
-export function createOpenId({ redirectUri }: { redirectUri: string }) {
+export function createOpenId({ redirectUri, limits }: { redirectUri: string; limits: OutgoingLimits }) {
+  const fetch = createOutgoingFetch({ ...limits, time: Math.min(limits.time, timeout * 1000) })
   const open = knownProviders<OpenIdProvider, Configuration>({
     ttl: kept,
     keyOf: ({ issuer, client_id, client_secret }) => [issuer, client_id, JSON.stringify(client_secret)],
-    ask: discover,
+    ask: (provider) => discover(provider, fetch),
   })
 
   return {
@@ -98,7 +101,7 @@ export function createOpenId({ redirectUri }: { redirectUri: string }) {
     /** Asks the provider what a sign-in needs of it, and says what it answers. @throws {DirectoryUnavailable} */
     async check(provider: OpenIdProvider, steps: Steps): Promise<void> {
       try {
-        const metadata = (await discover(provider)).serverMetadata()
+        const metadata = (await discover(provider, fetch)).serverMetadata()
         steps.note(`the issuer is ${metadata.issuer}`)
         const addresses = {
           'sign-ins go to': metadata.authorization_endpoint,
@@ -110,7 +113,7 @@ export function createOpenId({ redirectUri }: { redirectUri: string }) {
         if (!metadata.authorization_endpoint || !metadata.token_endpoint || !metadata.jwks_uri) {
           throw new Error('the provider lacks an address for sign-ins, codes or keys')
         }
-        steps.note(`keys for signatures: ${await countKeys(metadata.jwks_uri)}`)
+        steps.note(`keys for signatures: ${await countKeys(metadata.jwks_uri, fetch)}`)
         const { scopes_supported: supported } = metadata
         const missing = supported ? provider.scopes.split(' ').filter((scope) => !supported.includes(scope)) : []
         if (missing.length > 0) steps.note(`scopes that the provider does not name: ${missing.join(', ')}`)
@@ -143,21 +146,21 @@ function vouchedIn(
   return verified && typeof email === 'string' ? [email] : []
 }
 
-async function discover({ issuer, client_id, client_secret }: OpenIdProvider): Promise<Configuration> {
+async function discover(
+  { issuer, client_id, client_secret }: OpenIdProvider,
+  fetch: OutgoingFetch,
+): Promise<Configuration> {
   const client = await import('openid-client')
   const authentication = client_secret === '' ? client.None() : undefined
   const plain = issuer.startsWith('http:')
-  return client.discovery(
-    new URL(issuer),
-    client_id,
-    opened(client_secret, `The client secret for ${issuer}`) || undefined,
-    authentication,
-    {
-      timeout,
-      // Without the first the id_token is believed for having come by TLS; with it, for its signature by a key of the provider.
-      execute: [client.enableNonRepudiationChecks, ...(plain ? [client.allowInsecureRequests] : [])],
-    },
-  )
+  const secret = opened(client_secret, `The client secret for ${issuer}`) || undefined
+  return client.discovery(new URL(issuer), client_id, secret, authentication, {
+    timeout,
+    // Of what is asked for later, too.
+    [client.customFetch]: (address, { body, ...init }) => fetch(address, { ...init, body: body ?? null }),
+    // Without the first the id_token is believed for having come by TLS; with it, for its signature by a key of the provider.
+    execute: [client.enableNonRepudiationChecks, ...(plain ? [client.allowInsecureRequests] : [])],
+  })
 }
 
 function namesOf({ groupmapping }: OpenIdProvider, attributes: ValuesOf): string[] {
@@ -175,8 +178,8 @@ function flattened(claims: Readonly<Record<string, unknown>>, prefix = ''): [str
   })
 }
 
-async function countKeys(address: string): Promise<number> {
-  const response = await fetch(address, { redirect: 'error', signal: AbortSignal.timeout(timeout * 1000) })
+async function countKeys(address: string, fetch: OutgoingFetch): Promise<number> {
+  const response = await fetch(address)
   if (!response.ok) throw new Error(`the address of the keys answers ${response.status}`)
   const { keys } = (await response.json()) as { keys?: unknown }
   if (!Array.isArray(keys) || keys.length === 0) throw new Error('the provider has no keys for signatures')

@@ -3,6 +3,8 @@ import { stringify } from 'node:querystring'
 import type { Profile, SAML, SamlConfig as SamlOptions } from '@node-saml/node-saml'
 import type { BaseConfig } from '../../../config/service.ts'
 import { attributeTemplate, type ValuesOf } from '../../../platform/attribute-templates.ts'
+import { createOutgoingFetch, type OutgoingFetch } from '../../../platform/outgoing-fetch.ts'
+import { AnswerTooLong, type OutgoingLimits } from '../../../platform/outgoing-limits.ts'
 import { opened, type Secret } from '../../../platform/sealed-texts.ts'
 import { scrubAddress } from '../../../platform/secrets.ts'
 import { certificateText } from '../certificates.ts'
@@ -94,7 +96,11 @@ async function loadSaml() {
 }
 
 /** SAML 2.0, web browser single sign-on: a request by HTTP-Redirect, the answer by HTTP-POST. */
-export function createSaml({ base }: { base: string }) {
+export function createSaml({ base, limits }: { base: string; limits: OutgoingLimits }) {
+  const fetch = createOutgoingFetch({
+    answer: Math.min(limits.answer, metadataLimits.characters),
+    time: Math.min(limits.time, timeout),
+  })
   const acs = `${base}/api/saml/acs`
   const metadataUrl = `${base}/api/saml/metadata`
   const signOutUrl = `${base}/api/saml/logout`
@@ -102,8 +108,8 @@ export function createSaml({ base }: { base: string }) {
 
   const reader = createSamlReader()
   const read = async ({ url, metadata, idp_entity_id: entityId }: SamlProvider): Promise<IdentityProvider> => {
-    const xml = metadata === '' ? await download(opened(url, 'The address of the metadata of the provider')) : metadata
-    return reader('metadata', { xml, entityId })
+    const address = (): string => opened(url, 'The address of the metadata of the provider')
+    return reader('metadata', { xml: metadata === '' ? await download(address(), fetch) : metadata, entityId })
   }
   const open = knownProviders<SamlProvider, IdentityProvider>({
     ttl: kept,
@@ -338,16 +344,11 @@ function namesOf({ groupmapping }: Mapping, attributes: ValuesOf): string[] {
 }
 
 /** Only what is configured is asked, whatever it answers. */
-async function download(url: string): Promise<string> {
-  const response = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(timeout) })
-  if (!response.ok || !response.body) throw new Error(`${scrubAddress(url)} answers ${response.status}`)
-  const chunks: Uint8Array[] = []
-  let size = 0
-  for await (const chunk of response.body) {
-    size += chunk.length
-    if (size > metadataLimits.characters)
-      throw new Error(`the metadata are larger than ${metadataLimits.characters} bytes: use those of one provider`)
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
+async function download(url: string, fetch: OutgoingFetch): Promise<string> {
+  const response = await fetch(url).catch((error: unknown) => {
+    if (!(error instanceof AnswerTooLong)) throw error
+    throw new Error(`the metadata are larger than ${metadataLimits.characters} bytes: use those of one provider`)
+  })
+  if (!response.ok) throw new Error(`${scrubAddress(url)} answers ${response.status}`)
+  return response.text()
 }

@@ -422,6 +422,9 @@ export const seeds: Record<string, Seed> = {
   iiifImage: {
     make: (scene) => ({ path: { path: picturePlace(scene, 'original/64,32,512,256/256,/0/default.jpg') } }),
   },
+  iiifImage2: {
+    make: (scene) => ({ path: { path: picturePlace(scene, 'original/64,32,512,256/full/0/default.jpg') } }),
+  },
   zoomTile: {
     make: (scene) => ({ path: { path: picturePlace(scene, 'original/zoom1040/size512/part1x0.png') } }),
   },

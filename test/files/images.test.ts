@@ -93,9 +93,58 @@ suite('parts of pictures', () => {
     })
     assert.match(String(old.headers['content-type']), /application\/ld\+json/)
     const second = JSON.parse(old.content.toString())
-    assert.deepEqual([second['@id'], second.profile[0]], [iiif_url, 'http://iiif.io/api/image/2/level2.json'])
+    const own = iiif_url.replace('/eas/iiif/', '/eas/iiif2/')
+    assert.deepEqual([second['@id'], second.profile[0]], [own, 'http://iiif.io/api/image/2/level2.json'])
     for (const { width: w, height: h } of info.sizes.slice(0, 2)) {
       assert.equal((await get(`${iiif_url}/full/${w},${h}/0/default.jpg`)).status, 200)
+    }
+  })
+
+  test('IIIF Image 2 has an address of its own, which names itself, whatever is accepted', async () => {
+    const second = file.versions.original.iiif_url.replace('/eas/iiif/', '/eas/iiif2/')
+    const base = await get(second)
+    assert.deepEqual([base.status, base.headers.location], [303, `${second}/info.json`])
+    for (const accept of ['*/*', 'application/ld+json;profile="http://iiif.io/api/image/3/context.json"']) {
+      const info = JSON.parse((await get(`${second}/info.json`, { accept })).content.toString())
+      assert.deepEqual([info['@context'], info['@id']], ['http://iiif.io/api/image/2/context.json', second])
+    }
+    await assertShows(`${second}/full/full/0/default.jpg`, [2560, 1280], [0, 0], [1, 1])
+    assert.equal((await get(`${second.replace('/eas/iiif2/', '/eas/iiif/')}/full/full/0/default.jpg`)).status, 400)
+    // In version 2 a size may be larger than the region without saying so.
+    await assertShows(`${second}/0,0,256,128/512,/0/default.jpg`, [512, 256], [0, 0], [0.1, 0.1])
+    assert.equal(
+      (await get(`${second.replace('/eas/iiif2/', '/eas/iiif/')}/0,0,256,128/512,/0/default.jpg`)).status,
+      400,
+    )
+    const { pathname } = new URL(second)
+    const preflight = await museum.svc.inject({
+      method: 'OPTIONS',
+      url: `${pathname}/info.json`,
+      headers: { origin: 'https://viewer.example.org', 'access-control-request-method': 'GET' },
+    })
+    assert.deepEqual([preflight.statusCode, preflight.headers['access-control-allow-origin']], [204, '*'])
+  })
+
+  test('IIIF: a format or quality of any letters is a 400, as other parts are', async () => {
+    for (const base of ['iiif', 'iiif2']) {
+      const at = file.versions.original.iiif_url.replace('/iiif/', `/${base}/`)
+      for (const last of [
+        'Default.jpg',
+        'default.JPG',
+        'default',
+        '.jpg',
+        'default.',
+        'de%20fault.jpg',
+        'default.j%C3%BCg',
+        'a.b.jpg',
+        '%E2%9C%93.%E2%9C%93',
+        'default.jpg!',
+      ]) {
+        const { status, content } = await get(`${at}/full/100,/0/${last}`)
+        const { code, parameters } = JSON.parse(content.toString())
+        assert.deepEqual([status, code], [400, 'UrlParameterNotSupported'], last)
+        assert.ok(['format', 'quality'].includes(parameters.param), last)
+      }
     }
   })
 

@@ -109,6 +109,7 @@ const plain: Readonly<Record<string, Omit<TwinRequest, 'path'> & { path?: string
     'POST /eas/{fileId}',
     'POST /eas/resync',
     'GET /eas/iiif/{path}',
+    'GET /eas/iiif2/{path}',
     'GET /eas/zoom/{path}',
     'GET /eas/resync',
     'GET /eas/download/{fileId}/{hash}/{version}',

@@ -68,6 +68,7 @@ const reading = [
   'HEAD /api/v1/eas/download/:fileId/:hash/:version',
   'HEAD /api/v1/eas/download/:fileId/:hash/:version/*',
   'HEAD /api/v1/eas/iiif/*',
+  'HEAD /api/v1/eas/iiif2/*',
   'HEAD /api/v1/eas/zoom/*',
   'POST /api/oauth2/introspect',
   'POST /api/oauth2/userinfo',

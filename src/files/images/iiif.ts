@@ -72,7 +72,7 @@ function readSize(text: string, region: Region, version: IiifVersion): Size {
     if (tooLarge || rounded.width * rounded.height > mostPixels) throw refuse('size', text)
     return rounded
   }
-  if (rest === 'max' || text === 'full') {
+  if (rest === 'max' || (text === 'full' && version === 2)) {
     const scale = Math.min(1, Math.sqrt(mostPixels / (region.width * region.height)))
     return {
       width: Math.max(1, Math.floor(region.width * scale)),

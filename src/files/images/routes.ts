@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { HttpApp } from '../../platform/http.ts'
 import type { FileService } from '../service.ts'
-import { infoType, wantedVersion } from './iiif.ts'
+import { type IiifVersion, infoType, wantedVersion } from './iiif.ts'
 import type { Cut } from './service.ts'
 
 const Signature = Type.Optional(
@@ -40,41 +40,67 @@ const known = Type.Unsafe<undefined>({ description: 'It is as the caller knows i
 const place = '`{fileId}/{hash}[/obj_uuid/{uuid}][/{signature}]/{version}`'
 
 export function registerImageRoutes(http: HttpApp, { files }: { files: Pick<FileService, 'images'> }): void {
+  const description =
+    `level 2. ${place}, then nothing (303 to the description), ` +
+    '`/info.json`, or `/{region}/{size}/{rotation}/{quality}.{format}`. The signature is that of the `url` of the ' +
+    'version; without one the rights of the caller count. `obj_uuid` names an object that must have the file.'
+  const shared = {
+    tags: ['files'],
+    params: Path('Place of the picture, and what of it.'),
+    querystring: ImageQuery,
+    headers: ImageHeaders,
+    response: { 200: picture, 303: Type.Unsafe<undefined>({ description: 'To the description.' }), 304: known },
+  }
+  const config = {
+    access: 'optional',
+    writes: false,
+    anyOrigin: true,
+    errors: ['InsufficientRights', 'ResourceNotFound', 'UrlParameterNotSupported', 'TooManyHeavyRequests'],
+  } as const
+  interface ImageRequest extends FastifyRequest {
+    params: { '*': string }
+    query: { 'x-svc-signature'?: string }
+    headers: FastifyRequest['headers'] & { 'x-svc-signature'?: string }
+  }
+  const answer = async (request: ImageRequest, reply: FastifyReply, version: IiifVersion) => {
+    const signature = request.query['x-svc-signature'] ?? request.headers['x-svc-signature']
+    const found = await files.images.iiif(request.actor, request.params['*'], { signature, version })
+    if (found.kind === 'redirect') return reply.status(303).header('Location', found.to).send()
+    if (found.kind === 'image') return sendCut(request, reply, found.image)
+    return reply
+      .headers({ 'Content-Type': infoType(request.headers.accept, version), 'Cache-Control': cacheControl(found.keep) })
+      .send(JSON.stringify(found.info))
+  }
+
   http.route({
     method: ['GET', 'HEAD'],
     url: '/api/v1/eas/iiif/*',
     schema: {
+      ...shared,
       operationId: 'iiifImage',
       summary: 'IIIF Image API',
-      description:
-        `Version 3, and 2 where \`Accept\` names its profile; level 2. ${place}, then nothing (303 to the description), ` +
-        '`/info.json`, or `/{region}/{size}/{rotation}/{quality}.{format}`. The signature is that of the `url` of the ' +
-        'version; without one the rights of the caller count. `obj_uuid` names an object that must have the file.',
-      tags: ['files'],
-      params: Path('Place of the picture, and what of it.'),
-      querystring: ImageQuery,
-      headers: ImageHeaders,
-      response: { 200: picture, 303: Type.Unsafe<undefined>({ description: 'To the description.' }), 304: known },
+      description: `Version 3, and 2 where \`Accept\` names its profile; ${description}`,
     },
-    config: {
-      access: 'optional',
-      writes: false,
-      anyOrigin: true,
-      errors: ['InsufficientRights', 'ResourceNotFound', 'UrlParameterNotSupported', 'TooManyHeavyRequests'],
-    },
+    config,
     compress: false,
     handler: async (request, reply) => {
-      const { accept } = request.headers
-      const version = wantedVersion(accept)
-      const signature = request.query['x-svc-signature'] ?? request.headers['x-svc-signature']
-      const answer = await files.images.iiif(request.actor, request.params['*'], signature, version)
       reply.header('Vary', 'Accept')
-      if (answer.kind === 'redirect') return reply.status(303).header('Location', answer.to).send()
-      if (answer.kind === 'image') return sendCut(request, reply, answer.image)
-      return reply
-        .headers({ 'Content-Type': infoType(accept, version), 'Cache-Control': cacheControl(answer.keep) })
-        .send(JSON.stringify(answer.info))
+      return answer(request, reply, wantedVersion(request.headers.accept))
     },
+  })
+
+  http.route({
+    method: ['GET', 'HEAD'],
+    url: '/api/v1/eas/iiif2/*',
+    schema: {
+      ...shared,
+      operationId: 'iiifImage2',
+      summary: 'IIIF Image API, version 2',
+      description: `For viewers that ask for version 2 by its address: ${description}`,
+    },
+    config,
+    compress: false,
+    handler: async (request, reply) => answer(request, reply, 2),
   })
 
   http.route({

@@ -34,6 +34,15 @@ export interface Cut {
   make(signal: AbortSignal): Promise<{ readonly content: Uint8Array; readonly mimeType: string }>
 }
 
+/** Where the versions are described: whoever is told of version 2 asks by its rules from then on. */
+const bases: Readonly<Record<IiifVersion, string>> = { 2: '/api/v1/eas/iiif2', 3: '/api/v1/eas/iiif' }
+
+/** What of a request stands beside its path. */
+export interface IiifRequest {
+  readonly signature: string | undefined
+  readonly version: IiifVersion
+}
+
 export type IiifAnswer =
   | { readonly kind: 'redirect'; readonly to: string }
   | { readonly kind: 'info'; readonly info: Record<string, unknown>; readonly keep: number }
@@ -93,17 +102,12 @@ export function createImages({ externalUrl, folders, workers, storeOf, open }: I
 
   return {
     /** @throws {AppError} `ResourceNotFound`, `InsufficientRights`, `UrlParameterNotSupported`. */
-    async iiif(
-      actor: Actor | null,
-      path: string,
-      signature: string | undefined,
-      version: IiifVersion,
-    ): Promise<IiifAnswer> {
+    async iiif(actor: Actor | null, path: string, { signature, version }: IiifRequest): Promise<IiifAnswer> {
       const address = readIiifAddress(path)
       if (!address) throw new AppError('ResourceNotFound', { path: path.slice(0, 200) })
       const found = await open(actor, address, address.signature ?? signature)
       const { source, size } = pictureOf(found.file, found.version)
-      const id = `${externalUrl}/api/v1/eas/iiif/${address.segments.map(encodeURIComponent).join('/')}`
+      const id = `${externalUrl}${bases[version]}/${address.segments.map(encodeURIComponent).join('/')}`
       if (address.wanted === 'image') {
         const wish = { ...readWish(address, size, version), sharpPixels: false }
         return { kind: 'image', image: cut(source, found.keep, wish) }

@@ -4,8 +4,8 @@ export interface Limiter {
   /**
    * Runs `work` when one of the places is free. Those who wait take turns by `share`, and within one in the order of calls:
    * who asks for much waits for themselves.
-   * @throws {AppError} `TooManyAttempts` at once when too many of this share are waiting already, `ServiceUnavailable` when
-   * too many of all are.
+   * @throws {AppError} `TooManyAttempts` when too many of this share are waiting already, or when this is the last one of the
+   * share that has most waiting and another one needs the place; `ServiceUnavailable` when as many shares wait as may.
    */
   run<T>(work: () => Promise<T>, share?: string): Promise<T>
 }
@@ -20,10 +20,15 @@ export interface LimiterSizes {
 /** Seconds after which the place of somebody who was sent away may be free. */
 const comeBackAfter = 1
 
+interface Waiting {
+  readonly start: () => void
+  readonly sendAway: (reason: AppError) => void
+}
+
 /** At most `places` works at a time and `maxWaiting` that wait: bounds the memory of expensive work. */
 export function createLimiter({ places, maxWaiting, maxWaitingOfShare = maxWaiting }: LimiterSizes): Limiter {
   /** In the order of their turns. */
-  const shares = new Map<string, (() => void)[]>()
+  const shares = new Map<string, Waiting[]>()
   let waiting = 0
   let free = places
 
@@ -34,20 +39,29 @@ export function createLimiter({ places, maxWaiting, maxWaitingOfShare = maxWaiti
       return
     }
     const [share, queue] = next
-    const start = queue.shift()
+    const first = queue.shift()
     shares.delete(share)
     if (queue.length > 0) shares.set(share, queue)
     waiting--
-    start?.()
+    first?.start()
+  }
+
+  /** Whoever has most waiting gives a place to somebody who has fewer. @throws {AppError} where nobody has more. */
+  function makeRoom(own: number): void {
+    let longest: Waiting[] = []
+    for (const queue of shares.values()) if (queue.length > longest.length) longest = queue
+    if (longest.length <= own + 1) throw new AppError('ServiceUnavailable')
+    waiting--
+    longest.pop()?.sendAway(sentAway())
   }
 
   function wait(share: string): Promise<void> {
     const queue = shares.get(share) ?? []
-    if (queue.length >= maxWaitingOfShare) throw new AppError('TooManyAttempts', { retry_after: comeBackAfter })
-    if (waiting >= maxWaiting) throw new AppError('ServiceUnavailable')
+    if (queue.length >= maxWaitingOfShare) throw sentAway()
+    if (waiting >= maxWaiting) makeRoom(queue.length)
     shares.set(share, queue)
     waiting++
-    return new Promise((resolve) => queue.push(resolve))
+    return new Promise((start, sendAway) => queue.push({ start, sendAway }))
   }
 
   return {
@@ -61,4 +75,8 @@ export function createLimiter({ places, maxWaiting, maxWaitingOfShare = maxWaiti
       }
     },
   }
+}
+
+function sentAway(): AppError {
+  return new AppError('TooManyAttempts', { retry_after: comeBackAfter })
 }

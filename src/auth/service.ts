@@ -61,6 +61,7 @@ import { createSessionInfo } from './sessions/info.ts'
 import { createOwnSessions } from './sessions/own.ts'
 import { createSessions, type Sessions } from './sessions/service.ts'
 import { createSignIn } from './sign-in.ts'
+import { createStrangers } from './strangers.ts'
 import { createThrottle } from './throttle.ts'
 import { createAccountUuids } from './users/account-uuids.ts'
 import type { PictureFiles } from './users/pictures.ts'
@@ -97,6 +98,7 @@ export interface AuthDependencies {
     | 'outgoingAnswerLimit'
     | 'outgoingTimeout'
     | 'oauthClients'
+    | 'quotaSignIns'
     | 'rootPassword'
   >
   db: Db
@@ -140,7 +142,8 @@ export function createAuth(dependencies: AuthDependencies) {
   }
   const { externalUrl } = config
   const { principals, jobs, mail, ownTexts } = dependencies
-  const passkeys = createPasskeys({ db, baseConfig, externalUrl })
+  const strangers = createStrangers({ db, most: config.quotaSignIns })
+  const passkeys = createPasskeys({ db, strangers, baseConfig, externalUrl })
   const accountUuids = createAccountUuids(seal)
   const mailCodes = createMailCodes({ db, baseConfig, mail, seal })
   const proofs = { passkeys, mailCodes, seal }
@@ -158,7 +161,7 @@ export function createAuth(dependencies: AuthDependencies) {
   const clients = createOAuthClients({ db, throttle, configured: config.oauthClients, baseConfig, aliases })
   const codes = createCodes({ db, sessions })
   const refreshes = createRefreshes({ sessions, words })
-  const oauth = createOAuth({ db, baseConfig, clients, codes, sessions, refreshes, signIn })
+  const oauth = createOAuth({ db, baseConfig, clients, codes, sessions, refreshes, signIn, strangers })
   const people = { db, events, baseConfig, jobs, mail, passwords, throttle, sessions, principals, accountUuids }
   const { people: ofDirectories } = directories
   const checkDirectory = createDirectoryCheck({
@@ -182,7 +185,7 @@ export function createAuth(dependencies: AuthDependencies) {
   const pages = createPages({ baseConfig, basePath, ownTexts })
   const keepLogins = createKeepLogins({ db, baseConfig, aliases })
   const redirects = createRedirects({ externalUrl, allowed: config.loginAllowRedirects })
-  const flows = createLoginFlows({ db, basePath, steps: () => loginParts.map(({ step }) => step) })
+  const flows = createLoginFlows({ db, strangers, basePath, steps: () => loginParts.map(({ step }) => step) })
   const authorize = createAuthorize({
     db,
     baseConfig,
@@ -201,6 +204,7 @@ export function createAuth(dependencies: AuthDependencies) {
     aliases,
     keepLogins,
     words,
+    strangers,
     clock,
   })
   const { rights, removal, instance } = dependencies

@@ -1,5 +1,5 @@
 import type { EventLog } from '../events/service.ts'
-import { networkOf } from '../platform/callers.ts'
+import { siteOf } from '../platform/callers.ts'
 import type { Db, Queryable } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import type { RefusalReason } from './directories/model.ts'
@@ -129,7 +129,7 @@ export function createSignIn({
     const { remoteAddr, device } = credentials
     const account = user ? `user ${user.id}` : `name ${loginKey}`
     const attempt: Attempt = { account, userId: user?.id ?? null, remoteAddr, device }
-    const share = networkOf(remoteAddr)
+    const share = siteOf(remoteAddr)
     const asksDirectory = methods.includes('ldap') && directories.asksForPasswords()
     const [first, ...others] = methods
     if (asksDirectory && first === 'ldap' && others.length > 0) {

@@ -25,6 +25,12 @@ export function quotaExceeded(
   return new AppError('QuotaExceeded', { quota, most, retry_after: Math.max(1, Math.ceil(retryAfter)), ...more })
 }
 
+/** A place usually has a whole /48 of them, with as many networks as there are addresses in the smallest part of it. */
+export function siteOf(address: string): string {
+  const network = networkOf(address)
+  return network.includes(':') ? network.split(':').slice(0, 3).join(':') : network
+}
+
 /** A subscriber usually has a whole /64 of IPv6 addresses. */
 export function networkOf(address: string): string {
   if (!isIPv6(address) || address.startsWith('::ffff:')) return address.replace('::ffff:', '')

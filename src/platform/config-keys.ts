@@ -201,6 +201,13 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     2 ** 40,
     'Bytes that these uploads of one user may announce together; the same. Nobody announces more than there is room for.',
   ),
+  quotaSignIns: key(
+    'svc.quotas.signIns',
+    'SVC_QUOTA_SIGN_INS',
+    integer(10, 10_000_000),
+    1000,
+    'Sign-ins of guests, by another server and by passkey that one address (of IPv6: a network of 64 bits) may begin within an hour, over all processes; a further one is answered 429. A network of 48 bits begins at most four times as many. When all have begun a hundred times as many, an address begins ten.',
+  ),
   slowGrace: key(
     'svc.http.slowGrace',
     'SVC_SLOW_GRACE',

@@ -63,6 +63,8 @@ export interface Config {
   /** Uploads in pieces of one user that are open, and the bytes that these announce. */
   readonly quotaUploads: number
   readonly quotaUploadBytes: number
+  /** Sign-ins that one network begins within an hour with nothing proved. */
+  readonly quotaSignIns: number
   /** Event streams of one caller. */
   readonly quotaStreams: number
   /** Seconds over which a slow client is watched. */

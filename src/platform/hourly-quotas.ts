@@ -19,11 +19,15 @@ export interface Used {
   readonly bytes?: number
 }
 
-interface Row {
-  readonly caller: string
+/** What a caller has used by now, and the seconds until counting begins anew. */
+export interface HourlyUse {
   readonly rows: number
   readonly bytes: number
   readonly seconds: number
+}
+
+interface Row extends HourlyUse {
+  readonly caller: string
   readonly added: boolean
 }
 
@@ -37,7 +41,7 @@ export async function useHourly(
   quota: HourlyQuota,
   shares: readonly HourlyShare[],
   { rows, bytes = 0 }: Used,
-): Promise<void> {
+): Promise<ReadonlyMap<string, HourlyUse>> {
   const result = await db.query<Row>(
     `insert into quota_use as q (quota, caller, until, count, bytes)
      select $1, caller, now() + interval '1 hour', $3, $4 from unnest($2::text[]) as s (caller) order by caller
@@ -58,6 +62,7 @@ export async function useHourly(
     if (row.rows > mostRows) throw quotaExceeded(quota.rows, mostRows, row.seconds)
     if (row.bytes > mostBytes) throw quotaExceeded(quota.bytes ?? quota.rows, mostBytes, row.seconds)
   }
+  return used
 }
 
 async function forgetPast(db: Queryable): Promise<void> {

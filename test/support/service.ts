@@ -73,6 +73,7 @@ export function testConfig(dsn: string, options: Partial<Config> = {}): Config {
     quotaEventStorage: 20 * 1024 * 1024,
     quotaUploads: 200,
     quotaUploadBytes: 2 ** 40,
+    quotaSignIns: 1000,
     quotaStreams: 20,
     slowGrace: 60,
     leastRate: 1000,

@@ -27,7 +27,7 @@ export async function issueTokens(
   await tx.query(
     `delete from account_token where expires_at <= now() or hash in
        (select hash from (select hash, row_number() over (partition by user_id order by created_at desc) as place
-          from account_token where user_id = any($1) and purpose = $2) as open where place >= $3)`,
+          from account_token where user_id = any($1) and purpose = $2 and expires_at > now()) as open where place >= $3)`,
     [[...secrets.keys()], purpose, mostOpen],
   )
   await tx.query(

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import { type BaseConfigService, bcryptRule } from '../../config/service.ts'
-import { networkOf } from '../../platform/callers.ts'
+import { siteOf } from '../../platform/callers.ts'
 import type { OAuthClientConfig } from '../../platform/config.ts'
 import type { Db } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
@@ -93,7 +93,7 @@ export function createOAuthClients({ db, throttle, configured, baseConfig, alias
     const known = remembered.get(key)
     if (known && timingSafeEqual(known, digest)) return true
     // Each client has a share from each network, so nobody waits for guesses at the secret of somebody else.
-    const share = JSON.stringify([networkOf(remoteAddr), client.id])
+    const share = JSON.stringify([siteOf(remoteAddr), client.id])
     const fits = await limiter
       .run(() => compare(client.id, secret, secretHash, remoteAddr), share)
       .catch((error) => {

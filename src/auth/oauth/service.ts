@@ -6,6 +6,7 @@ import type { BaseConfigService } from '../../config/service.ts'
 import type { Db } from '../../platform/db.ts'
 import type { Sessions } from '../sessions/service.ts'
 import type { SignIn } from '../sign-in.ts'
+import type { Strangers } from '../strangers.ts'
 import type { OAuthClients } from './clients.ts'
 import type { Codes } from './codes.ts'
 import { OAuthError } from './errors.ts'
@@ -25,6 +26,7 @@ export interface OAuthDependencies {
   sessions: Sessions
   refreshes: Refreshes
   signIn: SignIn
+  strangers: Strangers
 }
 
 export interface OAuthRequest {
@@ -41,11 +43,12 @@ export interface OAuthRequest {
 
 export type OAuth = ReturnType<typeof createOAuth>
 
-export function createOAuth({ db, baseConfig, clients, codes, sessions, refreshes, signIn }: OAuthDependencies) {
+export function createOAuth(dependencies: OAuthDependencies) {
+  const { db, baseConfig, clients, codes, sessions, refreshes, signIn, strangers } = dependencies
   const grants: ReadonlyMap<string, Grant> = new Map([
     ['authorization_code', authorizationCodeGrant({ codes })],
     ['password', passwordGrant({ signIn, sessions, baseConfig })],
-    ['client_credentials', clientCredentialsGrant({ db, baseConfig, sessions })],
+    ['client_credentials', clientCredentialsGrant({ db, baseConfig, sessions, strangers })],
     ['refresh_token', refreshTokenGrant({ refreshes })],
   ])
 

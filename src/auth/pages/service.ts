@@ -111,6 +111,8 @@ export function createPages({ baseConfig, basePath, ownTexts }: PagesDependencie
       const shown = visit(request, reply)
       const { text } = shown
       const [name, values] = explanation(error)
+      const wait = error.parameters.retry_after
+      if (typeof wait === 'number') reply.header('Retry-After', wait)
       // RFC 6749 has codes of its own.
       const code = typeof error.parameters.error === 'string' ? error.parameters.error : error.code
       const detail = text('error.technical', { detail: `${code}: ${error.message}` })

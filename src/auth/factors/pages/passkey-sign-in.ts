@@ -22,7 +22,7 @@ export function passkeySignInPage({ factors, flows }: FactorPages): PageDefiniti
     const form = passkeyForm(visit, {
       action: `/api/page/${name}`,
       act: 'get',
-      options: await factors.passkeys.proofOptions({ browserHash: login.browserHash, userId: null }),
+      options: await factors.passkeys.proofOptions({ ...login, userId: null }),
       label: text('passkey.signIn'),
       hidden: { flow: login.id },
       told: problem !== null,

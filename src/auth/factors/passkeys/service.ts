@@ -8,6 +8,7 @@ import type { BaseConfigService } from '../../../config/service.ts'
 import type { Db, Tx } from '../../../platform/db.ts'
 import { isInstalled } from '../../../platform/optional-packages.ts'
 import { tokenHash } from '../../sessions/token.ts'
+import type { Strangers } from '../../strangers.ts'
 import { mostPasskeys } from './name.ts'
 import { relyingPartyOf } from './relying-party.ts'
 import * as store from './store.ts'
@@ -34,11 +35,12 @@ export type Passkeys = ReturnType<typeof createPasskeys>
 
 export interface PasskeyDependencies {
   db: Db
+  strangers: Strangers
   baseConfig: BaseConfigService
   externalUrl: string
 }
 
-export function createPasskeys({ db, baseConfig, externalUrl }: PasskeyDependencies) {
+export function createPasskeys({ db, strangers, baseConfig, externalUrl }: PasskeyDependencies) {
   // Without the package nobody is offered one.
   const party = isInstalled(webAuthnPackage) ? relyingPartyOf(externalUrl) : null
 
@@ -79,8 +81,9 @@ export function createPasskeys({ db, baseConfig, externalUrl }: PasskeyDependenc
     },
 
     /** What a browser needs to prove one (`PublicKeyCredentialRequestOptionsJSON`). */
-    async proofOptions(answerer: Answerer): Promise<object> {
+    async proofOptions(answerer: Answerer & { readonly remoteAddr: string }): Promise<object> {
       const { userId } = answerer
+      if (userId === null) await strangers.admit(answerer.remoteAddr)
       const [keys, text] = await Promise.all([
         userId === null ? [] : store.findKeys(db, userId),
         challenge(answerer, 'proof'),

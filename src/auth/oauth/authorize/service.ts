@@ -19,6 +19,7 @@ import type { Visit } from '../../pages/service.ts'
 import { signInObstacle } from '../../sessions/access.ts'
 import { findAccess } from '../../sessions/store.ts'
 import { type PasswordMethod, passwordMethods, type SignedIn, type SignIn } from '../../sign-in.ts'
+import type { Strangers } from '../../strangers.ts'
 import type { OAuthClients } from '../clients.ts'
 import type { Codes } from '../codes.ts'
 import { type Form, required } from '../form.ts'
@@ -54,6 +55,7 @@ export interface AuthorizeDependencies {
   aliases: readonly string[]
   keepLogins: KeepLogins
   words: Pick<DirectoryWords, 'now'>
+  strangers: Strangers
   clock: () => Date
 }
 
@@ -74,7 +76,7 @@ const keepable: readonly string[] = passwordMethods
 
 export function createAuthorize(given: AuthorizeDependencies) {
   const { db, baseConfig, redirects, signIn, codes, flows, steps, issuer, basePath, aliases, keepLogins, clock } = given
-  const { singleSignOn } = given
+  const { singleSignOn, strangers } = given
 
   /** @throws {OAuthError} for a request that is wrong in itself: a 400, and nobody is sent anywhere. */
   return async function authorize(visit: Visit, form: Form): Promise<FastifyReply> {
@@ -106,6 +108,7 @@ export function createAuthorize(given: AuthorizeDependencies) {
       }
       // Guests come in without a form; who wants to sign in all the same says so by another method (CLIENT-028).
       if (!asked.managed && (method === 'anonymous' || (method === 'auto' && guests && !typed))) {
+        await strangers.admit(visit.request.ip)
         return proved(visit, form, asked, { userId: await guestUserId(db), method: 'anonymous', login: null })
       }
     }

@@ -1,7 +1,9 @@
 import type { BaseConfigService } from '../../../config/service.ts'
 import type { Db } from '../../../platform/db.ts'
+import { AppError } from '../../../platform/errors.ts'
 import { guestUserId } from '../../guest.ts'
 import type { Sessions } from '../../sessions/service.ts'
+import type { Strangers } from '../../strangers.ts'
 import { OAuthError } from '../errors.ts'
 import { requestedScopes } from '../scopes.ts'
 import type { Grant } from './grant.ts'
@@ -10,6 +12,7 @@ export interface ClientCredentialsOptions {
   db: Db
   baseConfig: BaseConfigService
   sessions: Sessions
+  strangers: Strangers
 }
 
 /**
@@ -17,7 +20,7 @@ export interface ClientCredentialsOptions {
  * again.
  * @see RFC 6749 section 4.4
  */
-export function clientCredentialsGrant({ db, baseConfig, sessions }: ClientCredentialsOptions): Grant {
+export function clientCredentialsGrant({ db, baseConfig, sessions, strangers }: ClientCredentialsOptions): Grant {
   return async ({ client, form, remoteAddr, browserHashes, userAgent }) => {
     const scopes = requestedScopes(form.get('scope'), client).filter((scope) => scope !== 'offline')
     if (!baseConfig.get().login.guest) {
@@ -26,6 +29,7 @@ export function clientCredentialsGrant({ db, baseConfig, sessions }: ClientCrede
         'Guests are not allowed: login.guest of the base configuration is off.',
       )
     }
+    await strangers.admit(remoteAddr).catch(refuse)
     return sessions.open({
       userId: await guestUserId(db),
       clientId: client.id,
@@ -36,4 +40,11 @@ export function clientCredentialsGrant({ db, baseConfig, sessions }: ClientCrede
       browserHash: browserHashes[0] ?? null,
     })
   }
+}
+
+function refuse(error: unknown): never {
+  if (!(error instanceof AppError) || error.code !== 'QuotaExceeded') throw error
+  const { status, parameters, message } = error
+  const headers = { 'Retry-After': String(parameters.retry_after) }
+  throw new OAuthError('temporarily_unavailable', message, { status, headers })
 }

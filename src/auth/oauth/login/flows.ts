@@ -4,6 +4,7 @@ import { AppError } from '../../../platform/errors.ts'
 import { isManaged } from '../../factors/management.ts'
 import type { Visit } from '../../pages/service.ts'
 import { newToken, tokenHash } from '../../sessions/token.ts'
+import type { Strangers } from '../../strangers.ts'
 import * as store from './flow-store.ts'
 import type { Login, NewLogin } from './login.ts'
 import { type LoginStep, orderedSteps } from './step.ts'
@@ -18,13 +19,14 @@ export type LoginFlows = ReturnType<typeof createLoginFlows>
 
 export interface LoginFlowDependencies {
   db: Db
+  strangers: Strangers
   /** Where a proxy has put the service. */
   basePath: string
   steps: () => readonly LoginStep[]
 }
 
 /** Sign-ins in progress. None of them is in the memory of a process. */
-export function createLoginFlows({ db, basePath, steps }: LoginFlowDependencies) {
+export function createLoginFlows({ db, strangers, basePath, steps }: LoginFlowDependencies) {
   const keyOf = (login: Pick<Login, 'id'>): Buffer => tokenHash(login.id)
 
   return {
@@ -32,6 +34,7 @@ export function createLoginFlows({ db, basePath, steps }: LoginFlowDependencies)
 
     /** Stores a sign-in of which pages are still to be passed. */
     async begin(from: Queryable, login: NewLogin): Promise<Login> {
+      if (login.userId === null) await strangers.admit(login.remoteAddr)
       const id = newToken()
       await store.insertFlow(from, tokenHash(id), login, lifetime)
       return { ...login, id, stepsDone: [], failures: 0, createdAt: new Date() }

@@ -1,0 +1,40 @@
+import { networkOf, quotaExceeded, siteOf } from '../platform/callers.ts'
+import type { Db } from '../platform/db.ts'
+import { useHourly } from '../platform/hourly-quotas.ts'
+
+export type Strangers = ReturnType<typeof createStrangers>
+
+const quota = { rows: 'svc.quotas.signIns' }
+/** Networks of one place (an IPv6 /48) have so many shares together, and all networks so many. */
+const ofSite = 4
+const ofAll = 100
+/** What any network may still begin within an hour when the shares of all are taken. */
+const always = 10
+
+/**
+ * What is stored for somebody who has proved nothing: sign-ins that wait for another server or for a passkey, challenges of
+ * passkeys, sign-ins of guests. Each goes by itself when its time is over, and no one makes another one go; so a network
+ * begins so many within an hour, and when all have begun very many, those that have begun few go on.
+ */
+export function createStrangers({ db, most }: { db: Db; most: number }) {
+  return {
+    /** Before one more is stored for somebody from there. @throws {AppError} `QuotaExceeded` */
+    async admit(address: string): Promise<void> {
+      const [network, site] = [`network ${networkOf(address)}`, `site ${siteOf(address)}`]
+      const everybody = 'everybody'
+      const used = await useHourly(
+        db,
+        quota,
+        [
+          { caller: network, mostRows: most },
+          { caller: site, mostRows: ofSite * most },
+          { caller: everybody, mostRows: Number.POSITIVE_INFINITY },
+        ],
+        { rows: 1 },
+      )
+      const [own, all] = [used.get(network), used.get(everybody)]
+      if (!own || !all || all.rows <= ofAll * most || own.rows <= always) return
+      throw quotaExceeded(quota.rows, always, all.seconds)
+    },
+  }
+}

@@ -2,7 +2,7 @@ import type { Example } from '../src/system/openapi/examples.ts'
 import type { Caller } from './caller.ts'
 import type { DescribedOperation, Description } from './description.ts'
 import { recordExamples } from './examples.ts'
-import { type Judgement, judge, judgeTogether, type Limits } from './judge.ts'
+import { type Judgement, judge, judgeTogether, type Limits, longTurn } from './judge.ts'
 import { type Dictionary, mutate } from './mutate.ts'
 import { narrowed } from './narrow.ts'
 import { createRandom, type Random } from './random.ts'
@@ -251,6 +251,7 @@ async function burst(
       judgeTogether(stage.service, by, operation, wire, origin.description, options),
     ),
   )
+  if ((await stage.service.turn()).worked > options.turn) await whoseTurn(stage, answers, sent, options)
   for (const [index, found] of answers.entries()) {
     const { operation, by, wire, use } = sent[index] as (typeof sent)[number]
     tally(report, found, operation)
@@ -272,6 +273,22 @@ async function burst(
     options.say(`invariant: ${detail}\n  ${requests.slice(0, 3000)}`)
   }
   return stage.service.ended() || broken.length > 0 || answers.some(({ lost }) => lost)
+}
+
+/** Others have waited for one of several: for which, is found out one by one. */
+async function whoseTurn(
+  stage: Stage,
+  answers: readonly Judgement[],
+  sent: readonly { readonly by: Caller; readonly wire: WireRequest }[],
+  options: Limits,
+): Promise<void> {
+  for (const [index, { by, wire }] of sent.entries()) {
+    if (stage.service.ended()) return
+    await by.send(wire, 10 * options.slow).catch(() => null)
+    const failure = await longTurn(stage.service, by, wire, options)
+    const answer = answers[index]
+    if (failure && answer) answer.failure ??= failure
+  }
 }
 
 function pickOperation(operations: readonly DescribedOperation[], random: Random): DescribedOperation {

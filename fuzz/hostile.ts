@@ -109,6 +109,57 @@ export function hostileValue(random: Random): unknown {
   }
 }
 
+/** What patterns go over again and again, or parsers go down on: each is repeated. */
+const pieces = [
+  ...[
+    '.',
+    ' ',
+    '\t',
+    '\n',
+    '/',
+    '\\',
+    '<',
+    '<a>',
+    '<!--',
+    '(',
+    '()',
+    '[',
+    '{',
+    '"',
+    "'",
+    '*',
+    '?*',
+    '%',
+    '_',
+    '=(',
+    '%(',
+  ],
+  ...['a', 'a.', 'a,', 'a ', 'a=', 'aA', '0', '9', '-', '+', ',', ';', ':', '@', '&', '&amp;', '$', '^', '|', '~', '#'],
+  ...[
+    '\u0301\u0316',
+    '\u0301',
+    'é',
+    'ﾞ',
+    'ß',
+    '\u200d',
+    '👩\u200d',
+    '\u00a0',
+    '가',
+    '.{1,1000}',
+    '\\pL',
+    '(a|',
+    '{{',
+    'x=1&',
+  ],
+]
+
+/** One piece again and again, with what does not fit it at an end or none, in the length that it may have. */
+export function longText(random: Random, longest: number): string {
+  const piece = random.pick(pieces)
+  const run = piece.repeat(Math.floor(longest / piece.length))
+  return random.pick([run, `${run}!`, `a${run}b`, `!${run}`, `*${run}*`])
+}
+
 export function hostileText(random: Random): string {
   const length = random.pick([300, 5000, 70_000])
   if (random.chance(0.05)) return random.pick(['x', 'é', '\u0000', '👍', ' ', '(', '\\']).repeat(length)

@@ -1,5 +1,6 @@
 import type { Caller } from './caller.ts'
 import type { DescribedOperation, Description } from './description.ts'
+import type { Turn } from './probe.ts'
 import type { FuzzedService } from './service.ts'
 import type { WireAnswer, WireRequest } from './wire.ts'
 import { marks } from './world.ts'
@@ -7,6 +8,8 @@ import { marks } from './world.ts'
 export interface Limits {
   /** Milliseconds that an answer may take. */
   slow: number
+  /** Milliseconds for which the event loop may work on one thing while everybody else waits. */
+  turn: number
   /** A picture that nobody but root may see: nothing of it is read as text. */
   hidden: number
 }
@@ -43,7 +46,8 @@ export function judgeTogether(
   description: Description,
   limits: Limits,
 ): Promise<Judgement> {
-  return judged(service, by, operation, wire, description, { ...limits, slow: 5 * limits.slow }, async () => null)
+  const alike = { ...limits, slow: 5 * limits.slow, turn: Number.POSITIVE_INFINITY }
+  return judged(service, by, operation, wire, description, alike, async () => null)
 }
 
 async function judged(
@@ -55,6 +59,7 @@ async function judged(
   limits: Limits,
   change: (answer: WireAnswer) => Promise<Judgement['failure']>,
 ): Promise<Judgement> {
+  if (limits.turn < Number.POSITIVE_INFINITY) await service.turn()
   let answer: WireAnswer
   try {
     answer = await by.send(wire, 10 * limits.slow)
@@ -70,6 +75,7 @@ async function judged(
     failureOf(answer, wire) ??
     leakOf(answer, by) ??
     pictureLeakOf(answer, by, wire, limits) ??
+    (await longTurn(service, by, wire, limits)) ??
     (await slowness(answer, by, wire, limits)) ??
     (await change(answer)) ??
     descriptionOf(answer, operation, wire, description)
@@ -137,6 +143,30 @@ async function slowness(
     milliseconds = Math.min(milliseconds, again?.milliseconds ?? Number.POSITIVE_INFINITY)
   }
   return milliseconds > slow ? { kind: 'slow', detail: `it takes more than ${slow} ms` } : null
+}
+
+/**
+ * Whether everybody else waits for this request. What is measured is the work of the service's thread, which other processes do
+ * not lengthen; what was left to be done by an earlier request may have fallen into it, so the same must happen again, twice,
+ * when nothing else is being done.
+ */
+export async function longTurn(
+  service: FuzzedService,
+  by: Caller,
+  wire: WireRequest,
+  limits: Limits,
+): Promise<Judgement['failure']> {
+  if (limits.turn === Number.POSITIVE_INFINITY) return null
+  const isLong = ({ worked, waited }: Turn): boolean => worked > limits.turn || waited > limits.slow
+  let long = isLong(await service.turn())
+  for (let attempt = 0; attempt < 2 && long; attempt++) {
+    await service.rest()
+    await service.turn()
+    await by.send(wire, 10 * limits.slow).catch(() => null)
+    await service.rest()
+    long = isLong(await service.turn())
+  }
+  return long ? { kind: 'others wait', detail: `for more than ${limits.turn} ms` } : null
 }
 
 /** What is refused, asks a question, only reads or is a dry run changes nothing. */

@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib'
-import { hostileNumber, hostileText, hostileValue } from './hostile.ts'
+import { hostileNumber, hostileText, hostileValue, longText } from './hostile.ts'
 import type { Random } from './random.ts'
 import type { FuzzRequest } from './request.ts'
 import { Pairs, type WireRequest } from './wire.ts'
@@ -25,6 +25,7 @@ export function mutate(request: FuzzRequest, random: Random, words: Dictionary):
     [5, mutateHeaders],
     [request.body === undefined ? 1 : 6, mutateBytes],
     [1, mutateMethod],
+    [14, mutateLong],
   ]
   let place = random.next() * kinds.reduce((sum, [weight]) => sum + weight, 0)
   for (const [weight, change] of kinds) {
@@ -135,6 +136,41 @@ function changedText(old: string, random: Random): string {
   const place = random.below(old.length + 1)
   const piece = hostileText(random)
   return random.chance(0.5) ? old.slice(0, place) + piece + old.slice(place) : piece
+}
+
+/** Characters of a text in a body, and in an address or a header, which are bounded together. */
+const [longInBody, longInHead] = [160_000, 7000]
+
+/** A text somewhere that goes on and on. */
+function mutateLong(request: FuzzRequest, random: Random): void {
+  const texts = placesOf(request.body).filter((place) => typeof at(request.body, place) === 'string')
+  const { query, path } = request
+  const names = Object.keys(path)
+  const place = random.below(4 * texts.length + query.length + names.length + 1)
+  if (place < 4 * texts.length) {
+    const text = longText(random, random.pick([longInBody, longInBody, 5000]))
+    request.body = replaced(request.body, texts[place % texts.length] ?? [], () => text)
+    return
+  }
+  const text = longText(random, longInHead)
+  const index = place - 4 * texts.length
+  const parameter = query[index]
+  const name = names[index - query.length]
+  if (parameter) parameter[1] = text
+  else if (name !== undefined) path[name] = text
+  else {
+    const header = random.pick([
+      'cookie',
+      'authorization',
+      'accept-language',
+      'if-none-match',
+      'range',
+      'content-type',
+      'accept',
+    ])
+    // Bytes alone can stand in a header.
+    request.headers = { ...request.headers, [header]: text.replaceAll(/[^\x20-\x7e]/g, '.') }
+  }
 }
 
 function mutateQuery(request: FuzzRequest, random: Random, words: Dictionary): void {

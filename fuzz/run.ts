@@ -1,6 +1,7 @@
 /**
  * `npm run fuzz`: sends changed requests of every endpoint to a service of its own, and fails on answers that should
- * not be. Options: --requests, --seed, --epoch, --slow (milliseconds), --growth (MB).
+ * not be. Options: --requests, --seed, --epoch, --slow and --turn (milliseconds that an answer may
+ * take, and for which others may wait), --growth (MB).
  */
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -15,6 +16,7 @@ const { values } = parseArgs({
     seed: { type: 'string', default: `${Date.now() % 1_000_000}` },
     epoch: { type: 'string', default: '5000' },
     slow: { type: 'string', default: '3000' },
+    turn: { type: 'string', default: '500' },
     growth: { type: 'string', default: '150' },
   },
 })
@@ -33,6 +35,7 @@ const report = await fuzz({
   seed,
   epoch: number('epoch'),
   slow: number('slow'),
+  turn: number('turn'),
   growth: number('growth') * 1e6,
   say: (line) => console.log(line),
 })

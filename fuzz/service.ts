@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { invariants } from '../test/support/invariants.ts'
 import { createTestDatabase, type TestDatabase } from '../test/support/postgres.ts'
+import type { Turn } from './probe.ts'
 
 export const rootPassword = 'fuzz-root-password'
 
@@ -21,6 +22,8 @@ export interface FuzzedService extends AsyncDisposable {
   /** Resolves when nothing is left to be done in the background, or nothing but what goes on for long. */
   rest(): Promise<void>
   memory(): Promise<NodeJS.MemoryUsage>
+  /** The longest turn of its event loop since this was asked last. */
+  turn(): Promise<Turn>
   /** What does not hold of the stored objects. */
   broken(): Promise<string[]>
   /** What it wrote to its log. */
@@ -74,12 +77,13 @@ export async function startFuzzedService(beginning?: Beginning): Promise<FuzzedS
   watch.on('error', () => {})
   await watch.connect()
   await watchChanges(watch)
+  const ended = (): boolean => child.exitCode !== null || child.signalCode !== null
   return {
     url,
     database,
     folder,
     output,
-    ended: () => child.exitCode !== null || child.signalCode !== null,
+    ended,
     async lastChange() {
       const { rows } = await watch.query<Change>({
         name: 'last_change',
@@ -107,11 +111,8 @@ export async function startFuzzedService(beginning?: Beginning): Promise<FuzzedS
       }
       return found
     },
-    async memory() {
-      child.send('memory')
-      const [usage] = (await once(child, 'message', { signal: AbortSignal.timeout(60_000) })) as [NodeJS.MemoryUsage]
-      return usage
-    },
+    memory: async () => (await ask<{ memory: NodeJS.MemoryUsage }>(child, 'memory', 60_000)).memory,
+    turn: async () => (ended() ? { worked: 0, waited: 0 } : (await ask<{ turn: Turn }>(child, 'turn', 600_000)).turn),
     [Symbol.asyncDispose]: async () => {
       await watch.end().catch(() => {})
       if (child.exitCode === null && child.signalCode === null) {
@@ -120,6 +121,13 @@ export async function startFuzzedService(beginning?: Beginning): Promise<FuzzedS
       }
     },
   }
+}
+
+/** What the probe in the service says; one question at a time. */
+async function ask<Answer>(child: ChildProcess, question: string, patience: number): Promise<Answer> {
+  child.send(question)
+  const [answer] = await once(child, 'message', { signal: AbortSignal.timeout(patience) })
+  return answer as Answer
 }
 
 export async function dropBeginning({ database, folder }: Beginning): Promise<void> {
@@ -131,7 +139,7 @@ async function startProcess(folder: string, dsn: string) {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('SVC_'))
   const { NODE_TEST_CONTEXT: _, ...environment } = Object.fromEntries(inherited)
   const main = join(import.meta.dirname, '..', 'src', 'main.ts')
-  const probe = join(import.meta.dirname, 'memory-probe.ts')
+  const probe = join(import.meta.dirname, 'probe.ts')
   const child: ChildProcess = spawn(process.execPath, ['--expose-gc', '--import', probe, main, 'start'], {
     cwd: folder,
     env: {

@@ -14,6 +14,7 @@ test('changed requests of every endpoint are carried out or refused: nothing fai
     epoch: requests,
     // Another test may have the processor.
     slow: 20_000,
+    turn: 500,
     growth: 250e6,
     seconds: 45,
     say: (line) => t.diagnostic(line),

@@ -1,0 +1,52 @@
+/**
+ * Loaded into the service before it starts: tells, when it is asked, its memory after the garbage is gone, or the longest
+ * turn of its event loop since it was asked last. For as long as a turn everybody else waits.
+ */
+export interface Turn {
+  /** Milliseconds that the thread has worked: what other processes take of the machine is no part of it. */
+  readonly worked: number
+  /** Milliseconds of the clock. */
+  readonly waited: number
+}
+
+const pause = 5
+let longest: Turn = { worked: 0, waited: 0 }
+let before = now()
+
+function now(): Turn {
+  const { user, system } = process.threadCpuUsage()
+  return { worked: (user + system) / 1000, waited: performance.now() }
+}
+
+/** What has been worked since the last look was one turn, or a few short ones. */
+function look(): void {
+  const after = now()
+  longest = {
+    worked: Math.max(longest.worked, after.worked - before.worked),
+    waited: Math.max(longest.waited, after.waited - before.waited),
+  }
+  before = after
+}
+setInterval(look, pause).unref()
+
+function tellMemory(): void {
+  const collect = (globalThis as { gc?: () => void }).gc
+  collect?.()
+  // What finalisers have let go is gone with the next one.
+  setTimeout(() => {
+    collect?.()
+    process.send?.({ memory: process.memoryUsage() })
+    // It was the tool that has made this turn long.
+    before = now()
+  }, 50)
+}
+
+process.on('message', (what: string) => {
+  if (what === 'memory') return tellMemory()
+  if (what !== 'turn') return
+  look()
+  process.send?.({ turn: longest })
+  longest = { worked: 0, waited: 0 }
+})
+// The channel must not keep the service from ending.
+process.channel?.unref()

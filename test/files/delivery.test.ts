@@ -186,7 +186,7 @@ suite('delivery of files', () => {
     assert.equal((await fetched(svc, bare(), {}, 'HEAD')).status, 403)
   })
 
-  test('a wrong hash or signature is 403, an unknown file 404, never 401', async () => {
+  test('a wrong hash or signature is 403, never 401; an unknown file 404 for who may see all, else 403', async () => {
     const signature = new URL(url).searchParams.get('x-svc-signature') as string
     const [until, mac] = signature.split('-') as [string, string]
     const path = `${bare()}`
@@ -205,7 +205,12 @@ suite('delivery of files', () => {
       assert.deepEqual([answer.status, code(answer)], [403, 'InsufficientRights'], address)
     }
     for (const address of [url.replace(`/${file._id}/`, '/999999/'), url.replace('/original', '/preview')]) {
-      const answer = await fetched(svc, address)
+      const signed = await fetched(svc, address)
+      assert.deepEqual([signed.status, code(signed)], [403, 'InsufficientRights'], 'the signature is of another file')
+      const bare = new URL(address)
+      bare.search = ''
+      const authorization = `Bearer ${await svc.as('root').token()}`
+      const answer = await fetched(svc, bare.href, { authorization })
       assert.deepEqual([answer.status, code(answer)], [404, 'ResourceNotFound'], address)
     }
     for (const parameter of ['format=png', 'size=10', 'dpi=1', 'metadata=remove', 'recipe=x', 'recipe_params=x']) {

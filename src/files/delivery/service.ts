@@ -76,7 +76,8 @@ export function createDelivery(options: DeliveryOptions) {
   const logging = new Set<Promise<unknown>>()
 
   /**
-   * The version at an address. A signature is a right of its own; without one the rights of the caller count.
+   * The version at an address. A signature is a right of its own; without one the rights of the caller count. Ids are
+   * numbers that anybody can count: whoever may not see a file is told, after as many questions, the same as of none.
    * @throws {AppError} `ResourceNotFound`, `InsufficientRights`.
    */
   async function open(
@@ -85,17 +86,17 @@ export function createDelivery(options: DeliveryOptions) {
     signature: string | undefined,
   ): Promise<{ file: StoredFile; version: FileVersion; keep: number }> {
     const { fileId, hash, version: name, objUuid = null } = place
+    const left = signature === undefined ? 0 : signatures.left({ fileId, hash, version: name }, signature)
+    if (left === null) throw new AppError('InsufficientRights')
     const [file] = await readFiles(db, [fileId])
     const version = file?.versions.find((one) => one.name === name)
+    if (signature === undefined) {
+      const { may, any } = await records.accessFor(actor, fileId, file)
+      const allowed = version ? may('asset_show', version) || may('asset_download', version) : any
+      if (!allowed) throw new AppError('InsufficientRights')
+    }
     if (!file || !version) throw new AppError('ResourceNotFound', { fileId })
     if (hash !== version.sha256) throw new AppError('InsufficientRights')
-    let left: number | null = 0
-    if (signature !== undefined) left = signatures.left({ fileId, hash, version: name }, signature)
-    else {
-      const access = await records.accessFor(actor, file)
-      if (!access.may('asset_show', version) && !access.may('asset_download', version)) left = null
-    }
-    if (left === null) throw new AppError('InsufficientRights')
     if (objUuid !== null && !(await hasFile(db, fileId, objUuid))) {
       throw new AppError('ResourceNotFound', { fileId, obj_uuid: objUuid })
     }

@@ -3,7 +3,7 @@ import type { CallerRights } from '../../rights/service.ts'
 import { mostBits } from '../model.ts'
 import type { FileUse, KnownFile } from './access.ts'
 import { sameContents } from './duplicates.ts'
-import type { Wire } from './render.ts'
+import { seesOriginal, type Wire } from './render.ts'
 import { similarTo } from './similar.ts'
 
 export interface AlikeDeps {
@@ -20,8 +20,10 @@ export interface AlikeDeps {
 /** Another file that is like one. */
 interface Other {
   readonly id: number
-  readonly bits: number
-  readonly certainty: number
+  /** Null: it is not known how it looks. */
+  readonly bits: number | null
+  /** The same content, bit by bit. */
+  readonly same: boolean
 }
 
 /** Bits of a hash. */
@@ -36,13 +38,22 @@ const certaintyOf = (bits: number): number => Math.round(1000 * (1 - (bits + 1) 
 
 /** Which files are like others, as far as the caller may see them. */
 export function createAlike({ db, usesOf, load }: AlikeDeps) {
-  /** Those that the caller may see, as they are answered, by id. */
-  async function told(caller: CallerRights, others: readonly Other[]) {
-    const ids = [...new Set(others.map(({ id }) => id))]
-    if (ids.length === 0) return new Map<number, ReturnType<typeof linked>>()
+  /**
+   * Those that the caller may see, as they are answered, by id. That two contents are the same is told of originals which
+   * the caller may both have: elsewhere it is one more picture that looks alike.
+   */
+  async function told(caller: CallerRights, asking: readonly number[], others: readonly Other[]) {
+    const ids = [...new Set([...asking, ...others.map(({ id }) => id)])]
     const [known, uses] = await Promise.all([load(db, caller, ids), usesOf(db, caller, ids)])
     const seen = known.filter(({ access }) => access.any)
-    return new Map(seen.map(({ file }) => [file.id, linked(uses.get(file.id) ?? [])]))
+    const originals = new Set(seen.filter(({ file, access }) => seesOriginal(file, access)).map(({ file }) => file.id))
+    const links = new Map(seen.map(({ file }) => [file.id, linked(uses.get(file.id) ?? [])]))
+    return (asked: number, { id, bits, same }: Other) => {
+      const linked_system_objects = links.get(id)
+      const sure = same && originals.has(asked) && originals.has(id)
+      if (!linked_system_objects || (bits === null && !sure)) return null
+      return { certainty: sure ? 1 : certaintyOf(bits ?? 0), linked_system_objects }
+    }
   }
 
   return {
@@ -53,18 +64,19 @@ export function createAlike({ db, usesOf, load }: AlikeDeps) {
         sameContents(db, ids),
         similarTo(db, ids, { bits: mostBits, most: mostNear }),
       ])
-      const others = (id: number): Other[] => [
-        ...(same.get(id) ?? []).map((other) => ({ id: other, bits: 0, certainty: 1 })),
-        ...(near.get(id) ?? [])
-          .filter((other) => !other.same)
-          .map((other) => ({ ...other, certainty: certaintyOf(other.bits) })),
-      ]
-      const seen = await told(caller, ids.flatMap(others))
+      const others = (id: number): Other[] => {
+        const alike = (near.get(id) ?? []).map((other): Other => other)
+        const known = new Set(alike.map((other) => other.id))
+        const more = (same.get(id) ?? []).filter((other) => !known.has(other))
+        const equal = [...more.map((other): Other => ({ id: other, bits: null, same: true }))]
+        return [...equal, ...alike].sort((a, b) => Number(b.same) - Number(a.same))
+      }
+      const tell = await told(caller, ids, ids.flatMap(others))
       return new Map(
         [...wires].map(([id, wire]) => {
-          const _duplicates = others(id).flatMap(({ id: _id, certainty }) => {
-            const linked_system_objects = seen.get(_id)
-            return linked_system_objects ? [{ _id, certainty, linked_system_objects }] : []
+          const _duplicates = others(id).flatMap((other) => {
+            const answer = tell(id, other)
+            return answer ? [{ _id: other.id, ...answer }] : []
           })
           return [id, _duplicates.length === 0 ? wire : { ...wire, _duplicates }]
         }),
@@ -79,12 +91,11 @@ export function createAlike({ db, usesOf, load }: AlikeDeps) {
     ) {
       const most = caller.root ? limit : mostLooked
       const near = (await similarTo(db, [id], { bits, most })).get(id) ?? []
-      const others = near.map((other) => ({ ...other, certainty: other.same ? 1 : certaintyOf(other.bits) }))
-      const seen = await told(caller, others)
-      return others
-        .flatMap(({ id: _id, bits: differing_bits, certainty }) => {
-          const linked_system_objects = seen.get(_id)
-          return linked_system_objects ? [{ _id, certainty, differing_bits, linked_system_objects }] : []
+      const tell = await told(caller, [id], near)
+      return near
+        .flatMap((other) => {
+          const answer = tell(id, other)
+          return answer ? [{ _id: other.id, differing_bits: other.bits, ...answer }] : []
         })
         .slice(0, limit)
     },

@@ -41,6 +41,7 @@ export interface FileView {
 /** The record `file`. What a capability that is not there would say is absent. */
 export function renderFile(file: StoredFile, view: FileView): Wire {
   const version = originalOf(file)
+  const known = seesOriginal(file, view.access)
   const name = file.filepath
   const record: Wire = {
     _id: file.id,
@@ -64,16 +65,20 @@ export function renderFile(file: StoredFile, view: FileView): Wire {
     original_filepath: file.filepath,
     upload_user: view.uploader,
     date_uploaded: file.uploadedAt.toISOString(),
-    best_date: bestDate(file, version),
+    best_date: bestDate(file, known ? version : null),
     last_status_at: lastChange(file).toISOString(),
-    hash: version.sha256,
-    compiled: compiled(version),
-    compiled_props: compiledProps(version),
-    ...(view.format === 'long' ? { technical_metadata: technicalMetadata(version) } : {}),
-    ...(view.tags && (view.access.may('asset_show', version) || view.access.may('asset_download', version))
-      ? { metadata: grouped(view.tags) }
-      : {}),
+    ...(known ? { hash: version.sha256 } : {}),
+    compiled: compiled(version, known),
+    compiled_props: compiledProps(version, known),
+    ...(known && view.format === 'long' ? { technical_metadata: technicalMetadata(version) } : {}),
+    ...(known && view.tags ? { metadata: grouped(view.tags) } : {}),
   }
+}
+
+/** What the original is and says of itself is for those who may have it: a rendition tells nothing of it. */
+export function seesOriginal(file: StoredFile, { may }: Pick<FileAccess, 'may'>): boolean {
+  const version = originalOf(file)
+  return may('asset_show', version) || may('asset_download', version)
 }
 
 function renderVersions(file: StoredFile, version: FileVersion, view: FileView): Wire {
@@ -192,18 +197,20 @@ function grouped(tags: readonly Tag[]): Wire {
   return { groupnames: [...groups.keys()], groups: Object.fromEntries(groups) }
 }
 
-export function bestDate({ uploadedAt }: StoredFile, { metadata }: FileVersion): string {
-  return `${metadata.date_time_original ?? metadata.create_date ?? uploadedAt.toISOString()}`
+/** @param version null: it is not to be told what the file says of itself */
+export function bestDate({ uploadedAt }: StoredFile, version: FileVersion | null): string {
+  const { date_time_original, create_date } = version?.metadata ?? {}
+  return `${date_time_original ?? create_date ?? uploadedAt.toISOString()}`
 }
 
-function compiledProps({ extension, metadata }: FileVersion): Wire {
-  const { width, height } = metadata
+function compiledProps({ extension, metadata }: FileVersion, known: boolean): Wire {
+  const { width, height } = known ? metadata : {}
   const dimensions = width == null || height == null ? {} : { dimensions: `${width} x ${height} px` }
   return { extension: extension.toUpperCase(), ...dimensions }
 }
 
-function compiled(version: FileVersion): string {
-  const { extension, dimensions } = compiledProps(version)
+function compiled(version: FileVersion, known: boolean): string {
+  const { extension, dimensions } = compiledProps(version, known)
   return [extension, dimensions, sizeText(version.size)].filter(Boolean).join(', ')
 }
 

@@ -160,11 +160,14 @@ export function createRecords({
       return files.map((file) => wires.get(file.id) ?? {})
     },
 
-    /** What the caller, or whoever callers without a token are, may do with a file. @throws {AppError} `InsufficientRights`. */
-    async accessFor(actor: Actor | null, file: StoredFile): Promise<FileAccess> {
+    /** What the caller, or whoever callers without a token are, may do with a file, if there is one. @throws {AppError} `InsufficientRights`. */
+    async accessFor(actor: Actor | null, id: number, file: StoredFile | undefined): Promise<FileAccess> {
       const caller = await rights.forActor(await callerOf(actor))
-      const uses = caller.root ? new Map<number, FileUse[]>() : await usesOf(db, caller, [file.id])
-      return accessOf(caller, file, uses.get(file.id) ?? [])
+      // Asked for one that is not there, too: the time must not tell.
+      const uses = caller.root ? new Map<number, FileUse[]>() : await usesOf(db, caller, [id])
+      if (file) return accessOf(caller, file, uses.get(id) ?? [])
+      const { root } = caller
+      return { may: () => root, all: root, any: root, change: root }
     },
 
     /** Those of the files that exist and that the caller may change. */
@@ -183,8 +186,8 @@ export function createRecords({
       const known = await callerOf(actor)
       const caller = await rights.forActor(known)
       const inside = object === undefined ? null : await filesWithin(db, ids, object)
-      const found = await load(db, caller, inside ? ids.filter((id) => inside.has(id)) : ids)
-      const allowed = found.filter(({ access }) => access.any)
+      const found = await load(db, caller, ids)
+      const allowed = found.filter(({ file, access }) => access.any && (inside?.has(file.id) ?? true))
       if (allowed.length === 0 && ids.length > 0) throw new AppError('InsufficientRights')
       const seen = awaited === undefined ? allowed : await settled(allowed, awaited)
       const shown = seen.map(({ file }) => file.id)

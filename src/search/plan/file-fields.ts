@@ -40,7 +40,7 @@ function define(
 const label = { facet: true } as const
 
 const technical = (kind: FileFieldKind['kind'], name: string, options: Options = {}): FileFieldKind =>
-  define(kind, `technical_metadata.${name}`, (file) => file.technical[name], options)
+  define(kind, `technical_metadata.${name}`, (file) => file.technical[name], { level: 'original', ...options })
 
 /** Words that say what a picture shows and whose it is, wherever the file says so. */
 const descriptive = (name: string, tags: readonly string[], options: Options = {}): FileFieldKind => {
@@ -68,7 +68,7 @@ export const fileFieldKinds: readonly FileFieldKind[] = [
   define('number', 'upload_user.user._id', (file) => file.uploadUser, { sorted: false }),
   define('number', 'preferred._id', (file) => file.id, { sorted: false }),
   define('date', 'date_uploaded', (file) => file.uploadedAt),
-  define('date', 'best_date', (file) => file.bestDate),
+  define('date', 'best_date', (file) => file.bestDate, { level: 'original' }),
   technical('number', 'width'),
   technical('number', 'height'),
   technical('number', 'max_dimension'),
@@ -88,7 +88,7 @@ export const fileFieldKinds: readonly FileFieldKind[] = [
   technical('text', 'projection_type', { facet: true, sorted: false }),
   technical('text', 'audio_codec', { facet: true, sorted: false }),
   technical('text', 'video_codec', { facet: true, sorted: false }),
-  define('text', 'technical_metadata.mime_type', (file) => file.mimeType, label),
+  define('text', 'technical_metadata.mime_type', (file) => file.mimeType, { ...label, level: 'original' }),
   descriptive('title', ['XMP-dc:Title', 'IPTC:ObjectName', 'IPTC:Headline', 'XMP-photoshop:Headline', 'PDF:Title']),
   descriptive('description', ['XMP-dc:Description', 'IPTC:Caption-Abstract', 'IFD0:ImageDescription', 'PDF:Subject']),
   descriptive('creator', ['XMP-dc:Creator', 'IPTC:By-line', 'IFD0:Artist', 'PDF:Author'], label),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { after, before, suite, test } from 'node:test'
+import { Upload, type UploadOptions } from 'tus-js-client'
 import type { Json } from '../support/client.ts'
 import { sendRaw } from '../support/raw.ts'
 import { attachService, startService, type TestService } from '../support/service.ts'
@@ -189,7 +190,83 @@ suite('uploads in pieces', () => {
       assert.equal(told.headers['tus-version'], '1.0.0')
       assert.equal(told.headers['tus-resumable'], '1.0.0')
       assert.equal(told.headers['tus-extension'], 'creation,creation-with-upload,expiration,termination')
+      assert.match(String(told.headers['tus-max-size']), /^[1-9]\d+$/)
     }
+    const most = String((await send('OPTIONS', '/api/v1/eas/tus', {})).headers['tus-max-size'])
+    assert.equal((await start(Number(most), { filename: 'large.bin' })).status, 201)
+    assert.equal((await start(Number(most) + 1, { filename: 'large.bin' })).status, 400)
+  })
+
+  test('an extension that is not spoken is named, and nothing is begun or taken', async () => {
+    const begun = await start(5, { filename: 'a.bin' })
+    const path = String(begun.headers.location)
+    const asked = [
+      ['POST', '/api/v1/eas/tus', { 'upload-defer-length': 1 }],
+      ['POST', '/api/v1/eas/tus', { 'upload-length': 5, 'upload-concat': 'partial' }],
+      ['PATCH', path, { 'upload-offset': 0, 'content-type': pieces, 'upload-checksum': 'sha1 xxx' }],
+    ] as const
+    for (const [method, at, headers] of asked) {
+      const authorization = `Bearer ${await svc.as('root').token()}`
+      const answer = await svc.inject({
+        method,
+        url: at,
+        headers: { ...tus, authorization, ...headers },
+        payload: 'abcde',
+      })
+      const name = Object.keys(headers).find((header) => /defer|concat|checksum/.test(header))
+      assert.deepEqual([answer.statusCode, answer.json().parameters.name], [400, name])
+      assert.equal(answer.headers['tus-extension'], 'creation,creation-with-upload,expiration,termination')
+    }
+    assert.equal((await send('HEAD', path)).offset, 0)
+  })
+
+  test('tus-js-client uploads, and goes on behind what has arrived', async () => {
+    await using own = await startService()
+    const origin = await own.listen()
+    const content = await picture(300, 300)
+    const headers = { authorization: `Bearer ${await own.as('root').token()}` }
+    const stateOf = async (url: string) =>
+      (await send('HEAD', new URL(url).pathname, {}, undefined, { at: own })).headers
+    const upload = (uploadUrl: string | null, options: Partial<UploadOptions> = {}) =>
+      new Promise<Upload>((resolve, reject) => {
+        const client = new Upload(content, {
+          endpoint: `${origin}/api/v1/eas/tus`,
+          ...(uploadUrl === null ? {} : { uploadUrl }),
+          chunkSize: 20_000,
+          retryDelays: null,
+          headers,
+          metadata: { filename: 'été.jpg', filetype: 'image/jpeg' },
+          onError: reject,
+          onSuccess: () => resolve(client),
+          ...options,
+        })
+        client.start()
+      })
+    // Broken off by its user after the second piece.
+    const broken = await new Promise<string>((resolve, reject) => {
+      const client: Upload = new Upload(content, {
+        endpoint: `${origin}/api/v1/eas/tus`,
+        chunkSize: 20_000,
+        retryDelays: null,
+        headers,
+        metadata: { filename: 'été.jpg' },
+        onError: reject,
+        onChunkComplete(_size, accepted) {
+          if (accepted < 40_000) return
+          client.abort().then(() => resolve(client.url as string), reject)
+        },
+      })
+      client.start()
+    })
+    const sent: number[] = []
+    await upload(broken, { onChunkComplete: (size) => sent.push(size) })
+    assert.ok(sent.reduce((sum, size) => sum + size, 0) <= content.length - 40_000, 'only what was missing is sent')
+    const id = (await stateOf(broken))['x-svc-file-id']
+    const file = (await own.as('root').get(`/eas/${id}`)).body
+    assert.deepEqual([file.original_filename, file.hash], ['été.jpg', sha256(content)])
+    const whole = await upload(null, { uploadDataDuringCreation: true, chunkSize: Number.POSITIVE_INFINITY })
+    assert.equal(Number((await stateOf(String(whole.url)))['upload-offset']), content.length)
+    await assert.rejects(upload(null, { uploadLengthDeferred: true }), /upload-defer-length belongs to the extension/)
   })
 
   test('what does not speak the protocol is told so', async () => {

@@ -16,6 +16,15 @@ const optionsHeaders = {
   'Tus-Resumable': version,
   'Tus-Version': version,
   'Tus-Extension': 'creation,creation-with-upload,expiration,termination',
+  // What `Upload-Length` can say; types of files may have lower limits.
+  'Tus-Max-Size': '999999999999999',
+}
+
+/** Headers of extensions that are not spoken here, which would change what is uploaded. */
+const otherExtensions: Readonly<Record<string, string>> = {
+  'upload-defer-length': 'creation-defer-length',
+  'upload-concat': 'concatenation',
+  'upload-checksum': 'checksum',
 }
 
 const Params = Type.Object({ uploadId: Type.String({ format: 'uuid', description: 'Id of the upload.' }) })
@@ -171,9 +180,17 @@ export function registerResumableRoutes(http: HttpApp, { uploads }: { uploads: R
 
 function speak(request: FastifyRequest, reply: FastifyReply): void {
   reply.header('Tus-Resumable', version)
-  if (request.headers['tus-resumable'] === version) return
-  reply.header('Tus-Version', version)
-  throw new AppError('TusVersion', { version })
+  if (request.headers['tus-resumable'] !== version) {
+    reply.header('Tus-Version', version)
+    throw new AppError('TusVersion', { version })
+  }
+  const [header, extension] = Object.entries(otherExtensions).find(([name]) => name in request.headers) ?? []
+  if (header === undefined) return
+  reply.header('Tus-Extension', optionsHeaders['Tus-Extension'])
+  throw badRequest(`${header} belongs to the extension ${extension}, which is not spoken here`, {
+    name: header,
+    extension,
+  })
 }
 
 function tell(reply: FastifyReply, upload: ResumableUpload): FastifyReply {

@@ -64,12 +64,15 @@ const longestRest = 20_000
 /** What a service begins with: a database that nobody is connected to, and the files that belong to it. */
 export type Beginning = Pick<FuzzedService, 'database' | 'folder'>
 
-/** Its database and folder outlive it: whoever starts it drops them. */
-export async function startFuzzedService(beginning?: Beginning): Promise<FuzzedService> {
+/** Its database and folder outlive it: whoever starts it drops them. `settings`: of its environment. */
+export async function startFuzzedService(
+  beginning?: Beginning,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<FuzzedService> {
   const database = await createTestDatabase(beginning?.database)
   const folder = await mkdtemp(join(tmpdir(), 'strongroom-fuzz-'))
   if (beginning) await cp(beginning.folder, folder, { recursive: true })
-  const { child, output, url } = await startProcess(folder, database.dsn).catch(async (error) => {
+  const { child, output, url } = await startProcess(folder, database.dsn, settings).catch(async (error) => {
     await dropBeginning({ database, folder })
     throw error
   })
@@ -135,7 +138,7 @@ export async function dropBeginning({ database, folder }: Beginning): Promise<vo
   await rm(folder, { recursive: true, force: true })
 }
 
-async function startProcess(folder: string, dsn: string) {
+async function startProcess(folder: string, dsn: string, settings: Readonly<Record<string, string>>) {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('SVC_'))
   const { NODE_TEST_CONTEXT: _, ...environment } = Object.fromEntries(inherited)
   const main = join(import.meta.dirname, '..', 'src', 'main.ts')
@@ -151,6 +154,7 @@ async function startProcess(folder: string, dsn: string) {
       SVC_ROOT_PASSWORD: rootPassword,
       SVC_LOG_LEVEL: 'error',
       SVC_LOGIN_ALLOW_REDIRECTS: 'http://localhost:*',
+      ...settings,
     },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
@@ -159,7 +163,7 @@ async function startProcess(folder: string, dsn: string) {
   for (const stream of [child.stdout, child.stderr]) {
     stream?.on('data', (chunk) => {
       // The end says why it ended; all of a million requests would fill the memory.
-      text = `${text}${chunk}`.slice(-200_000)
+      text = `${text}${chunk}`.slice(-1_000_000)
       const address = /ready at (\S+)/.exec(text)?.[1]
       if (address) ready.resolve(address)
     })

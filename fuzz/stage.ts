@@ -25,7 +25,7 @@ export interface Origin extends AsyncDisposable {
 }
 
 /** Makes the world once; every epoch begins with a copy of it. */
-export async function startOrigin(): Promise<Origin> {
+export async function startOrigin(settings: Readonly<Record<string, string>> = {}): Promise<Origin> {
   const service = await startFuzzedService()
   let world: World
   let document: OpenApiDocument
@@ -41,7 +41,7 @@ export async function startOrigin(): Promise<Origin> {
   return {
     world,
     description,
-    stage: async () => setStage(await startFuzzedService(service), world),
+    stage: async () => setStage(await startFuzzedService(service, settings), world),
     [Symbol.asyncDispose]: () => dropBeginning(service),
   }
 }

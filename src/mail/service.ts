@@ -52,13 +52,21 @@ export function createMailService({ db, seal, jobs, events, baseConfig, external
       mail = await unsealed(queued)
       await send(mail, jobId)
     } catch (error) {
-      const info = { ...logged(mail), Error: messageOf(error) }
+      const info = { ...logged(mail), Error: withoutSecrets(passwords())(messageOf(error)) }
       await events.append(db, [{ type: 'EMAIL_SENT_FAILED', actor: null, info }])
       if (!isFinal(error)) throw error
       return
     }
     await events.append(db, [{ type: 'EMAIL_SENT', actor: null, info: logged(mail) }])
   })
+
+  /** A server may quote what it was sent when it refuses it. */
+  function passwords(): string[] {
+    const { plain_auth, login_auth, cram_md5_auth } = baseConfig.get().email_server
+    return [plain_auth, login_auth, cram_md5_auth].flatMap(({ password }) =>
+      typeof password === 'string' ? password : [],
+    )
+  }
 
   async function send(mail: Mail, jobId: number): Promise<void> {
     const { email, server } = configured()

@@ -21,6 +21,7 @@ import type { ConventionOf } from '../platform/versions.ts'
 import { createAccounts } from './account/service.ts'
 import { browserHashesOf } from './browser-id.ts'
 import { carryingHeaders, tokenOf } from './carriers.ts'
+import { requireMayJoin, requireMayTrust } from './configured-groups.ts'
 import { ldapCertificates } from './directories/certificates.ts'
 import { createDirectoryCheck } from './directories/check.ts'
 import { createDirectories } from './directories/service.ts'
@@ -55,7 +56,6 @@ import { createPages, type Visit, wantsPage } from './pages/service.ts'
 import { createPasswords } from './passwords.ts'
 import type { Principals } from './principals.ts'
 import type { RemovalHooks, RightsHooks } from './records.ts'
-import { requireMayJoin } from './registration-groups.ts'
 import { ensureRoot } from './root.ts'
 import { createSessionInfo } from './sessions/info.ts'
 import { createOwnSessions } from './sessions/own.ts'
@@ -328,6 +328,10 @@ export function createAuth(dependencies: AuthDependencies) {
     /** Groups that whoever makes an account is put into. @throws {AppError} `ColumnNeedsSystemRoot` */
     requireMayJoin: (from: Queryable, actor: Actor, groupIds: readonly number[]): Promise<void> =>
       requireMayJoin(from, actor, rights, groupIds),
+
+    /** What is said of a directory. @throws {AppError} `ColumnNeedsSystemRoot` */
+    requireMayTrust: (from: Queryable, actor: Actor, section: string): Promise<void> =>
+      requireMayTrust(from, actor, rights, section),
 
     /** Those of the users who may sign in now, and root in any case: whoever runs the service does what it set up. */
     actorsOf: sessions.actorsWhoMayAct,

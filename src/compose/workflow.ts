@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { createBaseConfigAdministration } from '../config/administration.ts'
 import { createFileService } from '../files/service.ts'
 import { rememberedPeople } from '../objects/read/people.ts'
@@ -8,10 +9,10 @@ import { filesWithin, requeueUsers, seenUses } from '../objects/upkeep/file-uses
 import { createFormerFiles, linkPolicies } from '../objects/upkeep/former-files.ts'
 import { countInPools, objectPresetUse, objectTagUse, requeuePools } from '../objects/upkeep/uses.ts'
 import { createObjecttypeService } from '../objecttypes/service.ts'
-import type { Tx } from '../platform/db.ts'
+import type { Queryable, Tx } from '../platform/db.ts'
 import { outgoingLimits } from '../platform/outgoing-limits.ts'
 import { createPoolService } from '../pools/service.ts'
-import { createPresetService } from '../rights/service.ts'
+import { type CallerRights, createPresetService } from '../rights/service.ts'
 import { createTagService } from '../tags/service.ts'
 import { createTransitionService } from '../transitions/service.ts'
 import { createWebhookService } from '../webhooks/service.ts'
@@ -33,6 +34,17 @@ export function janitorSettings({ baseConfig, datamodel, objecttypes, pools }: K
       .filter(({ poolLink }) => !poolLink)
       .map(({ id }) => ({ id, settings: objecttypes.settings(id) })),
   }
+}
+
+/** The rights of those of the users who may act now. */
+async function rightsOfUsers(
+  { rights, auth }: Pick<People, 'rights' | 'auth'>,
+  from: Queryable,
+  ids: readonly number[],
+) {
+  const callers = new Map<number, CallerRights>()
+  for (const [id, actor] of await auth.actorsOf(from, ids)) callers.set(id, await rights.forActor(actor))
+  return callers
 }
 
 /** What administrators set up around objects: configuration, transitions, object types, pools, tags. */
@@ -68,7 +80,14 @@ export async function composeWorkflow(
       wakeIndex: queued.raise,
       policies: () => linkPolicies(janitorSettings(kept)),
     }),
-    marking: createMarking({ model: datamodel.current, languages, any: kept.anyMarks }),
+    marking: createMarking({
+      model: datamodel.current,
+      languages,
+      any: kept.anyMarks,
+      masks: { ...kept.maskSettings, pools },
+      readersOf: (from, userIds) => rightsOfUsers({ rights, auth }, from, userIds),
+      onGone: (users) => given.log.warn({ users }, 'captions tell nothing: whoever has set them may not act any more'),
+    }),
     whoNames: rememberedPeople(principals, rights).whoNames,
     anonymous: async () => (baseConfig.get().deep_link_access.enabled ? auth.actorOfUser(deepLinkUserId) : null),
   })
@@ -137,6 +156,9 @@ export async function composeWorkflow(
         const known = new Set(before.registration.groups.map((group) => group.group_id))
         const added = after.registration.groups.map((group) => group.group_id).filter((id) => !known.has(id))
         await auth.requireMayJoin(tx, actor, added)
+        for (const section of ['ldap', 'saml', 'openid_connect'] as const) {
+          if (!isDeepStrictEqual(before[section], after[section])) await auth.requireMayTrust(tx, actor, section)
+        }
       },
     }),
   }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Column, Table } from '../datamodel/model.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Tx } from '../platform/db.ts'
@@ -179,4 +180,17 @@ function matches(value: unknown, pattern: RegExp): boolean {
 
 export function wrong(path: string, value: unknown, expected: string): AppError {
   return badRequest(`${path} must be ${expected}`, { path, value, expected })
+}
+
+interface Captioned {
+  readonly caption?: unknown
+  readonly caption_set_by?: number
+}
+
+/** A caption tells what whoever has set it may read: whoever changes it has set it. */
+export function withCaptionSetter<T extends Captioned>(previous: Captioned, next: T, userId: number): T {
+  const { caption_set_by: _, ...settings } = next
+  if (next.caption === undefined) return settings as T
+  const setBy = isDeepStrictEqual(next.caption, previous.caption) ? previous.caption_set_by : userId
+  return (setBy === undefined ? settings : { ...settings, caption_set_by: setBy }) as T
 }

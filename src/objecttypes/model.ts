@@ -46,6 +46,8 @@ export interface ObjecttypeFields {
   readonly custom_data?: Readonly<Record<string, unknown>>
   readonly watermark?: Readonly<Record<string, unknown>>
   readonly caption?: Readonly<Record<string, unknown>>
+  /** The user who has set the caption; absent: root, as before that was known. */
+  readonly caption_set_by?: number
   readonly janitor_policy?: JanitorPolicy
 }
 

@@ -127,7 +127,7 @@ function readFields(work: Work): ObjecttypeFields {
   const { input, stored, place } = work
   const fields: Record<string, unknown> = { ...stored.fields }
   for (const [name, read] of Object.entries(readers)) {
-    const value: unknown = input.objecttype[name as keyof ObjecttypeFields]
+    const value: unknown = input.objecttype[name as keyof typeof readers]
     if (value === undefined) continue
     const path = `${place}.objecttype.${name}`
     const checked = value === null ? undefined : read(value, path, work)
@@ -145,7 +145,7 @@ const asSent: Reader = (value, path) => {
 }
 
 /** Members of the `objecttype` block that are stored; their JSON types are checked by the schema of the route. */
-const readers: Readonly<Record<keyof ObjecttypeFields, Reader>> = {
+const readers: Readonly<Record<Exclude<keyof ObjecttypeFields, 'caption_set_by'>, Reader>> = {
   mapping_image_export: asSent,
   mapping_image_import: asSent,
   mapping_dc_export: asSent,

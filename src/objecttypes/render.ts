@@ -25,6 +25,7 @@ export function renderObjecttype(
 ): ObjecttypeOutput {
   const tags = parts.tags(table, settings)
   const masks = new Set([...table.masks.values()].map((mask) => mask.id))
+  const { caption_set_by: _, ...fields } = settings.fields
   const standardMasks = settings.standardMasks?.filter((id) => masks.has(id)) ?? []
   return {
     _basetype: 'objecttype',
@@ -42,7 +43,7 @@ export function renderObjecttype(
       empty_placeholder_icon: '',
       description: {},
       custom_data: {},
-      ...settings.fields,
+      ...fields,
       standard_numbering: '',
     },
     _standard_masks: standardMasks.length > 0 ? standardMasks : null,

@@ -12,6 +12,7 @@ import {
 } from '../rights/service.ts'
 import type { KeptTags } from '../tags/service.ts'
 import type { ListChange, TransitionService } from '../transitions/service.ts'
+import { withCaptionSetter } from './media-settings.ts'
 import type { ObjecttypeSettings, StoredObjecttype } from './model.ts'
 import { eitherName, readSettings, tagIdsOf, type Work } from './read-settings.ts'
 import type { ObjecttypeInput } from './schema.ts'
@@ -40,7 +41,10 @@ export async function saveAll(
 ): Promise<{ readonly objecttypes: readonly StoredObjecttype[]; readonly before: readonly ObjecttypeSettings[] }> {
   const { tx, actor, model } = context
   const works = await identify(context, inputs)
-  const settings = works.map((work) => readSettings(work, model))
+  const settings = works.map((work) => {
+    const read = readSettings(work, model)
+    return { ...read, fields: withCaptionSetter(work.stored.fields, read.fields, actor.userId) }
+  })
   await requireTags(context, works, settings)
   for (const [index, work] of works.entries()) assertMappings(work, settings[index]!)
   const [acls, contacts] = [await readAcls(context, works), await readContacts(context, works)]

@@ -31,6 +31,7 @@ export {
   readWatermark,
   record,
   renditionsTask,
+  withCaptionSetter,
 } from './media-settings.ts'
 
 export interface ObjecttypeDeps {

@@ -22,6 +22,8 @@ export type StandardMasks = Readonly<Record<string, readonly number[]>>
 export interface PoolSettings {
   readonly watermark?: Readonly<Record<string, unknown>>
   readonly caption?: Readonly<Record<string, unknown>>
+  /** The user who has set the caption; absent: root, as before that was known. */
+  readonly caption_set_by?: number
   readonly janitor_policy?: JanitorPolicy
   readonly custom_data?: Readonly<Record<string, unknown>>
   readonly mapping_dc_export?: string | number

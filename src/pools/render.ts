@@ -46,6 +46,7 @@ export function renderPools(
 }
 
 function renderOwn(pool: Pool, names: WhoNames): PoolOutput['pool'] {
+  const { caption_set_by: _, ...settings } = pool.settings
   return {
     _id: pool.id,
     _version: pool.version,
@@ -57,7 +58,7 @@ function renderOwn(pool: Pool, names: WhoNames): PoolOutput['pool'] {
     comment: pool.comment,
     ...(pool.contact ? { contact: renderWho(pool.contact, names) } : {}),
     is_system_pool: pool.isSystem,
-    ...pool.settings,
+    ...settings,
   }
 }
 

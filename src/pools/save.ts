@@ -207,7 +207,7 @@ async function fill(context: SaveContext, works: readonly Work[]): Promise<Store
       shortname: pool.shortname === undefined ? (current?.shortname ?? {}) : (pool.shortname ?? {}),
       description: pool.description === undefined ? (current?.description ?? {}) : (pool.description ?? {}),
       comment: pool.comment === undefined ? (current?.comment ?? '') : (pool.comment ?? ''),
-      settings: applySettings(current?.settings ?? {}, pool, place),
+      settings: applySettings(current?.settings ?? {}, pool, place, context.actor.userId),
       acl: acls[index] ?? current?.acl ?? [],
       privateAcl: input._private_acl ?? current?.privateAcl ?? false,
       tags: readTags(input) ?? current?.tags ?? [],

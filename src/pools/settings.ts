@@ -1,5 +1,5 @@
 /** Checks the settings of a pool that other capabilities act on: watermark, caption, janitor policy, mappings. */
-import { readCaption, readJanitorPolicy, readWatermark, record } from '../objecttypes/service.ts'
+import { readCaption, readJanitorPolicy, readWatermark, record, withCaptionSetter } from '../objecttypes/service.ts'
 import { AppError } from '../platform/errors.ts'
 import { assertStorable } from '../platform/text.ts'
 import type { PoolSettings } from './model.ts'
@@ -11,7 +11,7 @@ type Sent = PoolInput['pool']
  * The settings after a save: absent keys stay, `null` takes a setting away.
  * @throws {AppError} `ServerGeneric` with the path of what is wrong; `LookupNotFound` for a mapping.
  */
-export function applySettings(previous: PoolSettings, sent: Sent, place: string): PoolSettings {
+export function applySettings(previous: PoolSettings, sent: Sent, place: string, userId: number): PoolSettings {
   const settings: Record<string, unknown> = { ...previous }
   for (const name of names) {
     const value: unknown = sent[name]
@@ -21,10 +21,12 @@ export function applySettings(previous: PoolSettings, sent: Sent, place: string)
     if (checked === undefined) delete settings[name]
     else settings[name] = checked
   }
-  return settings
+  return withCaptionSetter(previous, settings, userId)
 }
 
-const readers: Readonly<Record<keyof PoolSettings, (value: unknown, path: string) => unknown>> = {
+type Sendable = Exclude<keyof PoolSettings, 'caption_set_by'>
+
+const readers: Readonly<Record<Sendable, (value: unknown, path: string) => unknown>> = {
   watermark: readWatermark,
   // A pool holds objects of any type: which file fields there are is seen when an image is made.
   caption: (value, path) => readCaption(value, path, null),
@@ -38,7 +40,7 @@ const readers: Readonly<Record<keyof PoolSettings, (value: unknown, path: string
   mapping_image_import: mapping,
 }
 
-const names = Object.keys(readers) as (keyof PoolSettings)[]
+const names = Object.keys(readers) as Sendable[]
 
 /**
  * `none` switches a mapping off, `objecttype` leaves it to the object type. There are no mappings yet, so anything else

@@ -371,6 +371,64 @@ suite('watermarks and captions', () => {
     assert.deepEqual(await texts(), [{ text: null }])
   })
 
+  test('a caption tells what whoever has set it may read, for as long as they may', async () => {
+    const grants = (...rights: string[]) => ({
+      _acl: [
+        {
+          who: { user: { _id: people.captioner } },
+          rights: Object.fromEntries(
+            ['bag_read', 'bag_write', 'bag_acl', ...rights].map((name) => [name, titleOnly(name)]),
+          ),
+        },
+      ],
+    })
+    const { masks } = (await root().get('/mask/CURRENT')).body
+    const { mask_id: mask, table_id: table } = masks.find(({ name }: Json) => name === 'work__title_only')
+    const titleOnly = (name: string) => (name === 'read' ? { mask_ids: { [table]: [mask] } } : {})
+    const { body } = await root().post(
+      '/user',
+      [{ user: { login: 'captioner' }, _password: 'captioner', _system_rights: { 'system.poolmanager': {} } }],
+      { confirm: 'ignore_password_requirements' },
+    )
+    people.captioner = body[0].user._id
+    const pool = await newPool('Told', museum.pool)
+    assert.equal((await setPool(pool, {}, {}, grants('read'))).status, 200)
+    const caption = { image: { text: '%title% / %inventory%' } }
+    const { pool: stored } = (await root().get(`/pool/${pool}`)).body[0]
+    const set = { pool: { _id: pool, _version: stored._version, caption } }
+    const saved = await museum.svc.as('captioner').post('/pool', [set])
+    assert.equal(saved.status, 200, JSON.stringify(saved.body))
+    assert.equal(saved.body[0].pool.caption_set_by, undefined)
+
+    const shot = await uploaded('told.png', await plain(300, 200, 'green'))
+    const { _id } = await put({
+      ...inPool(pool),
+      title: { 'en-US': 'Boat' },
+      inventory: 'ZZ99',
+      image: [{ _id: shot._id }],
+    })
+    const text = async (title: string) => {
+      const { _version } = (await root().get(`/db/work/work__standard/${_id}`)).body[0].work
+      const block = { title: { 'en-US': title }, inventory: 'ZZ99', image: [{ _id: shot._id }] }
+      await put({ _id, _version, ...inPool(pool), ...block })
+      await museum.svc.drain()
+      const { rows } = await museum.svc.db.query(
+        `select metadata->>'caption' as text from file_version where file_id = $1 and name = 'preview'`,
+        [shot._id],
+      )
+      return rows[0]?.text ?? null
+    }
+    assert.equal(await text('Boat one'), 'Boat one /')
+    assert.equal((await setPool(pool, {}, {}, grants())).status, 200)
+    assert.equal(await text('Boat two'), '/')
+    // Whoever changes it, sets it; sending it back does not.
+    assert.equal((await setPool(pool, { caption }, { confirm: 'skip' })).status, 200)
+    assert.equal(await text('Boat three'), '/')
+    const spaced = { image: { text: '%title% - %inventory%' } }
+    assert.equal((await setPool(pool, { caption: spaced }, { confirm: 'skip' })).status, 200)
+    assert.equal(await text('Boat four'), 'Boat four - ZZ99')
+  })
+
   test('captions follow what linked objects show of themselves', async () => {
     const people = [payload('person', { name: 'Vera' }), payload('person', { name: 'Ewa' })]
     const saved = await root().post('/db/person', people)

@@ -2,11 +2,14 @@ import type { Column, Localized, Model, Table } from '../../datamodel/model.ts'
 import type { Queryable } from '../../platform/db.ts'
 import type { Content, Standard } from '../content/stored.ts'
 import { valueText } from '../standard/text.ts'
+import { type CaptionSight, type CaptionSightDeps, captionSights } from './caption-sight.ts'
 
 /** A caption of a file, and the object that its replacements are about. */
 interface WantedCaption {
   readonly use: { readonly fileId: number; readonly systemObjectId: number }
   readonly template: string
+  /** Whoever has set it: it tells what they may read. */
+  readonly setBy: number
 }
 
 interface Source {
@@ -23,8 +26,7 @@ interface Source {
   readonly file: Readonly<Record<string, string | number>>
 }
 
-interface Reading {
-  readonly model: Model
+interface Reading extends CaptionSightDeps {
   /** Database languages, first one first. */
   readonly languages: readonly string[]
 }
@@ -36,7 +38,7 @@ const longest = 2000
 
 /**
  * The texts of captions, by file: `%title%` or `%artwork.title%` is the value of a column, with a language at its end where one
- * is meant. The service itself reads them: everybody who may see the rendition sees its caption.
+ * is meant. They tell what whoever has set the caption may read now; everybody who may see the rendition sees its caption.
  */
 export async function captionTexts(
   reading: Reading,
@@ -45,11 +47,17 @@ export async function captionTexts(
 ): Promise<ReadonlyMap<number, string>> {
   const filled = wanted.filter(({ template }) => template.match(replacement))
   const sources = new Map((await readSources(from, filled)).map((source) => [source.fileId, source]))
-  const linked = await readStandards(from, linkedBy(reading.model, filled, sources))
+  const linkedIds = linkedBy(reading.model, filled, sources)
+  const linked = await readStandards(from, linkedIds)
+  const setters = filled.map(({ setBy }) => setBy)
+  const objects = [...linkedIds, ...filled.map(({ use }) => use.systemObjectId)]
+  const sightOf = await captionSights(reading, from, setters, objects)
   return new Map(
-    wanted.map(({ use, template }) => {
+    wanted.map(({ use, template, setBy }) => {
       const source = sources.get(use.fileId)
-      const valueAt = (name: string): string => (source ? textOf(name, source, linked, reading) : '')
+      const sight = sightOf(setBy)
+      const valueAt = (name: string): string =>
+        source && sight.object(use.systemObjectId) ? textOf(name, source, { linked, sight, reading }) : ''
       const text = template.replaceAll(replacement, (_, name: string) => valueAt(name))
       return [use.fileId, text.trim().slice(0, longest).toWellFormed()]
     }),
@@ -112,18 +120,25 @@ function columnOf(name: string, table: Table): { readonly column: Column; readon
   return column ? { column, rest: behind } : null
 }
 
-function textOf(name: string, source: Source, linked: ReadonlyMap<number, Standard>, reading: Reading): string {
+interface Telling {
+  readonly linked: ReadonlyMap<number, Standard>
+  readonly sight: CaptionSight
+  readonly reading: Reading
+}
+
+function textOf(name: string, source: Source, { linked, sight, reading }: Telling): string {
   const { model, languages } = reading
+  const { systemObjectId: id } = source
   const table = model.tablesById.get(source.objecttype)
   const [first = '', ...rest] = name.split('.')
   if (first === '_asset') return plain(source.file[rest[0] ?? ''])
-  if (first === '_standard') return standardText(source.standard, rest, languages)
+  if (first === '_standard') return sight.title(id) ? standardText(source.standard, rest, languages) : ''
   if (first === '_pool') {
     const field = rest[0] === 'name' ? source.pool?.name : rest[0] === 'shortname' ? source.pool?.shortname : undefined
     return localized(field, rest[1], languages)
   }
   const own: Readonly<Record<string, string | number>> = {
-    _system_object_id: source.systemObjectId,
+    _system_object_id: id,
     _uuid: source.uuid,
     _version: source.version,
     _objecttype: table?.name ?? '',
@@ -133,8 +148,11 @@ function textOf(name: string, source: Source, linked: ReadonlyMap<number, Standa
   if (Object.hasOwn(own, first)) return plain(own[first])
   const named = table && columnOf(name, table)
   const value = named ? source.content[named.column.key] : undefined
-  if (!named || value === undefined) return ''
-  if (named.column.type === 'link') return standardText(linked.get(value as number), named.rest.slice(1), languages)
+  if (!named || value === undefined || !sight.column(id, named.column)) return ''
+  if (named.column.type === 'link') {
+    const target = value as number
+    return sight.title(target) ? standardText(linked.get(target), named.rest.slice(1), languages) : ''
+  }
   return localized(valueText(named.column, value, languages), named.rest[0], languages)
 }
 

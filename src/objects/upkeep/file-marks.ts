@@ -1,16 +1,21 @@
 import type { Column, Model } from '../../datamodel/model.ts'
 import type { Queryable } from '../../platform/db.ts'
+import type { CaptionSightDeps } from './caption-sight.ts'
 import { captionTexts } from './caption-texts.ts'
 
 type Settings = Readonly<Record<string, unknown>>
+
+const rootUserId = 1
 
 /** What pools and object types say of watermarks and captions (wire form, checked when it was saved). */
 interface MarkSettings {
   readonly watermark?: Settings
   readonly caption?: Settings
+  /** Who has set the caption; absent: root, as before that was known. */
+  readonly caption_set_by?: number
 }
 
-interface MarkingDeps {
+interface MarkingDeps extends Pick<CaptionSightDeps, 'masks' | 'readersOf' | 'onGone'> {
   readonly model: () => Model
   readonly languages: () => readonly string[]
   /** Whether any watermark or caption is set at all, as far as this process knows. */
@@ -25,12 +30,13 @@ interface ShownWatermark {
   readonly tile: boolean
 }
 
-interface ShownCaption {
+interface Caption {
   readonly text: string
   readonly size: string
   readonly padding: number | null
   readonly multiline: boolean
   readonly overlay: boolean
+  readonly setBy: number
 }
 
 /** The object that says what a file bears: the first that has it and is not in the trash. */
@@ -43,7 +49,7 @@ interface MarkingUse {
 }
 
 /** What renditions of files bear: the object type says it first, and pools from the root down say it better. */
-export function createMarking({ model, languages, any }: MarkingDeps) {
+export function createMarking({ model, languages, any, ...sight }: MarkingDeps) {
   return {
     any,
 
@@ -54,16 +60,25 @@ export function createMarking({ model, languages, any }: MarkingDeps) {
         const column = model().columnsById.get(use.columnId)
         return { use, watermark: watermarkOf(use.layers), caption: column ? captionOf(use.layers, column) : null }
       })
-      const wanted = said.flatMap(({ use, caption }) => (caption ? [{ use, template: caption.text }] : []))
-      const texts = await captionTexts({ model: model(), languages: languages() }, from, wanted)
+      const wanted = said.flatMap(({ use, caption }) =>
+        caption ? [{ use, template: caption.text, setBy: caption.setBy }] : [],
+      )
+      const texts = await captionTexts({ model: model(), languages: languages(), ...sight }, from, wanted)
       return new Map(
         said.map(({ use, watermark, caption }) => {
           const text = texts.get(use.fileId) ?? ''
-          return [use.fileId, { watermark, caption: caption && text !== '' ? { ...caption, text } : null }] as const
+          return [
+            use.fileId,
+            { watermark, caption: caption && text !== '' ? shownCaption(caption, text) : null },
+          ] as const
         }),
       )
     },
   }
+}
+
+function shownCaption({ setBy: _, ...caption }: Caption, text: string) {
+  return { ...caption, text }
 }
 
 function imageOf(watermark: Settings | undefined): number | null {
@@ -86,9 +101,9 @@ function watermarkOf(layers: readonly MarkSettings[]): ShownWatermark | null {
 }
 
 /** Of the field that has the file, named in full or by its column. */
-function captionOf(layers: readonly MarkSettings[], column: Pick<Column, 'name' | 'fullName'>): ShownCaption | null {
-  const found = layers.flatMap(({ caption }) => caption?.[column.fullName] ?? caption?.[column.name] ?? [])
-  const merged = Object.assign({}, ...found) as {
+function captionOf(layers: readonly MarkSettings[], column: Pick<Column, 'name' | 'fullName'>): Caption | null {
+  const said = ({ caption }: MarkSettings) => caption?.[column.fullName] ?? caption?.[column.name] ?? []
+  const merged = Object.assign({}, ...layers.flatMap(said)) as {
     readonly text?: string
     readonly size?: string
     readonly padding?: string
@@ -97,7 +112,10 @@ function captionOf(layers: readonly MarkSettings[], column: Pick<Column, 'name' 
   }
   const { text = '', size = '', padding, multiline = false, overlay = false } = merged
   if (text === '') return null
-  return { text, size, padding: padding === undefined ? null : Number(padding), multiline, overlay }
+  // The nearest layer that says the text.
+  const source = layers.findLast((layer) => Object.hasOwn(said(layer) as object, 'text'))
+  const setBy = source?.caption_set_by ?? rootUserId
+  return { text, size, padding: padding === undefined ? null : Number(padding), multiline, overlay, setBy }
 }
 
 /** With what is set as it is in the database: jobs follow a change at once. */

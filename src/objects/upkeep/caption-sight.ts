@@ -1,0 +1,74 @@
+import type { Column, Model } from '../../datamodel/model.ts'
+import type { Queryable } from '../../platform/db.ts'
+import type { CallerRights } from '../../rights/service.ts'
+import { showingMasks } from '../masks/access.ts'
+import { loadHeads } from '../read/load.ts'
+import type { Head } from '../read/stored-rows.ts'
+import { type MaskDeps, mayUseMask } from '../render/shown-mask.ts'
+
+/** What somebody may read of the objects that a caption tells of. */
+export interface CaptionSight {
+  object(systemObjectId: number): boolean
+  /** Its `_standard`. */
+  title(systemObjectId: number): boolean
+  column(systemObjectId: number, column: Column): boolean
+}
+
+export interface CaptionSightDeps {
+  readonly model: Model
+  readonly masks: MaskDeps
+  /** The rights of those of the users who may sign in now, and of root in any case. */
+  readonly readersOf: (from: Queryable, userIds: readonly number[]) => Promise<ReadonlyMap<number, CallerRights>>
+  /** Told of those who may not act any more: their captions tell nothing of objects. */
+  readonly onGone: (userIds: readonly number[]) => void
+}
+
+const nothing: CaptionSight = { object: () => false, title: () => false, column: () => false }
+
+/** By whoever has set the captions; a constant number of statements. */
+export async function captionSights(
+  { model, masks, readersOf, onGone }: CaptionSightDeps,
+  from: Queryable,
+  setters: readonly number[],
+  systemObjectIds: readonly number[],
+): Promise<(setter: number) => CaptionSight> {
+  const asked = [...new Set(setters)]
+  const readers = await readersOf(from, asked)
+  const gone = asked.filter((id) => !readers.has(id))
+  if (gone.length > 0) onGone(gone)
+  const limited = [...readers.values()].some((caller) => !caller.root)
+  const found = limited ? await loadHeads(from, model, [...new Set(systemObjectIds)]) : []
+  const heads = new Map(found.map((head) => [head.systemObjectId, head]))
+  return (setter) => {
+    const caller = readers.get(setter)
+    if (!caller) return nothing
+    return caller.root ? everything : sightOf({ deps: masks, caller }, heads)
+  }
+}
+
+const everything: CaptionSight = { object: () => true, title: () => true, column: () => true }
+
+function sightOf(
+  context: { readonly deps: MaskDeps; readonly caller: CallerRights },
+  heads: ReadonlyMap<number, Head>,
+): CaptionSight {
+  const readable = (id: number): Head | null => {
+    const head = heads.get(id)
+    return head && context.caller.may('read', head.guard) ? head : null
+  }
+  return {
+    object: (id) => readable(id) !== null,
+    title(id) {
+      const head = readable(id)
+      return head !== null && mayUseMask(context, head.table.preferredMask, head)
+    },
+    column(id, column) {
+      const head = readable(id)
+      if (!head) return false
+      return showingMasks(head.table)
+        .column(column)
+        .values()
+        .some((mask) => mayUseMask(context, mask, head))
+    },
+  }
+}

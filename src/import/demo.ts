@@ -1,11 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import pg from 'pg'
 import type { Config } from '../platform/config.ts'
+import { withOwnDatabase } from '../platform/own-database.ts'
+import { hasCluster } from '../platform/postgres-cluster.ts'
 import { createProgress, type ProgressOutput } from '../platform/progress.ts'
 import { createServiceClient } from './client.ts'
 import { addPictures } from './pictures.ts'
 import { importTate } from './tate/import.ts'
+import { assertOurs, type KnownTables, ModelConflict, poolReference } from './tate/setup.ts'
 
 const help = `Usage: strongroom demo [options]
 
@@ -44,11 +48,13 @@ export async function runDemo(
     out.write(help)
     return 0
   }
+  const dataDir = resolve(values.data)
+  const older = await assertDemo(dataDir)
   const password = config.rootPassword ?? randomBytes(9).toString('base64url')
   const service = await startServer(
     {
       ...config,
-      dataDir: resolve(values.data),
+      dataDir,
       dbDsn: null,
       rootPassword: password,
       port: values.port === undefined ? config.port : portOf(values.port),
@@ -67,6 +73,7 @@ export async function runDemo(
       folder: sampleFolder,
       progress,
       batch: 200,
+      extend: older,
       signal: stop.signal,
     })
     if (!interrupted) await addPictures(client, progress, stop.signal)
@@ -76,6 +83,44 @@ export async function runDemo(
     return 0
   } finally {
     await service.stop()
+  }
+}
+
+/**
+ * Looks at what the folder has, before the start changes the password of root and the schema. Answers whether it is a demo already,
+ * perhaps of an older release. @throws {Error} when it is something else that has types of these names.
+ */
+async function assertDemo(dataDir: string): Promise<boolean> {
+  if (!(await hasCluster(dataDir))) return false
+  return withOwnDatabase({ dataDir, dbDsn: null }, async (dsn) => {
+    const { tables, isDemo } = await storedIn(dsn)
+    try {
+      if (!isDemo) assertOurs(tables)
+    } catch (cause) {
+      if (!(cause instanceof ModelConflict)) throw cause
+      throw new Error(`${dataDir} has data that are not those of a demo; choose another folder with --data`, { cause })
+    }
+    return isDemo
+  })
+}
+
+async function storedIn(dsn: string): Promise<{ tables: KnownTables; isDemo: boolean }> {
+  const client = new pg.Client({ connectionString: dsn, application_name: 'strongroom demo' })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    const { rows: known } = await client.query<{ there: boolean }>(
+      `select to_regclass('public.datamodel_version') is not null and to_regclass('public.pool') is not null as there`,
+    )
+    if (!known[0]?.there) return { tables: [], isDemo: false }
+    const { rows } = await client.query<{ tables: KnownTables | null; isDemo: boolean }>(
+      `select (select schema -> 'tables' from datamodel_version order by version desc limit 1) as tables,
+         exists (select from pool where reference = $1) as "isDemo"`,
+      [poolReference],
+    )
+    return { tables: rows[0]?.tables ?? [], isDemo: rows[0]?.isDemo ?? false }
+  } finally {
+    await client.end().catch(() => {})
   }
 }
 

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
 import { execFile, spawnSync } from 'node:child_process'
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
+import { createServiceClient, type ServiceClient } from '../../src/import/client.ts'
 import { runDemo } from '../../src/import/commands.ts'
+import { ensurePool } from '../../src/import/tate/setup.ts'
+import { tateTables } from '../../src/import/tate/tables.ts'
 import { loadConfig } from '../../src/platform/config-load.ts'
 import { startServer } from '../../src/server.ts'
 
@@ -39,8 +42,8 @@ async function withDemo(folder: string, work: (output: string) => Promise<void>)
   return output
 }
 
-test('the demo loads its sample, and the searches that it prints work as printed', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'strongroom-demo-'))
+test('the demo loads its sample in a folder of any name, and the searches that it prints work as printed', async () => {
+  const folder = await mkdtemp(join(tmpdir(), "strongroom demo's Größe $x -"))
   // Run as root, the database belongs to another user, who must be able to walk here.
   await chmod(folder, 0o755)
   try {
@@ -62,6 +65,57 @@ test('the demo loads its sample, and the searches that it prints work as printed
     const second = await withDemo(folder, async () => {})
     assert.match(second, /runs with 2592 objects/)
     assert.doesNotMatch(second, /committed the datamodel/)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+})
+
+/** Starts a service on the folder, as a person would, for a piece of work by root. */
+async function withServer(dataDir: string, rootPassword: string, work: (client: ServiceClient) => Promise<void>) {
+  const env = { SVC_LOG_LEVEL: 'silent', SVC_PORT: '0', SVC_DATA_DIR: dataDir, SVC_ROOT_PASSWORD: rootPassword }
+  const service = await startServer(loadConfig({ file: undefined, env, cwd: dataDir }), () => {})
+  try {
+    await work(createServiceClient({ url: service.url, login: 'root', password: rootPassword }))
+  } finally {
+    await service.stop()
+  }
+}
+
+interface Tables {
+  tables: { name: string; columns: { name?: string }[] }[]
+}
+
+/** The datamodel of the collection as an older release had it: artworks without pictures. */
+async function commitOlder(client: ServiceClient): Promise<void> {
+  const head = await client.get<object>('/schema/user/HEAD')
+  const tables = tateTables.map(({ opposite: _, ...table }) => ({
+    ...table,
+    columns: table.columns.filter(({ name }) => name !== 'image'),
+  }))
+  await client.post('/schema/user/HEAD', { ...head, tables })
+  await client.post('/schema/commit', undefined, { confirm: 'yes' })
+}
+
+test('a demo of an older release gets what its types lack; data that are no demo are refused before anything is changed', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'strongroom demo ä -'))
+  await chmod(folder, 0o755)
+  try {
+    const data = join(folder, 'data')
+    await mkdir(data)
+    await withServer(data, 'password-of-mine', commitOlder)
+    await assert.rejects(
+      withDemo(folder, async () => {}),
+      /data has data that are not those of a demo; choose another folder with --data/,
+    )
+    // The demo would have given root a password of its own.
+    await withServer(data, 'password-of-mine', async (client) => {
+      const { tables } = await client.get<Tables>('/schema/user/CURRENT')
+      assert.ok(!tables.find(({ name }) => name === 'artwork')?.columns.some(({ name }) => name === 'image'))
+      await ensurePool(client)
+    })
+    const output = await withDemo(folder, async () => {})
+    assert.match(output, /committed the datamodel/)
+    assert.match(output, /painted pictures for 24 artworks/)
   } finally {
     await rm(folder, { recursive: true, force: true })
   }

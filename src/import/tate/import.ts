@@ -19,6 +19,8 @@ export interface TateImportOptions {
   /** Requests at the same time. */
   connections?: number
   progress: Progress
+  /** Object types of an older release get the columns that they lack. */
+  extend?: boolean
   /** Ends the import after the requests in flight; the same import goes on from there later. */
   signal?: AbortSignal
 }
@@ -42,7 +44,8 @@ export async function importTate(options: TateImportOptions): Promise<TateImport
   const vocabularyRead = readVocabulary(files.artworks, options.limit ?? Number.POSITIVE_INFINITY)
   // Not awaited at once: reading the files and talking to the service overlap.
   vocabularyRead.catch(() => {})
-  if (await ensureDatamodel(client)) progress.say('committed the datamodel of the collection')
+  if (await ensureDatamodel(client, { extend: options.extend ?? false }))
+    progress.say('committed the datamodel of the collection')
   const poolId = await ensurePool(client)
   const begun = performance.now()
   const run = createRun({

@@ -2,10 +2,13 @@ import { type ServiceClient, ServiceError } from '../client.ts'
 import { type MaskEntry, tateMasks } from './masks.ts'
 import { type TableEntry, tateTableNames, tateTables } from './tables.ts'
 
+/** Object types as a service has them. */
+export type KnownTables = readonly { name: string; columns?: { name?: string; column_id?: number }[] }[]
+
 interface Snapshot {
   version: number
   max_column_id?: number
-  tables: { name: string; columns?: { name?: string; column_id?: number }[] }[]
+  tables: KnownTables
 }
 
 interface Masks {
@@ -17,16 +20,22 @@ export class ModelConflict extends Error {}
 
 /**
  * Makes sure that the service knows the object types, masks and names of the collection. What it has already is left
- * alone; other object types stay. Returns whether a version was committed.
+ * alone; other object types stay. With `extend` types get the columns that they lack: those of an older release.
+ * Returns whether a version was committed.
  */
-export async function ensureDatamodel(client: ServiceClient): Promise<boolean> {
+export async function ensureDatamodel(client: ServiceClient, { extend = false } = {}): Promise<boolean> {
   const current = await client.get<Snapshot>('/schema/user/CURRENT').catch(noVersion)
-  if (current && hasTables(current)) return false
+  const tables = current?.tables ?? []
+  const lacking = lackingColumns(tables)
+  if (lacking.length === 0 && tateTables.every(({ name }) => tables.some((table) => table.name === name))) return false
+  if (!extend) assertOurs(tables)
   const head = await client.get<Snapshot>('/schema/user/HEAD')
+  const next = lacking.length > 0 ? extended(head) : merged(head.tables, withPairs(head))
   // Whatever version this instance expects of its clients.
-  await client.post('/schema/user/HEAD?overwrite=1', { ...head, tables: merged(head.tables, withPairs(head)) })
+  await client.post('/schema/user/HEAD?overwrite=1', { ...head, tables: next })
   const masks = await client.get<Masks>('/mask/HEAD')
-  const stored = await client.post<Masks>('/mask/HEAD?overwrite=1', { ...masks, masks: merged(masks.masks, tateMasks) })
+  const own = { ...masks, masks: merged(masks.masks, sameMasks(masks)) }
+  const stored = await client.post<Masks>('/mask/HEAD?overwrite=1', own)
   const names = await client.get<Record<string, object>>('/l10n/user/HEAD')
   await client.post('/l10n/user/HEAD', { ...names, ...tateTableNames, ...maskNames(stored) })
   await client.post('/schema/commit', undefined, { confirm: 'yes', reindex: 'reindex' })
@@ -38,21 +47,45 @@ function noVersion(error: unknown): null {
   throw error
 }
 
-/** All our object types with all our columns. @throws {ModelConflict} when a type of the same name is another one. */
-function hasTables(snapshot: Snapshot): boolean {
-  const known = new Map(snapshot.tables.map((table) => [table.name, table]))
-  const present = tateTables.filter((table) => known.has(table.name))
-  for (const { name, columns } of present) {
-    const there = new Set((known.get(name)?.columns ?? []).map((column) => column.name))
+/** What types lack that have the names of ours. */
+function lackingColumns(tables: KnownTables) {
+  const known = new Map(tables.map((table) => [table.name, table]))
+  return tateTables.flatMap(({ name, columns }) => {
+    const table = known.get(name)
+    if (!table) return []
+    const there = new Set((table.columns ?? []).map((column) => column.name))
     const missing = columns.filter((column) => column.kind === 'column' && !there.has(column.name))
-    if (missing.length > 0) {
-      const names = missing.map((column) => column.name).join(', ')
-      throw new ModelConflict(
-        `the service has an object type "${name}" of its own, without ${names}: import into another instance`,
-      )
-    }
-  }
-  return present.length === tateTables.length
+    return missing.length > 0 ? [{ name, missing }] : []
+  })
+}
+
+/** @throws {ModelConflict} when a type of the same name is another one. */
+export function assertOurs(tables: KnownTables): void {
+  const [first] = lackingColumns(tables)
+  if (!first) return
+  const names = first.missing.map((column) => column.name).join(', ')
+  throw new ModelConflict(
+    `the service has an object type "${first.name}" of its own, without ${names}: import into another instance`,
+  )
+}
+
+/** The tables with what they lack; those that are not there at all come with everything. */
+function extended(head: Snapshot): unknown[] {
+  const lacking = new Map(lackingColumns(head.tables).map(({ name, missing }) => [name, missing]))
+  const known = new Set(head.tables.map(({ name }) => name))
+  return [
+    ...head.tables.map((table) => ({
+      ...table,
+      columns: [...(table.columns ?? []), ...(lacking.get(table.name) ?? [])],
+    })),
+    ...withPairs(head).filter(({ name }) => !known.has(name)),
+  ]
+}
+
+/** Our masks under the ids that masks of these names have: grants name them by those. */
+function sameMasks({ masks }: Masks): MaskEntry[] {
+  const ids = new Map(masks.map(({ name, mask_id }) => [name, mask_id]))
+  return tateMasks.map((mask) => (ids.get(mask.name) === undefined ? mask : { ...mask, mask_id: ids.get(mask.name) }))
 }
 
 /**
@@ -93,7 +126,8 @@ interface PoolRecord {
   pool: { _id: number; reference?: string }
 }
 
-const poolReference = 'tate:collection'
+/** The collection's pool, by which a demo is known. */
+export const poolReference = 'tate:collection'
 
 /** The pool that holds the artworks; created below the root pool when it is not there. Returns its id. */
 export async function ensurePool(client: ServiceClient): Promise<number> {

@@ -51,6 +51,7 @@ export function registerObjectRoutes(app: HttpApp, { objects }: { objects: Objec
         access: 'user',
         writes: true,
         body: 'objects',
+        exactNumbers: true,
         errors: [
           'AnswerTooLarge',
           'CommentRequired',
@@ -127,6 +128,7 @@ export function registerObjectRoutes(app: HttpApp, { objects }: { objects: Objec
         access: 'user',
         writes: true,
         body: 'objects',
+        exactNumbers: true,
         errors: [
           'CommentRequired',
           'ConstraintViolation',

@@ -60,7 +60,7 @@ export function createBodyReader({ gate, pace, arrival }: BodyReaderOptions) {
   }
 
   const json = (request: FastifyRequest, payload: Readable): Promise<unknown> =>
-    read(request, payload, (limits) => new JsonReader(limits))
+    read(request, payload, (limits) => new JsonReader(limits, { exact: isExact(request) }))
 
   return {
     /** As a hook behind the check of the caller: what says itself that it is too large is refused unread. */
@@ -89,7 +89,9 @@ export function createBodyReader({ gate, pace, arrival }: BodyReaderOptions) {
 
     /** Some clients send JSON under the type of forms, which their library names by itself. */
     form: (request: FastifyRequest, payload: Readable): Promise<unknown> =>
-      read(request, payload, (limits) => (takesJson(request) ? formOrJsonSink(limits) : formSink(limits))),
+      read(request, payload, (limits) =>
+        takesJson(request) ? formOrJsonSink(limits, isExact(request)) : formSink(limits),
+      ),
 
     /**
      * A body without a type is JSON where JSON is taken: many programs send it so.
@@ -106,6 +108,8 @@ export function createBodyReader({ gate, pace, arrival }: BodyReaderOptions) {
 function takesJson({ routeOptions: { schema } }: FastifyRequest): boolean {
   return schema?.body !== undefined && (schema.consumes?.includes('application/json') ?? true)
 }
+
+const isExact = ({ routeOptions }: FastifyRequest): boolean => routeOptions.config.exactNumbers === true
 
 function limitsFor(request: FastifyRequest): BodyLimits {
   const limits = request.routeOptions.config.bodyLimits
@@ -249,7 +253,7 @@ function formText(bytes: Buffer): string {
 }
 
 /** JSON when the first byte that is no blank says so: no form of ours begins like that. */
-function formOrJsonSink(limits: BodyLimits): Sink {
+function formOrJsonSink(limits: BodyLimits, exact: boolean): Sink {
   let sink: Sink | null = null
   return {
     get values() {
@@ -258,7 +262,7 @@ function formOrJsonSink(limits: BodyLimits): Sink {
     write(chunk) {
       const first = chunk.find((byte) => !blanks.has(byte))
       if (sink === null && first === undefined) return
-      sink ??= first === openBrace || first === openBracket ? new JsonReader(limits) : formSink(limits)
+      sink ??= first === openBrace || first === openBracket ? new JsonReader(limits, { exact }) : formSink(limits)
       sink.write(chunk)
     },
     end: () => (sink ?? formSink(limits)).end(),

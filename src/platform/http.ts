@@ -67,6 +67,8 @@ declare module 'fastify' {
      * takes it as it comes, of any type (streamed-body.ts).
      */
     body?: BodySize | 'stream'
+    /** Numbers of the body that no double holds are kept as their text (exact-json.ts): for who knows of them. */
+    exactNumbers?: boolean
     /** How slowly clients may send: filled in here. */
     pace?: Pace
     /** The same as numbers: filled in here. */

@@ -1,4 +1,5 @@
 import { AppError, badRequest } from './errors.ts'
+import { parseExact } from './exact-json.ts'
 import { utf8Text } from './utf8.ts'
 
 /** What a JSON text may be at most. */
@@ -68,11 +69,16 @@ export class JsonReader {
   #root: Container | undefined
 
   readonly #pieceBytes: number
+  readonly #valueOf: (text: string) => unknown
 
-  /** `pieceBytes`: after how many bytes what has come is made into values; that takes the event loop a millisecond. */
-  constructor(limits: JsonLimits, pieceBytes = 64 * 1024) {
+  /**
+   * `pieceBytes`: after how many bytes what has come is made into values; that takes the event loop a millisecond. `exact`:
+   * numbers that no double holds are kept as their text (exact-json.ts).
+   */
+  constructor(limits: JsonLimits, { pieceBytes = 64 * 1024, exact = false } = {}) {
     this.#limits = limits
     this.#pieceBytes = pieceBytes
+    this.#valueOf = exact ? parseExact : JSON.parse
   }
 
   /** Values read so far. */
@@ -301,7 +307,7 @@ export class JsonReader {
       throw badRequest(`The body has half of a surrogate pair at byte ${byte}, which no text can keep.`, { byte })
     }
     try {
-      return JSON.parse(text)
+      return this.#valueOf(text)
     } catch (cause) {
       // Its place is one in the piece.
       const [what] = (cause as Error).message.split(/ in JSON| at position|, "/)

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { Type } from 'typebox'
 import { AppError, badRequest } from './errors.ts'
+import { parseExact } from './exact-json.ts'
 import { noteIgnored } from './ignored.ts'
 import { hasNamedMembers } from './named-members.ts'
 import { nearestName } from './nearest.ts'
@@ -192,10 +193,10 @@ export async function prettyJson(request: FastifyRequest, reply: FastifyReply, p
   if (pretty === undefined || !isOn(pretty) || !queryNames || (ownPretty && reply.statusCode < 400)) return payload
   if (!String(reply.getHeader('Content-Type')).includes('json')) return payload
   if (typeof payload === 'string' || Buffer.isBuffer(payload)) {
-    if (payload.length <= mostPretty) return JSON.stringify(JSON.parse(String(payload)), null, 2)
+    if (payload.length <= mostPretty) return JSON.stringify(parseExact(String(payload)), null, 2)
   } else if (payload instanceof Readable) {
     const { start, rest } = await beginning(payload, mostPretty)
-    if (!rest) return JSON.stringify(JSON.parse(String(start)), null, 2)
+    if (!rest) return JSON.stringify(parseExact(String(start)), null, 2)
     payload = Readable.from(rest, { objectMode: false })
   }
   noteIgnored(reply, ['pretty'])

@@ -9,7 +9,7 @@ const wide = { values: 1e6, depth: 100, keyBytes: 1e6, stringBytes: 1e6 }
 /** Reads a text that arrives in chunks of these sizes, the last of which repeats. */
 function read(text: string | Buffer, { chunks = [7], pieceBytes = 1, limits = wide } = {}): unknown {
   const bytes = Buffer.from(text)
-  const reader = new JsonReader(limits, pieceBytes)
+  const reader = new JsonReader(limits, { pieceBytes })
   for (let from = 0, n = 0; from < bytes.length; n++) {
     const size = chunks[Math.min(n, chunks.length - 1)] ?? 7
     reader.write(bytes.subarray(from, from + size))

@@ -1,6 +1,7 @@
 import type { Column } from '../../datamodel/model.ts'
 import { parseDate } from '../../platform/dates.ts'
 import { AppError } from '../../platform/errors.ts'
+import { asDoubles, isExactNumber, isInRange, keepExact } from '../../platform/exact-json.ts'
 import { composed } from '../../platform/text.ts'
 import type { FileEntry } from './file-links.ts'
 
@@ -14,7 +15,9 @@ const maxDepth = 60
  */
 export function storedValue(column: Column, value: unknown, place: string): unknown {
   if (value === null || value === undefined) return undefined
-  return converters[column.type](value, { column, place })
+  // Doubles are what all other types are made of.
+  const given = column.type === 'custom' ? value : asDoubles(value)
+  return converters[column.type](given, { column, place })
 }
 
 interface Context {
@@ -43,7 +46,7 @@ const converters: Record<Column['type'], Converter> = {
   custom: (value, context) => {
     if (!isRecord(value)) return fail(context, value, 'an object')
     assertStorable(value, context)
-    return Object.keys(value).length === 0 ? undefined : value
+    return Object.keys(value).length === 0 ? undefined : keepExact(value)
   },
 }
 
@@ -234,7 +237,9 @@ function assertText(value: string, context: Context): void {
 function assertStorable(value: unknown, context: Context, depth = 0): void {
   if (depth > maxDepth) fail(context, '…', `nesting of at most ${maxDepth} levels`)
   if (typeof value === 'string') assertText(value, context)
-  else if (Array.isArray(value)) for (const member of value) assertStorable(member, context, depth + 1)
+  else if (typeof value === 'number' ? !Number.isFinite(value) : isExactNumber(value) && !isInRange(value)) {
+    fail(context, value, 'a number between 1e-307 and 1e308')
+  } else if (Array.isArray(value)) for (const member of value) assertStorable(member, context, depth + 1)
   else if (isRecord(value)) {
     for (const [key, member] of Object.entries(value)) {
       assertText(key, context)
@@ -244,7 +249,7 @@ function assertStorable(value: unknown, context: Context, depth = 0): void {
 }
 
 export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value)
 }
 
 /** A value as it may stand in an error: short, printable, never a whole payload. */

@@ -1,4 +1,5 @@
 import type { Column, ColumnField, Mask, MaskField, NestedField, ReverseField } from '../../datamodel/model.ts'
+import { readExact } from '../../platform/exact-json.ts'
 import type { FileEntry } from '../content/file-links.ts'
 import { type Content, rowsOf } from '../content/stored.ts'
 
@@ -135,6 +136,8 @@ function fieldReader(field: MaskField, name: string, keep: FieldFilter | undefin
     case 'text_l10n':
     case 'text_l10n_oneline':
       return localizedReader(field)
+    case 'custom':
+      return customReader(field)
     default:
       return valueReader(field)
   }
@@ -145,6 +148,14 @@ function valueReader({ column: { key, name } }: ColumnField): FieldReader {
   return (content, out, sink) => {
     const value = content[key]
     if (value !== undefined) out[name] = value
+    else if (sink.empty) out[name] = null
+  }
+}
+
+function customReader({ column: { key, name } }: ColumnField): FieldReader {
+  return (content, out, sink) => {
+    const value = content[key]
+    if (value !== undefined) out[name] = readExact(value)
     else if (sink.empty) out[name] = null
   }
 }

@@ -1,3 +1,4 @@
+import { parseExact } from '../../platform/exact-json.ts'
 import type { JsonAnswer } from '../../platform/json-body.ts'
 import type { ActionObjects } from '../../transitions/service.ts'
 import type { ReadService } from './read.ts'
@@ -19,7 +20,7 @@ export function objectsForActions(read: ReadService): ActionObjects {
 }
 
 function hitsOf({ body }: JsonAnswer): Record<string, unknown>[] {
-  return JSON.parse(Buffer.concat(body).toString())
+  return parseExact(Buffer.concat(body).toString()) as Record<string, unknown>[]
 }
 
 function standardText(hit: Readonly<Record<string, unknown>>, languages: readonly string[]): string {

@@ -1,4 +1,5 @@
 import type { Column, StandardFormat } from '../../datamodel/model.ts'
+import { readExact } from '../../platform/exact-json.ts'
 
 /**
  * A text on its way into `_standard`: a plain string is the same in every language, a map has a text per language.
@@ -131,7 +132,7 @@ export function valueText(column: Column, value: unknown, languages: readonly st
     case 'daterange':
       return rangeText(value as DateRange, languages)
     case 'custom':
-      return customText(value as Record<string, unknown>)
+      return customText(readExact(value) as Record<string, unknown>)
     case 'geo_json':
     case 'eas':
     case 'link':

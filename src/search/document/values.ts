@@ -1,6 +1,7 @@
 /** Stored values as the texts, moments and labels that are indexed of them. */
 import type { Localized } from '../../datamodel/model.ts'
 import { parseDate } from '../../platform/dates.ts'
+import { isExactNumber, readExact } from '../../platform/exact-json.ts'
 import { words } from './analyze.ts'
 import { openEnd, openStart, orderedMoment } from './ordered.ts'
 
@@ -60,15 +61,16 @@ function remember<K, V>(cache: Map<K, V>, key: K, value: V): void {
 /** Texts of a value of a plugin's type: what it offers for the search, else all texts in it. */
 export function customTexts(value: unknown): string[] {
   const texts: string[] = []
-  const offered = value as { _fulltext?: unknown; _standard?: unknown }
+  const read = readExact(value)
+  const offered = read as { _fulltext?: unknown; _standard?: unknown }
   const source = offered._fulltext ?? offered._standard
-  collect(source ?? value, texts, 0)
+  collect(source ?? read, texts, 0)
   return texts
 }
 
 function collect(value: unknown, texts: string[], depth: number): void {
   if (typeof value === 'string') texts.push(value)
-  else if (typeof value === 'object' && value !== null && depth < 10) {
+  else if (typeof value === 'object' && value !== null && depth < 10 && !isExactNumber(value)) {
     for (const [key, member] of Object.entries(value)) {
       if (!key.startsWith('_') || depth > 0) collect(member, texts, depth + 1)
     }
@@ -77,7 +79,7 @@ function collect(value: unknown, texts: string[], depth: number): void {
 
 /** The name that a plugin's value is counted under; null when it has none. */
 export function customLabel(value: unknown): string | null {
-  const { conceptName, _standard } = value as { conceptName?: unknown; _standard?: { text?: unknown } }
+  const { conceptName, _standard } = readExact(value) as { conceptName?: unknown; _standard?: { text?: unknown } }
   const label = conceptName ?? _standard?.text
   return typeof label === 'string' ? label : null
 }

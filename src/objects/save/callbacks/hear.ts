@@ -144,7 +144,7 @@ async function storedWires(
 const anything = { values: 1e9, depth: 1000, keyBytes: 1e9, stringBytes: 1e9 }
 
 async function wiresOf({ body }: JsonAnswer, pauses: Pauses): Promise<readonly Wire[]> {
-  const reader = new JsonReader(anything)
+  const reader = new JsonReader(anything, { exact: true })
   for (const piece of body) {
     reader.write(piece)
     await letPass(pauses)

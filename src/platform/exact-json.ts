@@ -1,0 +1,82 @@
+/**
+ * JSON whose numbers stay as they were written. A double holds some 15 digits; a number with more would become another one, so
+ * it is kept as its text (`JSON.rawJSON`), which `JSON.stringify` writes again.
+ * @see https://github.com/tc39/proposal-json-parse-with-source
+ */
+interface RawJson {
+  readonly rawJSON: string
+}
+
+type Reviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown
+
+const json = JSON as typeof JSON & {
+  rawJSON(text: string): RawJson
+  isRawJSON(value: unknown): value is RawJson
+}
+const parseWith = JSON.parse as unknown as (text: string, reviver: Reviver) => unknown
+
+export const isExactNumber = json.isRawJSON
+
+/** What a double may not hold: many digits, or an exponent of three. Others are looked at by no means. */
+const suspects = /\d[\d.]{15,}(?:[eE][+-]?\d+)?|\d[eE][+-]?\d{3,}/g
+
+export function parseExact(text: string): unknown {
+  if (!hasInexact(text)) return JSON.parse(text)
+  return parseWith(text, (_key, value, { source }) =>
+    typeof value === 'number' && source !== undefined && !isHeld(source) ? json.rawJSON(source) : value,
+  )
+}
+
+/** Also where a text has such digits: then it is only looked at once more. */
+function hasInexact(text: string): boolean {
+  for (const [found] of text.matchAll(suspects)) if (/[eE][+-]?\d{3}/.test(found) || !isHeld(found)) return true
+  return false
+}
+
+/** Whether a number comes back as the same one when a double has held it. */
+function isHeld(source: string): boolean {
+  return decimal(source) === decimal(String(Number(source)))
+}
+
+/** Digits without zeros at their ends, and the power of ten behind them; null for what is no number of JSON. */
+function decimal(source: string): string | null {
+  const [, sign, whole = '', fraction = '', exponent = '0'] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(source) ?? []
+  if (whole === '') return null
+  const digits = `${whole}${fraction}`.replace(/^0+/, '')
+  const kept = digits.replace(/0+$/, '')
+  return kept === '' ? '0' : `${sign}${kept}e${Number(exponent) - fraction.length + digits.length - kept.length}`
+}
+
+/** Whether the number is one that every reader of JSON has some double for: not infinite, and not nothing. */
+export function isInRange({ rawJSON }: RawJson): boolean {
+  const value = Number(rawJSON)
+  return Number.isFinite(value) && value !== 0
+}
+
+/** The member under which a value is kept as its text, beside what others look for in it. */
+const asText = '$json'
+
+/** A value as it is stored as `jsonb`: with its text when it has numbers that no double holds. */
+export function keepExact(value: Record<string, unknown>): Record<string, unknown> {
+  if (!(asText in value || hasExact(value))) return value
+  return { ...(asDoubles(value) as Record<string, unknown>), [asText]: JSON.stringify(value) }
+}
+
+export function readExact(stored: unknown): unknown {
+  const text = (stored as Record<string, unknown>)[asText]
+  return typeof text === 'string' ? parseExact(text) : stored
+}
+
+function hasExact(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return isExactNumber(value) || Object.values(value).some(hasExact)
+}
+
+/** The same with doubles: for what is computed with. */
+export function asDoubles(value: unknown): unknown {
+  if (isExactNumber(value)) return Number(value.rawJSON)
+  if (!hasExact(value)) return value
+  if (Array.isArray(value)) return value.map(asDoubles)
+  return Object.fromEntries(Object.entries(value as object).map(([key, member]) => [key, asDoubles(member)]))
+}

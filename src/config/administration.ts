@@ -8,7 +8,7 @@ import { outsideLifetimes } from '../platform/lifetime.ts'
 import type { Seal } from '../platform/seal.ts'
 import { createSealedTexts } from '../platform/sealed-texts.ts'
 import { type NeededRight, requireRight } from '../platform/system-right.ts'
-import type { BaseConfig, SectionName } from './catalogue.ts'
+import { type BaseConfig, isSectionName, type SectionName } from './catalogue.ts'
 import {
   accepted,
   at,
@@ -18,12 +18,14 @@ import {
   describe,
   type Path,
   patchAt,
+  placeOf,
   replaceSections,
+  replaceWhatFits,
   resetAt,
 } from './document.ts'
 import { opened, resealConfig, sealed } from './sealing.ts'
 import { type BaseConfigService, baseConfigTopic } from './service.ts'
-import { lockRows, writeSections } from './store.ts'
+import { lockRows, type StoredSections, writeSections } from './store.ts'
 
 export const manageConfig: NeededRight = { name: 'system.config' }
 
@@ -51,6 +53,8 @@ interface Save {
   method: 'POST' | 'PATCH'
   path: Path
   changes: () => Map<SectionName, Change>
+  /** Sections that do not fit to others are put here and stay as they are; without it they are refused. */
+  ignored?: Set<string>
 }
 
 export function createBaseConfigAdministration({ db, seal, bus, events, baseConfig, check }: Dependencies) {
@@ -61,10 +65,9 @@ export function createBaseConfigAdministration({ db, seal, bus, events, baseConf
       const changes = save.changes()
       const before = accepted(await opened(texts, await lockRows(tx)), () => {})
       const changed = new Map([...changes].map(([name, change]) => [name, change(before.get(name) ?? {})]))
+      await checkTogether(tx, actor, { before, changed, ignored: save.ignored })
       if (changed.size === 0) return
       const after = new Map([...before, ...changed])
-      const names = new Set(changed.keys())
-      await check?.(tx, { actor, before: compile(before), config: compile(after), changed: names })
       await writeSections(tx, await sealed(texts, changed), actor.userId)
       const info = {
         ScopedNames: [...changed.keys()].map((name) => `system.${name}`),
@@ -75,6 +78,33 @@ export function createBaseConfigAdministration({ db, seal, bus, events, baseConf
       tx.afterCommit(() => baseConfig.take(after))
       await bus.publish(tx, baseConfigTopic)
     })
+  }
+
+  /** Takes out of `changed` what does not fit, where that may be ignored. */
+  async function checkTogether(
+    tx: Tx,
+    actor: Actor,
+    {
+      before,
+      changed,
+      ignored,
+    }: {
+      readonly before: StoredSections
+      readonly changed: Map<SectionName, Record<string, unknown>>
+      readonly ignored: Set<string> | undefined
+    },
+  ): Promise<void> {
+    while (changed.size > 0) {
+      try {
+        const config = compile(new Map([...before, ...changed]))
+        await check?.(tx, { actor, before: compile(before), config, changed: new Set(changed.keys()) })
+        return
+      } catch (error) {
+        const section = placeOf(error)?.split('/')[2]
+        if (!ignored || section === undefined || !isSectionName(section) || !changed.delete(section)) throw error
+        ignored.add(`system/config/${section}`)
+      }
+    }
   }
 
   /** A refused save by somebody who may save is logged: administrators look there for what went wrong. */
@@ -110,6 +140,20 @@ export function createBaseConfigAdministration({ db, seal, bus, events, baseConf
     /** Replaces the sections that the body names; secrets that it does not name stay. Returns the whole document. */
     replace: (actor: Actor, body: unknown) =>
       save(actor, { method: 'POST', path: [], changes: () => replaceSections(body) }),
+
+    /**
+     * The same of a configuration from elsewhere: what fits is stored, and the paths of the rest are answered. What is
+     * stored stays there.
+     */
+    async takeOver(actor: Actor, body: unknown) {
+      const ignored = new Set<string>()
+      const changes = () => {
+        ignored.clear()
+        return replaceWhatFits(body, ignored)
+      }
+      const document = await save(actor, { method: 'POST', path: [], changes, ignored })
+      return { document, ignored: [...ignored] }
+    },
 
     /** Sets what stands at a path; of forms only the members given. Returns the value there. */
     patch: async (actor: Actor, path: Path, value: unknown): Promise<unknown> =>

@@ -2,6 +2,7 @@ import { AppError, badRequest } from '../platform/errors.ts'
 import { type BaseConfig, isSectionName, type SectionName, sectionNames, sections } from './catalogue.ts'
 import { asSent, describeMembers, type Field, isRecord, wrong } from './fields.ts'
 import type { StoredSections } from './store.ts'
+import { assertUnset, isUnavailable, unavailableSections } from './unavailable.ts'
 
 /** Where a path of `/config/{path}` leads: `system/config/<section>/<member>…`. */
 export type Path = readonly string[]
@@ -85,11 +86,108 @@ export function at(document: unknown, path: Path): unknown {
 /** Changes of `POST /config`: the sections of the body are replaced, the others stay. */
 export function replaceSections(body: unknown): Map<SectionName, Change> {
   const config = sectionsOf(body)
-  const changes = Object.entries(config).map(([name, value]): [SectionName, Change] => {
+  const changes = Object.entries(config).flatMap(([name, value]): [SectionName, Change][] => {
+    if (assertedUnset(name, value)) return []
     const section = knownSection(name)
-    return [section, (stored) => checkSection(section, value, stored)]
+    return [[section, (stored) => checkSection(section, value, stored)]]
   })
   return new Map(changes)
+}
+
+/** The same, without what cannot be taken over: its paths are put into `ignored`, and what is stored there stays. */
+export function replaceWhatFits(body: unknown, ignored: Set<string>): Map<SectionName, Change> {
+  const config = sectionsWithin(body, ignored)
+  const changes = new Map<SectionName, Change>()
+  for (const [name, value] of Object.entries(config)) {
+    const path = [...root, name].join('/')
+    if (isSectionName(name)) changes.set(name, (stored) => fittingSection(name, value, stored, ignored))
+    else if (!isUnset(name, value)) ignored.add(path)
+  }
+  return changes
+}
+
+/** More members of a section than that cannot be wrong one by one. */
+const mostWrong = 200
+
+function fittingSection(
+  name: SectionName,
+  wire: unknown,
+  stored: Record<string, unknown>,
+  ignored: Set<string>,
+): Record<string, unknown> {
+  const field: Field<unknown> = sections[name].field
+  const path = [...root, name].join('/')
+  const kept = asSent(field, stored)
+  let sent = wire
+  for (let wrongs = 0; wrongs < mostWrong; wrongs++) {
+    try {
+      return checkSection(name, sent, stored)
+    } catch (error) {
+      const place = placeOf(error)?.split('/').slice(path.split('/').length)
+      if (!(error instanceof AppError)) throw error
+      const unit = place && placeOf(error)?.startsWith(`${path}/`) ? unitOf(field, place) : []
+      const said = ignored.has([path, ...unit].join('/'))
+      ignored.add(said ? path : [path, ...unit].join('/'))
+      // What is stored does not fit to what was sent, either.
+      if (said || unit.length === 0) return stored
+      sent = restored(sent, kept, unit)
+    }
+  }
+  ignored.add(path)
+  return stored
+}
+
+/** Where it says that something is wrong. */
+export function placeOf(error: unknown): string | undefined {
+  const path = error instanceof AppError ? error.parameters.path : undefined
+  return typeof path === 'string' ? path : undefined
+}
+
+/** The member that a path leads to or into: what has no members of its own is taken or left as a whole. */
+function unitOf(field: Field<unknown>, path: Path): Path {
+  const unit: string[] = []
+  let members = field.members
+  for (const step of path) {
+    if (!members) break
+    unit.push(step)
+    members = Object.hasOwn(members, step) ? members[step]?.members : undefined
+  }
+  return unit
+}
+
+/** What was sent, with what is stored at a path; nothing, where nothing is stored. */
+function restored(sent: unknown, stored: unknown, [step, ...rest]: Path): unknown {
+  if (step === undefined) return stored
+  const { [step]: inner, ...others } = isRecord(sent) ? sent : {}
+  const before = isRecord(stored) && Object.hasOwn(stored, step) ? stored[step] : undefined
+  const value = restored(inner, before, rest)
+  return value === undefined ? others : { ...others, [step]: value }
+}
+
+function sectionsWithin(body: unknown, ignored: Set<string>): Record<string, unknown> {
+  if (!isRecord(body)) throw wrong('/', 'an object')
+  const { system = {}, plugin = {}, ...others } = body
+  for (const name of Object.keys(others)) ignored.add(name)
+  for (const name of isRecord(plugin) ? Object.keys(plugin) : ['']) ignored.add(`plugin/${name}`)
+  const { config = {}, ...beside } = isRecord(system) ? system : {}
+  for (const name of Object.keys(beside)) ignored.add(`system/${name}`)
+  if (!isRecord(system) || !isRecord(config)) throw wrong('system/config', 'an object')
+  return config
+}
+
+function isUnset(name: string, value: unknown): boolean {
+  try {
+    return assertedUnset(name, value)
+  } catch {
+    return false
+  }
+}
+
+/** Whether it is a section that is known and not available. @throws {AppError} when it says something. */
+function assertedUnset(name: string, value: unknown): boolean {
+  if (!isUnavailable(name)) return false
+  assertUnset(value, [...root, name].join('/'))
+  return true
 }
 
 /** Changes of `POST /config/{path}`: forms are merged, so members that are not said keep their value; all else is set. */
@@ -105,7 +203,7 @@ export function patchAt(path: Path, value: unknown): Map<SectionName, Change> {
   const body = [...path].reverse().reduce<unknown>((inner, step) => ({ [step]: inner }), value)
   if (path.length > 2 || path.some((step, index) => step !== root[index])) throw pathNotFound(path)
   const changes = Object.entries(sectionsOf(body)).flatMap(([section, given]) => [
-    ...patchAt([...root, knownSection(section)], given),
+    ...(assertedUnset(section, given) ? [] : patchAt([...root, knownSection(section)], given)),
   ])
   return new Map(changes)
 }
@@ -139,7 +237,15 @@ export function describe(): { system: { defs: object[] }; plugin: Record<string,
       unavailable: false,
     }
   })
-  return { system: { defs }, plugin: {} }
+  const unavailable = Object.entries(unavailableSections).map(([name, group]) => ({
+    name,
+    group,
+    parameters: {},
+    require_system_right: 'system.config',
+    unauthenticated_visible: false,
+    unavailable: true,
+  }))
+  return { system: { defs: [...defs, ...unavailable] }, plugin: {} }
 }
 
 function checkSection(name: SectionName, wire: unknown, stored: Record<string, unknown>): Record<string, unknown> {

@@ -2,7 +2,9 @@ import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { AppError } from '../platform/errors.ts'
 import { actorOf, type HttpApp } from '../platform/http.ts'
+import { noteIgnored } from '../platform/ignored.ts'
 import { unasked } from '../platform/query.ts'
+import { isStrict } from '../platform/query-names.ts'
 import { type BaseConfigAdministration, manageConfig } from './administration.ts'
 
 const anything = Type.Unknown({ description: 'The value at the path: shape and kinds are those of GET /config/list.' })
@@ -32,7 +34,10 @@ const Definitions = Type.Object(
 
 const ReplaceQuery = Type.Object({
   save: Type.Optional(
-    Type.Literal('ignore_errors', unasked('no error leaves a usable configuration, so each of them is a 400')),
+    Type.Literal('ignore_errors', {
+      description:
+        'Of a configuration from elsewhere what fits is stored; the paths of the rest stand in `X-Svc-Ignored`, and what is stored there stays.',
+    }),
   ),
   confirm: Type.Optional(Type.Literal('yes', unasked('a save of the configuration asks nothing'))),
   reindex: Type.Optional(
@@ -111,8 +116,8 @@ export function registerBaseConfigRoutes(app: HttpApp, { baseConfig }: { baseCon
         errors: ['ResourceNotFound', 'UrlParameterNotSupported'],
       },
     },
-    async (request) => {
-      const { reindex } = request.query
+    async (request, reply) => {
+      const { reindex, save } = request.query
       if (reindex === 'skip' || reindex === 'reindex_block') {
         throw new AppError(
           'UrlParameterNotSupported',
@@ -120,7 +125,10 @@ export function registerBaseConfigRoutes(app: HttpApp, { baseConfig }: { baseCon
           { message: 'The index follows the data languages by itself, in the background.' },
         )
       }
-      return baseConfig.replace(actorOf(request), request.body)
+      if (save === undefined || isStrict(request)) return baseConfig.replace(actorOf(request), request.body)
+      const { document, ignored } = await baseConfig.takeOver(actorOf(request), request.body)
+      noteIgnored(reply, ignored)
+      return document
     },
   )
 

@@ -65,11 +65,9 @@ test('save, confirm and reindex, as forms send them with the configuration', asy
   const body = languages('en-US', 'de-DE', 'fr-FR')
   const query = { save: 'ignore_errors', confirm: 'yes', reindex: 'reindex' }
   const saved = await root().post('/config', body, query)
-  assert.deepEqual([saved.status, saved.headers['x-svc-ignored']], [200, 'save, confirm'])
-  for (const name of ['save', 'confirm'] as const) {
-    const strict = await root().post('/config', body, { [name]: query[name], strict: 1 })
-    assert.deepEqual([strict.status, strict.body.parameters.param], [400, name])
-  }
+  assert.deepEqual([saved.status, saved.headers['x-svc-ignored']], [200, 'confirm'])
+  const strict = await root().post('/config', body, { confirm: 'yes', strict: 1 })
+  assert.deepEqual([strict.status, strict.body.parameters.param], [400, 'confirm'])
   await museum.svc.drain()
   for (const reindex of ['skip', 'reindex_block']) {
     const answer = await root().post('/config', languages('en-US'), { reindex })
@@ -78,13 +76,80 @@ test('save, confirm and reindex, as forms send them with the configuration', asy
   for (const wrong of [{ save: 'all' }, { confirm: 'no' }, { reindex: 'now' }]) {
     assert.equal((await root().post('/config', languages('en-US'), wrong)).status, 400, JSON.stringify(wrong))
   }
-  // What is wrong is wrong, whatever the parameters say.
-  assert.equal((await root().post('/config', languages('no language'), query)).status, 400)
+  assert.equal((await root().post('/config', languages('no language'))).status, 400)
   const now = (await root().get('/config/system/config/languages/database')).body
   assert.deepEqual(
     now.map((row: Json) => row.value),
     ['en-US', 'de-DE', 'fr-FR'],
   )
+})
+
+test('save=ignore_errors takes over what fits of a configuration from elsewhere, and names the rest', async () => {
+  const section = async (name: string) => (await root().get(`/config/system/config/${name}`)).body
+  await root().post(
+    '/config',
+    config({ email: { from: 'archive@museum.test' }, oauth2: { expirations: { access_token: '2h' } } }),
+  )
+  const elsewhere = {
+    plugin: { 'formula-columns': { config: { api_user: {} } } },
+    system: {
+      config: {
+        appearance: { shoe_size: 44 },
+        email: { from: 'new@museum.test', admin_emails: 'nobody' },
+        email_server: { server_addr: 'mail.museum.test:25', type: 'pigeon' },
+        oauth2: { expirations: { access_token: 'soon', refresh_token: '3h' } },
+        languages: 'all',
+        license: { license: 'XYZ' },
+        loca: { google_csv: [], google_overload_csv: false },
+        objectstore: {},
+        hovercraft: { eels: true },
+      },
+    },
+  }
+  const before = await section('languages')
+  assert.equal((await root().post('/config', elsewhere)).status, 400)
+  assert.equal((await root().post('/config', elsewhere, { save: 'ignore_errors', strict: 1 })).status, 400)
+  assert.equal((await section('email')).from, 'archive@museum.test')
+  const taken = await root().post('/config', elsewhere, { save: 'ignore_errors' })
+  assert.equal(taken.status, 200, JSON.stringify(taken.body))
+  assert.deepEqual(String(taken.headers['x-svc-ignored']).split(', ').map(decodeURIComponent).sort(), [
+    'plugin/formula-columns',
+    'system/config/appearance/shoe_size',
+    'system/config/email/admin_emails',
+    'system/config/email_server/type',
+    'system/config/hovercraft',
+    'system/config/languages',
+    'system/config/license',
+    'system/config/oauth2/expirations/access_token',
+  ])
+  assert.equal((await section('email')).from, 'new@museum.test')
+  assert.equal((await section('email_server')).server_addr, 'mail.museum.test:25')
+  const { expirations } = await section('oauth2')
+  assert.deepEqual([expirations.access_token, expirations.refresh_token], ['2h', '3h'])
+  assert.deepEqual(await section('languages'), before)
+})
+
+test('license, loca and objectstore are known as unavailable, and take nothing but what says nothing', async () => {
+  const { defs } = (await root().get('/config/list')).body.system
+  const unavailable = defs.filter((one: Json) => one.unavailable).map((one: Json) => one.name)
+  assert.deepEqual(unavailable, ['license', 'loca', 'objectstore'])
+  const unset = {
+    license: {},
+    loca: { google_csv: [], google_overload_csv: false },
+    objectstore: { server: '', instance: '', uid: '' },
+  }
+  assert.equal((await root().post('/config', config(unset))).status, 200)
+  for (const [name, value] of [
+    ['license', { license: 'XYZ' }],
+    ['loca', { google_overload_csv: true }],
+    ['objectstore', { server: 'x' }],
+  ] as const) {
+    const refused = await root().post('/config', config({ [name]: value }))
+    assert.deepEqual(
+      [refused.status, refused.body.parameters],
+      [400, { path: `system/config/${name}`, unavailable: true }],
+    )
+  }
 })
 
 test('X-Svc-Status tells whether searches wait', async () => {

@@ -1,0 +1,23 @@
+import { badRequest } from '../platform/errors.ts'
+import { isRecord } from './fields.ts'
+
+/**
+ * Sections that clients know and that cannot mean anything here: there is no licence, texts come from no spreadsheet, and no
+ * other server numbers objects (decisions.md, 82).
+ */
+export const unavailableSections = { license: 'general', loca: 'general', objectstore: 'general' } as const
+
+export function isUnavailable(name: string): boolean {
+  return Object.hasOwn(unavailableSections, name)
+}
+
+/** @throws {AppError} for anything but what they say where nothing was ever set. */
+export function assertUnset(value: unknown, path: string): void {
+  if (!isUnset(value)) throw badRequest(`${path} is not available here`, { path, unavailable: true })
+}
+
+function isUnset(value: unknown): boolean {
+  if (Array.isArray(value)) return value.length === 0
+  if (isRecord(value)) return Object.values(value).every(isUnset)
+  return [null, undefined, '', false, 0].includes(value as null)
+}

@@ -37,7 +37,7 @@ export const catalogue = {
     package: 'filesync',
     status: 400,
     text: 'There is no such recipe for metadata.',
-    coming: 'files',
+    coming: 'recipes of plugins',
   },
   DatabaseLockError: {
     package: 'ferrors',
@@ -152,7 +152,7 @@ export const catalogue = {
     package: 'ferrors',
     status: 403,
     text: 'The right to download the files of an object is missing.',
-    coming: 'files',
+    coming: 'deep links',
   },
   ObjectInsufficientRights: { package: 'ferrors', status: 403, text: 'A right on the object is missing.' },
   ObjectNotFound: { package: 'ferrors', status: 404, text: 'The object does not exist.' },
@@ -210,7 +210,7 @@ export const catalogue = {
     package: 'fileupload',
     status: 400,
     text: 'Versions are made of originals only.',
-    coming: 'files',
+    coming: 'recipes of plugins',
   },
   PublishDeletedObject: {
     package: 'object',
@@ -225,7 +225,7 @@ export const catalogue = {
     text: 'There is no such collector.',
     coming: 'publishing',
   },
-  PurgeNotAllowed: { package: 'objects', status: 403, text: 'The configuration does not allow to purge objects.' },
+  PurgeNotAllowed: { package: 'objects', status: 400, text: 'The configuration does not allow to purge objects.' },
   PurgeSystemRootOnly: {
     package: 'acl',
     status: 403,
@@ -248,7 +248,7 @@ export const catalogue = {
     package: 'baseconfig',
     status: 400,
     text: 'The recipe cannot have this value.',
-    coming: 'files',
+    coming: 'recipes of plugins',
   },
   ReindexInProgress: {
     package: 'search',
@@ -356,13 +356,18 @@ export const catalogue = {
     package: 'acl',
     status: 400,
     text: 'It must be said what is to become of the user.',
-    coming: 'archived users',
+    never: 'a 202 asks for it',
   },
   UserDeleteSelf: { package: 'acl', status: 400, text: 'Nobody can delete themselves.' },
   UserDuplicateEmail: { package: 'acl', status: 409, text: 'Another user has this email address.' },
   UserDuplicateLogin: { package: 'acl', status: 409, text: 'Another user has this login.' },
   UserEmailMalformed: { package: 'acl', status: 400, text: 'The email address cannot be read.' },
-  UserLimitNotAllowed: { package: 'acl', status: 400, text: 'There cannot be more users.', coming: 'archived users' },
+  UserLimitNotAllowed: {
+    package: 'acl',
+    status: 400,
+    text: 'There cannot be more users.',
+    never: 'no licence limits users',
+  },
   UserNotFound: { package: 'api', status: 400, text: 'There is no such user.' },
   UserPictureNoRights: {
     package: 'acl',
@@ -396,6 +401,8 @@ export interface ErrorDefinition {
   readonly text: string
   /** The capability that will answer it and does not exist yet. */
   readonly coming?: string
+  /** Why it is never answered here, although clients know it. */
+  readonly never?: string
 }
 
 export type ErrorCode = keyof typeof catalogue

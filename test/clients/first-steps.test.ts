@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import sharp from 'sharp'
 import { upload } from '../files/support.ts'
-import { startMuseum } from '../support/seed/museum.ts'
+import { payload, startMuseum } from '../support/seed/museum.ts'
 
 /** What test suites and front ends ask for before they do anything else. */
 
@@ -52,4 +52,13 @@ test('the status counts files that wait for renditions, and renditions by their 
   await svc.db.query(`update file_rendition set status = 'processing' where name = $1`, [rows[0]?.name])
   const busy = await status()
   assert.deepEqual([busy.pending, busy.queued], [1, 0])
+})
+
+test('where purging is switched off it is a 400 (decisions.md, 79)', async () => {
+  await using museum = await startMuseum({ allowPurge: false })
+  const root = museum.svc.as('root')
+  const [made] = (await root.post('/db/person', [payload('person', { name: 'Ada' })])).body
+  await root.delete('/db/person', [[made.person._id, 1, null]], { delete_policy: 'remove' })
+  const refused = await root.delete('/db/person', [[made.person._id, 2, null]], { delete_policy: 'purge' })
+  assert.deepEqual([refused.status, refused.body.code], [400, 'PurgeNotAllowed'])
 })

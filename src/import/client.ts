@@ -6,6 +6,8 @@ export class ServiceError extends Error {
   readonly status: number
   readonly code: string
   readonly parameters: Record<string, unknown>
+  /** What the service says, without the request. */
+  readonly detail: string
 
   constructor(request: string, status: number, body: { code?: string; message?: string; parameters?: object }) {
     const parameters = { ...body.parameters } as Record<string, unknown>
@@ -14,6 +16,7 @@ export class ServiceError extends Error {
     this.status = status
     this.code = body.code ?? ''
     this.parameters = parameters
+    this.detail = body.message ?? body.code ?? `status ${status}`
   }
 }
 
@@ -22,6 +25,8 @@ export interface ClientOptions {
   url: string
   login: string
   password: string
+  /** An access token, used as long as it holds; then nobody signs in. */
+  token?: string
   /** Milliseconds to keep trying while the service does not answer, is stopping, or a lock is held. */
   patience?: number
   signal?: AbortSignal
@@ -29,15 +34,17 @@ export interface ClientOptions {
 
 export interface UploadedFile {
   readonly name: string
-  readonly content: Uint8Array<ArrayBuffer>
+  /** Of a file on the disk, `openAsBlob` reads no more than is being sent. */
+  readonly content: Uint8Array<ArrayBuffer> | Blob
 }
 
 export interface ServiceClient {
   readonly url: string
   get<T>(path: string, query?: Query): Promise<T>
   post<T>(path: string, body: unknown, query?: Query): Promise<T>
+  patch<T>(path: string, body: unknown, query?: Query): Promise<T>
   /** Stores files; their records in order. */
-  upload(files: readonly UploadedFile[]): Promise<readonly { readonly _id: number }[]>
+  upload(files: readonly UploadedFile[], query?: Query): Promise<readonly { readonly _id: number }[]>
   /** The access token, requested when there is none yet. */
   token(): Promise<string>
 }
@@ -57,7 +64,8 @@ const passing = new Set([423, 502, 503, 504])
  * sends a request again while the trouble may pass. A request that was sent again may have been carried out the first
  * time: callers rely on unique keys.
  */
-export function createServiceClient({ url, login, password, patience = 60_000, signal }: ClientOptions): ServiceClient {
+export function createServiceClient(options: ClientOptions): ServiceClient {
+  const { url, login, password, token, patience = 60_000, signal } = options
   const base = withoutEnd(url, '/')
   let tokens: Promise<Tokens> | null = null
   // A wrong address is told soon; a service that was there is worth waiting for.
@@ -101,13 +109,14 @@ export function createServiceClient({ url, login, password, patience = 60_000, s
   const signIn = (): Promise<Tokens> => grant({ grant_type: 'password', username: login, password, scope: 'offline' })
 
   function current(): Promise<Tokens> {
-    tokens ??= signIn()
+    tokens ??= token === undefined ? signIn() : Promise.resolve({ access: token, refresh: null })
     return tokens
   }
 
   /** Replaces the tokens once, however many requests find them rejected at the same time. */
   async function renew(rejected: Tokens): Promise<void> {
     if ((await current()) !== rejected) return
+    if (token !== undefined) throw new Error(`the service at ${base} does not take the token: it may have expired`)
     const { refresh } = rejected
     tokens = refresh ? grant({ grant_type: 'refresh_token', refresh_token: refresh }).catch(() => signIn()) : signIn()
     await tokens
@@ -142,10 +151,13 @@ export function createServiceClient({ url, login, password, patience = 60_000, s
     url: base,
     get: (path, query) => request('GET', path, query, undefined),
     post: (path, body, query) => request('POST', path, query, body),
-    upload(files) {
+    patch: (path, body, query) => request('PATCH', path, query, body),
+    upload(files, query) {
       const form = new FormData()
-      for (const { name, content } of files) form.append('file', new Blob([content]), name)
-      return request('POST', '/eas/put', undefined, form)
+      for (const { name, content } of files) {
+        form.append('file', content instanceof Blob ? content : new Blob([content]), name)
+      }
+      return request('POST', '/eas/put', query, form)
     },
     token: async () => (await current()).access,
   }

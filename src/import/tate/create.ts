@@ -1,4 +1,5 @@
 import type { Progress } from '../../platform/progress.ts'
+import { inBatches, shareOut } from '../batches.ts'
 import { type ServiceClient, ServiceError } from '../client.ts'
 import type { WireObject } from './mapping.ts'
 
@@ -63,40 +64,15 @@ export async function createMissing<T>(options: CreateOptions<T>) {
     }
   }
 
-  /** Several workers draw from one list of batches: whoever is free takes the next. */
-  async function add(records: AsyncIterable<T> | Iterable<T>): Promise<void> {
-    const batches = inBatches(records, batch, (record) => !ids.has(key(record)))
-    const worker = async (): Promise<void> => {
-      try {
-        for (let next = await batches.next(); !next.done && !signal.aborted; next = await batches.next()) {
-          await send(next.value)
-        }
-      } finally {
-        // Whoever ends first, by a failure too, leaves nothing for the others.
-        await batches.return(undefined)
-      }
-    }
-    await Promise.all(Array.from({ length: connections }, worker))
+  function add(records: AsyncIterable<T> | Iterable<T>): Promise<void> {
+    return shareOut(
+      inBatches(records, batch, (record) => !ids.has(key(record))),
+      { workers: connections, signal },
+      send,
+    )
   }
 
   return { ids, add, created: () => created }
-}
-
-async function* inBatches<T>(
-  records: AsyncIterable<T> | Iterable<T>,
-  size: number,
-  wanted: (record: T) => boolean,
-): AsyncGenerator<T[]> {
-  let some: T[] = []
-  for await (const record of records) {
-    if (!wanted(record)) continue
-    some.push(record)
-    if (some.length === size) {
-      yield some
-      some = []
-    }
-  }
-  if (some.length > 0) yield some
 }
 
 /** Key and system object id of all objects of the type, searchable or not. */

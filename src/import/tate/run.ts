@@ -1,9 +1,9 @@
 import type { Progress } from '../../platform/progress.ts'
 import type { ServiceClient } from '../client.ts'
+import { untilRebuilt, untilSearchable } from '../searchable.ts'
 import { type CreateOptions, createMissing } from './create.ts'
 import { loanObject, termObject } from './mapping.ts'
 import { type LoanRecord, readRecords } from './records.ts'
-import { untilRebuilt, untilSearchable } from './searchable.ts'
 import { inLevels, type Term } from './vocabulary.ts'
 
 type Ids = Map<string | number, number>

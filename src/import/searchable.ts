@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Progress } from '../../platform/progress.ts'
-import { type ServiceClient, ServiceError } from '../client.ts'
+import type { Progress } from '../platform/progress.ts'
+import { type ServiceClient, ServiceError } from './client.ts'
 
 interface Status {
   indices_stats: { rebuilding: boolean }[]

@@ -4,7 +4,7 @@ import pg from 'pg'
 import { cancelStatement } from './cancel-statement.ts'
 import { comesBackSoon, isFollowingFailure, translate, unavailabilityBehind, unreachable } from './database-failures.ts'
 import { AppError } from './errors.ts'
-import { currentLifetime, endless, type Lifetime, outsideLifetimes } from './lifetime.ts'
+import { currentLifetime, type Lifetime, outsideLifetimes } from './lifetime.ts'
 import { readInTurns } from './read-in-turns.ts'
 
 // bigint and numeric stay exact: int8 becomes a number only while it is safe, else the read fails loudly.
@@ -240,7 +240,7 @@ async function runWithin<T extends object>(
   name?: string,
   cancellable: Promise<unknown> = Promise.resolve(),
 ): Promise<QueryResult<T>> {
-  if (lifetime === endless) return runInTurns(client, text, values, name)
+  if (lifetime.neverEnds) return runInTurns(client, text, values, name)
   lifetime.check()
   const { left } = lifetime
   const begun = performance.now()

@@ -23,7 +23,7 @@ import type { ErrorCode } from './catalogue.ts'
 import { allowOf, createCrossOrigin } from './cross-origin.ts'
 import { unavailabilityBehind } from './database-failures.ts'
 import { AppError, badRequest, type ErrorBody, errorBody } from './errors.ts'
-import { endless, type Lifetime, RequestLifetime, withinLifetime } from './lifetime.ts'
+import { endlessFor, type Lifetime, RequestLifetime, withinLifetime } from './lifetime.ts'
 import type { Pace } from './pace.ts'
 import { guardPeers } from './peers.ts'
 import { checkQueryNames, learnQueryNames, prettyJson } from './query-names.ts'
@@ -247,7 +247,8 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
   app.addHook('onRequest', bodies.admit)
   app.addHook('preHandler', checkBodyNames)
   app.addHook('preHandler', (request, _reply, done) => {
-    withinLifetime(request.routeOptions.config.outlivesClient ? endless : request.lifetime, done)
+    const { lifetime } = request
+    withinLifetime(request.routeOptions.config.outlivesClient ? endlessFor(lifetime.who) : lifetime, done)
   })
   app.addHook('onSend', drainUnread(options.bodyLimit))
   app.addHook('onSend', peers.onSend)

@@ -9,6 +9,8 @@ import { AppError } from './errors.ts'
 export interface Lifetime {
   /** For whom it is (`callerOf`); empty: for nobody alone. */
   readonly who: string
+  /** Nothing ends it: neither a client that goes nor the time. */
+  readonly neverEnds?: true
   /** Why it is over; null while it is not. */
   readonly over: AppError | null
   /** Milliseconds of work in the database that are left. */
@@ -26,12 +28,18 @@ export interface Lifetime {
 /** What many wait for, or nobody: it takes the time that it takes. */
 export const endless: Lifetime = {
   who: '',
+  neverEnds: true,
   over: null,
   left: Number.POSITIVE_INFINITY,
   check() {},
   spend() {},
   onOver: () => () => {},
   stored() {},
+}
+
+/** The same for somebody, who waits in vain where it cannot be done. */
+export function endlessFor(who: string): Lifetime {
+  return { ...endless, who }
 }
 
 const ofRequests = new AsyncLocalStorage<Lifetime>()

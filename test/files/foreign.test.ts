@@ -8,7 +8,8 @@ import { CannotMake } from '../../src/files/renditions/workshop/failure.ts'
 import { createWorkers, type Workers } from '../../src/files/renditions/workshop/workers.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { startService, type TestService } from '../support/service.ts'
-import { picture, upload } from './support.ts'
+import { until } from '../support/until.ts'
+import { createUploaders, picture, upload } from './support.ts'
 
 function chunk(type: string, data: Buffer): Buffer {
   const body = Buffer.concat([Buffer.from(type), data])
@@ -88,7 +89,7 @@ suite('hostile files among others', () => {
   let svc: TestService
   before(async () => {
     svc = await startService({ mediaDrawingSeconds: 1 })
-    for (const login of ['ada', 'mallory']) await svc.as('root').post('/user', [{ user: { login }, _password: login }])
+    await createUploaders(svc, 'ada', 'mallory')
   })
   after(() => svc[Symbol.asyncDispose]())
 
@@ -113,6 +114,35 @@ suite('hostile files among others', () => {
     const [told] = rows
     assert.ok(told?.status === 'done' || /metadata cannot be read/.test(told?.reason ?? ''), JSON.stringify(rows))
     assert.deepEqual(await readdir(join(svc.config.dataDir, 'work')).then((names) => names.filter(isTask)), [])
+  })
+
+  test('four drawings without end of one person do not keep the picture of another one waiting', async () => {
+    const noise =
+      '<filter id="f"><feTurbulence baseFrequency="0.9" numOctaves="9"/></filter>' +
+      '<rect width="4000" height="4000" filter="url(#f)"/>'.repeat(200)
+    const drawing = Buffer.from(`<svg xmlns="http://www.w3.org/2000/svg" width="4000" height="4000">${noise}</svg>`)
+    const produce = { produce_versions: 'true' }
+    const drawings = Array.from({ length: 4 }, (_, n) => ({ name: `${n}.svg`, content: drawing }))
+    const hostile = await upload(svc, 'mallory', drawings, produce)
+    assert.equal(hostile.status, 200, JSON.stringify(hostile.body))
+    const friendly = await upload(svc, 'ada', [{ name: 'a.jpg', content: await picture() }], produce)
+    assert.equal(friendly.status, 200, JSON.stringify(friendly.body))
+    /** Renditions of files that are made or have failed, and those that are still to come. */
+    const stateOf = async (files: readonly { readonly _id: number }[]) => {
+      const { rows } = await svc.db.query<{ ended: number; open: number }>(
+        `select count(*) filter (where status in ('done', 'failed', 'not_produced'))::int as ended,
+           count(*) filter (where status in ('pending', 'processing'))::int as open
+         from file_rendition where file_id = any($1::bigint[])`,
+        [files.map(({ _id }) => _id)],
+      )
+      return rows[0] ?? { ended: 0, open: 0 }
+    }
+    await until(async () => (await stateOf(friendly.body)).open === 0)
+    assert.ok((await stateOf(hostile.body)).open > 0, 'the drawings are still being tried')
+    const { body: wire } = await svc.as('ada').get(`/eas/${friendly.body[0]._id}`)
+    assert.equal(wire.versions.preview.status, 'done')
+    await svc.drain()
+    assert.equal((await stateOf(hostile.body)).open, 0)
   })
 })
 

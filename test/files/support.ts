@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import sharp from 'sharp'
 import type { Json } from '../support/client.ts'
@@ -109,4 +110,21 @@ export async function notePriorities(svc: TestService): Promise<AsyncDisposable 
       await svc.db.query('drop table seen_priority')
     },
   }
+}
+
+/** Users, with their login as password, who may upload files of any kind. */
+export async function createUploaders(svc: TestService, ...logins: readonly string[]): Promise<void> {
+  const root = svc.as('root')
+  const people = logins.map((login) => ({ user: { login }, _password: login }))
+  const made = await root.post('/user', people, { confirm: 'ignore_password_requirements' })
+  assert.equal(made.status, 200, JSON.stringify(made.body))
+  const [stored] = (await root.get('/pool/1')).body
+  const acl = made.body.map(({ user }: Json) => ({
+    who: { _basetype: 'user', user: { _id: user._id } },
+    rights: { asset_upload: {} },
+  }))
+  const saved = await root.post('/pool', [
+    { pool: { _id: 1, _version: stored.pool._version }, _acl: [...(stored._acl ?? []), ...acl] },
+  ])
+  assert.equal(saved.status, 200, JSON.stringify(saved.body))
 }

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Actor } from '../../platform/actor.ts'
 import type { Db } from '../../platform/db.ts'
-import { endless, outsideLifetimes } from '../../platform/lifetime.ts'
+import { endlessFor, outsideLifetimes } from '../../platform/lifetime.ts'
 import { createPauses, letPass } from '../../platform/pauses.ts'
 import { createPlaces } from '../../platform/places.ts'
 import type { Seen } from '../sight.ts'
@@ -111,7 +111,7 @@ export function createEventStreams(options: StreamOptions) {
     let size = pageSize
     while (listener.open && position !== null && listener.position < position) {
       if (!(await takes(listener))) return listener.end('TooSlow')
-      await catching.run({ ...endless, who: listener.who }, async () => {
+      await catching.run(endlessFor(listener.who), async () => {
         const actor = listener.open ? (await present([listener])).get(listener) : undefined
         if (!actor || position === null) return
         const { events, upTo } = await read(listener.position, position, size)

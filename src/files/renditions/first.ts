@@ -1,5 +1,6 @@
 import type { Attempt, Jobs } from '../../jobs/service.ts'
 import type { Db, Tx } from '../../platform/db.ts'
+import { createShares } from '../../platform/shares.ts'
 import type { FileClass } from '../classes.ts'
 import { maxAttempts } from './model.ts'
 import type { Precedence } from './precedence.ts'
@@ -11,6 +12,8 @@ export interface NewFileJob {
   readonly fileId: number
   /** What is added to the priorities of its renditions. */
   readonly priority: number
+  /** For whom it is (`callerOf`). */
+  readonly who: string
 }
 
 export const newFileJob = 'files.new'
@@ -40,32 +43,15 @@ const longest = 2000
  */
 export function createFirst({ db, jobs, most, precedence, produce, scheduleRest }: FirstOptions) {
   let here = 0
-  let working = 0
-  const waiting: (() => void)[] = []
+  /** One is there for somebody who has none, when another one has put in what takes long. */
+  const shares = createShares(most)
   let rest: { readonly files: NewFileJob[]; readonly stored: Promise<void> } | null = null
 
-  async function place(): Promise<void> {
-    if (working < most) working++
-    else await new Promise<void>((resolve) => waiting.push(resolve))
-  }
-
-  function leave(): void {
-    const next = waiting.shift()
-    if (next) next()
-    else working--
-  }
-
-  async function makeFirst({ fileId }: NewFileJob, context: Attempt): Promise<void> {
+  async function makeFirst({ fileId, who }: NewFileJob, context: Attempt): Promise<void> {
     here++
     try {
-      await precedence.ahead(async () => {
-        await place()
-        try {
-          await produce({ fileId, priority: 0 }, context)
-        } finally {
-          leave()
-        }
-      })
+      const work = (): Promise<void> => produce({ fileId, priority: 0 }, context)
+      await precedence.ahead(() => shares.run(who, work, context.signal))
     } finally {
       here--
     }

@@ -1,5 +1,7 @@
 import type { JobRequest, Jobs } from '../../jobs/service.ts'
 import type { Tx } from '../../platform/db.ts'
+import { currentLifetime } from '../../platform/lifetime.ts'
+import type { Crowd } from './crowd.ts'
 import { metadataJob, metadataName } from './describe.ts'
 import type { First, NewFileJob } from './first.ts'
 import { isUnmarked, type Marking, noMarks, readMarks } from './marks.ts'
@@ -44,6 +46,7 @@ function requestsFor(scheduled: readonly Scheduled[]): JobRequest[] {
 }
 
 interface PlanDeps {
+  readonly crowd: Crowd
   readonly jobs: Jobs
   readonly settings: RenditionSettings
   readonly marking: Marking
@@ -51,8 +54,12 @@ interface PlanDeps {
 }
 
 /** Renditions of new files; those with a watermark wait until an object has the file. */
-export async function planNew(tx: Tx, { jobs, settings, marking, first }: PlanDeps, wishes: readonly Wish[]) {
-  const wanted = new Map(wishes.filter(({ produce }) => produce).map((wish) => [wish.fileId, wish]))
+export async function planNew(tx: Tx, { jobs, settings, marking, first, crowd }: PlanDeps, all: readonly Wish[]) {
+  const { who } = currentLifetime()
+  const wishes = all
+    .filter(({ produce }) => produce)
+    .map((wish) => ({ ...wish, priority: wish.priority + crowd.add(who) }))
+  const wanted = new Map(wishes.map((wish) => [wish.fileId, wish]))
   if (wanted.size === 0) return
   const given = [...wanted.values()].flatMap(({ fileId, original }) =>
     original ? [{ fileId, class: original.class, extension: original.extension, manual: [] }] : [],
@@ -70,7 +77,7 @@ export async function planNew(tx: Tx, { jobs, settings, marking, first }: PlanDe
     const own = all.filter((recipe) => isPlain(recipe) && !original.manual.includes(recipe.name))
     plain.push(...own.map(({ name }) => ({ fileId, name })))
     const priority = wanted.get(fileId)?.priority ?? 0
-    if (original.class !== 'unknown') described.push({ fileId, priority })
+    if (original.class !== 'unknown') described.push({ fileId, priority, who })
     return scheduledFor(original, all, priority, (recipe) => !isPlain(recipe))
   })
   // Those of a picture are queued when its first ones are there.
@@ -80,7 +87,7 @@ export async function planNew(tx: Tx, { jobs, settings, marking, first }: PlanDe
         first.takes(original) && scheduled.some(({ fileId, turn }) => fileId === original.fileId && turn === 0),
     )
     .slice(0, first.room())
-    .map(({ fileId }): NewFileJob => ({ fileId, priority: wanted.get(fileId)?.priority ?? 0 }))
+    .map(({ fileId }): NewFileJob => ({ fileId, priority: wanted.get(fileId)?.priority ?? 0, who }))
   const names = [...scheduled.map(plannedOf), ...described.map(({ fileId }) => ({ fileId, name: metadataName }))]
   // Whoever uploads waits for this: it goes in one round trip.
   const [, added] = await Promise.all([
@@ -134,12 +141,12 @@ export function scheduledFor(
 /** Behind the first renditions, which somebody waits for. */
 const metadataPriority = 3
 
-function metadataRequest({ fileId, priority }: NewFileJob): JobRequest {
+function metadataRequest({ fileId, priority }: Omit<NewFileJob, 'who'>): JobRequest {
   return { name: metadataJob, payload: { fileId }, priority: priority + metadataPriority, maxAttempts }
 }
 
 /** Announces the reading of files' own metadata, and queues it. */
-export async function scheduleMetadata(tx: Tx, jobs: Jobs, files: readonly NewFileJob[]): Promise<void> {
+export async function scheduleMetadata(tx: Tx, jobs: Jobs, files: readonly Omit<NewFileJob, 'who'>[]): Promise<void> {
   if (files.length === 0) return
   const planned = files.map(({ fileId }) => ({ fileId, name: metadataName }))
   await Promise.all([store.planRenditions(tx, planned), jobs.enqueueAll(tx, files.map(metadataRequest))])

@@ -10,6 +10,7 @@ import { requireRight } from '../../platform/system-right.ts'
 import type { StoredFile } from '../model.ts'
 import { readFiles } from '../records/store.ts'
 import { awaitVersion } from './awaited.ts'
+import { createCrowd } from './crowd.ts'
 import { createDescribe, type DescribeDeps, metadataJob } from './describe.ts'
 import { createFirst, type NewFileJob, newFileJob } from './first.ts'
 import { createNews } from './news.ts'
@@ -88,6 +89,7 @@ export async function createRenditions(options: RenditionOptions) {
   const folders = createWorkFolders(place)
   await folders.sweep()
   const precedence = createPrecedence()
+  const crowd = createCrowd()
   const scheduleIn = (tx: Tx, scheduled: Parameters<typeof schedule>[2]) => schedule(tx, jobs, scheduled)
   const news = createNews()
   const tools = { programs, folders, schedule: scheduleIn, news }
@@ -130,7 +132,7 @@ export async function createRenditions(options: RenditionOptions) {
 
     /** Renditions of new files, in the transaction that makes these. */
     plan: (tx: Tx, wishes: readonly Wish[]): Promise<void> =>
-      planNew(tx, { jobs, settings: settings(), marking, first }, wishes),
+      planNew(tx, { jobs, settings: settings(), marking, first, crowd }, wishes),
 
     /** Waits until a version of each of the files is made, or will not be; see `awaitVersion`. */
     awaitVersion: (files: readonly StoredFile[], name: string): Promise<readonly StoredFile[]> =>

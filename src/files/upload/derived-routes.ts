@@ -88,7 +88,7 @@ export function registerDerivedRoutes(http: HttpApp, { files }: { files: Pick<Fi
           'ProduceFormatNotSupported',
           'UploadError',
           'FileLimitExceeded',
-          'ServiceUnavailable',
+          'TooManyHeavyRequests',
         ],
       },
     },

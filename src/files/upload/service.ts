@@ -3,6 +3,8 @@ import type { EventLog, NewEvent } from '../../events/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import type { Db, Queryable, Tx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
+import { currentLifetime } from '../../platform/lifetime.ts'
+import { createPlaces } from '../../platform/places.ts'
 import { composed } from '../../platform/text.ts'
 import type { CallerRights } from '../../rights/service.ts'
 import type { Locations } from '../locations/service.ts'
@@ -64,7 +66,8 @@ export interface UploadAnswer {
   readonly awaited?: string | undefined
 }
 
-/** Originals that are made of others at a time; further ones are refused. */
+/** Originals that are made of others at a time, and that wait; of one caller half of them. */
+const atATime = 4
 const mostDerived = 50
 
 /** How files come: with a request, from addresses, in pieces. */
@@ -82,7 +85,7 @@ export function createUploads(options: UploadsOptions) {
         original,
       })),
     )
-  let deriving = 0
+  const places = createPlaces({ places: atATime, waiting: mostDerived, waitingOfCaller: mostDerived / 2 })
   const keeping = {
     db,
     events,
@@ -169,10 +172,7 @@ export function createUploads(options: UploadsOptions) {
       wish: Derivation,
       { objUuid, signal }: { readonly objUuid: string | undefined; readonly signal: AbortSignal },
     ): Promise<Wire> {
-      if (deriving >= mostDerived)
-        throw new AppError('ServiceUnavailable', {}, { message: 'Too many pictures at a time.' })
-      deriving++
-      try {
+      return places.run(currentLifetime(), async () => {
         const { workers, folders, hasFile } = options
         const deps = { db, events, locations, records, workers, folders, plan }
         const caller = await rights.forActor(actor)
@@ -187,9 +187,7 @@ export function createUploads(options: UploadsOptions) {
         )
         const [wire] = await records.renderUploaded(actor, [file])
         return wire ?? {}
-      } finally {
-        deriving--
-      }
+      })
     },
 
     /**

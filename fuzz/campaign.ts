@@ -1,8 +1,8 @@
-import type { Example } from '../src/system/openapi/examples.ts'
 import type { Caller } from './caller.ts'
 import type { DescribedOperation, Description } from './description.ts'
 import { recordExamples } from './examples.ts'
-import { type Judgement, judge, judgeTogether, type Limits, longTurn } from './judge.ts'
+import { findWaitedFor, note, type Options, type Report, type Sent } from './findings.ts'
+import { type Judgement, judge, judgeTogether, type Limits } from './judge.ts'
 import { type Dictionary, mutate } from './mutate.ts'
 import { narrowed } from './narrow.ts'
 import { createRandom, type Random } from './random.ts'
@@ -11,42 +11,10 @@ import { assembled, type Origin, type Stage, seedsOf, startOrigin } from './stag
 import { curlLine, type WireRequest } from './wire.ts'
 import type { World } from './world.ts'
 
-export interface Options extends Omit<Limits, 'hidden'> {
-  requests: number
-  seed: number
-  /** Requests until the world is put back to its beginning, and the service started anew. */
-  epoch: number
-  /** Most bytes that the service may grow by during an epoch, garbage aside. */
-  growth: number
-  /** Sends no more requests after as many seconds. */
-  seconds?: number
-  say(line: string): void
-}
-
-export interface Finding {
-  kind: string
-  operationId: string
-  caller: string
-  detail: string
-  /** The request as it can be sent again. */
-  curl: string
-  /** Number of the request in the run. */
-  request: number
-  /** Whether it happens on the world as it is in the beginning. */
-  alone: boolean
-}
-
-export interface Report {
-  /** What the valid requests are answered, for the description. */
-  examples: Record<string, Example>
-  requests: number
-  carriedOut: number
-  refused: number
-  findings: Finding[]
-  /** Bytes by which the heap grew at most in an epoch. */
-  growth: number
-  slowest: { milliseconds: number; operationId: string }
-}
+/** Requests at whose beginning much is done for the first time. */
+const warming = 20
+/** Requests among which it is looked for what others have waited for. */
+const latest = 6
 
 /** So many requests are sent at once, each tenth time. */
 const together = 5
@@ -63,6 +31,7 @@ export async function fuzz(given: Options): Promise<Report> {
     carriedOut: 0,
     refused: 0,
     findings: [],
+    searched: 0,
     growth: 0,
     slowest: { milliseconds: 0, operationId: '' },
   }
@@ -192,6 +161,7 @@ async function runEpoch(
 ): Promise<number> {
   await using stage = await origin.stage()
   let settled = 0
+  const sent: Sent[] = []
   for (let index = 0; index < count; index++) {
     if (performance.now() > end) return index
     const number = first + index
@@ -199,8 +169,14 @@ async function runEpoch(
     if (!one) return index + 1
     const { operation, by, changes } = one
     const look = (wire: WireRequest) => judge(stage.service, by, operation, wire, origin.description, options)
-    const found = await look(one.build(changes))
+    const whole = one.build(changes)
+    sent.unshift({ operation, by, wire: whole, number })
+    sent.splice(latest)
+    const found = await look(whole)
     tally(report, found, operation)
+    if (found.othersWaited && found.failure?.kind !== 'others wait' && index >= warming) {
+      await findWaitedFor(origin, stage, options, report, sent)
+    }
     if (found.carriedOut && operation.method !== 'GET') stage.forget(operation.operationId, one.use)
     if (found.failure) {
       const wire = await shrunk(changes, one.build, look, found)
@@ -251,7 +227,11 @@ async function burst(
       judgeTogether(stage.service, by, operation, wire, origin.description, options),
     ),
   )
-  if ((await stage.service.turn()).worked > options.turn) await whoseTurn(stage, answers, sent, options)
+  const isWarm = number % options.epoch >= warming
+  if (isWarm && !stage.service.ended() && (await stage.service.turn()).worked > options.turn) {
+    const suspects = sent.map(({ operation, by, wire }) => ({ operation, by, wire, number }))
+    await findWaitedFor(origin, stage, options, report, suspects)
+  }
   for (const [index, found] of answers.entries()) {
     const { operation, by, wire, use } = sent[index] as (typeof sent)[number]
     tally(report, found, operation)
@@ -273,22 +253,6 @@ async function burst(
     options.say(`invariant: ${detail}\n  ${requests.slice(0, 3000)}`)
   }
   return stage.service.ended() || broken.length > 0 || answers.some(({ lost }) => lost)
-}
-
-/** Others have waited for one of several: for which, is found out one by one. */
-async function whoseTurn(
-  stage: Stage,
-  answers: readonly Judgement[],
-  sent: readonly { readonly by: Caller; readonly wire: WireRequest }[],
-  options: Limits,
-): Promise<void> {
-  for (const [index, { by, wire }] of sent.entries()) {
-    if (stage.service.ended()) return
-    await by.send(wire, 10 * options.slow).catch(() => null)
-    const failure = await longTurn(stage.service, by, wire, options)
-    const answer = answers[index]
-    if (failure && answer) answer.failure ??= failure
-  }
 }
 
 function pickOperation(operations: readonly DescribedOperation[], random: Random): DescribedOperation {
@@ -350,68 +314,4 @@ async function shrunk(
     if (again.failure?.kind === found.failure?.kind) kept = fewer
   }
   return build(kept)
-}
-
-async function note(
-  origin: Origin,
-  stage: Stage,
-  report: Report,
-  options: Options & Limits,
-  {
-    found,
-    operation,
-    by,
-    wire,
-    number,
-  }: { found: Judgement; operation: DescribedOperation; by: Caller; wire: WireRequest; number: number },
-): Promise<void> {
-  const { kind, detail } = found.failure ?? { kind: '', detail: '' }
-  const { operationId } = operation
-  const same = (one: Finding): boolean => one.kind === kind && one.operationId === operationId && one.detail === detail
-  if (report.findings.some(same)) return
-  const alone = kind !== 'description' && (await happensAlone(origin, operation, by, wire, options, kind))
-  // What the caller may see has changed since the beginning: only on the world as it was is it somebody else's.
-  if (kind === 'leak' && !alone) return
-  // Root has sent the files' location elsewhere.
-  if (detail === '503 ServiceUnavailable' && !alone) return
-  const finding = {
-    kind,
-    operationId,
-    caller: by.name,
-    detail,
-    curl: curlLine(stage.service.url, wire),
-    request: number,
-    alone,
-  }
-  report.findings.push(finding)
-  options.say(
-    `${kind} in ${operationId} as ${by.name}${alone ? '' : ' (not alone)'}: ${detail}\n  ${finding.curl.slice(0, 3000)}`,
-  )
-  if (kind === 'failure' || kind === 'no answer') options.say(`  ${stage.service.output().slice(-1500)}`)
-}
-
-/** Sends the request again to the world as it was in the beginning. */
-async function happensAlone(
-  origin: Origin,
-  operation: DescribedOperation,
-  by: Caller,
-  wire: WireRequest,
-  options: Options & Limits,
-  kind: string,
-): Promise<boolean> {
-  await using stage = await origin.stage()
-  const { limited, masked, root } = stage.callers
-  const again = [limited, masked, root].find((one) => one.name === by.name) ?? stage.callers.nobody
-  const renewed = (text: string): string => (by.token && again.token ? text.replaceAll(by.token, again.token) : text)
-  const headers = Object.fromEntries(Object.entries(wire.headers).map(([name, value]) => [name, renewed(value)]))
-  const bytes = wire.bytes ? { bytes: Buffer.from(renewed(wire.bytes.toString('latin1')), 'latin1') } : {}
-  const found = await judge(
-    stage.service,
-    again,
-    operation,
-    { ...wire, headers, ...bytes },
-    origin.description,
-    options,
-  )
-  return found.failure?.kind === kind
 }

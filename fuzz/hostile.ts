@@ -153,10 +153,13 @@ const pieces = [
   ],
 ]
 
-/** One piece again and again, with what does not fit it at an end or none, in the length that it may have. */
+/** One piece again and again, or one after the other, with what does not fit it at an end or none, in the length that it may have. */
 export function longText(random: Random, longest: number): string {
-  const piece = random.pick(pieces)
-  const run = piece.repeat(Math.floor(longest / piece.length))
+  const runs = random.pick([1, 4])
+  const run = Array.from({ length: runs }, () => {
+    const piece = random.pick(pieces)
+    return piece.repeat(Math.floor(longest / runs / piece.length))
+  }).join('')
   return random.pick([run, `${run}!`, `a${run}b`, `!${run}`, `*${run}*`])
 }
 

@@ -18,6 +18,8 @@ export interface Judgement {
   carriedOut: boolean
   milliseconds: number
   failure: { kind: string; detail: string } | null
+  /** Everybody else has waited: for it, or for what an earlier one has left to be done. */
+  othersWaited?: boolean
   /** The caller's session has ended, so nothing that follows would mean anything. */
   lost: boolean
 }
@@ -59,7 +61,8 @@ async function judged(
   limits: Limits,
   change: (answer: WireAnswer) => Promise<Judgement['failure']>,
 ): Promise<Judgement> {
-  if (limits.turn < Number.POSITIVE_INFINITY) await service.turn()
+  const watched = limits.turn < Number.POSITIVE_INFINITY
+  const earlier = watched && isLong(await service.turn(), limits)
   let answer: WireAnswer
   try {
     answer = await by.send(wire, 10 * limits.slow)
@@ -71,11 +74,12 @@ async function judged(
     }
     return { carriedOut: false, milliseconds: 0, failure: { kind: 'no answer', detail }, lost: false }
   }
+  const long = watched && isLong(await service.turn(), limits)
   const failure =
     failureOf(answer, wire) ??
     leakOf(answer, by) ??
     pictureLeakOf(answer, by, wire, limits) ??
-    (await longTurn(service, by, wire, limits)) ??
+    (long && (await isLongAgain(service, by, wire, limits)) ? othersWait(limits) : null) ??
     (await slowness(answer, by, wire, limits)) ??
     (await change(answer)) ??
     descriptionOf(answer, operation, wire, description)
@@ -84,6 +88,7 @@ async function judged(
     milliseconds: answer.milliseconds,
     failure,
     lost: sessionEnded(answer, by, wire),
+    othersWaited: earlier || long,
   }
 }
 
@@ -145,28 +150,29 @@ async function slowness(
   return milliseconds > slow ? { kind: 'slow', detail: `it takes more than ${slow} ms` } : null
 }
 
+const isLong = ({ worked, waited }: Turn, limits: Limits): boolean => worked > limits.turn || waited > limits.slow
+
+export const othersWait = ({ turn }: Limits) => ({ kind: 'others wait', detail: `for more than ${turn} ms` })
+
 /**
- * Whether everybody else waits for this request. What is measured is the work of the service's thread, which other processes do
- * not lengthen; what was left to be done by an earlier request may have fallen into it, so the same must happen again, twice,
- * when nothing else is being done.
+ * Whether everybody else waits for this request whenever it is sent, `times` in a row. What is measured is the work of the
+ * service's thread, which other processes do not lengthen; what an earlier request has left to be done is done before.
  */
-export async function longTurn(
+export async function isLongAgain(
   service: FuzzedService,
   by: Caller,
   wire: WireRequest,
   limits: Limits,
-): Promise<Judgement['failure']> {
-  if (limits.turn === Number.POSITIVE_INFINITY) return null
-  const isLong = ({ worked, waited }: Turn): boolean => worked > limits.turn || waited > limits.slow
-  let long = isLong(await service.turn())
-  for (let attempt = 0; attempt < 2 && long; attempt++) {
+  times = 2,
+): Promise<boolean> {
+  for (let attempt = 0; attempt < times; attempt++) {
     await service.rest()
     await service.turn()
     await by.send(wire, 10 * limits.slow).catch(() => null)
     await service.rest()
-    long = isLong(await service.turn())
+    if (!isLong(await service.turn(), limits)) return false
   }
-  return long ? { kind: 'others wait', detail: `for more than ${limits.turn} ms` } : null
+  return true
 }
 
 /** What is refused, asks a question, only reads or is a dry run changes nothing. */

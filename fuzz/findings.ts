@@ -1,0 +1,164 @@
+import type { Example } from '../src/system/openapi/examples.ts'
+import type { Caller } from './caller.ts'
+import type { DescribedOperation } from './description.ts'
+import { isLongAgain, type Judgement, judge, type Limits, othersWait } from './judge.ts'
+import type { FuzzedService } from './service.ts'
+import type { Origin, Stage } from './stage.ts'
+import { curlLine, type WireRequest } from './wire.ts'
+
+export interface Options extends Omit<Limits, 'hidden'> {
+  requests: number
+  seed: number
+  /** Requests until the world is put back to its beginning, and the service started anew. */
+  epoch: number
+  /** Most bytes that the service may grow by during an epoch, garbage aside. */
+  growth: number
+  /** Sends no more requests after as many seconds. */
+  seconds?: number
+  say(line: string): void
+}
+
+export interface Finding {
+  kind: string
+  operationId: string
+  caller: string
+  detail: string
+  /** The request as it can be sent again. */
+  curl: string
+  /** Number of the request in the run. */
+  request: number
+  /** Whether it happens on the world as it is in the beginning. */
+  alone: boolean
+}
+
+export interface Report {
+  /** What the valid requests are answered, for the description. */
+  examples: Record<string, Example>
+  requests: number
+  carriedOut: number
+  refused: number
+  findings: Finding[]
+  /** How often a request was looked for that others have waited for. */
+  searched: number
+  /** Bytes by which the heap grew at most in an epoch. */
+  growth: number
+  slowest: { milliseconds: number; operationId: string }
+}
+
+/** A search for what others have waited for takes a world for each of the latest requests. */
+const mostSearches = 3
+/** Bytes from which on a request may well be what others have waited for. */
+const large = 3000
+
+export async function note(
+  origin: Origin,
+  stage: Stage,
+  report: Report,
+  options: Options & Limits,
+  {
+    found,
+    operation,
+    by,
+    wire,
+    number,
+  }: { found: Judgement; operation: DescribedOperation; by: Caller; wire: WireRequest; number: number },
+): Promise<void> {
+  const { kind, detail } = found.failure ?? { kind: '', detail: '' }
+  const { operationId } = operation
+  const same = (one: Finding): boolean => one.kind === kind && one.operationId === operationId && one.detail === detail
+  if (report.findings.some(same)) return
+  const alone = kind !== 'description' && (await happensAlone(origin, operation, by, wire, options, kind))
+  // What the caller may see has changed since the beginning: only on the world as it was is it somebody else's.
+  if (kind === 'leak' && !alone) return
+  // Nor does anything count that was slow once.
+  if (kind === 'others wait' && !alone) return
+  // Root has sent the files' location elsewhere.
+  if (detail === '503 ServiceUnavailable' && !alone) return
+  const finding = {
+    kind,
+    operationId,
+    caller: by.name,
+    detail,
+    curl: curlLine(stage.service.url, wire),
+    request: number,
+    alone,
+  }
+  report.findings.push(finding)
+  options.say(
+    `${kind} in ${operationId} as ${by.name}${alone ? '' : ' (not alone)'}: ${detail}\n  ${finding.curl.slice(0, 3000)}`,
+  )
+  if (kind === 'failure' || kind === 'no answer') options.say(`  ${stage.service.output().slice(-1500)}`)
+}
+
+/** Sends the request again to the world as it was in the beginning. */
+async function happensAlone(
+  origin: Origin,
+  operation: DescribedOperation,
+  by: Caller,
+  wire: WireRequest,
+  options: Options & Limits,
+  kind: string,
+): Promise<boolean> {
+  await using stage = await origin.stage()
+  const [again, sent] = onStage(stage, by, wire)
+  const found = await judge(stage.service, again, operation, sent, origin.description, options)
+  return found.failure?.kind === kind
+}
+
+export interface Sent {
+  readonly operation: DescribedOperation
+  readonly by: Caller
+  readonly wire: WireRequest
+  readonly number: number
+}
+
+/**
+ * Everybody else has waited, and not for the request that was under way, or for one of several: looks for it among the latest
+ * ones, each of them alone on a world of its own.
+ */
+export async function findWaitedFor(
+  origin: Origin,
+  stage: Stage,
+  options: Options & Limits,
+  report: Report,
+  suspects: readonly Sent[],
+): Promise<void> {
+  if (report.searched === mostSearches) return
+  report.searched++
+  for (const one of suspects) {
+    const { operation, by, wire, number } = one
+    const isLarge = (wire.body?.length ?? 0) + wire.target.length > large
+    // What is small costs no world of its own, unless it is seen again.
+    if (!isLarge && !(stage.service.ended() || (await isLongAgain(stage.service, by, wire, options, 1)))) continue
+    if (!(await onOwnWorlds(origin, by, wire, (service, again, sent) => isLongAgain(service, again, sent, options, 1))))
+      continue
+    const found = { carriedOut: false, milliseconds: 0, failure: othersWait(options), lost: false }
+    await note(origin, stage, report, options, { found, operation, by, wire, number })
+    return
+  }
+}
+
+/** Whether it is so twice, each time on the world as it was in the beginning. */
+async function onOwnWorlds(
+  origin: Origin,
+  by: Caller,
+  wire: WireRequest,
+  isSo: (service: FuzzedService, by: Caller, wire: WireRequest) => Promise<boolean>,
+): Promise<boolean> {
+  for (let attempt = 0; attempt < 2; attempt++) {
+    await using stage = await origin.stage()
+    const [again, sent] = onStage(stage, by, wire)
+    if (!(await isSo(stage.service, again, sent))) return false
+  }
+  return true
+}
+
+/** The same caller there, and the request with its token. */
+function onStage({ callers }: Stage, by: Caller, wire: WireRequest): [Caller, WireRequest] {
+  const { limited, masked, root } = callers
+  const again = [limited, masked, root].find((one) => one.name === by.name) ?? callers.nobody
+  const renewed = (text: string): string => (by.token && again.token ? text.replaceAll(by.token, again.token) : text)
+  const headers = Object.fromEntries(Object.entries(wire.headers).map(([name, value]) => [name, renewed(value)]))
+  const bytes = wire.bytes ? { bytes: Buffer.from(renewed(wire.bytes.toString('latin1')), 'latin1') } : {}
+  return [again, { ...wire, headers, ...bytes }]
+}

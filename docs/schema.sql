@@ -308,9 +308,12 @@ CREATE UNIQUE INDEX file_move_running_idx ON public.file_move USING btree (statu
 create table file_remote (
   location_id bigint not null default 0,
   sha256 bytea not null,
+  -- As it is shown: without secrets.
   url text not null,
   etag text,
   created_at timestamp with time zone not null default now(),
+  -- The whole address, sealed with the secret key, where url is not all of it.
+  sealed bytea,
   constraint file_remote_pkey PRIMARY KEY (location_id, sha256, url),
   constraint file_remote_blob_fkey FOREIGN KEY (location_id, sha256) REFERENCES file_blob(location_id, sha256) ON DELETE CASCADE
 );

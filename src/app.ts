@@ -110,7 +110,7 @@ async function sealAnew({ db, log }: Given, { seal }: Ground, { auth }: People, 
   }
   const { apps, accounts } = await auth.reseal()
   const settings = await baseConfig.reseal()
-  const locations = await files.reseal()
+  const { locations, addresses } = await files.reseal()
   if (apps > 0) log.warn({ apps }, 'authenticator apps are sealed with a key that is not here')
   if (accounts > 0) log.warn({ accounts }, 'accounts without a password are sealed with a key that is not here')
   if (settings > 0) {
@@ -118,5 +118,8 @@ async function sealAnew({ db, log }: Given, { seal }: Ground, { auth }: People, 
   }
   if (locations > 0) {
     log.warn({ locations }, 'secret keys of locations are sealed with a key that is not here: enter them again')
+  }
+  if (addresses > 0) {
+    log.warn({ addresses }, 'addresses of contents on the web are sealed with a key that is not here')
   }
 }

@@ -30,6 +30,7 @@ import { type Held, hold, holdSection } from './records/holders.ts'
 import { createRecords, type RecordOptions } from './records/service.ts'
 import { findByReference } from './records/store.ts'
 import { remoteOpener } from './remote/open.ts'
+import { resealPlaces } from './remote/places.ts'
 import { createRemoteStore } from './remote/remote-store.ts'
 import { type Marking, noMarks, readMarks } from './renditions/marks.ts'
 import { checkProfiles, profileFor, profileNamed, withProfiles } from './renditions/profiles.ts'
@@ -87,7 +88,7 @@ export async function createFileService(options: FileOptions) {
   const locations = await createLocations({
     db,
     texts: createSealedTexts(options.seal),
-    remote: createRemoteStore({ db, open }),
+    remote: createRemoteStore({ db, seal: options.seal, open }),
     bus,
     events,
     snapshots,
@@ -166,6 +167,7 @@ export async function createFileService(options: FileOptions) {
     locations,
     records,
     open,
+    seal: options.seal,
     plan: renditions.plan,
     expect: renditions.expect,
     awaitVersion: renditions.awaitVersion,
@@ -223,8 +225,8 @@ export async function createFileService(options: FileOptions) {
       )
     },
 
-    /** Seals with the present key what is not yet; how many secrets of locations no key here opens. */
-    reseal: locations.reseal,
+    /** Seals with the present key what is not yet; how many secrets of locations and addresses no key here opens. */
+    reseal: async () => ({ locations: await locations.reseal(), addresses: await resealPlaces(db, options.seal) }),
 
     /** What the base configuration says of files must be possible. */
     async checkSettings(tx: Tx, config: Settings, changed: ReadonlySet<string>): Promise<void> {

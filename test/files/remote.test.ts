@@ -7,7 +7,7 @@ import { Readable } from 'node:stream'
 import { after, before, suite, test } from 'node:test'
 import type { Json, Query } from '../support/client.ts'
 import { assertEventFlags } from '../support/event-flags.ts'
-import { startService, type TestService } from '../support/service.ts'
+import { attachService, startService, type TestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { fetched, notePriorities, picture, sha256 } from './support.ts'
 
@@ -169,6 +169,68 @@ suite('files from addresses', () => {
     )
     const config = { location_defaults: { originals: ':remote' } }
     assert.equal((await root().post('/config/system/config', config)).status, 400)
+  })
+
+  test('leave: an address with a secret is stored sealed, also one of a release before, and asked as it is', async () => {
+    const content = await picture(20, 20)
+    const answers = new Set(['token=first', 'token=second', 'token=third'])
+    web.answers.set('/signed.jpg', (request, response) => {
+      if (answers.has(request.url?.split('?')[1] ?? '')) gives(content)(request, response)
+      else response.writeHead(403).end()
+    })
+    const left = (token: string) =>
+      rput({ url: `${web.url}/signed.jpg?token=${token}`, leave: true, produce_versions: false })
+    const { body, status } = await left('first')
+    assert.equal(status, 200, JSON.stringify(body))
+    const places = async () => {
+      const { rows } = await svc.db.query<{ url: string; whole: boolean }>(
+        `select url, sealed is not null as whole from file_remote where url like '%signed.jpg%'`,
+      )
+      return rows
+    }
+    const shown = [{ url: `${web.url}/signed.jpg?token=***`, whole: true }]
+    assert.deepEqual(await places(), shown)
+    const { url } = body[0].versions.original
+    assert.ok((await fetched(svc, url)).content.equals(content))
+    assert.ok(!JSON.stringify(await eventsOf(body[0]._id)).includes('token=first'))
+    // A later signature of the same address is the one that is asked with.
+    assert.equal((await left('second')).status, 200)
+    answers.delete('token=first')
+    assert.deepEqual(await places(), shown)
+    assert.ok((await fetched(svc, url)).content.equals(content))
+    const plain = (tokens: readonly string[]) =>
+      svc.db.query(
+        `with former as (delete from file_remote where url like '%signed.jpg%' returning sha256)
+         insert into file_remote (sha256, url) select sha256, $1 || t from former, unnest($2::text[]) as t`,
+        [`${web.url}/signed.jpg?token=`, tokens],
+      )
+    await plain(['third', 'third&x=1'])
+    const options = { dataDir: svc.config.dataDir }
+    {
+      await using next = await attachService(svc.dsn, options)
+      assert.deepEqual(
+        (await places()).map((place) => place.url).sort(),
+        ['***', '***&x=1'].map((end) => `${web.url}/signed.jpg?token=${end}`),
+      )
+      assert.ok((await fetched(next, url)).content.equals(content))
+    }
+    const other = 'another key, of thirty-two letters'
+    {
+      await using lost = await attachService(svc.dsn, { ...options, secretKey: other })
+      assert.equal((await fetched(lost, url)).status, 403, 'the signature of our own address ends, too')
+      const authorization = `Bearer ${await root().token()}`
+      assert.equal((await fetched(lost, url.split('?')[0], { authorization })).status, 503)
+    }
+    {
+      await using changed = await attachService(svc.dsn, {
+        ...options,
+        secretKey: other,
+        secretKeyBefore: svc.config.secretKey,
+      })
+      assert.ok((await fetched(changed, url)).content.equals(content))
+    }
+    await using only = await attachService(svc.dsn, { ...options, secretKey: other })
+    assert.ok((await fetched(only, url)).content.equals(content), 'sealed anew')
   })
 
   test('each of many has its own name, place, renditions and versions; the priority is that of all', async () => {

@@ -1,32 +1,25 @@
 import { Readable } from 'node:stream'
 import type { Queryable } from '../../platform/db.ts'
-import { BlobMissing, type BlobStore, type ByteRange, type Sha256 } from '../blobs/blob-store.ts'
+import type { Seal } from '../../platform/seal.ts'
+import { BlobMissing, type BlobStore, type ByteRange } from '../blobs/blob-store.ts'
 import { partOf } from '../blobs/part.ts'
 import type { OpenRemote } from './open.ts'
+import { placesOf, type RemotePlace } from './places.ts'
 
 /** Id of the location of contents that stay where they are (migration 0220). */
 export const remoteLocation = 0
 export const remoteLocationName = ':remote'
 
-interface Place {
-  readonly url: string
-  readonly etag: string | null
-  readonly size: number
+/** Contents on the web. They are read like all others; nothing is stored there, and nothing removed. */
+interface RemoteStoreOptions {
+  readonly db: Queryable
+  readonly seal: Seal
+  readonly open: OpenRemote
 }
 
-/** Contents on the web. They are read like all others; nothing is stored there, and nothing removed. */
-export function createRemoteStore({ db, open }: { db: Queryable; open: OpenRemote }): BlobStore {
-  async function placesOf(sha256: Sha256): Promise<Place[]> {
-    const { rows } = await db.query<Place>(
-      `select r.url, r.etag, b.size from file_remote r join file_blob b using (location_id, sha256)
-       where r.sha256 = decode($1, 'hex') order by r.created_at`,
-      [sha256],
-      'remote-places',
-    )
-    return rows
-  }
-
-  async function openOne({ url, etag, size }: Place, range?: ByteRange): Promise<Readable> {
+export function createRemoteStore({ db, seal, open }: RemoteStoreOptions): BlobStore {
+  async function openOne({ url, etag, size }: RemotePlace, range?: ByteRange): Promise<Readable> {
+    if (url === null) throw new Error('the address of the content is sealed with a key that is not here')
     const answer = await open(url, range ? { range: `bytes=${range.start}-${range.end}` } : {})
     const whole = answer.status === 200
     const told = whole ? answer.headers['content-length'] : /\/(\d+)$/.exec(answer.headers['content-range'] ?? '')?.[1]
@@ -41,7 +34,7 @@ export function createRemoteStore({ db, open }: { db: Queryable; open: OpenRemot
 
   return {
     async read(sha256, range) {
-      const places = await placesOf(sha256)
+      const places = await placesOf(db, seal, sha256)
       let failure: unknown
       for (const place of places) {
         try {
@@ -53,7 +46,7 @@ export function createRemoteStore({ db, open }: { db: Queryable; open: OpenRemot
       throw failure ?? new BlobMissing(sha256)
     },
     async size(sha256) {
-      for (const place of await placesOf(sha256)) {
+      for (const place of await placesOf(db, seal, sha256)) {
         const stream = await openOne(place).catch(() => null)
         stream?.destroy()
         if (stream) return place.size

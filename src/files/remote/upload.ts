@@ -1,8 +1,8 @@
 import type { NewEvent } from '../../events/service.ts'
 import type { Actor } from '../../platform/actor.ts'
-import type { Tx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import { currentLifetime } from '../../platform/lifetime.ts'
+import type { Seal } from '../../platform/seal.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import type { Locations } from '../locations/service.ts'
 import type { StoredFile } from '../model.ts'
@@ -13,11 +13,13 @@ import type { UploadPermission } from '../upload/permission.ts'
 import { assertParents, locationFor } from '../upload/upload.ts'
 import { fetchRemote, type RemoteSource } from './fetch.ts'
 import type { OpenRemote } from './open.ts'
+import { rememberPlaces } from './places.ts'
 import { remoteLocation } from './remote-store.ts'
 
 export interface RemoteUploadDeps extends KeepDeps {
   readonly locations: Pick<Locations, 'forOriginals' | 'forVersions'>
   readonly open: OpenRemote
+  readonly seal: Seal
   /** Writes to the event log beside the request. */
   readonly log: (event: NewEvent) => void
   readonly mayChange: (actor: Actor, ids: readonly number[]) => Promise<ReadonlySet<number>>
@@ -79,7 +81,12 @@ export async function uploadRemote(
     actor,
     arrived,
     (file, arrival) => eventsOf(actor, file, arrival, locationFor(deps.locations, arrival.versionName)),
-    (tx) => rememberPlaces(tx, left),
+    (tx) =>
+      rememberPlaces(
+        tx,
+        deps.seal,
+        left.map(({ sha256, source, etag }) => ({ sha256, url: source.url, etag })),
+      ),
   )
 }
 
@@ -116,16 +123,6 @@ const onlyRead: Pick<BlobStore, 'receive'> = {
     for await (const chunk of source) size += chunk.length
     return { size, keep: async () => {}, discard: async () => {} }
   },
-}
-
-async function rememberPlaces(tx: Tx, left: readonly RemoteArrival[]): Promise<void> {
-  if (left.length === 0) return
-  await tx.query(
-    `insert into file_remote (sha256, url, etag)
-     select distinct on (h, u) decode(h, 'hex'), u, e from unnest($1::text[], $2::text[], $3::text[]) as x(h, u, e)
-     on conflict (location_id, sha256, url) do update set etag = excluded.etag`,
-    [left.map(({ sha256 }) => sha256), left.map(({ source }) => source.url), left.map(({ etag }) => etag)],
-  )
 }
 
 /** Told beside the request: nothing of it is stored. */

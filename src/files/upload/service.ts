@@ -5,6 +5,7 @@ import type { Db, Queryable, Tx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import { currentLifetime } from '../../platform/lifetime.ts'
 import { createPlaces } from '../../platform/places.ts'
+import type { Seal } from '../../platform/seal.ts'
 import { composed } from '../../platform/text.ts'
 import type { CallerRights } from '../../rights/service.ts'
 import type { Locations } from '../locations/service.ts'
@@ -34,6 +35,7 @@ export interface UploadsOptions {
   readonly locations: Locations
   readonly records: Records
   readonly open: OpenRemote
+  readonly seal: Seal
   /** What is to be made of new files, in the transaction that makes them. */
   readonly plan: (tx: Tx, wishes: readonly Wish[]) => Promise<void>
   /** Told that files begin to come. */
@@ -72,7 +74,7 @@ const mostDerived = 50
 
 /** How files come: with a request, from addresses, in pieces. */
 export function createUploads(options: UploadsOptions) {
-  const { db, events, settings, rights, locations, records, open, plan, expect, awaitVersion, log } = options
+  const { db, events, settings, rights, locations, records, open, seal, plan, expect, awaitVersion, log } = options
 
   /** Renditions of the files of a request. */
   const planBy = (wish: ProduceWish) => (tx: Tx, originals: readonly PlacedOriginal[]) =>
@@ -216,7 +218,7 @@ export function createUploads(options: UploadsOptions) {
         produce: (index) => wanted[index]?.produce_versions !== false && wanted[index]?.leave !== true,
         priority,
       }
-      const deps = { ...keeping, open, log, plan: planBy(wish) }
+      const deps = { ...keeping, open, seal, log, plan: planBy(wish) }
       const files =
         wanted.length === 0 ? [] : await tellingFailures(actor, () => uploadRemote(deps, actor, wanted, allowed))
       const made = new Map(wanted.map((source, index) => [source, files[index] as StoredFile]))

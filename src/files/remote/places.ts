@@ -1,0 +1,135 @@
+import type { Db, Queryable, Tx } from '../../platform/db.ts'
+import type { Seal } from '../../platform/seal.ts'
+import { scrubAddress } from '../../platform/secrets.ts'
+import type { Sha256 } from '../blobs/blob-store.ts'
+
+/** Where on the web a content lies; `url` null: its address is sealed with a key that is not here. */
+export interface RemotePlace {
+  readonly url: string | null
+  readonly etag: string | null
+  readonly size: number
+}
+
+interface NewPlace {
+  readonly sha256: Sha256
+  readonly url: string
+  readonly etag: string | null
+}
+
+type Sealing = Pick<Seal, 'seal' | 'open' | 'prefix'>
+
+const about = 'address of a content'
+/** What an address with a secret has in any case; the database leaves the others out. */
+const perhapsSecret =
+  '//[^/?#]*@|[?&;#][^=]*(token|pass|pwd|pin|secret|key|sig|credential|verifier|response|assertion|auth|cookie|code|%)[^=]*='
+/** Rows that are sealed with one statement. */
+const batch = 1000
+
+/**
+ * Remembers where contents lie. Addresses with a secret (a signature, a token) are stored sealed beside what may be shown; a
+ * later one that differs in its secret alone replaces it.
+ */
+export async function rememberPlaces(tx: Tx, seal: Sealing, places: readonly NewPlace[]): Promise<void> {
+  if (places.length === 0) return
+  const shown = places.map(({ url }) => scrubAddress(url))
+  const sealed = await Promise.all(
+    places.map(({ url }, index) => (shown[index] === url ? null : seal.seal(Buffer.from(url), about))),
+  )
+  await tx.query(
+    `insert into file_remote (sha256, url, etag, sealed)
+     select distinct on (h, u) decode(h, 'hex'), u, e, s
+     from unnest($1::text[], $2::text[], $3::text[], $4::bytea[]) as x(h, u, e, s)
+     on conflict (location_id, sha256, url) do update set etag = excluded.etag, sealed = excluded.sealed`,
+    [places.map(({ sha256 }) => sha256), shown, places.map(({ etag }) => etag), sealed],
+  )
+}
+
+export async function placesOf(db: Queryable, seal: Sealing, sha256: Sha256): Promise<RemotePlace[]> {
+  const { rows } = await db.query<RemotePlace & { url: string; sealed: Buffer | null }>(
+    `select r.url, r.sealed, r.etag, b.size from file_remote r join file_blob b using (location_id, sha256)
+     where r.sha256 = decode($1, 'hex') order by r.created_at`,
+    [sha256],
+    'remote-places',
+  )
+  return Promise.all(
+    rows.map(async ({ url, sealed, etag, size }) => {
+      const whole = sealed === null ? url : ((await seal.open(sealed, about))?.toString() ?? null)
+      return { url: whole, etag, size }
+    }),
+  )
+}
+
+interface StoredPlace {
+  readonly sha256: Buffer
+  readonly url: string
+  readonly sealed: Buffer | null
+}
+
+/** Seals with the present key what is not yet, some at a time; how many addresses no key here opens. */
+export async function resealPlaces(db: Db, seal: Sealing): Promise<number> {
+  let [locked, after]: [number, StoredPlace | null] = [0, null]
+  for (;;) {
+    const rows = await db.transaction((tx) => resealSome(tx, seal, after))
+    locked += rows.locked
+    if (rows.last === null) return locked
+    after = rows.last
+  }
+}
+
+interface Renewed {
+  readonly row: StoredPlace
+  readonly shown: string
+  readonly sealed: Buffer
+}
+
+const columnsOf = (renewed: readonly Renewed[]): unknown[][] => [
+  renewed.map(({ row }) => row.sha256),
+  renewed.map(({ row }) => row.url),
+  renewed.map(({ sealed }) => sealed),
+]
+
+async function resealSome(tx: Tx, seal: Sealing, after: StoredPlace | null) {
+  const prefix = await seal.prefix()
+  const { rows } = await tx.query<StoredPlace>(
+    `select sha256, url, sealed from file_remote
+     where (sealed is null and url ~* $5
+         or substring(sealed for octet_length($1::bytea)) <> $1)
+       and ($2::bytea is null or (sha256, url) > ($2, $3))
+     order by sha256, url limit $4 for update`,
+    [prefix, after?.sha256 ?? null, after?.url ?? null, batch, perhapsSecret],
+    'remote-places-otherwise-sealed',
+  )
+  let locked = 0
+  const renewed: Renewed[] = []
+  for (const row of rows) {
+    const url = row.sealed === null ? row.url : (await seal.open(row.sealed, about))?.toString()
+    if (url === undefined) locked++
+    else if (scrubAddress(url) !== url) {
+      renewed.push({ row, shown: scrubAddress(url), sealed: await seal.seal(Buffer.from(url), about) })
+    }
+  }
+  if (renewed.length > 0) {
+    await tx.query(
+      `update file_remote r set sealed = n.sealed from unnest($1::bytea[], $2::text[], $3::bytea[]) as n (sha256, url, sealed)
+       where r.sha256 = n.sha256 and r.url = n.url`,
+      columnsOf(renewed.filter(({ row, shown }) => row.url === shown)),
+    )
+    const plain = renewed.filter(({ row, shown }) => row.url !== shown)
+    // Of those that differ in their secrets alone, one stays.
+    await tx.query(
+      `insert into file_remote (sha256, url, etag, created_at, sealed)
+       select distinct on (r.sha256, n.shown) r.sha256, n.shown, r.etag, r.created_at, n.sealed
+       from file_remote r join unnest($1::bytea[], $2::text[], $3::bytea[], $4::text[]) as n (sha256, url, sealed, shown)
+         on n.sha256 = r.sha256 and n.url = r.url
+       order by r.sha256, n.shown, r.created_at desc
+       on conflict (location_id, sha256, url) do nothing`,
+      [...columnsOf(plain), plain.map(({ shown }) => shown)],
+    )
+    await tx.query(
+      `delete from file_remote r using unnest($1::bytea[], $2::text[]) as n (sha256, url)
+       where r.sha256 = n.sha256 and r.url = n.url`,
+      columnsOf(plain).slice(0, 2),
+    )
+  }
+  return { locked, last: rows.length < batch ? null : (rows.at(-1) ?? null) }
+}

@@ -7,7 +7,7 @@ import type { Person } from '../rights/service.ts'
 import type { WebhookService } from '../webhooks/service.ts'
 import { type EffectJob, type EffectObject, effectJobNames } from './effects.ts'
 import { transitionMail } from './mail-text.ts'
-import { type Action, verdictOf } from './model.ts'
+import { type Action, rootUserId, verdictOf } from './model.ts'
 import type { SetterDeps } from './setters.ts'
 import { withheldEvents } from './withheld.ts'
 
@@ -73,10 +73,10 @@ export function registerTransitionActions(options: ActionOptions): void {
   })
 }
 
-/** Jobs that were queued before it was known who has set a transition are root's, as the transitions are. */
-const rootUserId = 1
-
-/** Whoever has set the transition, if they may act now. */
+/**
+ * Whoever has set the transition, if they may act now. Jobs that were queued before that was known are root's, as the
+ * transitions are.
+ */
 async function setterOf(
   { db, actorsOf }: ActionOptions,
   { transition }: Pick<EffectJob, 'transition'>,

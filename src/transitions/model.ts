@@ -36,6 +36,9 @@ export type LocalAction = Extract<Action, { type: 'set_tags' | 'change_owner' }>
 /** Actions that work outside the database, after the commit. */
 export type RemoteAction = Extract<Action, { type: 'email' | 'webhook' }>
 
+/** The user root, who runs the service: has set what there was before it was known who had, and may do everything. */
+export const rootUserId = 1
+
 /** What is stored beside id and version: in the table of the instance's transitions, or in a pool or object type. */
 export interface TransitionSettings {
   readonly type: TransitionType

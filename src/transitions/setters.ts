@@ -4,7 +4,7 @@ import { hasSystemRight } from '../platform/system-right.ts'
 import type { CallerRights, Guarded, Person, RightsService } from '../rights/service.ts'
 import { manageTags, mayTag, type TagSnapshot, tagCaller } from '../tags/service.ts'
 import type { Allows, State } from './engine.ts'
-import type { LocalAction, Transition } from './model.ts'
+import { type LocalAction, rootUserId, type Transition } from './model.ts'
 
 /** Whoever has set a transition, with the rights of this moment. */
 interface Setter {
@@ -12,7 +12,7 @@ interface Setter {
   readonly rights: CallerRights
 }
 
-/** Those who have set transitions and may act now; who may not is absent. */
+/** Those who have set transitions and may act now; who may not is absent, and root is not looked for. */
 export type Setters = ReadonlyMap<number, Setter>
 
 export interface SetterDeps {
@@ -22,7 +22,7 @@ export interface SetterDeps {
 }
 
 export async function findSetters(deps: SetterDeps, from: Queryable, ids: Iterable<number>): Promise<Setters> {
-  const wanted = [...new Set(ids)]
+  const wanted = [...new Set(ids)].filter((id) => id !== rootUserId)
   if (wanted.length === 0) return new Map()
   const setters = new Map<number, Setter>()
   for (const [id, actor] of await deps.actorsOf(from, wanted)) {
@@ -51,6 +51,7 @@ export function allowsOf(
   at: number,
 ): Allows {
   return (transition, action, { key }, state) => {
+    if (transition.setBy === rootUserId) return true
     const setter = setters.get(transition.setBy)
     if (!setter) return false
     if (setter.actor.isRoot) return true

@@ -7,6 +7,7 @@ import { askEvents, askPools, askTransitions } from './others.ts'
 import { askExplanations, askMessages } from './people.ts'
 import { type Asking, askReads } from './reads.ts'
 import { askSearches } from './searches.ts'
+import { askSetters } from './setters.ts'
 import { titlesOf } from './titles.ts'
 import type { Names } from './wire.ts'
 import { callers, type World } from './world.ts'
@@ -76,6 +77,7 @@ async function askChanged(house: House, world: World, names: Names, tally: Tally
   await askReads(after)
   await askSearches(after, searchesAfter)
   for (let n = 0; n < creations; n++) await create(house, after)
+  await askSetters(house, after.world, names, caller)
 }
 
 function count({ things }: World, knowledge: Knowledge, tally: Tally): void {

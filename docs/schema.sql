@@ -491,6 +491,14 @@ create table keep_login (
 CREATE INDEX keep_login_expires_idx ON public.keep_login USING btree (expires_at);
 CREATE INDEX keep_login_user_idx ON public.keep_login USING btree (user_id);
 
+-- networks, by their sha256, from which the secret of a client was right
+create table known_client_source (
+  client_id text not null,
+  hash bytea not null,
+  seen_at timestamp with time zone not null default now(),
+  constraint known_client_source_pkey PRIMARY KEY (client_id, hash)
+);
+
 -- Browsers and networks from which a user has signed in, as sha256.
 create table known_source (
   user_id bigint not null,

@@ -150,13 +150,38 @@ export function createThrottle({ keyFor, limits }: ThrottleDependencies) {
       return opened(db, counted)
     },
 
-    /** The same for the secret of a client, guessed from there; people who sign in from there are not concerned. */
+    /**
+     * The same for the secret of a client, guessed from there; people who sign in from there are not concerned. From where it
+     * was right lately, guesses from elsewhere do not count.
+     */
     async openForClient(db: Queryable, clientId: string, remoteAddr: string): Promise<OpenAttempt> {
+      const { rowCount: known } = await db.query(
+        `select from known_client_source
+         where client_id = $1 and hash = $2 and seen_at > now() - make_interval(days => $3)`,
+        [clientId, networkHash({ remoteAddr }), knownDays],
+        'known_client_source',
+      )
       const counted = await counters([
         { of: ['client', networkOf(remoteAddr), clientId] },
-        { of: ['clientEverywhere', clientId], factor: loginFactor },
+        ...(known === 1 ? [] : [{ of: ['clientEverywhere', clientId], factor: loginFactor } as const]),
       ])
       return opened(db, counted)
+    },
+
+    /** The secret of a client was right from there: its failures are forgotten, the network is remembered. */
+    async clientSucceeded(db: Queryable, open: OpenAttempt, clientId: string, remoteAddr: string): Promise<void> {
+      await clear(db, open)
+      await db.query(
+        `with seen as (
+           insert into known_client_source (client_id, hash) values ($1, $2)
+           on conflict (client_id, hash) do update set seen_at = now()
+         )
+         delete from known_client_source where client_id = $1 and hash <> $2
+           and (seen_at < now() - make_interval(days => $4) or hash in (
+             select hash from known_client_source where client_id = $1 and hash <> $2 order by seen_at desc offset $3))`,
+        [clientId, networkHash({ remoteAddr }), knownSources - 1, knownDays],
+        'known_client_source_seen',
+      )
     },
 
     /** Counts a failure; returns how many there have been of this account from there. */
@@ -275,5 +300,6 @@ export async function forgiveFactors(db: Queryable, userIds: readonly number[]):
 
 const userKey = (userId: number): string => `user:${userId}`
 const factorKey = (userId: number): string => `factor:${userId}`
-const networkHash = ({ remoteAddr }: Attempt): Buffer => hash('sha256', `network:${networkOf(remoteAddr)}`, 'buffer')
+const networkHash = ({ remoteAddr }: Pick<Attempt, 'remoteAddr'>): Buffer =>
+  hash('sha256', `network:${networkOf(remoteAddr)}`, 'buffer')
 const deviceHash = (device: string): Buffer => hash('sha256', `device:${device}`, 'buffer')

@@ -3,8 +3,9 @@ import { after, before, test } from 'node:test'
 import { hash } from 'bcryptjs'
 import fc from 'fast-check'
 import { createLimiter } from '../../src/auth/limiter.ts'
-import { startService, type TestService } from '../support/service.ts'
-import { createUsers, requestToken } from './support.ts'
+import { attachService, startService, type TestService } from '../support/service.ts'
+import { TestVisitor } from './sign-in-browser.ts'
+import { createUsers, type Reachable, requestToken } from './support.ts'
 
 let svc: TestService
 before(async () => {
@@ -12,7 +13,10 @@ before(async () => {
   const client = { secret, redirectURIs: [], scopes: null, pkce: 'optional' as const }
   svc = await startService({
     trustedProxies: ['loopback'],
-    oauthClients: ['machine', 'other', 'third'].map((id) => ({ ...client, id })),
+    oauthClients: [
+      ...['machine', 'other', 'third'].map((id) => ({ ...client, id })),
+      { ...client, id: 'fourth', secret: await hash('s3cret', 8) },
+    ],
   })
   await createUsers(svc, { user: { login: 'anna', email: 'anna.a@example.org' } })
 })
@@ -59,6 +63,56 @@ test('sixty guesses at once at the secret of one client: another is served, and 
     answers.filter(({ status }) => status !== 429).map(({ status }) => status),
     [400, 400, 400],
   )
+})
+
+/** Guesses from a hundred networks: three of them, and the counter of all of these as if there had been so many. */
+async function fromAHundred(guess: (address: string) => Promise<unknown>): Promise<void> {
+  for (const n of [1, 2]) await guess(`198.51.${n}.1`)
+  const { rowCount } = await svc.db.query('update sign_in_failure set failures = 99 where failures = 2')
+  assert.equal(rowCount, 1)
+  await guess('198.51.3.1')
+}
+
+test('strangers who guess a login from very many networks keep out no browser in which its user has signed in', async () => {
+  await strict(1)
+  await svc.db.query('delete from known_source')
+  const form = { grant_type: 'password', client_id: 'web-client', username: 'anna', password: 'anna' }
+  const first = await requestToken(svc, form, from('192.0.2.40'))
+  const cookie = String(first.headers['set-cookie']).split(';', 1)[0] ?? ''
+  const page = new TestVisitor(svc)
+  assert.equal((await page.signIn('anna', 'anna')).status, 303)
+  await fromAHundred((address) => requestToken(svc, { ...form, password: 'wrong' }, from(address)))
+  await requestToken(svc, { ...form, password: 'wrong' }, from('192.0.2.41'))
+  assert.equal((await requestToken(svc, form, from('203.0.113.1'))).status, 429, 'blocked wherever nobody knows it')
+  for (const address of ['203.0.113.1', '192.0.2.41', '198.51.1.1']) {
+    const known = await requestToken(svc, form, { ...from(address), cookie })
+    assert.equal(known.status, 200, `the known browser, from ${address}`)
+    const again = new TestVisitor(svc)
+    for (const [name, value] of page.cookies) again.cookies.set(name, value)
+    const shown = await again.authorize()
+    const done = await again.submit(shown, { login: 'anna', password: 'anna' }, from(address))
+    assert.equal(done.status, 303, 'and the one that has signed in on the page')
+  }
+})
+
+test('strangers who guess a secret from very many networks keep out no client from where it was right, in no process', async () => {
+  await strict(1)
+  await svc.db.query('delete from known_client_source')
+  await using fresh = await attachService(svc.dsn, {
+    trustedProxies: ['loopback'],
+    oauthClients: svc.config.oauthClients,
+  })
+  const at = (service: Reachable, secret: string, address: string) => {
+    const form = { grant_type: 'none', client_id: 'fourth', client_secret: secret }
+    return requestToken(service, form, from(address))
+  }
+  assert.equal((await at(svc, 's3cret', '192.0.2.50')).body.error, 'unsupported_grant_type')
+  await fromAHundred((address) => at(svc, 'wrong', address))
+  assert.equal((await at(svc, 's3cret', '203.0.113.2')).body.error, 'unsupported_grant_type', 'it was right before')
+  assert.equal((await at(fresh, 's3cret', '203.0.113.2')).status, 429, 'a process that has not seen it, from elsewhere')
+  assert.equal((await at(fresh, 's3cret', '192.0.2.50')).body.error, 'unsupported_grant_type', 'from where it comes')
+  assert.equal((await at(fresh, 'wrong', '192.0.2.50')).status, 400)
+  assert.equal((await at(fresh, 'wrong', '192.0.2.50')).status, 429, 'guesses from there count as before')
 })
 
 test('no spelling of a login or an address gives further attempts', async () => {

@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test'
 import { hash } from 'bcryptjs'
 import { pino } from 'pino'
 import { buildApp } from '../../src/app.ts'
+import type { Json } from '../support/client.ts'
 import { assertNamed } from '../support/documented.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { ownCallback, TestVisitor } from './sign-in-browser.ts'
@@ -133,6 +134,11 @@ test('OAUTH-026 OAUTH-027 userinfo tells who it is, and the rest only as the bas
   await set('openid/userinfo', ['email_verified'])
   assert.deepEqual((await userinfo(anna)).body, { sub: 'anna', email_verified: true })
   assert.deepEqual((await userinfo(bare)).body, { sub: 'bare', email_verified: false }, 'there is no address')
+  const [stored] = (await svc.as('root').get('/user')).body.filter(({ user }: Json) => user.login === 'anna')
+  const { _id, _version } = stored.user
+  const moved = await svc.as('root').post('/user', [{ user: { _id, _version, email: 'anna@elsewhere.example.org' } }])
+  assert.equal(moved.status, 200, JSON.stringify(moved.body))
+  assert.deepEqual((await userinfo(anna)).body, { sub: 'anna', email_verified: false }, 'another address is not yet')
   await svc.db.query(`update "user" set login = null, login_key = null where login = 'bare'`)
   const { rows } = await svc.db.query<{ id: number }>(`select id from "user" where login is null and email is null`)
   await set('openid/userinfo', [])

@@ -29,7 +29,7 @@ export interface OAuthClient {
 
 export interface ClientOptions {
   db: Db
-  throttle: Pick<Throttle, 'openForClient' | 'failed' | 'cleared'>
+  throttle: Pick<Throttle, 'clientSucceeded' | 'failed' | 'openForClient'>
   configured: readonly OAuthClientConfig[]
   baseConfig: BaseConfigService
   /** Words that stand in place of `svc` in the id of the web front end. */
@@ -110,7 +110,7 @@ export function createOAuthClients({ db, throttle, configured, baseConfig, alias
   async function compare(id: string, secret: string, secretHash: string, remoteAddr: string): Promise<boolean> {
     const open = await throttle.openForClient(db, id, remoteAddr)
     const fits = await verifyBcrypt(secret, secretHash)
-    if (fits) await throttle.cleared(db, open)
+    if (fits) await throttle.clientSucceeded(db, open, id, remoteAddr)
     else await throttle.failed(db, open)
     return fits
   }

@@ -22,6 +22,7 @@ const long = [
   'test/import/demo.test.ts',
   'test/events/stream-many.test.ts',
   'test/objects/kill.test.ts',
+  'test/datamodel/kill.test.ts',
   'test/auth/kill.test.ts',
   'test/platform/attack.test.ts',
   'test/platform/disk-full.test.ts',

@@ -217,7 +217,10 @@ export async function useRefreshToken(
   return rows[0] ?? null
 }
 
-/** A refresh token that has been used within these seconds, as the one who used it got it. */
+/**
+ * A refresh token that has been used within these seconds, as the one who used it got it. One that was used in the future, before the
+ * clock went back, was not: for that long nobody would notice that it is presented twice.
+ */
 export async function findJustUsed(
   tx: Tx,
   hash: Buffer,
@@ -227,7 +230,8 @@ export async function findJustUsed(
   const { rows } = await tx.query<RotatedToken>(
     `select s.id as "sessionId", s.user_id as "userId", s.scopes, s.method, t.successor_seed as seed
      from oauth_token t join oauth_session s on s.id = t.session_id
-     where t.hash = $1 and t.kind = 'r' and t.used_at > now() - make_interval(secs => $4) and t.expires_at > now()
+     where t.hash = $1 and t.kind = 'r' and t.expires_at > now()
+       and t.used_at between now() - make_interval(secs => $4) and now() + make_interval(secs => $4)
        and t.successor_seed is not null and s.revoked_at is null and s.client_id = $2
        and (s.browser_hash is null or s.browser_hash = any($3::bytea[]))`,
     [hash, clientId, browserHashes, seconds],
@@ -268,7 +272,7 @@ export interface FoundToken extends FoundSession {
 export async function findToken(db: Queryable, hash: Buffer): Promise<FoundToken | null> {
   const { rows } = await db.query<FoundToken>(
     `select ${foundSession}, t.kind::text as kind,
-       extract(epoch from now() - t.used_at)::float8 as "usedSecondsAgo"
+       abs(extract(epoch from now() - t.used_at))::float8 as "usedSecondsAgo"
      from oauth_token t join oauth_session s on s.id = t.session_id where t.hash = $1 and s.revoked_at is null`,
     [hash],
   )

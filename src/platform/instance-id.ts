@@ -1,4 +1,4 @@
-import { link, mkdir, open, rm } from 'node:fs/promises'
+import { link, lstat, mkdir, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
 import { readForeign } from './own-folders.ts'
@@ -23,7 +23,8 @@ interface Found {
  * @throws {Error} which says what to do, where they do not.
  */
 export async function assertSameInstance(dsn: string, dataDir: string): Promise<void> {
-  if ((await readForeign(join(dataDir, unfinished))) !== '') {
+  // Also when it is empty: then it was cut off as it began.
+  if (await lstat(join(dataDir, unfinished)).catch(() => null)) {
     throw new Error(
       `a restore into ${dataDir} was begun and did not come to its end, so the database is empty: repeat it, ` +
         `or take ${join(dataDir, unfinished)} away to begin without it`,

@@ -286,7 +286,8 @@ async function removeStalePidFile(folders: PostgresFolders): Promise<void> {
 }
 
 async function untilGone(pid: number): Promise<void> {
-  while (isAlive(pid)) await sleep(250, undefined, { ref: false })
+  // Keeps the process: a start that fails while it stops this server would end in the middle, without a word and with 0.
+  while (isAlive(pid)) await sleep(250)
 }
 
 /**

@@ -53,6 +53,7 @@ export async function composeGround({ config, db, log }: Given, opened: AsyncDis
       log,
       concurrency: {
         quick: config.jobsQuick,
+        webhook: config.jobsWebhook,
         standard: config.jobsStandard,
         preview: config.jobsPreview,
         media: config.jobsMedia,

@@ -1,8 +1,8 @@
 /**
- * `quick`: what somebody waits for and takes moments (mails, webhooks, transitions). `standard`: upkeep. `preview`: the first
+ * `quick`: what somebody waits for and takes moments (mails, transitions). `webhook`: calls of receivers, which may be slow. `standard`: upkeep. `preview`: the first
  * renditions of files, which somebody waits for. `media`: the other ones, which take seconds or minutes.
  */
-export const lanes = ['quick', 'standard', 'preview', 'media'] as const
+export const lanes = ['quick', 'webhook', 'standard', 'preview', 'media'] as const
 export type Lane = (typeof lanes)[number]
 
 /** How many jobs of each lane run at the same time in one process. */

@@ -50,7 +50,7 @@ export interface JobsOptions {
 }
 
 /** What suits a small machine. */
-const fewJobs: Lanes = { quick: 4, standard: 2, preview: 2, media: 2 }
+const fewJobs: Lanes = { quick: 4, webhook: 2, standard: 2, preview: 2, media: 2 }
 
 export function createJobs({ db, log, concurrency = fewJobs, recoverEvery = 15_000 }: JobsOptions) {
   const handlers = new Map<string, JobHandler<unknown>>()
@@ -143,7 +143,7 @@ async function addJobs(tx: Tx, jobs: readonly JobRequest[]): Promise<void> {
 }
 
 function perLane(counts: ReadonlyMap<string, number>, laneOf: ReadonlyMap<string, Lane>): Record<Lane, number> {
-  const sums: Record<Lane, number> = { quick: 0, standard: 0, preview: 0, media: 0 }
+  const sums: Record<Lane, number> = { quick: 0, webhook: 0, standard: 0, preview: 0, media: 0 }
   for (const [name, count] of counts) {
     const lane = laneOf.get(name)
     if (lane) sums[lane] += count

@@ -355,7 +355,14 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     'SVC_JOBS_QUICK',
     integer(1, 100),
     4,
-    'Jobs of the quick lane (mails, webhooks, transitions) that this process works on at the same time.',
+    'Jobs of the quick lane (mails, transitions) that this process works on at the same time.',
+  ),
+  jobsWebhook: key(
+    'svc.jobs.webhook',
+    'SVC_JOBS_WEBHOOK',
+    integer(1, 100),
+    4,
+    'The same for the webhook lane: receivers that are slow keep nothing else waiting.',
   ),
   jobsStandard: key(
     'svc.jobs.standard',

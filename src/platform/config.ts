@@ -77,6 +77,7 @@ export interface Config {
   /** Large requests that are worked on at the same time. */
   readonly heavyRequests: number
   readonly jobsQuick: number
+  readonly jobsWebhook: number
   readonly jobsStandard: number
   readonly jobsPreview: number
   readonly jobsMedia: number

@@ -1,5 +1,5 @@
 import type { EventLog } from '../events/service.ts'
-import type { Jobs } from '../jobs/service.ts'
+import type { JobContext, Jobs } from '../jobs/service.ts'
 import type { MailService, Schedule, WaitingMail } from '../mail/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Db, Queryable } from '../platform/db.ts'
@@ -52,7 +52,7 @@ export interface ActionOptions {
 export function registerTransitionActions(options: ActionOptions): void {
   const { jobs } = options
   jobs.register<EffectJob<'email'>>(effectJobNames.email, (job, { jobId }) => sendMails(options, job, jobId))
-  jobs.register<EffectJob<'webhook'>>(effectJobNames.webhook, async (job, { jobId, attempt, signal }) => {
+  const call = async (job: EffectJob<'webhook'>, { jobId, attempt, signal }: JobContext): Promise<void> => {
     const setter = await setterOf(options, job)
     if (!setter) return tellWithheld(options, job, 'user', job.objects)
     const objects = await options.objects.render(setter, idsOf(job.objects))
@@ -70,7 +70,8 @@ export function registerTransitionActions(options: ActionOptions): void {
       signal,
     })
     if (outcome === 'failed') throw new Error(`webhook ${job.action.name} failed`)
-  })
+  }
+  jobs.register(effectJobNames.webhook, call, 'webhook')
 }
 
 /**

@@ -81,6 +81,7 @@ export function testConfig(dsn: string, options: Partial<Config> = {}): Config {
     writeTimeLimit: 300,
     heavyRequests: 2,
     jobsQuick: 4,
+    jobsWebhook: 2,
     jobsStandard: 1,
     jobsPreview: 1,
     jobsMedia: 2,

@@ -5,6 +5,7 @@ import { type People, seedPeople, toGroup, toUser } from '../rights/people.ts'
 import type { Client, Json } from '../support/client.ts'
 import { type MailServer, startMailServer } from '../support/mail-server.ts'
 import { inPool, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
+import { until } from '../support/until.ts'
 import { startWebhookServer, type WebhookServer } from '../support/webhook-server.ts'
 
 let museum: Museum
@@ -319,6 +320,28 @@ test('a webhook that is in trouble is called again, with the same id, until it a
   assert.match((await logged())[1]?.info.error, /no answer within 1000 ms/)
   assert.equal(new Set(receiver.calls.map((call) => call.headers['x-svc-webhook-id'])).size, 1)
   assert.equal(new Set(receiver.calls.map((call) => call.raw)).size, 1)
+})
+
+test('a receiver that does not answer keeps no mail waiting', async () => {
+  {
+    await using slow = await startWebhookServer()
+    slow.answer = () => 'hang'
+    await configure({ webhook: { timeout: 300, url: slow.url } })
+    await define({ actions: [webhook] })
+    // More than the quick lane works on at the same time.
+    for (let n = 0; n < 6; n++) await create([`Slow ${n}`])
+    await until(() => slow.calls.length > 0)
+    await define({ actions: [email([toUser(people.ids.reader)])] })
+    await create(['Quick'])
+    await until(() => mailServer.mails.length > 0)
+    assert.deepEqual(
+      (await logged()).filter(({ type }) => type.startsWith('WEBHOOK')),
+      [],
+    )
+    await museum.svc.db.query('delete from graphile_worker._private_jobs where locked_at is null')
+  }
+  await museum.svc.drain()
+  await museum.svc.db.query('delete from graphile_worker._private_jobs')
 })
 
 test('redirects are not followed, and answers are not read without end', async () => {

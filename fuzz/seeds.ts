@@ -422,7 +422,7 @@ export const seeds: Record<string, Seed> = {
   iiifImage: {
     make: (scene) => ({ path: { path: picturePlace(scene, 'original/64,32,512,256/256,/0/default.jpg') } }),
   },
-  iiifImage2: {
+  iiifImageSecond: {
     make: (scene) => ({ path: { path: picturePlace(scene, 'original/64,32,512,256/full/0/default.jpg') } }),
   },
   zoomTile: {

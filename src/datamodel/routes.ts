@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify'
 import { type TSchema, Type } from 'typebox'
 import { AppError } from '../platform/errors.ts'
 import { actorOf, type HttpApp } from '../platform/http.ts'
-import { type Flag, flag, isOn, unasked } from '../platform/query.ts'
+import { type Flag, flag, isOn } from '../platform/query.ts'
 import { Ok, TaskList } from '../platform/tasks.ts'
 import { reindexModes } from './commit/tasks.ts'
 import { compileModel } from './compile/model.ts'
@@ -264,7 +264,9 @@ function l10nRoutes(app: HttpApp, datamodel: DatamodelService): void {
       'saveLocalization',
       'Store localised names in the working copy',
       LocaApi,
-      Type.Object({ overwrite: Type.Optional(Type.Boolean(unasked('localisation bears no version'))) }),
+      Type.Object({
+        overwrite: flag('As for schema and masks. Localisation bears no version, so it is always taken.'),
+      }),
     ),
     async (request, reply) => {
       const head = await datamodel.saveL10n(actorOf(request), request.body, { ifMatch: request.headers['if-match'] })

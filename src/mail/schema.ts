@@ -22,17 +22,17 @@ export const MailInput = Type.Object(
             'content-type': Type.Optional(Type.String({ maxLength: 255 })),
             bytes: Type.String({ description: 'In base64.' }),
           },
-          { additionalProperties: false },
+          { additionalProperties: true },
         ),
         { maxItems: 20 },
       ),
     ),
   },
-  { additionalProperties: false, title: 'MailInput', description: 'At most 100 recipients, and 10 MB attached.' },
+  { additionalProperties: true, title: 'MailInput', description: 'At most 100 recipients, and 10 MB attached.' },
 )
 export type MailInput = Static<typeof MailInput>
 
 export const TestMailInput = Type.Object(
   { to: Type.Optional(Type.String({ maxLength: 254, description: 'Absent: the configured sender.' })) },
-  { additionalProperties: false, title: 'TestMailInput' },
+  { additionalProperties: true, title: 'TestMailInput' },
 )

@@ -61,7 +61,9 @@ const writing = `
   POST /api/page/register
   POST /api/page/resetPassword
   POST /api/v1/system/directory/test
-  POST /api/v1/system/reindex`
+  POST /api/v1/system/reindex
+  POST /api/v1/system/sendmail
+  POST /api/v1/system/sendmail/test`
 
 /** What changes nothing although it is no GET. */
 const reading = [

@@ -187,6 +187,7 @@ suite('description of the interface', () => {
       ['post /api/v1/user/change_password', form, ['application/json']],
       ['get /api/v1/schema/user/{version}', [], ['application/json', 'image/svg+xml', 'image/png']],
       ['get /api/v1/eas/iiif/{path}', [], ['image/jpeg']],
+      ['get /api/v1/eas/iiif2/{path}', [], ['image/jpeg']],
       ['get /api/v1/eas/zoom/{path}', [], ['image/jpeg']],
       [
         'get /api/v1/eas/download/{fileId}/{hash}/{version}/{path}',

@@ -18,7 +18,9 @@ export function registerTextRoutes(app: HttpApp, { ownTexts }: { ownTexts: OwnTe
         summary: 'The texts of the service in a language',
         description:
           'Those of the pages of the sign-in and of mails, as the instance has changed them. A language that is not there is answered with en-US.',
-        params: Type.Object({ lang: Type.String({ maxLength: 35, pattern: '^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$' }) }),
+        params: Type.Object({
+          lang: Type.String({ pattern: '^[A-Za-z0-9-]{1,35}$', description: 'Tag of the language, such as `de-DE`.' }),
+        }),
         response: { 200: Texts },
       },
       config: { access: 'public', writes: false },

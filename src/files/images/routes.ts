@@ -94,7 +94,7 @@ export function registerImageRoutes(http: HttpApp, { files }: { files: Pick<File
     url: '/api/v1/eas/iiif2/*',
     schema: {
       ...shared,
-      operationId: 'iiifImage2',
+      operationId: 'iiifImageSecond',
       summary: 'IIIF Image API, version 2',
       description: `For viewers that ask for version 2 by its address: ${description}`,
     },

@@ -220,3 +220,15 @@ test('events of objects have the basetype object and the name of the type (decis
   )
   assert.equal((await root().get('/event/list', { basetype: 'person' })).body.count, 0)
 })
+
+test('save=ignore_errors keeps no stored secret for another address: the section stays as it is', async () => {
+  const auth = { username: 'u', password: 'kept-secret' }
+  const server = { server_addr: 'mail.museum.test:25', login_auth: auth }
+  assert.equal((await root().post('/config', config({ email_server: server }))).status, 200)
+  const moved = { server_addr: 'evil.example.org:25', login_auth: { username: 'u', password: '***' } }
+  const taken = await root().post('/config', config({ email_server: moved }), { save: 'ignore_errors' })
+  assert.equal(taken.status, 200)
+  assert.match(decodeURIComponent(String(taken.headers['x-svc-ignored'])), /system\/config\/email_server/)
+  const { server_addr } = (await root().get('/config/system/config/email_server')).body
+  assert.equal(server_addr, 'mail.museum.test:25')
+})

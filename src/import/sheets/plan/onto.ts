@@ -1,0 +1,92 @@
+import {
+  columnNamed,
+  isList,
+  isUnique,
+  type StoredModel,
+  targetOf,
+  type WireColumn,
+  type WireTable,
+} from '../load/model.ts'
+import type { CellType, ColumnMapping } from './mapping.ts'
+import { identifierOf } from './names.ts'
+import type { Proposal } from './proposal.ts'
+
+/**
+ * The proposal for an object type that is there: columns go to those of the same name, others are left out. Nothing is added to
+ * the type.
+ */
+export function proposeOnto({ mapping, reasons }: Proposal, table: WireTable, model: StoredModel): Proposal {
+  const told = new Map(reasons)
+  const taken = new Set<string>()
+  const columns = mapping.columns.map((column): ColumnMapping => {
+    const found = placeFor(column, table)
+    const type = found && cellTypeOf(found, table, model)
+    if (!found?.name || !type || taken.has(found.name)) {
+      told.set(column.heading, `"${table.name}" has no column like it`)
+      return { ...column, ignore: true }
+    }
+    taken.add(found.name)
+    told.set(column.heading, `"${table.name}" has a column ${found.name}: ${found.type}`)
+    const { heading, decimal, order, language } = column
+    return {
+      heading,
+      column: found.name,
+      ...type,
+      ...(decimal ? { decimal } : {}),
+      ...(order ? { order } : {}),
+      ...(language && type.type?.startsWith('text_l10n') ? { language } : {}),
+    }
+  })
+  return { mapping: { ...mapping, key: keyOf(columns, table) ?? mapping.key, columns }, reasons: told }
+}
+
+function placeFor({ heading, column }: ColumnMapping, table: WireTable): WireColumn | undefined {
+  const byName = columnNamed(table, identifierOf(heading)) ?? columnNamed(table, column ?? '')
+  const lower = heading.toLowerCase()
+  return (
+    byName ??
+    table.columns.find(({ name_localized: names = {} }) =>
+      Object.values(names).some((name) => name.toLowerCase() === lower),
+    )
+  )
+}
+
+const simple: Readonly<Record<string, CellType>> = {
+  text: 'text',
+  text_oneline: 'text_oneline',
+  string: 'string',
+  text_l10n: 'text_l10n',
+  text_l10n_oneline: 'text_l10n_oneline',
+  number: 'number',
+  'integer.2': 'integer.2',
+  double: 'double',
+  boolean: 'boolean',
+  date: 'date',
+  datetime: 'datetime',
+  daterange: 'daterange',
+  eas: 'file',
+  files: 'file',
+}
+
+/** How cells become values of the column; undefined for what no cell can say. */
+function cellTypeOf(
+  column: WireColumn,
+  table: WireTable,
+  model: StoredModel,
+): Pick<ColumnMapping, 'type' | 'list'> | undefined {
+  const type = simple[column.type ?? '']
+  if (type) return { type }
+  const target = column.type === 'link' ? targetOf(model, table, column) : undefined
+  const list = model.tables.find(({ name }) => name === target)
+  const key = list?.columns.find(({ name }) => name !== undefined && isList(list, name))
+  return list && key?.name ? { type: 'link', list: { type: list.name, column: key.name } } : undefined
+}
+
+/** The first column that is unique in the type. */
+function keyOf(columns: readonly ColumnMapping[], table: WireTable): { column: string } | null {
+  const key = columns.find(({ column, ignore }) => {
+    const stored = ignore ? undefined : columnNamed(table, column ?? '')
+    return stored !== undefined && isUnique(table, stored)
+  })
+  return key?.column === undefined ? null : { column: key.column }
+}

@@ -9,6 +9,7 @@ const help = `Usage: strongroom <command> [options]
 Commands
   start                 run the service
   demo                  run the service with a sample collection and searches to try
+  import csv <file>     make a spreadsheet into a collection: object types, objects, files (also xlsx)
   import tate <folder>  load the Tate collection through the HTTP interface
   backup <file>         write all data into a file, also while the service runs
   restore <file>        put the data of a backup into an empty data folder
@@ -28,7 +29,7 @@ Settings and their environment names: docs/configuration.md
 async function main(): Promise<number> {
   const [first, ...others] = process.argv.slice(2)
   // These have options of their own. Each command loads only what it needs.
-  if (first === 'import') return (await import('./import/commands.ts')).runImport(others)
+  if (first === 'import') return importFrom(others)
   if (first === 'demo') return demo(others)
   if (first === 'backup') return (await import('./maintenance/backup-commands.ts')).runBackup(others, ownConfig())
   if (first === 'restore') return (await import('./maintenance/backup-commands.ts')).runRestore(others, ownConfig())
@@ -105,6 +106,23 @@ function nextSteps(url: string): string {
 /** The configuration of commands that have options of their own: from SVC_CONFIG or svc.yml, and the environment. */
 function ownConfig(): Config {
   return loadConfig({ file: undefined, env: process.env, cwd: process.cwd() })
+}
+
+async function importFrom(args: string[]): Promise<number> {
+  const { runImport } = await import('./import/commands.ts')
+  return runImport(args, {
+    out: process.stdout,
+    env: process.env,
+    input: process.stdin,
+    async startService(onStep) {
+      const [config, { startServer }] = [ownConfig(), await import('./server.ts')]
+      // The import talks to people; requests would drown that.
+      const logLevel = config.logLevel === 'info' ? 'warn' : config.logLevel
+      const service = await startServer({ ...config, logLevel }, onStep)
+      const password = config.rootPassword ?? service.app.newRootPassword
+      return { url: service.url, password, stop: () => service.stop() }
+    },
+  })
 }
 
 /** Reads its configuration like `start`, but keeps its data apart; see src/import/demo.ts. */

@@ -1,17 +1,29 @@
-/** The wanted records in groups of `size`; the last one may be smaller. */
+export interface BatchOptions<T> {
+  /** Records in a batch. */
+  readonly size: number
+  readonly wanted?: (record: T) => boolean
+  /** A batch ends before its records weigh more than `most` together; one alone may. */
+  readonly weigh?: (record: T) => number
+  readonly most?: number
+}
+
+/** The wanted records in groups; the last one may be smaller. */
 export async function* inBatches<T>(
   records: AsyncIterable<T> | Iterable<T>,
-  size: number,
-  wanted: (record: T) => boolean = () => true,
+  { size, wanted = () => true, weigh = () => 0, most = Number.POSITIVE_INFINITY }: BatchOptions<T>,
 ): AsyncGenerator<T[]> {
   let some: T[] = []
+  let weight = 0
   for await (const record of records) {
     if (!wanted(record)) continue
-    some.push(record)
-    if (some.length === size) {
+    const more = weigh(record)
+    if (some.length > 0 && (some.length === size || weight + more > most)) {
       yield some
       some = []
+      weight = 0
     }
+    some.push(record)
+    weight += more
   }
   if (some.length > 0) yield some
 }

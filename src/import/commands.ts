@@ -1,27 +1,98 @@
 import { parseArgs } from 'node:util'
 import { createProgress, type ProgressOutput } from '../platform/progress.ts'
-import { createServiceClient } from './client.ts'
+import { createServiceClient, type ServiceClient } from './client.ts'
+import { importSheetFile } from './sheets/command.ts'
+import type { SheetOptions } from './sheets/read/model.ts'
 import { importTate, type TateImportSummary } from './tate/import.ts'
+import { askSecret, confirm, type Terminal } from './terminal.ts'
 
 export { runDemo } from './demo.ts'
 
 const help = `Usage: strongroom import tate <folder> [options]
+       strongroom import csv <file> [options]
+       strongroom import xlsx <file> [options]
 
-Loads the Tate collection (artists.jsonl.gz and artworks.jsonl.gz in <folder>) into a running service.
+tate   loads the Tate collection (artists.jsonl.gz and artworks.jsonl.gz in <folder>) into a running service.
+csv    proposes object types for a spreadsheet, makes them, and imports its rows; what was decided stands in
+xlsx   a mapping file beside it, to be edited and used again. See docs/import-spreadsheet.md.
 The same command goes on where an interrupted import has stopped.
 
 Options
   --url <address>       the service (default http://localhost:8080)
   --login <name>        who imports; needs rights on the datamodel and pools (default root)
-  --password <text>     better given as SVC_ROOT_PASSWORD in the environment
-  --limit <n>           at most n artworks, and what they refer to
+  --password <text>     better given as SVC_ROOT_PASSWORD in the environment; else it is asked for
+  --token <text>        an access token in place of login and password; also STRONGROOM_TOKEN in the environment
   --batch <n>           objects per request (default 500)
   --connections <n>     requests at the same time (default 2)
+
+Of tate
+  --limit <n>           at most n artworks, and what they refer to
+
+Of csv and xlsx
+  --start               start the service for as long as the import takes, on the data of strongroom start
+  --dry-run             show the proposal and the rows that would be refused, change nothing
+  --mapping <file>      import by this mapping, and ask nothing
+  --yes                 import by the proposal, and ask nothing
+  --type <name>         object type of the rows (default: after the name of the file); may be one that is there
+  --language <name>     of texts whose heading names none, as de-DE (default: the first language of the instance)
+  --encoding <name>     of a CSV: utf-8, windows-1252, utf-16le, … (default: found by looking)
+  --delimiter <char>    of a CSV: what stands between cells (default: found by looking)
+  --quote <char>        of a CSV: what stands around cells (default: found by looking)
+  --sheet <name>        of an XLSX: which sheet (default: the first)
 `
+
+/** A service that runs for as long as an import takes. */
+export interface StartedService {
+  readonly url: string
+  readonly password: string | null
+  stop(): Promise<void>
+}
 
 interface Io {
   out: ProgressOutput & NodeJS.WritableStream
   env: NodeJS.ProcessEnv
+  /** Somebody at a terminal, who can be asked. */
+  input?: NodeJS.ReadStream
+  startService?: (onStep: (step: string) => void) => Promise<StartedService>
+}
+
+const options = {
+  url: { type: 'string' },
+  login: { type: 'string', default: 'root' },
+  password: { type: 'string' },
+  token: { type: 'string' },
+  limit: { type: 'string' },
+  batch: { type: 'string' },
+  connections: { type: 'string' },
+  start: { type: 'boolean' },
+  'dry-run': { type: 'boolean' },
+  mapping: { type: 'string' },
+  yes: { type: 'boolean' },
+  type: { type: 'string' },
+  language: { type: 'string' },
+  encoding: { type: 'string' },
+  delimiter: { type: 'string' },
+  quote: { type: 'string' },
+  sheet: { type: 'string' },
+  help: { type: 'boolean' },
+} as const
+
+type Values = ReturnType<typeof parsed>['values']
+
+function parsed(args: string[]) {
+  return parseArgs({ args, allowPositionals: true, options })
+}
+
+/** What an option is for, where it is not for all. */
+const only: Readonly<Partial<Record<keyof typeof options, readonly string[]>>> = {
+  limit: ['tate'],
+  encoding: ['csv'],
+  delimiter: ['csv'],
+  quote: ['csv'],
+  sheet: ['xlsx'],
+  ...Object.fromEntries(
+    ['start', 'dry-run', 'mapping', 'yes', 'type', 'language'].map((name) => [name, ['csv', 'xlsx']]),
+  ),
 }
 
 /**
@@ -29,39 +100,33 @@ interface Io {
  * @throws {Error} whose message is one line for the person at the terminal.
  */
 export async function runImport(args: string[], io: Io = { out: process.stdout, env: process.env }): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args,
-    allowPositionals: true,
-    options: {
-      url: { type: 'string', default: 'http://localhost:8080' },
-      login: { type: 'string', default: 'root' },
-      password: { type: 'string' },
-      limit: { type: 'string' },
-      batch: { type: 'string' },
-      connections: { type: 'string' },
-      help: { type: 'boolean' },
-    },
-  })
+  const { values, positionals } = parsed(args)
   if (values.help) {
     io.out.write(help)
     return 0
   }
-  const [source, folder, ...rest] = positionals
-  if (source !== 'tate' || folder === undefined || rest.length > 0) {
-    throw new Error('import needs what and from where: strongroom import tate <folder>; see strongroom import --help')
+  const [source, place, ...rest] = positionals
+  if (!['tate', 'csv', 'xlsx'].includes(source ?? '') || place === undefined || rest.length > 0) {
+    throw new Error(
+      'import needs what and from where: strongroom import tate <folder>, or csv <file>; see strongroom import --help',
+    )
   }
-  const password = values.password ?? io.env.SVC_ROOT_PASSWORD
-  if (!password) throw new Error(`no password for ${values.login}: set SVC_ROOT_PASSWORD, or give --password`)
-  const stop = interruption()
+  for (const [name, sources] of Object.entries(only)) {
+    if (values[name as keyof Values] !== undefined && !sources?.includes(source ?? '')) {
+      throw new Error(`--${name} is no option of import ${source}; see strongroom import --help`)
+    }
+  }
+  const stop = interruption(values.start === true)
   const progress = createProgress(io.out)
   try {
-    const client = createServiceClient({ url: httpUrl(values.url), login: values.login, password })
+    if (source !== 'tate')
+      return await runSheet(source as 'csv' | 'xlsx', place, values, { io, progress, stop: stop.signal })
+    const client = await clientFor(values, io, null)
     const summary = await importTate({
       client,
-      folder,
+      folder: place,
       limit: count('limit', values.limit),
-      batch: count('batch', values.batch, 10_000),
-      connections: count('connections', values.connections, 64),
+      ...sizes(values),
       progress,
       signal: stop.signal,
     })
@@ -71,6 +136,95 @@ export async function runImport(args: string[], io: Io = { out: process.stdout, 
     progress.stop()
     stop.release()
   }
+}
+
+interface SheetRun {
+  readonly io: Io
+  readonly progress: ReturnType<typeof createProgress>
+  readonly stop: AbortSignal
+}
+
+async function runSheet(
+  format: 'csv' | 'xlsx',
+  file: string,
+  values: Values,
+  { io, progress, stop }: SheetRun,
+): Promise<number> {
+  const { mapping, type, language } = values
+  if (type !== undefined && !/^[a-z][a-z0-9_]{0,49}$/.test(type)) {
+    throw new Error(`--type ${JSON.stringify(type)}: names are small letters, digits and _, a letter first, at most 50`)
+  }
+  if (language !== undefined && !/^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$/.test(language)) {
+    throw new Error(`--language ${JSON.stringify(language)} is no language such as de-DE`)
+  }
+  for (const name of ['delimiter', 'quote'] as const) {
+    const told = values[name] === '\\t' ? '\t' : values[name]
+    if (told !== undefined && told.length !== 1) throw new Error(`--${name} is one character`)
+    values[name] = told
+  }
+  if (values.start && values.url !== undefined) throw new Error('--start and --url exclude each other')
+  const command = {
+    file,
+    options: sheetOptions(format, values),
+    dryRun: values['dry-run'] === true,
+    yes: values.yes === true,
+    mapping,
+    type,
+    language,
+    ...sizes(values),
+  }
+  const service = values.start ? ((await io.startService?.((step) => progress.say(`  ${step}`))) ?? null) : null
+  try {
+    const client = await clientOf(values, io, service, command.dryRun)
+    const terminal = terminalOf(io)
+    return await importSheetFile(command, {
+      client,
+      progress,
+      signal: stop,
+      confirm: terminal && ((question) => confirm(terminal, question)),
+    })
+  } finally {
+    await service?.stop()
+  }
+}
+
+function sheetOptions(format: 'csv' | 'xlsx', { encoding, delimiter, quote, sheet }: Values): SheetOptions {
+  return format === 'xlsx' ? { format, sheet } : { format, encoding, delimiter, quote }
+}
+
+/** A dry run can do without the service, where nobody has said how to sign in. */
+async function clientOf(
+  values: Values,
+  io: Io,
+  service: StartedService | null,
+  dryRun: boolean,
+): Promise<ServiceClient | null> {
+  const said = values.password ?? io.env.SVC_ROOT_PASSWORD ?? values.token ?? io.env.STRONGROOM_TOKEN
+  if (dryRun && said === undefined && !service) return null
+  return clientFor(values, io, service)
+}
+
+async function clientFor(values: Values, io: Io, service: StartedService | null): Promise<ServiceClient> {
+  const { login } = values
+  const url = service?.url ?? httpUrl(values.url ?? 'http://localhost:8080')
+  const token = values.token ?? io.env.STRONGROOM_TOKEN
+  if (token) return createServiceClient({ url, login, password: '', token })
+  const terminal = terminalOf(io)
+  const password =
+    values.password ??
+    io.env.SVC_ROOT_PASSWORD ??
+    service?.password ??
+    (terminal ? await askSecret(terminal, `Password of ${login}: `) : undefined)
+  if (!password) throw new Error(`no password for ${login}: set SVC_ROOT_PASSWORD, or give --password`)
+  return createServiceClient({ url, login, password })
+}
+
+function terminalOf({ input, out }: Io): Terminal | null {
+  return input?.isTTY && out.isTTY ? { input, output: out } : null
+}
+
+function sizes(values: Values): { batch?: number; connections?: number } {
+  return { batch: count('batch', values.batch, 10_000), connections: count('connections', values.connections, 64) }
 }
 
 /** Two sentences for the end of an import. */
@@ -85,19 +239,24 @@ export function describe({ created, total, seconds, interrupted }: TateImportSum
 }
 
 /**
- * The first Ctrl+C lets the requests in flight finish; a second one, a second later or more, ends the process. The command
- * that started this process hands the signals of a terminal on, so one Ctrl+C arrives twice.
+ * The first Ctrl+C lets the requests in flight finish; a second one, a second later or more, ends the process, unless a service
+ * runs in it: that one stops PostgreSQL first. The command that started this process hands the signals of a terminal on, so one
+ * Ctrl+C arrives twice.
  */
-function interruption(): { signal: AbortSignal; release: () => void } {
+function interruption(withService: boolean): { signal: AbortSignal; release: () => void } {
   const controller = new AbortController()
   let first = 0
   const abort = (): void => {
-    if (controller.signal.aborted && Date.now() - first >= 1000) process.exit(130)
+    if (!withService && controller.signal.aborted && Date.now() - first >= 1000) process.exit(130)
     first ||= Date.now()
     controller.abort()
   }
-  process.on('SIGINT', abort)
-  return { signal: controller.signal, release: () => process.off('SIGINT', abort) }
+  const signals = withService ? (['SIGINT', 'SIGTERM'] as const) : (['SIGINT'] as const)
+  for (const name of signals) process.on(name, abort)
+  const release = (): void => {
+    for (const name of signals) process.off(name, abort)
+  }
+  return { signal: controller.signal, release }
 }
 
 function httpUrl(text: string): string {

@@ -66,7 +66,7 @@ export async function createMissing<T>(options: CreateOptions<T>) {
 
   function add(records: AsyncIterable<T> | Iterable<T>): Promise<void> {
     return shareOut(
-      inBatches(records, batch, (record) => !ids.has(key(record))),
+      inBatches(records, { size: batch, wanted: (record) => !ids.has(key(record)) }),
       { workers: connections, signal },
       send,
     )

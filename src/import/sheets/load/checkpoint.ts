@@ -1,0 +1,38 @@
+import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+
+/** How far an import has come: what stands here is not asked for again. */
+export interface Checkpoint {
+  /** Sheet, mapping and service: with any other the import begins anew. */
+  readonly of: string
+  /** The number of the last row up to which all rows are stored or refused. */
+  readonly row: number
+  readonly created: number
+  readonly updated: number
+  readonly unchanged: number
+  readonly refused: number
+  readonly errors: { readonly file: string; readonly bytes: number }
+}
+
+export function checkpointFileOf(sheet: string): string {
+  return `${sheet}.import-state.json`
+}
+
+/** What an interrupted import of the same has left; null when there is none. */
+export async function readCheckpoint(file: string, of: string): Promise<Checkpoint | null> {
+  try {
+    const found = JSON.parse(await readFile(file, 'utf8')) as Checkpoint
+    return found.of === of && Number.isSafeInteger(found.row) ? found : null
+  } catch {
+    return null
+  }
+}
+
+/** Replaces the file as a whole: whoever ends in between leaves the former one. */
+export async function writeCheckpoint(file: string, checkpoint: Checkpoint): Promise<void> {
+  await writeFile(`${file}.new`, `${JSON.stringify(checkpoint)}\n`)
+  await rename(`${file}.new`, file)
+}
+
+export async function removeCheckpoint(file: string): Promise<void> {
+  await rm(file, { force: true })
+}

@@ -1,0 +1,54 @@
+import { existsSync } from 'node:fs'
+import { appendFile, stat, truncate } from 'node:fs/promises'
+import { stringify } from 'csv-stringify/sync'
+import { defused, errorHeadings } from './error-cells.ts'
+import type { RowOutcome } from './rows.ts'
+
+/** A name for a file of the rows that were wrong; one that somebody may be correcting is not taken. */
+export function freeErrorsFile(sheet: string): string {
+  const base = sheet.replace(/\.[^./\\]+$/, '')
+  for (let number = 1; ; number++) {
+    const file = `${base}.errors${number === 1 ? '' : `-${number}`}.csv`
+    if (!existsSync(file)) return file
+  }
+}
+
+/**
+ * Rows that were wrong, as they stand in the sheet, with their numbers and what was wrong: to be corrected and imported again by
+ * the same mapping.
+ */
+export function createErrorsFile(file: string, headings: readonly string[], delimiter: string) {
+  const own = Object.values(errorHeadings) as readonly string[]
+  // An errors file that is imported has these columns already.
+  const kept = headings.flatMap((heading, index) => (own.includes(heading) ? [] : [index]))
+  const rowIndex = headings.indexOf(errorHeadings.row)
+
+  const line = (cells: readonly string[]): string =>
+    stringify([cells.map(defused)], { delimiter, record_delimiter: '\r\n' })
+
+  function rowLine({ row, problems }: RowOutcome): string {
+    const columns = [...new Set(problems.map(({ heading }) => heading))].filter((heading) => heading !== '')
+    const reasons = problems.map(({ heading, value, reason }) => [heading, value && JSON.stringify(value), reason])
+    const told = rowIndex < 0 ? '' : (row.cells[rowIndex] ?? '')
+    return line([
+      ...kept.map((index) => row.cells[index] ?? ''),
+      told || String(row.number),
+      columns.join('; '),
+      reasons.map((words) => words.filter((word) => word !== '').join(' ')).join('; '),
+    ])
+  }
+
+  return {
+    /** Adds the rows; answers how long the file is then. */
+    async add(outcomes: readonly RowOutcome[], before: number): Promise<number> {
+      if (outcomes.length === 0) return before
+      const heading = before === 0 ? `\ufeff${line([...kept.map((index) => headings[index] ?? ''), ...own])}` : ''
+      await appendFile(file, heading + outcomes.map(rowLine).join(''))
+      return (await stat(file)).size
+    },
+    /** Takes away what an interrupted run has written behind its last checkpoint. */
+    async backTo(length: number): Promise<void> {
+      if (existsSync(file)) await truncate(file, length)
+    },
+  }
+}

@@ -9,6 +9,9 @@ const long = [
   'test/maintenance/user.test.ts',
   'test/rights/models.test.ts',
   'test/import/import.test.ts',
+  'test/import/sheets/import.test.ts',
+  'test/import/sheets/start.test.ts',
+  'test/import/sheets/tutorial.test.ts',
   'test/files/durability.test.ts',
   'test/files/derived.test.ts',
   'test/platform/durability.test.ts',
@@ -30,6 +33,7 @@ const long = [
 
 /** They measure the memory of their process, or set up what all in it would use. */
 const alone = [
+  'test/import/sheets/reading.test.ts',
   'test/platform/byte-cache.test.ts',
   'test/rights/memory.test.ts',
   'test/search/in-memory.test.ts',

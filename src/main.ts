@@ -119,7 +119,10 @@ async function importFrom(args: string[]): Promise<number> {
       // The import talks to people; requests would drown that.
       const logLevel = config.logLevel === 'info' ? 'warn' : config.logLevel
       const service = await startServer({ ...config, logLevel }, onStep)
-      const password = config.rootPassword ?? service.app.newRootPassword
+      const { newRootPassword } = service.app
+      // The import signs in with it, so nobody will show it again.
+      if (newRootPassword !== null) onStep(`created the user root with the password ${newRootPassword} (keep it)`)
+      const password = newRootPassword ?? config.rootPassword
       return { url: service.url, password, stop: () => service.stop() }
     },
   })

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { createSeal } from '../../src/platform/seal.ts'
+import { createSealedTexts } from '../../src/platform/sealed-texts.ts'
 import { holdIndexer } from '../search/support.ts'
 import type { Json } from '../support/client.ts'
 import { type Museum, payload, startMuseum } from '../support/seed/museum.ts'
@@ -44,7 +46,10 @@ test('a secret is shown as ***, and *** sent back keeps it', async () => {
   assert.equal(saved.status, 200, JSON.stringify(saved.body))
   const stored = async () => {
     const sql = `select value -> 'webhooks' as rows from base_config where section = 'transition_webhook'`
-    return (await museum.svc.db.query<{ rows: Json }>(sql)).rows[0]?.rows
+    const rows = (await museum.svc.db.query<{ rows: Json[] }>(sql)).rows[0]?.rows ?? []
+    const texts = createSealedTexts(createSeal(museum.svc.config))
+    const about = 'base configuration transition_webhook/webhooks/secret'
+    return Promise.all(rows.map(async (row) => ({ ...row, secret: await texts.open(row.secret, about) })))
   }
   assert.deepEqual(
     (await stored()).map((row: Json) => [row.url, row.secret, row.send_authorization_header]),

@@ -4,10 +4,10 @@ import { basename, join } from 'node:path'
 import type { Progress } from '../../platform/progress.ts'
 import type { ServiceClient } from '../client.ts'
 import { SheetError } from './limits.ts'
-import { createConverter } from './load/convert.ts'
-import { folderOf } from './load/files.ts'
+import { createConverter, type PlannedRow, type Problem } from './load/convert.ts'
+import { FileProblem, findFiles, folderOf } from './load/files.ts'
 import { fit } from './load/fit.ts'
-import { importSheet, type SheetImportSummary } from './load/import.ts'
+import { importSheet, planned, type SheetImportSummary } from './load/import.ts'
 import { isList, type StoredModel, tableOf } from './load/model.ts'
 import { readLanguages, readModel } from './load/setup.ts'
 import { type Mapping, mappingFileOf, parseMapping, writeMapping } from './plan/mapping.ts'
@@ -73,7 +73,7 @@ async function run(command: SheetCommand, deps: SheetCommandDeps): Promise<numbe
     : await proposal(command, sheet, model, deps, mappingFile)
   const { columns } = fit(mapping, model)
   if (stored) progress.say(`uses the mapping ${mappingFile}`)
-  if (dryRun) return check(sheet, mapping, columns, progress)
+  if (dryRun) return check({ sheet, mapping, columns, folder: folderOf(file), progress })
   if (!client) throw new Error('there is no service to import into')
   // A mapping that somebody names has been looked at.
   if (!yes && command.mapping === undefined) {
@@ -166,32 +166,44 @@ function proposeFor(
   return table ? proposeOnto(proposed, table, model) : proposed
 }
 
-/** Looks at all rows as an import would, and tells the first that would be refused. */
-async function check(
-  sheet: Sheet,
-  mapping: Mapping,
-  columns: ReturnType<typeof fit>['columns'],
-  progress: Progress,
-): Promise<number> {
+interface CheckOptions {
+  readonly sheet: Sheet
+  readonly mapping: Mapping
+  readonly columns: ReturnType<typeof fit>['columns']
+  readonly folder: string
+  readonly progress: Progress
+}
+
+/** Looks at all rows and their files as an import would, and tells the first that would be refused. */
+async function check({ sheet, mapping, columns, folder, progress }: CheckOptions): Promise<number> {
   const convert = createConverter({ mapping, columns, headings: sheet.headings })
   let wrong = 0
-  for await (const row of sheet.rows()) {
-    const { problems, number } = convert(row)
+  for await (const row of planned(sheet.rows(), convert)) {
+    const problems = [...row.problems, ...(await missingFiles(row, folder))]
     if (problems.length === 0) continue
     wrong++
     if (wrong > 10) continue
     for (const { heading, value, reason } of problems) {
-      progress.say(
-        `  row ${number}${heading === '' ? '' : `, ${printable(heading, 30)}`}: ${printable(value)} ${printable(reason, 200)}`,
-      )
+      const place = `row ${row.number}${heading === '' ? '' : `, ${printable(heading, 30)}`}`
+      progress.say(`  ${place}: ${printable(value)} ${printable(reason, 200)}`)
     }
   }
-  progress.say(
-    wrong === 0
-      ? 'a dry run: no row is wrong, nothing was changed'
-      : `a dry run: ${wrong} rows are wrong, nothing was changed`,
-  )
+  const found = wrong === 0 ? 'no row is wrong' : `${wrong} rows are wrong`
+  progress.say(`a dry run: ${found}, nothing was changed`)
   return wrong === 0 ? 0 : 2
+}
+
+async function missingFiles({ files }: PlannedRow, folder: string): Promise<Problem[]> {
+  const problems: Problem[] = []
+  for (const { column, values } of files) {
+    for (const value of values) {
+      await findFiles(folder, value, column.mapping).catch((error: Error) => {
+        if (!(error instanceof FileProblem)) throw error
+        problems.push({ heading: column.mapping.heading, value, reason: error.message })
+      })
+    }
+  }
+  return problems
 }
 
 function describeSummary(summary: SheetImportSummary): string {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { cp, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { cp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -451,15 +451,14 @@ test('a dry run shows what would be, and leaves no trace', async () => {
   await using svc = await startService()
   await using folder = await sheetFolder()
   const url = await svc.listen()
-  await mkdir(join(folder.path, 'empty'))
-  const file = await folder.write(
-    'works.csv',
-    `nr,year\n${Array.from({ length: 30 }, (_, index) => `A${index},${1900 + index}`).join('\n')}\nA30,x\n`,
-  )
+  await folder.write('a.jpg', 'x')
+  const rows = Array.from({ length: 30 }, (_, index) => `A${index},${1900 + index},a.jpg`)
+  const file = await folder.write('works.csv', `nr,year,image\n${rows.join('\n')}\nA30,x,a.jpg\nA31,1931,../a.jpg\n`)
   const { code, said } = await command(svc, url, 'csv', file, '--dry-run')
   assert.equal(code, 2)
   assert.match(said, /year +year: date +dates; 1 cell does not fit: row 32 "x"/)
   assert.match(said, /row 32, year: x is no date/)
+  assert.match(said, /row 33, image: \.\.\/a\.jpg lies outside of the folder/)
   assert.equal((await svc.as('root').get('/schema/user/CURRENT')).body.version, 0)
   await assert.rejects(readFile(join(folder.path, 'works.mapping.yml')), /ENOENT/)
   // Nobody can be asked, and nobody has agreed.

@@ -160,7 +160,7 @@ function sumOf({
 }
 
 /** All rows, those that were stored before too: a key that comes twice is told at its second row. */
-async function* planned(
+export async function* planned(
   rows: AsyncIterable<SheetRow>,
   convert: (row: SheetRow) => PlannedRow,
 ): AsyncGenerator<PlannedRow> {

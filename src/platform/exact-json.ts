@@ -1,3 +1,5 @@
+import { withoutEnd } from './text.ts'
+
 /**
  * JSON whose numbers stay as they were written. A double holds some 15 digits; a number with more would become another one, so
  * it is kept as its text (`JSON.rawJSON`), which `JSON.stringify` writes again.
@@ -44,7 +46,7 @@ function decimal(source: string): string | null {
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(source) ?? []
   if (whole === '') return null
   const digits = `${whole}${fraction}`.replace(/^0+/, '')
-  const kept = digits.replace(/0+$/, '')
+  const kept = withoutEnd(digits, '0')
   return kept === '' ? '0' : `${sign}${kept}e${Number(exponent) - fraction.length + digits.length - kept.length}`
 }
 

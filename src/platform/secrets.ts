@@ -39,14 +39,14 @@ const isSecretParameter = (name: string): boolean =>
 /** Who signs in with an address: `user:password@` behind its scheme, a part of which may be a token. */
 const userInfo = /\b([a-z][a-z0-9+.-]{1,20}:\/\/)[^\s/?#"'<>\\]*@/gi
 /** `name=value` in addresses and forms. */
-const parameter = /(^|[?&#;\s"'])([\w.%~[\]-]{1,100})=([^&#;\s"'<>\\]+)/g
+const parameter = /(^|[?&#;\s"'])([\w.%~[\]-]+)=([^&#;\s"'<>\\]+)/g
 /** What stands before parameters of addresses; elsewhere it is a form or an output of a program. */
 const addressSigns = '?&#;'
 /** `"name": "value"` in JSON, and the same in a text of JSON. */
-const member = /"([\w.-]{1,100})"(\s*:\s*)(?:"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*)/g
-const memberInText = /\\"([\w.-]{1,100})\\"(\s*:\s*)\\"(?:(?!\\").)*\\"/g
+const member = /"([\w.-]+)"([ \t]{0,9}:[ \t]{0,9})(?:"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*)/g
+const memberInText = /\\"([\w.-]+)\\"([ \t]{0,9}:[ \t]{0,9})\\"(?:[^"\\]|\\[^"])*\\"/g
 /** A header as a line. */
-const header = /\b((?:proxy-|x-[\w-]{1,40}-)?authorization|(?:set-)?cookie)(\s*[:=]\s*)[^\r\n"\\]+/gi
+const header = /\b(authorization|cookie)([ \t]{0,9}[:=][ \t]{0,9})[^\r\n"\\]+/gi
 const bearer = /\b(bearer\s+)[\w.~+/-]{16,}={0,2}/gi
 const basic = /\b(basic\s+)([\w+/-]{4,}={0,2})/gi
 const privateKey = /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g

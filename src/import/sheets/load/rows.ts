@@ -221,7 +221,7 @@ function withoutNulls(block: Record<string, unknown>): Record<string, unknown> {
 /** What the service says of a row, at the column that it names. */
 export function problemOf(error: ServiceError, row: PlannedRow, mapping: Mapping): Problem {
   const place = String(error.parameters.name ?? '')
-  const name = /^\d+[^.]*\.[a-z0-9_]+\.(?:_nested:)?([a-z0-9_]+)/.exec(place)?.[1] ?? ''
+  const name = /^\d[^.]*\.[a-z0-9_]+\.(?:_nested:)?([a-z0-9_]+)/.exec(place)?.[1] ?? ''
   const heading = headingOf(mapping, name)
   const value = typeof error.parameters.value === 'string' ? error.parameters.value : ''
   const reason = error.status === 202 ? 'the service asks for a confirmation' : error.detail.replace(/^\d+[.:]\s*/, '')

@@ -1,4 +1,5 @@
 import { type ImportedColumn, importedColumns, type Mapping } from '../plan/mapping.ts'
+import { languageHeading } from '../plan/names.ts'
 
 type Localized = Record<string, string>
 type Entry = { name: string; [property: string]: unknown }
@@ -100,7 +101,7 @@ function headingsOf(sources: readonly ImportedColumn[], language: string): Local
   const [first] = sources
   const heading = first?.heading ?? ''
   if (sources.length === 1 && first?.language === undefined) return { [language]: heading }
-  const bare = heading.replace(/[\s._:@-]*[([]?\s*\p{L}{2,12}(?:[-_]\p{L}{2})?\s*[)\]]?$/u, '') || heading
+  const bare = languageHeading(heading, [])?.name || heading
   return { [language]: sources.find((each) => each.language === undefined)?.heading ?? bare }
 }
 

@@ -1,3 +1,5 @@
+import { withoutEnd } from '../../../platform/text.ts'
+
 /** Names of the interface, made of what people write above columns. */
 
 /** Letters that decomposition leaves alone. */
@@ -15,9 +17,9 @@ export function identifierOf(text: string, most = 50): string {
   const plain = [...words.toLowerCase()]
     .map((letter) => letters[letter] ?? letter.normalize('NFD').replaceAll(/\p{M}/gu, ''))
     .join('')
-  const name = plain.replaceAll(/[^a-z0-9]+/g, '_').replaceAll(/^_+|_+$/g, '')
+  const name = plain.replaceAll(/[^a-z0-9]+/g, '_').replaceAll(/^_|_$/g, '')
   const started = /^[a-z]/.test(name) ? name : name === '' ? 'column' : `column_${name}`
-  return started.slice(0, most).replace(/_+$/, '')
+  return started.slice(0, most).replace(/_$/, '')
 }
 
 /** The name, with a number behind it where it is taken; takes it. */
@@ -55,13 +57,25 @@ export interface LanguageHeading {
  * instance: `en` is the first of them that begins so.
  */
 export function languageHeading(heading: string, known: readonly string[]): LanguageHeading | null {
-  const match =
-    /^(.+?)[\s._:-]*[([]\s*(\p{L}{2,12}(?:[-_]\p{L}{2})?)\s*[)\]]$/u.exec(heading) ??
-    /^(.+?)[._:@](\p{L}{2}(?:[-_]\p{L}{2})?)$/u.exec(heading)
-  if (!match) return null
-  const [, name = '', tag = ''] = match
+  const [name, tag] = inBrackets(heading) ?? behindSign(heading) ?? ['', '']
+  if (name === '') return null
   const language = languageOf(tag.replace('_', '-'), known)
   return language === null ? null : { name: name.trim(), language }
+}
+
+/** `Titel (de)` and `Titel [Englisch]`: the name, and what the brackets at the end have. */
+function inBrackets(heading: string): [string, string] | null {
+  if (!/[)\]]$/.test(heading)) return null
+  const open = Math.max(heading.lastIndexOf('('), heading.lastIndexOf('['))
+  const tag = heading.slice(open + 1, -1).trim()
+  if (open < 1 || !/^\p{L}{2,12}(?:[-_]\p{L}{2})?$/u.test(tag)) return null
+  return [withoutEnd(heading.slice(0, open), ' \t._:-'), tag]
+}
+
+/** `title.de-DE` and `title_en`. */
+function behindSign(heading: string): [string, string] | null {
+  const tag = /[._:@](\p{L}{2}(?:[-_]\p{L}{2})?)$/u.exec(heading.slice(-6))?.[1]
+  return tag === undefined ? null : [heading.slice(0, -tag.length - 1), tag]
 }
 
 function languageOf(tag: string, known: readonly string[]): string | null {

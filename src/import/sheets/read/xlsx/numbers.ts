@@ -5,7 +5,7 @@ const dateFormats = new Set([14, 15, 16, 17, 18, 19, 20, 21, 22, 27, 30, 36, 45,
 export function isDateFormat(id: number, code: string | undefined): boolean {
   if (code === undefined) return dateFormats.has(id)
   // Without what is written as it stands, colours and languages: `[Red]0.00 "yards"` is none.
-  const bare = code.replaceAll(/"[^"]*"|\\.|_.|\*.|\[(?!h+\]|m+\]|s+\])[^\]]*\]/gi, '')
+  const bare = code.replaceAll(/"[^"]*"|\\.|_.|\*.|\[(?!h+\]|m+\]|s+\])[^[\]]*\]/gi, '')
   return /[ymdhs]/i.test(bare) && !/^general$/i.test(bare.trim())
 }
 

@@ -39,7 +39,8 @@ async function workbookPart(parts: Parts): Promise<{ path: string; folder: strin
   if (!parts.has('_rels/.rels')) throw new SheetError('it is no XLSX file')
   for (const target of (await relations(parts, '_rels/.rels')).values()) {
     const path = inFolder('', target)
-    if (/workbook[^/]*\.xml$/i.test(path)) return { path, folder: posix.dirname(path) }
+    const name = posix.basename(path).toLowerCase()
+    if (name.includes('workbook') && name.endsWith('.xml')) return { path, folder: posix.dirname(path) }
   }
   throw new SheetError('it is no XLSX file')
 }

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import { html } from 'ghtml'
-import { toString as renderQr } from 'qrcode'
+import { renderSVG } from 'uqr'
 import { button, field } from '../../pages/fields.ts'
 import { loginPage, type PageDefinition } from '../../pages/routes.ts'
 import type { Visit } from '../../pages/service.ts'
@@ -69,7 +69,7 @@ async function sendSetup(
 ): Promise<FastifyReply> {
   const { text, instance } = visit
   const address = addressOf(secret, { issuer: instance, label: standing.login ?? login.login ?? '' })
-  const svg = await renderQr(address, { type: 'svg', margin: 2, errorCorrectionLevel: 'M' })
+  const svg = renderSVG(address, { ecc: 'M', border: 4 })
   const picture = `data:image/svg+xml;base64,${Buffer.from(svg).toString('base64')}`
   const key = html`<p class="key" id="key"><strong>${keyOf(secret)}</strong></p>`
   const steps = html`<p>${text('factor.setupWhy')}</p>

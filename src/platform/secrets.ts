@@ -37,19 +37,20 @@ const isSecretParameter = (name: string): boolean =>
   isSecretName(name) || namesInAddresses.has(name.toLowerCase().replaceAll(/[^a-z0-9]/g, ''))
 
 /** Who signs in with an address: `user:password@` behind its scheme, a part of which may be a token. */
-const userInfo = /\b([a-z][a-z0-9+.-]{1,20}:\/\/)[^\s/?#"'<>\\]*@/gi
+const userInfo = /:\/\/[^\s/?#"'<>\\]*@/g
 /** `name=value` in addresses and forms. */
 const parameter = /(^|[?&#;\s"'])([\w.%~[\]-]+)=([^&#;\s"'<>\\]+)/g
 /** What stands before parameters of addresses; elsewhere it is a form or an output of a program. */
 const addressSigns = '?&#;'
 /** `"name": "value"` in JSON, and the same in a text of JSON. */
-const member = /"([\w.-]+)"([ \t]{0,9}:[ \t]{0,9})(?:"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*)/g
-const memberInText = /\\"([\w.-]+)\\"([ \t]{0,9}:[ \t]{0,9})\\"(?:[^"\\]|\\[^"])*\\"/g
+const member = /"([\w.-]+)"(\s*:\s*)(?:"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*)/g
+const memberInText = /\\"([\w.-]+)\\"(\s*:\s*)\\"(?:[^"\\]|\\[^"])*\\"/g
 /** A header as a line. */
-const header = /\b(authorization|cookie)([ \t]{0,9}[:=][ \t]{0,9})[^\r\n"\\]+/gi
-const bearer = /\b(bearer\s+)[\w.~+/-]{16,}={0,2}/gi
+const header = /(authorization|cookie)([ \t]?[:=])[^\r\n"\\]+/gi
+const bearer = /\b(bearer\s)[\w.~+/-]{8,}/gi
 const basic = /\b(basic\s+)([\w+/-]{4,}={0,2})/gi
-const privateKey = /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g
+/** Up to its end, or the next line of hyphens where that is missing. */
+const privateKey = /-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[^-]|-(?!----))*(?:-----END [A-Z ]*-----)?/g
 /** Signatures of addresses of files, where they stand as a step of a path. */
 const signatureStep = /\/[0-9a-z]{1,8}-[\w-]{32}(?=[/?#"'\s\\]|$)/g
 /** What any of the above has: most texts have none. */
@@ -70,8 +71,8 @@ export function scrubText(text: string): string {
   if (!suspicious.test(text)) return text
   return text
     .replaceAll(privateKey, `-----PRIVATE KEY ${masked}-----`)
-    .replaceAll(userInfo, `$1${masked}@`)
-    .replaceAll(header, `$1$2${masked}`)
+    .replaceAll(userInfo, `://${masked}@`)
+    .replaceAll(header, `$1$2 ${masked}`)
     .replaceAll(member, (all, name, between) => (isSecretName(name) ? `"${name}"${between}"${masked}"` : all))
     .replaceAll(memberInText, (all, name, between) =>
       isSecretName(name) ? `\\"${name}\\"${between}\\"${masked}\\"` : all,

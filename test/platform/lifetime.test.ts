@@ -37,6 +37,8 @@ const withoutStatements = [
   'getObjecttype',
   'getOpenApi',
   'getOpenApiPage',
+  'getOpenIdConfiguration',
+  'getStaticTexts',
   'listConfigDefinitions',
   'listLocations',
   'listManualTransitions',

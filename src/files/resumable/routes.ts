@@ -10,15 +10,19 @@ import type { ResumableUpload } from './store.ts'
 const version = '1.0.0'
 const pieces = 'application/offset+octet-stream'
 const path = '/api/v1/eas/tus'
+const extensions = 'creation,creation-with-upload,expiration,termination'
+
+/** What `Upload-Length` can say. */
+const longest = 999_999_999_999_999
 
 /** What OPTIONS tells of the server (tus 1.0, OPTIONS): without it clients do not know how to send. */
-const optionsHeaders = {
+const optionsHeaders = (mostBytes: number) => ({
   'Tus-Resumable': version,
   'Tus-Version': version,
-  'Tus-Extension': 'creation,creation-with-upload,expiration,termination',
-  // What `Upload-Length` can say; types of files may have lower limits.
-  'Tus-Max-Size': '999999999999999',
-}
+  'Tus-Extension': extensions,
+  // Types of files may have lower limits, and there may be less room.
+  'Tus-Max-Size': String(Math.min(longest, mostBytes)),
+})
 
 /** Headers of extensions that are not spoken here, which would change what is uploaded. */
 const otherExtensions: Readonly<Record<string, string>> = {
@@ -80,7 +84,7 @@ export function registerResumableRoutes(http: HttpApp, { uploads }: { uploads: R
         writes: true,
         body: 'stream',
         bodyOptional: true,
-        optionsHeaders,
+        optionsHeaders: optionsHeaders(uploads.mostBytes),
         outlivesClient: true,
         errors: [...errors, 'DatabaseUniqueKeyViolation', 'RequestTimeout'],
       },
@@ -137,7 +141,7 @@ export function registerResumableRoutes(http: HttpApp, { uploads }: { uploads: R
         access: 'user',
         writes: true,
         body: 'stream',
-        optionsHeaders,
+        optionsHeaders: optionsHeaders(uploads.mostBytes),
         outlivesClient: true,
         errors: [...errors, ...errorsOfPieces, 'RequestTimeout'],
       },
@@ -186,7 +190,7 @@ function speak(request: FastifyRequest, reply: FastifyReply): void {
   }
   const [header, extension] = Object.entries(otherExtensions).find(([name]) => name in request.headers) ?? []
   if (header === undefined) return
-  reply.header('Tus-Extension', optionsHeaders['Tus-Extension'])
+  reply.header('Tus-Extension', extensions)
   throw badRequest(`${header} belongs to the extension ${extension}, which is not spoken here`, {
     name: header,
     extension,

@@ -132,6 +132,9 @@ export function createResumable(options: ResumableOptions) {
   }
 
   return {
+    /** Bytes that one user may announce. */
+    mostBytes: quotas.bytes,
+
     /** Begins an upload. What may not be uploaded by its name or size is refused at once. Answers its id. */
     async create(actor: Actor, wanted: NewResumable): Promise<string> {
       const may = await permission(actor)

@@ -45,6 +45,8 @@ const notWatched = [
   'known_source',
   'oauth_',
   'transition_event',
+  // Attempts are counted, also those that are refused.
+  'quota_use',
   'fuzz_',
   'schema_',
   // What arrived is kept where the request was refused, and goes with the janitor.

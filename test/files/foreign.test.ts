@@ -138,11 +138,16 @@ suite('hostile files among others', () => {
       return rows[0] ?? { ended: 0, open: 0 }
     }
     await until(async () => (await stateOf(friendly.body)).open === 0)
-    assert.ok((await stateOf(hostile.body)).open > 0, 'the drawings are still being tried')
     const { body: wire } = await svc.as('ada').get(`/eas/${friendly.body[0]._id}`)
     assert.equal(wire.versions.preview.status, 'done')
     await svc.drain()
     assert.equal((await stateOf(hostile.body)).open, 0)
+    const { rows } = await svc.db.query<{ before: boolean }>(
+      `select (select status_at from file_rendition where file_id = $1 and name = 'preview')
+         < (select max(status_at) from file_rendition where file_id = any($2::bigint[])) as before`,
+      [friendly.body[0]._id, hostile.body.map(({ _id }: { readonly _id: number }) => _id)],
+    )
+    assert.deepEqual(rows, [{ before: true }], 'the preview was there while the drawings were still being tried')
   })
 })
 

@@ -65,6 +65,8 @@ test('a full disk: writes are refused, the reason is told, and with space all is
     // Now and then the space that it gave up itself is enough for it to come back: then it is ended once more.
     if (!postmasters().at(-1)?.includes('ended')) await killPostmaster(dataDir)
     return trouble.test(service.output.stdout)
+  }).catch((cause: Error) => {
+    throw new Error(service.output.stdout, { cause })
   })
   for (const line of service.output.stdout.match(trouble) ?? []) {
     assert.match(line, /the disk is full \(\d+ MB free|No space left on device/)

@@ -63,6 +63,12 @@ const publicRoutes = [
 const tokenless = [
   ...publicRoutes,
   'GET /',
+  'GET /docs',
+  'GET /docs/',
+  'GET /docs/:name',
+  'GET /favicon.ico',
+  'GET /favicon.svg',
+  'GET /health',
   'GET /api/v1/eas',
   'GET /api/v1/eas/:fileId',
   'GET /api/v1/eas/:fileId/similar',
@@ -345,7 +351,7 @@ suite('HTTP', () => {
     const answered: string[] = []
     for (const { method, url } of svc.app.http.declaredRoutes) {
       // Pages for people are no part of the interface: they are never kept.
-      if (method !== 'GET' || url.startsWith('/api/page/')) continue
+      if (method !== 'GET' || /^\/(api\/page|docs|health|favicon)\b/.test(url)) continue
       const path = url.replaceAll(/:(version|mask)/g, 'CURRENT').replaceAll(/:\w+|\*/g, '1')
       const more = path.endsWith('/search') ? `BODY=${encodeURIComponent('{}')}` : 'x'
       const { statusCode } = await svc.inject({ url: `${path}?${more}`, headers: { authorization: root } })

@@ -75,7 +75,7 @@ async function start(
   const log = createLog(config)
   const dsn = config.dbDsn ? await useExternal(config.dbDsn, onStep) : await useEmbedded(config, onStep, closers)
   await assertSameInstance(dsn, config.dataDir)
-  const applied = await migrate(dsn, (text) => onStep(`to be looked at: ${text}`))
+  const applied = await migrate(dsn, (text) => onStep(`to be looked at: ${text}`), onStep)
   await noteInstance(dsn, config.dataDir)
   onStep(applied.length > 0 ? `applied ${applied.length} migrations` : 'the database is up to date')
   const db = openDb({

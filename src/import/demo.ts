@@ -68,6 +68,9 @@ export async function runDemo(
     const client = createServiceClient({ url: service.url, login: 'root', password })
     const stop = new AbortController()
     const over = ended.then(() => stop.abort())
+    out.write(
+      '  loading the sample: movements, subjects, artists, artworks, their index, pictures; what is there already is kept\n',
+    )
     const { total, interrupted } = await importTate({
       client,
       folder: sampleFolder,

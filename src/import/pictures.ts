@@ -18,6 +18,7 @@ interface Artwork {
  */
 export async function addPictures(client: ServiceClient, progress: Progress, signal: AbortSignal): Promise<number> {
   const first = await withoutPicture(client)
+  if (first.length > 0) progress.start('Pictures', first.length)
   for (let start = 0; start < first.length && !signal.aborted; start += together) {
     const some = first.slice(start, start + together)
     const files = await client.upload(await Promise.all(some.map(painted)))
@@ -28,6 +29,7 @@ export async function addPictures(client: ServiceClient, progress: Progress, sig
       artwork: { _id: [_id], _version: [_version], image: [{ _id: files[index]?._id, preferred: true }] },
     }))
     await client.post('/db/artwork', objects, { await_index: 60 })
+    progress.advance(some.length)
   }
   if (first.length > 0) progress.say(`painted pictures for ${first.length} artworks`)
   return first.length

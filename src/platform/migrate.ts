@@ -10,10 +10,15 @@ const lockKey = 0x6d696772
 /**
  * Brings the database to the newest schema: the files of `migrations/` in the order of their names, all in one
  * transaction and under an advisory lock, so that several processes may start at once and a failure leaves the
- * database as it was. Returns the names that were applied now. `onWarning` hears what a person is to look at.
+ * database as it was. Returns the names that were applied now. `onWarning` hears what a person is to look at, `onStep` how
+ * many there are before the first, and how far it is about once a second.
  * @throws {Error} with the name of the file that failed, or when a newer release has migrated the database.
  */
-export async function migrate(dsn: string, onWarning: (text: string) => void = () => {}): Promise<string[]> {
+export async function migrate(
+  dsn: string,
+  onWarning: (text: string) => void = () => {},
+  onStep: (text: string) => void = () => {},
+): Promise<string[]> {
   const client = new pg.Client({ connectionString: dsn, application_name: 'strongroom migration' })
   client.on('error', () => {})
   client.on('notice', ({ severity, message }) => {
@@ -28,7 +33,7 @@ export async function migrate(dsn: string, onWarning: (text: string) => void = (
     const newer = [...applied].find((name) => !texts.has(name))
     if (newer !== undefined) throw new Error(`it was migrated by a newer release (${newer})`)
     const due = [...texts].filter(([name]) => !applied.has(name))
-    for (const [name, text] of due) await apply(client, name, text)
+    await applyAll(client, due, onStep)
     await client.query('commit')
     return due.map(([name]) => name)
   } catch (error) {
@@ -47,6 +52,22 @@ async function appliedMigrations(client: pg.Client): Promise<ReadonlySet<string>
   )
   const { rows } = await client.query<{ name: string }>('select name from migration')
   return new Set(rows.map((row) => row.name))
+}
+
+async function applyAll(
+  client: pg.Client,
+  due: readonly (readonly [name: string, text: string])[],
+  onStep: (text: string) => void,
+): Promise<void> {
+  if (due.length > 0) onStep(`applying ${due.length} migrations`)
+  let toldAt = Date.now()
+  for (const [index, [name, text]] of due.entries()) {
+    if (Date.now() - toldAt >= 1000) {
+      onStep(`applied ${index} of ${due.length} migrations`)
+      toldAt = Date.now()
+    }
+    await apply(client, name, text)
+  }
 }
 
 async function apply(client: pg.Client, name: string, text: string): Promise<void> {

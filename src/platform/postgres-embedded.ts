@@ -125,6 +125,7 @@ async function firstServer(
   }
   if ((await clusterState(folders)) === 'missing') {
     if (!options.besideTraces) assertNoTraces(options.dataDir, found)
+    options.onStep('creating the PostgreSQL data folder, which takes some seconds')
     await createCluster(folders)
     options.onStep('created the PostgreSQL data folder')
   }

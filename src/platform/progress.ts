@@ -23,7 +23,7 @@ export function createProgress(out: ProgressOutput & NodeJS.WritableStream): Pro
 export const silentProgress: Progress = { start: () => {}, advance: () => {}, stop: () => {}, say: () => {} }
 
 function bars(stream: NodeJS.WritableStream): Progress {
-  let step: { bar: SingleBar; done: number; begun: number } | null = null
+  let step: { bar: SingleBar; total: number; done: number; begun: number } | null = null
   const stop = (): void => {
     step?.bar.stop()
     step = null
@@ -31,16 +31,15 @@ function bars(stream: NodeJS.WritableStream): Progress {
   return {
     start(label, total) {
       stop()
-      const format = `${label.padEnd(12)} {bar} {percentage} %  {value}/{total}  {rate}/s  {eta_formatted} left`
-      const bar = new SingleBar({ stream, format, hideCursor: true, etaBuffer: 100 })
-      bar.start(total, 0, { rate: 0 })
-      step = { bar, done: 0, begun: Date.now() }
+      const format = `${label.padEnd(12)} {bar} {percentage} %  {value}/{total}{pace}`
+      const bar = new SingleBar({ stream, format, hideCursor: true })
+      bar.start(total, 0, { pace: '' })
+      step = { bar, total, done: 0, begun: Date.now() }
     },
     advance(count) {
       if (!step) return
       step.done += count
-      const seconds = Math.max(0.001, (Date.now() - step.begun) / 1000)
-      step.bar.update(step.done, { rate: Math.round(step.done / seconds) })
+      step.bar.update(step.done, { pace: paceText(step.done, step.total, (Date.now() - step.begun) / 1000) })
     },
     stop,
     say(line) {
@@ -50,14 +49,30 @@ function bars(stream: NodeJS.WritableStream): Progress {
   }
 }
 
-/** A line at each tenth, but not more than one a second; always one at the end. */
+/** How fast it goes and how long the rest takes. Nothing where nobody can know: before the first unit, and in the first moment. */
+export function paceText(done: number, total: number, seconds: number): string {
+  if (!(done > 0 && seconds > 0.05)) return ''
+  const rate = done / seconds
+  const pace = `  ${rate < 10 ? rate.toFixed(1) : Math.round(rate)}/s`
+  const left = Math.ceil((total - done) / rate)
+  return left > 0 ? `${pace}  ${durationText(left)} left` : pace
+}
+
+/** `48 s`, `3 min`, `2 h 5 min`. */
+function durationText(seconds: number): string {
+  if (seconds < 100) return `${seconds} s`
+  const minutes = Math.ceil(seconds / 60)
+  return minutes < 100 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+}
+
+/** A line at the start, one at each tenth, but not more than one a second; always one at the end. */
 function lines(out: ProgressOutput): Progress {
   let step: { label: string; total: number; done: number; begun: number; told: number; toldAt: number } | null = null
   const tell = (): void => {
     if (!step) return
-    const seconds = (Date.now() - step.begun) / 1000
-    const rate = seconds > 0.05 ? `, ${Math.round(step.done / seconds)}/s` : ''
-    out.write(`${step.label}: ${step.done} of ${step.total}${rate}\n`)
+    out.write(
+      `${step.label}: ${step.done} of ${step.total}${paceText(step.done, step.total, (Date.now() - step.begun) / 1000)}\n`,
+    )
     step.told = step.done
     step.toldAt = Date.now()
   }
@@ -69,6 +84,8 @@ function lines(out: ProgressOutput): Progress {
     start(label, total) {
       stop()
       step = { label, total, done: 0, begun: Date.now(), told: 0, toldAt: Date.now() }
+      // Said before it begins: the first units may take a while.
+      if (total > 0) out.write(`${label}: ${total} to do\n`)
     },
     advance(count) {
       if (!step) return

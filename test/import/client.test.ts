@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { Writable } from 'node:stream'
 import { test } from 'node:test'
+import fc from 'fast-check'
 import { createServiceClient } from '../../src/import/client.ts'
 import { sampleFolder } from '../../src/import/demo.ts'
 import { importTate } from '../../src/import/tate/import.ts'
-import { createProgress, silentProgress } from '../../src/platform/progress.ts'
+import { createProgress, paceText, silentProgress } from '../../src/platform/progress.ts'
 import { spawnService, temporaryFolder } from '../support/process.ts'
 import { startService } from '../support/service.ts'
 
@@ -77,7 +78,29 @@ test('without a terminal, progress is a few lines', () => {
   progress.say('done')
   progress.start('Loans', 0)
   progress.stop()
-  assert.match(text, /^Artworks: 100 of 100.*\ndone\n$/)
+  assert.match(text, /^Artworks: 100 to do\nArtworks: 100 of 100.*\ndone\n$/)
+})
+
+test('what is left is a number or nothing: nothing before the first unit, in the first moment and at the end', () => {
+  for (const [done, total, seconds] of [
+    [0, 500, 0],
+    [0, 500, 20],
+    [1, 500, 0],
+    [0, 0, 0],
+    [0, 0, 5],
+  ] as const) {
+    assert.equal(paceText(done, total, seconds), '')
+  }
+  assert.equal(paceText(100, 500, 10), '  10/s  40 s left')
+  assert.equal(paceText(1, 100, 10), '  0.1/s  17 min left')
+  assert.equal(paceText(10, 100_000, 10), '  1.0/s  27 h 47 min left')
+  assert.equal(paceText(500, 500, 10), '  50/s')
+  assert.equal(paceText(501, 500, 10), '  50/s', 'more than was announced')
+  fc.assert(
+    fc.property(fc.nat(1e9), fc.nat(1e9), fc.double({ min: 0, max: 1e9, noNaN: true }), (done, total, seconds) => {
+      assert.match(paceText(done, total, seconds), /^( {2}[\d.]+\/s( {2}[1-9]\d* (s|min|h \d+ min) left)?)?$/)
+    }),
+  )
 })
 
 test('on a terminal, progress is a bar', () => {
@@ -93,7 +116,10 @@ test('on a terminal, progress is a bar', () => {
   )
   const progress = createProgress(out)
   progress.start('Artworks', 10)
+  progress.start('Artworks', 10)
   progress.advance(10)
+  progress.start('Loans', 0)
   progress.stop()
   assert.match(text, /Artworks.*100 %/)
+  assert.doesNotMatch(text, /NaN|Infinity|INF|NULL|undefined|left/i)
 })

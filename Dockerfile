@@ -8,10 +8,14 @@ RUN npm pack --pack-destination /tmp
 
 FROM node:26-slim
 ENV NODE_ENV=production SVC_HOST=0.0.0.0 SVC_DATA_DIR=/data
+# What the service calls for metadata (ExifTool is a program in Perl), films and sounds. Documents of offices need LibreOffice too,
+# some 700 MB: docker build --build-arg PROGRAMS="ffmpeg perl libreoffice-core libreoffice-writer libreoffice-calc libreoffice-impress"
+ARG PROGRAMS="ffmpeg perl"
+RUN apt-get update && apt-get install --yes --no-install-recommends $PROGRAMS && rm -rf /var/lib/apt/lists/*
 COPY --from=build /tmp/strongroom-*.tgz /tmp/
-# The packages for passkeys, SAML and S3 go beside it.
+# The packages that the service takes where they are installed: S3, passkeys, SAML, PDF, HEIC, metadata. They go beside it.
 RUN npm install --global --omit=dev --no-audit --no-fund /tmp/strongroom-*.tgz @aws-sdk/client-s3@^3 @aws-sdk/lib-storage@^3 \
-    @simplewebauthn/server@^14 @node-saml/node-saml@^5 \
+    @simplewebauthn/server@^14 @node-saml/node-saml@^5 @hyzyla/pdfium@^2 libheif-js@^1 exiftool-vendored@^38 \
   && rm -rf /tmp/* /root/.npm \
   && mkdir /data && chown node:node /data
 USER node

@@ -75,6 +75,9 @@ test('the icon is one that browsers can show', async () => {
 test('the documentation is served; each link of it leads somewhere, each anchor is there', async () => {
   const start = await open('/docs/')
   assert.equal(start.statusCode, 200)
+  assert.match(start.body, /<h1[^>]*>Documentation<\/h1>/)
+  const drawing = /<img src="data:image\/svg\+xml;base64,([^"]+)" alt="[^"]+">/.exec(start.body)?.[1] ?? ''
+  assert.equal((await sharp(Buffer.from(drawing, 'base64')).metadata()).format, 'svg')
   const pages = hrefs(start.body).filter((href) => /^\/docs\/[a-z-]+$/.test(href))
   assert.ok(pages.length > 15, `${pages.length} pages`)
   const bodies = new Map<string, string>([['/docs/', start.body]])
@@ -84,6 +87,10 @@ test('the documentation is served; each link of it leads somewhere, each anchor 
     bodies.set(page, answer.body)
   }
   for (const [page, body] of bodies) assert.ok(!body.includes('</pre>\\n'), page)
+  // Whoever begins at the index reaches every page.
+  const listed = new Set(hrefs(start.body.slice(start.body.indexOf('<article'))).map((href) => href.replace(/#.*/, '')))
+  const unlisted = pages.map((page) => page.replace('/docs/', '')).filter((name) => !listed.has(name))
+  assert.deepEqual(unlisted, [])
   const broken: string[] = []
   for (const [page, body] of bodies) {
     for (const href of hrefs(body)) {

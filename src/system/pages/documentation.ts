@@ -34,6 +34,10 @@ export async function documentationPage(file: string, files: ReadonlyMap<string,
   const marked = new Marked({ gfm: true })
   let title = ''
   marked.use({
+    async: true,
+    walkTokens: async (token) => {
+      if (token.type === 'image') token.href = await pictureData((token as Tokens.Image).href, file)
+    },
     renderer: {
       heading({ tokens, depth, text }: Tokens.Heading) {
         if (depth === 1 && title === '') {
@@ -75,6 +79,12 @@ function anchorOf(text: string, taken: Map<string, number>): string {
   const times = taken.get(plain) ?? 0
   taken.set(plain, times + 1)
   return times === 0 ? plain : `${plain}-${times}`
+}
+
+/** A drawing beside the files, inside the page: what has an address of its own would be part of the interface. */
+async function pictureData(href: string, file: string): Promise<string> {
+  const drawing = await readFile(join(root, dirname(file), href))
+  return `data:image/svg+xml;base64,${drawing.toString('base64')}`
 }
 
 /** The address of a link as it stands in a file; null where it leads to a file that is no page. */

@@ -68,7 +68,7 @@ function documentationRoutes(app: HttpApp, pages: Pages): void {
     const { title, content } = await documentationPage(file, known)
     return visit.send({ title, content: `${overview(visit, [...known.keys()], name)}${content}`, wide: true })
   }
-  app.get('/docs/', { schema, config }, async (request, reply) => show(request, reply, 'readme'))
+  app.get('/docs/', { schema, config }, async (request, reply) => show(request, reply, 'index'))
   app.get('/docs', { schema, config }, async (request, reply) => {
     const { link } = pages.visit(request, reply)
     return reply.redirect(link('/docs/'), 308)

@@ -51,13 +51,40 @@ const system = {
 const Text = Type.Optional(Type.String())
 const Anything = Type.Optional(Type.Unknown())
 
+const Texts = Type.Record(Type.String(), Type.String(), { description: 'By language.' })
+
+const StandardText = Type.Object(
+  { text: Texts, html: Type.Optional(Texts) },
+  { ...open, title: 'StandardText', description: 'A text of `_standard`; `html` in formats that have it.' },
+)
+
+/** How `_standard` is shown. Nothing is written by it: the stored one goes out as it is. */
+const Standard = Type.Object(
+  {
+    '1': Type.Optional(StandardText),
+    '2': Type.Optional(StandardText),
+    '3': Type.Optional(StandardText),
+    eas: Type.Optional(
+      Type.Record(Type.String(), Type.Array(Type.Object({ _id: Type.Integer(), preferred: Type.Boolean() }, open)), {
+        description: 'Files, by level.',
+      }),
+    ),
+    geo: Type.Optional(
+      Type.Record(Type.String(), Type.Array(Type.Object({ _field_name: Type.String(), geo: Type.Unknown() }, open)), {
+        description: 'Geometries, by level.',
+      }),
+    ),
+  },
+  { ...open, title: 'Standard', description: 'What the object is shown by: title, subtitle, internal text.' },
+)
+
 /** System fields that are only answered; which of them depends on the format. */
 const answered = {
   _comment: Type.Optional(Type.Union([Type.String(), Type.Null()])),
   _format: Text,
   _objecttype_display_name: Anything,
   _mask_display_name: Anything,
-  _standard: Type.Optional(Type.Unknown({ description: 'What the object is shown by.' })),
+  _standard: Type.Optional(Standard),
   _created: Text,
   _last_modified: Text,
   _latest_version: Type.Optional(Type.Boolean()),

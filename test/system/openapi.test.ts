@@ -119,6 +119,7 @@ suite('description of the interface', () => {
       $ref: '#/components/schemas/ObjectInput',
     })
     const { DbObject, ObjectInput } = document.components.schemas
+    assert.equal(DbObject?.properties?._standard?.$ref, '#/components/schemas/Standard')
     assert.deepEqual(DbObject?.patternProperties, { '^[^_]': { $ref: '#/components/schemas/ObjectBlock' } })
     assert.deepEqual(ObjectInput?.required, ['_objecttype', '_mask'])
   })

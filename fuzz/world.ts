@@ -55,6 +55,7 @@ export async function buildWorld(root: Caller): Promise<World> {
     bridge: await addPicture(root, 'bridge.png', 'as shown'),
     hidden: await addPicture(root, `${secret}.png`, secret),
   }
+  await describedInTheLog(root, 2)
   const { objects, ids } = await addObjects(root, pools, tags.draft, pictures)
   const half = await addHalf(root, pools.root, objecttypes.work ?? 0, pictures.hidden.id)
   objects.half = half.object
@@ -69,6 +70,16 @@ export async function buildWorld(root: Caller): Promise<World> {
     objects,
     ids,
     pictures,
+  }
+}
+
+/** Pictures are described in the background; events that are logged meanwhile would have other ids in each run. */
+async function describedInTheLog(root: Caller, pictures: number): Promise<void> {
+  const deadline = performance.now() + 60_000
+  const logged = async () => (await root.call('GET', '/event/list?type=FILE_METADATA&limit=10')).objects.length
+  while ((await logged()) < pictures) {
+    if (performance.now() > deadline) throw new Error('the metadata of the pictures are not read')
+    await sleep(50)
   }
 }
 

@@ -5,6 +5,7 @@ import { commitModel, defineModel, standardPool } from '../support/seed/model.ts
 import { inPool, payload } from '../support/seed/museum.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { statementsOf } from '../support/statements.ts'
+import { until } from '../support/until.ts'
 import { picture, upload } from './support.ts'
 
 /** What is told of files to those who may not have them, or a rendition alone. */
@@ -37,6 +38,8 @@ suite('hidden files and hidden originals', () => {
     const { status, body } = await upload(svc, 'root', sent, { produce_versions: 'true' })
     assert.equal(status, 200, JSON.stringify(body))
     await svc.drain()
+    // What pictures look like is compared when it has been computed for both.
+    await until(async () => (await root().get(`/eas/${body[0]._id}/similar`)).body.length > 0)
     const twin = body[1]
     shown = (await root().get(`/eas/${body[0]._id}`)).body
     hidden = (await root().get(`/eas/${body[2]._id}`)).body

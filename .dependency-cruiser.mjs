@@ -34,6 +34,25 @@ const unlisted = readdirSync(join(import.meta.dirname, 'src'), { withFileTypes: 
   .map(({ name }) => name)
 if (unlisted.length > 0) throw new Error(`give src/${unlisted[0]} its place in the import order`)
 
+/** The same within a folder: its sub-folders in the order of their imports. */
+const inside = {
+  platform: ['values', 'secrets', 'config', 'limits', 'process', 'memory', 'outgoing', 'postgres', 'http'],
+}
+
+const rooms = Object.entries(inside).flatMap(([folder, subfolders]) => {
+  const unnamed = readdirSync(join(import.meta.dirname, 'src', folder), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && !subfolders.includes(entry.name))
+    .map(({ name }) => name)
+  if (unnamed.length > 0) throw new Error(`give src/${folder}/${unnamed[0]} its place in the import order`)
+  return subfolders.slice(0, -1).map((name, index) => ({
+    name: `order-${folder}-${name}`,
+    severity: 'error',
+    comment: `src/${folder}/${name} may import from: ${subfolders.slice(0, index + 1).join(', ')}`,
+    from: { path: `^src/${folder}/${name}/` },
+    to: { path: `^src/${folder}/(${subfolders.slice(index + 1).join('|')})/` },
+  }))
+})
+
 const layers = order.slice(0, -1).map((folder, index) => ({
   name: `order-${folder}`,
   severity: 'error',
@@ -45,6 +64,7 @@ const layers = order.slice(0, -1).map((folder, index) => ({
 export default {
   forbidden: [
     ...layers,
+    ...rooms,
     {
       name: 'public-files',
       severity: 'error',

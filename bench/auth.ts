@@ -1,6 +1,6 @@
 import { Pool } from 'undici'
 import type { Actor } from '../src/platform/actor.ts'
-import { cacheSizes } from '../src/platform/byte-cache.ts'
+import { cacheSizes } from '../src/platform/memory/byte-cache.ts'
 import { createRightsService } from '../src/rights/service.ts'
 import { grant, pool } from '../test/rights/support.ts'
 import { type Context, openContext } from './context.ts'

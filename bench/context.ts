@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createServiceClient, type ServiceClient } from '../src/import/client.ts'
-import { startEmbeddedPostgres } from '../src/platform/postgres-embedded.ts'
+import { startEmbeddedPostgres } from '../src/platform/postgres/embedded.ts'
 import { type Process, startProcess } from './process.ts'
 
 /** What every path of the bench works with: one service in a process of its own, one PostgreSQL beside it. */

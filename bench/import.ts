@@ -1,5 +1,5 @@
 import { importTate, type TateImportSummary } from '../src/import/tate/import.ts'
-import { silentProgress } from '../src/platform/progress.ts'
+import { silentProgress } from '../src/platform/process/progress.ts'
 import type { Context } from './context.ts'
 import { postgresTime, processTime } from './cpu.ts'
 import { atLeast, figureOnly, type Row } from './report.ts'

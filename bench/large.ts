@@ -1,5 +1,5 @@
 import { importTate } from '../src/import/tate/import.ts'
-import { silentProgress } from '../src/platform/progress.ts'
+import { silentProgress } from '../src/platform/process/progress.ts'
 import { type Context, openContext, temporaryFolder } from './context.ts'
 import type { Load } from './load.ts'
 import { measureMemory } from './memory.ts'

@@ -3,9 +3,9 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pageTextTable } from '../src/auth/pages/texts-doc.ts'
 import { eventTypeTable } from '../src/events/types-doc.ts'
-import { bodyLimitTable } from '../src/platform/body-limits.ts'
-import { configurationTable } from '../src/platform/config-doc.ts'
+import { configurationTable } from '../src/platform/config/doc.ts'
 import { errorTable } from '../src/platform/errors-doc.ts'
+import { bodyLimitTable } from '../src/platform/http/body/limits.ts'
 
 const docs = join(import.meta.dirname, '..', 'docs')
 

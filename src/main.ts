@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { stringify } from 'yaml'
-import type { Config } from './platform/config.ts'
-import { describeConfig, loadConfig } from './platform/config-load.ts'
+import type { Config } from './platform/config/config.ts'
+import { describeConfig, loadConfig } from './platform/config/load.ts'
 import { version } from './platform/version.ts'
 
 const help = `Usage: strongroom <command> [options]

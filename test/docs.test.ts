@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { sections } from '../src/config/catalogue.ts'
 import { eventTypes } from '../src/events/types.ts'
 import { catalogue } from '../src/platform/catalogue.ts'
-import { keys } from '../src/platform/config-keys.ts'
+import { keys } from '../src/platform/config/keys.ts'
 
 /** What the documentation names must be there: files, links, commands, events, error codes, settings. */
 

@@ -1,6 +1,6 @@
 import type { Actor } from '../platform/actor.ts'
-import type { Queryable } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
+import type { Queryable } from '../platform/postgres/db.ts'
 import type { SystemRights } from './model.ts'
 import type { RightsHooks } from './records.ts'
 import { reachOf } from './standing.ts'

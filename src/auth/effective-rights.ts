@@ -1,5 +1,5 @@
 import type { Actor } from '../platform/actor.ts'
-import { systemRight } from '../platform/system-right.ts'
+import { systemRight } from '../platform/http/system-right.ts'
 import { rootUserId, type StoredGroup, type StoredUser, type SystemRights } from './model.ts'
 import type { PersonRight } from './person-rights.ts'
 import { covers, mergeSystemRights } from './system-rights.ts'

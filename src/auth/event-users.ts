@@ -1,5 +1,5 @@
 import type { EventLogOptions, EventUsers } from '../events/service.ts'
-import type { Db } from '../platform/db.ts'
+import type { Db } from '../platform/postgres/db.ts'
 
 /** What the event log asks about users: who is in a group, whom a reference names, fields to copy into events. */
 export function createEventUsers(db: Db): EventUsers & Required<Pick<EventLogOptions, 'userFields'>> {

@@ -1,7 +1,7 @@
 import type { BaseConfigService } from '../config/service.ts'
 import type { Actor } from '../platform/actor.ts'
-import type { Queryable } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
+import type { Queryable } from '../platform/postgres/db.ts'
 import { rootUserId } from './model.ts'
 
 /** Minutes for which a sign-in lets users change what proves them. */

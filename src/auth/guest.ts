@@ -1,5 +1,5 @@
-import { guestReference } from '../platform/callers.ts'
-import type { Db } from '../platform/db.ts'
+import { guestReference } from '../platform/limits/callers.ts'
+import type { Db } from '../platform/postgres/db.ts'
 
 /** The one user that all guests act as, made when the first one comes. */
 const guest = { id: 5, reference: guestReference, displayname: 'Guest' } as const

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { BaseConfigService } from '../config/service.ts'
-import type { Db, Queryable } from '../platform/db.ts'
+import type { Db, Queryable } from '../platform/postgres/db.ts'
 import { browserHashesOf, mintBrowserId } from './browser-id.ts'
 import { identifierWord } from './carriers.ts'
 import { cookieValues, hostCookieName, hostCookieValues, setCookie } from './cookies.ts'

@@ -1,4 +1,4 @@
-import { normalized } from '../platform/text.ts'
+import { normalized } from '../platform/values/text.ts'
 /** Vocabulary of users, groups and sessions inside the service; wire spelling stands in schema.ts. */
 import type { StoredGrant } from '../rights/service.ts'
 

@@ -1,4 +1,4 @@
-import type { Queryable } from '../platform/db.ts'
+import type { Queryable } from '../platform/postgres/db.ts'
 
 /** Of the table of logins and addresses: another user has the name already, as a login or as an address. */
 export const nameTaken = 'user_name_pkey'

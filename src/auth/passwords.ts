@@ -1,6 +1,6 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
-import { normalized } from '../platform/text.ts'
+import { normalized } from '../platform/values/text.ts'
 import { createLimiter } from './limiter.ts'
 
 const derive = promisify(argon2)

@@ -1,5 +1,5 @@
 import type { Actor } from '../platform/actor.ts'
-import type { Queryable } from '../platform/db.ts'
+import type { Queryable } from '../platform/postgres/db.ts'
 import { inForceSql } from '../rights/service.ts'
 import { principalsOf } from './readable.ts'
 

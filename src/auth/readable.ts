@@ -4,7 +4,7 @@
  */
 
 import type { Actor } from '../platform/actor.ts'
-import { systemRight } from '../platform/system-right.ts'
+import { systemRight } from '../platform/http/system-right.ts'
 import { inForceSql } from '../rights/service.ts'
 
 /**

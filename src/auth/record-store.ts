@@ -1,4 +1,4 @@
-import { type Queryable, quoteIdentifier, type Tx } from '../platform/db.ts'
+import { type Queryable, quoteIdentifier, type Tx } from '../platform/postgres/db.ts'
 
 /** What the stores of users and groups have in common. `columns` make a record of a row of the table, whose alias is `t`. */
 export function recordStore<Stored extends object>(kind: 'user' | 'group', columns: string) {

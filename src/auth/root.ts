@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import type { Db } from '../platform/db.ts'
+import type { Db } from '../platform/postgres/db.ts'
 import type { InitialPassword } from './initial-password.ts'
 import { rootUserId } from './model.ts'
 import type { Passwords } from './passwords.ts'

@@ -1,4 +1,4 @@
-import type { HttpApp } from '../platform/http.ts'
+import type { HttpApp } from '../platform/http/http.ts'
 import { registerDirectoryCheck, registerDirectoryRoutes } from './directories/routes.ts'
 import { registerPasskeyRoutes } from './factors/passkeys/routes.ts'
 import { registerGroupRoutes } from './groups/routes.ts'

@@ -1,6 +1,6 @@
 /** Wire shapes of users, groups and sessions. In requests a member that is not said keeps its value, `null` clears it. */
 import { type Static, Type } from 'typebox'
-import { refused, refusedChange } from '../platform/query.ts'
+import { refused, refusedChange } from '../platform/http/query.ts'
 import { GeneratedRightsApi } from '../rights/schema.ts'
 
 const open = { additionalProperties: true } as const

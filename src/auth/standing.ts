@@ -1,6 +1,6 @@
 import type { Actor } from '../platform/actor.ts'
-import type { Queryable } from '../platform/db.ts'
-import { hasSystemRight } from '../platform/system-right.ts'
+import { hasSystemRight } from '../platform/http/system-right.ts'
+import type { Queryable } from '../platform/postgres/db.ts'
 import type { SystemRights } from './model.ts'
 import { principalsOf } from './readable.ts'
 import type { RightsHooks } from './records.ts'

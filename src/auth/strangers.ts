@@ -1,6 +1,6 @@
-import { networkOf, quotaExceeded, siteOf } from '../platform/callers.ts'
-import type { Db } from '../platform/db.ts'
-import { useHourly } from '../platform/hourly-quotas.ts'
+import { networkOf, quotaExceeded, siteOf } from '../platform/limits/callers.ts'
+import type { Db } from '../platform/postgres/db.ts'
+import { useHourly } from '../platform/postgres/hourly-quotas.ts'
 
 export type Strangers = ReturnType<typeof createStrangers>
 

@@ -1,8 +1,8 @@
 import { createHmac, hash } from 'node:crypto'
-import { networkOf } from '../platform/callers.ts'
-import type { Queryable } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
-import type { Seal } from '../platform/seal.ts'
+import { networkOf } from '../platform/limits/callers.ts'
+import type { Queryable } from '../platform/postgres/db.ts'
+import type { Seal } from '../platform/secrets/seal.ts'
 
 /**
  * Failed sign-ins. `attempts` failures within `minutes` block for `minutes`, and each failure after that for twice as

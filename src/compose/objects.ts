@@ -13,7 +13,7 @@ import { createObjectService, type ObjectDeps, refreshStandards } from '../objec
 import { objectsWithFiles } from '../objects/upkeep/file-uses.ts'
 import { renewUniqueForms } from '../objects/upkeep/unique-forms.ts'
 import type { Cause } from '../platform/cause.ts'
-import type { Queryable } from '../platform/db.ts'
+import type { Queryable } from '../platform/postgres/db.ts'
 import { createExplainService, createInvalidGrantService } from '../rights/service.ts'
 import { createIndexer, createSearchService, indexName } from '../search/service.ts'
 import { effectiveTags } from '../tags/service.ts'

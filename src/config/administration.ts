@@ -1,13 +1,13 @@
 /** Reading and changing the base configuration over HTTP: who may see and set what. */
 import type { EventLog } from '../events/service.ts'
 import type { Actor } from '../platform/actor.ts'
-import type { Bus } from '../platform/bus.ts'
-import type { Db, Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
-import { outsideLifetimes } from '../platform/lifetime.ts'
-import type { Seal } from '../platform/seal.ts'
-import { createSealedTexts } from '../platform/sealed-texts.ts'
-import { type NeededRight, requireRight } from '../platform/system-right.ts'
+import { type NeededRight, requireRight } from '../platform/http/system-right.ts'
+import { outsideLifetimes } from '../platform/limits/lifetime.ts'
+import type { Bus } from '../platform/postgres/bus.ts'
+import type { Db, Tx } from '../platform/postgres/db.ts'
+import type { Seal } from '../platform/secrets/seal.ts'
+import { createSealedTexts } from '../platform/secrets/sealed-texts.ts'
 import { type BaseConfig, isSectionName, type SectionName } from './catalogue.ts'
 import {
   accepted,

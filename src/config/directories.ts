@@ -1,8 +1,8 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
-import { attributeTemplate, partsOf } from '../platform/attribute-templates.ts'
-import { certificateTexts } from '../platform/certificate-texts.ts'
-import { isInstalled } from '../platform/optional-packages.ts'
-import type { Secret } from '../platform/sealed-texts.ts'
+import { isInstalled } from '../platform/process/optional-packages.ts'
+import type { Secret } from '../platform/secrets/sealed-texts.ts'
+import { attributeTemplate, partsOf } from '../platform/values/attribute-templates.ts'
+import { certificateTexts } from '../platform/values/certificate-texts.ts'
 import { address, bool, int, list, localized, secret, select, table, text, waiting } from './fields.ts'
 
 /** Members of the sections about directories, where people have accounts outside of this instance. */
@@ -289,7 +289,7 @@ interface SamlValues extends ProviderValues {
   readonly providers: readonly (ProviderValues & { readonly name: string })[]
 }
 
-/** Does not come with ours (platform/optional-packages.ts). */
+/** Does not come with ours (platform/process/optional-packages.ts). */
 const samlPackage = '@node-saml/node-saml'
 
 export function samlRule(values: SamlValues): Broken | null {

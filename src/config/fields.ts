@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type AppError, badRequest } from '../platform/errors.ts'
-import { LockedSecret, type Secret } from '../platform/sealed-texts.ts'
-import { masked, scrubAddress } from '../platform/secrets.ts'
-import { assertStorable } from '../platform/text.ts'
+import { LockedSecret, type Secret } from '../platform/secrets/sealed-texts.ts'
+import { masked, scrubAddress } from '../platform/secrets/secrets.ts'
+import { assertStorable } from '../platform/values/text.ts'
 
 /**
  * The kinds of values of the base configuration. A *wire* value is what clients send and the database keeps; a *value*

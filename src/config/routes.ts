@@ -1,10 +1,10 @@
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { AppError } from '../platform/errors.ts'
-import { actorOf, type HttpApp } from '../platform/http.ts'
-import { noteIgnored } from '../platform/ignored.ts'
-import { unasked } from '../platform/query.ts'
-import { isStrict } from '../platform/query-names.ts'
+import { actorOf, type HttpApp } from '../platform/http/http.ts'
+import { noteIgnored } from '../platform/http/ignored.ts'
+import { unasked } from '../platform/http/query.ts'
+import { isStrict } from '../platform/http/query-names.ts'
 import { type BaseConfigAdministration, manageConfig } from './administration.ts'
 
 const anything = Type.Unknown({ description: 'The value at the path: shape and kinds are those of GET /config/list.' })

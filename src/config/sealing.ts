@@ -1,5 +1,5 @@
-import type { Db, Tx } from '../platform/db.ts'
-import { LockedSecret, type SealedTexts } from '../platform/sealed-texts.ts'
+import type { Db, Tx } from '../platform/postgres/db.ts'
+import { LockedSecret, type SealedTexts } from '../platform/secrets/sealed-texts.ts'
 import { isSectionName, sections } from './catalogue.ts'
 import { type Field, isRecord } from './fields.ts'
 import { lockRows, readRows, type StoredSections, writeSections } from './store.ts'

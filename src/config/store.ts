@@ -1,4 +1,4 @@
-import type { Queryable, Tx } from '../platform/db.ts'
+import type { Queryable, Tx } from '../platform/postgres/db.ts'
 
 /** Section name to what was set in it; in the database its secrets are sealed (sealing.ts). */
 export type StoredSections = ReadonlyMap<string, Record<string, unknown>>

@@ -1,6 +1,6 @@
-import type { Db } from '../platform/db.ts'
+import { expectedVersion, type VersionConvention } from '../platform/config/versions.ts'
 import { AppError } from '../platform/errors.ts'
-import { expectedVersion, type VersionConvention } from '../platform/versions.ts'
+import type { Db } from '../platform/postgres/db.ts'
 import { extractLocalizedNames } from './l10n.ts'
 import { cleanMasks } from './normalize/clean-masks.ts'
 import { normalizeMasks, pruneMasks } from './normalize/masks.ts'

@@ -1,5 +1,5 @@
 import { RE2JS } from 're2js'
-import { type PatternBudget, PatternError, patternBudget } from '../platform/patterns.ts'
+import { type PatternBudget, PatternError, patternBudget } from '../platform/values/patterns.ts'
 
 export interface Pattern {
   readonly source: string

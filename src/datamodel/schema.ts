@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { kept } from '../platform/query.ts'
+import { kept } from '../platform/http/query.ts'
 
 /**
  * Wire shapes of the datamodel (specification, "Datamodel snapshot"; fields of masks as in names/schemas.txt). The

@@ -1,4 +1,4 @@
-import type { Queryable, Tx } from '../platform/db.ts'
+import type { Queryable, Tx } from '../platform/postgres/db.ts'
 import type { Snapshot } from './compile/model.ts'
 import type { LocaApi, MaskSchemaApi, SchemaApi } from './schema.ts'
 

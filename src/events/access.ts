@@ -1,4 +1,4 @@
-import type { NeededRight } from '../platform/system-right.ts'
+import type { NeededRight } from '../platform/http/system-right.ts'
 
 /** Reading the whole log; without it a caller is told what it may see. */
 export const readEvents: NeededRight = { name: 'system.api.event', parameter: 'get' }

@@ -1,5 +1,5 @@
 import type { Cause } from '../platform/cause.ts'
-import type { Queryable } from '../platform/db.ts'
+import type { Queryable } from '../platform/postgres/db.ts'
 import { pollHorizon } from './store.ts'
 
 /** An entry of the log for those who act on it. */

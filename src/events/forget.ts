@@ -1,4 +1,4 @@
-import type { Queryable } from '../platform/db.ts'
+import type { Queryable } from '../platform/postgres/db.ts'
 
 /** Somebody whose name is not to stand in the log any more. */
 export interface ForgottenPerson {

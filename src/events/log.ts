@@ -1,8 +1,8 @@
 import type { Actor } from '../platform/actor.ts'
 import { type Cause, currentCause } from '../platform/cause.ts'
-import type { Queryable } from '../platform/db.ts'
-import { createPauses, mapInTurns } from '../platform/pauses.ts'
-import { scrubbed } from '../platform/secrets.ts'
+import type { Queryable } from '../platform/postgres/db.ts'
+import { createPauses, mapInTurns } from '../platform/process/pauses.ts'
+import { scrubbed } from '../platform/secrets/secrets.ts'
 import { type EventRow, insertEvents } from './store.ts'
 import { type EventGroup, type EventType, type EventTypeDefinition, eventTypes } from './types.ts'
 

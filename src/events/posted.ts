@@ -1,7 +1,7 @@
 import type { Actor } from '../platform/actor.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
-import { storedReference } from '../platform/system-references.ts'
-import { assertStorable } from '../platform/text.ts'
+import { storedReference } from '../platform/values/system-references.ts'
+import { assertStorable } from '../platform/values/text.ts'
 import type { ResolvedEvent } from './log.ts'
 import { builtInType, type EventTypeDefinition, openGroups } from './types.ts'
 

@@ -1,4 +1,4 @@
-import type { Queryable } from '../platform/db.ts'
+import type { Queryable } from '../platform/postgres/db.ts'
 import type { EventFilter, SortField, SortKey } from './filter.ts'
 
 /** A filter with the directory look-ups done: which users belong to the groups and user types asked for. */

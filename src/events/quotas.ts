@@ -1,9 +1,9 @@
 import type { Actor } from '../platform/actor.ts'
-import { callerOf } from '../platform/callers.ts'
-import type { Queryable } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
-import { useHourly } from '../platform/hourly-quotas.ts'
-import { createPauses, letPass } from '../platform/pauses.ts'
+import { callerOf } from '../platform/limits/callers.ts'
+import type { Queryable } from '../platform/postgres/db.ts'
+import { useHourly } from '../platform/postgres/hourly-quotas.ts'
+import { createPauses, letPass } from '../platform/process/pauses.ts'
 
 /** How much clients may write into the log. */
 export interface PostQuotas {

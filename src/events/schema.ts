@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { flag } from '../platform/query.ts'
+import { flag } from '../platform/http/query.ts'
 
 const open = { additionalProperties: true }
 export const maxId = Number.MAX_SAFE_INTEGER

@@ -5,10 +5,10 @@
  * `createEventLog` is what the other capabilities write with; `createEventService` is what the endpoints read with.
  */
 import type { Actor } from '../platform/actor.ts'
-import type { Db, Queryable } from '../platform/db.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
-import { currentLifetime, type Lifetime, withinLifetime } from '../platform/lifetime.ts'
-import { requireRight } from '../platform/system-right.ts'
+import { requireRight } from '../platform/http/system-right.ts'
+import { currentLifetime, type Lifetime, withinLifetime } from '../platform/limits/lifetime.ts'
+import type { Db, Queryable } from '../platform/postgres/db.ts'
 import { deleteEvents, readEvents } from './access.ts'
 import type { EventFilter, SortKey } from './filter.ts'
 import type { EventLog, ResolvedEvent } from './log.ts'

@@ -1,5 +1,5 @@
 import type { Actor } from '../platform/actor.ts'
-import { hasRight } from '../platform/system-right.ts'
+import { hasRight } from '../platform/http/system-right.ts'
 import { readEvents } from './access.ts'
 import { redacted } from './render.ts'
 import type { StoredEvent } from './store.ts'

@@ -1,7 +1,7 @@
 import type { Cause } from '../platform/cause.ts'
-import type { Queryable } from '../platform/db.ts'
-import { createPauses, jsonInTurns } from '../platform/pauses.ts'
-import { storable } from '../platform/text.ts'
+import type { Queryable } from '../platform/postgres/db.ts'
+import { createPauses, jsonInTurns } from '../platform/process/pauses.ts'
+import { storable } from '../platform/values/text.ts'
 
 /** One row to write, in the spelling of the table. */
 export interface EventRow {

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { type EventLog, type JanitorRun, janitorRun, type NewEvent } from '../events/service.ts'
-import type { Db, Tx } from '../platform/db.ts'
-import { createPeriodic } from '../platform/periodic.ts'
+import type { Db, Tx } from '../platform/postgres/db.ts'
+import { createPeriodic } from '../platform/process/periodic.ts'
 import type { BlobStore, Sha256 } from './blobs/blob-store.ts'
 import { uploadLifetime } from './resumable/service.ts'
 

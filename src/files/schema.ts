@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { refused } from '../platform/query.ts'
+import { refused } from '../platform/http/query.ts'
 import { mostBits } from './model.ts'
 
 const JsonList = (description: string) => Type.Optional(Type.String({ maxLength: 64 * 1024, description }))

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { withoutEnd } from '../platform/text.ts'
+import { withoutEnd } from '../platform/values/text.ts'
 
 /** What a service answered when it refused a request; `message` is one readable line. */
 export class ServiceError extends Error {

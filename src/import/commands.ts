@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { createProgress, type ProgressOutput } from '../platform/progress.ts'
+import { createProgress, type ProgressOutput } from '../platform/process/progress.ts'
 import { createServiceClient, type ServiceClient } from './client.ts'
 import { importSheetFile } from './sheets/command.ts'
 import type { SheetOptions } from './sheets/read/model.ts'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import sharp from 'sharp'
-import type { Progress } from '../platform/progress.ts'
+import type { Progress } from '../platform/process/progress.ts'
 import { type ServiceClient, ServiceError } from './client.ts'
 
 /** Artworks of the demo that get a picture. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Progress } from '../platform/progress.ts'
+import type { Progress } from '../platform/process/progress.ts'
 import { type ServiceClient, ServiceError } from './client.ts'
 
 interface Status {

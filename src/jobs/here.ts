@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { type Cause, carryCause, currentCause, withCause } from '../platform/cause.ts'
-import type { Db, Queryable, Tx } from '../platform/db.ts'
+import type { Db, Queryable, Tx } from '../platform/postgres/db.ts'
 import type { Attempt } from './model.ts'
 
 /** A job that the process which adds it runs itself. */

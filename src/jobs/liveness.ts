@@ -1,6 +1,6 @@
 import type { PoolClient } from 'pg'
 import type { Logger } from 'pino'
-import type { Db } from '../platform/db.ts'
+import type { Db } from '../platform/postgres/db.ts'
 import { takeOver } from './here.ts'
 
 export interface Liveness {

@@ -1,6 +1,6 @@
 import { makeWorkerUtils } from 'graphile-worker'
 import type { PoolClient } from 'pg'
-import type { Db } from '../platform/db.ts'
+import type { Db } from '../platform/postgres/db.ts'
 
 /** Advisory lock under which the queue's tables are created or upgraded; `strg` and a number of our own. */
 const MIGRATION_LOCK = 0x73747267_0001n

@@ -1,6 +1,6 @@
 import type { Jobs } from '../jobs/service.ts'
 import { currentCause, joinCauses, withCause } from '../platform/cause.ts'
-import type { Db, Queryable, Tx } from '../platform/db.ts'
+import type { Db, Queryable, Tx } from '../platform/postgres/db.ts'
 import type { KeptMail, KeyedMail, Mail } from './model.ts'
 import { nextTime, type Schedule } from './schedule.ts'
 

@@ -1,7 +1,7 @@
 import { Socket } from 'node:net'
 import type { BaseConfig } from '../config/service.ts'
-import type { OutgoingLimits } from '../platform/outgoing-limits.ts'
-import { opened, type Secret } from '../platform/sealed-texts.ts'
+import type { OutgoingLimits } from '../platform/outgoing/limits.ts'
+import { opened, type Secret } from '../platform/secrets/sealed-texts.ts'
 
 type Server = BaseConfig['email_server']
 

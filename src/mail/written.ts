@@ -1,5 +1,5 @@
 import { badRequest } from '../platform/errors.ts'
-import { isMailbox } from '../platform/mailbox.ts'
+import { isMailbox } from '../platform/values/mailbox.ts'
 import type { WrittenMail } from './model.ts'
 import type { MailInput } from './schema.ts'
 import type { Attachment } from './transport.ts'

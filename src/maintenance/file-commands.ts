@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util'
 import { createEventLog } from '../events/service.ts'
 import { verifyAll } from '../files/service.ts'
-import type { Config } from '../platform/config.ts'
-import { openDb } from '../platform/db.ts'
-import { withOwnDatabase } from '../platform/own-database.ts'
+import type { Config } from '../platform/config/config.ts'
+import { openDb } from '../platform/postgres/db.ts'
+import { withOwnDatabase } from '../platform/postgres/own-database.ts'
 
 const help = `Usage: strongroom files verify [--location <name>]
 

@@ -5,12 +5,12 @@ import { pino } from 'pino'
 import { createRecovery, initialPassword, makePassword } from '../auth/service.ts'
 import { openBaseConfig } from '../config/service.ts'
 import { createEventLog } from '../events/service.ts'
-import { createBus } from '../platform/bus.ts'
-import type { Config } from '../platform/config.ts'
-import { openDb } from '../platform/db.ts'
-import { withOwnDatabase } from '../platform/own-database.ts'
-import { createSeal } from '../platform/seal.ts'
-import { createSnapshots } from '../platform/snapshot.ts'
+import type { Config } from '../platform/config/config.ts'
+import { createBus } from '../platform/postgres/bus.ts'
+import { openDb } from '../platform/postgres/db.ts'
+import { withOwnDatabase } from '../platform/postgres/own-database.ts'
+import { createSnapshots } from '../platform/postgres/snapshot.ts'
+import { createSeal } from '../platform/secrets/seal.ts'
 
 const help = `Usage: strongroom user <command> <login or email>
 

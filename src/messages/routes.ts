@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { actorOf, type HttpApp } from '../platform/http.ts'
-import { Acknowledged, Ok } from '../platform/tasks.ts'
+import { actorOf, type HttpApp } from '../platform/http/http.ts'
+import { Acknowledged, Ok } from '../platform/values/tasks.ts'
 import { Confirm, MessageBatch, MessageOutput, MessageParams, MessageQuery, OwnMessageOutput } from './schema.ts'
 import { type MessageService, manageMessages } from './service.ts'
 

@@ -4,10 +4,10 @@
  */
 import { anybodyGroupIds } from '../auth/model.ts'
 import type { Actor } from '../platform/actor.ts'
-import type { Tx } from '../platform/db.ts'
+import { assertVersion } from '../platform/config/versions.ts'
 import { AppError } from '../platform/errors.ts'
-import { hasRight, type NeededRight, requireRight } from '../platform/system-right.ts'
-import { assertVersion } from '../platform/versions.ts'
+import { hasRight, type NeededRight, requireRight } from '../platform/http/system-right.ts'
+import type { Tx } from '../platform/postgres/db.ts'
 import { isOpen, type Message, type OwnMessage, type Reader } from './model.ts'
 import { renderMessage, renderOwnMessage } from './render.ts'
 import { type MessageDependencies, messageEvent, saveMessages } from './save.ts'

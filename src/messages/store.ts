@@ -1,4 +1,4 @@
-import type { Queryable, Tx } from '../platform/db.ts'
+import type { Queryable, Tx } from '../platform/postgres/db.ts'
 import type { Localized, Message, OwnMessage, Reader } from './model.ts'
 
 /** A message to write, in the spelling of the table. */

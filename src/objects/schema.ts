@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Flag, flag, refused } from '../platform/query.ts'
+import { Flag, flag, refused } from '../platform/http/query.ts'
 import { RightApi, WhoApi } from '../rights/schema.ts'
 import { deletePolicies } from './delete/delete.ts'
 import { formatNames } from './read/formats.ts'

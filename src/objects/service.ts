@@ -7,11 +7,11 @@
  */
 import type { Table } from '../datamodel/model.ts'
 import type { Actor } from '../platform/actor.ts'
-import type { Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
-import type { JsonAnswer } from '../platform/json-body.ts'
-import { endless, type Lifetime } from '../platform/lifetime.ts'
-import type { Task } from '../platform/tasks.ts'
+import type { JsonAnswer } from '../platform/http/json-answer.ts'
+import { endless, type Lifetime } from '../platform/limits/lifetime.ts'
+import type { Tx } from '../platform/postgres/db.ts'
+import type { Task } from '../platform/values/tasks.ts'
 import {
   type DeleteAnswer,
   type DeleteOptions,

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Column, Table } from '../datamodel/model.ts'
 import type { Actor } from '../platform/actor.ts'
-import type { Tx } from '../platform/db.ts'
 import { type AppError, badRequest } from '../platform/errors.ts'
-import { cancelButton, type Task } from '../platform/tasks.ts'
-import { assertStorable } from '../platform/text.ts'
+import type { Tx } from '../platform/postgres/db.ts'
+import { cancelButton, type Task } from '../platform/values/tasks.ts'
+import { assertStorable } from '../platform/values/text.ts'
 import type { JanitorPolicy } from './model.ts'
 
 /** Readers of the settings that files and janitors act on. Each takes the value as sent and its place for errors. */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Model, Table } from '../datamodel/model.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
-import { assertStorable } from '../platform/text.ts'
+import { assertStorable } from '../platform/values/text.ts'
 import { readFilenameTemplates } from './filename-template.ts'
 import { readCaption, readJanitorPolicy, readWatermark, record, wrong } from './media-settings.ts'
 import type { ObjecttypeFields, ObjecttypeSettings, ObjecttypeTag } from './model.ts'

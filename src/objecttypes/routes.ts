@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
-import { actorOf, type HttpApp } from '../platform/http.ts'
-import { objecttypeDependentsQuery } from '../platform/query.ts'
-import { TaskList } from '../platform/tasks.ts'
+import { actorOf, type HttpApp } from '../platform/http/http.ts'
+import { objecttypeDependentsQuery } from '../platform/http/query.ts'
+import { TaskList } from '../platform/values/tasks.ts'
 import { ObjecttypeInputs, ObjecttypeOutput, ObjecttypeStats } from './schema.ts'
 import { manageObjecttypes, type ObjecttypeService } from './service.ts'
 

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Model, Table } from '../datamodel/model.ts'
 import type { Actor } from '../platform/actor.ts'
-import type { Tx } from '../platform/db.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
+import type { Tx } from '../platform/postgres/db.ts'
 import {
   type Person,
   parseWho,

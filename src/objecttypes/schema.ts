@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { LocaValue } from '../datamodel/schema.ts'
-import { kept, refusedChange } from '../platform/query.ts'
+import { kept, refusedChange } from '../platform/http/query.ts'
 import { grantShown, RightApi, WhoApi } from '../rights/schema.ts'
 import { ShownTag } from '../tags/schema.ts'
 import { TransitionBody } from '../transitions/schema.ts'

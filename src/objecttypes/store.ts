@@ -1,4 +1,4 @@
-import type { Queryable, Tx } from '../platform/db.ts'
+import type { Queryable, Tx } from '../platform/postgres/db.ts'
 import { defaultSettings, type ObjecttypeSettings, type StoredObjecttype } from './model.ts'
 
 interface Row {

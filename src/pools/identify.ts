@@ -1,5 +1,5 @@
+import { assertVersion, type VersionConvention } from '../platform/config/versions.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
-import { assertVersion, type VersionConvention } from '../platform/versions.ts'
 import type { Pool } from './model.ts'
 import type { PoolInput } from './schema.ts'
 

@@ -1,5 +1,5 @@
 import type { Actor } from '../platform/actor.ts'
-import type { Tx } from '../platform/db.ts'
+import type { Tx } from '../platform/postgres/db.ts'
 import { type Person, parseWho, type RightsService, type WhoDraft } from '../rights/service.ts'
 import type { Item } from './identify.ts'
 

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
-import { actorOf, type HttpApp } from '../platform/http.ts'
-import { dependentsQuery } from '../platform/query.ts'
-import { Acknowledged, TaskList } from '../platform/tasks.ts'
+import { actorOf, type HttpApp } from '../platform/http/http.ts'
+import { dependentsQuery } from '../platform/http/query.ts'
+import { Acknowledged, TaskList } from '../platform/values/tasks.ts'
 import { PoolInputs, PoolOutput, PoolStats } from './schema.ts'
 import { managePools, type PoolService } from './service.ts'
 

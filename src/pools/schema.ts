@@ -1,7 +1,7 @@
 /** Wire shapes of pools (`PoolApi`). */
 import { type Static, Type } from 'typebox'
 import { Captions, FileStats, Watermark } from '../objecttypes/schema.ts'
-import { kept } from '../platform/query.ts'
+import { kept } from '../platform/http/query.ts'
 import { GeneratedRightsApi, grantShown, LookupByReference, RightApi, WhoApi } from '../rights/schema.ts'
 import { ShownTag } from '../tags/schema.ts'
 import { TransitionBody } from '../transitions/schema.ts'

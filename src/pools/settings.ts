@@ -1,7 +1,7 @@
 /** Checks the settings of a pool that other capabilities act on: watermark, caption, janitor policy, mappings. */
 import { readCaption, readJanitorPolicy, readWatermark, record, withCaptionSetter } from '../objecttypes/service.ts'
 import { AppError } from '../platform/errors.ts'
-import { assertStorable } from '../platform/text.ts'
+import { assertStorable } from '../platform/values/text.ts'
 import type { PoolSettings } from './model.ts'
 import type { PoolInput } from './schema.ts'
 

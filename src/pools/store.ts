@@ -1,4 +1,4 @@
-import type { Queryable, Tx } from '../platform/db.ts'
+import type { Queryable, Tx } from '../platform/postgres/db.ts'
 import type { Person } from '../rights/model.ts'
 import type { StoredPool } from './model.ts'
 

@@ -1,5 +1,5 @@
-import type { Bus } from '../platform/bus.ts'
-import type { Tx } from '../platform/db.ts'
+import type { Bus } from '../platform/postgres/bus.ts'
+import type { Tx } from '../platform/postgres/db.ts'
 import { poolTopic } from './kept.ts'
 import { countGrantTags, countPoolTags, removePoolTags } from './store.ts'
 

@@ -1,6 +1,6 @@
 /** The tree of pools: building it, asking it, refusing what is none. */
 import { AppError } from '../platform/errors.ts'
-import { ByName } from '../platform/text.ts'
+import { ByName } from '../platform/values/text.ts'
 import type { Pool, PoolSnapshot, StoredPool } from './model.ts'
 
 /** The tree of the pools: depth first, siblings by id. */

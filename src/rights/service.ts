@@ -3,10 +3,10 @@
  * compiled once per caller and kept in memory until one of them changes or begins or ends. See docs/rights-and-pools.md.
  */
 import type { Actor } from '../platform/actor.ts'
-import { createByteCache } from '../platform/byte-cache.ts'
-import type { Queryable } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
-import { hasSystemRight } from '../platform/system-right.ts'
+import { hasSystemRight } from '../platform/http/system-right.ts'
+import { createByteCache } from '../platform/memory/byte-cache.ts'
+import type { Queryable } from '../platform/postgres/db.ts'
 import { type GrantDraft, parseAcl, renderAcl, tagsOf, toGrant } from './acl.ts'
 import type { RightContext } from './catalogue.ts'
 import { type Caller, compile, compiledBytes, type Prepared, prepare } from './compile.ts'

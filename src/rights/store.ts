@@ -1,4 +1,4 @@
-import type { Queryable } from '../platform/db.ts'
+import type { Queryable } from '../platform/postgres/db.ts'
 
 /** `count` new ids of grants, ascending. */
 export async function newGrantIds(tx: Queryable, count: number): Promise<number[]> {

@@ -1,9 +1,9 @@
 /** Principals on the wire (`WhoApi`): reading them, finding the users and groups they name, showing them. */
 
 import type { Actor } from '../platform/actor.ts'
-import type { Queryable } from '../platform/db.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
-import { storedReference } from '../platform/system-references.ts'
+import type { Queryable } from '../platform/postgres/db.ts'
+import { storedReference } from '../platform/values/system-references.ts'
 import type { Person, Principal } from './model.ts'
 import type { WhoApi } from './schema.ts'
 

@@ -1,9 +1,9 @@
 /** Counts of an engine to the answers of `aggregations`: sorted, cut, and named as the caller may see it. */
 import type { Localized, Model } from '../datamodel/model.ts'
 import type { Actor } from '../platform/actor.ts'
-import type { Db, Queryable } from '../platform/db.ts'
-import type { Lifetime } from '../platform/lifetime.ts'
-import { type Pauses, sortInTurns } from '../platform/pauses.ts'
+import type { Lifetime } from '../platform/limits/lifetime.ts'
+import type { Db, Queryable } from '../platform/postgres/db.ts'
+import { type Pauses, sortInTurns } from '../platform/process/pauses.ts'
 import type { CallerRights } from '../rights/service.ts'
 import { type FacetCounts, noCounts, type SearchOutcome } from './plan/plan.ts'
 import type { AggregationRequest } from './request/aggregations.ts'

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { DbObject } from '../objects/schema.ts'
-import { flag, refused } from '../platform/query.ts'
+import { flag, refused } from '../platform/http/query.ts'
 
 const additional = { additionalProperties: true } as const
 

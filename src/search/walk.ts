@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { Actor } from '../platform/actor.ts'
-import { endless, type Lifetime } from '../platform/lifetime.ts'
+import { endless, type Lifetime } from '../platform/limits/lifetime.ts'
 import type { CallerRights } from '../rights/service.ts'
 import type { ChangesPage, ChangesWindow, SearchEngine, SearchPlan } from './plan/plan.ts'
 import type { SearchRequest } from './schema.ts'

@@ -1,5 +1,5 @@
-import type { Db, Queryable } from '../platform/db.ts'
-import type { Measure } from '../platform/metrics.ts'
+import type { Measure } from '../platform/http/metrics.ts'
+import type { Db, Queryable } from '../platform/postgres/db.ts'
 
 const priorities = ['saved', 'linked', 'reindex'] as const
 

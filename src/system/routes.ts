@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { badRequest } from '../platform/errors.ts'
-import { actorOf, type HttpApp } from '../platform/http.ts'
+import { actorOf, type HttpApp } from '../platform/http/http.ts'
 import type { OpenApi } from './openapi/document.ts'
 import { pageSecurityPolicy } from './openapi/page.ts'
 import { Settings, SystemStats } from './schema.ts'

@@ -1,4 +1,4 @@
-import type { Db } from '../platform/db.ts'
+import type { Db } from '../platform/postgres/db.ts'
 
 /** Live objects of one type, and how many of them the index could not take. */
 export interface ObjectCount {

@@ -1,5 +1,5 @@
-import type { Queryable } from '../platform/db.ts'
-import type { Snapshots } from '../platform/snapshot.ts'
+import type { Queryable } from '../platform/postgres/db.ts'
+import type { Snapshots } from '../platform/postgres/snapshot.ts'
 import { createSnapshot } from './model.ts'
 import { existingIds, loadGroups } from './store.ts'
 

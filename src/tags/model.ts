@@ -3,7 +3,7 @@
  * one tag, of a `checkbox` group any number. A *layer* is a pool or an object type with tag settings of its own.
  */
 import type { Localized } from '../datamodel/model.ts'
-import { ByName } from '../platform/text.ts'
+import { ByName } from '../platform/values/text.ts'
 import type { StoredGrant } from '../rights/service.ts'
 
 export const tagGroupTypes = ['checkbox', 'choice'] as const

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
-import { actorOf, type HttpApp } from '../platform/http.ts'
-import { dependentsQuery } from '../platform/query.ts'
-import { TaskList } from '../platform/tasks.ts'
+import { actorOf, type HttpApp } from '../platform/http/http.ts'
+import { dependentsQuery } from '../platform/http/query.ts'
+import { TaskList } from '../platform/values/tasks.ts'
 import { TagDocument, TagGroupOutput } from './schema.ts'
 import { manageTags, type TagService } from './service.ts'
 

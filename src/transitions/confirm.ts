@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Localized } from '../datamodel/model.ts'
-import { confirmTasks, type Task } from '../platform/tasks.ts'
+import { confirmTasks, type Task } from '../platform/values/tasks.ts'
 import type { Plan } from './engine.ts'
 
 export interface Confirmation {

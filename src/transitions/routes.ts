@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { actorOf, type HttpApp } from '../platform/http.ts'
-import { TaskList } from '../platform/tasks.ts'
+import { actorOf, type HttpApp } from '../platform/http/http.ts'
+import { TaskList } from '../platform/values/tasks.ts'
 import { manageTags } from '../tags/service.ts'
 import { TransitionBody, TransitionList } from './schema.ts'
 import type { RunOnObjects, TransitionService } from './service.ts'

@@ -1,5 +1,5 @@
 import type { Actor } from '../platform/actor.ts'
-import type { Task } from '../platform/tasks.ts'
+import type { Task } from '../platform/values/tasks.ts'
 import type { EffectEvent, WrittenObject } from './effects.ts'
 import type { PlanTrigger } from './engine.ts'
 

@@ -1,6 +1,6 @@
 import type { Actor } from '../platform/actor.ts'
-import type { Queryable } from '../platform/db.ts'
-import { hasSystemRight } from '../platform/system-right.ts'
+import { hasSystemRight } from '../platform/http/system-right.ts'
+import type { Queryable } from '../platform/postgres/db.ts'
 import type { CallerRights, Guarded, Person, RightsService } from '../rights/service.ts'
 import { manageTags, mayTag, type TagSnapshot, tagCaller } from '../tags/service.ts'
 import type { Allows, State } from './engine.ts'

@@ -1,4 +1,4 @@
-import type { Queryable } from '../platform/db.ts'
+import type { Queryable } from '../platform/postgres/db.ts'
 import type { Transition, TransitionSettings } from './model.ts'
 
 /** The instance's own transitions, in the order in which they are considered. */

@@ -1,4 +1,4 @@
-import type { Tx } from '../platform/db.ts'
+import type { Tx } from '../platform/postgres/db.ts'
 import { type TagUse, tagsOfFilter } from '../tags/service.ts'
 import type { Transition } from './model.ts'
 

@@ -5,13 +5,13 @@
 import { createHmac } from 'node:crypto'
 import type { BaseConfigService } from '../config/service.ts'
 import type { EventLog } from '../events/service.ts'
-import type { Db } from '../platform/db.ts'
-import { type OutgoingResponse, RefusedAddress, sendOutgoing } from '../platform/outgoing.ts'
-import type { OutgoingLimits } from '../platform/outgoing-limits.ts'
-import { opened, type Secret } from '../platform/sealed-texts.ts'
-import { withoutSecrets } from '../platform/secret-forms.ts'
-import { scrubAddress, scrubbed, scrubText } from '../platform/secrets.ts'
-import { assertStorable } from '../platform/text.ts'
+import type { OutgoingLimits } from '../platform/outgoing/limits.ts'
+import { type OutgoingResponse, RefusedAddress, sendOutgoing } from '../platform/outgoing/request.ts'
+import type { Db } from '../platform/postgres/db.ts'
+import { opened, type Secret } from '../platform/secrets/sealed-texts.ts'
+import { withoutSecrets } from '../platform/secrets/secret-forms.ts'
+import { scrubAddress, scrubbed, scrubText } from '../platform/secrets/secrets.ts'
+import { assertStorable } from '../platform/values/text.ts'
 
 export interface WebhookOptions {
   db: Db

@@ -89,5 +89,5 @@ test('nobody in the source reads these headers past the one place that knows the
   const reads = /headers[^\n]*(forwarded|x-real-ip|x-original|client-ip)|remoteAddress/i
   const found = files.filter((name) => reads.test(readFileSync(join(source, name), 'utf8')))
   // Connections are counted by the peer itself, before there is a request; what a trusted proxy says comes with its requests.
-  assert.deepEqual(found, ['platform/connection-shares.ts'])
+  assert.deepEqual(found, ['platform/limits/connection-shares.ts'])
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { createSeal } from '../../src/platform/seal.ts'
-import { createSealedTexts } from '../../src/platform/sealed-texts.ts'
+import { createSeal } from '../../src/platform/secrets/seal.ts'
+import { createSealedTexts } from '../../src/platform/secrets/sealed-texts.ts'
 import type { Json } from '../support/client.ts'
 import { attachService, startService, type TestService } from '../support/service.ts'
 

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import pg from 'pg'
 import { createEventLog, createEventService, type EventLogOptions, type NewEvent } from '../../src/events/service.ts'
 import type { Actor } from '../../src/platform/actor.ts'
-import { onStatement, openDb } from '../../src/platform/db.ts'
+import { onStatement, openDb } from '../../src/platform/postgres/db.ts'
 import { actingRoot } from '../support/event-flags.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 

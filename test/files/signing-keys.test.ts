@@ -3,7 +3,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { suite, test } from 'node:test'
 import { createSignatures } from '../../src/files/delivery/signatures.ts'
 import { openSigningKeys } from '../../src/files/delivery/signing-keys.ts'
-import { createSeal } from '../../src/platform/seal.ts'
+import { createSeal } from '../../src/platform/secrets/seal.ts'
 import { attachService, startService } from '../support/service.ts'
 import { fetched, upload } from './support.ts'
 

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { createServiceClient } from '../../src/import/client.ts'
 import { sampleFolder } from '../../src/import/demo.ts'
 import { importTate } from '../../src/import/tate/import.ts'
-import { createProgress, paceText, silentProgress } from '../../src/platform/progress.ts'
+import { createProgress, paceText, silentProgress } from '../../src/platform/process/progress.ts'
 import { spawnService, temporaryFolder } from '../support/process.ts'
 import { startService } from '../support/service.ts'
 

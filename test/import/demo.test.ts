@@ -10,7 +10,7 @@ import { createServiceClient, type ServiceClient } from '../../src/import/client
 import { runDemo } from '../../src/import/commands.ts'
 import { ensurePool } from '../../src/import/tate/setup.ts'
 import { tateTables } from '../../src/import/tate/tables.ts'
-import { loadConfig } from '../../src/platform/config-load.ts'
+import { loadConfig } from '../../src/platform/config/load.ts'
 import { startServer } from '../../src/server.ts'
 
 /** Starts the demo on a folder; ends it when the work with its output is done. */

@@ -4,7 +4,7 @@
  */
 import { pino } from 'pino'
 import { createJobs } from '../../src/jobs/service.ts'
-import { openDb } from '../../src/platform/db.ts'
+import { openDb } from '../../src/platform/postgres/db.ts'
 
 const db = openDb({
   connectionString: process.argv[2] ?? '',

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { pino } from 'pino'
 import { createJobs, type HereJob, type JobContext, type JobHandler, type Jobs } from '../../src/jobs/service.ts'
-import { type Db, openDb } from '../../src/platform/db.ts'
+import { type Db, openDb } from '../../src/platform/postgres/db.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 
 interface Process extends AsyncDisposable {

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import { test } from 'node:test'
 import { runUserCommand } from '../../src/maintenance/user-commands.ts'
-import { loadConfig } from '../../src/platform/config-load.ts'
+import { loadConfig } from '../../src/platform/config/load.ts'
 import { runCommand, spawnService, startCommand, temporaryFolder } from '../support/process.ts'
 import { until } from '../support/until.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { asDoubles, keepExact, parseExact, readExact } from '../../src/platform/exact-json.ts'
+import { asDoubles, keepExact, parseExact, readExact } from '../../src/platform/values/exact-json.ts'
 import { commitModel } from '../datamodel/support.ts'
 import { startService, type TestService } from '../support/service.ts'
 

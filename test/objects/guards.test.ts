@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { lockModelExclusive } from '../../src/datamodel/store.ts'
-import { onConnection, type Tx } from '../../src/platform/db.ts'
+import { onConnection, type Tx } from '../../src/platform/postgres/db.ts'
 import { lockForDelete } from '../../src/tags/store.ts'
 import type { Answer, Client, Json } from '../support/client.ts'
 import { inPool, type Museum, payload, startMuseum } from '../support/seed/museum.ts'

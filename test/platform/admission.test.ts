@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createAdmission } from '../../src/platform/admission.ts'
+import { createAdmission } from '../../src/platform/memory/admission.ts'
 
 function asked(admission: ReturnType<typeof createAdmission>, id: number, times: number): void {
   for (let time = 0; time < times; time++) admission.note(id)

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { pino } from 'pino'
 import type { Actor } from '../../src/platform/actor.ts'
 import { AppError } from '../../src/platform/errors.ts'
-import { type Authenticator, createHttp } from '../../src/platform/http.ts'
+import { type Authenticator, createHttp } from '../../src/platform/http/http.ts'
 
 /** Callers say who they are in a header of its own, as those of a share do with name and password. */
 function byHeader(name: string, callerOf: (value: string) => Actor): Authenticator {

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { deflateSync, gzipSync } from 'node:zlib'
-import { bodyLimits, bodyLimitTable } from '../../src/platform/body-limits.ts'
+import { bodyLimits, bodyLimitTable } from '../../src/platform/http/body/limits.ts'
 import { firstAnswer, sendRaw, statusOf } from '../support/raw.ts'
 import { startService, type TestService } from '../support/service.ts'
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pino } from 'pino'
-import { createBus } from '../../src/platform/bus.ts'
-import { type Db, openDb } from '../../src/platform/db.ts'
+import { createBus } from '../../src/platform/postgres/bus.ts'
+import { type Db, openDb } from '../../src/platform/postgres/db.ts'
 import { createEmptyDatabase, type TestDatabase } from '../support/postgres.ts'
 import { until } from '../support/until.ts'
 

@@ -3,7 +3,13 @@ import { describe, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
-import { cacheSizes, createByteCache, heapBytes, observeCache, stringBytes } from '../../src/platform/byte-cache.ts'
+import {
+  cacheSizes,
+  createByteCache,
+  heapBytes,
+  observeCache,
+  stringBytes,
+} from '../../src/platform/memory/byte-cache.ts'
 
 describe('a cache with a budget in bytes', () => {
   test('whatever is done to it, keys and values together stay within the budget', () => {

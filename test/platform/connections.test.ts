@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
-import { fewestConnections, shareConnections } from '../../src/platform/connections.ts'
+import { fewestConnections, shareConnections } from '../../src/platform/config/connections.ts'
 import { payload, startMuseum } from '../support/seed/museum.ts'
 import { until } from '../support/until.ts'
 

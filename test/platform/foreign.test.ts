@@ -4,10 +4,10 @@ import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { findProgram, withoutNetwork } from '../../src/platform/foreign/network.ts'
-import { type ForeignRun, runForeign } from '../../src/platform/foreign/run.ts'
-import { memoryByPs, memoryOfTree } from '../../src/platform/foreign/usage.ts'
-import { isAlive } from '../../src/platform/processes.ts'
+import { findProgram, withoutNetwork } from '../../src/platform/process/foreign/network.ts'
+import { type ForeignRun, runForeign } from '../../src/platform/process/foreign/run.ts'
+import { memoryByPs, memoryOfTree } from '../../src/platform/process/foreign/usage.ts'
+import { isAlive } from '../../src/platform/process/processes.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { until } from '../support/until.ts'
 
@@ -77,7 +77,7 @@ test('whoever stops the work does not wait for it, and a program that is not the
 
 test('a program ends with the service, also when that is killed and can end nothing', async () => {
   await using folder = await temporaryFolder()
-  const start = join(import.meta.dirname, '../../src/platform/foreign/start.ts')
+  const start = join(import.meta.dirname, '../../src/platform/process/foreign/start.ts')
   const script = join(folder.path, 'service.ts')
   await writeFile(
     script,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { gathered } from '../../src/platform/gathered.ts'
+import { gathered } from '../../src/platform/postgres/gathered.ts'
 
 function asked(most: number, sizeOf?: (question: number) => number) {
   const statements: (readonly number[])[] = []

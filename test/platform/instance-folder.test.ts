@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { chmod, chown, lstat, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { startEmbeddedPostgres } from '../../src/platform/postgres-embedded.ts'
+import { startEmbeddedPostgres } from '../../src/platform/postgres/embedded.ts'
 import { createEmptyDatabase } from '../support/postgres.ts'
 import { runCommand, spawnService, temporaryFolder } from '../support/process.ts'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { AppError } from '../../src/platform/errors.ts'
-import { JsonReader } from '../../src/platform/json-reader.ts'
+import { JsonReader } from '../../src/platform/http/body/json-reader.ts'
 
 const wide = { values: 1e6, depth: 100, keyBytes: 1e6, stringBytes: 1e6 }
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isAlive } from '../../src/platform/processes.ts'
+import { isAlive } from '../../src/platform/process/processes.ts'
 import { temporaryFolder } from '../support/process.ts'
 
 /** bin/strongroom.js starts the service in a process of its own: whatever ends the one ends the other. */

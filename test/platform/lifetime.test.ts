@@ -9,7 +9,7 @@ import type { Scene } from '../../fuzz/seeds.ts'
 import { assembled, seedsOf } from '../../fuzz/stage.ts'
 import { buildWorld } from '../../fuzz/world.ts'
 import { AppError } from '../../src/platform/errors.ts'
-import { RequestLifetime } from '../../src/platform/lifetime.ts'
+import { RequestLifetime } from '../../src/platform/limits/lifetime.ts'
 import { attachService, startService, type TestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { stripVTControlCharacters } from 'node:util'
-import { terminalLine } from '../../src/platform/log-terminal.ts'
+import { terminalLine } from '../../src/platform/process/log-terminal.ts'
 
 const shown = (line: object): string =>
   stripVTControlCharacters(terminalLine(JSON.stringify({ level: 'info', time: '2026-02-03T04:05:06.789Z', ...line })))

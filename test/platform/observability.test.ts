@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { createBackend } from '../../src/platform/backend.ts'
+import { createBackend } from '../../src/platform/http/backend.ts'
 import { startService, type TestService } from '../support/service.ts'
 
 test('the backend port tells readiness and the metrics, requests by route pattern', async () => {
@@ -87,7 +87,7 @@ test('the log masks credentials, wherever they stand', async () => {
 /** Runs a program with a `log` and returns what it wrote until it ended. */
 async function logOf(program: string, until?: RegExp): Promise<string> {
   const start = `
-    import { createLog } from ${JSON.stringify(join(import.meta.dirname, '../../src/platform/log.ts'))}
+    import { createLog } from ${JSON.stringify(join(import.meta.dirname, '../../src/platform/process/log.ts'))}
     const log = createLog({ logLevel: 'info' })
   `
   const child = spawn(process.execPath, ['--input-type=module-typescript', '--eval', start + program])

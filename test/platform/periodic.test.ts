@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createPeriodic, type PeriodicOptions } from '../../src/platform/periodic.ts'
+import { createPeriodic, type PeriodicOptions } from '../../src/platform/process/periodic.ts'
 
 const hour = 3_600_000
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AppError } from '../../src/platform/errors.ts'
-import { endless, type Lifetime } from '../../src/platform/lifetime.ts'
-import { createPlaces } from '../../src/platform/places.ts'
+import { endless, type Lifetime } from '../../src/platform/limits/lifetime.ts'
+import { createPlaces } from '../../src/platform/limits/places.ts'
 
 /** Work that ends when it is told to. */
 function held() {

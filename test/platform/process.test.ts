@@ -6,7 +6,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isAlive } from '../../src/platform/processes.ts'
+import { isAlive } from '../../src/platform/process/processes.ts'
 import { runCommand, spawnService, startCommand, temporaryFolder } from '../support/process.ts'
 
 const postmasterPid = async (dataDir: string): Promise<number> =>

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { readdir, readFile } from 'node:fs/promises'
 import { test } from 'node:test'
-import { isAlive } from '../../src/platform/processes.ts'
+import { isAlive } from '../../src/platform/process/processes.ts'
 import { until } from '../support/until.ts'
 
 test('a process runs until it has ended, also when nobody has waited for it', async (t) => {

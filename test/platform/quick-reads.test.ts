@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { type Db, openDb } from '../../src/platform/db.ts'
-import { openQuickReads, type QuickReads } from '../../src/platform/quick-reads.ts'
+import { type Db, openDb } from '../../src/platform/postgres/db.ts'
+import { openQuickReads, type QuickReads } from '../../src/platform/postgres/quick-reads.ts'
 import { createEmptyDatabase, type TestDatabase } from '../support/postgres.ts'
 
 let database: TestDatabase

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { createShares } from '../../src/platform/shares.ts'
+import { createShares } from '../../src/platform/limits/shares.ts'
 
 /** Numbers that look random and are the same each time (Park and Miller). */
 function numbers(seed: number): (below: number) => number {

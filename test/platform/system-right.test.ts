@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
-import { rightName } from '../../src/platform/system-right.ts'
+import { rightName } from '../../src/platform/http/system-right.ts'
 import { templateOf } from '../../src/system/openapi/operation.ts'
 import { firstAnswer, sendRaw, statusOf } from '../support/raw.ts'
 import { startService, type TestService } from '../support/service.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { unknownAddress } from '../../src/platform/unknown-address.ts'
+import { unknownAddress } from '../../src/platform/http/unknown-address.ts'
 
 const routes = [
   'GET /',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cacheSizes } from '../../src/platform/byte-cache.ts'
+import { cacheSizes } from '../../src/platform/memory/byte-cache.ts'
 import { payload } from '../support/seed/museum.ts'
 import { startScene } from './support.ts'
 

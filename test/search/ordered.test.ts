@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { parseDate } from '../../src/platform/dates.ts'
+import { parseDate } from '../../src/platform/values/dates.ts'
 import {
   momentFrom,
   momentTo,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Db } from '../../src/platform/db.ts'
+import type { Db } from '../../src/platform/postgres/db.ts'
 import type { Answer, Json } from '../support/client.ts'
 import { inPool, link, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
 import type { TestServiceOptions } from '../support/service.ts'

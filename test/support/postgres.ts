@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { migrateQueue } from '../../src/jobs/queue.ts'
-import { openDb } from '../../src/platform/db.ts'
-import { migrate, migrationTexts } from '../../src/platform/migrate.ts'
+import { openDb } from '../../src/platform/postgres/db.ts'
+import { migrate, migrationTexts } from '../../src/platform/postgres/migrate.ts'
 
 const checkout = join(import.meta.dirname, '..', '..')
 

@@ -1,8 +1,8 @@
 import { pino } from 'pino'
-import { type Bus, createBus } from '../../src/platform/bus.ts'
-import type { Db } from '../../src/platform/db.ts'
-import { openQuickReads } from '../../src/platform/quick-reads.ts'
-import { createSnapshots, type Snapshots, type SnapshotsOptions } from '../../src/platform/snapshot.ts'
+import { type Bus, createBus } from '../../src/platform/postgres/bus.ts'
+import type { Db } from '../../src/platform/postgres/db.ts'
+import { openQuickReads } from '../../src/platform/postgres/quick-reads.ts'
+import { createSnapshots, type Snapshots, type SnapshotsOptions } from '../../src/platform/postgres/snapshot.ts'
 
 export interface Memory extends AsyncDisposable {
   readonly bus: Bus

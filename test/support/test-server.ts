@@ -5,7 +5,7 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { startEmbeddedPostgres } from '../../src/platform/postgres-embedded.ts'
+import { startEmbeddedPostgres } from '../../src/platform/postgres/embedded.ts'
 import { testServerFile, testServerFolder } from './postgres.ts'
 
 const idleLimit = 120_000

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type OutgoingRequest, RefusedAddress, sendOutgoing } from '../../src/platform/outgoing.ts'
-import { isPublicAddress } from '../../src/platform/outgoing-addresses.ts'
+import { isPublicAddress } from '../../src/platform/outgoing/addresses.ts'
+import { type OutgoingRequest, RefusedAddress, sendOutgoing } from '../../src/platform/outgoing/request.ts'
 import { startWebhookServer } from '../support/webhook-server.ts'
 
 const request = (url: string, more: Partial<OutgoingRequest> = {}): OutgoingRequest => ({

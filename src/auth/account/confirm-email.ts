@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import { html } from 'ghtml'
 import type { EventLog } from '../../events/service.ts'
-import type { Db } from '../../platform/db.ts'
+import type { Db } from '../../platform/postgres/db.ts'
 import { button } from '../pages/fields.ts'
 import type { PageDefinition } from '../pages/routes.ts'
 import type { Visit } from '../pages/service.ts'

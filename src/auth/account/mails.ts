@@ -1,6 +1,6 @@
 import type { BaseConfigService } from '../../config/service.ts'
 import type { Mail } from '../../mail/service.ts'
-import { withoutEnd } from '../../platform/text.ts'
+import { withoutEnd } from '../../platform/values/text.ts'
 import type { StoredUser } from '../model.ts'
 import { languageOf, type OwnTexts, type PageLanguage } from '../pages/language.ts'
 

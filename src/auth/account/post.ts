@@ -1,7 +1,7 @@
 import type { BaseConfigService } from '../../config/service.ts'
 import type { MailService } from '../../mail/service.ts'
-import type { Tx } from '../../platform/db.ts'
 import { badRequest } from '../../platform/errors.ts'
+import type { Tx } from '../../platform/postgres/db.ts'
 import { passwordUserTypes } from '../model.ts'
 import type { AccountUuids } from '../users/account-uuids.ts'
 import * as users from '../users/store.ts'

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import { html } from 'ghtml'
-import type { Db } from '../../platform/db.ts'
+import type { Db } from '../../platform/postgres/db.ts'
 import type { StoredUser } from '../model.ts'
 import { button } from '../pages/fields.ts'
 import type { PageDefinition } from '../pages/routes.ts'

@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import { html } from 'ghtml'
-import type { Db } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
+import type { Db } from '../../platform/postgres/db.ts'
 import { passwordUserTypes, type StoredUser } from '../model.ts'
 import type { Login } from '../oauth/login/login.ts'
 import type { LoginPart } from '../oauth/login/part.ts'

@@ -1,4 +1,4 @@
-import type { Queryable, Tx } from '../../platform/db.ts'
+import type { Queryable, Tx } from '../../platform/postgres/db.ts'
 import { newToken, tokenHash } from '../sessions/token.ts'
 
 /** What a link that was sent by mail is good for. */

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import type { BaseConfig } from '../../config/service.ts'
-import { certificateTexts } from '../../platform/certificate-texts.ts'
+import { certificateTexts } from '../../platform/values/certificate-texts.ts'
 
 /** A certificate that sign-ins depend on. */
 export interface KnownCertificate {

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { RE2JS } from 're2js'
-import type { Queryable, Tx } from '../../platform/db.ts'
-import { createPauses } from '../../platform/pauses.ts'
+import type { Queryable, Tx } from '../../platform/postgres/db.ts'
+import { createPauses } from '../../platform/process/pauses.ts'
 import type { DirectoryKind } from './model.ts'
 
 interface Rule {

@@ -1,4 +1,4 @@
-import { attributeTemplate } from '../../platform/attribute-templates.ts'
+import { attributeTemplate } from '../../platform/values/attribute-templates.ts'
 import { DirectoryRefusal, type Mapping, type Person, printable } from './model.ts'
 
 /** Characters of a field. */

@@ -3,7 +3,7 @@
  * is: a *person* with *attributes*. From them a user of this instance is made or found; its *group names* are compared
  * with the rules of groups.
  */
-import type { ValuesOf } from '../../platform/attribute-templates.ts'
+import type { ValuesOf } from '../../platform/values/attribute-templates.ts'
 
 /** Which rules of groups count, and the type of the users: `sso` is whoever comes back from another server. */
 export type DirectoryKind = 'ldap' | 'sso'

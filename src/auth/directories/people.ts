@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { EventLog } from '../../events/service.ts'
-import type { Db, Queryable, Tx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
+import type { Db, Queryable, Tx } from '../../platform/postgres/db.ts'
 import { identityKey, type StoredUser } from '../model.ts'
 import { nameTaken } from '../names.ts'
 import type { Principals } from '../principals.ts'

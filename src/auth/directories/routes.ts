@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { AppError } from '../../platform/errors.ts'
-import { actorOf, type HttpApp } from '../../platform/http.ts'
+import { actorOf, type HttpApp } from '../../platform/http/http.ts'
 import { type Form, readForm, readParameters } from '../oauth/form.ts'
 import { pageErrors } from '../pages/routes.ts'
 import type { Pages, Visit } from '../pages/service.ts'

@@ -4,9 +4,9 @@
  */
 import type { BaseConfigService } from '../../config/service.ts'
 import type { EventLog } from '../../events/service.ts'
-import type { Db } from '../../platform/db.ts'
-import { outsideLifetimes } from '../../platform/lifetime.ts'
-import type { OutgoingLimits } from '../../platform/outgoing-limits.ts'
+import { outsideLifetimes } from '../../platform/limits/lifetime.ts'
+import type { OutgoingLimits } from '../../platform/outgoing/limits.ts'
+import type { Db } from '../../platform/postgres/db.ts'
 import type { Principals } from '../principals.ts'
 import type { Sessions } from '../sessions/service.ts'
 import { isPlainLogin } from './ldap/filter.ts'

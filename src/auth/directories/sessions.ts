@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Queryable, Tx } from '../../platform/db.ts'
+import type { Queryable, Tx } from '../../platform/postgres/db.ts'
 
 /** A sign-in by another server, as long as it takes to sign out there. */
 export interface DirectorySession {

@@ -1,4 +1,4 @@
-import type { Queryable, Tx } from '../../platform/db.ts'
+import type { Queryable, Tx } from '../../platform/postgres/db.ts'
 import type { UserType } from '../model.ts'
 
 /** Who has said something of a user: LDAP, or one of the providers. */

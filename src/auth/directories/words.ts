@@ -1,6 +1,6 @@
 import type { BaseConfigService } from '../../config/service.ts'
-import { networkOf } from '../../platform/callers.ts'
-import type { Db } from '../../platform/db.ts'
+import { networkOf } from '../../platform/limits/callers.ts'
+import type { Db } from '../../platform/postgres/db.ts'
 import { createLimiter } from '../limiter.ts'
 import type { Sessions } from '../sessions/service.ts'
 import type { Directories } from './service.ts'

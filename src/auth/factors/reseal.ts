@@ -1,5 +1,5 @@
-import type { Db } from '../../platform/db.ts'
-import type { Seal } from '../../platform/seal.ts'
+import type { Db } from '../../platform/postgres/db.ts'
+import type { Seal } from '../../platform/secrets/seal.ts'
 import { hasTotp, lockOtherwiseSealed, replaceSecrets } from './store.ts'
 import { totpAbout } from './totp.ts'
 

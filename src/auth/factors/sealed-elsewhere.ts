@@ -1,5 +1,5 @@
-import type { Queryable } from '../../platform/db.ts'
-import { createSeal, type SealOptions } from '../../platform/seal.ts'
+import type { Queryable } from '../../platform/postgres/db.ts'
+import { createSeal, type SealOptions } from '../../platform/secrets/seal.ts'
 
 /** What is sealed with keys that are not here, so that nothing opens it. */
 export interface SealedElsewhere {

@@ -1,6 +1,6 @@
 import type { EventLog } from '../../events/service.ts'
-import type { Db } from '../../platform/db.ts'
-import type { ConventionOf } from '../../platform/versions.ts'
+import type { ConventionOf } from '../../platform/config/versions.ts'
+import type { Db } from '../../platform/postgres/db.ts'
 import type { Principals } from '../principals.ts'
 import type { RemovalHooks, RightsHooks } from '../records.ts'
 import type { Sessions } from '../sessions/service.ts'

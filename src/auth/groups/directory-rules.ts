@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
-import { saysSomething } from '../../platform/body-names.ts'
 import { badRequest } from '../../platform/errors.ts'
-import { type PatternBudget, PatternError, patternBudget } from '../../platform/patterns.ts'
-import { assertStorable } from '../../platform/text.ts'
+import { saysSomething } from '../../platform/http/body/names.ts'
+import { type PatternBudget, PatternError, patternBudget } from '../../platform/values/patterns.ts'
+import { assertStorable } from '../../platform/values/text.ts'
 import type { StoredGroup } from '../model.ts'
 import { type GroupInput, groupRuleMethods, waitingGroupRules } from '../schema.ts'
 

@@ -1,5 +1,5 @@
 import { AppError, badRequest } from '../../platform/errors.ts'
-import { storedReference } from '../../platform/system-references.ts'
+import { storedReference } from '../../platform/values/system-references.ts'
 import type { StoredGroup } from '../model.ts'
 import { parseNetwork } from '../networks.ts'
 import { profileOf, textOf } from '../records.ts'

@@ -1,8 +1,8 @@
 /** Groups as records: reading, saving, deleting. */
 import type { Actor } from '../../platform/actor.ts'
-import type { Queryable } from '../../platform/db.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
-import { hasRight, type NeededRight, requireRight } from '../../platform/system-right.ts'
+import { hasRight, type NeededRight, requireRight } from '../../platform/http/system-right.ts'
+import type { Queryable } from '../../platform/postgres/db.ts'
 import { effectiveOnGroup } from '../effective-rights.ts'
 import { fallbackGroupId, type StoredGroup } from '../model.ts'
 import { noRights, type PersonRight, rightsById } from '../person-rights.ts'

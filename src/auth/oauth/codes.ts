@@ -1,5 +1,5 @@
-import type { Db, Queryable, Tx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
+import type { Db, Queryable, Tx } from '../../platform/postgres/db.ts'
 import { adoptDirectorySession } from '../directories/sessions.ts'
 import type { IssuedTokens, Sessions } from '../sessions/service.ts'
 import { newToken, tokenHash } from '../sessions/token.ts'

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { AppError, badRequest } from '../../platform/errors.ts'
-import { actorOf, type HttpApp } from '../../platform/http.ts'
+import { actorOf, type HttpApp } from '../../platform/http/http.ts'
 import { browserHashesOf } from '../browser-id.ts'
 import { tokenOf } from '../carriers.ts'
 import { pageErrors } from '../pages/routes.ts'

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { matchesOrigin, redirectUriRule } from '../../platform/redirect-uris.ts'
+import { matchesOrigin, redirectUriRule } from '../../platform/values/redirect-uris.ts'
 import type { OAuthClient } from './clients.ts'
 import { OAuthError } from './errors.ts'
 

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
-import type { HttpApp } from '../../platform/http.ts'
+import type { HttpApp } from '../../platform/http/http.ts'
 import { browserHashesOf } from '../browser-id.ts'
 import { tokenOf } from '../carriers.ts'
 import { deviceOf, keepDevice } from '../device-cookie.ts'

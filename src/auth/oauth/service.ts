@@ -3,7 +3,7 @@
  * table, one file each.
  */
 import type { BaseConfigService } from '../../config/service.ts'
-import type { Db } from '../../platform/db.ts'
+import type { Db } from '../../platform/postgres/db.ts'
 import type { Sessions } from '../sessions/service.ts'
 import type { SignIn } from '../sign-in.ts'
 import type { Strangers } from '../strangers.ts'

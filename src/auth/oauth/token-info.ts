@@ -1,7 +1,7 @@
 import type { BaseConfigService } from '../../config/service.ts'
 import type { Actor } from '../../platform/actor.ts'
-import type { Db } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
+import type { Db } from '../../platform/postgres/db.ts'
 import { subject } from '../names.ts'
 import type { Sessions } from '../sessions/service.ts'
 import type { OAuthClients } from './clients.ts'

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { type AppError, badRequest } from '../../platform/errors.ts'
-import { type HttpApp, toAppError } from '../../platform/http.ts'
+import { type HttpApp, toAppError } from '../../platform/http/http.ts'
 import { OAuthError } from '../oauth/errors.ts'
 import { type Form, readForm, readParameters } from '../oauth/form.ts'
 import type { LoginFlows } from '../oauth/login/flows.ts'

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import type { HttpApp } from '../../platform/http.ts'
+import type { HttpApp } from '../../platform/http/http.ts'
 import { type OwnTexts, textsOf } from './language.ts'
 
 const Texts = Type.Record(Type.String(), Type.Record(Type.String(), Type.String()), {

@@ -1,4 +1,4 @@
-import { createByteCache, heapBytes } from '../../platform/byte-cache.ts'
+import { createByteCache, heapBytes } from '../../platform/memory/byte-cache.ts'
 import { compileAccess, type UserAccess } from './access.ts'
 import type { SessionRow } from './store.ts'
 

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { actorOf, type HttpApp } from '../../platform/http.ts'
+import { actorOf, type HttpApp } from '../../platform/http/http.ts'
 import type { Auth } from '../service.ts'
 import { type LookAtPictures, withPictures } from '../users/pictures.ts'
 import { SessionInfo } from './info.ts'

@@ -1,4 +1,4 @@
-import type { Queryable, Tx } from '../../platform/db.ts'
+import type { Queryable, Tx } from '../../platform/postgres/db.ts'
 import type { SystemRights, UserType } from '../model.ts'
 import { subject } from '../names.ts'
 

@@ -1,6 +1,6 @@
 import { hash, randomUUID, timingSafeEqual } from 'node:crypto'
-import type { Queryable, Tx } from '../../platform/db.ts'
-import type { Seal } from '../../platform/seal.ts'
+import type { Queryable, Tx } from '../../platform/postgres/db.ts'
+import type { Seal } from '../../platform/secrets/seal.ts'
 
 /** What a sealed UUID belongs to. */
 const about = (userId: number): string => `account uuid ${userId}`

@@ -1,7 +1,7 @@
 import { isTimeZone } from '../../mail/service.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
-import { isMailbox } from '../../platform/mailbox.ts'
-import { storedReference } from '../../platform/system-references.ts'
+import { isMailbox } from '../../platform/values/mailbox.ts'
+import { storedReference } from '../../platform/values/system-references.ts'
 import {
   assignableUserTypes,
   displaynameOf,

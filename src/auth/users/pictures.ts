@@ -1,6 +1,6 @@
 import type { Actor } from '../../platform/actor.ts'
-import type { Tx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
+import type { Tx } from '../../platform/postgres/db.ts'
 import type { StoredUser } from '../model.ts'
 import type { UserOutput } from '../schema.ts'
 

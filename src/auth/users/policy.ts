@@ -1,6 +1,6 @@
 import type { Actor } from '../../platform/actor.ts'
 import { AppError } from '../../platform/errors.ts'
-import { systemRight } from '../../platform/system-right.ts'
+import { systemRight } from '../../platform/http/system-right.ts'
 import type { StoredUser, SystemRights } from '../model.ts'
 import type { PersonRight } from '../person-rights.ts'
 import { covers, mergeSystemRights } from '../system-rights.ts'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { ForgottenPerson } from '../../events/service.ts'
-import type { Queryable, Tx } from '../../platform/db.ts'
+import type { Queryable, Tx } from '../../platform/postgres/db.ts'
 import { displaynameOf, identityKey, type StoredUser } from '../model.ts'
 import type { PseudonymizationField } from '../schema.ts'
 import type { PictureFiles } from './pictures.ts'

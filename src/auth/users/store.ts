@@ -1,4 +1,4 @@
-import type { Queryable, Tx } from '../../platform/db.ts'
+import type { Queryable, Tx } from '../../platform/postgres/db.ts'
 import type { StoredGrant } from '../../rights/service.ts'
 import type { StoredUser, SystemRights, UserType } from '../model.ts'
 import { type Readers, userReadable, userReaders } from '../readable.ts'

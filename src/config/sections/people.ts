@@ -1,5 +1,5 @@
 import { eventGroups } from '../../events/service.ts'
-import { redirectUriRule } from '../../platform/redirect-uris.ts'
+import { redirectUriRule } from '../../platform/values/redirect-uris.ts'
 import { ldapMembers, ldapRule, ldapServers, openidMembers, openidRule, samlMembers, samlRule } from '../directories.ts'
 import { bool, duration, form, hashed, list, select, table, text } from '../fields.ts'
 import { bcryptRule } from './rules.ts'

@@ -1,5 +1,5 @@
-import { isMailbox } from '../../platform/mailbox.ts'
-import { patternBudget } from '../../platform/patterns.ts'
+import { isMailbox } from '../../platform/values/mailbox.ts'
+import { patternBudget } from '../../platform/values/patterns.ts'
 
 /* What texts of the base configuration must be; null where they fit, else what is expected. */
 

@@ -1,4 +1,4 @@
-import type { Secret } from '../../platform/sealed-texts.ts'
+import type { Secret } from '../../platform/secrets/sealed-texts.ts'
 import { type Field, form, type Members, type ValuesOf } from '../fields.ts'
 
 /** Who may read a section: `public` also before sign-in, `user` everybody with a token, else holders of the right. */

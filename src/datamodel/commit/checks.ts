@@ -1,5 +1,5 @@
-import type { Tx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
+import type { Tx } from '../../platform/postgres/db.ts'
 import { columnTypeOf } from '../columns.ts'
 import type { Snapshot } from '../compile/model.ts'
 import type { Column, Model, UniqueKey } from '../model.ts'

@@ -1,5 +1,5 @@
 import type { Actor } from '../../platform/actor.ts'
-import type { Tx } from '../../platform/db.ts'
+import type { Tx } from '../../platform/postgres/db.ts'
 import type { Column, Model, Table, UniqueKey } from '../model.ts'
 
 /** Rules of a column that a commit can add or tighten. */

@@ -1,4 +1,4 @@
-import { cancelButton, type Task } from '../../platform/tasks.ts'
+import { cancelButton, type Task } from '../../platform/values/tasks.ts'
 import type { ConstraintChange } from './hooks.ts'
 
 export const reindexModes = ['skip', 'reindex', 'reindex_block'] as const

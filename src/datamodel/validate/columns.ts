@@ -1,5 +1,5 @@
-import { parseDate } from '../../platform/dates.ts'
-import type { PatternBudget } from '../../platform/patterns.ts'
+import { parseDate } from '../../platform/values/dates.ts'
+import type { PatternBudget } from '../../platform/values/patterns.ts'
 import { compileCheck } from '../check/compile.ts'
 import { columnTypeOf, dateTypes, numberTypes, textTypes } from '../columns.ts'
 import type { ColumnType } from '../model.ts'

@@ -1,4 +1,4 @@
-import { patternBudget } from '../../platform/patterns.ts'
+import { patternBudget } from '../../platform/values/patterns.ts'
 import { limits } from '../limits.ts'
 import type { SchemaApi, SchemaTableApi } from '../schema.ts'
 import { type SchemaIndex, validateColumn } from './columns.ts'

@@ -1,5 +1,5 @@
-import { quotaExceeded } from '../../platform/callers.ts'
 import { AppError } from '../../platform/errors.ts'
+import { quotaExceeded } from '../../platform/limits/callers.ts'
 import type { Listener } from './listener.ts'
 
 export interface StreamSharesOptions {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { AppError, badRequest } from '../../platform/errors.ts'
-import { normalized } from '../../platform/text.ts'
+import { normalized } from '../../platform/values/text.ts'
 import type { BlobStore, ByteRange } from '../blobs/blob-store.ts'
 import { partOf } from '../blobs/part.ts'
 import type { FileVersion } from '../model.ts'

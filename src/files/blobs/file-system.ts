@@ -1,7 +1,7 @@
 import { type FileHandle, mkdir, open, opendir, rename, rm, stat, statfs } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import type { Readable } from 'node:stream'
-import { giveBack, handOverAll } from '../../platform/own-bytes.ts'
+import { giveBack, handOverAll } from '../../platform/memory/own-bytes.ts'
 import {
   BlobMissing,
   type BlobStore,

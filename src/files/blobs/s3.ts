@@ -16,7 +16,7 @@ import {
   UploadPartCopyCommand,
 } from '@aws-sdk/client-s3'
 import { Upload } from '@aws-sdk/lib-storage'
-import { usualLimits, withinBytes } from '../../platform/outgoing-limits.ts'
+import { usualLimits, withinBytes } from '../../platform/outgoing/limits.ts'
 import {
   BlobMissing,
   type BlobStore,

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import type { HttpApp } from '../../platform/http.ts'
+import type { HttpApp } from '../../platform/http/http.ts'
 import { ArchiveEntry, ArchiveParams, ArchiveQuery, DownloadHeaders } from '../schema.ts'
 import type { FileService } from '../service.ts'
 import { deliver } from './deliver.ts'

@@ -1,4 +1,4 @@
-import { normalized, withoutEnds } from '../../platform/text.ts'
+import { normalized, withoutEnds } from '../../platform/values/text.ts'
 import { type FileVersion, original, originalOf, type StoredFile } from '../model.ts'
 
 /** Bytes of a name, with its extension: what file systems take, and a little room for what programs add. */

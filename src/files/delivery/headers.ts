@@ -1,4 +1,4 @@
-import { normalized } from '../../platform/text.ts'
+import { normalized } from '../../platform/values/text.ts'
 
 /** Types that browsers show without running anything; everything else is saved, never opened in the service's name. */
 const shown = /^(image\/(?!svg)[\w.+-]+|audio\/[\w.+-]+|video\/[\w.+-]+|application\/pdf|text\/plain|image\/svg\+xml)$/

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import type { Db, Tx } from '../../platform/db.ts'
-import type { Seal } from '../../platform/seal.ts'
+import type { Db, Tx } from '../../platform/postgres/db.ts'
+import type { Seal } from '../../platform/secrets/seal.ts'
 
 /** A key of signatures; `until`: what it has signed holds no longer, in milliseconds since 1970. */
 export interface SigningKey {

@@ -1,4 +1,4 @@
-import type { Queryable } from '../../platform/db.ts'
+import type { Queryable } from '../../platform/postgres/db.ts'
 import type { Sha256 } from '../blobs/blob-store.ts'
 import { remoteLocation } from '../remote/remote-store.ts'
 import type { Fixity, Verifiable } from './verify.ts'

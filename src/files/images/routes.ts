@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import type { HttpApp } from '../../platform/http.ts'
+import type { HttpApp } from '../../platform/http/http.ts'
 import type { FileService } from '../service.ts'
 import { type IiifVersion, infoType, wantedVersion } from './iiif.ts'
 import type { Cut } from './service.ts'

@@ -1,6 +1,6 @@
 import { isAbsolute, normalize, relative, resolve } from 'node:path'
 import { type AppError, badRequest } from '../../platform/errors.ts'
-import { masked } from '../../platform/secrets.ts'
+import { masked } from '../../platform/secrets/secrets.ts'
 import type { Location, LocationDraft, LocationPlace } from './model.ts'
 import type { LocationInput } from './schema.ts'
 

@@ -1,4 +1,4 @@
-import type { Secret } from '../../platform/sealed-texts.ts'
+import type { Secret } from '../../platform/secrets/sealed-texts.ts'
 import type { S3Config } from '../blobs/s3.ts'
 
 /** A bucket as it is set up; the secret key may be sealed with a key that is not here. */

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { opened } from '../../platform/sealed-texts.ts'
+import { opened } from '../../platform/secrets/sealed-texts.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import { createFileSystemStore } from '../blobs/file-system.ts'
 import { createLazyStore } from '../blobs/lazy.ts'

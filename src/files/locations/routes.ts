@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { actorOf, type HttpApp } from '../../platform/http.ts'
+import { actorOf, type HttpApp } from '../../platform/http/http.ts'
 import type { FixityService } from '../fixity/service.ts'
 import { FixityReport, LocationInput, LocationOutput } from './schema.ts'
 import { type Locations, manageLocations, seeLocations } from './service.ts'

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { kept, refusedChange } from '../../platform/query.ts'
+import { kept, refusedChange } from '../../platform/http/query.ts'
 
 const Secret = Type.Optional(
   Type.String({ maxLength: 1000, description: 'Never answered. Left out or `***`: what is stored stays.' }),

@@ -1,7 +1,7 @@
-import type { Db, Queryable, Tx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
-import { LockedSecret, type SealedTexts, type Secret } from '../../platform/sealed-texts.ts'
-import { masked } from '../../platform/secrets.ts'
+import type { Db, Queryable, Tx } from '../../platform/postgres/db.ts'
+import { LockedSecret, type SealedTexts, type Secret } from '../../platform/secrets/sealed-texts.ts'
+import { masked } from '../../platform/secrets/secrets.ts'
 import type { Sha256 } from '../blobs/blob-store.ts'
 import type { Location, LocationDraft } from './model.ts'
 

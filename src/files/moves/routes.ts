@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { actorOf, type HttpApp } from '../../platform/http.ts'
+import { actorOf, type HttpApp } from '../../platform/http/http.ts'
 import { manageLocations } from '../locations/service.ts'
 import { LocationMove, MoveInput } from './schema.ts'
 import type { Moves } from './service.ts'

@@ -1,5 +1,5 @@
 import type { EventLog, NewEvent } from '../../events/service.ts'
-import type { Db } from '../../platform/db.ts'
+import type { Db } from '../../platform/postgres/db.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import { type Verifiable, verify } from '../fixity/verify.ts'
 import { announceBlobs } from '../records/store.ts'

@@ -4,9 +4,9 @@
  */
 import type { Jobs } from '../../jobs/service.ts'
 import type { Actor } from '../../platform/actor.ts'
-import type { Tx } from '../../platform/db.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
-import { requireRight } from '../../platform/system-right.ts'
+import { requireRight } from '../../platform/http/system-right.ts'
+import type { Tx } from '../../platform/postgres/db.ts'
 import { manageLocations } from '../locations/service.ts'
 import { remoteLocation } from '../remote/remote-store.ts'
 import { type MoveDeps, moveSome } from './run.ts'

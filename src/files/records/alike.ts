@@ -1,4 +1,4 @@
-import type { Queryable } from '../../platform/db.ts'
+import type { Queryable } from '../../platform/postgres/db.ts'
 import type { CallerRights } from '../../rights/service.ts'
 import { mostBits } from '../model.ts'
 import type { FileUse, KnownFile } from './access.ts'

@@ -1,4 +1,4 @@
-import type { Queryable } from '../../platform/db.ts'
+import type { Queryable } from '../../platform/postgres/db.ts'
 import { originalOf, type StoredFile } from '../model.ts'
 import { metadataName } from '../renditions/describe.ts'
 import { readTags } from '../renditions/store.ts'

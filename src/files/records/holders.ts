@@ -1,5 +1,5 @@
-import type { Tx } from '../../platform/db.ts'
 import { badRequest } from '../../platform/errors.ts'
+import type { Tx } from '../../platform/postgres/db.ts'
 import type { CallerRights } from '../../rights/service.ts'
 import type { FileClass } from '../classes.ts'
 import { originalOf } from '../model.ts'

@@ -1,5 +1,5 @@
-import { createByteCache, heapBytes } from '../../platform/byte-cache.ts'
-import type { Queryable } from '../../platform/db.ts'
+import { createByteCache, heapBytes } from '../../platform/memory/byte-cache.ts'
+import type { Queryable } from '../../platform/postgres/db.ts'
 import type { StoredFile } from '../model.ts'
 import { readStampedFiles, readStamps } from './store.ts'
 

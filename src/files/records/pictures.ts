@@ -1,4 +1,4 @@
-import type { Tx } from '../../platform/db.ts'
+import type { Tx } from '../../platform/postgres/db.ts'
 import { original } from '../model.ts'
 
 /** Files that are pictures of users: what whoever keeps users needs to know and to say of them. */

@@ -1,7 +1,7 @@
 import type { BaseConfig } from '../../config/service.ts'
 import type { Actor } from '../../platform/actor.ts'
-import type { Db, Queryable, Tx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
+import type { Db, Queryable, Tx } from '../../platform/postgres/db.ts'
 import { type CallerRights, type Principal, renderWho, type WhoNames } from '../../rights/service.ts'
 import type { Addresses } from '../delivery/addresses.ts'
 import { type FileVersion, mostBits, originalOf, type Similar, type StoredFile } from '../model.ts'

@@ -1,6 +1,6 @@
 import type { Actor } from '../../platform/actor.ts'
-import { createByteCache, stringBytes } from '../../platform/byte-cache.ts'
-import type { Queryable } from '../../platform/db.ts'
+import { createByteCache, stringBytes } from '../../platform/memory/byte-cache.ts'
+import type { Queryable } from '../../platform/postgres/db.ts'
 import { type CallerRights, type Principal, renderWho, type WhoNames } from '../../rights/service.ts'
 import type { Addresses } from '../delivery/addresses.ts'
 import type { FileVersion, StoredFile } from '../model.ts'

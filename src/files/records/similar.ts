@@ -1,4 +1,4 @@
-import type { Queryable } from '../../platform/db.ts'
+import type { Queryable } from '../../platform/postgres/db.ts'
 import type { Similar } from '../model.ts'
 
 /** A band as it is, and with one bit changed. */

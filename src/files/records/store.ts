@@ -1,5 +1,5 @@
-import { numbersText, type Queryable, type Tx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
+import { numbersText, type Queryable, type Tx } from '../../platform/postgres/db.ts'
 import type { Sha256 } from '../blobs/blob-store.ts'
 import type { FileVersion, StoredFile } from '../model.ts'
 import type { Rendition } from '../renditions/model.ts'

@@ -1,6 +1,6 @@
 import { extension as extensionOfType } from 'mime-types'
 import { AppError } from '../../platform/errors.ts'
-import type { Download } from '../../platform/outgoing-download.ts'
+import type { Download } from '../../platform/outgoing/download.ts'
 import { extensionOf, nameInDisposition } from '../upload/file-name.ts'
 import type { Incoming } from '../upload/multipart.ts'
 import { fetchFailure, type OpenRemote } from './open.ts'

@@ -1,6 +1,6 @@
-import { type AddressRules, RefusedAddress } from '../../platform/outgoing-addresses.ts'
-import { type Download, openDownload } from '../../platform/outgoing-download.ts'
-import type { Pace } from '../../platform/pace.ts'
+import type { Pace } from '../../platform/limits/pace.ts'
+import { type AddressRules, RefusedAddress } from '../../platform/outgoing/addresses.ts'
+import { type Download, openDownload } from '../../platform/outgoing/download.ts'
 
 /** Asks for what lies at an address on the web. */
 export type OpenRemote = (url: string, headers?: Readonly<Record<string, string>>) => Promise<Download>

@@ -1,6 +1,6 @@
-import type { Db, Queryable, Tx } from '../../platform/db.ts'
-import type { Seal } from '../../platform/seal.ts'
-import { scrubAddress } from '../../platform/secrets.ts'
+import type { Db, Queryable, Tx } from '../../platform/postgres/db.ts'
+import type { Seal } from '../../platform/secrets/seal.ts'
+import { scrubAddress } from '../../platform/secrets/secrets.ts'
 import type { Sha256 } from '../blobs/blob-store.ts'
 
 /** Where on the web a content lies; `url` null: its address is sealed with a key that is not here. */

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
-import type { Queryable } from '../../platform/db.ts'
-import type { Seal } from '../../platform/seal.ts'
+import type { Queryable } from '../../platform/postgres/db.ts'
+import type { Seal } from '../../platform/secrets/seal.ts'
 import { BlobMissing, type BlobStore, type ByteRange } from '../blobs/blob-store.ts'
 import { partOf } from '../blobs/part.ts'
 import type { OpenRemote } from './open.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { currentLifetime } from '../../platform/lifetime.ts'
+import { currentLifetime } from '../../platform/limits/lifetime.ts'
 import type { StoredFile } from '../model.ts'
 import type { News } from './news.ts'
 

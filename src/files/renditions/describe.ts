@@ -1,6 +1,6 @@
 import type { EventActor } from '../../events/service.ts'
 import type { JobContext } from '../../jobs/service.ts'
-import type { Queryable } from '../../platform/db.ts'
+import type { Queryable } from '../../platform/postgres/db.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import { BlobMissing } from '../blobs/blob-store.ts'
 import { type FileVersion, originalOf, type StoredFile, whoOf } from '../model.ts'

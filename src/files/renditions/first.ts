@@ -1,6 +1,6 @@
 import type { Attempt, Jobs } from '../../jobs/service.ts'
-import type { Db, Tx } from '../../platform/db.ts'
-import { createShares } from '../../platform/shares.ts'
+import { createShares } from '../../platform/limits/shares.ts'
+import type { Db, Tx } from '../../platform/postgres/db.ts'
 import type { FileClass } from '../classes.ts'
 import { maxAttempts } from './model.ts'
 import type { Precedence } from './precedence.ts'

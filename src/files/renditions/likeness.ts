@@ -1,4 +1,4 @@
-import type { Queryable } from '../../platform/db.ts'
+import type { Queryable } from '../../platform/postgres/db.ts'
 import { BlobMissing } from '../blobs/blob-store.ts'
 import { type FileVersion, originalOf, type StoredFile, whoOf } from '../model.ts'
 import type { ProduceDeps } from './produce.ts'

@@ -1,4 +1,4 @@
-import type { Queryable } from '../../platform/db.ts'
+import type { Queryable } from '../../platform/postgres/db.ts'
 import type { BlobStore, Sha256 } from '../blobs/blob-store.ts'
 import { originalOf } from '../model.ts'
 import { readFiles } from '../records/store.ts'

@@ -1,6 +1,6 @@
 import type { JobRequest, Jobs } from '../../jobs/service.ts'
-import type { Tx } from '../../platform/db.ts'
-import { currentLifetime } from '../../platform/lifetime.ts'
+import { currentLifetime } from '../../platform/limits/lifetime.ts'
+import type { Tx } from '../../platform/postgres/db.ts'
 import type { Crowd } from './crowd.ts'
 import { metadataJob, metadataName } from './describe.ts'
 import type { First, NewFileJob } from './first.ts'

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import { type BaseConfig, namesProfile } from '../../config/service.ts'
-import type { Queryable } from '../../platform/db.ts'
 import { type AppError, badRequest } from '../../platform/errors.ts'
+import type { Queryable } from '../../platform/postgres/db.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import { originalOf } from '../model.ts'
 import { readFiles } from '../records/store.ts'

@@ -1,4 +1,4 @@
-import { findProgram } from '../../platform/foreign/network.ts'
+import { findProgram } from '../../platform/process/foreign/network.ts'
 import { createFfmpeg } from './programs/ffmpeg.ts'
 import { createOffice } from './programs/office.ts'
 import { createRunner, type ProgramLimits, type ProgramName, programNames } from './programs/run.ts'

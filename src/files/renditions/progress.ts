@@ -1,4 +1,4 @@
-import type { Db } from '../../platform/db.ts'
+import type { Db } from '../../platform/postgres/db.ts'
 import * as store from './store.ts'
 
 /** Milliseconds between two notes of how far something is. */

@@ -1,5 +1,5 @@
 import type { Jobs } from '../../jobs/service.ts'
-import type { Db, Queryable, Tx } from '../../platform/db.ts'
+import type { Db, Queryable, Tx } from '../../platform/postgres/db.ts'
 import { metadataHash, metadataName } from './describe.ts'
 import { bearsMarks, isUnmarked, type KnownMarks, type Marking, noMarks, readMarks } from './marks.ts'
 import type { Recipe, RenditionSettings, RenditionStatus, Scheduled } from './model.ts'

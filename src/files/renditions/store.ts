@@ -1,4 +1,4 @@
-import type { Queryable, Tx } from '../../platform/db.ts'
+import type { Queryable, Tx } from '../../platform/postgres/db.ts'
 import type { Sha256 } from '../blobs/blob-store.ts'
 import type { NewBlob } from '../records/store.ts'
 import type { OriginalType, RenditionStatus } from './model.ts'

@@ -1,6 +1,6 @@
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isAlive } from '../../platform/processes.ts'
+import { isAlive } from '../../platform/process/processes.ts'
 
 export interface WorkFolder extends AsyncDisposable {
   readonly path: string

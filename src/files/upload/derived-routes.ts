@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { actorOf, type HttpApp } from '../../platform/http.ts'
+import { actorOf, type HttpApp } from '../../platform/http/http.ts'
 import { FileRecord } from '../schema.ts'
 import type { FileService } from '../service.ts'
 

@@ -1,6 +1,6 @@
 import { AppError, badRequest } from '../../platform/errors.ts'
-import { normalized } from '../../platform/text.ts'
-import { headerText } from '../../platform/utf8.ts'
+import { normalized } from '../../platform/values/text.ts'
+import { headerText } from '../../platform/values/utf8.ts'
 
 const longest = 255
 

@@ -1,6 +1,6 @@
 import type { EventLog, NewEvent } from '../../events/service.ts'
 import type { Actor } from '../../platform/actor.ts'
-import type { Db, Tx } from '../../platform/db.ts'
+import type { Db, Tx } from '../../platform/postgres/db.ts'
 import { original, type StoredFile } from '../model.ts'
 import * as store from '../records/store.ts'
 import type { OriginalType } from '../renditions/model.ts'

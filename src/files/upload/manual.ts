@@ -1,5 +1,5 @@
-import type { Tx } from '../../platform/db.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
+import type { Tx } from '../../platform/postgres/db.ts'
 import { original } from '../model.ts'
 import type { NewBlob } from '../records/store.ts'
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import type { Progress } from '../../platform/progress.ts'
+import type { Progress } from '../../platform/process/progress.ts'
 import type { ServiceClient } from '../client.ts'
 import { SheetError } from './limits.ts'
 import { createConverter, type PlannedRow, type Problem } from './load/convert.ts'

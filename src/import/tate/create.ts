@@ -1,4 +1,4 @@
-import type { Progress } from '../../platform/progress.ts'
+import type { Progress } from '../../platform/process/progress.ts'
 import { inBatches, shareOut } from '../batches.ts'
 import { type ServiceClient, ServiceError } from '../client.ts'
 import type { WireObject } from './mapping.ts'

@@ -1,4 +1,4 @@
-import type { Progress } from '../../platform/progress.ts'
+import type { Progress } from '../../platform/process/progress.ts'
 import type { ServiceClient } from '../client.ts'
 import { artistIds, readArtists } from './artists.ts'
 import { linkInfluences } from './influences.ts'

@@ -1,4 +1,4 @@
-import { withoutEnd } from '../../platform/text.ts'
+import { withoutEnd } from '../../platform/values/text.ts'
 import type { NumberedArtist } from './artists.ts'
 import type { LoanRecord, TateArtwork, TateLifeEvent } from './records.ts'
 

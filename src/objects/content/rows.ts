@@ -1,5 +1,5 @@
 import type { Table } from '../../datamodel/model.ts'
-import type { Queryable } from '../../platform/db.ts'
+import type { Queryable } from '../../platform/postgres/db.ts'
 import { type Content, rowsOf } from './stored.ts'
 
 /** Objects read at a time when all of a type are walked through. */

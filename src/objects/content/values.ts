@@ -1,8 +1,8 @@
 import type { Column } from '../../datamodel/model.ts'
-import { parseDate } from '../../platform/dates.ts'
 import { AppError } from '../../platform/errors.ts'
-import { asDoubles, isExactNumber, isInRange, keepExact } from '../../platform/exact-json.ts'
-import { composed } from '../../platform/text.ts'
+import { parseDate } from '../../platform/values/dates.ts'
+import { asDoubles, isExactNumber, isInRange, keepExact } from '../../platform/values/exact-json.ts'
+import { composed } from '../../platform/values/text.ts'
 import type { FileEntry } from './file-links.ts'
 
 /** Deepest nesting of JSON in a geo or custom value; more is refused before anything recurses into it. */

@@ -1,4 +1,4 @@
-import { mapInTurns } from '../../platform/pauses.ts'
+import { mapInTurns } from '../../platform/process/pauses.ts'
 import { formerLinks, linkTriples } from '../content/links.ts'
 import type { StoredObject } from '../content/stored.ts'
 import type { SaveContext } from '../deps.ts'

@@ -1,4 +1,4 @@
-import { actorOf, type HttpApp } from '../../platform/http.ts'
+import { actorOf, type HttpApp } from '../../platform/http/http.ts'
 import { CreateInfo, CreateInfoBody, UpdateInfo, UpdateInfoBody } from './schema.ts'
 import type { ObjectInfoService } from './service.ts'
 

@@ -1,7 +1,7 @@
 /** What can be created and changed, and how: for editors, before anything is sent. */
 import type { Model } from '../../datamodel/model.ts'
 import type { Actor } from '../../platform/actor.ts'
-import type { Queryable } from '../../platform/db.ts'
+import type { Queryable } from '../../platform/postgres/db.ts'
 import type { CallerRights } from '../../rights/service.ts'
 import { type ChoiceDeps, choicesOf } from './choices.ts'
 import { createInfo } from './create.ts'

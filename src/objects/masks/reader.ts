@@ -1,5 +1,5 @@
 import type { Column, ColumnField, Mask, MaskField, NestedField, ReverseField } from '../../datamodel/model.ts'
-import { readExact } from '../../platform/exact-json.ts'
+import { readExact } from '../../platform/values/exact-json.ts'
 import type { FileEntry } from '../content/file-links.ts'
 import { type Content, rowsOf } from '../content/stored.ts'
 

@@ -2,7 +2,7 @@ import type { Column, Localized, Model, Table } from '../../datamodel/model.ts'
 import type { FilenameTemplates } from '../../objecttypes/model.ts'
 import { chooseTemplate, fillTemplate, replacementsOf, textIn } from '../../objecttypes/service.ts'
 import type { Actor } from '../../platform/actor.ts'
-import type { Db } from '../../platform/db.ts'
+import type { Db } from '../../platform/postgres/db.ts'
 import { valueText } from '../standard/text.ts'
 import type { ReadService } from './read.ts'
 

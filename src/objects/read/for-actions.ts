@@ -1,5 +1,5 @@
-import { parseExact } from '../../platform/exact-json.ts'
-import type { JsonAnswer } from '../../platform/json-body.ts'
+import type { JsonAnswer } from '../../platform/http/json-answer.ts'
+import { parseExact } from '../../platform/values/exact-json.ts'
 import type { ActionObjects } from '../../transitions/service.ts'
 import type { ReadService } from './read.ts'
 

@@ -1,6 +1,6 @@
-import type { Admission } from '../../platform/admission.ts'
-import { createByteCache, oldestOf } from '../../platform/byte-cache.ts'
-import type { Queryable } from '../../platform/db.ts'
+import type { Admission } from '../../platform/memory/admission.ts'
+import { createByteCache, oldestOf } from '../../platform/memory/byte-cache.ts'
+import type { Queryable } from '../../platform/postgres/db.ts'
 import type { Head } from './stored-rows.ts'
 
 /** Bytes of all answers in memory, and of the longest one that is kept. */

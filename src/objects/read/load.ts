@@ -1,5 +1,5 @@
 import type { Model, Table } from '../../datamodel/model.ts'
-import { numbersText, type Queryable } from '../../platform/db.ts'
+import { numbersText, type Queryable } from '../../platform/postgres/db.ts'
 import type { Operation } from '../content/stored.ts'
 import {
   type Head,

@@ -1,5 +1,5 @@
 import type { Mask, Model, Table } from '../../datamodel/model.ts'
-import type { Queryable } from '../../platform/db.ts'
+import type { Queryable } from '../../platform/postgres/db.ts'
 import { contentBytes, frameBytes } from '../render/parts.ts'
 import type { RenderItem } from '../render/render.ts'
 import { type MaskDeps, standardMask } from '../render/shown-mask.ts'

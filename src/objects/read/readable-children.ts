@@ -1,5 +1,5 @@
 import type { Model } from '../../datamodel/model.ts'
-import type { Queryable } from '../../platform/db.ts'
+import type { Queryable } from '../../platform/postgres/db.ts'
 import type { CallerRights, SearchGrant } from '../../rights/service.ts'
 
 /** Children of `x.id` that are not in the trash. The second part is what the index on parents knows. */

@@ -1,5 +1,5 @@
-import { numbersText, type Queryable } from '../../platform/db.ts'
-import { gathered } from '../../platform/gathered.ts'
+import { numbersText, type Queryable } from '../../platform/postgres/db.ts'
+import { gathered } from '../../platform/postgres/gathered.ts'
 
 /**
  * Whether rows are still what they were when they were read. The *stamp* of an object is the `xmin` of its row: every

@@ -1,5 +1,5 @@
 import type { Model, Table } from '../../datamodel/model.ts'
-import type { Queryable } from '../../platform/db.ts'
+import type { Queryable } from '../../platform/postgres/db.ts'
 import type { CallerRights, SearchFilter } from '../../rights/service.ts'
 import { headsWhere } from './load.ts'
 import type { Head } from './stored-rows.ts'

@@ -1,4 +1,4 @@
-import { eachInTurns } from '../../platform/pauses.ts'
+import { eachInTurns } from '../../platform/process/pauses.ts'
 import type { Operation } from '../content/stored.ts'
 import type { Wire } from '../masks/reader.ts'
 import { loadAncestors, loadHeads, loadHistory } from '../read/load.ts'

@@ -1,5 +1,5 @@
 import type { Column, NestedField } from '../../datamodel/model.ts'
-import { parseDate } from '../../platform/dates.ts'
+import { parseDate } from '../../platform/values/dates.ts'
 import type { ContentRow } from '../content/stored.ts'
 
 /** What a link is called, for rows that are sorted by a linked object. */

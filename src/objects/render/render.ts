@@ -9,7 +9,7 @@
  * from. How much an answer may hold is counted while it is made (parts.ts).
  */
 import type { Mask } from '../../datamodel/model.ts'
-import type { JsonAnswer } from '../../platform/json-body.ts'
+import type { JsonAnswer } from '../../platform/http/json-answer.ts'
 import { loadInheritance } from '../content/inheritance.ts'
 import type { Wire } from '../masks/reader.ts'
 import type { Head, Loaded } from '../read/stored-rows.ts'

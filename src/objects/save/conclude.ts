@@ -1,4 +1,4 @@
-import type { Task } from '../../platform/tasks.ts'
+import type { Task } from '../../platform/values/tasks.ts'
 import type { Confirmation, RunRequest } from '../../transitions/service.ts'
 import type { SaveContext } from '../deps.ts'
 import { assertAsSeen, type Heard } from './callbacks/hear.ts'

@@ -1,5 +1,5 @@
 import type { Model } from '../../datamodel/model.ts'
-import type { Tx } from '../../platform/db.ts'
+import type { Tx } from '../../platform/postgres/db.ts'
 import type { ObjectDeps } from '../deps.ts'
 
 /**

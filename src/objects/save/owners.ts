@@ -1,6 +1,6 @@
 import type { Actor } from '../../platform/actor.ts'
-import type { Queryable } from '../../platform/db.ts'
-import { storedReference } from '../../platform/system-references.ts'
+import type { Queryable } from '../../platform/postgres/db.ts'
+import { storedReference } from '../../platform/values/system-references.ts'
 import type { FindPeople } from '../../rights/service.ts'
 import type { OwnerRef } from './request/payload.ts'
 

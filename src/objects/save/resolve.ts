@@ -1,5 +1,5 @@
 import type { Table } from '../../datamodel/model.ts'
-import type { Tx } from '../../platform/db.ts'
+import type { Tx } from '../../platform/postgres/db.ts'
 import type { LinkRef } from '../content/link-ref.ts'
 import type { SaveContext } from '../deps.ts'
 import { asGuarded, type Found, foundColumns } from './found.ts'

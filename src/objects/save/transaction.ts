@@ -1,5 +1,5 @@
-import type { Tx } from '../../platform/db.ts'
-import type { Lifetime } from '../../platform/lifetime.ts'
+import type { Lifetime } from '../../platform/limits/lifetime.ts'
+import type { Tx } from '../../platform/postgres/db.ts'
 import type { ObjectDeps } from '../deps.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type { ColumnField, Mask, MaskField, NestedField } from '../../datamodel/model.ts'
-import { canonicalJson } from '../../platform/canonical-json.ts'
+import { canonicalJson } from '../../platform/values/canonical-json.ts'
 import { simplifyGeometry } from '../content/geometry.ts'
 import { type Content, type ContentRow, rowsOf, type Standard } from '../content/stored.ts'
 import { sortRows } from '../render/nested-sort.ts'

@@ -1,5 +1,5 @@
 import type { Model } from '../../datamodel/model.ts'
-import type { Queryable } from '../../platform/db.ts'
+import type { Queryable } from '../../platform/postgres/db.ts'
 import type { Content, Standard } from '../content/stored.ts'
 import { computeStandard, linkedForStandard, sameStandard } from './compute.ts'
 

@@ -1,5 +1,5 @@
 import type { Column, StandardFormat } from '../../datamodel/model.ts'
-import { readExact } from '../../platform/exact-json.ts'
+import { readExact } from '../../platform/values/exact-json.ts'
 
 /**
  * A text on its way into `_standard`: a plain string is the same in every language, a map has a text per language.

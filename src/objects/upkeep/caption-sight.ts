@@ -1,5 +1,5 @@
 import type { Column, Model } from '../../datamodel/model.ts'
-import type { Queryable } from '../../platform/db.ts'
+import type { Queryable } from '../../platform/postgres/db.ts'
 import type { CallerRights } from '../../rights/service.ts'
 import { showingMasks } from '../masks/access.ts'
 import { loadHeads } from '../read/load.ts'

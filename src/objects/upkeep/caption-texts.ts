@@ -1,5 +1,5 @@
 import type { Column, Localized, Model, Table } from '../../datamodel/model.ts'
-import type { Queryable } from '../../platform/db.ts'
+import type { Queryable } from '../../platform/postgres/db.ts'
 import type { Content, Standard } from '../content/stored.ts'
 import { valueText } from '../standard/text.ts'
 import { type CaptionSight, type CaptionSightDeps, captionSights } from './caption-sight.ts'

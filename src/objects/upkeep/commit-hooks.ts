@@ -1,6 +1,6 @@
 import type { Table, UniqueKey } from '../../datamodel/model.ts'
 import type { CommitHooks, ConstraintChange, Conversion } from '../../datamodel/service.ts'
-import type { Tx } from '../../platform/db.ts'
+import type { Tx } from '../../platform/postgres/db.ts'
 import { type ContentRowOf, forEachRowOf, walkContents } from '../content/rows.ts'
 import type { Content } from '../content/stored.ts'
 import { brokenRule } from '../save/rules/constraints.ts'

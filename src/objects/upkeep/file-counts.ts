@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
-import { type Db, numbersText, type Tx } from '../../platform/db.ts'
-import { createPeriodic, type Periodic } from '../../platform/periodic.ts'
+import { type Db, numbersText, type Tx } from '../../platform/postgres/db.ts'
+import { createPeriodic, type Periodic } from '../../platform/process/periodic.ts'
 
 /**
  * Keeps the sums of files (migration 0391): files that triggers have left to be counted anew are taken out of the sums as they

@@ -1,5 +1,5 @@
 import type { Column, Model } from '../../datamodel/model.ts'
-import type { Queryable } from '../../platform/db.ts'
+import type { Queryable } from '../../platform/postgres/db.ts'
 import type { CaptionSightDeps } from './caption-sight.ts'
 import { captionTexts } from './caption-texts.ts'
 

@@ -1,5 +1,5 @@
 import type { Model } from '../../datamodel/model.ts'
-import type { Queryable, Tx } from '../../platform/db.ts'
+import type { Queryable, Tx } from '../../platform/postgres/db.ts'
 import type { CallerRights, StoredGrant } from '../../rights/service.ts'
 import { type HeadRow, headColumns, heads } from '../read/stored-rows.ts'
 import type { MaskDeps } from '../render/shown-mask.ts'

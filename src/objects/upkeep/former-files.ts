@@ -1,5 +1,5 @@
 import { type EventLog, janitorRun } from '../../events/service.ts'
-import type { Tx } from '../../platform/db.ts'
+import type { Tx } from '../../platform/postgres/db.ts'
 import { holderOf, type PolicyHolders, saidByHolders } from './janitor-policies.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type { Column, Table } from '../../datamodel/model.ts'
-import type { Tx } from '../../platform/db.ts'
+import type { Tx } from '../../platform/postgres/db.ts'
 import { linkTriples, withoutLinks } from '../content/links.ts'
 import { walkContents } from '../content/rows.ts'
 import { addLinks, type LinkTriple } from '../save/write/store.ts'

@@ -1,5 +1,5 @@
 import type { Model } from '../../datamodel/model.ts'
-import type { Db, Tx } from '../../platform/db.ts'
+import type { Db, Tx } from '../../platform/postgres/db.ts'
 import type { Content } from '../content/stored.ts'
 import { uniqueEntries } from '../save/rules/unique.ts'
 

@@ -1,7 +1,7 @@
 /** Explains rights: asks the evaluation that decides requests for its reasons, and says what is missing where it says no. */
 import type { Actor } from '../../platform/actor.ts'
-import type { Db, Queryable } from '../../platform/db.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
+import type { Db, Queryable } from '../../platform/postgres/db.ts'
 import { renderAcl } from '../acl.ts'
 import { type ContainerRight, containerRights, objectRights } from '../catalogue.ts'
 import { isCaller } from '../compile.ts'

@@ -1,4 +1,4 @@
-import type { Queryable } from '../../platform/db.ts'
+import type { Queryable } from '../../platform/postgres/db.ts'
 import type { RightContext } from '../catalogue.ts'
 import { rightsCatalogue } from '../catalogue.ts'
 import type { StoredGrant } from '../model.ts'

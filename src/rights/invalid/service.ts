@@ -1,7 +1,7 @@
 /** Grants that name what is gone, wherever they stand: for administrators, who then change or remove them. */
 import type { Actor } from '../../platform/actor.ts'
-import type { Db } from '../../platform/db.ts'
-import { type NeededRight, requireRight } from '../../platform/system-right.ts'
+import { type NeededRight, requireRight } from '../../platform/http/system-right.ts'
+import type { Db } from '../../platform/postgres/db.ts'
 import { renderAcl } from '../acl.ts'
 import { type FindPeople, whoNames } from '../who.ts'
 import { findInvalid, type GrantStore, type ModelNames, type NamedTables } from './find.ts'

@@ -1,4 +1,4 @@
-import type { Queryable, Tx } from '../../platform/db.ts'
+import type { Queryable, Tx } from '../../platform/postgres/db.ts'
 import type { RightItem, TagFilter } from '../model.ts'
 
 /** Contexts whose grants can be made from presets. */

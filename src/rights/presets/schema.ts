@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { kept } from '../../platform/query.ts'
+import { kept } from '../../platform/http/query.ts'
 import { GeneratedRightsApi } from '../schema.ts'
 import { presetContexts } from './model.ts'
 

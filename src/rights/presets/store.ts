@@ -1,4 +1,4 @@
-import type { Queryable, Tx } from '../../platform/db.ts'
+import type { Queryable, Tx } from '../../platform/postgres/db.ts'
 import type { Preset, PresetContext, PresetTerms } from './model.ts'
 
 const columns = `id, version, context, position, displayname, description, terms,

@@ -1,4 +1,4 @@
-import { normalized } from '../../platform/text.ts'
+import { normalized } from '../../platform/values/text.ts'
 /**
  * Text analysis: what a search compares. Documents and requests go through the same functions, so a word is found
  * however it is written: `Bär`, `BÄR` and `bar` are one word.

@@ -1,4 +1,4 @@
-import { withoutEnd } from '../../platform/text.ts'
+import { withoutEnd } from '../../platform/values/text.ts'
 /**
  * Numbers and dates as texts whose alphabetical order is their own order, and ranges of them as a few prefixes. So a
  * range is answered by the same index as words are: `from 1900` becomes "starts with 19, 2, 3, …".

@@ -1,7 +1,7 @@
 /** Stored values as the texts, moments and labels that are indexed of them. */
 import type { Localized } from '../../datamodel/model.ts'
-import { parseDate } from '../../platform/dates.ts'
-import { isExactNumber, readExact } from '../../platform/exact-json.ts'
+import { parseDate } from '../../platform/values/dates.ts'
+import { isExactNumber, readExact } from '../../platform/values/exact-json.ts'
 import { words } from './analyze.ts'
 import { openEnd, openStart, orderedMoment } from './ordered.ts'
 

@@ -3,7 +3,7 @@
  * once (src/search/request); an engine turns the plan into its own language (src/search/postgres).
  */
 import type { Model } from '../../datamodel/model.ts'
-import type { Lifetime } from '../../platform/lifetime.ts'
+import type { Lifetime } from '../../platform/limits/lifetime.ts'
 import type { SearchFilter } from '../../rights/service.ts'
 import type { FieldCatalogue, NestedFields, SearchField } from './fields.ts'
 import type { Vision } from './vision.ts'

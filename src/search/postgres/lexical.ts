@@ -1,4 +1,4 @@
-import type { Db, Queryable } from '../../platform/db.ts'
+import type { Db, Queryable } from '../../platform/postgres/db.ts'
 
 /**
  * How PostgreSQL plans what asks for lexemes.

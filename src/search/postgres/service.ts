@@ -1,7 +1,7 @@
 /** The index and the engine that searches it, in PostgreSQL. Another one is handed in by the composition in its place. */
 import type { Logger } from 'pino'
 import type { Jobs } from '../../jobs/service.ts'
-import type { Db, Queryable } from '../../platform/db.ts'
+import type { Db, Queryable } from '../../platform/postgres/db.ts'
 import type { SearchEngine } from '../plan/plan.ts'
 import type { IndexTarget } from '../queue/target.ts'
 import { createColumns } from './columns/columns.ts'

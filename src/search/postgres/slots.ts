@@ -3,8 +3,8 @@
  * written under an older datamodel keep their meaning until they are indexed again.
  */
 import type { Model, Table } from '../../datamodel/model.ts'
-import type { Db, Queryable } from '../../platform/db.ts'
-import { outsideLifetimes } from '../../platform/lifetime.ts'
+import { outsideLifetimes } from '../../platform/limits/lifetime.ts'
+import type { Db, Queryable } from '../../platform/postgres/db.ts'
 import { fieldsOf, type SearchField } from '../plan/fields.ts'
 
 /** Places that all object types share come first. */

@@ -4,8 +4,8 @@
  * the other: then the newer one indexes, alone, for as long as it lives. Were both to, each would build anew what the
  * other has built.
  */
-import { isPresent } from '../../platform/bus.ts'
-import type { Queryable } from '../../platform/db.ts'
+import { isPresent } from '../../platform/postgres/bus.ts'
+import type { Queryable } from '../../platform/postgres/db.ts'
 import { inIndexTransaction } from './transaction.ts'
 
 /** Milliseconds for which a newer process may be unseen, since its connection is being replaced. */

@@ -1,7 +1,7 @@
 /** What is indexed of the preferred files of objects: put beside the stored values, under the keys of the stand-ins. */
 import type { Column, Table } from '../../datamodel/model.ts'
 import type { FileForIndex } from '../../files/service.ts'
-import type { Queryable } from '../../platform/db.ts'
+import type { Queryable } from '../../platform/postgres/db.ts'
 import type { FileMarks, IndexSource } from '../document/source.ts'
 import type { FieldCatalogue, NestedFields, SearchField, TypeFields } from '../plan/fields.ts'
 import { longestIndexed } from '../plan/file-fields.ts'

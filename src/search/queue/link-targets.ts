@@ -2,7 +2,7 @@
  * What is shown of objects that others link to, kept in memory between batches. All changes of objects pass through
  * the indexer, which renews what it keeps; so it is current unless another process has indexed in between.
  */
-import type { Queryable } from '../../platform/db.ts'
+import type { Queryable } from '../../platform/postgres/db.ts'
 import type { IndexSource, LinkTarget } from '../document/source.ts'
 
 /** Then all are forgotten, at the begin of a batch, which reads those that it needs with the statement that it sends anyway. */

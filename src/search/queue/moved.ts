@@ -3,7 +3,7 @@
  * them before. So each search asks who may see them now, by their rows, and goes without those that its caller has lost.
  * A save says that an object has moved in its own transaction, whether or not it is to be indexed at once.
  */
-import type { Queryable } from '../../platform/db.ts'
+import type { Queryable } from '../../platform/postgres/db.ts'
 
 export interface MovedObject {
   readonly id: number

@@ -1,8 +1,8 @@
 /** Indexing anew: everything, or what a commit of the datamodel has changed; and what the log says of it. */
 import type { EventLog, NewEvent } from '../../events/service.ts'
 import type { Actor } from '../../platform/actor.ts'
-import type { Bus } from '../../platform/bus.ts'
-import type { Db, Queryable, Tx } from '../../platform/db.ts'
+import type { Bus } from '../../platform/postgres/bus.ts'
+import type { Db, Queryable, Tx } from '../../platform/postgres/db.ts'
 import type { IndexTarget, Leftover } from './target.ts'
 
 /** Bus topic: there is something in the queue of the index. */

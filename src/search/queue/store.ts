@@ -1,4 +1,4 @@
-import { numbersText, type Queryable } from '../../platform/db.ts'
+import { numbersText, type Queryable } from '../../platform/postgres/db.ts'
 import type { IndexSource, ObjectChange } from '../document/source.ts'
 
 /** One indexer at a time per database holds this advisory lock. */

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { Model } from '../../datamodel/model.ts'
-import type { Queryable } from '../../platform/db.ts'
+import type { Queryable } from '../../platform/postgres/db.ts'
 import type { IndexSource, LinkTarget, ObjectChange } from '../document/source.ts'
 
 /** The connection that holds the indexer's lock, as the store and as COPY see it. */

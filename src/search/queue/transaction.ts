@@ -1,5 +1,5 @@
-import { translate } from '../../platform/database-failures.ts'
-import type { Queryable } from '../../platform/db.ts'
+import type { Queryable } from '../../platform/postgres/db.ts'
+import { translate } from '../../platform/postgres/failures.ts'
 
 /** A transaction on the connection of the indexer. */
 export async function inIndexTransaction<T>(db: Queryable, work: () => Promise<T>): Promise<T> {

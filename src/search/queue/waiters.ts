@@ -1,5 +1,5 @@
 /** Requests that wait until what they saved is indexed. */
-import type { Queryable } from '../../platform/db.ts'
+import type { Queryable } from '../../platform/postgres/db.ts'
 import type { QueueEntry } from './store.ts'
 
 /** Milliseconds between looks at the queue: the indexer may be another process. */

@@ -1,6 +1,6 @@
 /** `aggregations` of a request: what is counted, and how the counts are answered. */
 import { AppError } from '../../platform/errors.ts'
-import { type PatternBudget, PatternError, patternBudget } from '../../platform/patterns.ts'
+import { type PatternBudget, PatternError, patternBudget } from '../../platform/values/patterns.ts'
 import type { AggregationPlan, Clause, FacetField } from '../plan/plan.ts'
 import { assetFields } from './assets.ts'
 import type { ElementContext } from './clauses.ts'

@@ -4,7 +4,7 @@
  * `{"serch": []}` would find everything (decision 87).
  */
 import { badRequest } from '../../platform/errors.ts'
-import { nearestName } from '../../platform/nearest.ts'
+import { nearestName } from '../../platform/values/nearest.ts'
 import { SearchRequest } from '../schema.ts'
 import { deepest, type Fields } from './read.ts'
 

@@ -1,6 +1,7 @@
 /** Dates of a request: written like stored ones, read in a time zone. */
-import { parseDate } from '../../platform/dates.ts'
+
 import { AppError } from '../../platform/errors.ts'
+import { parseDate } from '../../platform/values/dates.ts'
 import type { MomentRange } from '../plan/plan.ts'
 import { type Fields, optional } from './read.ts'
 

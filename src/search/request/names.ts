@@ -1,7 +1,7 @@
 /** Field names of requests to what they mean. */
 import type { Table } from '../../datamodel/model.ts'
 import { AppError } from '../../platform/errors.ts'
-import { nearestName } from '../../platform/nearest.ts'
+import { nearestName } from '../../platform/values/nearest.ts'
 import type { FieldCatalogue, SearchField } from '../plan/fields.ts'
 
 export type SystemName =

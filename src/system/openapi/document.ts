@@ -1,5 +1,5 @@
 import type { RouteOptions } from 'fastify'
-import type { HttpApp } from '../../platform/http.ts'
+import type { HttpApp } from '../../platform/http/http.ts'
 import { Components } from './components.ts'
 import { addExamples } from './examples.ts'
 import type { OpenApiDocument, OpenApiOperation } from './model.ts'

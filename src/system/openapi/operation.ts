@@ -1,6 +1,6 @@
 import type { RouteOptions } from 'fastify'
 import { catalogue, type ErrorCode } from '../../platform/catalogue.ts'
-import { rightName } from '../../platform/system-right.ts'
+import { rightName } from '../../platform/http/system-right.ts'
 import type { Components } from './components.ts'
 import type { JsonSchema, OpenApiMedia, OpenApiOperation, OpenApiParameter, OpenApiResponse } from './model.ts'
 

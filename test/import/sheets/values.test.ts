@@ -6,7 +6,7 @@ import { type DayOrder, readDate, saysNoDate } from '../../../src/import/sheets/
 import { KeySet } from '../../../src/import/sheets/values/key-set.ts'
 import { readBoolean, readDouble, readHundredths, readInteger } from '../../../src/import/sheets/values/numbers.ts'
 import { cellText, isAddress, partsOf } from '../../../src/import/sheets/values/text.ts'
-import { parseDate } from '../../../src/platform/dates.ts'
+import { parseDate } from '../../../src/platform/values/dates.ts'
 
 test('dates as catalogues write them', () => {
   const exact: [string, string, DayOrder?][] = [

@@ -1,6 +1,6 @@
 /** Two indexes of the same objects, one in PostgreSQL and one in memory: whatever is searched is searched in both. */
 import assert from 'node:assert/strict'
-import type { Lifetime } from '../../../src/platform/lifetime.ts'
+import type { Lifetime } from '../../../src/platform/limits/lifetime.ts'
 import type { Clause, FacetCounts, Hit, SearchOutcome, SearchPlan, SearchScope } from '../../../src/search/plan/plan.ts'
 import { createPostgresIndex, type SearchIndex, type SearchIndexOptions } from '../../../src/search/service.ts'
 import createMemoryIndex from './index.ts'

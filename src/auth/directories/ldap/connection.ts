@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { type ConnectionOptions, connect as connectSecure } from 'node:tls'
 import type { Client, Entry, SearchOptions } from 'ldapts'
 import type { BaseConfig } from '../../../config/service.ts'
-import { closedBeyond, type OutgoingLimits } from '../../../platform/outgoing-limits.ts'
+import { closedBeyond, type OutgoingLimits } from '../../../platform/outgoing/limits.ts'
 import { attributesOf, DirectoryUnavailable, type Steps } from '../model.ts'
 
 type LdapConfig = BaseConfig['ldap']

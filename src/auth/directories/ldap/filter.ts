@@ -1,4 +1,4 @@
-import { attributeTemplate, type ValuesOf } from '../../../platform/attribute-templates.ts'
+import { attributeTemplate, type ValuesOf } from '../../../platform/values/attribute-templates.ts'
 
 /**
  * A filter with values in place of its placeholders. Everything that means something in a filter is written in hex (RFC

@@ -1,9 +1,9 @@
 import type { Configuration } from 'openid-client'
 import type { BaseConfig } from '../../../config/service.ts'
-import { attributeTemplate, type ValuesOf } from '../../../platform/attribute-templates.ts'
-import { createOutgoingFetch, type OutgoingFetch } from '../../../platform/outgoing-fetch.ts'
-import type { OutgoingLimits } from '../../../platform/outgoing-limits.ts'
-import { opened } from '../../../platform/sealed-texts.ts'
+import { createOutgoingFetch, type OutgoingFetch } from '../../../platform/outgoing/fetch.ts'
+import type { OutgoingLimits } from '../../../platform/outgoing/limits.ts'
+import { opened } from '../../../platform/secrets/sealed-texts.ts'
+import { attributeTemplate, type ValuesOf } from '../../../platform/values/attribute-templates.ts'
 import { knownProviders, reasonOf } from '../known-providers.ts'
 import { attributesOf, DirectoryRefusal, DirectoryUnavailable, type Person, type Steps } from '../model.ts'
 

@@ -1,4 +1,4 @@
-import type { Queryable } from '../../../platform/db.ts'
+import type { Queryable } from '../../../platform/postgres/db.ts'
 import { tokenHash } from '../../sessions/token.ts'
 
 /** Notes that an assertion was used; false: it was before. */

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import { html } from 'ghtml'
-import type { Tx } from '../../../platform/db.ts'
+import type { Tx } from '../../../platform/postgres/db.ts'
 import { button, checkbox, field } from '../../pages/fields.ts'
 import { loginPage, type PageDefinition } from '../../pages/routes.ts'
 import type { Visit } from '../../pages/service.ts'

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { actorOf, type HttpApp } from '../../../platform/http.ts'
-import { Ok } from '../../../platform/tasks.ts'
+import { actorOf, type HttpApp } from '../../../platform/http/http.ts'
+import { Ok } from '../../../platform/values/tasks.ts'
 import type { Auth } from '../../service.ts'
 
 const tags = ['user']

@@ -5,8 +5,8 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { BaseConfigService } from '../../../config/service.ts'
-import type { Db, Tx } from '../../../platform/db.ts'
-import { isInstalled } from '../../../platform/optional-packages.ts'
+import type { Db, Tx } from '../../../platform/postgres/db.ts'
+import { isInstalled } from '../../../platform/process/optional-packages.ts'
 import { tokenHash } from '../../sessions/token.ts'
 import type { Strangers } from '../../strangers.ts'
 import { mostPasskeys } from './name.ts'

@@ -100,7 +100,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Does not come with ours (platform/optional-packages.ts). */
+/** Does not come with ours (platform/process/optional-packages.ts). */
 export const webAuthnPackage = '@simplewebauthn/server'
 
 /** Loaded where somebody uses a passkey: it is large, and most processes never need it. */

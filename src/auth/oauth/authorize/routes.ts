@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import type { HttpApp } from '../../../platform/http.ts'
+import type { HttpApp } from '../../../platform/http/http.ts'
 import { pageErrors } from '../../pages/routes.ts'
 import { type Pages, wantsPage } from '../../pages/service.ts'
 import { OAuthError } from '../errors.ts'

@@ -4,8 +4,8 @@
  */
 import type { FastifyReply } from 'fastify'
 import type { BaseConfigService } from '../../../config/service.ts'
-import type { Db, Tx } from '../../../platform/db.ts'
 import { AppError } from '../../../platform/errors.ts'
+import type { Db, Tx } from '../../../platform/postgres/db.ts'
 import { mintBrowserId } from '../../browser-id.ts'
 import { deviceOf, keepDevice } from '../../device-cookie.ts'
 import { DirectoryUnavailable } from '../../directories/model.ts'

@@ -1,6 +1,6 @@
 import type { BaseConfigService } from '../../../config/service.ts'
-import type { Db } from '../../../platform/db.ts'
 import { AppError } from '../../../platform/errors.ts'
+import type { Db } from '../../../platform/postgres/db.ts'
 import { guestUserId } from '../../guest.ts'
 import type { Sessions } from '../../sessions/service.ts'
 import type { Strangers } from '../../strangers.ts'

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
-import type { Db, Queryable, Tx } from '../../../platform/db.ts'
 import { AppError } from '../../../platform/errors.ts'
+import type { Db, Queryable, Tx } from '../../../platform/postgres/db.ts'
 import { isManaged } from '../../factors/management.ts'
 import type { Visit } from '../../pages/service.ts'
 import { newToken, tokenHash } from '../../sessions/token.ts'

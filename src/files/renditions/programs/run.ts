@@ -1,4 +1,4 @@
-import { runForeign } from '../../../platform/foreign/run.ts'
+import { runForeign } from '../../../platform/process/foreign/run.ts'
 import { CannotMake, reasonOf } from '../workshop/failure.ts'
 
 /** Programs of the machine that make what nothing inside of the service does. */

@@ -1,7 +1,7 @@
 import { access, mkdtemp } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { runForeign } from '../../../platform/foreign/run.ts'
+import { runForeign } from '../../../platform/process/foreign/run.ts'
 import { type Tag, tagsOf } from '../technical.ts'
 import { CannotMake, reasonOf } from './failure.ts'
 import type { EmbeddedTask, Order, StripTask, TagsTask } from './tasks.ts'

@@ -1,4 +1,4 @@
-import { parseDate } from '../../../platform/dates.ts'
+import { parseDate } from '../../../platform/values/dates.ts'
 import { limits } from '../limits.ts'
 import type { Mapping } from '../plan/mapping.ts'
 import type { SheetRow } from '../read/model.ts'

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import type { Progress } from '../../../platform/progress.ts'
+import type { Progress } from '../../../platform/process/progress.ts'
 import { inBatches, shareOut } from '../../batches.ts'
 import type { ServiceClient } from '../../client.ts'
 import { untilSearchable } from '../../searchable.ts'

@@ -1,4 +1,4 @@
-import { withoutEnd } from '../../../platform/text.ts'
+import { withoutEnd } from '../../../platform/values/text.ts'
 
 /** Names of the interface, made of what people write above columns. */
 

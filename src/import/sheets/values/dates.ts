@@ -1,4 +1,4 @@
-import { parseDate } from '../../../platform/dates.ts'
+import { parseDate } from '../../../platform/values/dates.ts'
 
 /** What a cell says about time. Both ends are there unless it says "before" or "after". */
 export interface SheetDate {

@@ -1,7 +1,7 @@
 import type { Actor } from '../../../platform/actor.ts'
-import type { Queryable } from '../../../platform/db.ts'
-import type { JsonAnswer } from '../../../platform/json-body.ts'
-import type { Lifetime } from '../../../platform/lifetime.ts'
+import type { JsonAnswer } from '../../../platform/http/json-answer.ts'
+import type { Lifetime } from '../../../platform/limits/lifetime.ts'
+import type { Queryable } from '../../../platform/postgres/db.ts'
 import type { Wire } from '../../masks/reader.ts'
 import type { Loaded } from '../../read/stored-rows.ts'
 

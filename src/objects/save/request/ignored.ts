@@ -1,6 +1,6 @@
 import type { ColumnField, Mask, MaskField, NestedField, ReverseField, Table } from '../../../datamodel/model.ts'
-import { nearestName } from '../../../platform/nearest.ts'
-import { eachInTurns } from '../../../platform/pauses.ts'
+import { eachInTurns } from '../../../platform/process/pauses.ts'
+import { nearestName } from '../../../platform/values/nearest.ts'
 import { type Content, type ContentRow, rowsOf } from '../../content/stored.ts'
 import { isRecord } from '../../content/values.ts'
 import type { SaveContext } from '../../deps.ts'

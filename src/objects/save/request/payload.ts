@@ -1,6 +1,6 @@
 import type { Mask, Model, ReverseField, Table } from '../../../datamodel/model.ts'
 import { AppError } from '../../../platform/errors.ts'
-import type { Pauses } from '../../../platform/pauses.ts'
+import type { Pauses } from '../../../platform/process/pauses.ts'
 import { type LinkRef, parseGlobalId, parseLink, parseLookup } from '../../content/link-ref.ts'
 import type { Content } from '../../content/stored.ts'
 import { invalidValue, isRecord, isUuid, printable } from '../../content/values.ts'

@@ -1,6 +1,6 @@
 import type { ReverseField, Table } from '../../../datamodel/model.ts'
 import { AppError } from '../../../platform/errors.ts'
-import { nearestName } from '../../../platform/nearest.ts'
+import { nearestName } from '../../../platform/values/nearest.ts'
 import type { Content } from '../../content/stored.ts'
 import { invalidValue, isRecord, printable } from '../../content/values.ts'
 

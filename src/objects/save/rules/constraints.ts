@@ -1,6 +1,6 @@
 import type { Column, MaskField, Table } from '../../../datamodel/model.ts'
-import { parseDate } from '../../../platform/dates.ts'
 import { AppError } from '../../../platform/errors.ts'
+import { parseDate } from '../../../platform/values/dates.ts'
 import { type Content, rowsOf } from '../../content/stored.ts'
 import { isRecord, printable } from '../../content/values.ts'
 import { showingMasks } from '../../masks/access.ts'

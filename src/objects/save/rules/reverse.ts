@@ -1,5 +1,5 @@
 import type { Model, ReverseField } from '../../../datamodel/model.ts'
-import { eachInTurns, type Pauses } from '../../../platform/pauses.ts'
+import { eachInTurns, type Pauses } from '../../../platform/process/pauses.ts'
 import type { StoredObject } from '../../content/stored.ts'
 import { type Linker, planDelete } from '../../delete/plan.ts'
 import type { SaveContext } from '../../deps.ts'

@@ -1,5 +1,5 @@
 import { AppError } from '../../../platform/errors.ts'
-import { eachInTurns } from '../../../platform/pauses.ts'
+import { eachInTurns } from '../../../platform/process/pauses.ts'
 import type { Guarded, ObjectRight } from '../../../rights/service.ts'
 import { forEachLink } from '../../content/links.ts'
 import type { SaveContext } from '../../deps.ts'

@@ -1,7 +1,7 @@
 import type { Column } from '../../../datamodel/model.ts'
 import type { EventType } from '../../../events/service.ts'
 import { AppError } from '../../../platform/errors.ts'
-import { mapInTurns, type Pauses } from '../../../platform/pauses.ts'
+import { mapInTurns, type Pauses } from '../../../platform/process/pauses.ts'
 import { filesByColumn } from '../../content/file-links.ts'
 import { formerLinks, linkTriples } from '../../content/links.ts'
 import type { SaveContext } from '../../deps.ts'

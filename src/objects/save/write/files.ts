@@ -1,4 +1,4 @@
-import type { Queryable, Tx } from '../../../platform/db.ts'
+import type { Queryable, Tx } from '../../../platform/postgres/db.ts'
 
 /** A file in a column of an object. */
 export interface FileChange {

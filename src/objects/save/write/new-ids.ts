@@ -1,4 +1,4 @@
-import { eachInTurns, letPass } from '../../../platform/pauses.ts'
+import { eachInTurns, letPass } from '../../../platform/process/pauses.ts'
 import { forEachLink } from '../../content/links.ts'
 import type { SaveContext } from '../../deps.ts'
 import type { Item } from '../item.ts'

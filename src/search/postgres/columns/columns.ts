@@ -4,9 +4,9 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { createByteCache } from '../../../platform/byte-cache.ts'
-import type { Db } from '../../../platform/db.ts'
-import { outsideLifetimes } from '../../../platform/lifetime.ts'
+import { outsideLifetimes } from '../../../platform/limits/lifetime.ts'
+import { createByteCache } from '../../../platform/memory/byte-cache.ts'
+import type { Db } from '../../../platform/postgres/db.ts'
 import { bytesOfColumn, bytesOfTable, type Column, type ObjectTable } from './column.ts'
 import { readTable } from './read.ts'
 

@@ -1,5 +1,5 @@
 /** Finds, counts and orders objects by columns in memory: nanoseconds for each where PostgreSQL takes microseconds. */
-import { createPauses, type Pauses } from '../../../platform/pauses.ts'
+import { createPauses, type Pauses } from '../../../platform/process/pauses.ts'
 import {
   clearBit,
   hasBit,

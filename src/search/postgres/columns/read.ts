@@ -1,6 +1,6 @@
 /** Reads columns from PostgreSQL: each with one statement through all documents of a type. */
-import type { Queryable } from '../../../platform/db.ts'
-import { createPauses, letPass } from '../../../platform/pauses.ts'
+import type { Queryable } from '../../../platform/postgres/db.ts'
+import { createPauses, letPass } from '../../../platform/process/pauses.ts'
 import type { SearchField } from '../../plan/fields.ts'
 import { partsSql } from '../query/key-ranges.ts'
 import { microseconds } from '../query/sql.ts'

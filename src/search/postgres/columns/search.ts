@@ -1,5 +1,5 @@
 /** Searches that are answered from columns in memory, as far as these are known. */
-import type { Queryable } from '../../../platform/db.ts'
+import type { Queryable } from '../../../platform/postgres/db.ts'
 import type { FacetCounts } from '../../plan/plan.ts'
 import { parseIntegers } from '../query/facet-sets.ts'
 import type { CountedText, FacetColumn } from '../query/facets.ts'

@@ -3,7 +3,7 @@
  * again, so searches compare the rights of a caller with the sets. A set never changes.
  */
 import { hash } from 'node:crypto'
-import type { Queryable } from '../../../platform/db.ts'
+import type { Queryable } from '../../../platform/postgres/db.ts'
 
 /** Then all are forgotten, and found again by one statement. */
 const mostKnown = 20_000

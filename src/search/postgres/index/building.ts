@@ -1,6 +1,6 @@
 /** Indexes that are built beside everything else: one at a time, and given up when a stop comes. */
 import type { PoolClient } from 'pg'
-import { cutShort, type Db, onConnection, type Queryable } from '../../../platform/db.ts'
+import { cutShort, type Db, onConnection, type Queryable } from '../../../platform/postgres/db.ts'
 
 /** Advisory lock: of two that are built concurrently each waits for the transaction of the other. */
 export const buildLock = 7_310_042

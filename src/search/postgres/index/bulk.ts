@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import type { Queryable } from '../../../platform/db.ts'
 import { AppError } from '../../../platform/errors.ts'
+import type { Queryable } from '../../../platform/postgres/db.ts'
 
 /**
  * Large backlogs. Keeping the indexes of lexemes up to date costs seven eighths of what PostgreSQL spends on a document:

@@ -3,7 +3,7 @@
  * and then adding up their members is much less work than counting members. A set never changes.
  */
 import { hash } from 'node:crypto'
-import type { Queryable } from '../../../platform/db.ts'
+import type { Queryable } from '../../../platform/postgres/db.ts'
 import type { FacetSet } from '../document/draft.ts'
 
 /**

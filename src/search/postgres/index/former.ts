@@ -2,7 +2,7 @@
  * Who could see objects in places that they have left: those who follow changes hear of them that they are gone. What
  * nobody can ask for any more is forgotten.
  */
-import type { Queryable } from '../../../platform/db.ts'
+import type { Queryable } from '../../../platform/postgres/db.ts'
 
 /** Notes who could see these objects until the batch that is just being written. */
 export async function keep(db: Queryable, ids: readonly number[]): Promise<void> {

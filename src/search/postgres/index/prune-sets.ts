@@ -7,8 +7,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Jobs } from '../../../jobs/service.ts'
-import { type Db, numbersText, type Queryable } from '../../../platform/db.ts'
-import { createPeriodic, type Periodic } from '../../../platform/periodic.ts'
+import { type Db, numbersText, type Queryable } from '../../../platform/postgres/db.ts'
+import { createPeriodic, type Periodic } from '../../../platform/process/periodic.ts'
 
 const job = 'search.prune-sets'
 const hour = 3_600_000

@@ -7,8 +7,8 @@
  */
 import type { Logger } from 'pino'
 import type { Jobs } from '../../../jobs/service.ts'
-import type { Db, Queryable } from '../../../platform/db.ts'
-import { createPeriodic, type Periodic } from '../../../platform/periodic.ts'
+import type { Db, Queryable } from '../../../platform/postgres/db.ts'
+import { createPeriodic, type Periodic } from '../../../platform/process/periodic.ts'
 import { building } from './building.ts'
 import { lexemeIndexes, missingIndexes } from './bulk.ts'
 

@@ -1,5 +1,5 @@
 /** The dictionary of words for wildcards: collects what a batch brings. Words are added for good, outside any transaction. */
-import { numbersText, type Queryable } from '../../../platform/db.ts'
+import { numbersText, type Queryable } from '../../../platform/postgres/db.ts'
 import type { TermSink } from '../document/draft.ts'
 
 /** Then all are forgotten: the words of one batch are sent once more, and are there already (as with facet-sets.ts). */

@@ -3,9 +3,9 @@
  * takes PostgreSQL five times as long as to look each one's number up in a list (measured with a caller of 20 pools).
  */
 import type { Logger } from 'pino'
-import { createByteCache, stringBytes } from '../../../platform/byte-cache.ts'
-import type { Db } from '../../../platform/db.ts'
-import { outsideLifetimes } from '../../../platform/lifetime.ts'
+import { outsideLifetimes } from '../../../platform/limits/lifetime.ts'
+import { createByteCache, stringBytes } from '../../../platform/memory/byte-cache.ts'
+import type { Db } from '../../../platform/postgres/db.ts'
 import type { Parameters } from './sql.ts'
 import { lastingQuery, type Node } from './tsquery.ts'
 

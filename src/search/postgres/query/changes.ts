@@ -1,4 +1,4 @@
-import type { Queryable } from '../../../platform/db.ts'
+import type { Queryable } from '../../../platform/postgres/db.ts'
 import type { ChangedObject, ChangesPage, ChangesWindow } from '../../plan/plan.ts'
 import { readableNode } from './linked.ts'
 import { accessSql, stillSql } from './sight.ts'

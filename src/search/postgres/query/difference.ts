@@ -3,7 +3,7 @@
  * what it was (`search_replaced`), and put into it what it is; all others count as they did. To look at the changed ones
  * costs little beside going through all matches anew, which is what a word like `the` would ask for after every save.
  */
-import type { Queryable } from '../../../platform/db.ts'
+import type { Queryable } from '../../../platform/postgres/db.ts'
 import type { Hit } from '../../plan/plan.ts'
 import { replacedFor } from '../index/replaced.ts'
 import type { CountedText, FacetColumn } from './facets.ts'

@@ -5,10 +5,10 @@
  * brought up to date (kept-results.ts), and what was large is found in memory the next time, by its conditions (columns/).
  */
 import { hash } from 'node:crypto'
-import type { Db, Queryable } from '../../../platform/db.ts'
-import { gathered } from '../../../platform/gathered.ts'
-import type { Lifetime } from '../../../platform/lifetime.ts'
-import { createPauses, letPass } from '../../../platform/pauses.ts'
+import type { Lifetime } from '../../../platform/limits/lifetime.ts'
+import type { Db, Queryable } from '../../../platform/postgres/db.ts'
+import { gathered } from '../../../platform/postgres/gathered.ts'
+import { createPauses, letPass } from '../../../platform/process/pauses.ts'
 import { type FacetCounts, noCounts, type SearchEngine, type SearchOutcome, type SearchPlan } from '../../plan/plan.ts'
 import type { Columns } from '../columns/columns.ts'
 import { createColumnSearch } from '../columns/search.ts'

@@ -2,9 +2,9 @@
  * Facet sets in memory: the engine counts how often each set occurs among the matches, and the members are added up
  * here. Sets never change, so nothing has to be asked again; what is not known yet is read with one statement.
  */
-import { observeCache, stringBytes } from '../../../platform/byte-cache.ts'
-import type { Queryable } from '../../../platform/db.ts'
-import { createPauses } from '../../../platform/pauses.ts'
+import { observeCache, stringBytes } from '../../../platform/memory/byte-cache.ts'
+import type { Queryable } from '../../../platform/postgres/db.ts'
+import { createPauses } from '../../../platform/process/pauses.ts'
 import type { FacetCounts } from '../../plan/plan.ts'
 
 /** Bytes of all kept sets together; above that everything is forgotten and read again as needed. */

@@ -1,5 +1,5 @@
 /** Facets as SQL: how often each set of values occurs among the matches. */
-import type { Queryable } from '../../../platform/db.ts'
+import type { Queryable } from '../../../platform/postgres/db.ts'
 import type { SearchField } from '../../plan/fields.ts'
 import type { FacetCounts, FacetPlan } from '../../plan/plan.ts'
 import type { Vision } from '../../plan/vision.ts'

@@ -1,6 +1,6 @@
 /** Results that were found before: what is still good, and what can be made good again by what has changed since. */
-import { heapBytes, stringBytes } from '../../../platform/byte-cache.ts'
-import type { Queryable } from '../../../platform/db.ts'
+import { heapBytes, stringBytes } from '../../../platform/memory/byte-cache.ts'
+import type { Queryable } from '../../../platform/postgres/db.ts'
 import type { FacetCounts, Hit, SearchOutcome, SearchPlan } from '../../plan/plan.ts'
 import { type Difference, readDifference } from './difference.ts'
 import { sumOf } from './facet-sets.ts'

@@ -1,4 +1,4 @@
-import { createByteCache } from '../../../platform/byte-cache.ts'
+import { createByteCache } from '../../../platform/memory/byte-cache.ts'
 
 /** Objects that fulfil a condition; null: too many. */
 export type LinkedIds = readonly number[] | null

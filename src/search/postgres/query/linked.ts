@@ -4,7 +4,7 @@
  * the words? A link to one of these is a lexeme like any other.
  */
 import type { Table } from '../../../datamodel/model.ts'
-import type { Queryable } from '../../../platform/db.ts'
+import type { Queryable } from '../../../platform/postgres/db.ts'
 import type { Sight, Vision } from '../../plan/vision.ts'
 import { ofObjecttype, withoutPool } from '../document/lexemes.ts'
 import type { LinkedAnswers, LinkedIds } from './linked-answers.ts'

@@ -1,4 +1,4 @@
-import { type ByteCache, createByteCache } from '../../../platform/byte-cache.ts'
+import { type ByteCache, createByteCache } from '../../../platform/memory/byte-cache.ts'
 
 /**
  * Results that were found: people ask for the same large lists again and again (all objects with all facets is what every

@@ -4,8 +4,8 @@
  */
 import type { Logger } from 'pino'
 import type { Jobs } from '../../../jobs/service.ts'
-import type { Db, Queryable } from '../../../platform/db.ts'
-import { outsideLifetimes } from '../../../platform/lifetime.ts'
+import { outsideLifetimes } from '../../../platform/limits/lifetime.ts'
+import type { Db, Queryable } from '../../../platform/postgres/db.ts'
 import type { SearchField } from '../../plan/fields.ts'
 import { type Building, building } from '../index/building.ts'
 import { isLong, sortKeySql } from './order.ts'

@@ -1,6 +1,6 @@
 /** The statements of a search: built from a plan, run, and read back. */
-import { heapBytes } from '../../../platform/byte-cache.ts'
-import type { Queryable } from '../../../platform/db.ts'
+import { heapBytes } from '../../../platform/memory/byte-cache.ts'
+import type { Queryable } from '../../../platform/postgres/db.ts'
 import type { FacetCounts, FacetPlan, Hit, RangesPlan } from '../../plan/plan.ts'
 import { type ConditionContext, clauseSql, scopeSql } from './condition.ts'
 import { type CountedText, countSql, type FacetColumn, facetColumn, storedFacetSql } from './facets.ts'

@@ -1,6 +1,6 @@
 /** Text clauses as conditions on lexemes. Wildcards are expanded beforehand (wildcards.ts). */
 
-import { parseDate } from '../../../platform/dates.ts'
+import { parseDate } from '../../../platform/values/dates.ts'
 import { type Pattern, patterns, token, words } from '../../document/analyze.ts'
 import { momentFrom, momentTo, orderedNumber, type Piece, rangePieces } from '../../document/ordered.ts'
 import type { SearchField } from '../../plan/fields.ts'

@@ -1,7 +1,7 @@
 /** Words and tokens that patterns stand for, from the dictionary that indexing fills. */
 
-import type { Queryable } from '../../../platform/db.ts'
 import { AppError } from '../../../platform/errors.ts'
+import type { Queryable } from '../../../platform/postgres/db.ts'
 import { type Pattern, patterns } from '../../document/analyze.ts'
 import type { Clause, SearchPlan, SearchScope, TextClause, TextTarget } from '../../plan/plan.ts'
 import { knownWord, knownWordSql, type WordPlace } from './known-words.ts'

@@ -1,0 +1,38 @@
+import type { Actor } from '../actor.ts'
+import { AppError } from '../errors.ts'
+import type { Config, VersionConvention } from './config.ts'
+
+export type { VersionConvention } from './config.ts'
+
+/** Which of them the client behind a request keeps to. One token has one convention, so no update is lost. */
+export type ConventionOf = (actor: Actor) => VersionConvention
+
+/** That of the client that signed in, where its configuration says one; else that of the instance (decisions.md, 88). */
+export function clientConventions({
+  versionConvention,
+  oauthClients,
+}: Pick<Config, 'versionConvention' | 'oauthClients'>): ConventionOf {
+  const own = new Map(oauthClients.map(({ id, versionConvention: said }) => [id, said ?? versionConvention]))
+  return ({ session }) => (session && own.get(session.clientId)) ?? versionConvention
+}
+
+export function expectedVersion(stored: number, convention: VersionConvention): number {
+  return convention === 'next' ? stored + 1 : stored
+}
+
+/** @throws {AppError} `VersionMismatch` with `got` and `expected`. */
+export function assertVersion(
+  got: number | null | undefined,
+  stored: number,
+  convention: VersionConvention,
+  parameters: Readonly<Record<string, unknown>>,
+  message?: string,
+): void {
+  const expected = expectedVersion(stored, convention)
+  if (got === expected) return
+  throw new AppError(
+    'VersionMismatch',
+    { ...parameters, got: got ?? null, expected },
+    message === undefined ? {} : { message },
+  )
+}

@@ -1,0 +1,41 @@
+import { Socket } from 'node:net'
+import type { Readable } from 'node:stream'
+import type { FastifyRequest } from 'fastify'
+import { AppError } from '../../errors.ts'
+import { atPace } from '../../limits/pace.ts'
+import { handOver } from '../../memory/own-bytes.ts'
+
+/**
+ * Bodies of routes with `body: 'stream'`: the handler itself takes them, as they arrive and no faster than it can use
+ * them. They have no end in time and none in size but what the handler says; only a client that is slow counts as such.
+ */
+export function isStreamed(request: FastifyRequest): boolean {
+  return request.routeOptions.config.body === 'stream'
+}
+
+/**
+ * The body of such a route. It ends with an error when the client goes away, or sends slower than the pace; time in which
+ * nobody asks for more does not count. Whoever stops reading leaves the connection as it is, so that it can be answered. What
+ * has come over a connection belongs to whoever takes it (`giveBack`).
+ */
+export async function* streamedBody(request: FastifyRequest): AsyncGenerator<Buffer> {
+  const source = request.body as Readable | undefined
+  if (!source) return
+  const pace = request.routeOptions.config.pace ?? { grace: 15, leastRate: 0 }
+  const chunks = source.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>
+  const take = request.raw.socket instanceof Socket ? handOver : (chunk: Buffer) => chunk
+  yield* atPace(
+    () => nextOf(chunks, take),
+    pace,
+    () => new AppError('RequestTimeout'),
+  )
+}
+
+async function nextOf(chunks: AsyncIterator<Buffer>, take: (chunk: Buffer) => Buffer): Promise<IteratorResult<Buffer>> {
+  try {
+    const next = await chunks.next()
+    return next.done ? next : { done: false, value: take(next.value) }
+  } catch (cause) {
+    throw new AppError('ServerGeneric', {}, { message: 'The body ended too early.', cause })
+  }
+}

@@ -1,0 +1,45 @@
+/**
+ * Who has a share of what there is only so much of: a user, however many clients and addresses they have, or else the
+ * network that somebody without an account of their own comes from.
+ */
+import { isIPv6 } from 'node:net'
+import type { Actor } from '../actor.ts'
+import { AppError } from '../errors.ts'
+
+/** The one user that all guests act as. */
+export const guestReference = 'system:anonymous'
+
+/** The name of a caller's share. All guests are one user, so they are told apart by their networks. */
+export function callerOf(actor: Pick<Actor, 'userId' | 'reference'> | null, address: string): string {
+  if (actor && actor.reference !== guestReference) return `user ${actor.userId}`
+  return `network ${networkOf(address)}`
+}
+
+/** What somebody is told who has their share: which setting it is, how much it allows, and when to come again. */
+export function quotaExceeded(
+  quota: string,
+  most: number,
+  retryAfter: number,
+  more: Record<string, unknown> = {},
+): AppError {
+  return new AppError('QuotaExceeded', { quota, most, retry_after: Math.max(1, Math.ceil(retryAfter)), ...more })
+}
+
+/** A place usually has a whole /48 of them, with as many networks as there are addresses in the smallest part of it. */
+export function siteOf(address: string): string {
+  const network = networkOf(address)
+  return network.includes(':') ? network.split(':').slice(0, 3).join(':') : network
+}
+
+/** A subscriber usually has a whole /64 of IPv6 addresses. */
+export function networkOf(address: string): string {
+  if (!isIPv6(address) || address.startsWith('::ffff:')) return address.replace('::ffff:', '')
+  const [head = '', tail] = address.split('::')
+  const before = head === '' ? [] : head.split(':')
+  const after = tail ? tail.split(':') : []
+  const zeros = tail === undefined ? [] : Array.from({ length: 8 - before.length - after.length }, () => '0')
+  return [...before, ...zeros, ...after]
+    .slice(0, 4)
+    .map((part) => part.replace(/^0+(?=.)/, '').toLowerCase())
+    .join(':')
+}

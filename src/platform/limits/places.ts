@@ -1,0 +1,65 @@
+import { AppError } from '../errors.ts'
+import type { Lifetime } from './lifetime.ts'
+import { createShares } from './shares.ts'
+
+export interface PlacesOptions {
+  /** How many work at the same time; one more for a caller who has none. */
+  readonly places: number
+  /** How many may wait; whoever comes then is refused, or of those who have more waiting the last one. */
+  readonly waiting?: number
+  /** How many of one caller may wait. */
+  readonly waitingOfCaller?: number
+  /** Milliseconds that somebody waits before being refused. */
+  readonly patience?: number
+}
+
+export interface Places {
+  /**
+   * Does the work when a place is free: callers take turns.
+   * @throws {AppError} `TooManyHeavyRequests` when too many wait already, or none became free in time.
+   */
+  run<T>(lifetime: Lifetime, work: () => Promise<T>): Promise<T>
+  readonly taken: number
+  readonly waiting: number
+}
+
+/** A small number of places for heavy requests, so that small ones always find processor and connections. */
+export function createPlaces({
+  places,
+  waiting: most = 100,
+  waitingOfCaller = most,
+  patience = 30_000,
+}: PlacesOptions): Places {
+  const ofOne = { quota: 'svc.quotas.heavyRequests', most: waitingOfCaller }
+  const shares = createShares(places, { most, mostOfOne: waitingOfCaller, full: busy, taken: () => busy(ofOne) })
+
+  return {
+    async run(lifetime, work) {
+      lifetime.check()
+      const stop = new AbortController()
+      const forget = lifetime.onOver(() => stop.abort(lifetime.over ?? busy()))
+      const timer = setTimeout(() => stop.abort(busy()), patience)
+      const begin = (): Promise<unknown> => {
+        clearTimeout(timer)
+        forget()
+        return work()
+      }
+      try {
+        return (await shares.run(lifetime.who, begin, stop.signal)) as Awaited<ReturnType<typeof work>>
+      } finally {
+        clearTimeout(timer)
+        forget()
+      }
+    },
+    get taken() {
+      return shares.running
+    },
+    get waiting() {
+      return shares.waiting
+    },
+  }
+}
+
+function busy(parameters: Record<string, unknown> = {}): AppError {
+  return new AppError('TooManyHeavyRequests', { ...parameters, retry_after: 5 })
+}

@@ -1,0 +1,110 @@
+import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
+import { request as httpsRequest } from 'node:https'
+import { atPace, type Pace } from '../limits/pace.ts'
+import { type AddressRules, checkedAddresses, pinnedLookup, RefusedAddress } from './addresses.ts'
+
+/**
+ * What lies at an address that somebody sent. Every address on the way is checked as those of webhooks are (`request.ts`),
+ * also behind each redirect, and the content comes as it is taken: nothing of it is kept in memory.
+ */
+export interface DownloadRequest {
+  readonly url: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly rules: AddressRules
+  /** Milliseconds until an answer begins, for each address on the way. */
+  readonly patience: number
+  /** Milliseconds for everything. */
+  readonly most: number
+  readonly pace: Pace
+}
+
+export interface Download {
+  /** Where it was found at last. */
+  readonly url: URL
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  /** To be taken once. @throws when it breaks off or comes too slowly. */
+  content(): AsyncGenerator<Buffer>
+  /** Gives the connection up. */
+  close(): void
+}
+
+/** A redirect after so many is one too many. */
+const mostRedirects = 5
+
+/** @throws {RefusedAddress} when an address on the way is not allowed, any other error when nothing answers. */
+export async function openDownload(request: DownloadRequest): Promise<Download> {
+  const stop = new AbortController()
+  const timer = setTimeout(() => stop.abort(new Error(`not done within ${request.most} ms`)), request.most)
+  timer.unref()
+  try {
+    let url = new URL(request.url)
+    for (let redirects = 0; ; redirects++) {
+      const response = await ask(url, request, stop.signal)
+      const next = redirectOf(response, url)
+      if (!next) return opened(url, response, request.pace, stop, timer)
+      response.destroy()
+      if (redirects === mostRedirects) throw new Error(`more than ${mostRedirects} redirects`)
+      if (next.username || next.password) throw new RefusedAddress('a redirect carries a password')
+      url = next
+    }
+  } catch (error) {
+    clearTimeout(timer)
+    throw error
+  }
+}
+
+async function ask(url: URL, request: DownloadRequest, whole: AbortSignal): Promise<IncomingMessage> {
+  const addresses = await checkedAddresses(url, request.rules)
+  const send = url.protocol === 'https:' ? httpsRequest : httpRequest
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+  const headers = { 'user-agent': 'svc', accept: '*/*', 'accept-encoding': 'identity', ...request.headers }
+  const options = { method: 'GET', headers, lookup: pinnedLookup(addresses), agent: false, signal: whole }
+  const sent = send(url, options, resolve)
+  const late = setTimeout(() => sent.destroy(new Error(`no answer within ${request.patience} ms`)), request.patience)
+  sent.on('error', (error) => reject(whole.aborted ? whole.reason : error))
+  sent.end()
+  return promise.finally(() => clearTimeout(late))
+}
+
+function redirectOf({ statusCode, headers }: IncomingMessage, from: URL): URL | null {
+  if (![301, 302, 303, 307, 308].includes(statusCode ?? 0) || headers.location === undefined) return null
+  const next = URL.parse(headers.location, from)
+  if (!next) throw new Error('a redirect leads nowhere')
+  return next
+}
+
+function opened(
+  url: URL,
+  response: IncomingMessage,
+  pace: Pace,
+  stop: AbortController,
+  timer: NodeJS.Timeout,
+): Download {
+  function close(): void {
+    clearTimeout(timer)
+    response.destroy()
+  }
+  response.on('error', () => {})
+  return {
+    url,
+    status: response.statusCode ?? 0,
+    headers: response.headers,
+    async *content() {
+      const chunks = response.iterator() as AsyncIterator<Buffer>
+      try {
+        yield* atPace(
+          () => chunks.next(),
+          pace,
+          () => new Error('the content comes too slowly'),
+        )
+        if (!response.complete) throw new Error('the content broke off')
+      } catch (error) {
+        throw stop.signal.aborted ? stop.signal.reason : error
+      } finally {
+        close()
+      }
+    },
+    close,
+  }
+}

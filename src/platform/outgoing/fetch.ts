@@ -1,0 +1,24 @@
+import { bytesWithin, type OutgoingLimits } from './limits.ts'
+
+/** As `fetch`, for servers that are configured. */
+export type OutgoingFetch = (address: string, init?: RequestInit) => Promise<Response>
+
+/** Statuses whose answers have no body, and may be given none. */
+const withoutBody = [101, 103, 204, 205, 304]
+
+/**
+ * Asks servers that are configured, whatever they answer: the whole answer is read within the limits before anybody sees it,
+ * and redirects are followed by nobody (`redirect: 'manual'` shows them).
+ * @throws {AnswerTooLong} or what `fetch` throws, also when the time is over
+ */
+export function createOutgoingFetch(limits: OutgoingLimits): OutgoingFetch {
+  return async (address, init = {}) => {
+    const given = init.signal ? [init.signal] : []
+    const signal = AbortSignal.any([AbortSignal.timeout(limits.time), ...given])
+    const redirect = init.redirect === 'manual' ? 'manual' : 'error'
+    const response = await fetch(address, { ...init, redirect, signal })
+    const { status, statusText, headers, body } = response
+    const read = body === null ? null : await bytesWithin(body, limits.answer)
+    return new Response(withoutBody.includes(status) ? null : read, { status, statusText, headers })
+  }
+}

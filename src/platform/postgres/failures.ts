@@ -1,0 +1,131 @@
+import pg from 'pg'
+import type { ErrorCode } from '../catalogue.ts'
+import { AppError } from '../errors.ts'
+
+/** What a failure of PostgreSQL is to the client. */
+interface Meaning {
+  readonly code: ErrorCode
+  /** In place of the general text of the code. */
+  readonly message?: string
+  /** Nothing was sent yet and the server is about to come back: connecting is worth another try. */
+  readonly comesBack?: boolean
+}
+
+const away: Meaning = { code: 'ServiceUnavailable', message: 'The database cannot be reached; try again.' }
+const comesBack: Meaning = { ...away, comesBack: true }
+const short: Meaning = { code: 'ServiceUnavailable', message: 'The database is short of resources; try again.' }
+const locked: Meaning = { code: 'DatabaseLockError' }
+const badText: Meaning = { code: 'ServerGeneric', message: 'The text has a character that cannot be stored.' }
+
+/**
+ * What the states of PostgreSQL mean, by state or by class (its first two characters); a state goes before its class. What
+ * is not here is a fault of ours.
+ * @see https://www.postgresql.org/docs/current/errcodes-appendix.html
+ */
+export const stateMeanings: Readonly<Record<string, Meaning>> = {
+  '08': comesBack, // connection_exception
+  '28': away, // the server does not let us in any more
+  '3D000': away, // invalid_catalog_name: the database was taken away
+  '25006': away, // read_only_sql_transaction: after a failover the server is a standby
+  '25P03': away, // idle_in_transaction_session_timeout: it has ended the connection
+  '25P04': away, // transaction_timeout: the same
+  '53': short, // insufficient_resources
+  '53100': { code: 'ServiceUnavailable', message: 'The disk of the database is full.' },
+  '53300': comesBack, // too_many_connections
+  '57P01': comesBack, // admin_shutdown
+  '57P02': comesBack, // crash_shutdown
+  '57P03': comesBack, // cannot_connect_now: starting, stopping, in recovery
+  '57P04': away, // database_dropped
+  '57P05': comesBack, // idle_session_timeout
+  '57014': { code: 'ServiceUnavailable', message: 'The request takes too long.' }, // query_canceled
+  '55P03': locked, // lock_not_available
+  '40P01': locked, // deadlock_detected
+  '40001': locked, // serialization_failure
+  '22P05': badText, // untranslatable_character: NUL in text
+  '22021': badText, // character_not_in_repertoire
+  '22003': { code: 'ServerGeneric', message: 'A number is out of range.' }, // numeric_value_out_of_range
+}
+
+/** Codes of sockets and names on the way to the server. */
+export const socketCodes = [
+  ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'ENOTCONN', 'EADDRNOTAVAIL'],
+  ...['EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ENETDOWN', 'ENOTFOUND', 'EAI_AGAIN', 'EMFILE', 'ENFILE', 'ENOBUFS'],
+  ...['ERR_STREAM_DESTROYED', 'ERR_STREAM_WRITE_AFTER_END', 'ERR_SOCKET_CLOSED', 'ERR_STREAM_PREMATURE_CLOSE'],
+]
+const socketFailures = new Set(socketCodes)
+/** The same where the socket is a file: elsewhere they say something of another file. */
+const socketFileCodes = new Set(['ENOENT', 'EACCES'])
+
+/** The driver has no codes of its own: what it says when the connection is lost or cannot be had. */
+export const driverMessages =
+  /^Connection terminated|^Connection ended unexpectedly|^timeout exceeded when trying to connect|^timeout expired$|^Query read timeout|^Client has encountered a connection error|^Client was closed and is not queryable|^Cannot use a pool after calling end|^Not queryable/
+
+/**
+ * A failure of the database as an `AppError`, in this one place; what is not the client's business passes through unchanged.
+ * For failures of a connection that is used directly (COPY); all others are translated already.
+ */
+export function translate(error: unknown): unknown {
+  if (error instanceof AppError) return error
+  if (error instanceof pg.DatabaseError && error.code === '23505') {
+    return new AppError('DatabaseUniqueKeyViolation', { constraint: error.constraint ?? '' }, { cause: error })
+  }
+  const meaning = meaningOf(error)
+  return meaning ? new AppError(meaning.code, {}, { message: meaning.message ?? undefined, cause: error }) : error
+}
+
+/** A connection that cannot be had, whatever the server says: no request is to blame for that. */
+export function unreachable(cause: unknown): AppError {
+  const known = translate(cause)
+  return known instanceof AppError && known.status === 503
+    ? known
+    : new AppError(away.code, {}, { message: away.message, cause })
+}
+
+/** Whether a server that refused a connection so is worth being asked once more in a moment. */
+export function comesBackSoon(error: unknown): boolean {
+  return meaningOf(error)?.comesBack === true
+}
+
+/** Whether PostgreSQL has refused something for want of space, translated or not. */
+export function isDiskFull(error: unknown): boolean {
+  return causesOf(error).some((cause) => stateOf(cause) === '53100')
+}
+
+/** Whether a statement failed only because an earlier one of its transaction had. */
+export function isFollowingFailure(error: unknown): boolean {
+  return causesOf(error).some((cause) => stateOf(cause) === '25P02')
+}
+
+/**
+ * The failure of the database that is behind another one: whoever wraps a failure names its cause, and does not make a fault
+ * of ours of what passes.
+ */
+export function unavailabilityBehind(error: unknown): AppError | undefined {
+  for (const cause of causesOf(error)) {
+    // Sockets lead to other places too: only what comes from the driver speaks of the database.
+    const known = cause instanceof pg.DatabaseError ? translate(cause) : cause
+    if (known instanceof AppError && known.status === 503) return known
+  }
+  return undefined
+}
+
+function meaningOf(error: unknown): Meaning | undefined {
+  const state = stateOf(error)
+  if (state !== undefined) return stateMeanings[state] ?? stateMeanings[state.slice(0, 2)]
+  const { code, syscall, message } = error as { code?: string; syscall?: string; message?: string }
+  const lost =
+    (code !== undefined && (socketFailures.has(code) || (socketFileCodes.has(code) && syscall === 'connect'))) ||
+    driverMessages.test(message ?? '')
+  return lost ? comesBack : undefined
+}
+
+function stateOf(error: unknown): string | undefined {
+  return error instanceof pg.DatabaseError ? error.code : undefined
+}
+
+/** The failure and what it names as its causes; a chain that bites its tail ends. */
+function causesOf(error: unknown): readonly unknown[] {
+  const causes = new Set<unknown>()
+  for (let at = error; at instanceof Error && !causes.has(at); at = at.cause) causes.add(at)
+  return [...causes]
+}

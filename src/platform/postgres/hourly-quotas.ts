@@ -1,0 +1,75 @@
+import { quotaExceeded } from '../limits/callers.ts'
+import type { Queryable } from './db.ts'
+
+/** What is counted, of whom, and how much of it is allowed within an hour. */
+export interface HourlyShare {
+  readonly caller: string
+  readonly mostRows: number
+  readonly mostBytes?: number
+}
+
+/** The settings that say how much is allowed: what a refusal names. */
+export interface HourlyQuota {
+  readonly rows: string
+  readonly bytes?: string
+}
+
+export interface Used {
+  readonly rows: number
+  readonly bytes?: number
+}
+
+/** What a caller has used by now, and the seconds until counting begins anew. */
+export interface HourlyUse {
+  readonly rows: number
+  readonly bytes: number
+  readonly seconds: number
+}
+
+interface Row extends HourlyUse {
+  readonly caller: string
+  readonly added: boolean
+}
+
+/**
+ * Counts what is about to be stored for somebody, for all processes together. The hour of each begins with what they do
+ * first. It is one statement with a commit of its own: nobody waits in a transaction for what others of the same caller do.
+ * @throws {AppError} `QuotaExceeded`
+ */
+export async function useHourly(
+  db: Queryable,
+  quota: HourlyQuota,
+  shares: readonly HourlyShare[],
+  { rows, bytes = 0 }: Used,
+): Promise<ReadonlyMap<string, HourlyUse>> {
+  const result = await db.query<Row>(
+    `insert into quota_use as q (quota, caller, until, count, bytes)
+     select $1, caller, now() + interval '1 hour', $3, $4 from unnest($2::text[]) as s (caller) order by caller
+     on conflict (quota, caller) do update set
+       until = case when q.until <= now() then excluded.until else q.until end,
+       count = case when q.until <= now() then 0 else q.count end + excluded.count,
+       bytes = case when q.until <= now() then 0 else q.bytes end + excluded.bytes
+     returning caller, count as rows, bytes, ceil(extract(epoch from until - now()))::int as seconds, xmax = 0 as added`,
+    [quota.rows, shares.map(({ caller }) => caller), rows, bytes],
+    'quota_use',
+  )
+  // Each new one takes away some old ones: so the table has no more rows than callers of about an hour.
+  if (result.rows.some(({ added }) => added)) await forgetPast(db)
+  const used = new Map(result.rows.map((row) => [row.caller, row]))
+  for (const { caller, mostRows, mostBytes = Number.POSITIVE_INFINITY } of shares) {
+    const row = used.get(caller)
+    if (!row) continue
+    if (row.rows > mostRows) throw quotaExceeded(quota.rows, mostRows, row.seconds)
+    if (row.bytes > mostBytes) throw quotaExceeded(quota.bytes ?? quota.rows, mostBytes, row.seconds)
+  }
+  return used
+}
+
+async function forgetPast(db: Queryable): Promise<void> {
+  await db.query(
+    `delete from quota_use where (quota, caller) in
+       (select quota, caller from quota_use where until <= now() order by until limit 20 for update skip locked)`,
+    [],
+    'quota_use_clean',
+  )
+}

@@ -1,0 +1,34 @@
+import type { Socket } from 'node:net'
+import type pg from 'pg'
+import { longestTurn } from '../process/pauses.ts'
+
+/**
+ * Lets others pass while a long answer of PostgreSQL arrives, until the returned function is called: as long as there is
+ * more to read, a socket is read up to 32 times (2 MB of rows) before anything else gets its turn.
+ */
+export function readInTurns(client: pg.ClientBase): () => void {
+  const { stream } = (client as unknown as { connection: { stream: Socket } }).connection
+  let since: number | null = null
+  let paused = false
+  const goOn = (): void => {
+    since = null
+    if (!paused) return
+    paused = false
+    stream.resume()
+  }
+  // The driver listens as well, and first: what has arrived is parsed by now.
+  const look = (): void => {
+    if (since === null) {
+      since = performance.now()
+      setImmediate(goOn)
+    } else if (!paused && performance.now() - since > longestTurn) {
+      paused = true
+      stream.pause()
+    }
+  }
+  stream.on('data', look)
+  return () => {
+    stream.off('data', look)
+    goOn()
+  }
+}

@@ -1,0 +1,201 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
+import type { Logger } from 'pino'
+import { AppError } from '../errors.ts'
+import type { Bus } from './bus.ts'
+import type { Queryable } from './db.ts'
+
+/**
+ * Small things that every request needs (pools, tags, the datamodel, …) are read as a whole and kept in memory. A
+ * snapshot is renewed when the bus says that its source has changed, and from time to time anyway, should a message have
+ * been lost. Renewing happens beside the requests: asking for the value waits for nothing, so it may be done inside
+ * transactions. What cannot be read is tried again; the last good value serves meanwhile, but not for ever.
+ */
+export interface Snapshot<Stored, T> {
+  /**
+   * The value as last read.
+   * @throws {AppError} `ServiceUnavailable` when a change has been known of for long and cannot be read.
+   */
+  get(): T
+  /** Reads once more, for who has just committed a change and answers with it. Not inside a transaction. */
+  renewed(): Promise<T>
+  /** Takes over what this process has just committed, before the message about it comes round. */
+  take(stored: Stored): void
+  /** Reads in a transaction that has found the value outdated, on its own connection. */
+  renewThrough(tx: Queryable): Promise<void>
+}
+
+export interface SnapshotSource<Stored, T> {
+  /** For the log. */
+  readonly name: string
+  /** Topics of the bus whose messages say that the source has changed. */
+  readonly topics: readonly string[]
+  /** Reads the source; `before` is the value so far. What equals what was read last changes nothing. */
+  read(from: Queryable, before: T | null): Promise<Stored>
+  /** Compiles what was read; `before` itself when that is newer. */
+  build(stored: Stored, before: T | null): T
+  /** Told of each new value. */
+  onChange?(value: T): void
+}
+
+export type Snapshots = ReturnType<typeof createSnapshots>
+
+export interface SnapshotsOptions {
+  readonly bus: Pick<Bus, 'subscribe'>
+  /** A connection that requests cannot use up. */
+  readonly reads: Queryable
+  readonly log: Logger
+  readonly now?: () => number
+  /** Milliseconds after which everything is read again without a message. */
+  readonly highestAge?: number
+  /** Milliseconds for which a known change may be missing. */
+  readonly longestOutdated?: number
+}
+
+/** Milliseconds that a request waits for changes that are just being read. */
+const longestWait = 1000
+/** Milliseconds between attempts after failures. */
+const shortestPause = 100
+const longestPause = 5000
+
+interface Kept {
+  attempt(): Promise<void> | null
+  invalidate(): void
+  close(): void
+}
+
+export function createSnapshots({
+  bus,
+  reads,
+  log,
+  now = Date.now,
+  highestAge = 60_000,
+  longestOutdated = 60_000,
+}: SnapshotsOptions) {
+  const all: Kept[] = []
+  const timer = setInterval(() => {
+    for (const kept of all) kept.invalidate()
+  }, highestAge).unref()
+
+  /** Reads the first value. @throws when that is not possible: there is no good one yet. */
+  async function open<Stored, T>(source: SnapshotSource<Stored, T>): Promise<Snapshot<Stored, T>> {
+    // Heard of before reading, so that no change falls between.
+    let heard = 0
+    let seen = 0
+    let outdatedSince: number | null = null
+    let failures = 0
+    let taken = 0
+    let attempt: Promise<void> | null = null
+    let retry: NodeJS.Timeout | undefined
+    let closed = false
+    let ready = false
+    const unsubscribe = source.topics.map((topic) =>
+      bus.subscribe(topic, () => {
+        if (ready) invalidate()
+        else heard++
+      }),
+    )
+    let stored: Stored = await source.read(reads, null)
+    let value: T = source.build(stored, null)
+    ready = true
+
+    function adopt(next: Stored): void {
+      if (isDeepStrictEqual(next, stored)) return
+      const built = source.build(next, value)
+      stored = next
+      if (built === value) return
+      value = built
+      source.onChange?.(value)
+    }
+
+    async function readNew(): Promise<void> {
+      while (seen < heard && !closed) {
+        const [upTo, takenBefore] = [heard, taken]
+        const next = await source.read(reads, value)
+        // Begun before what this process has committed since, so it may be older.
+        if (taken !== takenBefore) continue
+        adopt(next)
+        seen = upTo
+        outdatedSince = seen < heard ? now() : null
+      }
+      failures = 0
+    }
+
+    /** One attempt at a time; what is heard of meanwhile is read by it too. */
+    function renew(): Promise<void> {
+      clearTimeout(retry)
+      attempt ??= readNew()
+        .catch((error: unknown) => {
+          if (closed) return
+          failures++
+          log.warn({ err: error, snapshot: source.name, failures }, 'what is kept in memory cannot be read anew')
+          retry = setTimeout(renew, Math.min(longestPause, shortestPause * 2 ** (failures - 1))).unref()
+        })
+        .finally(() => {
+          attempt = null
+        })
+      return attempt
+    }
+
+    function invalidate(): void {
+      heard++
+      outdatedSince ??= now()
+      void renew()
+    }
+
+    all.push({
+      attempt: () => attempt,
+      invalidate,
+      close() {
+        closed = true
+        clearTimeout(retry)
+        for (const end of unsubscribe) end()
+      },
+    })
+    if (seen < heard) void renew()
+    return {
+      get() {
+        if (outdatedSince === null || now() - outdatedSince < longestOutdated) return value
+        throw new AppError(
+          'ServiceUnavailable',
+          { snapshot: source.name },
+          { message: `${source.name} cannot be read` },
+        )
+      },
+      async renewed() {
+        const wanted = ++heard
+        outdatedSince ??= now()
+        await renew()
+        if (seen < wanted) throw new AppError('ServiceUnavailable', { snapshot: source.name })
+        return value
+      },
+      take(next) {
+        taken++
+        adopt(next)
+      },
+      async renewThrough(tx) {
+        adopt(await source.read(tx, value))
+      },
+    }
+  }
+
+  return {
+    open,
+
+    /** Waits a moment for the changes that are just being read, so that a new request sees them; null: there are none. */
+    settled(): Promise<unknown> | null {
+      const attempts = all.flatMap((kept) => kept.attempt() ?? [])
+      if (attempts.length === 0) return null
+      const late = new AbortController()
+      return Promise.race([
+        Promise.all(attempts),
+        sleep(longestWait, undefined, { signal: late.signal, ref: false }).catch(() => {}),
+      ]).finally(() => late.abort())
+    },
+
+    close(): void {
+      clearInterval(timer)
+      for (const kept of all) kept.close()
+    },
+  }
+}

@@ -1,0 +1,67 @@
+import { type DestinationStream, type Logger, pino } from 'pino'
+import type { Config } from '../config/config.ts'
+import { scrubText } from '../secrets/secrets.ts'
+import { terminalLine } from './log-terminal.ts'
+
+/** How a line of the log of requests ends: it is made of what has no secret (http/http.ts), and there are many. */
+const requestEnd = '"msg":"request"}\n'
+
+/**
+ * The process's logger: JSON lines on standard error, written without waiting; short lines for a person where that is a
+ * terminal. Secrets are taken out of each line as they are out of everything else (secrets/secrets.ts).
+ */
+export function createLog(config: Pick<Config, 'logLevel'>, destination: DestinationStream = ownDestination()): Logger {
+  return pino(
+    {
+      level: config.logLevel,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      hooks: { streamWrite: (line) => (line.endsWith(requestEnd) ? line : scrubText(line)) },
+    },
+    destination,
+  )
+}
+
+const ownDestination = (): DestinationStream => (process.stderr.isTTY ? terminal : fileOfLines())
+
+const terminal: DestinationStream = { write: (json) => void process.stderr.write(terminalLine(json)) }
+
+/** Milliseconds that the lines of requests wait for more, and letters from which on they do not. */
+const mostWait = 20
+const mostLetters = 16_000
+/** The level from which on a line is written at once. */
+const warning = Number(pino.levels.values.warn)
+
+/**
+ * Each write costs a request a thirtieth of its processor time, so lines are written some at a time; warnings and errors at once,
+ * with whatever waits. Only a process that is killed loses the last milliseconds of them.
+ */
+function fileOfLines(): DestinationStream {
+  const destination = pino.destination({ dest: 2, sync: false })
+  let waiting: string[] = []
+  let letters = 0
+  const write = (): void => {
+    if (waiting.length === 0) return
+    destination.write(waiting.join(''))
+    waiting = []
+    letters = 0
+  }
+  process.on('beforeExit', write)
+  process.once('exit', () => {
+    destination.flushSync()
+    if (waiting.length > 0) pino.destination({ dest: 2, sync: true }).write(waiting.join(''))
+  })
+  const lines = {
+    // Tells the level of each line.
+    [Symbol.for('pino.metadata')]: true,
+    lastLevel: 0,
+    write(line: string): void {
+      if (waiting.length === 0) setTimeout(write, mostWait).unref()
+      waiting.push(line)
+      letters += line.length
+      if (letters > mostLetters || lines.lastLevel >= warning) write()
+    },
+  }
+  return lines
+}

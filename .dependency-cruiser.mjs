@@ -37,6 +37,7 @@ if (unlisted.length > 0) throw new Error(`give src/${unlisted[0]} its place in t
 /** The same within a folder: its sub-folders in the order of their imports. */
 const inside = {
   platform: ['values', 'secrets', 'config', 'limits', 'process', 'memory', 'outgoing', 'postgres', 'http'],
+  objects: ['stored', 'content', 'masks', 'standard', 'render', 'read', 'save', 'delete', 'info', 'upkeep'],
 }
 
 const rooms = Object.entries(inside).flatMap(([folder, subfolders]) => {

@@ -1,16 +1,18 @@
 import { mailRecipients } from '../auth/mail-recipients.ts'
 import type { Model } from '../datamodel/model.ts'
 import { causesOfObjects, createEventService, createEventStreams, followEvents, type Seen } from '../events/service.ts'
-import { createTrashJanitor, purgePolicies } from '../objects/delete/trash-janitor.ts'
 import { createObjectInfoService } from '../objects/info/service.ts'
 import { createFileNames } from '../objects/read/file-names.ts'
 import { objectsForActions } from '../objects/read/for-actions.ts'
 import { rememberedPeople } from '../objects/read/people.ts'
 import { createReadService } from '../objects/read/read.ts'
+import { createRenderPages, type ReadDeps } from '../objects/read/render-pages.ts'
+import { createSavedAnswers } from '../objects/save/answers.ts'
 import { findOwners } from '../objects/save/owners.ts'
 import { runTransition } from '../objects/save/run-transition.ts'
 import { createObjectService, type ObjectDeps, refreshStandards } from '../objects/service.ts'
 import { objectsWithFiles } from '../objects/upkeep/file-uses.ts'
+import { createTrashJanitor, purgePolicies } from '../objects/upkeep/trash-janitor.ts'
 import { renewUniqueForms } from '../objects/upkeep/unique-forms.ts'
 import type { Cause } from '../platform/cause.ts'
 import type { Queryable } from '../platform/postgres/db.ts'
@@ -82,7 +84,7 @@ export async function composeObjects(
     },
   })
   opened.defer(() => indexer.close())
-  const read = createReadService({
+  const readDeps: ReadDeps = {
     db,
     quick,
     pages,
@@ -105,7 +107,10 @@ export async function composeObjects(
       baseConfig.get(),
       principals.generation(),
     ],
-  })
+  }
+  const render = createRenderPages(readDeps)
+  const read = createReadService(readDeps, render)
+  const saved = createSavedAnswers(readDeps, render)
   const objectDeps: ObjectDeps = {
     db,
     config,
@@ -128,7 +133,7 @@ export async function composeObjects(
     findOwners: (tx, actor, refs) => findOwners(principals, tx, actor, refs),
     runTransitions: transitions.runOnItems,
     afterRefusal: transitions.afterFailure,
-    callbacks: { list: saveCallbacks, viewer: auth.systemActor, show: read.showPending },
+    callbacks: { list: saveCallbacks, viewer: auth.systemActor, show: saved.showPending },
     events,
     languages,
     heavy,
@@ -206,7 +211,7 @@ export async function composeObjects(
     index,
     indexer,
     read,
-    objects: createObjectService(objectDeps, read.renderSaved),
+    objects: createObjectService(objectDeps, saved.renderSaved),
     /** Purges what has been in the trash for long enough. */
     emptyTrash: trashJanitor.run,
     info: createObjectInfoService(objectDeps),

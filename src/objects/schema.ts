@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { Flag, flag, refused } from '../platform/http/query.ts'
 import { RightApi, WhoApi } from '../rights/schema.ts'
 import { deletePolicies } from './delete/delete.ts'
-import { formatNames } from './read/formats.ts'
+import { formatNames } from './render/formats.ts'
 import { maxBatch } from './save/request/payload.ts'
 
 export const ObjecttypePath = Type.Object({

@@ -19,16 +19,15 @@ import {
   deleteObjects,
   hearOfDelete,
 } from './delete/delete.ts'
-import type { ObjectDeps } from './deps.ts'
-import { type FormatName, formats } from './read/formats.ts'
+import { type FormatName, formats } from './render/formats.ts'
 import type { Shape } from './render/render.ts'
 import { type Known, nothingKnown } from './render/run.ts'
+import type { ObjectDeps } from './save/context.ts'
 import type { SavedObject } from './save/outcome.ts'
 import type { Ignored } from './save/request/ignored.ts'
 import { hearOfSave, type SaveOptions, type SaveResult, saveObjects } from './save/save.ts'
 import { type Ending, inTransaction } from './save/transaction.ts'
 
-export type { ObjectDeps } from './deps.ts'
 export {
   type Access,
   type FileMark,
@@ -39,9 +38,10 @@ export {
   showingMasks,
 } from './masks/access.ts'
 export { type FileSight, fileAccess } from './masks/file-access.ts'
-export { appliedMergeDepth, type FormatName, formatNames, type MergeMode, mergeModes } from './read/formats.ts'
-export type { MaskDeps } from './render/shown-mask.ts'
+export type { MaskDeps } from './masks/preference.ts'
+export { appliedMergeDepth, type FormatName, formatNames, type MergeMode, mergeModes } from './render/formats.ts'
 export type { ChangeKind, PendingChange, PendingObject, Replacement, SaveCallback } from './save/callbacks/model.ts'
+export type { ObjectDeps } from './save/context.ts'
 export type { SaveOptions } from './save/save.ts'
 export { refreshStandards } from './standard/refresh.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Content, Standard } from '../../src/objects/content/stored.ts'
 import { computeStandard, linkedForStandard, sameStandard, standardText } from '../../src/objects/standard/compute.ts'
+import type { Content, Standard } from '../../src/objects/stored/content.ts'
 import { columnOf, fieldOf, maskOf, nestedOf, standardOf, tableOf } from './model-builder.ts'
 
 const languages = ['en-US', 'de-DE']

@@ -1,5 +1,5 @@
 import type { Column, Table } from '../../datamodel/model.ts'
-import { type Content, rowsOf } from './stored.ts'
+import { type Content, rowsOf } from '../stored/content.ts'
 
 /** A file in a column of an object; what belongs to the place, not to the file. */
 export interface FileEntry {

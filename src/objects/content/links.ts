@@ -1,6 +1,12 @@
 import type { Column, Table } from '../../datamodel/model.ts'
-import type { LinkTriple } from '../save/write/store.ts'
-import { type Content, type ContentRow, rowsOf } from './stored.ts'
+import { type Content, type ContentRow, rowsOf } from '../stored/content.ts'
+
+/** A link of a content: through which column to which object. */
+export interface LinkTriple {
+  readonly from: number
+  readonly column: number
+  readonly to: number
+}
 
 interface LinkPlan {
   readonly columns: readonly Column[]

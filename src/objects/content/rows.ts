@@ -1,6 +1,6 @@
 import type { Table } from '../../datamodel/model.ts'
 import type { Queryable } from '../../platform/postgres/db.ts'
-import { type Content, rowsOf } from './stored.ts'
+import { type Content, rowsOf } from '../stored/content.ts'
 
 /** Objects read at a time when all of a type are walked through. */
 const chunkSize = 2000

@@ -1,10 +1,10 @@
 import { mapInTurns } from '../../platform/process/pauses.ts'
 import { formerLinks, linkTriples } from '../content/links.ts'
-import type { StoredObject } from '../content/stored.ts'
-import type { SaveContext } from '../deps.ts'
+import type { SaveContext } from '../save/context.ts'
 import { giveUpFiles } from '../save/write/files.ts'
 import { removeLinks } from '../save/write/store.ts'
 import { standardText } from '../standard/compute.ts'
+import type { StoredObject } from '../stored/content.ts'
 
 /**
  * Removes objects in the trash for good: head, all versions, links in both directions, unique values. What stays is

@@ -2,8 +2,8 @@ import type { Mask, Model, Table } from '../../datamodel/model.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
 import type { CallerRights } from '../../rights/service.ts'
 import { checkTags, mayTag } from '../../tags/service.ts'
-import type { ObjectDeps } from '../deps.ts'
-import { type MaskDeps, masksByPreference, standardMask } from '../render/shown-mask.ts'
+import { type MaskDeps, masksByPreference, standardMask } from '../masks/preference.ts'
+import type { ObjectDeps } from '../save/context.ts'
 
 export type ChoiceDeps = Pick<ObjectDeps, 'tags' | 'clock' | 'pools'> & Omit<MaskDeps, 'pools'>
 

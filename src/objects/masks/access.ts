@@ -1,12 +1,12 @@
 /**
  * Which fields of which objects a caller sees, as conditions on where an object is, whose it is and how it is tagged:
- * for searches, which cannot look at every object. Agrees with `mayUseMask` (render/shown-mask.ts) for every object that the
+ * for searches, which cannot look at every object. Agrees with `mayUseMask` (preference.ts) for every object that the
  * caller may read; test/objects/mask-access.test.ts holds the two together.
  */
 import type { Column, Mask, MaskField, SystemFieldName, Table } from '../../datamodel/model.ts'
 import type { CallerRights, MaskId, TagFilter } from '../../rights/service.ts'
-import { type MaskDeps, standardMask } from '../render/shown-mask.ts'
 import { filterOf } from './filter.ts'
+import { type MaskDeps, standardMask } from './preference.ts'
 
 /**
  * What the index knows of the preferred files of a column: `image`; `image.preview`; who may see any version by a grant on the

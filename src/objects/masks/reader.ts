@@ -1,7 +1,7 @@
 import type { Column, ColumnField, Mask, MaskField, NestedField, ReverseField } from '../../datamodel/model.ts'
 import { readExact } from '../../platform/values/exact-json.ts'
 import type { FileEntry } from '../content/file-links.ts'
-import { type Content, rowsOf } from '../content/stored.ts'
+import { type Content, rowsOf } from '../stored/content.ts'
 
 export type Wire = Record<string, unknown>
 

@@ -1,8 +1,8 @@
 import type { ColumnField, Mask, MaskField, NestedField } from '../../datamodel/model.ts'
 import { AppError } from '../../platform/errors.ts'
 import { type LinkRef, parseLink } from '../content/link-ref.ts'
-import type { Content, ContentRow } from '../content/stored.ts'
 import { invalidValue, isRecord, isUuid, storedValue } from '../content/values.ts'
+import type { Content, ContentRow } from '../stored/content.ts'
 
 /** A place in a content that waits for its link to be resolved. */
 export interface Holder {

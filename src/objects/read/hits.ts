@@ -5,15 +5,15 @@ import { endless, type Lifetime } from '../../platform/limits/lifetime.ts'
 import { handOver } from '../../platform/memory/own-bytes.ts'
 import type { CallerRights } from '../../rights/service.ts'
 import { maskFits } from '../masks/filter.ts'
+import { masksByPreference, mayUseMask } from '../masks/preference.ts'
 import type { FieldFilter, Wire } from '../masks/reader.ts'
+import type { FormatName, MergeMode } from '../render/formats.ts'
 import { maySee, type RenderOptions, type Shape } from '../render/render.ts'
-import { masksByPreference, mayUseMask } from '../render/shown-mask.ts'
-import type { FormatName, MergeMode } from './formats.ts'
+import type { Head } from '../stored/rows.ts'
 import type { createLatest } from './latest.ts'
 import { renderOptions } from './options.ts'
 import { latestOf } from './pages.ts'
 import type { ReadDeps, RenderPages } from './render-pages.ts'
-import type { Head } from './stored-rows.ts'
 
 /** How a search shows its hits. */
 export interface HitOptions {

@@ -1,7 +1,7 @@
 import type { Admission } from '../../platform/memory/admission.ts'
 import { createByteCache, oldestOf } from '../../platform/memory/byte-cache.ts'
 import type { Queryable } from '../../platform/postgres/db.ts'
-import type { Head } from './stored-rows.ts'
+import type { Head } from '../stored/rows.ts'
 
 /** Bytes of all answers in memory, and of the longest one that is kept. */
 const maxBytes = 16_000_000

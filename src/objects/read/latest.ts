@@ -8,12 +8,12 @@ import { withhold } from '../../platform/memory/own-bytes.ts'
 import type { CallerRights } from '../../rights/service.ts'
 import { type Reader, readerOf } from '../masks/reader.ts'
 import { type Known, nothingKnown, type RenderItem, type RenderOptions, reverseKey } from '../render/render.ts'
+import type { Address } from '../stored/load.ts'
+import type { Head, Loaded } from '../stored/rows.ts'
 import { areEqual, createAnswers, hasDatedGrants, type Sources, Watched } from './kept-answers.ts'
-import type { Address } from './load.ts'
 import { createObjectCache, type Found } from './object-cache.ts'
 import { hasShortLinks, isDeep } from './options.ts'
 import type { Nearby, ReadDeps, RenderPages } from './render-pages.ts'
-import type { Head, Loaded } from './stored-rows.ts'
 
 /** An object in its latest version, allowed to the caller with the mask, and what is known around it. */
 interface Latest extends RenderItem {

@@ -5,10 +5,10 @@ import type { Queryable } from '../../platform/postgres/db.ts'
 import { gathered } from '../../platform/postgres/gathered.ts'
 import type { Reader } from '../masks/reader.ts'
 import { contentBytes, expectedBytes } from '../render/parts.ts'
-import { type Address, loadStampedHeads } from './load.ts'
-import { createOneReader, type LoadedOne } from './load-one.ts'
-import { createStampReader, type Stamps } from './stamps.ts'
-import { type Head, type Loaded, heads as toHeads } from './stored-rows.ts'
+import { type Address, loadStampedHeads } from '../stored/load.ts'
+import { createOneReader, type LoadedOne } from '../stored/load-one.ts'
+import { type Head, type Loaded, heads as toHeads } from '../stored/rows.ts'
+import { createStampReader, type Stamps } from '../stored/stamps.ts'
 
 /** Bytes of the objects that were read by id, of the largest one, of the heads that stand around them, of their ids. */
 const maxObjectBytes = 16_000_000

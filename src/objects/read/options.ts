@@ -1,5 +1,5 @@
+import { type FormatName, formats, type MergeMode } from '../render/formats.ts'
 import { defaultOptions, type RenderDeps, type RenderOptions } from '../render/render.ts'
-import { type FormatName, formats, type MergeMode } from './formats.ts'
 
 /** What one object and a list can be asked for alike. */
 export interface ShownAs {

@@ -1,10 +1,10 @@
 import type { Mask, Model, Table } from '../../datamodel/model.ts'
 import type { Queryable } from '../../platform/postgres/db.ts'
+import { type MaskDeps, standardMask } from '../masks/preference.ts'
 import { contentBytes, frameBytes } from '../render/parts.ts'
 import type { RenderItem } from '../render/render.ts'
-import { type MaskDeps, standardMask } from '../render/shown-mask.ts'
-import { type Address, loadHeads, loadLatest, loadVersions } from './load.ts'
-import type { Head, Loaded } from './stored-rows.ts'
+import { type Address, loadHeads, loadLatest, loadVersions } from '../stored/load.ts'
+import type { Head, Loaded } from '../stored/rows.ts'
 
 /** Objects of an answer as they are loaded, some at a time. */
 export type Pages = AsyncIterable<readonly RenderItem[]> | Iterable<readonly RenderItem[]>

@@ -5,16 +5,15 @@ import type { JsonAnswer } from '../../platform/http/json-answer.ts'
 import { endless, type Lifetime } from '../../platform/limits/lifetime.ts'
 import type { Queryable } from '../../platform/postgres/db.ts'
 import type { CallerRights } from '../../rights/service.ts'
+import { mayUseMask } from '../masks/preference.ts'
 import { maySee } from '../render/render.ts'
-import { mayUseMask } from '../render/shown-mask.ts'
+import { type Address, loadHeads } from '../stored/load.ts'
+import type { Head, Loaded } from '../stored/rows.ts'
 import { createHitAnswers } from './hits.ts'
 import { createLatest } from './latest.ts'
-import { type Address, loadHeads } from './load.ts'
 import { isLong, type ListOptions, type ReadOptions, renderOptions } from './options.ts'
 import { latestOf, mostHeads, versionsOf } from './pages.ts'
-import { createRenderPages, type ReadDeps } from './render-pages.ts'
-import { createSavedAnswers } from './saved.ts'
-import type { Head, Loaded } from './stored-rows.ts'
+import type { ReadDeps, RenderPages } from './render-pages.ts'
 import { visiblePage } from './visible.ts'
 
 export type { HitContext, HitOptions } from './hits.ts'
@@ -31,8 +30,7 @@ export interface ReadTarget {
 
 export type ReadService = ReturnType<typeof createReadService>
 
-export function createReadService(deps: ReadDeps) {
-  const render = createRenderPages(deps)
+export function createReadService(deps: ReadDeps, render: RenderPages) {
   const latest = createLatest(deps, render, allow)
   const { readLatest, answerLatest } = latest
 
@@ -158,8 +156,6 @@ export function createReadService(deps: ReadDeps) {
     },
 
     ...createHitAnswers(deps, render, latest),
-
-    ...createSavedAnswers(deps, render),
   }
 }
 

@@ -15,11 +15,11 @@ import {
   renderAnswer,
   type Shown,
 } from '../render/render.ts'
-import { loadHeads } from './load.ts'
+import { loadHeads } from '../stored/load.ts'
+import type { Head } from '../stored/rows.ts'
 import type { Needs } from './object-cache.ts'
 import { hasShortLinks } from './options.ts'
 import type { Pages } from './pages.ts'
-import type { Head } from './stored-rows.ts'
 
 export interface ReadDeps extends RenderDeps {
   readonly db: Db

@@ -3,8 +3,8 @@ import { type Static, Type } from 'typebox'
 import { actorOf, type HttpApp } from '../../platform/http/http.ts'
 import { sendJson } from '../../platform/http/json-answer.ts'
 import { flag, isOn } from '../../platform/http/query.ts'
+import { formatNames, mergeModes } from '../render/formats.ts'
 import { DbObject, FilesRealUrl, FileUrlExpire } from '../schema.ts'
-import { formatNames, mergeModes } from './formats.ts'
 import type { ReadService, ReadTarget, ShownAs } from './read.ts'
 
 const Name = (description: string) => Type.String({ minLength: 1, maxLength: 200, description })

@@ -1,8 +1,8 @@
 import type { Model, Table } from '../../datamodel/model.ts'
 import type { Queryable } from '../../platform/postgres/db.ts'
 import type { CallerRights, SearchFilter } from '../../rights/service.ts'
-import { headsWhere } from './load.ts'
-import type { Head } from './stored-rows.ts'
+import { headsWhere } from '../stored/load.ts'
+import type { Head } from '../stored/rows.ts'
 
 const smallestChunk = 1000
 const largestChunk = 5000

@@ -1,7 +1,8 @@
 /** Loads what a depth of an answer waits for, with a few statements for all of it. */
-import { loadInheritance } from '../content/inheritance.ts'
-import { type LoadedReverse, loadAsOf, loadChildren, loadLatest, loadReverses } from '../read/load.ts'
-import type { Head, Loaded } from '../read/stored-rows.ts'
+
+import { type LoadedReverse, loadAsOf, loadChildren, loadLatest, loadReverses } from '../stored/load.ts'
+import type { Head, Loaded } from '../stored/rows.ts'
+import { loadInheritance } from './inheritance.ts'
 import { asOfKey, type ReverseWant, type Run, reverseKey, type Want } from './run.ts'
 
 /** Linked objects that are loaded with one statement. */

@@ -1,15 +1,15 @@
 /** One object in the form in which it is stored, to one as it is answered; what it links to is announced. */
 import type { ColumnField, Mask, NestedField, ReverseField } from '../../datamodel/model.ts'
-import { inheritInto } from '../content/inheritance.ts'
-import { rowsOf } from '../content/stored.ts'
+import { sortRows } from '../content/nested-sort.ts'
+import { mayUseMask, standardMask } from '../masks/preference.ts'
 import { type FieldSink, filteredReader, type Reader, readerOf, type Wire } from '../masks/reader.ts'
-import type { Head, Loaded } from '../read/stored-rows.ts'
 import { standardText } from '../standard/compute.ts'
-import { sortRows } from './nested-sort.ts'
+import { rowsOf } from '../stored/content.ts'
+import type { Head, Loaded } from '../stored/rows.ts'
+import { inheritInto } from './inheritance.ts'
 import { contentBytes, frameBytes, shortBytes } from './parts.ts'
 import { below, inChain, levelsBelow, linkFormat, type Place } from './place.ts'
 import { maySee, type Run, reverseKey } from './run.ts'
-import { mayUseMask, standardMask } from './shown-mask.ts'
 import { goneObject, hiddenObject, setBlockFields, sharedShort, systemFields, trashedObject } from './system-fields.ts'
 
 /** An object with system fields, block and fields; what it links to is announced. */

@@ -1,8 +1,8 @@
 import { AppError } from '../../platform/errors.ts'
 import { type JsonBody, JsonWriter } from '../../platform/http/json-answer.ts'
 import type { Pauses } from '../../platform/process/pauses.ts'
-import type { Content } from '../content/stored.ts'
 import type { Wire } from '../masks/reader.ts'
+import type { Content } from '../stored/content.ts'
 import { flat } from './flat.ts'
 
 /**

@@ -1,5 +1,5 @@
-import { appliedMergeDepth, type Format, formats } from '../read/formats.ts'
-import type { Loaded } from '../read/stored-rows.ts'
+import type { Loaded } from '../stored/rows.ts'
+import { appliedMergeDepth, type Format, formats } from './formats.ts'
 import { type Part, shortBytes } from './parts.ts'
 import type { Run } from './run.ts'
 

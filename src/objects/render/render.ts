@@ -10,11 +10,11 @@
  */
 import type { Mask } from '../../datamodel/model.ts'
 import type { JsonAnswer } from '../../platform/http/json-answer.ts'
-import { loadInheritance } from '../content/inheritance.ts'
 import type { Wire } from '../masks/reader.ts'
-import type { Head, Loaded } from '../read/stored-rows.ts'
+import type { Head, Loaded } from '../stored/rows.ts'
 import { nextDepth } from './depths.ts'
 import { finish } from './finish.ts'
+import { loadInheritance } from './inheritance.ts'
 import { renderObject } from './object.ts'
 import { type AnswerLimits, contentBytes, frameBytes, shortBytes } from './parts.ts'
 import { topPlace } from './place.ts'

@@ -6,23 +6,19 @@ import type { Pool } from '../../pools/model.ts'
 import type { CallerRights, Principal, StoredGrant, WhoNames } from '../../rights/service.ts'
 import type { Tag } from '../../tags/model.ts'
 import type { FileEntry } from '../content/file-links.ts'
-import type { MaskFilters } from '../masks/filter.ts'
+import type { MaskDeps } from '../masks/preference.ts'
 import type { FieldFilter, Wire } from '../masks/reader.ts'
-import type { Format, MergeMode } from '../read/formats.ts'
-import type { Head, Loaded } from '../read/stored-rows.ts'
+import type { Head, Loaded } from '../stored/rows.ts'
+import type { Format, MergeMode } from './formats.ts'
 import { type AnswerLimits, AnswerParts } from './parts.ts'
 
 /** What rendering asks of other capabilities. Everything is asked once per response, for all objects together. */
-export interface RenderDeps {
+export interface RenderDeps extends MaskDeps {
   readonly databaseName: string
   /** Database languages, first one first. */
   readonly languages: () => readonly string[]
   readonly pools: { byId(id: number): ShownPool | undefined }
   readonly tags: { snapshot(): ReadonlyMap<number, ShownTag> }
-  /** Standard masks from the settings of an object type, best first; null: no preference. */
-  readonly objecttypeMasks: (tableId: number) => readonly number[] | null
-  /** Tag filters of the masks of an object type. */
-  readonly maskFilters: (tableId: number) => MaskFilters
   /** Whether objects of the type have names of their own for their files. */
   readonly namesFiles: (tableId: number) => boolean
   readonly people: {

@@ -1,6 +1,6 @@
-import type { Standard } from '../content/stored.ts'
 import { inLanguages, type Wire } from '../masks/reader.ts'
 import { numberName } from '../standard/compute.ts'
+import type { Standard } from '../stored/content.ts'
 
 /** How `_standard` is answered. */
 export interface StandardView {

@@ -1,7 +1,7 @@
 import type { Task } from '../../platform/values/tasks.ts'
 import type { Confirmation, RunRequest } from '../../transitions/service.ts'
-import type { SaveContext } from '../deps.ts'
 import { assertAsSeen, type Heard } from './callbacks/hear.ts'
+import type { SaveContext } from './context.ts'
 import type { Item } from './item.ts'
 import { type WriteOptions, writeAll } from './write/all.ts'
 

@@ -1,5 +1,5 @@
 import type { Model } from '../../datamodel/model.ts'
-import type { Standard } from '../content/stored.ts'
+import type { Standard } from '../stored/content.ts'
 
 /** What a save needs to know of an object that exists: which one it is and what rights on it depend on, what others show it by. */
 export interface Found {

@@ -1,5 +1,5 @@
 import type { Mask, ReverseField, Table } from '../../datamodel/model.ts'
-import type { Content, Standard, StoredObject } from '../content/stored.ts'
+import type { Content, Standard, StoredObject } from '../stored/content.ts'
 import type { Draft } from './request/payload.ts'
 
 /**
@@ -12,7 +12,7 @@ export interface Item {
   readonly table: Table
   readonly mask: Mask
   readonly mode: 'create' | 'update' | 'delete' | 'undelete'
-  /** Those of a new object are provisional (`write/provisional-ids.ts`) until the save is written. */
+  /** Those of a new object are provisional (`stored/provisional-ids.ts`) until the save is written. */
   systemObjectId: number
   id: number
   readonly uuid: string

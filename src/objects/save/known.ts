@@ -1,8 +1,8 @@
 import type { Column, Table } from '../../datamodel/model.ts'
 import type { CallerRights, Guarded, ObjectRight, StoredGrant } from '../../rights/service.ts'
-import type { SaveContext } from '../deps.ts'
 import { showingMasks } from '../masks/access.ts'
-import { type MaskDeps, mayUseMask } from '../render/shown-mask.ts'
+import { type MaskDeps, mayUseMask } from '../masks/preference.ts'
+import type { SaveContext } from './context.ts'
 import { guardAfter, guardBefore, type Item } from './item.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { AppError } from '../../platform/errors.ts'
 import type { LinkRef } from '../content/link-ref.ts'
 import { printable } from '../content/values.ts'
-import type { SaveContext } from '../deps.ts'
+import type { SaveContext } from './context.ts'
 import { asGuarded, type Found, guardColumns } from './found.ts'
 import { exists, showsColumn } from './known.ts'
 import { lookupKey, uniqueValue } from './rules/unique.ts'

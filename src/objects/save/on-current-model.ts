@@ -1,6 +1,6 @@
 import type { Model } from '../../datamodel/model.ts'
 import type { Tx } from '../../platform/postgres/db.ts'
-import type { ObjectDeps } from '../deps.ts'
+import type { ObjectDeps } from './context.ts'
 
 /**
  * Does the work of a transaction while PostgreSQL makes sure that the datamodel is the one in memory, and keeps it so:

@@ -1,8 +1,8 @@
 import { forEachLink } from '../content/links.ts'
-import type { Operation, StoredObject } from '../content/stored.ts'
-import type { SaveContext } from '../deps.ts'
-import { guardOf, type Head, type Loaded } from '../read/stored-rows.ts'
 import { type Known, reverseKey } from '../render/run.ts'
+import type { Operation, StoredObject } from '../stored/content.ts'
+import { guardOf, type Head, type Loaded } from '../stored/rows.ts'
+import type { SaveContext } from './context.ts'
 import { type Item, nextVersion } from './item.ts'
 import { type Attached, isReverse } from './rules/reverse.ts'
 

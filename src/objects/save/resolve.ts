@@ -1,7 +1,7 @@
 import type { Table } from '../../datamodel/model.ts'
 import type { Tx } from '../../platform/postgres/db.ts'
 import type { LinkRef } from '../content/link-ref.ts'
-import type { SaveContext } from '../deps.ts'
+import type { SaveContext } from './context.ts'
 import { asGuarded, type Found, foundColumns } from './found.ts'
 import { isLookup, lookupName, mayFind, resolveLookups } from './lookups.ts'
 import type { Draft } from './request/payload.ts'

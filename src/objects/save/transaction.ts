@@ -1,6 +1,6 @@
 import type { Lifetime } from '../../platform/limits/lifetime.ts'
 import type { Tx } from '../../platform/postgres/db.ts'
-import type { ObjectDeps } from '../deps.ts'
+import type { ObjectDeps } from './context.ts'
 
 /**
  * How a transaction of a change ends: with the change stored, or rolled back. A dry run is the same path all the same; a

@@ -1,9 +1,9 @@
 import type { ColumnField, Mask, MaskField, NestedField } from '../../datamodel/model.ts'
 import { canonicalJson } from '../../platform/values/canonical-json.ts'
 import { simplifyGeometry } from '../content/geometry.ts'
-import { type Content, type ContentRow, rowsOf, type Standard } from '../content/stored.ts'
-import { sortRows } from '../render/nested-sort.ts'
-import { isProvisional } from '../save/write/provisional-ids.ts'
+import { sortRows } from '../content/nested-sort.ts'
+import { type Content, type ContentRow, rowsOf, type Standard } from '../stored/content.ts'
+import { isProvisional } from '../stored/provisional-ids.ts'
 import { joinList, joinParts, type Text, type TextPart, textByLanguage, textOfSlot, valueText } from './text.ts'
 
 /** Stored standards of the objects that a content links to; `undefined` for objects that are gone. */

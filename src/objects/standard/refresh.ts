@@ -1,6 +1,6 @@
 import type { Model } from '../../datamodel/model.ts'
 import type { Queryable } from '../../platform/postgres/db.ts'
-import type { Content, Standard } from '../content/stored.ts'
+import type { Content, Standard } from '../stored/content.ts'
 import { computeStandard, linkedForStandard, sameStandard } from './compute.ts'
 
 /**

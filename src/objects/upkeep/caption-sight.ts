@@ -2,9 +2,9 @@ import type { Column, Model } from '../../datamodel/model.ts'
 import type { Queryable } from '../../platform/postgres/db.ts'
 import type { CallerRights } from '../../rights/service.ts'
 import { showingMasks } from '../masks/access.ts'
-import { loadHeads } from '../read/load.ts'
-import type { Head } from '../read/stored-rows.ts'
-import { type MaskDeps, mayUseMask } from '../render/shown-mask.ts'
+import { type MaskDeps, mayUseMask } from '../masks/preference.ts'
+import { loadHeads } from '../stored/load.ts'
+import type { Head } from '../stored/rows.ts'
 
 /** What somebody may read of the objects that a caption tells of. */
 export interface CaptionSight {

@@ -1,7 +1,7 @@
 import type { Column, Localized, Model, Table } from '../../datamodel/model.ts'
 import type { Queryable } from '../../platform/postgres/db.ts'
-import type { Content, Standard } from '../content/stored.ts'
 import { valueText } from '../standard/text.ts'
+import type { Content, Standard } from '../stored/content.ts'
 import { type CaptionSight, type CaptionSightDeps, captionSights } from './caption-sight.ts'
 
 /** A caption of a file, and the object that its replacements are about. */

@@ -2,9 +2,9 @@ import type { Table, UniqueKey } from '../../datamodel/model.ts'
 import type { CommitHooks, ConstraintChange, Conversion } from '../../datamodel/service.ts'
 import type { Tx } from '../../platform/postgres/db.ts'
 import { type ContentRowOf, forEachRowOf, walkContents } from '../content/rows.ts'
-import type { Content } from '../content/stored.ts'
 import { brokenRule } from '../save/rules/constraints.ts'
 import { uniqueEntries } from '../save/rules/unique.ts'
+import type { Content } from '../stored/content.ts'
 import { reviveLinks } from './revived-links.ts'
 
 /** What a commit of the datamodel asks of the stored objects; everything in the transaction of the commit, in chunks. */

@@ -1,9 +1,9 @@
 import type { Model } from '../../datamodel/model.ts'
 import type { Queryable, Tx } from '../../platform/postgres/db.ts'
 import type { CallerRights, StoredGrant } from '../../rights/service.ts'
-import { type HeadRow, headColumns, heads } from '../read/stored-rows.ts'
-import type { MaskDeps } from '../render/shown-mask.ts'
+import type { MaskDeps } from '../masks/preference.ts'
 import { exists, showsColumn } from '../save/known.ts'
+import { type HeadRow, headColumns, heads } from '../stored/rows.ts'
 
 /** An object that has a file, and in which column. */
 export interface SeenUse {

@@ -1,8 +1,9 @@
 import type { Column, Table } from '../../datamodel/model.ts'
 import type { Tx } from '../../platform/postgres/db.ts'
+import type { LinkTriple } from '../content/links.ts'
 import { linkTriples, withoutLinks } from '../content/links.ts'
 import { walkContents } from '../content/rows.ts'
-import { addLinks, type LinkTriple } from '../save/write/store.ts'
+import { addLinks } from '../save/write/store.ts'
 
 /**
  * Knows again what objects link to through columns that the datamodel has once more. While it did not have them, nobody asked for

@@ -1,7 +1,7 @@
 import type { Model } from '../../datamodel/model.ts'
 import type { Db, Tx } from '../../platform/postgres/db.ts'
-import type { Content } from '../content/stored.ts'
 import { uniqueEntries } from '../save/rules/unique.ts'
+import type { Content } from '../stored/content.ts'
 
 /** A value that two objects have, in two forms of Unicode: the first one keeps it. */
 export interface SharedValue {

@@ -3,7 +3,7 @@ import type { JsonAnswer } from '../../../platform/http/json-answer.ts'
 import type { Lifetime } from '../../../platform/limits/lifetime.ts'
 import type { Queryable } from '../../../platform/postgres/db.ts'
 import type { Wire } from '../../masks/reader.ts'
-import type { Loaded } from '../../read/stored-rows.ts'
+import type { Loaded } from '../../stored/rows.ts'
 
 /** What is about to happen: a save (POST, PATCH, group editing), one of the deletions, a transition that is run. */
 export type ChangeKind = 'save' | 'remove' | 'undelete' | 'purge' | 'transition'

@@ -1,7 +1,7 @@
 /** Keys of payloads that are known wherever they stand: written, or computed for an answer that is sent back. */
 import type { ColumnType, SystemFieldName, Table } from '../../../datamodel/model.ts'
-import type { StoredObject } from '../../content/stored.ts'
 import { isRecord } from '../../content/values.ts'
+import type { StoredObject } from '../../stored/content.ts'
 
 /** Beside the block: what names an object, what is written there, and what answers carry. */
 export const objectKeys: ReadonlySet<string> = new Set([

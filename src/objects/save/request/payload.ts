@@ -2,9 +2,9 @@ import type { Mask, Model, ReverseField, Table } from '../../../datamodel/model.
 import { AppError } from '../../../platform/errors.ts'
 import type { Pauses } from '../../../platform/process/pauses.ts'
 import { type LinkRef, parseGlobalId, parseLink, parseLookup } from '../../content/link-ref.ts'
-import type { Content } from '../../content/stored.ts'
 import { invalidValue, isRecord, isUuid, printable } from '../../content/values.ts'
 import { type Holder, writerOf } from '../../masks/writer.ts'
+import type { Content } from '../../stored/content.ts'
 import { groupOf } from './group-edit.ts'
 import { assertListsKnown, assertWrapped, assertWritten, type RowParts, readRow } from './reverse-row.ts'
 

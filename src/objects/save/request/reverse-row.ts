@@ -1,8 +1,8 @@
 import type { ReverseField, Table } from '../../../datamodel/model.ts'
 import { AppError } from '../../../platform/errors.ts'
 import { nearestName } from '../../../platform/values/nearest.ts'
-import type { Content } from '../../content/stored.ts'
 import { invalidValue, isRecord, printable } from '../../content/values.ts'
+import type { Content } from '../../stored/content.ts'
 
 /** What a row came to: enough to tell whether it names an object, and whether it writes anything. */
 interface ReadRow {

@@ -1,9 +1,9 @@
 import type { Column, MaskField, Table } from '../../../datamodel/model.ts'
 import { AppError } from '../../../platform/errors.ts'
 import { parseDate } from '../../../platform/values/dates.ts'
-import { type Content, rowsOf } from '../../content/stored.ts'
 import { isRecord, printable } from '../../content/values.ts'
 import { showingMasks } from '../../masks/access.ts'
+import { type Content, rowsOf } from '../../stored/content.ts'
 import type { Item } from '../item.ts'
 
 /** A rule of the datamodel that a content breaks. */

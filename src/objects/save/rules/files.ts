@@ -3,7 +3,7 @@ import { AppError } from '../../../platform/errors.ts'
 import { coversFile } from '../../../rights/service.ts'
 import { type FileEntry, filesByColumn, forEachFileList } from '../../content/file-links.ts'
 import { invalidValue } from '../../content/values.ts'
-import type { LinkableFile, SaveContext } from '../../deps.ts'
+import type { LinkableFile, SaveContext } from '../context.ts'
 import { guardAfter, guardBefore, type Item } from '../item.ts'
 import { guarded } from '../known.ts'
 

@@ -1,5 +1,5 @@
 import { AppError } from '../../../platform/errors.ts'
-import type { SaveContext } from '../../deps.ts'
+import type { SaveContext } from '../context.ts'
 import type { Item } from '../item.ts'
 
 /**

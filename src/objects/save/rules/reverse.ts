@@ -1,13 +1,13 @@
 import type { Model, ReverseField } from '../../../datamodel/model.ts'
 import { eachInTurns, type Pauses } from '../../../platform/process/pauses.ts'
-import type { StoredObject } from '../../content/stored.ts'
-import { type Linker, planDelete } from '../../delete/plan.ts'
-import type { SaveContext } from '../../deps.ts'
 import { sameContent } from '../../masks/writer.ts'
+import type { StoredObject } from '../../stored/content.ts'
+import type { SaveContext } from '../context.ts'
 import { guardOf, type Item, itemOf } from '../item.ts'
 import { guarded } from '../known.ts'
 import { grantsChanged } from '../system-fields.ts'
 import { lockObjects } from '../write/store.ts'
+import { type Linker, planDelete } from './deletion.ts'
 
 /** A stored object that stands below one of the request. */
 export interface Attached extends Linker {

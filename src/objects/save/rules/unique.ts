@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Column, Table, UniqueKey } from '../../../datamodel/model.ts'
 import { composed } from '../../../platform/values/text.ts'
-import { type Content, rowsOf } from '../../content/stored.ts'
+import { type Content, rowsOf } from '../../stored/content.ts'
 
 /** A value that an object holds in a unique key; `place` is where it stands, for errors. */
 export interface UniqueEntry {

@@ -3,23 +3,15 @@ import type { EventType } from '../../../events/service.ts'
 import { AppError } from '../../../platform/errors.ts'
 import { mapInTurns, type Pauses } from '../../../platform/process/pauses.ts'
 import { filesByColumn } from '../../content/file-links.ts'
-import { formerLinks, linkTriples } from '../../content/links.ts'
-import type { SaveContext } from '../../deps.ts'
-import { applyStandards } from '../../standard/apply.ts'
+import { formerLinks, type LinkTriple, linkTriples } from '../../content/links.ts'
 import { standardText } from '../../standard/compute.ts'
+import type { SaveContext } from '../context.ts'
 import { hasMoved, type Item, nextVersion } from '../item.ts'
 import { keysHoldIds, uniqueEntries } from '../rules/unique.ts'
+import { applyStandards } from '../standards.ts'
 import { type FileChange, type FileTaken, putFiles, returnFiles, takeFiles } from './files.ts'
 import { giveIds } from './new-ids.ts'
-import {
-  addLinks,
-  giveUpUnique,
-  type LinkTriple,
-  removeLinks,
-  takeUnique,
-  type UniqueChange,
-  writeItems,
-} from './store.ts'
+import { addLinks, giveUpUnique, removeLinks, takeUnique, type UniqueChange, writeItems } from './store.ts'
 
 export interface WriteOptions {
   readonly dryRun: boolean

@@ -1,8 +1,8 @@
 import { eachInTurns, letPass } from '../../../platform/process/pauses.ts'
 import { forEachLink } from '../../content/links.ts'
-import type { SaveContext } from '../../deps.ts'
+import { isProvisional } from '../../stored/provisional-ids.ts'
+import type { SaveContext } from '../context.ts'
 import type { Item } from '../item.ts'
-import { isProvisional } from './provisional-ids.ts'
 import { drawIds, type UniqueChange } from './store.ts'
 
 /**

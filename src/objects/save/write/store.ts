@@ -2,8 +2,9 @@ import type { Model } from '../../../datamodel/model.ts'
 import { AppError } from '../../../platform/errors.ts'
 import { booleansText, numbersText, type Queryable, type Tx, textsText } from '../../../platform/postgres/db.ts'
 import { jsonInTurns, type Pauses } from '../../../platform/process/pauses.ts'
-import type { StoredObject } from '../../content/stored.ts'
+import type { LinkTriple } from '../../content/links.ts'
 import { showingMasks } from '../../masks/access.ts'
+import type { StoredObject } from '../../stored/content.ts'
 import { hasMoved, type Item, nextVersion } from '../item.ts'
 import type { UniqueEntry } from '../rules/unique.ts'
 
@@ -219,13 +220,6 @@ export async function writeItems(
     [rows, context.at, context.userId, context.datamodelVersion, context.index],
     'write-items',
   )
-}
-
-/** A link of a content: through which column to which object. */
-export interface LinkTriple {
-  readonly from: number
-  readonly column: number
-  readonly to: number
 }
 
 /** The values of a key that is violated, where the object was sent with a mask that has them: others may be secret. */

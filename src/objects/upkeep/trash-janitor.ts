@@ -6,14 +6,14 @@ import { endless } from '../../platform/limits/lifetime.ts'
 import type { Tx } from '../../platform/postgres/db.ts'
 import { createPauses } from '../../platform/process/pauses.ts'
 import { createPeriodic } from '../../platform/process/periodic.ts'
-import { newContext, type ObjectDeps, type SaveContext } from '../deps.ts'
+import { purgeObjects } from '../delete/purge.ts'
 import { assertAsSeen, hear } from '../save/callbacks/hear.ts'
+import { newContext, type ObjectDeps, type SaveContext } from '../save/context.ts'
 import { itemOf } from '../save/item.ts'
 import { onCurrentModel } from '../save/on-current-model.ts'
 import { inTransaction } from '../save/transaction.ts'
 import { lockObjects } from '../save/write/store.ts'
-import { holderOf, type PolicyHolders, saidByHolders } from '../upkeep/janitor-policies.ts'
-import { purgeObjects } from './purge.ts'
+import { holderOf, type PolicyHolders, saidByHolders } from './janitor-policies.ts'
 
 /**
  * Purges objects that have been in the trash for as long as their pool, or their object type without pools, says: as if the

@@ -1,7 +1,7 @@
-import type { Standard } from '../content/stored.ts'
-import type { SaveContext } from '../deps.ts'
-import type { Item } from '../save/item.ts'
-import { computeStandard, linkedForStandard } from './compute.ts'
+import { computeStandard, linkedForStandard } from '../standard/compute.ts'
+import type { Standard } from '../stored/content.ts'
+import type { SaveContext } from './context.ts'
+import type { Item } from './item.ts'
 
 /**
  * Computes `_standard` of all items that are written, each after the items it links to. Standards of other linked

@@ -1,6 +1,6 @@
 import type { Model, Table } from '../../datamodel/model.ts'
 import { numbersText, type Queryable } from '../../platform/postgres/db.ts'
-import type { Operation } from '../content/stored.ts'
+import type { Operation } from './content.ts'
 import {
   type Head,
   type HeadRow,
@@ -14,7 +14,7 @@ import {
   latestVersion,
   loadedOf,
   toLoaded,
-} from './stored-rows.ts'
+} from './rows.ts'
 
 /**
  * Reads objects in sets: each function is one statement, however many objects there are. Objects whose type is gone

@@ -4,8 +4,8 @@ import { createByteCache, stringBytes } from '../../platform/memory/byte-cache.t
 import { numbersText, type Queryable } from '../../platform/postgres/db.ts'
 import { gathered } from '../../platform/postgres/gathered.ts'
 import type { Address } from './load.ts'
+import { type LatestRow, type Loaded, latest, latestVersion, toLoaded } from './rows.ts'
 import { type Stamps, stampList, stampsOf } from './stamps.ts'
-import { type LatestRow, type Loaded, latest, latestVersion, toLoaded } from './stored-rows.ts'
 
 /**
  * The common read, one object by its id, in one statement: each further one costs a third of the throughput

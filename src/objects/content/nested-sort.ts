@@ -1,6 +1,6 @@
 import type { Column, NestedField } from '../../datamodel/model.ts'
 import { parseDate } from '../../platform/values/dates.ts'
-import type { ContentRow } from '../content/stored.ts'
+import type { ContentRow } from '../stored/content.ts'
 
 /** What a link is called, for rows that are sorted by a linked object. */
 export type LinkText = (systemObjectId: number) => string | undefined

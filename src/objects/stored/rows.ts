@@ -1,6 +1,6 @@
 import type { Model, Table } from '../../datamodel/model.ts'
 import type { Guarded, StoredGrant } from '../../rights/service.ts'
-import type { Content, Operation, Standard, StoredObject } from '../content/stored.ts'
+import type { Content, Operation, Standard, StoredObject } from './content.ts'
 
 /**
  * How objects come out of the database. A row comes as one JSON array: parsing one JSON text takes half the time of

@@ -1,11 +1,11 @@
 import type { Column } from '../../datamodel/model.ts'
 import { showingMasks } from '../masks/access.ts'
+import { mayUseMask } from '../masks/preference.ts'
 import type { Reader, Wire } from '../masks/reader.ts'
-import { loadAncestors, loadLatest } from '../read/load.ts'
-import type { Head, Loaded } from '../read/stored-rows.ts'
-import type { Run } from '../render/run.ts'
-import { mayUseMask } from '../render/shown-mask.ts'
-import { isHierarchical } from '../render/system-fields.ts'
+import { loadAncestors, loadLatest } from '../stored/load.ts'
+import type { Head, Loaded } from '../stored/rows.ts'
+import type { Run } from './run.ts'
+import { isHierarchical } from './system-fields.ts'
 
 /**
  * Loads all objects above the given ones with their contents: two statements, or none when all are there already.

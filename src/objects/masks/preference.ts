@@ -1,16 +1,20 @@
 import type { Mask, Table } from '../../datamodel/model.ts'
+import type { Pool } from '../../pools/model.ts'
 import type { CallerRights } from '../../rights/service.ts'
-import { maskFits } from '../masks/filter.ts'
-import type { Wire } from '../masks/reader.ts'
-import type { Head } from '../read/stored-rows.ts'
-import type { RenderDeps, Run, ShownPool, ShownTag } from './run.ts'
+import type { Head } from '../stored/rows.ts'
+import { type MaskFilters, maskFits } from './filter.ts'
 
 /** What says which mask is the standard one. */
-type PreferenceDeps = Pick<RenderDeps, 'objecttypeMasks'> & {
-  readonly pools: { byId(id: number): Pick<ShownPool, 'effectiveMasks'> | undefined }
+interface PreferenceDeps {
+  /** Standard masks from the settings of an object type, best first; null: no preference. */
+  readonly objecttypeMasks: (tableId: number) => readonly number[] | null
+  readonly pools: { byId(id: number): Pick<Pool, 'effectiveMasks'> | undefined }
 }
 
-export type MaskDeps = PreferenceDeps & Pick<RenderDeps, 'maskFilters'>
+export interface MaskDeps extends PreferenceDeps {
+  /** Tag filters of the masks of an object type. */
+  readonly maskFilters: (tableId: number) => MaskFilters
+}
 
 /** The mask that an object is shown with when none is named: preferred in its pool, in its type, in the datamodel. */
 export function standardMask(
@@ -46,7 +50,7 @@ function maskById(table: Table, id: number): Mask | undefined {
 
 /**
  * Whether the caller may see the object with this mask. An inline mask is part of the mask that it stands in. A search
- * decides the same by conditions: see masks/access.ts.
+ * decides the same by conditions: see access.ts.
  */
 export function mayUseMask(
   context: { readonly deps: MaskDeps; readonly caller: CallerRights },
@@ -57,38 +61,4 @@ export function mayUseMask(
   if (!maskFits(context.deps, mask, object.guard.tags)) return false
   const use = { id: mask.id, isAllFields: mask.isAllFields, isStandard: mask === standardMask(context, object) }
   return context.caller.mayUseMask(use, object.guard)
-}
-
-// Pools and tags come from snapshots whose entries are replaced when they change, so their wire form is made once.
-const wirePools = new WeakMap<ShownPool, Wire>()
-const wireTagsKnown = new WeakMap<ShownTag, Wire>()
-
-/** A pool as objects show it; of one that the caller may not see, only the id. */
-export function wirePool({ deps, caller }: Run, poolId: number): Wire {
-  const pool = deps.pools.byId(poolId)
-  if (!pool || !caller.mayPool('bag_read', poolId)) return { _basetype: 'pool', pool: { _id: poolId } }
-  let wire = wirePools.get(pool)
-  if (!wire) {
-    const { id, name, shortname, reference } = pool
-    wire = { _basetype: 'pool', pool: { _id: id, ...(reference === null ? {} : { reference }), name, shortname } }
-    wirePools.set(pool, wire)
-  }
-  return wire
-}
-
-export function wireTags({ deps }: Run, { tags }: Head): Wire[] {
-  if (tags.length === 0) return []
-  const snapshot = deps.tags.snapshot()
-  return tags.map((id) => {
-    const tag = snapshot.get(id)
-    if (!tag) return { _id: id }
-    const wire = wireTagsKnown.get(tag) ?? wireTag(tag)
-    wireTagsKnown.set(tag, wire)
-    return wire
-  })
-}
-
-function wireTag({ id, displayname, displaytype, reference, shortname }: ShownTag): Wire {
-  const names = { ...(reference === null ? {} : { reference }), ...(shortname === null ? {} : { shortname }) }
-  return { _id: id, displayname, displaytype, ...names }
 }

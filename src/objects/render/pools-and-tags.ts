@@ -1,0 +1,37 @@
+import type { Wire } from '../masks/reader.ts'
+import type { Head } from '../stored/rows.ts'
+import type { Run, ShownPool, ShownTag } from './run.ts'
+
+// Pools and tags come from snapshots whose entries are replaced when they change, so their wire form is made once.
+const wirePools = new WeakMap<ShownPool, Wire>()
+const wireTagsKnown = new WeakMap<ShownTag, Wire>()
+
+/** A pool as objects show it; of one that the caller may not see, only the id. */
+export function wirePool({ deps, caller }: Run, poolId: number): Wire {
+  const pool = deps.pools.byId(poolId)
+  if (!pool || !caller.mayPool('bag_read', poolId)) return { _basetype: 'pool', pool: { _id: poolId } }
+  let wire = wirePools.get(pool)
+  if (!wire) {
+    const { id, name, shortname, reference } = pool
+    wire = { _basetype: 'pool', pool: { _id: id, ...(reference === null ? {} : { reference }), name, shortname } }
+    wirePools.set(pool, wire)
+  }
+  return wire
+}
+
+export function wireTags({ deps }: Run, { tags }: Head): Wire[] {
+  if (tags.length === 0) return []
+  const snapshot = deps.tags.snapshot()
+  return tags.map((id) => {
+    const tag = snapshot.get(id)
+    if (!tag) return { _id: id }
+    const wire = wireTagsKnown.get(tag) ?? wireTag(tag)
+    wireTagsKnown.set(tag, wire)
+    return wire
+  })
+}
+
+function wireTag({ id, displayname, displaytype, reference, shortname }: ShownTag): Wire {
+  const names = { ...(reference === null ? {} : { reference }), ...(shortname === null ? {} : { shortname }) }
+  return { _id: id, displayname, displaytype, ...names }
+}

@@ -37,6 +37,21 @@ if (unlisted.length > 0) throw new Error(`give src/${unlisted[0]} its place in t
 /** The same within a folder: its sub-folders in the order of their imports. */
 const inside = {
   platform: ['values', 'secrets', 'config', 'limits', 'process', 'memory', 'outgoing', 'postgres', 'http'],
+  files: [
+    'blobs',
+    'addresses',
+    'remote',
+    'locations',
+    'records',
+    'archives',
+    'renditions',
+    'images',
+    'shown',
+    'upload',
+    'delivery',
+    'fixity',
+    'moves',
+  ],
   objects: ['stored', 'content', 'masks', 'standard', 'render', 'read', 'save', 'delete', 'info', 'upkeep'],
 }
 

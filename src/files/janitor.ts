@@ -3,7 +3,7 @@ import { type EventLog, type JanitorRun, janitorRun, type NewEvent } from '../ev
 import type { Db, Tx } from '../platform/postgres/db.ts'
 import { createPeriodic } from '../platform/process/periodic.ts'
 import type { BlobStore, Sha256 } from './blobs/blob-store.ts'
-import { uploadLifetime } from './resumable/service.ts'
+import { uploadLifetime } from './upload/resumable/service.ts'
 
 /**
  * Takes away what nobody has any more: links of former versions of objects as far as pools say so, uploads that no object

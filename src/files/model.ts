@@ -1,6 +1,6 @@
 import type { Sha256 } from './blobs/blob-store.ts'
 import type { FileClass } from './classes.ts'
-import type { Rendition } from './renditions/model.ts'
+import type { Rendition } from './records/rendition.ts'
 
 /** Where a file is had, as rights see it. */
 export type { FileClass } from './classes.ts'

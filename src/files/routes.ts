@@ -8,12 +8,12 @@ import { registerArchiveRoutes } from './delivery/archive-routes.ts'
 import { deliver } from './delivery/deliver.ts'
 import type { NameInObject } from './delivery/service.ts'
 import { readWish } from './delivery/wish.ts'
+import { registerFixityRoutes } from './fixity/routes.ts'
 import { registerImageRoutes } from './images/routes.ts'
 import { registerLocationRoutes } from './locations/routes.ts'
 import { registerMoveRoutes } from './moves/routes.ts'
-import { registerRemoteRoutes } from './remote/routes.ts'
+import { nameInDisposition } from './records/file-name.ts'
 import { manageFiles, type Resync as ResyncRun } from './renditions/service.ts'
-import { registerResumableRoutes } from './resumable/routes.ts'
 import {
   ChangeQuery,
   DownloadHeaders,
@@ -31,8 +31,9 @@ import {
 } from './schema.ts'
 import type { FileService } from './service.ts'
 import { registerDerivedRoutes } from './upload/derived-routes.ts'
-import { nameInDisposition } from './upload/file-name.ts'
+import { registerRemoteRoutes } from './upload/from-address/routes.ts'
 import { filesOfMultipart, type Incoming, mostFiles } from './upload/multipart.ts'
+import { registerResumableRoutes } from './upload/resumable/routes.ts'
 
 const mostIds = 1000
 
@@ -40,6 +41,7 @@ export function registerFileRoutes(
   http: HttpApp,
   { files, nameInObject }: { files: FileService; nameInObject: NameInObject },
 ): void {
+  registerFixityRoutes(http, files)
   registerLocationRoutes(http, files)
   registerMoveRoutes(http, files)
   registerImageRoutes(http, { files })

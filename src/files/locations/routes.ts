@@ -1,7 +1,6 @@
 import { Type } from 'typebox'
 import { actorOf, type HttpApp } from '../../platform/http/http.ts'
-import type { FixityService } from '../fixity/service.ts'
-import { FixityReport, LocationInput, LocationOutput } from './schema.ts'
+import { LocationInput, LocationOutput } from './schema.ts'
 import { type Locations, manageLocations, seeLocations } from './service.ts'
 
 const Params = Type.Object({
@@ -9,27 +8,9 @@ const Params = Type.Object({
 })
 const Done = Type.Object({ status: Type.Object({ acknowledged: Type.Literal('ok') }) })
 
-export function registerLocationRoutes(
-  http: HttpApp,
-  { locations, fixity }: { locations: Locations; fixity: Pick<FixityService, 'report'> },
-): void {
+export function registerLocationRoutes(http: HttpApp, { locations }: { locations: Locations }): void {
   const common = { access: 'user', systemRight: manageLocations } as const
   const look = { access: 'user', systemRight: seeLocations, writes: false } as const
-
-  http.get(
-    '/api/v1/system/location/fixity',
-    {
-      schema: {
-        operationId: 'getFixity',
-        summary: 'Whether the contents of files are what they were',
-        description: 'What was found when each content was last read and compared with its hash.',
-        tags: ['files'],
-        response: { 200: FixityReport },
-      },
-      config: look,
-    },
-    () => fixity.report(),
-  )
 
   http.get(
     '/api/v1/system/location/list',

@@ -2,7 +2,7 @@ import { AppError } from '../../platform/errors.ts'
 import { numbersText, type Queryable, type Tx } from '../../platform/postgres/db.ts'
 import type { Sha256 } from '../blobs/blob-store.ts'
 import type { FileVersion, StoredFile } from '../model.ts'
-import type { Rendition } from '../renditions/model.ts'
+import type { Rendition } from './rendition.ts'
 
 type VersionRow = [
   name: string,

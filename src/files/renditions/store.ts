@@ -1,7 +1,8 @@
 import type { Queryable, Tx } from '../../platform/postgres/db.ts'
 import type { Sha256 } from '../blobs/blob-store.ts'
+import type { RenditionStatus } from '../records/rendition.ts'
 import type { NewBlob } from '../records/store.ts'
-import type { OriginalType, RenditionStatus } from './model.ts'
+import type { OriginalType } from './model.ts'
 import type { Tag } from './technical.ts'
 
 export interface OriginalRow extends OriginalType {

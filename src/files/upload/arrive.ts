@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { BlobStore, Received, Sha256 } from '../blobs/blob-store.ts'
-import { cleanFileName } from './file-name.ts'
+import { cleanFileName } from '../records/file-name.ts'
 import { type FileType, fileTypeOf, headBytes, typeByName } from './file-type.ts'
 import type { Incoming } from './multipart.ts'
 import { tooLarge, type UploadPermission } from './permission.ts'

@@ -2,9 +2,9 @@ import type { Actor } from '../../platform/actor.ts'
 import { createByteCache, stringBytes } from '../../platform/memory/byte-cache.ts'
 import type { Queryable } from '../../platform/postgres/db.ts'
 import { type CallerRights, type Principal, renderWho, type WhoNames } from '../../rights/service.ts'
-import type { Addresses } from '../delivery/addresses.ts'
+import type { Addresses } from '../addresses/addresses.ts'
 import type { FileVersion, StoredFile } from '../model.ts'
-import type { KnownFile } from './access.ts'
+import type { KnownFile } from '../records/access.ts'
 import { accessKey, type FileLink, type FilePlace, renderFile } from './render.ts'
 
 /** Bytes of all texts in memory, and of the longest one. */

@@ -1,11 +1,11 @@
-import type { VersionAddresses } from '../delivery/addresses.ts'
+import type { VersionAddresses } from '../addresses/addresses.ts'
 import { isViewable } from '../images/service.ts'
 import { type FileVersion, originalOf, type StoredFile } from '../model.ts'
+import type { AskedVersion, FileAccess } from '../records/access.ts'
+import { baseOf } from '../records/file-name.ts'
+import type { Rendition } from '../records/rendition.ts'
 import { metadataName } from '../renditions/describe.ts'
-import type { Rendition } from '../renditions/model.ts'
 import { printed, type Tag } from '../renditions/technical.ts'
-import { baseOf } from '../upload/file-name.ts'
-import type { AskedVersion, FileAccess } from './access.ts'
 
 export type Wire = Record<string, unknown>
 

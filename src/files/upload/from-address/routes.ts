@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
-import { AppError } from '../../platform/errors.ts'
-import { actorOf, type HttpApp } from '../../platform/http/http.ts'
-import { BulkInput, BulkQuery, FileRecord, RemoteInput, RemoteQuery } from '../schema.ts'
-import type { FileService } from '../service.ts'
+import { AppError } from '../../../platform/errors.ts'
+import { actorOf, type HttpApp } from '../../../platform/http/http.ts'
+import { BulkInput, BulkQuery, FileRecord, RemoteInput, RemoteQuery } from '../../schema.ts'
+import type { FileService } from '../../service.ts'
 import { checkedUrl, type RemoteSource } from './fetch.ts'
 
 const errors = [

@@ -1,11 +1,11 @@
 import type { Queryable } from '../../platform/postgres/db.ts'
 import { originalOf, type StoredFile } from '../model.ts'
+import { baseOf } from '../records/file-name.ts'
+import { readFiles } from '../records/store.ts'
 import { metadataName } from '../renditions/describe.ts'
 import { readTags } from '../renditions/store.ts'
 import type { Tag } from '../renditions/technical.ts'
-import { baseOf } from '../upload/file-name.ts'
 import { bestDate, statusOf, technicalMetadata } from './render.ts'
-import { readFiles } from './store.ts'
 
 /** A file as the search knows it. */
 export interface FileForIndex {

@@ -1,5 +1,5 @@
-import type { Queryable, Tx } from '../../platform/postgres/db.ts'
-import type { Sha256 } from '../blobs/blob-store.ts'
+import type { Queryable, Tx } from '../../../platform/postgres/db.ts'
+import type { Sha256 } from '../../blobs/blob-store.ts'
 
 export interface ResumableUpload {
   readonly id: string

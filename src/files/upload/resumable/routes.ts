@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { AppError, badRequest } from '../../platform/errors.ts'
-import { streamedBody } from '../../platform/http/body/streamed.ts'
-import { actorOf, type HttpApp } from '../../platform/http/http.ts'
-import { utf8Text } from '../../platform/values/utf8.ts'
+import { AppError, badRequest } from '../../../platform/errors.ts'
+import { streamedBody } from '../../../platform/http/body/streamed.ts'
+import { actorOf, type HttpApp } from '../../../platform/http/http.ts'
+import { utf8Text } from '../../../platform/values/utf8.ts'
 import { type NewResumable, type ResumableService, uploadLifetime } from './service.ts'
 import type { ResumableUpload } from './store.ts'
 

@@ -1,10 +1,10 @@
 import type { Queryable } from '../../platform/postgres/db.ts'
 import type { CallerRights } from '../../rights/service.ts'
 import { mostBits } from '../model.ts'
-import type { FileUse, KnownFile } from './access.ts'
-import { sameContents } from './duplicates.ts'
+import type { FileUse, KnownFile } from '../records/access.ts'
+import { sameContents } from '../records/duplicates.ts'
+import { similarTo } from '../records/similar.ts'
 import { seesOriginal, type Wire } from './render.ts'
-import { similarTo } from './similar.ts'
 
 export interface AlikeDeps {
   readonly db: Queryable

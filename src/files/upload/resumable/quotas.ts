@@ -1,6 +1,6 @@
-import { AppError } from '../../platform/errors.ts'
-import { quotaExceeded } from '../../platform/limits/callers.ts'
-import type { Tx } from '../../platform/postgres/db.ts'
+import { AppError } from '../../../platform/errors.ts'
+import { quotaExceeded } from '../../../platform/limits/callers.ts'
+import type { Tx } from '../../../platform/postgres/db.ts'
 import type { ResumableUpload } from './store.ts'
 import * as store from './store.ts'
 

@@ -1,9 +1,9 @@
 import { extension as extensionOfType } from 'mime-types'
-import { AppError } from '../../platform/errors.ts'
-import type { Download } from '../../platform/outgoing/download.ts'
-import { extensionOf, nameInDisposition } from '../upload/file-name.ts'
-import type { Incoming } from '../upload/multipart.ts'
-import { fetchFailure, type OpenRemote } from './open.ts'
+import { AppError } from '../../../platform/errors.ts'
+import type { Download } from '../../../platform/outgoing/download.ts'
+import { extensionOf, nameInDisposition } from '../../records/file-name.ts'
+import { fetchFailure, type OpenRemote } from '../../remote/open.ts'
+import type { Incoming } from '../multipart.ts'
 
 /** A file that is asked for from the web. */
 export interface RemoteSource {

@@ -5,7 +5,7 @@ import { normalized } from '../../platform/values/text.ts'
 import type { BlobStore, ByteRange } from '../blobs/blob-store.ts'
 import { partOf } from '../blobs/part.ts'
 import type { FileVersion } from '../model.ts'
-import { fileTypeOf, headBytes } from '../upload/file-type.ts'
+import { fileTypeOf, headBytes } from '../records/file-type.ts'
 import { type Archive, type ArchiveEntry, BadArchive, openArchiveIn } from './open.ts'
 
 /** Entries that are looked through for one request. */

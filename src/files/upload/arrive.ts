@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { BlobStore, Received, Sha256 } from '../blobs/blob-store.ts'
 import { cleanFileName } from '../records/file-name.ts'
-import { type FileType, fileTypeOf, headBytes, typeByName } from './file-type.ts'
+import { type FileType, fileTypeOf, headBytes, typeByName } from '../records/file-type.ts'
 import type { Incoming } from './multipart.ts'
 import { tooLarge, type UploadPermission } from './permission.ts'
 

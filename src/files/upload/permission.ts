@@ -1,7 +1,7 @@
 import type { BaseConfig } from '../../config/service.ts'
 import { AppError } from '../../platform/errors.ts'
 import { coversFile, type RightItem } from '../../rights/service.ts'
-import type { FileType } from './file-type.ts'
+import type { FileType } from '../records/file-type.ts'
 
 export type UploadSettings = BaseConfig['produce_config']['value']
 

@@ -1,7 +1,7 @@
 import { fileTypeFromBuffer, supportedExtensions } from 'file-type'
 import { lookup } from 'mime-types'
 import { classOf, type FileClass } from '../classes.ts'
-import { extensionOf } from '../records/file-name.ts'
+import { extensionOf } from './file-name.ts'
 
 /** What a file is taken for. */
 export interface FileType {

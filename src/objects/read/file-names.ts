@@ -9,7 +9,7 @@ import type { ReadService } from './read.ts'
 export interface FileNameDeps {
   readonly db: Db
   readonly datamodel: { current(): Model }
-  readonly read: Pick<ReadService, 'renderHits'>
+  readonly read: Pick<ReadService, 'stream'>
   /** `_export_asset_filenames` of an object type. */
   readonly templatesOf: (objecttypeId: number) => FilenameTemplates
   /** Database languages, first one first. */
@@ -49,8 +49,7 @@ export function createFileNames({ db, datamodel, read, templatesOf, languages }:
       const table = column.table.root
       const names = replacementsOf(chosen.template).filter((name) => !name.startsWith('_asset.'))
       const includeFields = [...new Set(['_uuid', ...names.map((name) => fieldOf(name, table))])]
-      const { body } = await read.renderHits(actor, [row.object], { format: 'long', includeFields })
-      const [object] = JSON.parse(Buffer.concat(body).toString()) as Wire[]
+      const [object] = await Array.fromAsync(read.stream(actor, [row.object], { format: 'long', includeFields }))
       if (!object) return null
       const best = chosen.language === 'und' ? known : [chosen.language, ...known]
       return fillTemplate(chosen.template, (name) => valueFor(name, { object, table, file, languages: best }))

@@ -1,5 +1,3 @@
-import type { JsonAnswer } from '../../platform/http/json-answer.ts'
-import { parseExact } from '../../platform/values/exact-json.ts'
 import type { ActionObjects } from '../../transitions/service.ts'
 import type { ReadService } from './read.ts'
 
@@ -7,20 +5,16 @@ import type { ReadService } from './read.ts'
 export function objectsForActions(read: ReadService): ActionObjects {
   return {
     async describe(actor, ids, languages) {
-      if (ids.length === 0) return new Map()
-      const hits = await read.renderHits(actor, ids, { format: 'short' })
-      return new Map(hitsOf(hits).map((hit) => [hit._system_object_id as number, standardText(hit, languages)]))
+      const texts = new Map<number, string>()
+      for await (const object of read.stream(actor, ids, { format: 'short' })) {
+        texts.set(object._system_object_id as number, standardText(object, languages))
+      }
+      return texts
     },
     async render(actor, ids) {
-      if (ids.length === 0) return []
-      const hits = await read.renderHits(actor, ids, { format: 'full', allFields: true })
-      return hitsOf(hits)
+      return Array.fromAsync(read.stream(actor, ids, { format: 'full', allFields: true }))
     },
   }
-}
-
-function hitsOf({ body }: JsonAnswer): Record<string, unknown>[] {
-  return parseExact(Buffer.concat(body).toString()) as Record<string, unknown>[]
 }
 
 function standardText(hit: Readonly<Record<string, unknown>>, languages: readonly string[]): string {

@@ -13,7 +13,7 @@ import type { Head } from '../stored/rows.ts'
 import type { createLatest } from './latest.ts'
 import { renderOptions } from './options.ts'
 import { latestOf } from './pages.ts'
-import type { ReadDeps, RenderPages } from './render-pages.ts'
+import { createRenderStream, type ReadDeps, type RenderPages } from './render-pages.ts'
 
 /** How a search shows its hits. */
 export interface HitOptions {
@@ -40,6 +40,8 @@ export interface HitContext {
 }
 
 export function createHitAnswers(deps: ReadDeps, render: RenderPages, latest: ReturnType<typeof createLatest>) {
+  const renderStream = createRenderStream(deps)
+
   return {
     /**
      * Hits of a search by id, in the order of the ids; objects that the caller may not see are left out.
@@ -51,17 +53,7 @@ export function createHitAnswers(deps: ReadDeps, render: RenderPages, latest: Re
       { additions, lifetime = endless }: HitContext = {},
     ): Promise<JsonAnswer> {
       const q = deps.db.within(lifetime)
-      const caller = await deps.rights.forActor(actor)
-      const keep = fieldFilter(options.includeFields ?? [], options.excludeFields ?? [])
-      const shown = {
-        ...renderOptions(deps, options),
-        generateRights: options.generateRights ?? false,
-        languages: options.languages?.length ? options.languages : null,
-        keep,
-      }
-      const preferred = preferredMasks()
-      const maskOf = (object: Head): Mask | 'short' | null =>
-        maySee(caller, object) ? bestMask(caller, object, preferred(object), options.allFields === true) : null
+      const { caller, shown, maskOf, shape } = await shownAs(actor, options, additions)
       const plain = isPlain(systemObjectIds.length, shown)
       if (plain) {
         const named = (object: Head): Mask | null => {
@@ -75,12 +67,46 @@ export function createHitAnswers(deps: ReadDeps, render: RenderPages, latest: Re
       const model = deps.datamodel.current()
       const source = plain ? { q: deps.pages, deps, model, seen: latest.remember } : { q, deps, model }
       const pages = latestOf(source, systemObjectIds, shown.format.fields, maskOf)
-      const shape: Shape = (wire, { object }) => {
-        if (keep) dropSystemFields(wire, keep)
-        return additions ? Object.assign(wire, additions(object.systemObjectId)) : wire
-      }
       return render(q, actor, caller, pages, shown, { shape, lifetime, nearby: latest.nearby })
     },
+
+    /**
+     * Objects by id as values, in the order of the ids; those that the caller may not see are left out. They are loaded while
+     * they are taken, with the rights that the caller has by then: a long list holds a part of itself in memory.
+     */
+    async *stream(
+      actor: Actor,
+      systemObjectIds: readonly number[],
+      options: HitOptions,
+      lifetime: Lifetime = endless,
+    ): AsyncGenerator<Wire> {
+      const q = deps.db.within(lifetime)
+      for (let start = 0; start < systemObjectIds.length; start += atATime) {
+        const ids = systemObjectIds.slice(start, start + atATime)
+        const { caller, shown, maskOf, shape } = await shownAs(actor, options)
+        const pages = latestOf({ q, deps, model: deps.datamodel.current() }, ids, shown.format.fields, maskOf)
+        yield* renderStream(q, actor, caller, pages, shown, { shape, lifetime, nearby: latest.nearby })
+      }
+    },
+  }
+
+  async function shownAs(actor: Actor, options: HitOptions, additions?: HitContext['additions']) {
+    const caller = await deps.rights.forActor(actor)
+    const keep = fieldFilter(options.includeFields ?? [], options.excludeFields ?? [])
+    const shown: RenderOptions = {
+      ...renderOptions(deps, options),
+      generateRights: options.generateRights ?? false,
+      languages: options.languages?.length ? options.languages : null,
+      keep,
+    }
+    const preferred = preferredMasks()
+    const maskOf = (object: Head): Mask | 'short' | null =>
+      maySee(caller, object) ? bestMask(caller, object, preferred(object), options.allFields === true) : null
+    const shape: Shape = (wire, { object }) => {
+      if (keep) dropSystemFields(wire, keep)
+      return additions ? Object.assign(wire, additions(object.systemObjectId)) : wire
+    }
+    return { caller, shown, maskOf, shape }
   }
 
   /** The best mask for a hit that the caller may use; without one it is only known by its title. */
@@ -114,6 +140,9 @@ export function createHitAnswers(deps: ReadDeps, render: RenderPages, latest: Re
     }
   }
 }
+
+/** Objects of a stream for which rights are looked at together. */
+const atATime = 500
 
 /** More objects than a page has are not looked for in memory. */
 const mostRemembered = 300

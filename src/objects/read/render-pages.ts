@@ -6,6 +6,7 @@ import type { Places } from '../../platform/limits/places.ts'
 import type { Db, Queryable } from '../../platform/postgres/db.ts'
 import { createPauses } from '../../platform/process/pauses.ts'
 import type { CallerRights } from '../../rights/service.ts'
+import type { Wire } from '../masks/reader.ts'
 import type { AnswerLimits } from '../render/parts.ts'
 import {
   type Known,
@@ -13,8 +14,10 @@ import {
   type RenderMore,
   type RenderOptions,
   renderAnswer,
+  renderValues,
   type Shown,
 } from '../render/render.ts'
+import type { RunBase } from '../render/run.ts'
 import { loadHeads } from '../stored/load.ts'
 import type { Head } from '../stored/rows.ts'
 import type { Needs } from './object-cache.ts'
@@ -63,18 +66,39 @@ export function createRenderPages(deps: ReadDeps) {
     pages: Pages,
     options: RenderOptions,
     more: PagesMore = {},
-  ): Promise<JsonAnswer> => {
-    const pauses = createPauses(more.lifetime && (() => more.lifetime?.check()))
-    const model = deps.datamodel.current()
-    const { nearby } = more
-    const headsOf = (ids: readonly number[]) =>
-      nearby && ids.length <= mostRemembered ? nearby.heads(model, ids) : loadHeads(q, model, ids)
-    const needs = { links: true, reverses: !options.skipReverseNested }
-    const aroundOf =
-      nearby && hasShortLinks(options) && !options.keep
-        ? (items: readonly Shown[]) => nearby.around(model, items, needs)
-        : null
-    const base = { deps, q, model, actor, caller, options, pauses, headsOf, aroundOf }
-    return renderAnswer(base, deps.limits, pages, more)
+  ): Promise<JsonAnswer> => renderAnswer(baseOf(deps, { q, actor, caller, options }, more), deps.limits, pages, more)
+}
+
+/** The same as values, a page at a time, and no larger than it is needed. */
+export type RenderStream = ReturnType<typeof createRenderStream>
+
+export function createRenderStream(deps: ReadDeps) {
+  return async function* (
+    q: Queryable,
+    actor: Actor,
+    caller: CallerRights,
+    pages: Pages,
+    options: RenderOptions,
+    more: Omit<PagesMore, 'each'> = {},
+  ): AsyncGenerator<Wire> {
+    const base = baseOf(deps, { q, actor, caller, options }, more)
+    for await (const items of pages) yield* await renderValues(base, deps.limits, items, more)
   }
+}
+
+function baseOf(
+  deps: ReadDeps,
+  asked: Pick<RunBase, 'q' | 'actor' | 'caller' | 'options'>,
+  { lifetime, nearby }: PagesMore,
+): RunBase {
+  const { q, options } = asked
+  const model = deps.datamodel.current()
+  const headsOf = (ids: readonly number[]) =>
+    nearby && ids.length <= mostRemembered ? nearby.heads(model, ids) : loadHeads(q, model, ids)
+  const needs = { links: true, reverses: !options.skipReverseNested }
+  const aroundOf =
+    nearby && hasShortLinks(options) && !options.keep
+      ? (items: readonly Shown[]) => nearby.around(model, items, needs)
+      : null
+  return { deps, model, ...asked, pauses: createPauses(lifetime && (() => lifetime.check())), headsOf, aroundOf }
 }

@@ -1,6 +1,7 @@
 import { AppError } from '../../platform/errors.ts'
 import { type JsonBody, JsonWriter } from '../../platform/http/json-answer.ts'
-import type { Pauses } from '../../platform/process/pauses.ts'
+import { mapInTurns, type Pauses } from '../../platform/process/pauses.ts'
+import { isExactNumber, parseExact } from '../../platform/values/exact-json.ts'
 import type { Wire } from '../masks/reader.ts'
 import type { Content } from '../stored/content.ts'
 import { flat } from './flat.ts'
@@ -116,7 +117,7 @@ export class AnswerParts {
   }
 
   /** What stands in a wire object for a part. */
-  token(number: number): string {
+  token(number: number | ''): string {
     return flat(this.#mark, ':', number)
   }
 
@@ -149,6 +150,31 @@ export class AnswerParts {
       if (pauses.due()) await pauses.take()
     }
     this.#expected = 0
+  }
+
+  /**
+   * These parts as values, with what stands in them in place of its token. What stands in several places is one value: it
+   * is there to be read.
+   */
+  async values(tops: readonly number[], pauses: Pauses): Promise<Wire[]> {
+    const opening = this.token('')
+    const made = new Map<number, unknown>()
+    const valueAt = (number: number): unknown => {
+      if (made.has(number)) return made.get(number)
+      const { wire, pieces } = this.part(number)
+      const value = pieces ? parseExact(pieces.join('')) : filled(wire)
+      made.set(number, value)
+      return value
+    }
+    const filled = (value: unknown): unknown => {
+      if (typeof value === 'string')
+        return value.startsWith(opening) ? valueAt(Number(value.slice(opening.length))) : value
+      if (typeof value !== 'object' || value === null || isExactNumber(value)) return value
+      if (Array.isArray(value)) return value.map(filled)
+      const members = Object.entries(value).filter(([, member]) => member !== undefined)
+      return Object.fromEntries(members.map(([name, member]) => [name, filled(member)]))
+    }
+    return mapInTurns(tops, (top) => valueAt(top) as Wire, pauses)
   }
 
   end(): JsonBody {

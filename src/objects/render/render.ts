@@ -58,13 +58,7 @@ export async function renderAnswer(
 ): Promise<JsonAnswer> {
   const run = startRun(base, limits, known)
   for await (const items of pages) {
-    const tops = await renderPage(run, items)
-    if (shape) {
-      for (const [index, top] of tops.entries()) {
-        const part = run.parts.part(top)
-        part.wire = shape(part.wire as Wire, items[index] as RenderItem)
-      }
-    }
+    const tops = await renderPage(run, items, shape)
     await run.parts.write(tops, run.pauses, each)
     for (const { object } of items) run.loaded.delete(object.systemObjectId)
     if (run.loaded.size > mostRemembered) run.loaded.clear()
@@ -75,11 +69,23 @@ export async function renderAnswer(
   return { body: run.parts.end(), short: run.parts.short }
 }
 
+/** Renders the items of a page as values, in their order: for what goes on with them before anybody writes them. */
+export async function renderValues(
+  base: RunBase,
+  limits: AnswerLimits,
+  items: readonly RenderItem[],
+  { known = nothingKnown, shape }: Pick<RenderMore, 'known' | 'shape'> = {},
+): Promise<readonly Wire[]> {
+  const run = startRun(base, limits, known)
+  const tops = await renderPage(run, items, shape)
+  return run.parts.values(tops, run.pauses)
+}
+
 /** Linked objects that are kept for the next page. */
 const mostRemembered = 2000
 
 /** Renders objects that were asked for; their numbers among the parts. */
-async function renderPage(run: Run, items: readonly RenderItem[]): Promise<number[]> {
+async function renderPage(run: Run, items: readonly RenderItem[], shape: Shape | undefined): Promise<number[]> {
   for (const { object } of items) {
     if (isLatest(object)) run.loaded.set(object.systemObjectId, object)
   }
@@ -98,6 +104,12 @@ async function renderPage(run: Run, items: readonly RenderItem[]): Promise<numbe
   }
   while (run.wants.length > 0 || run.reverses.length > 0) await nextDepth(run)
   await finish(run)
+  if (shape) {
+    for (const [index, top] of tops.entries()) {
+      const part = run.parts.part(top)
+      part.wire = shape(part.wire as Wire, items[index] as RenderItem)
+    }
+  }
   return tops
 }
 

@@ -6,7 +6,7 @@ import { standardMask } from '../masks/preference.ts'
 import type { Wire } from '../masks/reader.ts'
 import { renderOptions } from '../read/options.ts'
 import { headOf, inPages } from '../read/pages.ts'
-import type { ReadDeps, RenderPages } from '../read/render-pages.ts'
+import { createRenderStream, type ReadDeps, type RenderPages } from '../read/render-pages.ts'
 import type { FormatName } from '../render/formats.ts'
 import type { Known, RenderItem, Shape } from '../render/render.ts'
 import type { Loaded } from '../stored/rows.ts'
@@ -23,15 +23,17 @@ interface SavedContext {
 
 /** Objects of changes, before and after they are written. */
 export function createSavedAnswers(deps: ReadDeps, render: RenderPages) {
+  const renderStream = createRenderStream(deps)
   return {
     /** Objects as a change would leave them, all of them: for whoever is asked before it is written. */
-    async showPending(from: Queryable, viewer: Actor, objects: readonly Loaded[]): Promise<JsonAnswer> {
+    async *showPending(from: Queryable, viewer: Actor, objects: readonly Loaded[]): AsyncGenerator<Wire> {
       const caller = await deps.rights.forActor(viewer)
-      const items = objects.map((object) => ({
+      const toItem = (object: Loaded): RenderItem => ({
         object,
         mask: object.table.masks.get('_all_fields') ?? object.table.preferredMask,
-      }))
-      return render(from, viewer, caller, [items], renderOptions(deps, { format: 'full', skipReverseNested: true }))
+      })
+      const options = renderOptions(deps, { format: 'full', skipReverseNested: true })
+      yield* renderStream(from, viewer, caller, [objects.map(toItem)], options)
     },
 
     /**

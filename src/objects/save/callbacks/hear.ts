@@ -2,10 +2,8 @@ import type { Model } from '../../../datamodel/model.ts'
 import type { Actor } from '../../../platform/actor.ts'
 import { expectedVersion } from '../../../platform/config/versions.ts'
 import { AppError } from '../../../platform/errors.ts'
-import { JsonReader } from '../../../platform/http/body/json-reader.ts'
-import type { JsonAnswer } from '../../../platform/http/json-answer.ts'
 import type { Lifetime } from '../../../platform/limits/lifetime.ts'
-import { createPauses, letPass, mapInTurns, type Pauses } from '../../../platform/process/pauses.ts'
+import { createPauses, mapInTurns } from '../../../platform/process/pauses.ts'
 import type { Wire } from '../../masks/reader.ts'
 import { guardOf } from '../../stored/rows.ts'
 import { newContext, type ObjectDeps, type SaveContext } from '../context.ts'
@@ -80,7 +78,7 @@ async function lookAt(
     await applyStandards(context, items)
     const changed = items.filter((item) => item.changed)
     const pending = await mapInTurns(changed, (item) => asStored(context, item), pauses)
-    const wires = await wiresOf(await deps.callbacks.show(tx, viewer, pending), pauses)
+    const wires = await Array.fromAsync(deps.callbacks.show(tx, viewer, pending))
     const stored = await storedWires(context, changed, viewer)
     const shown = changed.map((item, index) => ({
       item,
@@ -130,26 +128,14 @@ export function assertAsSeen(
 }
 
 async function storedWires(
-  { deps, tx, pauses }: SaveContext,
+  { deps, tx }: SaveContext,
   items: readonly Item[],
   viewer: Actor,
 ): Promise<ReadonlyMap<number, Wire>> {
   const stored = items.flatMap(({ current }) => (current ? [{ ...current, guard: guardOf(current) }] : []))
   if (stored.length === 0) return new Map()
-  const wires = await wiresOf(await deps.callbacks.show(tx, viewer, stored), pauses)
+  const wires = await Array.fromAsync(deps.callbacks.show(tx, viewer, stored))
   return new Map(stored.map(({ systemObjectId }, index) => [systemObjectId, wires[index] as Wire]))
-}
-
-/** What we have written ourselves has no limits but those of the answer. */
-const anything = { values: 1e9, depth: 1000, keyBytes: 1e9, stringBytes: 1e9 }
-
-async function wiresOf({ body }: JsonAnswer, pauses: Pauses): Promise<readonly Wire[]> {
-  const reader = new JsonReader(anything, { exact: true })
-  for (const piece of body) {
-    reader.write(piece)
-    await letPass(pauses)
-  }
-  return reader.end() as Wire[]
 }
 
 /** A new object has only the identifier that it was sent with. */

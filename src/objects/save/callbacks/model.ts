@@ -1,5 +1,4 @@
 import type { Actor } from '../../../platform/actor.ts'
-import type { JsonAnswer } from '../../../platform/http/json-answer.ts'
 import type { Lifetime } from '../../../platform/limits/lifetime.ts'
 import type { Queryable } from '../../../platform/postgres/db.ts'
 import type { Wire } from '../../masks/reader.ts'
@@ -68,5 +67,5 @@ export interface Callbacks {
   /** Somebody who may see everything. */
   readonly viewer: () => Promise<Actor>
   /** The objects as callbacks are shown them. */
-  readonly show: (from: Queryable, viewer: Actor, objects: readonly Loaded[]) => Promise<JsonAnswer>
+  readonly show: (from: Queryable, viewer: Actor, objects: readonly Loaded[]) => AsyncIterable<Wire>
 }

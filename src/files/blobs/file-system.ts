@@ -1,7 +1,7 @@
 import { type FileHandle, mkdir, open, opendir, rename, rm, stat, statfs } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import type { Readable } from 'node:stream'
-import { giveBack, handOverAll } from '../../platform/memory/own-bytes.ts'
+import { release, transferAll } from '../../platform/memory/buffer-ownership.ts'
 import {
   BlobMissing,
   type BlobStore,
@@ -27,7 +27,7 @@ export function createFileSystemStore(folder: string): BlobStore {
       try {
         for await (const chunks of gathered(source)) {
           size += await writeAll(file, chunks)
-          giveBack(chunks)
+          release(chunks)
         }
         await file.sync()
       } finally {
@@ -44,7 +44,7 @@ export function createFileSystemStore(folder: string): BlobStore {
     const file = await open(place(sha256), 'r').catch((cause: NodeJS.ErrnoException) => {
       throw cause.code === 'ENOENT' ? new BlobMissing(sha256, { cause }) : cause
     })
-    return handOverAll(file.createReadStream({ highWaterMark: 256 * 1024, ...range }))
+    return transferAll(file.createReadStream({ highWaterMark: 256 * 1024, ...range }))
   }
 
   /** Of the nearest folder that is there. */

@@ -3,7 +3,7 @@ import { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../../platform/errors.ts'
-import { giveBack, handOver, isHandedOver } from '../../platform/memory/own-bytes.ts'
+import { isTransferredStream, release, transfer } from '../../platform/memory/buffer-ownership.ts'
 import type { BlobStore, ByteRange } from '../blobs/blob-store.ts'
 import type { FileVersion } from '../model.ts'
 import { contentHeaders } from './headers.ts'
@@ -78,14 +78,14 @@ function countSent(answer: ServerResponse): () => number {
   let bytes = 0
   answer.once('pipe', (source: Readable) => {
     // Only a socket says when it has written something.
-    const isOwn = isHandedOver(source) && answer.socket instanceof Socket
+    const isOwn = isTransferredStream(source) && answer.socket instanceof Socket
     const written: Buffer[] = []
     // Before the piece is written itself.
     source.prependListener('data', (piece: Buffer) => {
       bytes += piece.length
       if (!isOwn) return
-      if (answer.writableLength === 0) giveBack(written.splice(0))
-      written.push(handOver(piece))
+      if (answer.writableLength === 0) release(written.splice(0))
+      written.push(transfer(piece))
     })
   })
   return () => bytes

@@ -7,7 +7,7 @@ import { namesProfile } from '../../config/service.ts'
 import { AppError } from '../../platform/errors.ts'
 import { currentLifetime } from '../../platform/limits/lifetime.ts'
 import { createPlaces } from '../../platform/limits/places.ts'
-import { handOverAll } from '../../platform/memory/own-bytes.ts'
+import { transferAll } from '../../platform/memory/buffer-ownership.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import { isViewable } from '../images/service.ts'
 import { type FileVersion, original, type StoredFile } from '../model.ts'
@@ -136,7 +136,7 @@ export function createMade({ folders, workers, storeOf, mostBytes, marksOf, prof
         try {
           const path = await places.run(currentLifetime(), () => work(folder.path, signal))
           const { size } = await stat(path)
-          return { size, store: { read: async (_: string, part) => handOverAll(createReadStream(path, part)) } }
+          return { size, store: { read: async (_: string, part) => transferAll(createReadStream(path, part)) } }
         } catch (error) {
           if (!(error instanceof CannotMake)) throw error
           throw failure(error)

@@ -2,7 +2,7 @@ import type { Mask } from '../../datamodel/model.ts'
 import type { Actor } from '../../platform/actor.ts'
 import type { JsonAnswer } from '../../platform/http/json-answer.ts'
 import { endless, type Lifetime } from '../../platform/limits/lifetime.ts'
-import { handOver } from '../../platform/memory/own-bytes.ts'
+import { transfer } from '../../platform/memory/buffer-ownership.ts'
 import type { CallerRights } from '../../rights/service.ts'
 import { maskFits } from '../masks/filter.ts'
 import { masksByPreference, mayUseMask } from '../masks/preference.ts'
@@ -181,7 +181,7 @@ function joined(
 /** All of it in one piece of memory. */
 function bytesOf(pieces: readonly (Buffer | string)[]): Buffer {
   const sizes = pieces.map((piece) => (typeof piece === 'string' ? Buffer.byteLength(piece) : piece.length))
-  const bytes = handOver(Buffer.allocUnsafe(sizes.reduce((sum, size) => sum + size, 0)))
+  const bytes = transfer(Buffer.allocUnsafe(sizes.reduce((sum, size) => sum + size, 0)))
   let at = 0
   for (const [index, piece] of pieces.entries()) {
     if (typeof piece === 'string') bytes.write(piece, at)

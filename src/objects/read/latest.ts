@@ -4,7 +4,7 @@ import type { Actor } from '../../platform/actor.ts'
 import type { JsonAnswer } from '../../platform/http/json-answer.ts'
 import type { Lifetime } from '../../platform/limits/lifetime.ts'
 import { createAdmission } from '../../platform/memory/admission.ts'
-import { withhold } from '../../platform/memory/own-bytes.ts'
+import { retain } from '../../platform/memory/buffer-ownership.ts'
 import type { CallerRights } from '../../rights/service.ts'
 import { type Reader, readerOf } from '../masks/reader.ts'
 import { type Known, nothingKnown, type RenderItem, type RenderOptions, reverseKey } from '../render/render.ts'
@@ -101,7 +101,7 @@ export function createLatest(
     const lasting = !q.asked && rendered.body.length === 1 && rendered.short === 0 && !isDated(latest)
     // What changed meanwhile may be in the answer or not.
     if (lasting && areEqual(sources.shared, sharedBy(actor, caller)))
-      answers.keep(question, object.systemObjectId, sources, () => withhold(body))
+      answers.keep(question, object.systemObjectId, sources, () => retain(body))
     return rendered
   }
 
@@ -151,7 +151,7 @@ export function createLatest(
     if (!q.asked && short === 0 && areEqual(shared, sharedBy(actor, caller))) {
       for (const [index, { latest, sources, question }] of open.entries()) {
         const id = latest.object.systemObjectId
-        if (!isDated(latest)) answers.keep(question, id, sources, () => withhold(Buffer.from(`[${texts[index]}]`)))
+        if (!isDated(latest)) answers.keep(question, id, sources, () => retain(Buffer.from(`[${texts[index]}]`)))
       }
     }
     let next = 0

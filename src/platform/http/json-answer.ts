@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
-import { giveBack, handOver, isOwn } from '../memory/own-bytes.ts'
+import { isTransferred, release, transfer } from '../memory/buffer-ownership.ts'
 import type { Pauses } from '../process/pauses.ts'
 
 /**
  * An answer as JSON text in UTF-8, in pieces that nobody has to put together. Large ones are given back when they are sent
- * (memory/own-bytes.ts): whoever keeps one says so.
+ * (memory/buffer-ownership.ts): whoever keeps one says so.
  */
 export type JsonBody = readonly Buffer[]
 
@@ -47,7 +47,7 @@ export class JsonWriter {
 
   #flush(): void {
     if (this.#length === 0) return
-    const piece = handOver(Buffer.from(this.#texts.join('')))
+    const piece = transfer(Buffer.from(this.#texts.join('')))
     this.#texts = []
     this.#length = 0
     this.#pieces.push(piece)
@@ -91,7 +91,7 @@ export function sendJson(reply: FastifyReply, { body, short }: JsonAnswer): Fast
   if (short > 0) reply.header('X-Svc-Truncated', `linked_objects=${short}`)
   const [first] = body
   // All of it has left by then. What waits until V8 looks by itself was a hundred megabytes at 500 pages a second.
-  if (body.some(isOwn)) reply.raw.once('finish', () => giveBack(body))
+  if (body.some(isTransferred)) reply.raw.once('finish', () => release(body))
   return reply.send(body.length === 1 ? first : new PiecesStream(body))
 }
 

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import { AppError } from '../../errors.ts'
 import { atPace } from '../../limits/pace.ts'
-import { handOver } from '../../memory/own-bytes.ts'
+import { transfer } from '../../memory/buffer-ownership.ts'
 
 /**
  * Bodies of routes with `body: 'stream'`: the handler itself takes them, as they arrive and no faster than it can use
@@ -16,14 +16,14 @@ export function isStreamed(request: FastifyRequest): boolean {
 /**
  * The body of such a route. It ends with an error when the client goes away, or sends slower than the pace; time in which
  * nobody asks for more does not count. Whoever stops reading leaves the connection as it is, so that it can be answered. What
- * has come over a connection belongs to whoever takes it (`giveBack`).
+ * has come over a connection belongs to whoever takes it (`release`).
  */
 export async function* streamedBody(request: FastifyRequest): AsyncGenerator<Buffer> {
   const source = request.body as Readable | undefined
   if (!source) return
   const pace = request.routeOptions.config.pace ?? { grace: 15, leastRate: 0 }
   const chunks = source.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>
-  const take = request.raw.socket instanceof Socket ? handOver : (chunk: Buffer) => chunk
+  const take = request.raw.socket instanceof Socket ? transfer : (chunk: Buffer) => chunk
   yield* atPace(
     () => nextOf(chunks, take),
     pace,

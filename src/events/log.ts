@@ -1,7 +1,7 @@
 import type { Actor } from '../platform/actor.ts'
 import { type Cause, currentCause } from '../platform/cause.ts'
 import type { Queryable } from '../platform/postgres/db.ts'
-import { createPauses, mapInTurns } from '../platform/process/pauses.ts'
+import { createYielder, mapYielding } from '../platform/process/cooperative-yield.ts'
 import { scrubbed } from '../platform/secrets/secrets.ts'
 import { type EventRow, insertEvents } from './store.ts'
 import { type EventGroup, type EventType, type EventTypeDefinition, eventTypes } from './types.ts'
@@ -72,7 +72,7 @@ export function createEventLog(options: EventLogOptions = {}) {
     const groups = new Set<string>(options.userInEventGroup?.() ?? [])
     const copied = await copiedFields(tx, events)
     const now = clock().toISOString()
-    const rows = await mapInTurns(events, (event) => toRow(event, now, groups, copied), createPauses())
+    const rows = await mapYielding(events, (event) => toRow(event, now, groups, copied), createYielder())
     return insertEvents(tx, rows)
   }
 

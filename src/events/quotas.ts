@@ -3,7 +3,7 @@ import { AppError } from '../platform/errors.ts'
 import { callerOf } from '../platform/limits/callers.ts'
 import type { Queryable } from '../platform/postgres/db.ts'
 import { useHourly } from '../platform/postgres/hourly-quotas.ts'
-import { createPauses, letPass } from '../platform/process/pauses.ts'
+import { createYielder, yieldIfDue } from '../platform/process/cooperative-yield.ts'
 
 /** How much clients may write into the log. */
 export interface PostQuotas {
@@ -26,7 +26,7 @@ export async function admitPosted(
   inputs: readonly unknown[],
 ): Promise<void> {
   if (actor.isRoot) return
-  const pauses = createPauses()
+  const yielder = createYielder()
   let bytes = 0
   for (const [index, input] of inputs.entries()) {
     const size = Buffer.byteLength(JSON.stringify(input) ?? '')
@@ -35,7 +35,7 @@ export async function admitPosted(
       throw new AppError('PayloadTooLarge', { quota: 'svc.quotas.eventBytes', most: eventBytes, index }, { message })
     }
     bytes += size
-    await letPass(pauses)
+    await yieldIfDue(yielder)
   }
   const caller = callerOf(actor, actor.remoteAddr)
   const quota = { rows: 'svc.quotas.events', bytes: 'svc.quotas.eventStorage' }

@@ -1,6 +1,6 @@
 import type { Cause } from '../platform/cause.ts'
 import type { Queryable } from '../platform/postgres/db.ts'
-import { createPauses, jsonInTurns } from '../platform/process/pauses.ts'
+import { createYielder, jsonYielding } from '../platform/process/cooperative-yield.ts'
 import { storable } from '../platform/values/text.ts'
 
 /** One row to write, in the spelling of the table. */
@@ -80,10 +80,10 @@ const unstorable = /\\u(0000|d[89a-f])/i
 
 /** Writes all rows with one statement; the ids come in the order of the rows. */
 export async function insertEvents(tx: Queryable, rows: readonly EventRow[]): Promise<number[]> {
-  const sent = await jsonInTurns(rows, (row) => row, createPauses())
+  const sent = await jsonYielding(rows, (row) => row, createYielder())
   // Messages of refusals show what was refused; that it cannot be stored is no reason not to log it.
   const list = unstorable.test(sent)
-    ? await jsonInTurns(rows, (row) => ({ ...row, info: storable(row.info) }), createPauses())
+    ? await jsonYielding(rows, (row) => ({ ...row, info: storable(row.info) }), createYielder())
     : sent
   const result = await tx.query<{ id: number }>(insertSql, [list], 'event_insert')
   return result.rows.map((row) => row.id)

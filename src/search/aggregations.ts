@@ -3,7 +3,7 @@ import type { Localized, Model } from '../datamodel/model.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Lifetime } from '../platform/limits/lifetime.ts'
 import type { Db, Queryable } from '../platform/postgres/db.ts'
-import { type Pauses, sortInTurns } from '../platform/process/pauses.ts'
+import { sortYielding, type Yielder } from '../platform/process/cooperative-yield.ts'
 import type { CallerRights } from '../rights/service.ts'
 import { type FacetCounts, noCounts, type SearchOutcome } from './plan/plan.ts'
 import type { AggregationRequest } from './request/aggregations.ts'
@@ -32,7 +32,7 @@ interface Context {
   /** The database within the lifetime. */
   readonly q: Queryable
   readonly lifetime: Lifetime
-  readonly pauses: Pauses
+  readonly yielder: Yielder
 }
 
 export async function answerAggregations(
@@ -88,19 +88,19 @@ interface Entry {
 
 /** Number of values, and those of the requested part in the requested order. */
 async function select(
-  { languages, pauses }: Context,
+  { languages, yielder }: Context,
   request: AggregationRequest,
   facet: FacetCounts,
   labelOf: (value: number | string) => string,
 ): Promise<{ count: number; entries: Entry[] }> {
   const { include, limit, offset } = request
-  const included = include ? await only(facet, (value) => include(labelOf(value)), pauses) : facet
+  const included = include ? await only(facet, (value) => include(labelOf(value)), yielder) : facet
   const entries: Entry[] = []
   const isCandidate =
     request.sort === 'count' ? amongFirst(included.counts, limit + offset, request.descending) : () => true
   for (let index = 0; index < included.counts.length; index++) {
     const count = included.counts[index] as number
-    if (index % 64 === 0 && pauses.due()) await pauses.take()
+    if (index % 64 === 0 && yielder.due()) await yielder.yield()
     if (!isCandidate(count)) continue
     const value = included.value(index)
     entries.push({ value, count, label: labelOf(value) })
@@ -111,7 +111,7 @@ async function select(
     const order = request.sort === 'count' ? a.count - b.count : compare(a.label, b.label)
     return order * direction || compare(a.label, b.label) || (a.value < b.value ? -1 : 1)
   }
-  const sorted = await sortInTurns(entries, inOrder, pauses)
+  const sorted = await sortYielding(entries, inOrder, yielder)
   return { count: included.counts.length, entries: sorted.slice(offset, offset + limit) }
 }
 
@@ -119,11 +119,11 @@ async function select(
 async function only(
   facet: FacetCounts,
   pass: (value: number | string) => boolean,
-  pauses: Pauses,
+  yielder: Yielder,
 ): Promise<FacetCounts> {
   const kept: number[] = []
   for (let index = 0; index < facet.counts.length; index++) {
-    if (index % 64 === 0 && pauses.due()) await pauses.take()
+    if (index % 64 === 0 && yielder.due()) await yielder.yield()
     if (pass(facet.value(index))) kept.push(index)
   }
   return {
@@ -247,7 +247,7 @@ async function namedIds(
   const inParent =
     parent === null
       ? counted
-      : await only(counted, (value) => (pathOf(value as number).at(-2) ?? 0) === parent, context.pauses)
+      : await only(counted, (value) => (pathOf(value as number).at(-2) ?? 0) === parent, context.yielder)
   const label = (value: number | string): string => inLanguage(nameOf(value as number), request, context.languages)
   const { count, entries } = await select(context, request, inParent, label)
   const show = (id: number): object => ({
@@ -305,7 +305,7 @@ async function below(context: Context, facet: FacetCounts, parent: number): Prom
     'search-facet-children',
   )
   const children = new Set<number | string>(rows.map((row) => row.id))
-  return only(facet, (value) => children.has(value), context.pauses)
+  return only(facet, (value) => children.has(value), context.yielder)
 }
 
 async function readableOf({ deps, actor, lifetime }: Context, ids: readonly number[]): Promise<readonly number[]> {

@@ -22,7 +22,7 @@ import type { Places } from '../platform/limits/places.ts'
 import type { Bus } from '../platform/postgres/bus.ts'
 import type { Queryable } from '../platform/postgres/db.ts'
 import { gathered } from '../platform/postgres/gathered.ts'
-import { createPauses, type Pauses } from '../platform/process/pauses.ts'
+import { createYielder, type Yielder } from '../platform/process/cooperative-yield.ts'
 import type { CallerRights } from '../rights/service.ts'
 import { type AggregationDeps, answerAggregations } from './aggregations.ts'
 import type { Hit, SearchEngine, SearchOutcome, SearchPlan } from './plan/plan.ts'
@@ -202,7 +202,7 @@ export function createSearchService(deps: SearchServiceDeps) {
     outcome: SearchOutcome,
     lifetime: Lifetime,
   ): Promise<JsonAnswer> {
-    const pauses = createPauses(() => lifetime.check())
+    const yielder = createYielder(() => lifetime.check())
     const [hits, answers] = await Promise.all([
       deps.renderHits(
         actor,
@@ -219,7 +219,7 @@ export function createSearchService(deps: SearchServiceDeps) {
           languages: preferred(plan, languages),
           q: db.within(lifetime),
           lifetime,
-          pauses,
+          yielder,
         },
         aggregations,
         outcome,
@@ -237,7 +237,7 @@ export function createSearchService(deps: SearchServiceDeps) {
       merge_max_depth: appliedMergeDepth(options.mergeLinkedObjects, options.mergeMaxDepth),
       ...(aggregations.length > 0 ? { aggregations: answers } : {}),
     }
-    return { body: await written(response, hits.body, pauses), short: hits.short }
+    return { body: await written(response, hits.body, yielder), short: hits.short }
   }
 
   return {
@@ -350,13 +350,13 @@ function hitAdditions(hits: readonly Hit[]) {
 async function written(
   response: Omit<SearchResponse, 'objects'>,
   objects: JsonBody,
-  pauses: Pauses,
+  yielder: Yielder,
 ): Promise<JsonBody> {
   const writer = new JsonWriter()
   let separator = '{'
   for (const [key, value] of Object.entries(response)) {
     writer.add(`${separator}"${key}":`)
-    await writeJson(writer, value, pauses)
+    await writeJson(writer, value, yielder)
     separator = ','
   }
   writer.add(',"objects":')

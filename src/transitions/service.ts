@@ -13,7 +13,7 @@ import { outsideLifetimes } from '../platform/limits/lifetime.ts'
 import type { Bus } from '../platform/postgres/bus.ts'
 import type { Db, Queryable, Tx } from '../platform/postgres/db.ts'
 import type { Snapshots } from '../platform/postgres/snapshot.ts'
-import { createPauses, mapInTurns } from '../platform/process/pauses.ts'
+import { createYielder, mapYielding } from '../platform/process/cooperative-yield.ts'
 import type { Seal } from '../platform/secrets/seal.ts'
 import { type Person, type RightsService, requireGivingEverywhere } from '../rights/service.ts'
 import { type KeptTags, requireTagManager, type TagUse } from '../tags/service.ts'
@@ -188,7 +188,7 @@ export async function createTransitionService(options: TransitionServiceOptions)
     const request = { ...given, applicable: remembered, tags: tags.snapshot(), allows }
     return planTransitions(
       request,
-      await mapInTurns(request.objects, (object) => planObject(request, object), createPauses()),
+      await mapYielding(request.objects, (object) => planObject(request, object), createYielder()),
     )
   }
 

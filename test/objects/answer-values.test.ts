@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { AnswerParts } from '../../src/objects/render/parts.ts'
-import { createPauses } from '../../src/platform/process/pauses.ts'
+import { createYielder } from '../../src/platform/process/cooperative-yield.ts'
 import { parseExact } from '../../src/platform/values/exact-json.ts'
 
 const limits = { bytes: 64 * 1024 * 1024, embedded: 50_000 }
@@ -41,8 +41,8 @@ test('objects as values are what their JSON says', async () => {
     fc.asyncProperty(fc.array(members, { minLength: 1, maxLength: 6 }), async (list) => {
       const tops = [...list.keys()]
       const written = build(list)
-      await written.write(tops.slice(-1), createPauses())
-      const values = await build(list).values(tops.slice(-1), createPauses())
+      await written.write(tops.slice(-1), createYielder())
+      const values = await build(list).values(tops.slice(-1), createYielder())
       assert.deepEqual(values, JSON.parse(Buffer.concat([...written.end()]).toString()))
     }),
   )
@@ -53,7 +53,7 @@ test('what is JSON already stands in values with its numbers as they are written
   const parts = new AnswerParts(limits)
   const number = parts.add(1, 10)
   parts.part(number).wire = { standard: parts.text(['{"n":1234567890', '12345678901234567890,"t":"é"}']) }
-  const [value] = await parts.values([number], createPauses())
+  const [value] = await parts.values([number], createYielder())
   assert.equal(JSON.stringify(value), `{"standard":${text}}`)
   assert.deepEqual(value, { standard: parseExact(text) })
 })

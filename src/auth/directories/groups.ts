@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { RE2JS } from 're2js'
 import type { Queryable, Tx } from '../../platform/postgres/db.ts'
-import { createPauses } from '../../platform/process/pauses.ts'
+import { createYielder } from '../../platform/process/cooperative-yield.ts'
 import type { DirectoryKind } from './model.ts'
 
 interface Rule {
@@ -33,11 +33,11 @@ export async function groupsByRules(
     'groups_by_rules',
   )
   const exact = new Set(names)
-  const pauses = createPauses()
+  const yielder = createYielder()
   const met: RuledGroup[] = []
   for (const group of rows) {
     for (const { method, value } of group.rules) {
-      if (pauses.due()) await pauses.take()
+      if (yielder.due()) await yielder.yield()
       if (method === 'eq' ? exact.has(value) : names.some((name) => patternOf(value).matcher(name).find())) {
         met.push(group)
         break

@@ -8,7 +8,7 @@ import type { Actor } from '../../platform/actor.ts'
 import { endlessFor, outsideLifetimes } from '../../platform/limits/lifetime.ts'
 import { createPlaces } from '../../platform/limits/places.ts'
 import type { Db } from '../../platform/postgres/db.ts'
-import { createPauses, letPass } from '../../platform/process/pauses.ts'
+import { createYielder, yieldIfDue } from '../../platform/process/cooperative-yield.ts'
 import type { Seen } from '../sight.ts'
 import { pollableEvents, pollHorizon, type StoredEvent } from '../store.ts'
 import { createFrames, type Frame } from './frames.ts'
@@ -90,11 +90,11 @@ export function createEventStreams(options: StreamOptions) {
     if (horizon <= position) return false
     const { events, upTo } = await read(position, horizon, pageSize)
     const frames = createFrames(seen, events, databaseName)
-    const pauses = createPauses()
+    const yielder = createYielder()
     for (const [listener, actor] of there) {
       if (listener.catchingUp || listener.position < position) continue
       offer(listener, await frames.for(actor, listener.position), upTo)
-      await letPass(pauses)
+      await yieldIfDue(yielder)
     }
     position = upTo
     sendOn()

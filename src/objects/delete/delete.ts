@@ -3,7 +3,7 @@ import type { Actor } from '../../platform/actor.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Lifetime } from '../../platform/limits/lifetime.ts'
 import type { Tx } from '../../platform/postgres/db.ts'
-import { createPauses, eachInTurns, mapInTurns } from '../../platform/process/pauses.ts'
+import { createYielder, eachYielding, mapYielding } from '../../platform/process/cooperative-yield.ts'
 import { confirmTasks, type Task } from '../../platform/values/tasks.ts'
 import type { Confirmation } from '../../transitions/service.ts'
 import { invalidValue } from '../content/values.ts'
@@ -89,8 +89,8 @@ export async function deleteObjects(
   const triples = body.map(parseTriple)
   const { context, named } = await onCurrentModel(deps, tx, model, async (current) => {
     const rights = await deps.rights.forActor(actor)
-    const pauses = createPauses()
-    const context = newContext({ deps, tx, model, current, locks: true, actor, rights, pauses })
+    const yielder = createYielder()
+    const context = newContext({ deps, tx, model, current, locks: true, actor, rights, yielder })
     return { context, named: await findNamed(context, objecttype, triples, options.policy) }
   })
   const { policy } = options
@@ -119,7 +119,7 @@ export async function deleteObjects(
     heard,
     confirmTransition: options.confirmTransition,
     write: { dryRun: options.dryRun, skipIndex: options.dryRun, skipEvents: options.dryRun },
-    check: () => eachInTurns(cleared, (item) => assertConstraints(item), context.pauses),
+    check: () => eachYielding(cleared, (item) => assertConstraints(item), context.yielder),
     ask: (confirmation) => transitionTasks(confirmation, policy),
   })
   return tasks.length > 0 ? { kind: 'confirm', tasks } : done(policy, prepared)
@@ -137,12 +137,12 @@ async function prepare(
   { objects, comments }: Named,
   policy: 'remove' | 'setnull' | 'undelete' | 'purge',
 ): Promise<DeletePlan> {
-  const { pauses } = context
+  const { yielder } = context
   if (policy === 'remove' || policy === 'setnull') {
     const plan = await planDelete(context, objects, policy)
     for (const item of plan.deleted) item.comment = comments.get(item.systemObjectId) ?? null
-    await mapInTurns(plan.deleted, (item) => assertMayOther(context, 'delete', item), pauses)
-    await mapInTurns(plan.cleared, (item) => assertMayOther(context, 'write', item), pauses)
+    await mapYielding(plan.deleted, (item) => assertMayOther(context, 'delete', item), yielder)
+    await mapYielding(plan.cleared, (item) => assertMayOther(context, 'write', item), yielder)
     assertComments(plan, comments)
     return plan
   }
@@ -183,7 +183,7 @@ async function findNamed(
   const resolver = await createResolver(context, refs, [])
   const seen = new Set<number>()
   for (const ref of refs) {
-    if (context.pauses.due()) await context.pauses.take()
+    if (context.yielder.due()) await context.yielder.yield()
     // Before anything is locked or said of it: one that the caller may not know of is not there.
     const found = resolver.stored(ref)
     if (!found || !exists(context.rights, found, 'delete')) throw missing(table, ref)
@@ -221,7 +221,7 @@ function missing(table: Table, { id, place }: { id: number; place: string }): Ap
 }
 
 async function assertMayDelete(context: SaveContext, items: readonly Item[]): Promise<void> {
-  await mapInTurns(items, (item) => assertMay(context, 'delete', item, guarded(guardBefore(item))), context.pauses)
+  await mapYielding(items, (item) => assertMay(context, 'delete', item, guarded(guardBefore(item))), context.yielder)
 }
 
 /** The choice of a policy, with how many objects each one concerns, as far as the caller may know of them. */

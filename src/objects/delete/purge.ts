@@ -1,4 +1,4 @@
-import { mapInTurns } from '../../platform/process/pauses.ts'
+import { mapYielding } from '../../platform/process/cooperative-yield.ts'
 import { formerLinks, linkTriples } from '../content/links.ts'
 import type { SaveContext } from '../save/context.ts'
 import { giveUpFiles } from '../save/write/files.ts'
@@ -16,7 +16,7 @@ export async function purgeObjects(
   objects: readonly StoredObject[],
   { logged }: { readonly logged: boolean },
 ): Promise<void> {
-  const { tx, deps, actor, at, pauses } = context
+  const { tx, deps, actor, at, yielder } = context
   const ids = objects.map((object) => object.systemObjectId)
   await tx.query(
     `with gone as (
@@ -39,7 +39,7 @@ export async function purgeObjects(
     ...linkTriples(table, content, systemObjectId),
     ...formerLinks(table, content, systemObjectId),
   ]
-  await removeLinks(tx, (await mapInTurns(objects, linksOf, pauses)).flat())
+  await removeLinks(tx, (await mapYielding(objects, linksOf, yielder)).flat())
   tx.afterCommit(deps.wakeIndex)
   if (!logged) return
   const languages = deps.languages()

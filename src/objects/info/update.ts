@@ -1,7 +1,7 @@
 import type { Mask, Table } from '../../datamodel/model.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Queryable } from '../../platform/postgres/db.ts'
-import { createPauses, eachInTurns } from '../../platform/process/pauses.ts'
+import { createYielder, eachYielding } from '../../platform/process/cooperative-yield.ts'
 import type { CallerRights, Guarded } from '../../rights/service.ts'
 import { maskFits } from '../masks/filter.ts'
 import { exists } from '../save/known.ts'
@@ -48,7 +48,7 @@ export async function updateInfo(
     common.once(`tags${key}`, 'tags', () => tagsFor(choices, rights, table, after, object.tags))
     common.keep('masks', masksFor(choices, rights, object, after))
   }
-  await eachInTurns(objects, add, createPauses())
+  await eachYielding(objects, add, createYielder())
   const rightNames = common.of<(typeof told)[number]>('rights')
   const answer: UpdateInfo = {
     _generated_rights: Object.fromEntries(rightNames.map((right) => [right, {}])),

@@ -4,7 +4,7 @@ import type { JsonAnswer } from '../../platform/http/json-answer.ts'
 import type { Lifetime } from '../../platform/limits/lifetime.ts'
 import type { Places } from '../../platform/limits/places.ts'
 import type { Db, Queryable } from '../../platform/postgres/db.ts'
-import { createPauses } from '../../platform/process/pauses.ts'
+import { createYielder } from '../../platform/process/cooperative-yield.ts'
 import type { CallerRights } from '../../rights/service.ts'
 import type { Wire } from '../masks/reader.ts'
 import type { AnswerLimits } from '../render/parts.ts'
@@ -100,5 +100,5 @@ function baseOf(
     nearby && hasShortLinks(options) && !options.keep
       ? (items: readonly Shown[]) => nearby.around(model, items, needs)
       : null
-  return { deps, model, ...asked, pauses: createPauses(lifetime && (() => lifetime.check())), headsOf, aroundOf }
+  return { deps, model, ...asked, yielder: createYielder(lifetime && (() => lifetime.check())), headsOf, aroundOf }
 }

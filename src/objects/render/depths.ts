@@ -17,7 +17,7 @@ export async function nextDepth(run: Run): Promise<void> {
   const [below] = await Promise.all([loadBelow(run, reverses), loadWanted(run, first)])
   await fill(run, first, below)
   for (const [index, want] of reverses.entries()) {
-    if (run.pauses.due()) await run.pauses.take()
+    if (run.yielder.due()) await run.yielder.yield()
     want.done(below[index] ?? [])
   }
   for (const group of rest) {
@@ -33,7 +33,7 @@ async function fill(run: Run, wants: readonly Want[], below: readonly (readonly 
     await loadInheritance(run, [...arrived, ...below.flat()])
   }
   for (const want of wants) {
-    if (run.pauses.due()) await run.pauses.take()
+    if (run.yielder.due()) await run.yielder.yield()
     want.done(found(run, want))
   }
 }

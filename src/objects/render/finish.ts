@@ -1,4 +1,4 @@
-import { eachInTurns } from '../../platform/process/pauses.ts'
+import { eachYielding } from '../../platform/process/cooperative-yield.ts'
 import type { Wire } from '../masks/reader.ts'
 import { computeStandard, linkedForStandard } from '../standard/compute.ts'
 import type { Operation } from '../stored/content.ts'
@@ -19,7 +19,7 @@ export async function finish(run: Run): Promise<void> {
   await Promise.all([fillHierarchy(run), fillHistory(run), fillDetails(run), fillOldStandards(run), fillAcls(run)])
   // The history names people, and standards files, so they come last.
   await Promise.all([fillPeople(run), fillFiles(run)])
-  await eachInTurns(run.last, (action) => action(), run.pauses)
+  await eachYielding(run.last, (action) => action(), run.yielder)
   const { hierarchy, history, details, oldStandards, acls, people, files, last } = run
   for (const list of [hierarchy, history, details, oldStandards, acls, people, files, last]) list.length = 0
 }
@@ -38,7 +38,7 @@ async function fillHierarchy(run: Run): Promise<void> {
     const paths = pathsOf(object, byId)
     const [first = []] = paths
     run.parts.spend(paths.reduce((sum, path) => sum + path.length, 0) * shortBytes)
-    if (run.pauses.due()) await run.pauses.take()
+    if (run.yielder.due()) await run.yielder.yield()
     const wirePath = (path: readonly Head[]) =>
       path.map((entry) => linkedShort(run, entry, entry.systemObjectId, entry.table))
     holder._level = first.length - 1
@@ -77,7 +77,7 @@ async function fillHistory(run: Run): Promise<void> {
   for (const { object, holder } of run.history) {
     const known = (entries.get(object.systemObjectId) ?? []).filter((entry) => entry.version <= object.version)
     run.parts.spend(known.length * historyBytes)
-    if (run.pauses.due()) await run.pauses.take()
+    if (run.yielder.due()) await run.yielder.yield()
     holder._changelog = known.map((entry) => {
       const wire: Wire = {
         version: entry.version,
@@ -122,7 +122,7 @@ async function fillOldStandards(run: Run): Promise<void> {
   const linked = (id: number) => (run.heads.get(id) ?? run.loaded.get(id))?.standard
   const put = ({ object, done }: (typeof run.oldStandards)[number]): void =>
     done(computeStandard(object.table.preferredMask, object.content, linked, run.deps.languages()))
-  await eachInTurns(run.oldStandards, put, run.pauses)
+  await eachYielding(run.oldStandards, put, run.yielder)
 }
 
 async function fillAcls(run: Run): Promise<void> {
@@ -139,7 +139,7 @@ async function fillPeople(run: Run): Promise<void> {
   if (run.people.length === 0) return
   const who = new Set(run.people.map((person) => person.who))
   const names = await run.deps.people.whoNames(run.q, who, run.actor.languages)
-  await eachInTurns(run.people, ({ done }) => done(names), run.pauses)
+  await eachYielding(run.people, ({ done }) => done(names), run.yielder)
 }
 
 /** Bytes that are expected of a file with its versions. */
@@ -152,7 +152,7 @@ async function fillFiles(run: Run): Promise<void> {
   const format = run.options.format.long ? 'long' : 'standard'
   const shown = (await run.deps.files.shown(run.q, run.actor, places, run.options.fileDays, format)).values()
   for (const { holder, key, files } of run.files) {
-    if (run.pauses.due()) await run.pauses.take()
+    if (run.yielder.due()) await run.yielder.yield()
     holder[key] = files.map(() => run.parts.text(shown.next().value ?? []))
   }
 }

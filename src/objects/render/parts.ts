@@ -1,6 +1,6 @@
 import { AppError } from '../../platform/errors.ts'
 import { type JsonBody, JsonWriter } from '../../platform/http/json-answer.ts'
-import { mapInTurns, type Pauses } from '../../platform/process/pauses.ts'
+import { mapYielding, type Yielder } from '../../platform/process/cooperative-yield.ts'
 import { isExactNumber, parseExact } from '../../platform/values/exact-json.ts'
 import type { Wire } from '../masks/reader.ts'
 import type { Content } from '../stored/content.ts'
@@ -126,7 +126,7 @@ export class AnswerParts {
    * their texts, and the answer stays empty.
    * @throws {AppError} when the answer would be too large.
    */
-  async write(tops: readonly number[], pauses: Pauses, each?: (text: string) => void): Promise<void> {
+  async write(tops: readonly number[], yielder: Yielder, each?: (text: string) => void): Promise<void> {
     const opening = `"${this.#mark}:`
     let objects = 0
     for (; this.#written < this.#parts.length; this.#written++) {
@@ -135,7 +135,7 @@ export class AnswerParts {
       part.pieces = piecesOf(JSON.stringify(part.wire), opening)
       part.wire = null
       objects++
-      if (pauses.due()) await pauses.take()
+      if (yielder.due()) await yielder.yield()
     }
     this.#checkSize(tops, objects > tops.length)
     for (const top of tops) {
@@ -147,7 +147,7 @@ export class AnswerParts {
       }
       // It stands in the answer once.
       this.part(top).pieces = null
-      if (pauses.due()) await pauses.take()
+      if (yielder.due()) await yielder.yield()
     }
     this.#expected = 0
   }
@@ -156,7 +156,7 @@ export class AnswerParts {
    * These parts as values, with what stands in them in place of its token. What stands in several places is one value: it
    * is there to be read.
    */
-  async values(tops: readonly number[], pauses: Pauses): Promise<Wire[]> {
+  async values(tops: readonly number[], yielder: Yielder): Promise<Wire[]> {
     const opening = this.token('')
     const made = new Map<number, unknown>()
     const valueAt = (number: number): unknown => {
@@ -174,7 +174,7 @@ export class AnswerParts {
       const members = Object.entries(value).filter(([, member]) => member !== undefined)
       return Object.fromEntries(members.map(([name, member]) => [name, filled(member)]))
     }
-    return mapInTurns(tops, (top) => valueAt(top) as Wire, pauses)
+    return mapYielding(tops, (top) => valueAt(top) as Wire, yielder)
   }
 
   end(): JsonBody {

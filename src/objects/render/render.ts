@@ -59,7 +59,7 @@ export async function renderAnswer(
   const run = startRun(base, limits, known)
   for await (const items of pages) {
     const tops = await renderPage(run, items, shape)
-    await run.parts.write(tops, run.pauses, each)
+    await run.parts.write(tops, run.yielder, each)
     for (const { object } of items) run.loaded.delete(object.systemObjectId)
     if (run.loaded.size > mostRemembered) run.loaded.clear()
     run.past.clear()
@@ -78,7 +78,7 @@ export async function renderValues(
 ): Promise<readonly Wire[]> {
   const run = startRun(base, limits, known)
   const tops = await renderPage(run, items, shape)
-  return run.parts.values(tops, run.pauses)
+  return run.parts.values(tops, run.yielder)
 }
 
 /** Linked objects that are kept for the next page. */
@@ -99,7 +99,7 @@ async function renderPage(run: Run, items: readonly RenderItem[], shape: Shape |
   await lookAround(run, items)
   const tops: number[] = []
   for (const { object, mask } of items) {
-    if (run.pauses.due()) await run.pauses.take()
+    if (run.yielder.due()) await run.yielder.yield()
     tops.push(renderTop(run, object, mask))
   }
   while (run.wants.length > 0 || run.reverses.length > 0) await nextDepth(run)

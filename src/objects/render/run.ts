@@ -1,7 +1,7 @@
 import type { Mask, Model } from '../../datamodel/model.ts'
 import type { Actor } from '../../platform/actor.ts'
 import type { Queryable } from '../../platform/postgres/db.ts'
-import type { Pauses } from '../../platform/process/pauses.ts'
+import type { Yielder } from '../../platform/process/cooperative-yield.ts'
 import type { Pool } from '../../pools/model.ts'
 import type { CallerRights, Principal, StoredGrant, WhoNames } from '../../rights/service.ts'
 import type { Tag } from '../../tags/model.ts'
@@ -138,7 +138,7 @@ export interface Run {
   readonly shorts: Map<Head, { readonly mask: Mask; readonly wire: Wire | string }>
   /** What stands in places of links by the ids of what they link to, when that is short. */
   readonly shortLinks: Map<number, { readonly linkMask: Mask | null; readonly wire: Wire | string }>
-  readonly pauses: Pauses
+  readonly yielder: Yielder
   /** Heads of linked objects, in no order. */
   readonly headsOf: (ids: readonly number[]) => Promise<readonly Head[]>
   /** What links of these objects in their latest versions show, and reverse fields without anything; null: not ahead of time. */
@@ -179,7 +179,7 @@ export function asOfKey(id: number, asOf: number): string {
 
 export type RunBase = Pick<
   Run,
-  'deps' | 'q' | 'model' | 'actor' | 'caller' | 'options' | 'pauses' | 'headsOf' | 'aroundOf'
+  'deps' | 'q' | 'model' | 'actor' | 'caller' | 'options' | 'yielder' | 'headsOf' | 'aroundOf'
 >
 
 export function startRun(base: RunBase, limits: AnswerLimits, { heads, below }: Known): Run {

@@ -5,7 +5,7 @@ import type { Config } from '../../platform/config/config.ts'
 import type { ConventionOf } from '../../platform/config/versions.ts'
 import type { Places } from '../../platform/limits/places.ts'
 import type { Db, Queryable, Tx } from '../../platform/postgres/db.ts'
-import type { Pauses } from '../../platform/process/pauses.ts'
+import type { Yielder } from '../../platform/process/cooperative-yield.ts'
 import type { CallerRights, StoredGrant } from '../../rights/service.ts'
 import type { EffectiveTag, TagSnapshot } from '../../tags/service.ts'
 import type { TransitionService } from '../../transitions/service.ts'
@@ -117,7 +117,7 @@ export interface SaveContext {
   /** Objects that are linked to, as far as they were looked up after `at`; those of the request stay until the end. */
   readonly targets: Map<number, Found>
   /** Ten thousand objects keep each phase busy for long enough that others notice. */
-  readonly pauses: Pauses
+  readonly yielder: Yielder
 }
 
 export function newContext(parts: Omit<SaveContext, 'at' | 'targets'>): SaveContext {

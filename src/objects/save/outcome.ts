@@ -51,10 +51,10 @@ export async function knownAfter(
   shown: readonly Item[],
   attached: readonly Attached[] | null,
 ): Promise<Known> {
-  const { model, targets, pauses } = context
+  const { model, targets, yielder } = context
   const saved = new Map<number, Loaded>()
   for (const item of items) {
-    if (pauses.due()) await pauses.take()
+    if (yielder.due()) await yielder.yield()
     saved.set(item.systemObjectId, asStored(context, item))
   }
   const heads: Head[] = [...saved.values()]
@@ -75,14 +75,14 @@ export async function knownAfter(
 
 /** Objects below by reverse field; for all fields of new objects, otherwise for those that were looked at. */
 async function belowOf(
-  { model, pauses }: SaveContext,
+  { model, yielder }: SaveContext,
   saved: ReadonlyMap<number, Loaded>,
   shown: readonly Item[],
   attached: readonly Attached[],
 ): Promise<Map<string, Loaded[]>> {
   const below = new Map<string, Map<number, Loaded>>()
   for (const { mask, mode, systemObjectId } of shown) {
-    if (pauses.due()) await pauses.take()
+    if (yielder.due()) await yielder.yield()
     for (const field of mask.fields) {
       if (field.kind !== 'reverse') continue
       const column = field.column?.id ?? null
@@ -95,7 +95,7 @@ async function belowOf(
   }
   for (const { column, to, from, object } of attached) if (!saved.has(from)) put(column, to, loaded(object))
   for (const object of saved.values()) {
-    if (pauses.due()) await pauses.take()
+    if (yielder.due()) await yielder.yield()
     if (object.deletedAt) continue
     forEachLink(object.table, object.content, (column, to) => put(column.id, to, object))
     for (const parent of object.parents) put(null, parent, object)

@@ -1,7 +1,7 @@
 import { expectedVersion, type VersionConvention } from '../../platform/config/versions.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Tx } from '../../platform/postgres/db.ts'
-import { eachInTurns, letPass, mapInTurns } from '../../platform/process/pauses.ts'
+import { eachYielding, mapYielding, yieldIfDue } from '../../platform/process/cooperative-yield.ts'
 import type { LinkRef } from '../content/link-ref.ts'
 import { writerOf } from '../masks/writer.ts'
 import type { StoredObject } from '../stored/content.ts'
@@ -37,14 +37,14 @@ export async function prepareItems(
   tops: readonly Draft[],
   { below }: { below: boolean },
 ): Promise<Prepared> {
-  const { pauses } = context
+  const { yielder } = context
   const versionConvention = context.deps.conventionOf(context.actor)
   const drafts = flatten(tops)
-  const refs = (await mapInTurns(drafts, refsOf, pauses)).flat()
+  const refs = (await mapYielding(drafts, refsOf, yielder)).flat()
   const resolver = await createResolver(context, refs, drafts)
-  const classified = await mapInTurns(drafts, (draft) => classify(context, draft, resolver), pauses)
+  const classified = await mapYielding(drafts, (draft) => classify(context, draft, resolver), yielder)
   assertDistinct(classified)
-  await letPass(pauses)
+  await yieldIfDue(yielder)
   const created = classified.filter((entry) => !entry.found).map((entry) => entry.draft)
   const ids = await chooseIds(context, created)
   const stored = classified.filter((entry): entry is Classified & { found: Found } => entry.found !== undefined)
@@ -64,13 +64,13 @@ export async function prepareItems(
     byDraft.set(draft, item)
     return item
   }
-  const items = await mapInTurns(classified, prepare, pauses)
+  const items = await mapYielding(classified, prepare, yielder)
   for (const item of items) {
-    if (pauses.due()) await pauses.take()
+    if (yielder.due()) await yielder.yield()
     fillLinks(context, item, resolver, byDraft)
   }
   for (const item of items) {
-    if (pauses.due()) await pauses.take()
+    if (yielder.due()) await yielder.yield()
     if (!item.draft) continue
     const { over, written } = item.draft
     item.content = writerOf(over.mask).merge(written, item.current?.content ?? null, item.place, over.partial)
@@ -242,7 +242,10 @@ interface ChosenIds {
 }
 
 /** Ids of new objects: those that the client chose while they are free for ever, provisional ones otherwise. */
-async function chooseIds({ tx, pauses, locks }: SaveContext, drafts: readonly Draft[]): Promise<Map<Draft, ChosenIds>> {
+async function chooseIds(
+  { tx, yielder, locks }: SaveContext,
+  drafts: readonly Draft[],
+): Promise<Map<Draft, ChosenIds>> {
   const chosen = drafts.filter((draft) => draft.systemObjectId !== undefined || draft.id !== undefined || draft.uuid)
   if (chosen.length > 0) await assertNeverUsed(tx, chosen)
   const highest = new Map<string, number>()
@@ -259,7 +262,7 @@ async function chooseIds({ tx, pauses, locks }: SaveContext, drafts: readonly Dr
     const uuid = draft.uuid ?? draft.shownAs ?? crypto.randomUUID()
     ids.set(draft, { systemObjectId, id, uuid })
   }
-  await eachInTurns(drafts, choose, pauses)
+  await eachYielding(drafts, choose, yielder)
   return ids
 }
 

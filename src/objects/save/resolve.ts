@@ -37,15 +37,15 @@ function keyOf(ref: LinkRef, databaseName: string): string {
  * @throws {AppError} `LookupFoundTooMany` when a lookup is ambiguous.
  */
 export async function createResolver(
-  context: Pick<SaveContext, 'deps' | 'tx' | 'model' | 'rights' | 'pauses' | 'locks'>,
+  context: Pick<SaveContext, 'deps' | 'tx' | 'model' | 'rights' | 'yielder' | 'locks'>,
   refs: readonly LinkRef[],
   drafts: readonly Draft[],
 ): Promise<Resolver> {
-  const { tx, deps, model, pauses, locks } = context
+  const { tx, deps, model, yielder, locks } = context
   const nameOf = (ref: LinkRef) => keyOf(ref, deps.config.databaseName)
   const distinct = new Map<string, LinkRef>()
   for (const ref of refs) {
-    if (pauses.due()) await pauses.take()
+    if (yielder.due()) await yielder.yield()
     distinct.set(nameOf(ref), ref)
   }
   const lookups = await resolveLookups(context, [...distinct.values()].filter(isLookup))

@@ -2,7 +2,7 @@ import type { Actor } from '../../platform/actor.ts'
 import { AppError } from '../../platform/errors.ts'
 import { currentLifetime } from '../../platform/limits/lifetime.ts'
 import type { Tx } from '../../platform/postgres/db.ts'
-import { createPauses, eachInTurns } from '../../platform/process/pauses.ts'
+import { createYielder, eachYielding } from '../../platform/process/cooperative-yield.ts'
 import type { RunRequest, RunResult } from '../../transitions/service.ts'
 import { type Heard, hear } from './callbacks/hear.ts'
 import { conclude } from './conclude.ts'
@@ -39,8 +39,8 @@ async function runInTransaction(
   const model = deps.datamodel.current()
   const { context, items } = await onCurrentModel(deps, tx, model, async (current) => {
     const rights = await deps.rights.forActor(actor)
-    const pauses = createPauses()
-    const context = newContext({ deps, tx, model, current, locks: true, actor, rights, pauses })
+    const yielder = createYielder()
+    const context = newContext({ deps, tx, model, current, locks: true, actor, rights, yielder })
     return { context, items: await prepare(context, run) }
   })
   const tasks = await conclude(context, items, { ...run, heard, ask: (confirmation) => confirmation?.tasks ?? [] })
@@ -88,6 +88,6 @@ async function prepare(context: SaveContext, run: RunRequest): Promise<Item[]> {
   // What whoever has set it may do to each object is asked action by action.
   if (byEvent) return items
   const check = (item: Item): void => assertMay(context, 'write', item, guarded(guardBefore(item)))
-  await eachInTurns(items, check, context.pauses)
+  await eachYielding(items, check, context.yielder)
   return items
 }

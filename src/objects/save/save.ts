@@ -3,7 +3,7 @@ import type { Actor } from '../../platform/actor.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
 import type { Lifetime } from '../../platform/limits/lifetime.ts'
 import type { Tx } from '../../platform/postgres/db.ts'
-import { createPauses, mapInTurns, type Pauses } from '../../platform/process/pauses.ts'
+import { createYielder, mapYielding, type Yielder } from '../../platform/process/cooperative-yield.ts'
 import { confirmTask, confirmTasks, type Task } from '../../platform/values/tasks.ts'
 import { invalidValue } from '../content/values.ts'
 import type { Known } from '../render/run.ts'
@@ -87,7 +87,7 @@ export async function hearOfSave(deps: ObjectDeps, request: SaveRequest, lifetim
     lifetime,
     async look(context, said) {
       const { items, kept } = await prepare(context, request, said)
-      const { move } = followers(await poolMoves(items, kept, context.pauses), options)
+      const { move } = followers(await poolMoves(items, kept, context.yielder), options)
       if (!options.skipBidirectionalUpdate) await syncBidirectional(context, items)
       movePools(items, move)
       return items
@@ -103,9 +103,9 @@ export async function saveObjects(deps: ObjectDeps, tx: Tx, request: SaveRequest
   const { actor } = request
   const model = deps.datamodel.current()
   return onCurrentModel(deps, tx, model, async (current) => {
-    const pauses = createPauses()
+    const yielder = createYielder()
     const rights = await deps.rights.forActor(actor)
-    const context = newContext({ deps, tx, model, current, locks: true, actor, rights, pauses })
+    const context = newContext({ deps, tx, model, current, locks: true, actor, rights, yielder })
     return save(context, request, heard)
   })
 }
@@ -130,9 +130,9 @@ async function prepare(
   { objecttype, body, options }: SaveRequest,
   said: Said,
 ): Promise<Prepared> {
-  const { deps, model, pauses } = context
+  const { deps, model, yielder } = context
   const payload = { model, databaseName: deps.config.databaseName, partial: options.partial }
-  const drafts = withReplacements(payload, await parsePayload(payload, objecttype, body, pauses), said)
+  const drafts = withReplacements(payload, await parsePayload(payload, objecttype, body, yielder), said)
   if (drafts.length > maxBatch) throw invalidValue('body', drafts.length, `at most ${maxBatch} objects`)
   const { items, linkers } = await prepareItems(context, drafts, { below: !options.skipReverseNested })
   const sent = items.slice(0, drafts.length)
@@ -145,12 +145,12 @@ async function prepare(
   await checkFiles(context, items)
   const attached = options.skipReverseNested ? null : await attachedObjects(context, linkers)
   const kept = attached ? await reconcileReverse(context, items, attached) : new Map()
-  await markUnchanged(items, pauses)
+  await markUnchanged(items, yielder)
   return { items, sent, ignored, kept, attached }
 }
 
 async function save(context: SaveContext, request: SaveRequest, heard: Heard): Promise<SaveResult> {
-  const { pauses } = context
+  const { yielder } = context
   const { options } = request
   const { items, sent, ignored, kept, attached } = await prepare(context, request, heard)
   let undecided: readonly PoolMove[] = []
@@ -158,11 +158,11 @@ async function save(context: SaveContext, request: SaveRequest, heard: Heard): P
     heard,
     confirmTransition: options.confirmTransition,
     async check() {
-      const { move, ask } = followers(await poolMoves(items, kept, pauses), options)
+      const { move, ask } = followers(await poolMoves(items, kept, yielder), options)
       undecided = ask
       if (!options.skipBidirectionalUpdate) await syncBidirectional(context, items)
       assertComments(items)
-      if (!options.skipConstraints) await checkConstraints(items, pauses)
+      if (!options.skipConstraints) await checkConstraints(items, yielder)
       await assertNoCycles(context, items)
       movePools(items, move)
       await assertSaveRights(context, items)
@@ -172,7 +172,7 @@ async function save(context: SaveContext, request: SaveRequest, heard: Heard): P
   })
   if (tasks.length > 0) return { kind: 'confirm', tasks, ignored }
   const written = items.filter((item) => item.changed).map((item) => item.systemObjectId)
-  const saved = await mapInTurns(sent, (item) => ({ item, object: asStored(context, item) }), pauses)
+  const saved = await mapYielding(sent, (item) => ({ item, object: asStored(context, item) }), yielder)
   const around = () => knownAfter(context, items, sent, attached)
   return { kind: 'done', saved, written, ignored, around }
 }
@@ -209,9 +209,9 @@ function assertComments(items: readonly Item[]): void {
   }
 }
 
-async function checkConstraints(items: readonly Item[], pauses: Pauses): Promise<void> {
+async function checkConstraints(items: readonly Item[], yielder: Yielder): Promise<void> {
   for (const item of items) {
-    if (pauses.due()) await pauses.take()
+    if (yielder.due()) await yielder.yield()
     if (!item.changed || item.mode === 'delete') continue
     assertConstraints(item)
     assertRowUuids(item.table, item, item.content)

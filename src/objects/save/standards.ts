@@ -8,13 +8,13 @@ import type { Item } from './item.ts'
  * objects come from the database in one statement, as far as the save has not found them already.
  */
 export async function applyStandards(
-  { deps, tx, pauses, targets }: SaveContext,
+  { deps, tx, yielder, targets }: SaveContext,
   items: readonly Item[],
 ): Promise<void> {
   const pending = new Map(items.filter((item) => item.changed).map((item) => [item.systemObjectId, item]))
   const wanted = new Set<number>()
   for (const item of pending.values()) {
-    if (pauses.due()) await pauses.take()
+    if (yielder.due()) await yielder.yield()
     for (const id of linkedForStandard(item.table.preferredMask, item.content)) {
       if (!pending.has(id) && !targets.has(id)) wanted.add(id)
     }
@@ -41,7 +41,7 @@ export async function applyStandards(
     return item.standard
   }
   for (const id of pending.keys()) {
-    if (pauses.due()) await pauses.take()
+    if (yielder.due()) await yielder.yield()
     standardOf(id)
   }
 }

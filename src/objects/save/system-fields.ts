@@ -1,6 +1,6 @@
 import type { Actor } from '../../platform/actor.ts'
 import { AppError } from '../../platform/errors.ts'
-import { eachInTurns, letPass } from '../../platform/process/pauses.ts'
+import { eachYielding, yieldIfDue } from '../../platform/process/cooperative-yield.ts'
 import { storedReference } from '../../platform/values/system-references.ts'
 import type { StoredGrant, TagRight } from '../../rights/service.ts'
 import { checkTags, mayTag } from '../../tags/service.ts'
@@ -19,11 +19,11 @@ export async function applySystemFields(
   items: readonly Item[],
   { skipConstraints }: { skipConstraints: boolean },
 ): Promise<void> {
-  const { pauses } = context
-  await eachInTurns(items, (item) => applyPool(context, item, skipConstraints), pauses)
+  const { yielder } = context
+  await eachYielding(items, (item) => applyPool(context, item, skipConstraints), yielder)
   await applyOwners(context, items)
-  await eachInTurns(items, (item) => applyTags(context, item, skipConstraints), pauses)
-  await letPass(pauses)
+  await eachYielding(items, (item) => applyTags(context, item, skipConstraints), yielder)
+  await yieldIfDue(yielder)
   await applyGrants(context, items)
 }
 

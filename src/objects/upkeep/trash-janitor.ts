@@ -4,7 +4,7 @@ import type { Actor } from '../../platform/actor.ts'
 import { AppError } from '../../platform/errors.ts'
 import { endless } from '../../platform/limits/lifetime.ts'
 import type { Tx } from '../../platform/postgres/db.ts'
-import { createPauses } from '../../platform/process/pauses.ts'
+import { createYielder } from '../../platform/process/cooperative-yield.ts'
 import { createPeriodic } from '../../platform/process/periodic.ts'
 import { purgeObjects } from '../delete/purge.ts'
 import { assertAsSeen, hear } from '../save/callbacks/hear.ts'
@@ -164,7 +164,7 @@ export function createTrashJanitor({ objects: deps, log, policies, systemActor, 
     const model = deps.datamodel.current()
     return onCurrentModel(deps, tx, model, async (current) => {
       const [rights, ids] = [await deps.rights.forActor(actor), await find()]
-      return { ...newContext({ deps, tx, model, current, locks: true, actor, rights, pauses: createPauses() }), ids }
+      return { ...newContext({ deps, tx, model, current, locks: true, actor, rights, yielder: createYielder() }), ids }
     })
   }
 

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import { isTransferred, release, transfer } from '../memory/buffer-ownership.ts'
-import type { Pauses } from '../process/pauses.ts'
+import type { Yielder } from '../process/cooperative-yield.ts'
 
 /**
  * An answer as JSON text in UTF-8, in pieces that nobody has to put together. Large ones are given back when they are sent
@@ -56,8 +56,8 @@ export class JsonWriter {
 }
 
 /** Writes a value whose lists may be long: entries of objects down to `depth` by themselves, lists in groups. */
-export async function writeJson(writer: JsonWriter, value: unknown, pauses: Pauses, depth = 3): Promise<void> {
-  if (pauses.due()) await pauses.take()
+export async function writeJson(writer: JsonWriter, value: unknown, yielder: Yielder, depth = 3): Promise<void> {
+  if (yielder.due()) await yielder.yield()
   if (depth === 0 || typeof value !== 'object' || value === null) {
     writer.add(JSON.stringify(value) ?? 'null')
   } else if (Array.isArray(value)) {
@@ -65,7 +65,7 @@ export async function writeJson(writer: JsonWriter, value: unknown, pauses: Paus
     for (let start = 0; start < value.length; start += group) {
       const text = JSON.stringify(value.slice(start, start + group))
       writer.add(`${start > 0 ? ',' : ''}${text.slice(1, -1)}`)
-      if (pauses.due()) await pauses.take()
+      if (yielder.due()) await yielder.yield()
     }
     writer.add(']')
   } else {
@@ -73,7 +73,7 @@ export async function writeJson(writer: JsonWriter, value: unknown, pauses: Paus
     for (const [key, entry] of Object.entries(value)) {
       if (entry === undefined) continue
       writer.add(`${separator}${JSON.stringify(key)}:`)
-      await writeJson(writer, entry, pauses, depth - 1)
+      await writeJson(writer, entry, yielder, depth - 1)
       separator = ','
     }
     writer.add(separator === '{' ? '{}' : '}')

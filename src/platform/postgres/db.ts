@@ -5,7 +5,7 @@ import { AppError } from '../errors.ts'
 import { currentLifetime, type Lifetime, outsideLifetimes } from '../limits/lifetime.ts'
 import { cancelStatement } from './cancel-statement.ts'
 import { comesBackSoon, isFollowingFailure, translate, unavailabilityBehind, unreachable } from './failures.ts'
-import { readInTurns } from './read-in-turns.ts'
+import { readYielding } from './read-yielding.ts'
 
 // bigint and numeric stay exact: int8 becomes a number only while it is safe, else the read fails loudly.
 const exactInteger = (text: string): number => {
@@ -223,7 +223,7 @@ async function runInTurns<T extends object>(
   values?: readonly unknown[],
   name?: string,
 ): Promise<QueryResult<T>> {
-  const ended = readInTurns(client)
+  const ended = readYielding(client)
   try {
     return await run<T>(client, text, values, name)
   } finally {

@@ -3,7 +3,7 @@ import type { Actor } from '../../../platform/actor.ts'
 import { expectedVersion } from '../../../platform/config/versions.ts'
 import { AppError } from '../../../platform/errors.ts'
 import type { Lifetime } from '../../../platform/limits/lifetime.ts'
-import { createPauses, mapInTurns } from '../../../platform/process/pauses.ts'
+import { createYielder, mapYielding } from '../../../platform/process/cooperative-yield.ts'
 import type { Wire } from '../../masks/reader.ts'
 import { guardOf } from '../../stored/rows.ts'
 import { newContext, type ObjectDeps, type SaveContext } from '../context.ts'
@@ -70,14 +70,14 @@ async function lookAt(
   return inTransaction(deps, { ending: 'look', objects, lifetime }, async (tx) => {
     const model = deps.datamodel.current()
     const rights = await deps.rights.forActor(actor)
-    const pauses = createPauses(() => lifetime.check())
+    const yielder = createYielder(() => lifetime.check())
     const current = Promise.resolve()
-    const context = newContext({ deps, tx, model, current, locks: false, actor, rights, pauses })
+    const context = newContext({ deps, tx, model, current, locks: false, actor, rights, yielder })
     const items = await look(context, heard)
     assertAsSeen(context, items, heard)
     await applyStandards(context, items)
     const changed = items.filter((item) => item.changed)
-    const pending = await mapInTurns(changed, (item) => asStored(context, item), pauses)
+    const pending = await mapYielding(changed, (item) => asStored(context, item), yielder)
     const wires = await Array.fromAsync(deps.callbacks.show(tx, viewer, pending))
     const stored = await storedWires(context, changed, viewer)
     const shown = changed.map((item, index) => ({
@@ -156,7 +156,7 @@ async function answerOf(
   shown: readonly Shown[],
 ): Promise<readonly Answered[]> {
   const byKey = new Map<string, Shown>()
-  const pauses = createPauses()
+  const yielder = createYielder()
   const pending = (each: Shown): PendingObject => {
     const { item, object, current } = each
     const key = crypto.randomUUID()
@@ -172,7 +172,7 @@ async function answerOf(
       current: structuredClone(current),
     }
   }
-  const objects = await mapInTurns(shown, pending, pauses)
+  const objects = await mapYielding(shown, pending, yielder)
   let answer: readonly Replacement[]
   try {
     answer = await callback.call({ kind, actor, dryRun, lifetime, objects })
@@ -217,7 +217,7 @@ async function taken(
     }
     replaced.set(item.place, [...(replaced.get(item.place) ?? []), next])
   }
-  await mapInTurns(answer, take, createPauses())
+  await mapYielding(answer, take, createYielder())
   return { ...heard, replaced }
 }
 

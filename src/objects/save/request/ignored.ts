@@ -1,5 +1,5 @@
 import type { ColumnField, Mask, MaskField, NestedField, ReverseField, Table } from '../../../datamodel/model.ts'
-import { eachInTurns } from '../../../platform/process/pauses.ts'
+import { eachYielding } from '../../../platform/process/cooperative-yield.ts'
 import { nearestName } from '../../../platform/values/nearest.ts'
 import { isRecord } from '../../content/values.ts'
 import { type Content, type ContentRow, rowsOf } from '../../stored/content.ts'
@@ -48,7 +48,7 @@ class Places {
  */
 export async function ignoredParts(context: SaveContext, items: readonly Item[]): Promise<Ignored> {
   const places = new Places()
-  await eachInTurns(items, (item) => readItem(context, item, places), context.pauses)
+  await eachYielding(items, (item) => readItem(context, item, places), context.yielder)
   return places
 }
 

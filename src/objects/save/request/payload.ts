@@ -1,6 +1,6 @@
 import type { Mask, Model, ReverseField, Table } from '../../../datamodel/model.ts'
 import { AppError } from '../../../platform/errors.ts'
-import type { Pauses } from '../../../platform/process/pauses.ts'
+import type { Yielder } from '../../../platform/process/cooperative-yield.ts'
 import { type LinkRef, parseGlobalId, parseLink, parseLookup } from '../../content/link-ref.ts'
 import { invalidValue, isRecord, isUuid, printable } from '../../content/values.ts'
 import { type Holder, writerOf } from '../../masks/writer.ts'
@@ -96,11 +96,11 @@ export async function parsePayload(
   context: PayloadContext,
   objecttype: Table,
   body: readonly unknown[],
-  pauses: Pauses,
+  yielder: Yielder,
 ): Promise<Draft[]> {
   const drafts: Draft[] = []
   for (const [index, value] of body.entries()) {
-    if (pauses.due()) await pauses.take()
+    if (yielder.due()) await yielder.yield()
     const place = String(index)
     if (!isRecord(value)) throw invalidValue(place, value, 'an object')
     if (value._objecttype !== objecttype.name)
@@ -116,7 +116,7 @@ export async function parsePayload(
       continue
     }
     for (const one of groupOf(block._id, parts, maxBatch - drafts.length)) {
-      if (pauses.due()) await pauses.take()
+      if (yielder.due()) await yielder.yield()
       drafts.push(parseDraft({ ...context, partial: true }, objecttype, mask, one, one.name, null, 0))
     }
   }

@@ -30,7 +30,7 @@ export async function syncBidirectional(context: SaveContext, items: Item[]): Pr
     await loadOpposites(context, items, byId, changed)
     const next = new Set<Item>()
     for (const item of changed) {
-      if (context.pauses.due()) await context.pauses.take()
+      if (context.yielder.due()) await context.yielder.yield()
       for (const side of sidesOf(item.table)) {
         for (const id of changedTargets(item, side)) {
           const other = byId.get(id)

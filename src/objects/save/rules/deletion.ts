@@ -1,7 +1,7 @@
 import type { Column, Model } from '../../../datamodel/model.ts'
 import { AppError } from '../../../platform/errors.ts'
 import type { Queryable } from '../../../platform/postgres/db.ts'
-import { eachInTurns, mapInTurns } from '../../../platform/process/pauses.ts'
+import { eachYielding, mapYielding } from '../../../platform/process/cooperative-yield.ts'
 import { withoutLinks } from '../../content/links.ts'
 import type { StoredObject } from '../../stored/content.ts'
 import { loadHeads } from '../../stored/load.ts'
@@ -68,7 +68,7 @@ export async function planDelete(
   policy: LinkPolicy,
   exempt: ReadonlySet<number> = new Set(),
 ): Promise<DeletePlan> {
-  const { tx, model, pauses } = context
+  const { tx, model, yielder } = context
   const deleted = new Map(roots.map((object) => [object.systemObjectId, object]))
   const dropped: Linker[] = []
   const followed: Linker[] = []
@@ -76,7 +76,7 @@ export async function planDelete(
   while (level.length > 0) {
     const next = new Set<number>()
     for (const linker of await findLinkers(tx, level)) {
-      if (pauses.due()) await pauses.take()
+      if (yielder.due()) await yielder.yield()
       if (deleted.has(linker.from) || exempt.has(linker.from)) continue
       const fate = fateOf(model, linker)
       const decided = fate === 'open' ? policy : fate
@@ -102,18 +102,18 @@ export async function planDelete(
     const object = deleted.get(linker.from) ?? stored.get(linker.from)
     if (object && showsLink(context, object.table, guardOf(object), columnOf(model, linker))) known.add(linker.from)
   }
-  await eachInTurns([...followed, ...toClear], learn, pauses)
+  await eachYielding([...followed, ...toClear], learn, yielder)
   const untold = (object: StoredObject): boolean => !known.has(object.systemObjectId)
   return {
-    deleted: await mapInTurns(
+    deleted: await mapYielding(
       [...deleted.values()],
       (object) => ({ ...itemOf(object, 'delete'), untold: untold(object) }),
-      pauses,
+      yielder,
     ),
-    cleared: await mapInTurns(
+    cleared: await mapYielding(
       [...stored.values()],
       (object) => ({ ...clearItem(object, lost.get(object.systemObjectId) ?? []), untold: untold(object) }),
-      pauses,
+      yielder,
     ),
   }
 }

@@ -22,7 +22,7 @@ export async function checkFiles(context: SaveContext, items: readonly Item[]): 
   await resolveReferences(context, items)
   const introduced: Introduced[] = []
   for (const item of items) {
-    if (context.pauses.due()) await context.pauses.take()
+    if (context.yielder.due()) await context.yielder.yield()
     if (!item.draft) continue
     const before = item.current ? filesByColumn(item.table, item.current.content) : new Map<Column, Set<number>>()
     const after = filesByColumn(item.table, item.content)
@@ -44,11 +44,11 @@ export async function checkFiles(context: SaveContext, items: readonly Item[]): 
   }
 }
 
-async function resolveReferences({ deps, tx, pauses }: SaveContext, items: readonly Item[]): Promise<void> {
+async function resolveReferences({ deps, tx, yielder }: SaveContext, items: readonly Item[]): Promise<void> {
   const waiting: { readonly item: Item; readonly column: Column; readonly entry: FileEntry }[] = []
   const lists: { readonly item: Item; readonly column: Column; readonly files: readonly FileEntry[] }[] = []
   for (const item of items) {
-    if (pauses.due()) await pauses.take()
+    if (yielder.due()) await yielder.yield()
     if (!item.draft) continue
     forEachFileList(item.table, item.content, (column, files) => {
       const named = files.filter((entry) => entry._reference !== undefined)

@@ -1,5 +1,5 @@
 import type { Model, ReverseField } from '../../../datamodel/model.ts'
-import { eachInTurns, type Pauses } from '../../../platform/process/pauses.ts'
+import { eachYielding, type Yielder } from '../../../platform/process/cooperative-yield.ts'
 import { sameContent } from '../../masks/writer.ts'
 import type { StoredObject } from '../../stored/content.ts'
 import type { SaveContext } from '../context.ts'
@@ -37,7 +37,7 @@ export async function reconcileReverse(
     if (field?.mode === 'edit' && saysAll(item, field)) doomed.push(object)
     else kept.set(item, [...(kept.get(item) ?? []), object])
   }
-  await eachInTurns(attached, decide, context.pauses)
+  await eachYielding(attached, decide, context.yielder)
   if (doomed.length > 0) {
     const plan = await planDelete(context, doomed, 'refuse', new Set(byId.keys()))
     items.push(...plan.deleted, ...plan.cleared.filter((item) => !byId.has(item.systemObjectId)))
@@ -87,7 +87,7 @@ export function isReverse(model: Model, column: number | null): boolean {
  * Objects sent as reverse-nested whose content and system fields are as stored were only sent to be kept: no new
  * version.
  */
-export async function markUnchanged(items: readonly Item[], pauses: Pauses): Promise<void> {
+export async function markUnchanged(items: readonly Item[], yielder: Yielder): Promise<void> {
   const mark = (item: Item): void => {
     const { current } = item
     if (!item.up || !current || item.mode !== 'update') return
@@ -101,7 +101,7 @@ export async function markUnchanged(items: readonly Item[], pauses: Pauses): Pro
       !sameContent(item.parents, current.parents) ||
       !sameContent(item.content, current.content)
   }
-  await eachInTurns(items, mark, pauses)
+  await eachYielding(items, mark, yielder)
 }
 
 /** What a pool change asks for: how many reverse objects could follow, and by which mode. */
@@ -114,7 +114,7 @@ export interface PoolMove {
 export async function poolMoves(
   items: readonly Item[],
   kept: ReadonlyMap<Item, readonly StoredObject[]>,
-  pauses: Pauses,
+  yielder: Yielder,
 ): Promise<PoolMove[]> {
   const moves: PoolMove[] = []
   const sentUnder = Map.groupBy(
@@ -129,7 +129,7 @@ export async function poolMoves(
     )
     if (followers.length > 0) moves.push({ item, followers })
   }
-  await eachInTurns(items, look, pauses)
+  await eachYielding(items, look, yielder)
   return moves
 }
 

@@ -1,5 +1,5 @@
 import { AppError } from '../../../platform/errors.ts'
-import { eachInTurns } from '../../../platform/process/pauses.ts'
+import { eachYielding } from '../../../platform/process/cooperative-yield.ts'
 import type { Guarded, ObjectRight } from '../../../rights/service.ts'
 import { forEachLink } from '../../content/links.ts'
 import { maskFits } from '../../masks/filter.ts'
@@ -19,7 +19,7 @@ export async function assertAccess(context: SaveContext, items: readonly Item[])
     else assertMay(context, 'write', item, guarded(guardBefore(item)))
     assertMask(context, item)
   }
-  await eachInTurns(items, check, context.pauses)
+  await eachYielding(items, check, context.yielder)
 }
 
 function assertCreate({ rights }: SaveContext, item: Item): void {
@@ -53,7 +53,7 @@ function assertMask({ rights, deps }: SaveContext, item: Item): void {
  * root cannot find out which ids are in use.
  */
 export async function assertIntroducedLinks(
-  { rights, pauses, targets }: SaveContext,
+  { rights, yielder, targets }: SaveContext,
   items: readonly Item[],
 ): Promise<void> {
   const inRequest = new Set(items.map((item) => item.systemObjectId))
@@ -73,7 +73,7 @@ export async function assertIntroducedLinks(
     forEachLink(item.table, item.content, ({ key, fullName }, to, row) => check(to, key, fullName, row))
     for (const parent of item.parents) check(parent, 'parent', '_id_parent')
   }
-  await eachInTurns(items, checkItem, pauses)
+  await eachYielding(items, checkItem, yielder)
 }
 
 /** A target at a location. */
@@ -120,7 +120,7 @@ export async function assertSaveRights(context: SaveContext, items: readonly Ite
     const newOwner = item.ownerUser !== item.current.ownerUser || item.ownerGroup !== item.current.ownerGroup
     if (newOwner && !item.ownerByWorkflow) assertMay(context, 'change_owner', item, before)
   }
-  await eachInTurns(items, check, context.pauses)
+  await eachYielding(items, check, context.yielder)
 }
 
 /**
@@ -140,7 +140,7 @@ export function assertMayOther(context: SaveContext, right: ObjectRight, item: I
 }
 
 /** Whether the caller would shut itself out by the grants or the owner that it sets (DB-008). */
-export async function losesAccess({ rights, pauses }: SaveContext, items: readonly Item[]): Promise<Item[]> {
+export async function losesAccess({ rights, yielder }: SaveContext, items: readonly Item[]): Promise<Item[]> {
   if (rights.root) return []
   const loses = (item: Item): boolean => {
     if (!item.current || !item.draft || item.mode !== 'update') return false
@@ -151,7 +151,7 @@ export async function losesAccess({ rights, pauses }: SaveContext, items: readon
     return (['read', 'write'] as const).some((right) => rights.may(right, before) && !rights.may(right, after))
   }
   const lost: Item[] = []
-  await eachInTurns(items, (item) => void (loses(item) && lost.push(item)), pauses)
+  await eachYielding(items, (item) => void (loses(item) && lost.push(item)), yielder)
   return lost
 }
 

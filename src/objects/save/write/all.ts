@@ -1,7 +1,7 @@
 import type { Column } from '../../../datamodel/model.ts'
 import type { EventType } from '../../../events/service.ts'
 import { AppError } from '../../../platform/errors.ts'
-import { mapInTurns, type Pauses } from '../../../platform/process/pauses.ts'
+import { mapYielding, type Yielder } from '../../../platform/process/cooperative-yield.ts'
 import { filesByColumn } from '../../content/file-links.ts'
 import { formerLinks, type LinkTriple, linkTriples } from '../../content/links.ts'
 import { standardText } from '../../standard/compute.ts'
@@ -31,10 +31,10 @@ const eventOf: Record<Item['mode'], EventType> = {
  * queue and events, each with a constant number of statements. A dry run takes no ids and logs nothing.
  */
 export async function writeAll(context: SaveContext, items: readonly Item[], options: WriteOptions): Promise<void> {
-  const { tx, deps, model, actor, at, pauses } = context
+  const { tx, deps, model, actor, at, yielder } = context
   const written = items.filter((item) => item.changed)
   if (written.length === 0) return context.current
-  const before = await uniqueChanges(written, pauses)
+  const before = await uniqueChanges(written, yielder)
   // What has to stay until the save is written, and the ids, in one round trip.
   const [given] = await Promise.all([
     drawn(context, written, before, options.dryRun),
@@ -43,11 +43,11 @@ export async function writeAll(context: SaveContext, items: readonly Item[], opt
     context.current,
   ])
   const unique =
-    given && written.some(({ table }) => keysHoldIds(table)) ? await uniqueChanges(written, pauses) : before
-  const links = await linkChanges(written, pauses)
-  const files = await fileChanges(written, pauses)
+    given && written.some(({ table }) => keysHoldIds(table)) ? await uniqueChanges(written, yielder) : before
+  const links = await linkChanges(written, yielder)
+  const files = await fileChanges(written, yielder)
   await applyStandards(context, items)
-  const version = { at, pauses, userId: actor.userId, datamodelVersion: model.version, index: !options.skipIndex }
+  const version = { at, yielder, userId: actor.userId, datamodelVersion: model.version, index: !options.skipIndex }
   // Links are removed before others are added; none of the rest looks at what another writes.
   await Promise.all([
     takeUnique(tx, unique.added),
@@ -103,12 +103,12 @@ async function lockTags({ tx, deps }: SaveContext, items: readonly Item[]): Prom
 /** Objects in the trash hold no unique values, so that others can take them. */
 async function uniqueChanges(
   items: readonly Item[],
-  pauses: Pauses,
+  yielder: Yielder,
 ): Promise<{ removed: UniqueChange[]; added: UniqueChange[] }> {
   const removed: UniqueChange[] = []
   const added: UniqueChange[] = []
   for (const item of items) {
-    if (pauses.due()) await pauses.take()
+    if (yielder.due()) await yielder.yield()
     const before =
       item.current && item.mode !== 'undelete' ? uniqueEntries(item.table, item.current.content, item.current) : []
     const after = item.mode === 'delete' ? [] : uniqueEntries(item.table, item.content, item)
@@ -128,13 +128,13 @@ async function uniqueChanges(
 
 async function linkChanges(
   items: readonly Item[],
-  pauses: Pauses,
+  yielder: Yielder,
 ): Promise<{ removed: LinkTriple[]; added: LinkTriple[] }> {
   const removed: LinkTriple[] = []
   const added: LinkTriple[] = []
   const name = (link: LinkTriple) => `${link.column}:${link.to}`
   for (const item of items) {
-    if (pauses.due()) await pauses.take()
+    if (yielder.due()) await yielder.yield()
     if (item.mode === 'delete' || item.mode === 'undelete') continue
     const after = linkTriples(item.table, item.content, item.systemObjectId)
     if (!item.current) {
@@ -155,13 +155,13 @@ async function linkChanges(
 /** Files that come into objects, those that come back with them, and those that only their old versions have from now on. */
 async function fileChanges(
   items: readonly Item[],
-  pauses: Pauses,
+  yielder: Yielder,
 ): Promise<{ readonly put: FileChange[]; readonly returned: FileChange[]; readonly taken: FileTaken[] }> {
   const put: FileChange[] = []
   const returned: FileChange[] = []
   const taken: FileTaken[] = []
   for (const item of items) {
-    if (pauses.due()) await pauses.take()
+    if (yielder.due()) await yielder.yield()
     if (item.mode === 'delete') continue
     const { table, systemObjectId } = item
     const after = filesByColumn(table, item.content)
@@ -196,9 +196,9 @@ function withFiles(items: readonly Item[]): number[] {
     .map(({ systemObjectId }) => systemObjectId)
 }
 
-async function appendEvents({ tx, deps, actor, pauses }: SaveContext, items: readonly Item[]): Promise<void> {
+async function appendEvents({ tx, deps, actor, yielder }: SaveContext, items: readonly Item[]): Promise<void> {
   const languages = deps.languages()
-  const events = await mapInTurns(
+  const events = await mapYielding(
     items,
     (item) => ({
       type: eventOf[item.mode],
@@ -211,7 +211,7 @@ async function appendEvents({ tx, deps, actor, pauses }: SaveContext, items: rea
       systemObjectId: item.systemObjectId,
       info: { standard: standardText(item.standard, languages) },
     }),
-    pauses,
+    yielder,
   )
   await deps.events.append(tx, events)
 }

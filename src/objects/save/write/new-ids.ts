@@ -1,4 +1,4 @@
-import { eachInTurns, letPass } from '../../../platform/process/pauses.ts'
+import { eachYielding, yieldIfDue } from '../../../platform/process/cooperative-yield.ts'
 import { forEachLink } from '../../content/links.ts'
 import { isProvisional } from '../../stored/provisional-ids.ts'
 import type { SaveContext } from '../context.ts'
@@ -10,7 +10,7 @@ import { drawIds, type UniqueChange } from './store.ts'
  * drawn when a unique value that the save wants is taken.
  */
 export async function giveIds(
-  { tx, pauses }: SaveContext,
+  { tx, yielder }: SaveContext,
   items: readonly Item[],
   wanted: readonly UniqueChange[],
 ): Promise<boolean> {
@@ -25,7 +25,7 @@ export async function giveIds(
     })),
     wanted,
   )
-  await letPass(pauses)
+  await yieldIfDue(yielder)
   const given = new Map<number, number>()
   for (const [index, item] of fresh.entries()) {
     const { systemObjectId, id } = drawn[index] as { systemObjectId: number | null; id: number | null }
@@ -35,7 +35,7 @@ export async function giveIds(
     }
     if (id !== null) item.id = id
   }
-  await eachInTurns(items, (item) => relink(item, given), pauses)
+  await eachYielding(items, (item) => relink(item, given), yielder)
   return true
 }
 

@@ -1,7 +1,7 @@
 import type { Model } from '../../../datamodel/model.ts'
 import { AppError } from '../../../platform/errors.ts'
 import { booleansText, numbersText, type Queryable, type Tx, textsText } from '../../../platform/postgres/db.ts'
-import { jsonInTurns, type Pauses } from '../../../platform/process/pauses.ts'
+import { jsonYielding, type Yielder } from '../../../platform/process/cooperative-yield.ts'
 import type { LinkTriple } from '../../content/links.ts'
 import { showingMasks } from '../../masks/access.ts'
 import type { StoredObject } from '../../stored/content.ts'
@@ -175,7 +175,7 @@ const operationOf = { create: 'i', update: 'u', delete: 'd', undelete: 'r' } as 
 export async function writeItems(
   tx: Tx,
   items: readonly Item[],
-  context: { at: Date; userId: number; datamodelVersion: number; index: boolean; pauses: Pauses },
+  context: { at: Date; userId: number; datamodelVersion: number; index: boolean; yielder: Yielder },
 ): Promise<void> {
   if (items.length === 0) return
   const row = (item: Item) => ({
@@ -198,7 +198,7 @@ export async function writeItems(
     d: item.standard,
     c: item.content,
   })
-  const rows = await jsonInTurns(items, row, context.pauses)
+  const rows = await jsonYielding(items, row, context.yielder)
   await tx.query(
     `with input as materialized (
        select * from json_to_recordset($1::json) as x(s bigint, t int, i bigint, v int, u text, cb bigint, p bigint, ou bigint, og bigint,

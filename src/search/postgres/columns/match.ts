@@ -1,5 +1,5 @@
 /** Finds, counts and orders objects by columns in memory: nanoseconds for each where PostgreSQL takes microseconds. */
-import { createPauses, type Pauses } from '../../../platform/process/pauses.ts'
+import { createYielder, type Yielder } from '../../../platform/process/cooperative-yield.ts'
 import {
   clearBit,
   hasBit,
@@ -33,11 +33,11 @@ export interface Question {
 const stretch = 1024
 
 export async function findMatches({ table, conditions, among, ranges, without }: Question): Promise<Uint32Array> {
-  const pauses = createPauses()
+  const yielder = createYielder()
   const bits = allBits(table)
   for (const { bits: fulfilled } of conditions) {
     andBits(bits, fulfilled)
-    if (pauses.due()) await pauses.take()
+    if (yielder.due()) await yielder.yield()
   }
   for (const { ids, not } of among) keepAmong(bits, table, ids, not)
   for (const id of without) {
@@ -48,10 +48,10 @@ export async function findMatches({ table, conditions, among, ranges, without }:
     andBits(bits, keys.has)
     const [least, most] = [atLeast === null ? null : partsOf(atLeast), atMost === null ? null : partsOf(atMost)]
     if (least && isBelow(keys.lowestLast, least)) {
-      await eachStretch(bits, pauses, (start, end) => keepAtLeast(bits, start, end, keys.lasts, least))
+      await eachStretch(bits, yielder, (start, end) => keepAtLeast(bits, start, end, keys.lasts, least))
     }
     if (most && isBelow(most, keys.highestFirst)) {
-      await eachStretch(bits, pauses, (start, end) => keepAtMost(bits, start, end, keys.firsts, most))
+      await eachStretch(bits, yielder, (start, end) => keepAtMost(bits, start, end, keys.firsts, most))
     }
   }
   return bits
@@ -69,7 +69,7 @@ export async function findReadable(
   if (!readable) return null
   const bits = allBits(table)
   if (readable.includes(0)) {
-    await eachStretch(bits, createPauses(), (start, end) => keepReadable(bits, start, end, table.setOf, readable))
+    await eachStretch(bits, createYielder(), (start, end) => keepReadable(bits, start, end, table.setOf, readable))
   }
   return { kind: 'matches', bits }
 }
@@ -149,12 +149,12 @@ function keepAtMost(bits: Uint32Array, start: number, end: number, parts: Uint32
 
 async function eachStretch(
   bits: Uint32Array,
-  pauses: Pauses,
+  yielder: Yielder,
   act: (start: number, end: number) => void,
 ): Promise<void> {
   for (let start = 0; start < bits.length; start += stretch) {
     act(start, Math.min(bits.length, start + stretch))
-    if (pauses.due()) await pauses.take()
+    if (yielder.due()) await yielder.yield()
   }
 }
 
@@ -174,7 +174,7 @@ export async function countNumbers(
   { placeOf: places, numbers }: NumberColumn,
 ): Promise<Map<number, number>> {
   const counts = new Int32Array(numbers.length)
-  await eachStretch(bits, createPauses(), (start, end) => addNumbers(bits, start, end, places, counts))
+  await eachStretch(bits, createYielder(), (start, end) => addNumbers(bits, start, end, places, counts))
   const counted = new Map<number, number>()
   for (let place = 1; place < counts.length; place++) {
     const count = counts[place] as number
@@ -200,7 +200,7 @@ export async function idsInOrder(
   from: number,
   to: number,
 ): Promise<number[]> {
-  const pauses = createPauses()
+  const yielder = createYielder()
   const found: number[] = []
   let passed = 0
   for (let start = 0; start < places.length && passed < to; start += passedAtOnce) {
@@ -213,7 +213,7 @@ export async function idsInOrder(
         if (hasBit(bits, place) && passed++ >= from) found.push(ids[place] as number)
       }
     }
-    if (pauses.due()) await pauses.take()
+    if (yielder.due()) await yielder.yield()
   }
   return found
 }

@@ -1,6 +1,6 @@
 /** Reads columns from PostgreSQL: each with one statement through all documents of a type. */
 import type { Queryable } from '../../../platform/postgres/db.ts'
-import { createPauses, letPass } from '../../../platform/process/pauses.ts'
+import { createYielder, yieldIfDue } from '../../../platform/process/cooperative-yield.ts'
 import type { SearchField } from '../../plan/fields.ts'
 import { partsSql } from '../query/key-ranges.ts'
 import { microseconds } from '../query/sql.ts'
@@ -56,7 +56,7 @@ export async function readTable(db: Queryable, type: number): Promise<ObjectTabl
 
 /** Numbers as places in a list of those that occur. */
 async function places(numbers: Int32Array, first: readonly number[]) {
-  const pauses = createPauses()
+  const yielder = createYielder()
   const known = new Map<number, number>()
   const list = [...first]
   const found = new Int32Array(numbers.length)
@@ -68,7 +68,7 @@ async function places(numbers: Int32Array, first: readonly number[]) {
       known.set(number, place)
     }
     found[index] = place
-    if (index % 4096 === 0) await letPass(pauses)
+    if (index % 4096 === 0) await yieldIfDue(yielder)
   }
   return { places: found, numbers: list }
 }
@@ -179,12 +179,12 @@ async function eachPlace(
   act: (place: number, index: number) => void,
 ): Promise<void> {
   if (!read) return
-  const pauses = createPauses()
+  const yielder = createYielder()
   const wanted = toNumbers(read)
   for (let index = 0; index < wanted.length; index++) {
     const place = placeOf(ids, wanted[index] as number)
     if (place !== -1) act(place, index)
-    if (index % 4096 === 0) await letPass(pauses)
+    if (index % 4096 === 0) await yieldIfDue(yielder)
   }
 }
 

@@ -8,7 +8,7 @@ import { hash } from 'node:crypto'
 import type { Lifetime } from '../../../platform/limits/lifetime.ts'
 import type { Db, Queryable } from '../../../platform/postgres/db.ts'
 import { gathered } from '../../../platform/postgres/gathered.ts'
-import { createPauses, letPass } from '../../../platform/process/pauses.ts'
+import { createYielder, yieldIfDue } from '../../../platform/process/cooperative-yield.ts'
 import { type FacetCounts, noCounts, type SearchEngine, type SearchOutcome, type SearchPlan } from '../../plan/plan.ts'
 import type { Columns } from '../columns/columns.ts'
 import { createColumnSearch } from '../columns/search.ts'
@@ -79,10 +79,10 @@ export function createPostgresEngine({
   /** The plan with what has to be known for it, and how its statements begin. */
   async function prepare(given: SearchPlan, lifetime: Lifetime) {
     // A search may have ten thousand values, which are gone through at each step.
-    const pauses = createPauses()
+    const yielder = createYielder()
     const asked: PostgresPlan = { ...given, slots: await slots.of(given.model, given.languages), accessSets }
     const databases = { db: db.within(lifetime), lexical: lexical.within(lifetime) }
-    await letPass(pauses)
+    await yieldIfDue(yielder)
     const expansions = await expandWildcards(databases, asked)
     const planWith = (known: LinkedObjects): PostgresPlan => ({ ...asked, vision: visionWith(asked.vision, known) })
     let now: Promise<number> | null = null
@@ -94,7 +94,7 @@ export function createPostgresEngine({
       statements.compileAll(planWith(known), expansions, known),
     )
     const plan = planWith(linked)
-    await letPass(pauses)
+    await yieldIfDue(yielder)
     const start = (form: statements.StatementForm = {}): statements.Statement =>
       statements.startStatement(plan, expansions, linked, form)
     const first = start()

@@ -4,7 +4,7 @@
  */
 import { observeCache, stringBytes } from '../../../platform/memory/byte-cache.ts'
 import type { Queryable } from '../../../platform/postgres/db.ts'
-import { createPauses } from '../../../platform/process/pauses.ts'
+import { createYielder } from '../../../platform/process/cooperative-yield.ts'
 import type { FacetCounts } from '../../plan/plan.ts'
 
 /** Bytes of all kept sets together; above that everything is forgotten and read again as needed. */
@@ -90,7 +90,7 @@ export function createFacetSetCache({ onForget }: { onForget: () => void }) {
   }
 
   async function load(db: Queryable, arena: Arena, missing: readonly number[]): Promise<void> {
-    const pauses = createPauses()
+    const yielder = createYielder()
     for (let start = 0; start < missing.length; start += loadedAtOnce) {
       const { rows } = await db.query<{ id: number; ids: string | null; labels: string[] | null }>(
         `select id, array_to_string(ids, ',') as ids, labels from search_facet_set where id = any($1::int[])`,
@@ -99,7 +99,7 @@ export function createFacetSetCache({ onForget }: { onForget: () => void }) {
       )
       for (const { id, ids, labels } of rows) {
         keep(arena, id, ids === null ? (labels ?? []) : ids.split(',').map(Number))
-        if (pauses.due()) await pauses.take()
+        if (yielder.due()) await yielder.yield()
       }
     }
   }

@@ -1,12 +1,12 @@
 import type { Socket } from 'node:net'
 import type pg from 'pg'
-import { longestTurn } from '../process/pauses.ts'
+import { longestTurn } from '../process/cooperative-yield.ts'
 
 /**
  * Lets others pass while a long answer of PostgreSQL arrives, until the returned function is called: as long as there is
  * more to read, a socket is read up to 32 times (2 MB of rows) before anything else gets its turn.
  */
-export function readInTurns(client: pg.ClientBase): () => void {
+export function readYielding(client: pg.ClientBase): () => void {
   const { stream } = (client as unknown as { connection: { stream: Socket } }).connection
   let since: number | null = null
   let paused = false

@@ -16,7 +16,7 @@ const long = [
   'test/files/derived.test.ts',
   'test/platform/durability.test.ts',
   'test/platform/torture.test.ts',
-  'test/platform/lifetime.test.ts',
+  'test/platform/deadline.test.ts',
   'test/search/bulk.test.ts',
   'test/import/client.test.ts',
   'test/platform/slow-peers.test.ts',

@@ -3,7 +3,7 @@ import type { EventLog } from '../events/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import { AppError } from '../platform/errors.ts'
 import { type NeededRight, requireRight } from '../platform/http/system-right.ts'
-import { outsideLifetimes } from '../platform/limits/lifetime.ts'
+import { outsideDeadlines } from '../platform/limits/deadline.ts'
 import type { Bus } from '../platform/postgres/bus.ts'
 import type { Db, Tx } from '../platform/postgres/db.ts'
 import type { Seal } from '../platform/secrets/seal.ts'
@@ -116,7 +116,7 @@ export function createBaseConfigAdministration({ db, seal, bus, events, baseConf
       if (error instanceof AppError && error.status === 400) {
         const info = { Error: error.message, Method: request.method, Path: `/${request.path.join('/')}` }
         const logged = [{ type: 'BASE_CONFIG_ERROR', actor, basetype: 'base_config', info }] as const
-        await outsideLifetimes(() => events.append(db, logged))
+        await outsideDeadlines(() => events.append(db, logged))
       }
       throw error
     }

@@ -4,7 +4,7 @@ import { Type } from 'typebox'
 import type { Actor } from '../platform/actor.ts'
 import { actorOf, type HttpApp } from '../platform/http/http.ts'
 import { type Flag, isOn } from '../platform/http/query.ts'
-import { outsideLifetimes } from '../platform/limits/lifetime.ts'
+import { outsideDeadlines } from '../platform/limits/deadline.ts'
 import { Acknowledged } from '../platform/values/tasks.ts'
 import { deleteEvents, readEvents } from './access.ts'
 import { csvStream } from './csv.ts'
@@ -143,7 +143,7 @@ function registerWrites(app: HttpApp, events: EventService): void {
     await events.admit(actor, inputs)
     const written = (): Promise<EventRecord[]> => events.write(actor, inputs, { skipConstraints, place })
     if (!isOn(query.background)) return written()
-    outsideLifetimes(written).catch((error: Error) =>
+    outsideDeadlines(written).catch((error: Error) =>
       app.log.info({ err: error, user: actor.login }, 'background event not written'),
     )
     return { background: 'ok' }

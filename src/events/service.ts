@@ -7,7 +7,7 @@
 import type { Actor } from '../platform/actor.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
 import { requireRight } from '../platform/http/system-right.ts'
-import { currentLifetime, type Lifetime, withinLifetime } from '../platform/limits/lifetime.ts'
+import { currentDeadline, type Deadline, withinDeadline } from '../platform/limits/deadline.ts'
 import type { Db, Queryable } from '../platform/postgres/db.ts'
 import { deleteEvents, readEvents } from './access.ts'
 import type { EventFilter, SortKey } from './filter.ts'
@@ -79,10 +79,10 @@ export function createEventService(deps: EventServiceDeps) {
     }
   }
 
-  async function* recordsOf(actor: Actor, ids: string, lifetime: Lifetime): AsyncIterable<EventRecord> {
+  async function* recordsOf(actor: Actor, ids: string, deadline: Deadline): AsyncIterable<EventRecord> {
     // Whoever reads on does that when the client has taken something, which is no longer in the request's own hands.
     const read = (some: readonly number[]) =>
-      withinLifetime(lifetime, async () => shownToReader(actor, await store.eventsById(db, some)))
+      withinDeadline(deadline, async () => shownToReader(actor, await store.eventsById(db, some)))
     for (const some of chunksOf(ids)) {
       const events = await read(some)
       const found = new Map(events.map((event) => [event.id, event]))
@@ -168,8 +168,8 @@ export function createEventService(deps: EventServiceDeps) {
       const resolved = await resolveFilter(filter)
       const count = await countEvents(db, resolved)
       const ids = await pageOfIds(db, resolved, sort, page)
-      const lifetime = currentLifetime()
-      return { ...page, count, records: () => recordsOf(actor, ids, lifetime) }
+      const deadline = currentDeadline()
+      return { ...page, count, records: () => recordsOf(actor, ids, deadline) }
     },
 
     /** Deletes what matches, at most `limit` (0 = all), the oldest first. No filter: the whole log (EVAPI-034). */

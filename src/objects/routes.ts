@@ -100,8 +100,8 @@ export function registerObjectRoutes(app: HttpApp, { objects }: { objects: Objec
           ...confirmed(query),
           reversePoolChangedMode: query.reverse_pool_changed_mode,
         }
-        const { params, body, lifetime } = request
-        const saved = await objects.save(actorOf(request), params.objecttype, body, options, lifetime)
+        const { params, body, deadline } = request
+        const saved = await objects.save(actorOf(request), params.objecttype, body, options, deadline)
         noteIgnored(reply, saved.ignored.paths, saved.ignored.more)
         if (saved.kind === 'confirm') return reply.status(202).send({ tasks: [...saved.tasks] })
         noteIndex(reply, saved.indexed)
@@ -159,7 +159,7 @@ export function registerObjectRoutes(app: HttpApp, { objects }: { objects: Objec
           confirmTransition: query.confirmTransition,
           awaitIndex: query.await_index ?? 0,
         },
-        request.lifetime,
+        request.deadline,
       )
       if (deleted.kind === 'confirm') return reply.status(202).send({ tasks: [...deleted.tasks] })
       noteIndex(reply, deleted.indexed)

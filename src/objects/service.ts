@@ -9,7 +9,7 @@ import type { Table } from '../datamodel/model.ts'
 import type { Actor } from '../platform/actor.ts'
 import { AppError } from '../platform/errors.ts'
 import type { JsonAnswer } from '../platform/http/json-answer.ts'
-import { endless, type Lifetime } from '../platform/limits/lifetime.ts'
+import { type Deadline, noDeadline } from '../platform/limits/deadline.ts'
 import type { Tx } from '../platform/postgres/db.ts'
 import type { Task } from '../platform/values/tasks.ts'
 import {
@@ -54,7 +54,7 @@ export type RenderSaved = (
   options: {
     skipReverseNested: boolean
     shape?: Shape | undefined
-    lifetime: Lifetime
+    deadline: Deadline
     /** What is around them, as far as the save knows it. */
     known: Known
   },
@@ -96,21 +96,21 @@ export function createObjectService(deps: ObjectDeps, renderSaved: RenderSaved) 
         readonly awaitIndex: number
         readonly fileDays?: number | undefined
       },
-      lifetime: Lifetime = endless,
+      deadline: Deadline = noDeadline,
     ): Promise<Saved> {
       const table = objecttype(name)
       deps.files.expiry(options.fileDays)
       let answer: JsonAnswer = { body: [], short: 0 }
       const request = { actor, objecttype: table, body, options }
-      const heard = await hearOfSave(deps, request, lifetime)
-      const run = { ending: endingOf(options), objects: body.length, lifetime }
+      const heard = await hearOfSave(deps, request, deadline)
+      const run = { ending: endingOf(options), objects: body.length, deadline }
       const result = await inTransaction<SaveResult>(deps, run, async (tx) => {
         const result = await saveObjects(deps, tx, request, heard)
         if (result.kind === 'done') {
           const { saved, around } = result
           const shape = options.dryRun ? withoutNewIds(saved) : undefined
           const known = formats[options.format].fields ? await around() : nothingKnown
-          answer = await renderSaved(tx, actor, saved, options.format, { ...options, shape, lifetime, known })
+          answer = await renderSaved(tx, actor, saved, options.format, { ...options, shape, deadline, known })
         }
         return result
       })
@@ -127,12 +127,12 @@ export function createObjectService(deps: ObjectDeps, renderSaved: RenderSaved) 
       name: string,
       body: readonly unknown[],
       options: DeleteOptions & { readonly awaitIndex: number },
-      lifetime: Lifetime = endless,
+      deadline: Deadline = noDeadline,
     ): Promise<Deleted> {
       const table = objecttype(name)
       const request = { actor, objecttype: table, body, options }
-      const heard = await hearOfDelete(deps, request, { dryRun: options.dryRun, lifetime })
-      const run = { ending: endingOf(options), objects: body.length, lifetime }
+      const heard = await hearOfDelete(deps, request, { dryRun: options.dryRun, deadline })
+      const run = { ending: endingOf(options), objects: body.length, deadline }
       const result = await inTransaction<DeleteResult>(deps, run, (tx) => deleteObjects(deps, tx, request, heard))
       if (result.kind === 'confirm') return result
       const wait = options.dryRun ? 0 : options.awaitIndex

@@ -1,7 +1,7 @@
 /** Counts of an engine to the answers of `aggregations`: sorted, cut, and named as the caller may see it. */
 import type { Localized, Model } from '../datamodel/model.ts'
 import type { Actor } from '../platform/actor.ts'
-import type { Lifetime } from '../platform/limits/lifetime.ts'
+import type { Deadline } from '../platform/limits/deadline.ts'
 import type { Db, Queryable } from '../platform/postgres/db.ts'
 import { sortYielding, type Yielder } from '../platform/process/cooperative-yield.ts'
 import type { CallerRights } from '../rights/service.ts'
@@ -15,7 +15,7 @@ export interface AggregationDeps {
   readonly readable: (
     actor: Actor,
     systemObjectIds: readonly number[],
-    lifetime?: Lifetime,
+    deadline?: Deadline,
   ) => Promise<ReadonlySet<number>>
   /** A pool by its id: its name, and the ids from the root down to it. */
   readonly poolOf: (id: number) => { readonly name: Localized; readonly path: readonly number[] } | undefined
@@ -29,9 +29,9 @@ interface Context {
   readonly model: Model
   /** Database languages, those that the request asks for first. */
   readonly languages: readonly string[]
-  /** The database within the lifetime. */
+  /** The database within the deadline. */
   readonly q: Queryable
-  readonly lifetime: Lifetime
+  readonly deadline: Deadline
   readonly yielder: Yielder
 }
 
@@ -308,8 +308,8 @@ async function below(context: Context, facet: FacetCounts, parent: number): Prom
   return only(facet, (value) => children.has(value), context.yielder)
 }
 
-async function readableOf({ deps, actor, lifetime }: Context, ids: readonly number[]): Promise<readonly number[]> {
-  return actor.isRoot ? ids : [...(await deps.readable(actor, ids, lifetime))]
+async function readableOf({ deps, actor, deadline }: Context, ids: readonly number[]): Promise<readonly number[]> {
+  return actor.isRoot ? ids : [...(await deps.readable(actor, ids, deadline))]
 }
 
 function idsOf({ counts, value }: FacetCounts): number[] {

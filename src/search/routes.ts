@@ -36,8 +36,8 @@ const errors = [
 
 export function registerSearchRoutes(app: HttpApp, { search }: { search: SearchService }): void {
   async function answer(request: FastifyRequest, reply: FastifyReply, body: SearchRequest): Promise<FastifyReply> {
-    const { lifetime } = request
-    const found = await search.search(actorOf(request), body, { lifetime, strict: isStrict(request) })
+    const { deadline } = request
+    const found = await search.search(actorOf(request), body, { deadline, strict: isStrict(request) })
     noteIgnored(reply, found.ignored)
     return sendJson(reply, found)
   }

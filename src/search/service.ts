@@ -17,7 +17,7 @@ import type { Actor } from '../platform/actor.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
 import { type JsonAnswer, type JsonBody, JsonWriter, writeJson } from '../platform/http/json-answer.ts'
 import { type NeededRight, requireRight } from '../platform/http/system-right.ts'
-import { type Lifetime, shorter } from '../platform/limits/lifetime.ts'
+import { type Deadline, shorter } from '../platform/limits/deadline.ts'
 import type { Places } from '../platform/limits/places.ts'
 import type { Bus } from '../platform/postgres/bus.ts'
 import type { Queryable } from '../platform/postgres/db.ts'
@@ -89,7 +89,7 @@ export interface SearchServiceDeps extends AggregationDeps, MaskDeps {
     options: HitOptions,
     context: {
       readonly additions: (systemObjectId: number) => Readonly<Record<string, unknown>>
-      readonly lifetime: Lifetime
+      readonly deadline: Deadline
     },
   ) => Promise<JsonAnswer>
   /** Where expensive searches take their turn. */
@@ -200,15 +200,15 @@ export function createSearchService(deps: SearchServiceDeps) {
     options: HitOptions,
     { plan, objecttypes, aggregations, languages }: CompiledSearch,
     outcome: SearchOutcome,
-    lifetime: Lifetime,
+    deadline: Deadline,
   ): Promise<JsonAnswer> {
-    const yielder = createYielder(() => lifetime.check())
+    const yielder = createYielder(() => deadline.check())
     const [hits, answers] = await Promise.all([
       deps.renderHits(
         actor,
         outcome.hits.map((hit) => hit.id),
         { ...options, languages: languages.length === 0 ? null : languages },
-        { additions: hitAdditions(outcome.hits), lifetime },
+        { additions: hitAdditions(outcome.hits), deadline },
       ),
       answerAggregations(
         {
@@ -217,8 +217,8 @@ export function createSearchService(deps: SearchServiceDeps) {
           caller,
           model: plan.model,
           languages: preferred(plan, languages),
-          q: db.within(lifetime),
-          lifetime,
+          q: db.within(deadline),
+          deadline,
           yielder,
         },
         aggregations,
@@ -250,7 +250,7 @@ export function createSearchService(deps: SearchServiceDeps) {
     async search(
       actor: Actor,
       request: SearchRequest,
-      { lifetime, strict }: { readonly lifetime: Lifetime; readonly strict: boolean },
+      { deadline, strict }: { readonly deadline: Deadline; readonly strict: boolean },
     ): Promise<JsonAnswer & { readonly ignored: readonly string[] }> {
       assertObjects(actor, request.type)
       const cost = costOf(request as Fields)
@@ -261,19 +261,19 @@ export function createSearchService(deps: SearchServiceDeps) {
       const { plan, ignored } = compiled
       if (strict && ignored[0] !== undefined) throw notKnown(ignored[0])
       const answer = async (outcome: SearchOutcome) => ({
-        ...(await answerOf({ actor, caller }, options, compiled, outcome, lifetime)),
+        ...(await answerOf({ actor, caller }, options, compiled, outcome, deadline)),
         ignored,
       })
-      const whole = async () => answer(await engine.search(plan, lifetime))
-      if (isHeavy(cost) || isLargePage(plan, options)) return deps.heavy.run(lifetime, whole)
-      const quick = shorter(lifetime, deps.quickLimit ?? longestQuick)
+      const whole = async () => answer(await engine.search(plan, deadline))
+      if (isHeavy(cost) || isLargePage(plan, options)) return deps.heavy.run(deadline, whole)
+      const quick = shorter(deadline, deps.quickLimit ?? longestQuick)
       let outcome: SearchOutcome
       try {
         outcome = await engine.search(plan, quick)
       } catch (error) {
         // Nobody can tell beforehand how long a search takes; what takes long goes on among the heavy ones.
-        if (!quick.over || lifetime.over) throw error
-        return deps.heavy.run(lifetime, whole)
+        if (!quick.over || deadline.over) throw error
+        return deps.heavy.run(deadline, whole)
       }
       return answer(outcome)
     },

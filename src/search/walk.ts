@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { Actor } from '../platform/actor.ts'
-import { endless, type Lifetime } from '../platform/limits/lifetime.ts'
+import { type Deadline, noDeadline } from '../platform/limits/deadline.ts'
 import type { CallerRights } from '../rights/service.ts'
 import type { ChangesPage, ChangesWindow, SearchEngine, SearchPlan } from './plan/plan.ts'
 import type { SearchRequest } from './schema.ts'
@@ -34,20 +34,20 @@ export function createWalks({ engine, followedSince, planOf }: WalkDeps) {
     /**
      * System object ids of all matches that the actor may read, in the order of `sort` (without one by id), `batch` at a
      * time. By id each object that matches all the while comes once, whatever else happens; in another order one whose
-     * place changes meanwhile may come twice or not at all. Ends with its caller and with `lifetime`.
+     * place changes meanwhile may come twice or not at all. Ends with its caller and with `deadline`.
      */
     async *walk(
       actor: Actor,
       request: WalkRequest,
-      { batch = 1000, lifetime = endless }: { readonly batch?: number; readonly lifetime?: Lifetime } = {},
+      { batch = 1000, deadline = noDeadline }: { readonly batch?: number; readonly deadline?: Deadline } = {},
     ): AsyncGenerator<readonly number[], void, undefined> {
       const ordered = request.sort?.length ? request : { ...request, sort: [{ field: '_system_object_id' }] }
       let after: readonly unknown[] | null = null
       for (;;) {
-        lifetime.check()
+        deadline.check()
         const { plan } = await planOf(actor, ordered)
         const limit = Math.max(batch, stride)
-        const hits = await engine.page({ ...plan, after, offset: 0, limit, aggregations: [] }, lifetime)
+        const hits = await engine.page({ ...plan, after, offset: 0, limit, aggregations: [] }, deadline)
         for (let start = 0; start < hits.length; start += batch) {
           yield hits.slice(start, start + batch).map(({ id }) => id)
         }
@@ -68,10 +68,10 @@ export function createWalks({ engine, followedSince, planOf }: WalkDeps) {
       actor: Actor,
       request: WalkRequest,
       window: ChangesWindow,
-      lifetime: Lifetime = endless,
+      deadline: Deadline = noDeadline,
     ): Promise<ChangesPage & { readonly basis: string }> {
       const { plan, caller } = await planOf(actor, request)
-      const page = await engine.changes({ ...plan, after: null, aggregations: [] }, window, lifetime)
+      const page = await engine.changes({ ...plan, after: null, aggregations: [] }, window, deadline)
       const filter = JSON.stringify(caller.root ? null : caller.searchFilter())
       // Asked behind the page: what is forgotten meanwhile may be missing in it.
       const known = window.since === null ? null : await followedSince()

@@ -9,7 +9,7 @@ import type { Jobs } from '../jobs/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { ConventionOf } from '../platform/config/versions.ts'
 import { AppError } from '../platform/errors.ts'
-import { outsideLifetimes } from '../platform/limits/lifetime.ts'
+import { outsideDeadlines } from '../platform/limits/deadline.ts'
 import type { Bus } from '../platform/postgres/bus.ts'
 import type { Db, Queryable, Tx } from '../platform/postgres/db.ts'
 import type { Snapshots } from '../platform/postgres/snapshot.ts'
@@ -310,7 +310,7 @@ export async function createTransitionService(options: TransitionServiceOptions)
       if (!plan || plan.rejectionEffects.length === 0) return
       const { actor, rejectionEffects } = plan
       // Also when the client has gone, or the time of its request is over.
-      await outsideLifetimes(() =>
+      await outsideDeadlines(() =>
         db.transaction((tx) =>
           jobs.enqueueAll(
             tx,

@@ -396,14 +396,14 @@ suite('files from addresses', () => {
       response.writeHead(200, { 'content-length': 500_000_000 })
       response.write(Buffer.alloc(1000))
     })
-    web.answers.set('/endless.bin', (_, response) => {
+    web.answers.set('/noDeadline.bin', (_, response) => {
       response.writeHead(200)
-      const endless = new Readable({ read: () => endless.push(Buffer.alloc(100_000)) })
-      endless.pipe(response).on('close', () => endless.destroy())
+      const noDeadline = new Readable({ read: () => noDeadline.push(Buffer.alloc(100_000)) })
+      noDeadline.pipe(response).on('close', () => noDeadline.destroy())
     })
     const limit = { produce_config: { value: { uploadmaxfilesize: '1MB' } } }
     assert.equal((await root().post('/config/system/config', limit)).status, 200)
-    for (const path of ['/large.bin', '/endless.bin']) {
+    for (const path of ['/large.bin', '/noDeadline.bin']) {
       const { status, body } = await rput({ url: web.url + path })
       assert.deepEqual([status, body.code], [413, 'FileLimitExceeded'], path)
     }

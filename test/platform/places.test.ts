@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AppError } from '../../src/platform/errors.ts'
-import { endless, type Lifetime } from '../../src/platform/limits/lifetime.ts'
+import { type Deadline, noDeadline } from '../../src/platform/limits/deadline.ts'
 import { createPlaces } from '../../src/platform/limits/places.ts'
 
 /** Work that ends when it is told to. */
@@ -17,7 +17,7 @@ test('as many as there are places work, the others wait in the order of their ar
   const begun: number[] = []
   const all = [0, 1, 2, 3].map(() => held())
   const done = all.map(({ work }, index) =>
-    places.run(endless, () => {
+    places.run(noDeadline, () => {
       begun.push(index)
       return work()
     }),
@@ -35,22 +35,22 @@ test('as many as there are places work, the others wait in the order of their ar
 test('work that fails gives its place back', async () => {
   const places = createPlaces({ places: 1 })
   await assert.rejects(
-    places.run(endless, async () => {
+    places.run(noDeadline, async () => {
       throw new Error('broken')
     }),
     /broken/,
   )
-  assert.equal(await places.run(endless, async () => 'next'), 'next')
+  assert.equal(await places.run(noDeadline, async () => 'next'), 'next')
   assert.equal(places.taken, 0)
 })
 
 test('who finds the queue full, or waits too long, is told when to come again', async () => {
   const places = createPlaces({ places: 1, waiting: 1, patience: 1 })
   const first = held()
-  const done = places.run(endless, first.work)
-  const second = places.run(endless, async () => 'never')
+  const done = places.run(noDeadline, first.work)
+  const second = places.run(noDeadline, async () => 'never')
   await assert.rejects(
-    places.run(endless, async () => 'never'),
+    places.run(noDeadline, async () => 'never'),
     (error: unknown) => {
       assert.ok(refused('TooManyHeavyRequests')(error))
       assert.ok((error as AppError).parameters.retry_after)
@@ -66,17 +66,17 @@ test('who finds the queue full, or waits too long, is told when to come again', 
 test('whose client goes away leaves the queue', async () => {
   const places = createPlaces({ places: 1 })
   const first = held()
-  const done = places.run(endless, first.work)
+  const done = places.run(noDeadline, first.work)
   let leave = (): void => {}
-  const lifetime: Lifetime = {
-    ...endless,
+  const deadline: Deadline = {
+    ...noDeadline,
     over: new AppError('ClientClosedRequest'),
     onOver(action) {
       leave = action
       return () => {}
     },
   }
-  const waiting = places.run(lifetime, async () => 'never')
+  const waiting = places.run(deadline, async () => 'never')
   assert.equal(places.waiting, 1)
   leave()
   await assert.rejects(waiting, refused('ClientClosedRequest'))
@@ -87,7 +87,7 @@ test('whose client goes away leaves the queue', async () => {
 
 test('somebody who asks for much neither keeps another caller waiting nor takes their place in the queue', async () => {
   const places = createPlaces({ places: 2, waiting: 4 })
-  const lifetimeOf = (who: string): Lifetime => ({ ...endless, who })
+  const lifetimeOf = (who: string): Deadline => ({ ...noDeadline, who })
   const greedy = Array.from({ length: 6 }, () => held())
   const asked = greedy.map(({ work }) => places.run(lifetimeOf('greedy'), work).catch((error: AppError) => error.code))
   assert.deepEqual([places.taken, places.waiting], [2, 4])
@@ -113,8 +113,8 @@ test('somebody who asks for much neither keeps another caller waiting nor takes 
 test('one caller has a share of the queue, and is told which setting says so', async () => {
   const places = createPlaces({ places: 1, waiting: 10, waitingOfCaller: 2 })
   const first = held()
-  const done = [first.work, first.work, first.work].map((work) => places.run(endless, work))
-  await assert.rejects(places.run(endless, first.work), (error: unknown) => {
+  const done = [first.work, first.work, first.work].map((work) => places.run(noDeadline, work))
+  await assert.rejects(places.run(noDeadline, first.work), (error: unknown) => {
     assert.ok(refused('TooManyHeavyRequests')(error))
     const { parameters } = error as AppError
     assert.deepEqual(parameters, { quota: 'svc.quotas.heavyRequests', most: 2, retry_after: 5 })

@@ -6,7 +6,7 @@ import { compileModel } from '../../src/datamodel/compile/model.ts'
 import type { Model } from '../../src/datamodel/model.ts'
 import { currentVersion, readVersion } from '../../src/datamodel/store.ts'
 import { createJobs } from '../../src/jobs/service.ts'
-import { endless } from '../../src/platform/limits/lifetime.ts'
+import { noDeadline } from '../../src/platform/limits/deadline.ts'
 import { onStatement } from '../../src/platform/postgres/db.ts'
 import { parseDate } from '../../src/platform/values/dates.ts'
 import { words } from '../../src/search/document/analyze.ts'
@@ -383,7 +383,7 @@ const planOf = (request: object) =>
   }).plan
 
 async function run(engine: SearchEngine, request: object): Promise<SearchOutcome> {
-  return engine.search(planOf(request), endless)
+  return engine.search(planOf(request), noDeadline)
 }
 
 test('SR-003 any search finds what a naive evaluation finds, whichever way the engine takes', async () => {

@@ -102,7 +102,7 @@ test('a walk ends with its caller, and with the time of a request', async () => 
     break
   }
   const over = new Error('gone')
-  const lifetime = {
+  const deadline = {
     over: null,
     left: Number.POSITIVE_INFINITY,
     check() {
@@ -113,7 +113,7 @@ test('a walk ends with its caller, and with the time of a request', async () => 
     onOver: () => () => {},
     stored() {},
   }
-  await assert.rejects(collected(walks().walk(all(), inLarge(), { lifetime })), over)
+  await assert.rejects(collected(walks().walk(all(), inLarge(), { deadline })), over)
 })
 
 test('while objects come, change and go, those that stay are brought once each', async () => {

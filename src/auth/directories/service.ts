@@ -4,7 +4,7 @@
  */
 import type { BaseConfigService } from '../../config/service.ts'
 import type { EventLog } from '../../events/service.ts'
-import { outsideLifetimes } from '../../platform/limits/lifetime.ts'
+import { outsideDeadlines } from '../../platform/limits/deadline.ts'
 import type { OutgoingLimits } from '../../platform/outgoing/limits.ts'
 import type { Db } from '../../platform/postgres/db.ts'
 import type { Principals } from '../principals.ts'
@@ -53,7 +53,7 @@ export function createDirectories(given: DirectoryDependencies) {
     if (fault !== null) steps.note(fault)
     if (fault === null && !debug) return
     const type = logTypes[kind][fault === null ? 'debug' : 'error']
-    await outsideLifetimes(() => events.append(db, [{ type, actor: null, info: { log: steps.all } }]))
+    await outsideDeadlines(() => events.append(db, [{ type, actor: null, info: { log: steps.all } }]))
   }
 
   return {

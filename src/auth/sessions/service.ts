@@ -7,7 +7,7 @@ import type { BaseConfigService } from '../../config/service.ts'
 import type { EventLog, NewEvent } from '../../events/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import { AppError } from '../../platform/errors.ts'
-import { outsideLifetimes } from '../../platform/limits/lifetime.ts'
+import { outsideDeadlines } from '../../platform/limits/deadline.ts'
 import type { Bus } from '../../platform/postgres/bus.ts'
 import type { Db, Queryable, Tx } from '../../platform/postgres/db.ts'
 import { forgetKept } from '../keep-login.ts'
@@ -88,7 +88,7 @@ export function createSessions({ db, bus, events, baseConfig, clock = () => new 
     async load(key) {
       const row = await store.findByAccessToken(db, Buffer.from(key, 'base64url'))
       // People look there for what they do not know; to the minute is enough.
-      if (row?.notSeenLately) await outsideLifetimes(() => store.touch(db, row.sessionId))
+      if (row?.notSeenLately) await outsideDeadlines(() => store.touch(db, row.sessionId))
       return row
     },
     loadAll: async (keys) => {

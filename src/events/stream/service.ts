@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Actor } from '../../platform/actor.ts'
-import { endlessFor, outsideLifetimes } from '../../platform/limits/lifetime.ts'
+import { noDeadlineFor, outsideDeadlines } from '../../platform/limits/deadline.ts'
 import { createPlaces } from '../../platform/limits/places.ts'
 import type { Db } from '../../platform/postgres/db.ts'
 import { createYielder, yieldIfDue } from '../../platform/process/cooperative-yield.ts'
@@ -111,7 +111,7 @@ export function createEventStreams(options: StreamOptions) {
     let size = pageSize
     while (listener.open && position !== null && listener.position < position) {
       if (!(await takes(listener))) return listener.end('TooSlow')
-      await catching.run(endlessFor(listener.who), async () => {
+      await catching.run(noDeadlineFor(listener.who), async () => {
         const actor = listener.open ? (await present([listener])).get(listener) : undefined
         if (!actor || position === null) return
         const { events, upTo } = await read(listener.position, position, size)
@@ -177,7 +177,7 @@ export function createEventStreams(options: StreamOptions) {
       }
       listeners.add(listener)
       if (position !== null && listener.position < position) follow(listener)
-      following ??= outsideLifetimes(run)
+      following ??= outsideDeadlines(run)
     },
 
     remove(listener: Listener): void {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { namesProfile } from '../../config/service.ts'
 import { AppError } from '../../platform/errors.ts'
-import { currentLifetime } from '../../platform/limits/lifetime.ts'
+import { currentDeadline } from '../../platform/limits/deadline.ts'
 import { createPlaces } from '../../platform/limits/places.ts'
 import { transferAll } from '../../platform/memory/buffer-ownership.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
@@ -134,7 +134,7 @@ export function createMade({ folders, workers, storeOf, mostBytes, marksOf, prof
         const folder = await folders.make()
         ending.promise.then(() => folder[Symbol.asyncDispose]()).catch(() => {})
         try {
-          const path = await places.run(currentLifetime(), () => work(folder.path, signal))
+          const path = await places.run(currentDeadline(), () => work(folder.path, signal))
           const { size } = await stat(path)
           return { size, store: { read: async (_: string, part) => transferAll(createReadStream(path, part)) } }
         } catch (error) {

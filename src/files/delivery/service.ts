@@ -1,7 +1,7 @@
 import type { EventLog, NewEvent } from '../../events/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
-import { outsideLifetimes } from '../../platform/limits/lifetime.ts'
+import { outsideDeadlines } from '../../platform/limits/deadline.ts'
 import type { Db, Queryable } from '../../platform/postgres/db.ts'
 import type { Signatures } from '../addresses/signatures.ts'
 import { lookInto } from '../archives/look.ts'
@@ -105,7 +105,7 @@ export function createDelivery(options: DeliveryOptions) {
 
   /** Beside the request, which may be over by then. */
   function log(event: NewEvent): void {
-    const written = outsideLifetimes(() => events.append(db, [event])).catch(() => {})
+    const written = outsideDeadlines(() => events.append(db, [event])).catch(() => {})
     logging.add(written)
     written.finally(() => logging.delete(written))
   }

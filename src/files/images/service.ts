@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Actor } from '../../platform/actor.ts'
 import { AppError } from '../../platform/errors.ts'
-import { currentLifetime } from '../../platform/limits/lifetime.ts'
+import { currentDeadline } from '../../platform/limits/deadline.ts'
 import { createPlaces } from '../../platform/limits/places.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import { type FileVersion, original, type StoredFile } from '../model.ts'
@@ -88,7 +88,7 @@ export function createImages({ externalUrl, folders, workers, storeOf, open }: I
       keep,
       async make(signal) {
         try {
-          return await places.run(currentLifetime(), async () => {
+          return await places.run(currentDeadline(), async () => {
             const path = await copies.path(source, storeOf(source.locationId))
             return workers.run({ kind: 'region', source: { path, extension: source.extension }, ...wish }, signal)
           })

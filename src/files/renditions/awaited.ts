@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { currentLifetime } from '../../platform/limits/lifetime.ts'
+import { currentDeadline } from '../../platform/limits/deadline.ts'
 import type { StoredFile } from '../model.ts'
 import type { News } from './news.ts'
 
@@ -33,11 +33,11 @@ export async function awaitVersion(
       wake()
     }),
   )
-  const lifetime = currentLifetime()
-  const forget = lifetime.onOver(() => wake())
-  const deadline = performance.now() + longest
+  const deadline = currentDeadline()
+  const forget = deadline.onOver(() => wake())
+  const end = performance.now() + longest
   try {
-    while (coming.size > 0 && !lifetime.over && performance.now() < deadline) {
+    while (coming.size > 0 && !deadline.over && performance.now() < end) {
       if (told.size === 0) await pause((woken) => (wake = woken))
       // Those of which nothing is heard are looked at now and then: another process may make them.
       const asked = told.size > 0 ? [...told].filter((id) => coming.has(id)) : [...coming]

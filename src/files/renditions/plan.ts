@@ -1,5 +1,5 @@
 import type { JobRequest, Jobs } from '../../jobs/service.ts'
-import { currentLifetime } from '../../platform/limits/lifetime.ts'
+import { currentDeadline } from '../../platform/limits/deadline.ts'
 import type { Tx } from '../../platform/postgres/db.ts'
 import type { Crowd } from './crowd.ts'
 import { metadataJob, metadataName } from './describe.ts'
@@ -55,7 +55,7 @@ interface PlanDeps {
 
 /** Renditions of new files; those with a watermark wait until an object has the file. */
 export async function planNew(tx: Tx, { jobs, settings, marking, first, crowd }: PlanDeps, all: readonly Wish[]) {
-  const { who } = currentLifetime()
+  const { who } = currentDeadline()
   const wishes = all
     .filter(({ produce }) => produce)
     .map((wish) => ({ ...wish, priority: wish.priority + crowd.add(who) }))

@@ -2,7 +2,7 @@ import type { BaseConfig } from '../../config/service.ts'
 import type { EventLog, NewEvent } from '../../events/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import { AppError } from '../../platform/errors.ts'
-import { currentLifetime } from '../../platform/limits/lifetime.ts'
+import { currentDeadline } from '../../platform/limits/deadline.ts'
 import { createPlaces } from '../../platform/limits/places.ts'
 import type { Db, Queryable, Tx } from '../../platform/postgres/db.ts'
 import type { Seal } from '../../platform/secrets/seal.ts'
@@ -174,7 +174,7 @@ export function createUploads(options: UploadsOptions) {
       wish: Derivation,
       { objUuid, signal }: { readonly objUuid: string | undefined; readonly signal: AbortSignal },
     ): Promise<Wire> {
-      return places.run(currentLifetime(), async () => {
+      return places.run(currentDeadline(), async () => {
         const { workers, folders, hasFile } = options
         const deps = { db, events, locations, records, workers, folders, plan }
         const caller = await rights.forActor(actor)

@@ -1,7 +1,7 @@
 import type { Table } from '../../datamodel/model.ts'
 import type { Actor } from '../../platform/actor.ts'
 import { AppError } from '../../platform/errors.ts'
-import type { Lifetime } from '../../platform/limits/lifetime.ts'
+import type { Deadline } from '../../platform/limits/deadline.ts'
 import type { Tx } from '../../platform/postgres/db.ts'
 import { createYielder, eachYielding, mapYielding } from '../../platform/process/cooperative-yield.ts'
 import { confirmTasks, type Task } from '../../platform/values/tasks.ts'
@@ -62,7 +62,7 @@ export interface DeleteRequest {
 export async function hearOfDelete(
   deps: ObjectDeps,
   { actor, objecttype, body, options }: DeleteRequest,
-  { dryRun, lifetime }: { readonly dryRun: boolean; readonly lifetime: Lifetime },
+  { dryRun, deadline }: { readonly dryRun: boolean; readonly deadline: Deadline },
 ): Promise<Heard> {
   const { policy } = options
   if (policy === undefined || policy === 'create_collection') return nothingHeard
@@ -72,7 +72,7 @@ export async function hearOfDelete(
     const { deleted, cleared } = await prepare(context, await findNamed(context, objecttype, triples, policy), policy)
     return [...deleted, ...cleared]
   }
-  return hear(deps, { kind, actor, dryRun, objects: body.length, lifetime, look })
+  return hear(deps, { kind, actor, dryRun, objects: body.length, deadline, look })
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Mask } from '../../datamodel/model.ts'
 import type { Actor } from '../../platform/actor.ts'
 import type { JsonAnswer } from '../../platform/http/json-answer.ts'
-import { endless, type Lifetime } from '../../platform/limits/lifetime.ts'
+import { type Deadline, noDeadline } from '../../platform/limits/deadline.ts'
 import { transfer } from '../../platform/memory/buffer-ownership.ts'
 import type { CallerRights } from '../../rights/service.ts'
 import { maskFits } from '../masks/filter.ts'
@@ -36,7 +36,7 @@ export interface HitOptions {
 export interface HitContext {
   /** What a hit says besides what it shows by itself. */
   readonly additions?: (systemObjectId: number) => Readonly<Record<string, unknown>>
-  readonly lifetime?: Lifetime
+  readonly deadline?: Deadline
 }
 
 export function createHitAnswers(deps: ReadDeps, render: RenderPages, latest: ReturnType<typeof createLatest>) {
@@ -50,9 +50,9 @@ export function createHitAnswers(deps: ReadDeps, render: RenderPages, latest: Re
       actor: Actor,
       systemObjectIds: readonly number[],
       options: HitOptions,
-      { additions, lifetime = endless }: HitContext = {},
+      { additions, deadline = noDeadline }: HitContext = {},
     ): Promise<JsonAnswer> {
-      const q = deps.db.within(lifetime)
+      const q = deps.db.within(deadline)
       const { caller, shown, maskOf, shape } = await shownAs(actor, options, additions)
       const plain = isPlain(systemObjectIds.length, shown)
       if (plain) {
@@ -60,14 +60,14 @@ export function createHitAnswers(deps: ReadDeps, render: RenderPages, latest: Re
           const mask = maskOf(object)
           return mask === 'short' ? null : mask
         }
-        const kept = await latest.answerRemembered(actor, caller, systemObjectIds, named, shown, lifetime)
+        const kept = await latest.answerRemembered(actor, caller, systemObjectIds, named, shown, deadline)
         const body = kept && joined(kept.bodies, systemObjectIds, additions)
         if (kept && body && body.length <= deps.limits.bytes) return { body: [body], short: kept.short }
       }
       const model = deps.datamodel.current()
       const source = plain ? { q: deps.pages, deps, model, seen: latest.remember } : { q, deps, model }
       const pages = latestOf(source, systemObjectIds, shown.format.fields, maskOf)
-      return render(q, actor, caller, pages, shown, { shape, lifetime, nearby: latest.nearby })
+      return render(q, actor, caller, pages, shown, { shape, deadline, nearby: latest.nearby })
     },
 
     /**
@@ -78,14 +78,14 @@ export function createHitAnswers(deps: ReadDeps, render: RenderPages, latest: Re
       actor: Actor,
       systemObjectIds: readonly number[],
       options: HitOptions,
-      lifetime: Lifetime = endless,
+      deadline: Deadline = noDeadline,
     ): AsyncGenerator<Wire> {
-      const q = deps.db.within(lifetime)
+      const q = deps.db.within(deadline)
       for (let start = 0; start < systemObjectIds.length; start += atATime) {
         const ids = systemObjectIds.slice(start, start + atATime)
         const { caller, shown, maskOf, shape } = await shownAs(actor, options)
         const pages = latestOf({ q, deps, model: deps.datamodel.current() }, ids, shown.format.fields, maskOf)
-        yield* renderStream(q, actor, caller, pages, shown, { shape, lifetime, nearby: latest.nearby })
+        yield* renderStream(q, actor, caller, pages, shown, { shape, deadline, nearby: latest.nearby })
       }
     },
   }

@@ -2,7 +2,7 @@
 import type { Mask, Table } from '../../datamodel/model.ts'
 import type { Actor } from '../../platform/actor.ts'
 import type { JsonAnswer } from '../../platform/http/json-answer.ts'
-import type { Lifetime } from '../../platform/limits/lifetime.ts'
+import type { Deadline } from '../../platform/limits/deadline.ts'
 import { createAdmission } from '../../platform/memory/admission.ts'
 import { retain } from '../../platform/memory/buffer-ownership.ts'
 import type { CallerRights } from '../../rights/service.ts'
@@ -86,16 +86,16 @@ export function createLatest(
     caller: CallerRights,
     latest: Latest,
     shown: RenderOptions,
-    lifetime: Lifetime,
+    deadline: Deadline,
   ): Promise<JsonAnswer> {
     const { object, mask, known, kept } = latest
     const sources = kept ? sourcesOf(sharedBy(actor, caller), caller, latest) : null
     const question = questionOf(caller, latest, shown)
     const answer = sources && answers.find(question, sources)
     if (answer) return { body: [answer], short: 0 }
-    const q = new Watched(deps.db.within(lifetime))
-    const work = () => render(q, actor, caller, [[{ object, mask }]], shown, { known, lifetime })
-    const rendered = await (isDeep(shown) ? deps.heavy.run(lifetime, work) : work())
+    const q = new Watched(deps.db.within(deadline))
+    const work = () => render(q, actor, caller, [[{ object, mask }]], shown, { known, deadline })
+    const rendered = await (isDeep(shown) ? deps.heavy.run(deadline, work) : work())
     if (!sources) return rendered
     const [body = nothing] = rendered.body
     const lasting = !q.asked && rendered.body.length === 1 && rendered.short === 0 && !isDated(latest)
@@ -116,7 +116,7 @@ export function createLatest(
     ids: readonly number[],
     maskOf: (object: Loaded) => Mask | null,
     shown: RenderOptions,
-    lifetime: Lifetime,
+    deadline: Deadline,
   ): Promise<{ readonly bodies: readonly (Buffer | string)[]; readonly short: number } | null> {
     const masks = new Map<Loaded, Mask>()
     const readerFor = (object: Loaded): Reader | null => {
@@ -136,7 +136,7 @@ export function createLatest(
     const open = all.filter((_, index) => !bodies[index])
     if (open.length === 0) return { bodies: bodies as Buffer[], short: 0 }
     const texts: string[] = []
-    const q = new Watched(deps.db.within(lifetime))
+    const q = new Watched(deps.db.within(deadline))
     const known = {
       heads: open.flatMap(({ latest }) => latest.known.heads),
       below: new Map(open.flatMap(({ latest }) => [...latest.known.below])),
@@ -144,7 +144,7 @@ export function createLatest(
     const items = open.map(({ latest: { object, mask } }) => ({ object, mask }))
     const { short } = await render(q, actor, caller, [items], shown, {
       known,
-      lifetime,
+      deadline,
       each: (text) => void texts.push(text),
     })
     // What changed meanwhile may be in the answers or not.

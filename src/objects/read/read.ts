@@ -2,7 +2,7 @@ import type { Mask, Table } from '../../datamodel/model.ts'
 import type { Actor } from '../../platform/actor.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
 import type { JsonAnswer } from '../../platform/http/json-answer.ts'
-import { endless, type Lifetime } from '../../platform/limits/lifetime.ts'
+import { type Deadline, noDeadline } from '../../platform/limits/deadline.ts'
 import type { Queryable } from '../../platform/postgres/db.ts'
 import type { CallerRights } from '../../rights/service.ts'
 import { mayUseMask } from '../masks/preference.ts'
@@ -59,7 +59,7 @@ export function createReadService(deps: ReadDeps, render: RenderPages) {
      * One object in its latest version, in the given one, or in all versions, newest first; empty when there is none.
      * @throws {AppError} `UnknownObjecttype`, `MaskNotFound`, `ObjectInsufficientRights`.
      */
-    async get(actor: Actor, target: ReadTarget, options: ReadOptions, lifetime = endless): Promise<JsonAnswer> {
+    async get(actor: Actor, target: ReadTarget, options: ReadOptions, deadline = noDeadline): Promise<JsonAnswer> {
       const { table, mask } = named(target.objecttype, target.mask)
       const id = idOf(target, deps.databaseName)
       if (options.version !== undefined && options.allVersions) {
@@ -71,10 +71,10 @@ export function createReadService(deps: ReadDeps, render: RenderPages) {
       const shown = renderOptions(deps, options)
       if (options.version === undefined && !options.allVersions) {
         const latest = await readLatest(caller, table, mask, address, shown)
-        return latest ? answerLatest(actor, caller, latest, shown, lifetime) : none
+        return latest ? answerLatest(actor, caller, latest, shown, deadline) : none
       }
       const allowed = (object: Loaded): boolean => allow(caller, mask, object)
-      const q = deps.db.within(lifetime)
+      const q = deps.db.within(deadline)
       const versions = versionsOf(
         { q, model: deps.datamodel.current() },
         table,
@@ -83,8 +83,8 @@ export function createReadService(deps: ReadDeps, render: RenderPages) {
         options.version ?? null,
         allowed,
       )
-      const work = () => render(q, actor, caller, versions, shown, { lifetime })
-      return options.allVersions ? deps.heavy.run(lifetime, work) : work()
+      const work = () => render(q, actor, caller, versions, shown, { deadline })
+      return options.allVersions ? deps.heavy.run(deadline, work) : work()
     },
 
     /**
@@ -96,9 +96,9 @@ export function createReadService(deps: ReadDeps, render: RenderPages) {
       objecttype: string,
       maskName: string,
       options: ListOptions,
-      lifetime: Lifetime = endless,
+      deadline: Deadline = noDeadline,
     ): Promise<JsonAnswer> {
-      const q = deps.db.within(lifetime)
+      const q = deps.db.within(deadline)
       const model = deps.datamodel.current()
       const shown = renderOptions(deps, options)
       const { table, mask } = named(objecttype, maskName)
@@ -110,9 +110,9 @@ export function createReadService(deps: ReadDeps, render: RenderPages) {
       const pages = options.allVersions
         ? versionsOf({ q, model }, table, mask, { by: 'system_object_id', ids }, null, visible)
         : latestOf({ q, model, deps }, ids, shown.format.fields, (head) => (visible(head) ? mask : null))
-      const work = () => render(q, actor, caller, pages, shown, { lifetime, nearby: latest.nearby })
+      const work = () => render(q, actor, caller, pages, shown, { deadline, nearby: latest.nearby })
       const heavy = isLong(ids.length, shown) || options.allVersions
-      return heavy ? deps.heavy.run(lifetime, work) : work()
+      return heavy ? deps.heavy.run(deadline, work) : work()
     },
 
     /**
@@ -141,10 +141,10 @@ export function createReadService(deps: ReadDeps, render: RenderPages) {
     async readable(
       actor: Actor,
       systemObjectIds: readonly number[],
-      lifetime: Lifetime = endless,
+      deadline: Deadline = noDeadline,
     ): Promise<Set<number>> {
       const model = deps.datamodel.current()
-      const q = deps.db.within(lifetime)
+      const q = deps.db.within(deadline)
       const caller = await deps.rights.forActor(actor)
       const readable = new Set<number>()
       for (let start = 0; start < systemObjectIds.length; start += mostHeads) {

@@ -1,7 +1,7 @@
 import type { Model } from '../../datamodel/model.ts'
 import type { Actor } from '../../platform/actor.ts'
 import type { JsonAnswer } from '../../platform/http/json-answer.ts'
-import type { Lifetime } from '../../platform/limits/lifetime.ts'
+import type { Deadline } from '../../platform/limits/deadline.ts'
 import type { Places } from '../../platform/limits/places.ts'
 import type { Db, Queryable } from '../../platform/postgres/db.ts'
 import { createYielder } from '../../platform/process/cooperative-yield.ts'
@@ -50,7 +50,7 @@ export interface Nearby {
 }
 
 export interface PagesMore extends RenderMore {
-  readonly lifetime?: Lifetime
+  readonly deadline?: Deadline
   /** Absent: what is linked is read where the objects are read, as changes need it that are not committed yet. */
   readonly nearby?: Nearby
 }
@@ -89,7 +89,7 @@ export function createRenderStream(deps: ReadDeps) {
 function baseOf(
   deps: ReadDeps,
   asked: Pick<RunBase, 'q' | 'actor' | 'caller' | 'options'>,
-  { lifetime, nearby }: PagesMore,
+  { deadline, nearby }: PagesMore,
 ): RunBase {
   const { q, options } = asked
   const model = deps.datamodel.current()
@@ -100,5 +100,5 @@ function baseOf(
     nearby && hasShortLinks(options) && !options.keep
       ? (items: readonly Shown[]) => nearby.around(model, items, needs)
       : null
-  return { deps, model, ...asked, yielder: createYielder(lifetime && (() => lifetime.check())), headsOf, aroundOf }
+  return { deps, model, ...asked, yielder: createYielder(deadline && (() => deadline.check())), headsOf, aroundOf }
 }

@@ -114,7 +114,7 @@ export function registerReadRoutes(app: HttpApp, { read }: { read: ReadService }
         const { params, query } = request
         const target = { objecttype: params.objecttype, mask: params.mask, by, id: params.id }
         const options = { ...shownAs(query), version: query.version }
-        return sendJson(reply as FastifyReply, await read.get(actorOf(request), target, options, request.lifetime))
+        return sendJson(reply as FastifyReply, await read.get(actorOf(request), target, options, request.deadline))
       },
     )
   }
@@ -138,7 +138,7 @@ export function registerReadRoutes(app: HttpApp, { read }: { read: ReadService }
       const page = { limit: query.limit ?? 1000, offset: query.offset ?? 0 }
       const options = { ...shownAs(query), ...page }
       const { objecttype, mask } = params
-      const found = await read.list(actorOf(request), objecttype, mask, options, request.lifetime)
+      const found = await read.list(actorOf(request), objecttype, mask, options, request.deadline)
       return sendJson(reply as FastifyReply, found)
     },
   )

@@ -1,6 +1,6 @@
 import type { Actor } from '../../platform/actor.ts'
 import type { JsonAnswer } from '../../platform/http/json-answer.ts'
-import { endless, type Lifetime } from '../../platform/limits/lifetime.ts'
+import { type Deadline, noDeadline } from '../../platform/limits/deadline.ts'
 import type { Queryable } from '../../platform/postgres/db.ts'
 import { standardMask } from '../masks/preference.ts'
 import type { Wire } from '../masks/reader.ts'
@@ -17,7 +17,7 @@ interface SavedContext {
   readonly skipReverseNested?: boolean
   readonly fileDays?: number | undefined
   readonly shape?: Shape | undefined
-  readonly lifetime?: Lifetime
+  readonly deadline?: Deadline
   readonly known?: Known
 }
 
@@ -45,7 +45,7 @@ export function createSavedAnswers(deps: ReadDeps, render: RenderPages) {
       actor: Actor,
       saved: readonly SavedObject[],
       format: FormatName,
-      { skipReverseNested = false, fileDays, shape, lifetime = endless, known }: SavedContext = {},
+      { skipReverseNested = false, fileDays, shape, deadline = noDeadline, known }: SavedContext = {},
     ): Promise<JsonAnswer> {
       const caller = await deps.rights.forActor(actor)
       const untold = new Set<number>()
@@ -67,7 +67,7 @@ export function createSavedAnswers(deps: ReadDeps, render: RenderPages) {
         renderOptions(deps, { format, skipReverseNested, fileDays }),
         {
           ...(caller.root && !shape ? {} : { shape: told }),
-          lifetime,
+          deadline,
           ...(known ? { known } : {}),
         },
       )

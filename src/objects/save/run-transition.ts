@@ -1,6 +1,6 @@
 import type { Actor } from '../../platform/actor.ts'
 import { AppError } from '../../platform/errors.ts'
-import { currentLifetime } from '../../platform/limits/lifetime.ts'
+import { currentDeadline } from '../../platform/limits/deadline.ts'
 import type { Tx } from '../../platform/postgres/db.ts'
 import { createYielder, eachYielding } from '../../platform/process/cooperative-yield.ts'
 import type { RunRequest, RunResult } from '../../transitions/service.ts'
@@ -20,11 +20,11 @@ import { lockObjects } from './write/store.ts'
  * gets no new version.
  */
 export async function runTransition(deps: ObjectDeps, actor: Actor, run: RunRequest): Promise<RunResult> {
-  const lifetime = currentLifetime()
+  const deadline = currentDeadline()
   const objects = run.objects.length
   const look = (context: SaveContext): Promise<Item[]> => prepare(context, run)
-  const heard = await hear(deps, { kind: 'transition', actor, dryRun: false, objects, lifetime, look })
-  return inTransaction(deps, { ending: 'store', objects, lifetime }, (tx) =>
+  const heard = await hear(deps, { kind: 'transition', actor, dryRun: false, objects, deadline, look })
+  return inTransaction(deps, { ending: 'store', objects, deadline }, (tx) =>
     runInTransaction(deps, tx, actor, run, heard),
   )
 }

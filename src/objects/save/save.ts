@@ -1,7 +1,7 @@
 import type { Table } from '../../datamodel/model.ts'
 import type { Actor } from '../../platform/actor.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
-import type { Lifetime } from '../../platform/limits/lifetime.ts'
+import type { Deadline } from '../../platform/limits/deadline.ts'
 import type { Tx } from '../../platform/postgres/db.ts'
 import { createYielder, mapYielding, type Yielder } from '../../platform/process/cooperative-yield.ts'
 import { confirmTask, confirmTasks, type Task } from '../../platform/values/tasks.ts'
@@ -74,7 +74,7 @@ export interface SaveRequest {
 }
 
 /** What callbacks say to a save; before any of it is written, and before anything is locked. */
-export async function hearOfSave(deps: ObjectDeps, request: SaveRequest, lifetime: Lifetime): Promise<Heard> {
+export async function hearOfSave(deps: ObjectDeps, request: SaveRequest, deadline: Deadline): Promise<Heard> {
   const { actor, body, options } = request
   assertOptions(actor, options)
   if (options.skipPlugins) return nothingHeard
@@ -84,7 +84,7 @@ export async function hearOfSave(deps: ObjectDeps, request: SaveRequest, lifetim
     actor,
     dryRun,
     objects: body.length,
-    lifetime,
+    deadline,
     async look(context, said) {
       const { items, kept } = await prepare(context, request, said)
       const { move } = followers(await poolMoves(items, kept, context.yielder), options)

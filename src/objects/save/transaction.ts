@@ -1,4 +1,4 @@
-import type { Lifetime } from '../../platform/limits/lifetime.ts'
+import type { Deadline } from '../../platform/limits/deadline.ts'
 import type { Tx } from '../../platform/postgres/db.ts'
 import type { ObjectDeps } from './context.ts'
 
@@ -23,10 +23,10 @@ class Undone<T> extends Error {
 
 export async function inTransaction<T>(
   deps: Pick<ObjectDeps, 'db' | 'heavy' | 'afterRefusal'>,
-  { ending, objects, lifetime }: { ending: Ending; objects: number; lifetime: Lifetime },
+  { ending, objects, deadline }: { ending: Ending; objects: number; deadline: Deadline },
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> {
-  const options = { lifetime, eager: true, ...(ending === 'look' ? { isolation: 'repeatable read' as const } : {}) }
+  const options = { deadline, eager: true, ...(ending === 'look' ? { isolation: 'repeatable read' as const } : {}) }
   const run = async (): Promise<T> =>
     deps.db.transaction(async (tx) => {
       const result = await work(tx)
@@ -34,7 +34,7 @@ export async function inTransaction<T>(
       return result
     }, options)
   try {
-    return await (objects > mostSmall ? deps.heavy.run(lifetime, run) : run())
+    return await (objects > mostSmall ? deps.heavy.run(deadline, run) : run())
   } catch (error) {
     if (error instanceof Undone) return error.result as T
     if (ending === 'store') await deps.afterRefusal(error)

@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import { type JanitorRun, janitorRun } from '../../events/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import { AppError } from '../../platform/errors.ts'
-import { endless } from '../../platform/limits/lifetime.ts'
+import { noDeadline } from '../../platform/limits/deadline.ts'
 import type { Tx } from '../../platform/postgres/db.ts'
 import { createYielder } from '../../platform/process/cooperative-yield.ts'
 import { createPeriodic } from '../../platform/process/periodic.ts'
@@ -121,10 +121,10 @@ export function createTrashJanitor({ objects: deps, log, policies, systemActor, 
       actor,
       dryRun: false,
       objects: ids.length,
-      lifetime: endless,
+      deadline: noDeadline,
       look: async (context) => [...(await lockObjects(context, ids)).values()].map((one) => itemOf(one, 'delete')),
     })
-    await inTransaction(deps, { ending: 'store', objects: ids.length, lifetime: endless }, async (tx) => {
+    await inTransaction(deps, { ending: 'store', objects: ids.length, deadline: noDeadline }, async (tx) => {
       const { rows: mine } = await tx.query<{ mine: boolean }>('select pg_try_advisory_xact_lock($1) as mine', [lock])
       if (!mine[0]?.mine) return
       const context = await contextFor(tx, actor, async () => {

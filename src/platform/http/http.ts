@@ -16,7 +16,7 @@ import type { Actor } from '../actor.ts'
 import type { ErrorCode } from '../catalogue.ts'
 import { AppError, badRequest, type ErrorBody, errorBody } from '../errors.ts'
 import { callerOf as shareOf } from '../limits/callers.ts'
-import { endlessFor, type Lifetime, RequestLifetime, withinLifetime } from '../limits/lifetime.ts'
+import { type Deadline, noDeadlineFor, RequestDeadline, withinDeadline } from '../limits/deadline.ts'
 import type { Pace } from '../limits/pace.ts'
 import { unavailabilityBehind } from '../postgres/failures.ts'
 import { withoutSecrets } from '../secrets/secret-forms.ts'
@@ -90,7 +90,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     actor: Actor | null
     /** Ends with the client and after the time that a request may keep the database busy. */
-    lifetime: Lifetime
+    deadline: Deadline
   }
   interface FastifyInstance {
     /** Requests in flight; `drain` it before `close`. */
@@ -227,12 +227,12 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
   app.addContentTypeParser('application/x-www-form-urlencoded', bodies.form)
   app.addContentTypeParser('*', bodies.other)
   app.decorateRequest('actor', null)
-  app.decorateRequest('lifetime')
+  app.decorateRequest('deadline')
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(securityHeaders).header('X-Request-Id', request.id)
     const { read, write } = options.timeLimits
     const limit = request.routeOptions.config.writes ? write : read
-    request.lifetime = new RequestLifetime(reply.raw, limit, () => shareOf(request.actor, request.ip))
+    request.deadline = new RequestDeadline(reply.raw, limit, () => shareOf(request.actor, request.ip))
     if (!traffic.stopping) return
     reply.header('Connection', 'close')
     throw new AppError('ServiceUnavailable')
@@ -247,8 +247,8 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
   app.addHook('onRequest', bodies.admit)
   app.addHook('preHandler', checkBodyNames)
   app.addHook('preHandler', (request, _reply, done) => {
-    const { lifetime } = request
-    withinLifetime(request.routeOptions.config.outlivesClient ? endlessFor(lifetime.who) : lifetime, done)
+    const { deadline } = request
+    withinDeadline(request.routeOptions.config.outlivesClient ? noDeadlineFor(deadline.who) : deadline, done)
   })
   app.addHook('onSend', drainUnread(options.bodyLimit))
   app.addHook('onSend', peers.onSend)

@@ -1,5 +1,5 @@
 import { AppError } from '../errors.ts'
-import type { Lifetime } from './lifetime.ts'
+import type { Deadline } from './deadline.ts'
 import { createShares } from './shares.ts'
 
 export interface PlacesOptions {
@@ -18,7 +18,7 @@ export interface Places {
    * Does the work when a place is free: callers take turns.
    * @throws {AppError} `TooManyHeavyRequests` when too many wait already, or none became free in time.
    */
-  run<T>(lifetime: Lifetime, work: () => Promise<T>): Promise<T>
+  run<T>(deadline: Deadline, work: () => Promise<T>): Promise<T>
   readonly taken: number
   readonly waiting: number
 }
@@ -34,10 +34,10 @@ export function createPlaces({
   const shares = createShares(places, { most, mostOfOne: waitingOfCaller, full: busy, taken: () => busy(ofOne) })
 
   return {
-    async run(lifetime, work) {
-      lifetime.check()
+    async run(deadline, work) {
+      deadline.check()
       const stop = new AbortController()
-      const forget = lifetime.onOver(() => stop.abort(lifetime.over ?? busy()))
+      const forget = deadline.onOver(() => stop.abort(deadline.over ?? busy()))
       const timer = setTimeout(() => stop.abort(busy()), patience)
       const begin = (): Promise<unknown> => {
         clearTimeout(timer)
@@ -45,7 +45,7 @@ export function createPlaces({
         return work()
       }
       try {
-        return (await shares.run(lifetime.who, begin, stop.signal)) as Awaited<ReturnType<typeof work>>
+        return (await shares.run(deadline.who, begin, stop.signal)) as Awaited<ReturnType<typeof work>>
       } finally {
         clearTimeout(timer)
         forget()

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { AppError } from '../errors.ts'
-import { currentLifetime, type Lifetime, outsideLifetimes } from '../limits/lifetime.ts'
+import { currentDeadline, type Deadline, outsideDeadlines } from '../limits/deadline.ts'
 import { cancelStatement } from './cancel-statement.ts'
 import { comesBackSoon, isFollowingFailure, translate, unavailabilityBehind, unreachable } from './failures.ts'
 import { readYielding } from './read-yielding.ts'
@@ -51,10 +51,10 @@ export interface Db extends Queryable {
    */
   transaction<T>(work: (tx: Tx) => Promise<T>, options?: TransactionOptions): Promise<T>
   /**
-   * The same database for statements that end with the lifetime: when its time is over or its client has gone. Others end
+   * The same database for statements that end with the deadline: when its time is over or its client has gone. Others end
    * with the request that they belong to, if any.
    */
-  within(lifetime: Lifetime): Queryable
+  within(deadline: Deadline): Queryable
   /** A connection of its own for LISTEN, cursors and exported snapshots; the caller releases it. */
   connect(): Promise<pg.PoolClient>
   /** Ends what PostgreSQL is just doing on a connection that `connect` gave; that fails with `ServiceUnavailable`. */
@@ -69,7 +69,7 @@ export interface TransactionOptions {
   readonly isolation?: 'repeatable read'
   readonly readOnly?: boolean
   /** The statements end with it, and with them the transaction; that of the request when not said. */
-  readonly lifetime?: Lifetime
+  readonly deadline?: Deadline
   /**
    * The first statements leave together with the beginning, which saves a round trip. They must be harmless outside of a
    * transaction (locks, reads, ids drawn): the beginning can fail without them.
@@ -141,8 +141,8 @@ export function openDb(options: DbOptions): Db {
   pool.on('connect', (client) => client.on('error', () => {}))
   return {
     pool,
-    query: (text, values, name) => runOnce(pool, currentLifetime(), text, values, name),
-    within: (lifetime) => ({ query: (text, values, name) => runOnce(pool, lifetime, text, values, name) }),
+    query: (text, values, name) => runOnce(pool, currentDeadline(), text, values, name),
+    within: (deadline) => ({ query: (text, values, name) => runOnce(pool, deadline, text, values, name) }),
     connect: () => connect(pool, 'connect'),
     cancel: cancelStatement,
     transaction: (work, settings) =>
@@ -172,16 +172,16 @@ async function connect(pool: pg.Pool, purpose: string): Promise<pg.PoolClient> {
 
 async function runOnce<T extends object>(
   pool: pg.Pool,
-  lifetime: Lifetime,
+  deadline: Deadline,
   text: string,
   values?: readonly unknown[],
   name?: string,
 ): Promise<QueryResult<T>> {
-  lifetime.check()
+  deadline.check()
   const client = await connect(pool, text)
   let broken = false
   try {
-    return await runWithin(lifetime, client, text, values, name)
+    return await runWithin(deadline, client, text, values, name)
   } catch (error) {
     broken = error instanceof AppError && error.code === 'ServiceUnavailable'
     throw error
@@ -231,18 +231,18 @@ async function runInTurns<T extends object>(
   }
 }
 
-/** A statement that is cancelled when the lifetime is over. */
+/** A statement that is cancelled when the deadline is over. */
 async function runWithin<T extends object>(
-  lifetime: Lifetime,
+  deadline: Deadline,
   client: pg.PoolClient,
   text: string,
   values?: readonly unknown[],
   name?: string,
   cancellable: Promise<unknown> = Promise.resolve(),
 ): Promise<QueryResult<T>> {
-  if (lifetime.neverEnds) return runInTurns(client, text, values, name)
-  lifetime.check()
-  const { left } = lifetime
+  if (deadline.neverEnds) return runInTurns(client, text, values, name)
+  deadline.check()
+  const { left } = deadline
   const begun = performance.now()
   let least = 0
   let cancelling: Promise<void> | null = null
@@ -258,12 +258,12 @@ async function runWithin<T extends object>(
     cancel()
   }
   const timer = Number.isFinite(left) ? setTimeout(onTimeOver, left) : undefined
-  const forget = lifetime.onOver(cancel)
+  const forget = deadline.onOver(cancel)
   try {
     const [ended] = await Promise.allSettled([runInTurns<T>(client, text, values, name)])
-    lifetime.spend(Math.max(least, performance.now() - begun))
+    deadline.spend(Math.max(least, performance.now() - begun))
     if (ended.status === 'fulfilled') return ended.value
-    throw (cancelling && lifetime.over) ?? ended.reason
+    throw (cancelling && deadline.over) ?? ended.reason
   } finally {
     clearTimeout(timer)
     clearTimeout(again)
@@ -289,9 +289,9 @@ async function transaction<T>(
   pool: pg.Pool,
   onError: (error: Error) => void,
   work: (tx: Tx) => Promise<T>,
-  { isolation, readOnly, lifetime = currentLifetime(), eager = false }: TransactionOptions = {},
+  { isolation, readOnly, deadline = currentDeadline(), eager = false }: TransactionOptions = {},
 ): Promise<T> {
-  lifetime.check()
+  deadline.check()
   const client = await connect(pool, 'begin')
   const actions: (() => void)[] = []
   let failure: unknown
@@ -318,7 +318,7 @@ async function transaction<T>(
       // Outside of the transaction it would be carried out by itself.
       if (notBegun !== undefined) throw notBegun
       if (ended) throw failure ?? new Error('the transaction is over')
-      const result = runWithin<T>(lifetime, client, text, values, name, begun)
+      const result = runWithin<T>(deadline, client, text, values, name, begun)
       result.then(succeed, fail)
       return result
     },
@@ -338,8 +338,8 @@ async function transaction<T>(
         cause: failure,
       })
     }
-    if (!readOnly) lifetime.stored()
-    outsideLifetimes(() => runAll(actions, onError))
+    if (!readOnly) deadline.stored()
+    outsideDeadlines(() => runAll(actions, onError))
     return result
   } catch (error) {
     // Of statements that were to leave together some may not have left yet.

@@ -1,7 +1,7 @@
 import type { Writable } from 'node:stream'
 import pg from 'pg'
 import { AppError } from '../errors.ts'
-import { endless } from '../limits/lifetime.ts'
+import { noDeadline } from '../limits/deadline.ts'
 import { assertNoTransaction, type Db, onConnection, type Queryable } from './db.ts'
 import { unreachable } from './failures.ts'
 
@@ -75,7 +75,7 @@ export function openQuickReads({ db, connections = 2 }: { db: Db; connections?: 
         // The connection broke, or there was none: the pool knows how to wait for a server that is starting again.
         if (closed || !isLost(error)) throw error
         // Several requests may wait for it.
-        return await db.within(endless).query<T>(text, values, name)
+        return await db.within(noDeadline).query<T>(text, values, name)
       }
     },
     async close() {

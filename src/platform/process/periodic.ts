@@ -1,4 +1,4 @@
-import { outsideLifetimes } from '../limits/lifetime.ts'
+import { outsideDeadlines } from '../limits/deadline.ts'
 
 /**
  * Work that comes again after a while, beside the requests: one run at a time in a process, the last one awaited when the
@@ -28,7 +28,7 @@ export function createPeriodic({ every, paused, work, onFailure }: PeriodicOptio
 
   function run(at?: Date): Promise<void> {
     if (stopped || paused()) return Promise.resolve()
-    running ??= outsideLifetimes(() => work(() => stopped, at))
+    running ??= outsideDeadlines(() => work(() => stopped, at))
       .catch(onFailure)
       .finally(() => {
         running = null

@@ -3,7 +3,7 @@
  * once (src/search/request); an engine turns the plan into its own language (src/search/postgres).
  */
 import type { Model } from '../../datamodel/model.ts'
-import type { Lifetime } from '../../platform/limits/lifetime.ts'
+import type { Deadline } from '../../platform/limits/deadline.ts'
 import type { SearchFilter } from '../../rights/service.ts'
 import type { FieldCatalogue, NestedFields, SearchField } from './fields.ts'
 import type { Vision } from './vision.ts'
@@ -224,10 +224,10 @@ export interface ChangesPage {
 export interface SearchEngine {
   /** Whether the engine could have given this as the value of a sort key of a hit. To everybody else it means nothing. */
   isSortValue(key: SortKey, value: unknown): boolean
-  /** @throws {AppError} when the lifetime is over. */
-  search(plan: SearchPlan, lifetime: Lifetime): Promise<SearchOutcome>
+  /** @throws {AppError} when the deadline is over. */
+  search(plan: SearchPlan, deadline: Deadline): Promise<SearchOutcome>
   /** The page alone, of any size. Nothing is counted, and nothing kept. */
-  page(plan: SearchPlan, lifetime: Lifetime): Promise<readonly Hit[]>
+  page(plan: SearchPlan, deadline: Deadline): Promise<readonly Hit[]>
   /** What has changed of the objects of a scope. */
-  changes(plan: SearchPlan, window: ChangesWindow, lifetime: Lifetime): Promise<ChangesPage>
+  changes(plan: SearchPlan, window: ChangesWindow, deadline: Deadline): Promise<ChangesPage>
 }

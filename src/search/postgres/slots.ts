@@ -3,7 +3,7 @@
  * written under an older datamodel keep their meaning until they are indexed again.
  */
 import type { Model, Table } from '../../datamodel/model.ts'
-import { outsideLifetimes } from '../../platform/limits/lifetime.ts'
+import { outsideDeadlines } from '../../platform/limits/deadline.ts'
 import type { Db, Queryable } from '../../platform/postgres/db.ts'
 import { fieldsOf, type SearchField } from '../plan/fields.ts'
 
@@ -92,7 +92,7 @@ export function createSlotCache(db: Db): SlotCache {
     of(model, languages) {
       const key = languages.join()
       if (known?.model === model && known.languages === key) return known.slots
-      const slots = outsideLifetimes(() => loadSlots(db, model, languages))
+      const slots = outsideDeadlines(() => loadSlots(db, model, languages))
       const own = { model, languages: key, slots }
       known = own
       slots.catch(() => {

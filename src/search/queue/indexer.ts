@@ -8,7 +8,7 @@ import type { PoolClient } from 'pg'
 import type { Logger } from 'pino'
 import type { Model } from '../../datamodel/model.ts'
 import { AppError } from '../../platform/errors.ts'
-import { outsideLifetimes } from '../../platform/limits/lifetime.ts'
+import { outsideDeadlines } from '../../platform/limits/deadline.ts'
 import type { Bus } from '../../platform/postgres/bus.ts'
 import { cutShort, type Db, onConnection, type Queryable, type Tx } from '../../platform/postgres/db.ts'
 import { isDiskFull } from '../../platform/postgres/failures.ts'
@@ -122,7 +122,7 @@ export async function createIndexer(deps: IndexerDeps) {
   function wake(): void {
     wanted = true
     if (closed || running) return
-    running = outsideLifetimes(run).finally(() => {
+    running = outsideDeadlines(run).finally(() => {
       running = null
       if (wanted && !closed && !retry) wake()
     })

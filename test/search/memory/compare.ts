@@ -1,6 +1,6 @@
 /** Two indexes of the same objects, one in PostgreSQL and one in memory: whatever is searched is searched in both. */
 import assert from 'node:assert/strict'
-import type { Lifetime } from '../../../src/platform/limits/lifetime.ts'
+import type { Deadline } from '../../../src/platform/limits/deadline.ts'
 import type { Clause, FacetCounts, Hit, SearchOutcome, SearchPlan, SearchScope } from '../../../src/search/plan/plan.ts'
 import { createPostgresIndex, type SearchIndex, type SearchIndexOptions } from '../../../src/search/service.ts'
 import createMemoryIndex from './index.ts'
@@ -23,9 +23,9 @@ export function createComparingIndex(
   return (options) => {
     const one = createPostgresIndex(again ? { ...options, largeResult: 0 } : options)
     const other = createMemoryIndex(options)
-    const compare = async (plan: SearchPlan, found: SearchOutcome, lifetime: Lifetime): Promise<void> => {
+    const compare = async (plan: SearchPlan, found: SearchOutcome, deadline: Deadline): Promise<void> => {
       compared.plans++
-      const expected = await other.engine.search(plan, lifetime)
+      const expected = await other.engine.search(plan, deadline)
       try {
         assertSame(plan, found, expected)
       } catch (error) {
@@ -52,17 +52,17 @@ export function createComparingIndex(
       },
       engine: {
         ...one.engine,
-        async search(plan, lifetime) {
-          const found = await one.engine.search(plan, lifetime)
+        async search(plan, deadline) {
+          const found = await one.engine.search(plan, deadline)
           // Hits carry what their engine sorts by, so what stands behind one is compared by nobody.
           if (plan.after) return found
-          await compare(plan, found, lifetime)
+          await compare(plan, found, deadline)
           for (const more of again ? [1, 2, 3] : []) {
             await one.idle()
             const none: Clause = { is: 'not', of: { is: 'id', ids: [-more] } }
             const scope: SearchScope = { ...plan.scope, where: { is: 'and', of: [plan.scope.where, none] } }
             const same = { ...plan, scope }
-            await compare(same, await one.engine.search(same, lifetime), lifetime)
+            await compare(same, await one.engine.search(same, deadline), deadline)
           }
           return found
         },

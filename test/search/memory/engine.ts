@@ -33,8 +33,8 @@ export function createMemoryEngine(held: Held): SearchEngine {
 
   return {
     isSortValue,
-    async search(plan, lifetime): Promise<SearchOutcome> {
-      lifetime.check()
+    async search(plan, deadline): Promise<SearchOutcome> {
+      deadline.check()
       const asked = { plan, all: held.documents }
       const documents = found(plan, asked)
       const outcome = {
@@ -55,13 +55,13 @@ export function createMemoryEngine(held: Held): SearchEngine {
       }
       return outcome
     },
-    async page(plan, lifetime) {
-      lifetime.check()
+    async page(plan, deadline) {
+      deadline.check()
       const asked = { plan, all: held.documents }
       return pageOf(plan, found(plan, asked), asked)
     },
-    async changes(plan, window, lifetime) {
-      lifetime.check()
+    async changes(plan, window, deadline) {
+      deadline.check()
       return changesOf(window, { plan, all: held.documents }, held.former, held.changedAt)
     },
   }

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { realpathSync } from 'node:fs'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { currentLifetime } from '../../../platform/limits/lifetime.ts'
+import { currentDeadline } from '../../../platform/limits/deadline.ts'
 import { createShares } from '../../../platform/limits/shares.ts'
 import { endForeign, startForeign } from '../../../platform/process/foreign/start.ts'
 import { watchForeign } from '../../../platform/process/foreign/watch.ts'
@@ -95,7 +95,7 @@ export function createWorkers(options: WorkersOptions) {
   }
 
   /** At the turn of whoever it is for. @throws {CannotMake} when it cannot be done, and would not be another time. */
-  async function run<T extends Task>(task: T, signal?: AbortSignal, who = currentLifetime().who): Promise<ResultOf<T>> {
+  async function run<T extends Task>(task: T, signal?: AbortSignal, who = currentDeadline().who): Promise<ResultOf<T>> {
     return shares.run(
       who,
       async () => {

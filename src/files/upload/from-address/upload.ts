@@ -1,7 +1,7 @@
 import type { NewEvent } from '../../../events/service.ts'
 import type { Actor } from '../../../platform/actor.ts'
 import { AppError } from '../../../platform/errors.ts'
-import { currentLifetime } from '../../../platform/limits/lifetime.ts'
+import { currentDeadline } from '../../../platform/limits/deadline.ts'
 import type { Seal } from '../../../platform/secrets/seal.ts'
 import type { BlobStore } from '../../blobs/blob-store.ts'
 import type { Locations } from '../../locations/service.ts'
@@ -51,7 +51,7 @@ export async function uploadRemote(
   assertVersionNames(
     sources.map(({ version_name, id_parent }) => ({ name: version_name ?? null, parentId: id_parent ?? null })),
   )
-  const lifetime = currentLifetime()
+  const deadline = currentDeadline()
   const arrived = new Array<RemoteArrival>(sources.length)
   const waiting = sources.entries()
   let failure: { readonly error: unknown } | null = null
@@ -60,7 +60,7 @@ export async function uploadRemote(
     for (const [index, source] of waiting) {
       if (failure) return
       try {
-        lifetime.check()
+        deadline.check()
         arrived[index] = await fetchOne(deps, locationFor(deps.locations, source.version_name), source, permission)
       } catch (error) {
         failure ??= { error }

@@ -2,7 +2,7 @@ import type { Model } from '../../../datamodel/model.ts'
 import type { Actor } from '../../../platform/actor.ts'
 import { expectedVersion } from '../../../platform/config/versions.ts'
 import { AppError } from '../../../platform/errors.ts'
-import type { Lifetime } from '../../../platform/limits/lifetime.ts'
+import type { Deadline } from '../../../platform/limits/deadline.ts'
 import { createYielder, mapYielding } from '../../../platform/process/cooperative-yield.ts'
 import type { Wire } from '../../masks/reader.ts'
 import { guardOf } from '../../stored/rows.ts'
@@ -21,7 +21,7 @@ export interface Change {
   readonly dryRun: boolean
   /** How many objects the request names. */
   readonly objects: number
-  readonly lifetime: Lifetime
+  readonly deadline: Deadline
   /** All that would change: finds, decides and merges, just as it is done for the write. */
   look(context: SaveContext, said: Said): Promise<readonly Item[]>
 }
@@ -44,7 +44,7 @@ export async function hear(deps: ObjectDeps, change: Change): Promise<Heard> {
     if (!shown) ({ heard, shown } = await lookAt(deps, change, heard, viewer))
     const objects = shown.filter(({ item }) => callback.objecttypes?.includes(item.table.name) ?? true)
     if (objects.length === 0) continue
-    change.lifetime.check()
+    change.deadline.check()
     const answer = await answerOf(callback, change, objects)
     if (answer.length === 0) continue
     heard = await taken(deps, heard, callback, objects, answer)
@@ -63,14 +63,14 @@ interface Shown {
 
 async function lookAt(
   deps: ObjectDeps,
-  { actor, objects, lifetime, look }: Change,
+  { actor, objects, deadline, look }: Change,
   heard: Heard,
   viewer: Actor,
 ): Promise<{ heard: Heard; shown: readonly Shown[] }> {
-  return inTransaction(deps, { ending: 'look', objects, lifetime }, async (tx) => {
+  return inTransaction(deps, { ending: 'look', objects, deadline }, async (tx) => {
     const model = deps.datamodel.current()
     const rights = await deps.rights.forActor(actor)
-    const yielder = createYielder(() => lifetime.check())
+    const yielder = createYielder(() => deadline.check())
     const current = Promise.resolve()
     const context = newContext({ deps, tx, model, current, locks: false, actor, rights, yielder })
     const items = await look(context, heard)
@@ -152,7 +152,7 @@ interface Answered {
 
 async function answerOf(
   callback: SaveCallback,
-  { kind, actor, dryRun, lifetime }: Change,
+  { kind, actor, dryRun, deadline }: Change,
   shown: readonly Shown[],
 ): Promise<readonly Answered[]> {
   const byKey = new Map<string, Shown>()
@@ -175,7 +175,7 @@ async function answerOf(
   const objects = await mapYielding(shown, pending, yielder)
   let answer: readonly Replacement[]
   try {
-    answer = await callback.call({ kind, actor, dryRun, lifetime, objects })
+    answer = await callback.call({ kind, actor, dryRun, deadline, objects })
   } catch (error) {
     if (error instanceof AppError) throw error
     throw failed(callback, 'it ended with an error', error)

@@ -1,5 +1,5 @@
 import type { Actor } from '../../../platform/actor.ts'
-import type { Lifetime } from '../../../platform/limits/lifetime.ts'
+import type { Deadline } from '../../../platform/limits/deadline.ts'
 import type { Queryable } from '../../../platform/postgres/db.ts'
 import type { Wire } from '../../masks/reader.ts'
 import type { Loaded } from '../../stored/rows.ts'
@@ -31,7 +31,7 @@ export interface PendingChange {
   /** Nothing will be written, whatever the answer. */
   readonly dryRun: boolean
   /** As long as somebody waits for the answer. */
-  readonly lifetime: Lifetime
+  readonly deadline: Deadline
   readonly objects: readonly PendingObject[]
 }
 

@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { outsideLifetimes } from '../../../platform/limits/lifetime.ts'
+import { outsideDeadlines } from '../../../platform/limits/deadline.ts'
 import { createByteCache } from '../../../platform/memory/byte-cache.ts'
 import type { Db } from '../../../platform/postgres/db.ts'
 import { bytesOfColumn, bytesOfTable, type Column, type ObjectTable } from './column.ts'
@@ -132,7 +132,7 @@ export function createColumns({ db, log }: { db: Db; log: Logger }): Columns {
   }
 
   function readOne({ type, wanted }: Waiting): Promise<void> {
-    return outsideLifetimes(async () => {
+    return outsideDeadlines(async () => {
       try {
         const known = await tableOf(type)
         if (!known.table || cache.has(keyOf(known, wanted))) return

@@ -3,7 +3,7 @@
  * takes PostgreSQL five times as long as to look each one's number up in a list (measured with a caller of 20 pools).
  */
 import type { Logger } from 'pino'
-import { outsideLifetimes } from '../../../platform/limits/lifetime.ts'
+import { outsideDeadlines } from '../../../platform/limits/deadline.ts'
 import { createByteCache, stringBytes } from '../../../platform/memory/byte-cache.ts'
 import type { Db } from '../../../platform/postgres/db.ts'
 import type { Parameters } from './sql.ts'
@@ -58,7 +58,7 @@ export function createKnownSets({ db, log }: { db: Db; log: Logger }): AccessSet
 
   function read(query: string, before: Entry | undefined): void {
     if (reading.has(query)) return
-    const done = outsideLifetimes(() => readSets(db, query, before))
+    const done = outsideDeadlines(() => readSets(db, query, before))
       .then((entry) => void entries.set(query, entry))
       .catch((error: unknown) => log.warn({ err: error }, 'the sets that a caller may see could not be read'))
       .finally(() => reading.delete(query))

@@ -5,7 +5,7 @@
  * brought up to date (kept-results.ts), and what was large is found in memory the next time, by its conditions (columns/).
  */
 import { hash } from 'node:crypto'
-import type { Lifetime } from '../../../platform/limits/lifetime.ts'
+import type { Deadline } from '../../../platform/limits/deadline.ts'
 import type { Db, Queryable } from '../../../platform/postgres/db.ts'
 import { gathered } from '../../../platform/postgres/gathered.ts'
 import { createYielder, yieldIfDue } from '../../../platform/process/cooperative-yield.ts'
@@ -77,11 +77,11 @@ export function createPostgresEngine({
   const running = new Map<string, Promise<Part<SearchOutcome>>>()
 
   /** The plan with what has to be known for it, and how its statements begin. */
-  async function prepare(given: SearchPlan, lifetime: Lifetime) {
+  async function prepare(given: SearchPlan, deadline: Deadline) {
     // A search may have ten thousand values, which are gone through at each step.
     const yielder = createYielder()
     const asked: PostgresPlan = { ...given, slots: await slots.of(given.model, given.languages), accessSets }
-    const databases = { db: db.within(lifetime), lexical: lexical.within(lifetime) }
+    const databases = { db: db.within(deadline), lexical: lexical.within(deadline) }
     await yieldIfDue(yielder)
     const expansions = await expandWildcards(databases, asked)
     const planWith = (known: LinkedObjects): PostgresPlan => ({ ...asked, vision: visionWith(asked.vision, known) })
@@ -99,7 +99,7 @@ export function createPostgresEngine({
       statements.startStatement(plan, expansions, linked, form)
     const first = start()
     const lookedUp = hash('sha256', `${expansions.found()}\n${linked.found()}`, 'base64')
-    const plain = db.within(lifetime)
+    const plain = db.within(deadline)
     const isIndexed = plan.limit > 0 && (await sortIndexes.has(plan))
     return {
       plan,
@@ -117,17 +117,17 @@ export function createPostgresEngine({
   }
 
   /** What was counted may be gone before it is known what it means; then it is counted once more. */
-  async function searchAgain(plan: SearchPlan, lifetime: Lifetime): Promise<Part<SearchOutcome>> {
+  async function searchAgain(plan: SearchPlan, deadline: Deadline): Promise<Part<SearchOutcome>> {
     try {
-      return await search(plan, lifetime)
+      return await search(plan, deadline)
     } catch (error) {
       if (!(error instanceof SetsGone)) throw error
-      return search(plan, lifetime)
+      return search(plan, deadline)
     }
   }
 
-  async function search(given: SearchPlan, lifetime: Lifetime): Promise<Part<SearchOutcome>> {
-    const asked = await prepare(given, lifetime)
+  async function search(given: SearchPlan, deadline: Deadline): Promise<Part<SearchOutcome>> {
+    const asked = await prepare(given, deadline)
     const known = await kept.renewed(asked)
     const found = known ?? (await fromColumns(asked))
     if (!found) return findAnew(asked)
@@ -228,7 +228,7 @@ export function createPostgresEngine({
 
   return {
     isSortValue,
-    async search(plan, lifetime) {
+    async search(plan, deadline) {
       const current = await kept.current(plan)
       if (current) return current
       const key = `${countsKey(plan)}\n${pageKey(plan)}`
@@ -240,23 +240,23 @@ export function createPostgresEngine({
         const found = await other.catch(() => null)
         if (found && found.asOf >= now) return found.value
       }
-      const own = searchAgain(plan, lifetime).finally(() => {
+      const own = searchAgain(plan, deadline).finally(() => {
         if (running.get(key) === own) running.delete(key)
       })
       running.set(key, own)
       return (await own).value
     },
-    async page(asked, lifetime) {
-      const { plan, first, target } = await prepare(asked, lifetime)
+    async page(asked, deadline) {
+      const { plan, first, target } = await prepare(asked, deadline)
       if (first.where === null) return []
       const { hits } = await statements.runPage(target, first)
       if (hits.length >= farOffset && hits.length === plan.limit) sortIndexes.wanted(plan)
       return hits
     },
-    async changes(asked, window, lifetime) {
-      const { first } = await prepare(asked, lifetime)
+    async changes(asked, window, deadline) {
+      const { first } = await prepare(asked, deadline)
       // Whatever matches is looked for among the changes, not by the index of lexemes.
-      return readChanges(db.within(lifetime), first, window)
+      return readChanges(db.within(deadline), first, window)
     },
     close: () => lexical.close(),
   }

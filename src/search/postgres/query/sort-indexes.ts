@@ -4,7 +4,7 @@
  */
 import type { Logger } from 'pino'
 import type { Jobs } from '../../../jobs/service.ts'
-import { outsideLifetimes } from '../../../platform/limits/lifetime.ts'
+import { outsideDeadlines } from '../../../platform/limits/deadline.ts'
 import type { Db, Queryable } from '../../../platform/postgres/db.ts'
 import type { SearchField } from '../../plan/fields.ts'
 import { type Building, building } from '../index/building.ts'
@@ -37,7 +37,7 @@ export function createSortIndexes({ db, log, jobs }: SortIndexesOptions) {
 
   function names(): Promise<ReadonlySet<string>> {
     if (made && Date.now() < made.until) return made.names
-    const read = outsideLifetimes(() => readNames(db))
+    const read = outsideDeadlines(() => readNames(db))
     const own = { names: read, until: Date.now() + outdatedAfter }
     made = own
     read.catch(() => {
@@ -61,7 +61,7 @@ export function createSortIndexes({ db, log, jobs }: SortIndexesOptions) {
       const order = indexOf(plan)
       if (!order || seen.has(order.name)) return
       seen.add(order.name)
-      asking = outsideLifetimes(() =>
+      asking = outsideDeadlines(() =>
         asking
           .then(() =>
             db.transaction((tx) => jobs.enqueue(tx, job, order, { key: `${job}:${order.name}`, maxAttempts })),

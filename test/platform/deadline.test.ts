@@ -9,7 +9,7 @@ import type { Scene } from '../../fuzz/seeds.ts'
 import { assembled, seedsOf } from '../../fuzz/stage.ts'
 import { buildWorld } from '../../fuzz/world.ts'
 import { AppError } from '../../src/platform/errors.ts'
-import { RequestLifetime } from '../../src/platform/limits/lifetime.ts'
+import { RequestDeadline } from '../../src/platform/limits/deadline.ts'
 import { attachService, startService, type TestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
@@ -71,7 +71,7 @@ const withoutEvents = [
 const logsWhatBrokeOff = ['continueUpload', 'createUpload', 'putFiles', 'uploadFiles']
 const readingEvents = ['pollEvents', 'listEvents', 'getEvent']
 
-suite('lifetimes of requests', () => {
+suite('deadlines of requests', () => {
   let svc: TestService
   let url: URL
   let root: Caller
@@ -241,16 +241,16 @@ suite('lifetimes of requests', () => {
   })
 
   test('what is stored is not refused because the time is over meanwhile', async () => {
-    const lifetime = new RequestLifetime(new ServerResponse(new IncomingMessage(new Socket())), 1000, () => '')
+    const deadline = new RequestDeadline(new ServerResponse(new IncomingMessage(new Socket())), 1000, () => '')
     await svc.db.transaction(
       async (tx) => {
         await tx.query('select 1')
-        lifetime.spend(1000)
+        deadline.spend(1000)
       },
-      { lifetime },
+      { deadline },
     )
-    assert.equal((await svc.db.within(lifetime).query('select 1')).rowCount, 1)
-    const other = new RequestLifetime(new ServerResponse(new IncomingMessage(new Socket())), 1000, () => '')
+    assert.equal((await svc.db.within(deadline).query('select 1')).rowCount, 1)
+    const other = new RequestDeadline(new ServerResponse(new IncomingMessage(new Socket())), 1000, () => '')
     other.spend(1000)
     await assert.rejects(
       svc.db.within(other).query('select 1'),

@@ -4,9 +4,9 @@ import { AppError } from '../errors.ts'
 
 /**
  * How long somebody waits for the result of some work, and how long it may keep the database busy. Statements that run
- * within a lifetime (`Db.within`) end with it.
+ * within a deadline (`Db.within`) end with it.
  */
-export interface Lifetime {
+export interface Deadline {
   /** For whom it is (`callerOf`); empty: for nobody alone. */
   readonly who: string
   /** Nothing ends it: neither a client that goes nor the time. */
@@ -26,7 +26,7 @@ export interface Lifetime {
 }
 
 /** What many wait for, or nobody: it takes the time that it takes. */
-export const endless: Lifetime = {
+export const noDeadline: Deadline = {
   who: '',
   neverEnds: true,
   over: null,
@@ -38,31 +38,31 @@ export const endless: Lifetime = {
 }
 
 /** The same for somebody, who waits in vain where it cannot be done. */
-export function endlessFor(who: string): Lifetime {
-  return { ...endless, who }
+export function noDeadlineFor(who: string): Deadline {
+  return { ...noDeadline, who }
 }
 
-const ofRequests = new AsyncLocalStorage<Lifetime>()
+const ofRequests = new AsyncLocalStorage<Deadline>()
 
-/** The lifetime of the request that is being answered: all statements of `Db` end with it. `endless` beside requests. */
-export function currentLifetime(): Lifetime {
-  return ofRequests.getStore() ?? endless
+/** The deadline of the request that is being answered: all statements of `Db` end with it. `noDeadline` beside requests. */
+export function currentDeadline(): Deadline {
+  return ofRequests.getStore() ?? noDeadline
 }
 
-export function withinLifetime<T>(lifetime: Lifetime, work: () => T): T {
-  return ofRequests.run(lifetime, work)
+export function withinDeadline<T>(deadline: Deadline, work: () => T): T {
+  return ofRequests.run(deadline, work)
 }
 
 /** For what a request only sets going: others wait for it as well, or it is done whether anybody waits or not. */
-export function outsideLifetimes<T>(work: () => T): T {
-  return ofRequests.run(endless, work)
+export function outsideDeadlines<T>(work: () => T): T {
+  return ofRequests.run(noDeadline, work)
 }
 
 /**
- * The lifetime of a request: as long as its client is there, and `limit` milliseconds of work in the database. Time that
+ * The deadline of a request: as long as its client is there, and `limit` milliseconds of work in the database. Time that
  * it waits for a body, a place or the index does not count. It costs nothing until something runs within it.
  */
-export class RequestLifetime implements Lifetime {
+export class RequestDeadline implements Deadline {
   readonly #response: ServerResponse
   readonly #who: () => string
   #limit: number
@@ -120,8 +120,8 @@ export class RequestLifetime implements Lifetime {
   }
 }
 
-/** A shorter lifetime within another one. */
-export function shorter(whole: Lifetime, milliseconds: number): Lifetime {
+/** A shorter deadline within another one. */
+export function shorter(whole: Deadline, milliseconds: number): Deadline {
   let spent = 0
   const own = (): number => milliseconds - spent
   return {

@@ -19,9 +19,9 @@ import { type JsonAnswer, type JsonBody, JsonWriter, writeJson } from '../platfo
 import { type NeededRight, requireRight } from '../platform/http/system-right.ts'
 import { type Deadline, shorter } from '../platform/limits/deadline.ts'
 import type { Places } from '../platform/limits/places.ts'
+import { createBatchLoader } from '../platform/postgres/batch-loader.ts'
 import type { Bus } from '../platform/postgres/bus.ts'
 import type { Queryable } from '../platform/postgres/db.ts'
-import { gathered } from '../platform/postgres/gathered.ts'
 import { createYielder, type Yielder } from '../platform/process/cooperative-yield.ts'
 import type { CallerRights } from '../rights/service.ts'
 import { type AggregationDeps, answerAggregations } from './aggregations.ts'
@@ -143,7 +143,7 @@ export function createSearchService(deps: SearchServiceDeps) {
     return vision
   }
 
-  const moved = gathered(() => readMoved(deps.quick), { most: 1000 })
+  const moved = createBatchLoader(() => readMoved(deps.quick), { most: 1000 })
 
   /** Of what has moved since it was indexed the caller sees what they may see by its row, and see as they did before. */
   async function visionNow(actor: Actor, caller: CallerRights): Promise<Vision> {

@@ -1,8 +1,8 @@
 import type { Model, Table } from '../../datamodel/model.ts'
 import type { Admission } from '../../platform/memory/admission.ts'
 import { createByteCache, oldestOf } from '../../platform/memory/byte-cache.ts'
+import { createBatchLoader } from '../../platform/postgres/batch-loader.ts'
 import type { Queryable } from '../../platform/postgres/db.ts'
-import { gathered } from '../../platform/postgres/gathered.ts'
 import type { Reader } from '../masks/reader.ts'
 import { contentBytes, expectedBytes } from '../render/parts.ts'
 import { type Address, loadStampedHeads } from '../stored/load.ts'
@@ -51,7 +51,7 @@ interface Entry<T> {
 export function createObjectCache(db: Queryable, admission: Admission) {
   const current = createStampReader(db)
   const stored = createOneReader(db)
-  const stampedHeads = gathered(
+  const stampedHeads = createBatchLoader(
     (lists: readonly (readonly number[])[]) => loadStampedHeads(db, new Set(lists.flat())),
     { most: 1000, sizeOf: (ids) => ids.length },
   )

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Model, Table } from '../../datamodel/model.ts'
 import { createByteCache, stringBytes } from '../../platform/memory/byte-cache.ts'
+import { createBatchLoader } from '../../platform/postgres/batch-loader.ts'
 import { numbersText, type Queryable } from '../../platform/postgres/db.ts'
-import { gathered } from '../../platform/postgres/gathered.ts'
 import type { Address } from './load.ts'
 import { type LatestRow, type Loaded, latest, latestVersion, toLoaded } from './rows.ts'
 import { type Stamps, stampList, stampsOf } from './stamps.ts'
@@ -56,7 +56,7 @@ export function createOneReader(q: Queryable) {
     // What was forgotten and is asked for again has its old name: connections know it by that.
     const hash = createHash('sha256').update(key).digest('base64url').slice(0, 22)
     const name = ++prepared > mostPrepared ? undefined : `object-one-${hash}`
-    const rowsOf = gathered(
+    const rowsOf = createBatchLoader(
       async (ids: readonly number[]) => {
         const { rows } = await q.query<OneRow>(text, [table.id, numbersText(new Set(ids))], name)
         return new Map(rows.map((row) => [row.r[by === 'id' ? 2 : 0], row]))

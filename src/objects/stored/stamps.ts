@@ -1,5 +1,5 @@
+import { createBatchLoader } from '../../platform/postgres/batch-loader.ts'
 import { numbersText, type Queryable } from '../../platform/postgres/db.ts'
-import { gathered } from '../../platform/postgres/gathered.ts'
 
 /**
  * Whether rows are still what they were when they were read. The *stamp* of an object is the `xmin` of its row: every
@@ -26,7 +26,7 @@ interface Current {
 
 /** Asks for stamps. */
 export function createStampReader(db: Queryable) {
-  const current = gathered((lists: readonly (readonly Question[])[]) => read(db, lists.flat()), {
+  const current = createBatchLoader((lists: readonly (readonly Question[])[]) => read(db, lists.flat()), {
     most: largestBatch,
     sizeOf: (questions) => questions.reduce((sum, { ids, columns }) => sum + ids.length + columns.length, 0),
   })

@@ -6,8 +6,8 @@
  */
 import { hash } from 'node:crypto'
 import type { Deadline } from '../../../platform/limits/deadline.ts'
+import { createBatchLoader } from '../../../platform/postgres/batch-loader.ts'
 import type { Db, Queryable } from '../../../platform/postgres/db.ts'
-import { gathered } from '../../../platform/postgres/gathered.ts'
 import { createYielder, yieldIfDue } from '../../../platform/process/cooperative-yield.ts'
 import { type FacetCounts, noCounts, type SearchEngine, type SearchOutcome, type SearchPlan } from '../../plan/plan.ts'
 import type { Columns } from '../columns/columns.ts'
@@ -69,7 +69,7 @@ export function createPostgresEngine({
   const sets = createFacetSetCache({ onForget: () => kept.clear() })
   const countFacet = (column: FacetColumn, counted: CountedText): Promise<FacetCounts> =>
     facetCounts(db, sets, column, counted)
-  const readNow = gathered(() => readMoment(quick), { most: 1000 })
+  const readNow = createBatchLoader(() => readMoment(quick), { most: 1000 })
   const kept = createKeptResults({ countFacet, readNow: () => readNow(null) })
   const linkedAnswers = createLinkedAnswers()
   const columnSearch = createColumnSearch({ quick, columns, countFacet })

@@ -4,7 +4,7 @@
  *
  * @param most questions that one statement is asked at most; `sizeOf` says how many a question counts for.
  */
-export function gathered<Question, Answer>(
+export function createBatchLoader<Question, Answer>(
   ask: (questions: readonly Question[]) => Promise<Answer>,
   { most, sizeOf = () => 1 }: { readonly most: number; readonly sizeOf?: (question: Question) => number },
 ): (question: Question) => Promise<Answer> {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { gathered } from '../../src/platform/postgres/gathered.ts'
+import { createBatchLoader } from '../../src/platform/postgres/batch-loader.ts'
 
 function asked(most: number, sizeOf?: (question: number) => number) {
   const statements: (readonly number[])[] = []
-  const ask = gathered(
+  const ask = createBatchLoader(
     async (questions: readonly number[]) => {
       statements.push([...questions])
       if (questions.includes(13)) throw new Error('thirteen')

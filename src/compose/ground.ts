@@ -7,7 +7,7 @@ import { shareConnections } from '../platform/config/connections.ts'
 import { createPlaces } from '../platform/limits/places.ts'
 import { createBus } from '../platform/postgres/bus.ts'
 import type { Db } from '../platform/postgres/db.ts'
-import { openQuickReads } from '../platform/postgres/quick-reads.ts'
+import { openPipelinedReads } from '../platform/postgres/pipelined-reads.ts'
 import { createSnapshots } from '../platform/postgres/snapshot.ts'
 import { createSignal } from '../platform/process/signal.ts'
 import { createSeal } from '../platform/secrets/seal.ts'
@@ -35,17 +35,17 @@ export async function composeGround({ config, db, log }: Given, opened: AsyncDis
   const bus = await createBus({ db, log })
   opened.defer(() => bus.close())
   const shares = shareConnections(config.dbMaxConnections)
-  const quick = openQuickReads({ db, connections: shares.quick })
-  opened.defer(() => quick.close())
-  const pages = shares.pages > 0 ? openQuickReads({ db, connections: shares.pages }) : null
+  const pipelined = openPipelinedReads({ db, connections: shares.pipelined })
+  opened.defer(() => pipelined.close())
+  const pages = shares.pages > 0 ? openPipelinedReads({ db, connections: shares.pages }) : null
   opened.defer(() => pages?.close())
-  const snapshots = createSnapshots({ bus, reads: quick.alone, log })
+  const snapshots = createSnapshots({ bus, reads: pipelined.alone, log })
   opened.defer(() => snapshots.close())
   return {
     bus,
     seal: createSeal(config),
     shares,
-    quick,
+    pipelined,
     pages: pages ?? db,
     snapshots,
     jobs: createJobs({

@@ -15,7 +15,7 @@ export type Kept = Awaited<ReturnType<typeof composeKept>>
 /** What is small and asked for by everything, kept in memory; who may change it comes later. And the log of events. */
 export async function composeKept(
   { config, db, log, icu, searchIndex = createPostgresIndex }: Given,
-  { bus, seal, snapshots, jobs, quick, shares }: Ground,
+  { bus, seal, snapshots, jobs, pipelined, shares }: Ground,
   opened: AsyncDisposableStack,
 ) {
   const baseConfig = await openBaseConfig({ snapshots, seal, log })
@@ -27,7 +27,7 @@ export async function composeKept(
   })
   const index = searchIndex({
     db,
-    quick,
+    pipelined,
     log,
     jobs,
     icu: icu ?? process.versions.icu ?? '',

@@ -54,7 +54,7 @@ export async function composeObjects(
   { files, transitions, webhooks }: Workflow,
   opened: AsyncDisposableStack,
 ) {
-  const { bus, jobs, quick, pages, heavy, queued } = ground
+  const { bus, jobs, pipelined, pages, heavy, queued } = ground
   const { baseConfig, datamodel, index, reindexing, events, languages, objecttypes, pools, tags, maskSettings } = kept
   const indexer = await createIndexer({
     db,
@@ -86,7 +86,7 @@ export async function composeObjects(
   opened.defer(() => indexer.close())
   const readDeps: ReadDeps = {
     db,
-    quick,
+    pipelined,
     pages,
     datamodel,
     rights,
@@ -175,7 +175,7 @@ export async function composeObjects(
   })
   const search = createSearchService({
     db,
-    quick,
+    pipelined,
     engine: index.engine,
     followedSince: () => index.target.followedSince(db),
     bus,

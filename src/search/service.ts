@@ -67,7 +67,7 @@ const domains = ['pool', 'collection', 'event', 'message', 'user', 'group', 'acl
 export interface SearchServiceDeps extends AggregationDeps, MaskDeps {
   readonly bus: Bus
   /** For what takes microseconds. */
-  readonly quick: Queryable
+  readonly pipelined: Queryable
   readonly engine: SearchEngine
   readonly reindexing: Reindexing
   /** Since when it is known what went out of sight. */
@@ -143,7 +143,7 @@ export function createSearchService(deps: SearchServiceDeps) {
     return vision
   }
 
-  const moved = createBatchLoader(() => readMoved(deps.quick), { most: 1000 })
+  const moved = createBatchLoader(() => readMoved(deps.pipelined), { most: 1000 })
 
   /** Of what has moved since it was indexed the caller sees what they may see by its row, and see as they did before. */
   async function visionNow(actor: Actor, caller: CallerRights): Promise<Vision> {

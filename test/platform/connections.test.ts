@@ -9,9 +9,9 @@ const word = (text: string) => ({ search: [{ type: 'match', string: text }] })
 
 test('shares add up to the setting', () => {
   for (let most = fewestConnections; most < 100; most++) {
-    const { pool, quick, pages, lexical } = shareConnections(most)
-    assert.equal(pool + quick + pages + lexical + 1, most)
-    assert.ok(pool >= 5 && quick >= 1 && pages >= 0 && lexical >= 1)
+    const { pool, pipelined, pages, lexical } = shareConnections(most)
+    assert.equal(pool + pipelined + pages + lexical + 1, most)
+    assert.ok(pool >= 5 && pipelined >= 1 && pages >= 0 && lexical >= 1)
   }
 })
 

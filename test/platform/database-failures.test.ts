@@ -5,7 +5,7 @@ import { AppError } from '../../src/platform/errors.ts'
 import { toAppError } from '../../src/platform/http/http.ts'
 import { openDb } from '../../src/platform/postgres/db.ts'
 import { comesBackSoon, isDiskFull, translate } from '../../src/platform/postgres/failures.ts'
-import { openQuickReads } from '../../src/platform/postgres/quick-reads.ts'
+import { openPipelinedReads } from '../../src/platform/postgres/pipelined-reads.ts'
 import { createEmptyDatabase } from '../support/postgres.ts'
 import { startService } from '../support/service.ts'
 
@@ -115,11 +115,11 @@ test('of statements that left together the first one that failed is told, whiche
   }
 })
 
-test('a database that was taken away: quick reads, searches, lists and writes all answer 503 and say when to ask again', async () => {
+test('a database that was taken away: pipelined reads, searches, lists and writes all answer 503 and say when to ask again', async () => {
   await using svc = await startService({ readOnly: false })
   const root = svc.as('root')
   assert.equal((await root.post('/search', {})).status, 200)
-  const quick = openQuickReads({ db: svc.db })
+  const quick = openPipelinedReads({ db: svc.db })
   const admin = new pg.Client({ connectionString: svc.dsn.replace(/@\/[^?]*/, '@/postgres') })
   await admin.connect()
   try {

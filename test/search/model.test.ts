@@ -123,7 +123,7 @@ before(async () => {
   if (other) {
     const index = other({
       db: svc.db,
-      quick: svc.db,
+      pipelined: svc.db,
       log,
       icu: process.versions.icu ?? '',
       connections: 2,
@@ -137,7 +137,7 @@ before(async () => {
   const accessSets = createKnownSets({ db: svc.db, log })
   const made = {
     db: svc.db,
-    quick: svc.db,
+    pipelined: svc.db,
     slots: cache,
     accessSets,
     sortIndexes: { wanted: () => {}, has: async () => true },
@@ -422,7 +422,7 @@ test('what was found before is found in memory, with other facets, pages and con
   const accessSets = createKnownSets({ db, log })
   const engine = createPostgresEngine({
     db,
-    quick: db,
+    pipelined: db,
     slots: createSlotCache(db),
     accessSets,
     sortIndexes: { wanted: () => {}, has: async () => true },
@@ -510,7 +510,7 @@ test('a large result in an order without an index is walked through once, and th
   const slotCache = createSlotCache(db)
   const engine = createPostgresEngine({
     db,
-    quick: db,
+    pipelined: db,
     slots: slotCache,
     accessSets,
     sortIndexes,

@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import { type Bus, createBus } from '../../src/platform/postgres/bus.ts'
 import type { Db } from '../../src/platform/postgres/db.ts'
-import { openQuickReads } from '../../src/platform/postgres/quick-reads.ts'
+import { openPipelinedReads } from '../../src/platform/postgres/pipelined-reads.ts'
 import { createSnapshots, type Snapshots, type SnapshotsOptions } from '../../src/platform/postgres/snapshot.ts'
 
 export interface Memory extends AsyncDisposable {
@@ -16,7 +16,7 @@ export async function openMemory(
 ): Promise<Memory> {
   const log = pino({ level: 'silent' })
   const bus = await createBus({ db, log })
-  const quick = openQuickReads({ db })
+  const quick = openPipelinedReads({ db })
   const snapshots = createSnapshots({ bus, reads: quick.alone, log, ...options })
   return {
     bus,

@@ -29,7 +29,7 @@ export function createLatest(
   allow: (caller: CallerRights, mask: Mask, object: Head) => boolean,
 ) {
   const admission = createAdmission()
-  const memory = createObjectCache(deps.quick, admission)
+  const memory = createObjectCache(deps.pipelined, admission)
   const answers = createAnswers(admission)
 
   /** The object in its latest version, with what its links and reverse fields need as far as that is cheap to know. */

@@ -27,7 +27,7 @@ import type { Pages } from './pages.ts'
 export interface ReadDeps extends RenderDeps {
   readonly db: Db
   /** For the few statements behind one object by its id. */
-  readonly quick: Queryable
+  readonly pipelined: Queryable
   /** For pages of hits. */
   readonly pages: Queryable
   readonly datamodel: { current(): Model }

@@ -3,7 +3,7 @@ export interface ConnectionShares {
   /** For requests, jobs and the indexer; two are always taken, by whoever waits for jobs and by whoever shows that he lives. */
   readonly pool: number
   /** For reads of microseconds. */
-  readonly quick: number
+  readonly pipelined: number
   /** For the objects of pages, which take longer than those; with few connections these stand in the pool. */
   readonly pages: number
   /** For searches for words. */
@@ -20,8 +20,8 @@ const bus = 1
 export const fewestConnections = 8
 
 export function shareConnections(most: number): ConnectionShares {
-  const quick = most >= 16 ? 2 : 1
+  const pipelined = most >= 16 ? 2 : 1
   const pages = most >= 16 ? 2 : 0
   const lexical = Math.max(1, Math.min(6, Math.floor(most / 5)))
-  return { pool: most - bus - quick - pages - lexical, quick, pages, lexical }
+  return { pool: most - bus - pipelined - pages - lexical, pipelined, pages, lexical }
 }

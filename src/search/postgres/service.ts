@@ -25,7 +25,7 @@ export interface SearchIndex {
 export interface SearchIndexOptions {
   readonly db: Db
   /** For what takes microseconds. */
-  readonly quick: Queryable
+  readonly pipelined: Queryable
   readonly log: Logger
   /** What takes minutes is made there. */
   readonly jobs: Pick<Jobs, 'register' | 'enqueue'>
@@ -39,7 +39,7 @@ export interface SearchIndexOptions {
 
 export function createPostgresIndex({
   db,
-  quick,
+  pipelined,
   log,
   jobs,
   icu,
@@ -55,7 +55,7 @@ export function createPostgresIndex({
   const columns = createColumns({ db, log })
   const engine = createPostgresEngine({
     db,
-    quick,
+    pipelined,
     slots,
     accessSets,
     sortIndexes,

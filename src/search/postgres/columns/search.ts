@@ -28,12 +28,12 @@ export interface ColumnSearch extends Omit<Asked, 'start'> {
 }
 
 export interface ColumnSearchDeps {
-  readonly quick: Queryable
+  readonly pipelined: Queryable
   readonly columns: Columns
   readonly countFacet: (column: FacetColumn, counted: CountedText) => Promise<FacetCounts>
 }
 
-export function createColumnSearch({ quick, columns, countFacet }: ColumnSearchDeps) {
+export function createColumnSearch({ pipelined, columns, countFacet }: ColumnSearchDeps) {
   /** All that is needed but the order; null: something is not known. */
   async function take(table: ObjectTable, { matches, ranges, facets, order }: Needs) {
     const conditions = []
@@ -95,7 +95,7 @@ export function createColumnSearch({ quick, columns, countFacet }: ColumnSearchD
     const ids = await idsInOrder(bits, table, order, from, plan.offset + plan.limit)
     if (ids.length + since.matches.length === 0) return { value: [], asOf: since.asOf }
     const all = [...ids, ...since.matches]
-    const page = await readHits(all.length > mostQuick ? plain : quick, start(), all, plan.offset - from)
+    const page = await readHits(all.length > mostQuick ? plain : pipelined, start(), all, plan.offset - from)
     return page.asOf === since.asOf ? { value: page.hits, asOf: page.asOf } : null
   }
 

@@ -32,7 +32,7 @@ import { expandWildcards } from './wildcards.ts'
 export interface PostgresEngineDeps {
   readonly db: Db
   /** For what takes microseconds. */
-  readonly quick: Queryable
+  readonly pipelined: Queryable
   readonly slots: SlotCache
   readonly accessSets: AccessSets
   readonly columns: Columns
@@ -54,7 +54,7 @@ export type PostgresEngine = SearchEngine & { close(): Promise<void> }
 
 export function createPostgresEngine({
   db,
-  quick,
+  pipelined,
   slots,
   accessSets,
   sortIndexes,
@@ -69,10 +69,10 @@ export function createPostgresEngine({
   const sets = createFacetSetCache({ onForget: () => kept.clear() })
   const countFacet = (column: FacetColumn, counted: CountedText): Promise<FacetCounts> =>
     facetCounts(db, sets, column, counted)
-  const readNow = createBatchLoader(() => readMoment(quick), { most: 1000 })
+  const readNow = createBatchLoader(() => readMoment(pipelined), { most: 1000 })
   const kept = createKeptResults({ countFacet, readNow: () => readNow(null) })
   const linkedAnswers = createLinkedAnswers()
-  const columnSearch = createColumnSearch({ quick, columns, countFacet })
+  const columnSearch = createColumnSearch({ pipelined, columns, countFacet })
   type Prepared = Awaited<ReturnType<typeof prepare>>
   const running = new Map<string, Promise<Part<SearchOutcome>>>()
 

@@ -8,7 +8,7 @@ import { unreachable } from './failures.ts'
 /** Milliseconds after which PostgreSQL ends a statement here: whatever takes longer is in the wrong place. */
 const longest = 10_000
 
-export interface QuickReads extends Queryable {
+export interface PipelinedReads extends Queryable {
   /** The same without ever waiting for a connection that requests use: fails where `query` would go on there. */
   readonly alone: Queryable
   close(): Promise<void>
@@ -29,7 +29,7 @@ interface Lane {
  * A slow statement would hold up those behind it, so everything else belongs on `db`, and what takes longer stands in lanes
  * of its own. No transactions, no cursors.
  */
-export function openQuickReads({ db, connections = 2 }: { db: Db; connections?: number }): QuickReads {
+export function openPipelinedReads({ db, connections = 2 }: { db: Db; connections?: number }): PipelinedReads {
   const lanes: Lane[] = Array.from({ length: connections }, () => ({ inFlight: 0, client: null, gathering: false }))
   let closed = false
 

@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Db, openDb } from '../../src/platform/postgres/db.ts'
-import { openQuickReads, type QuickReads } from '../../src/platform/postgres/quick-reads.ts'
+import { openPipelinedReads, type PipelinedReads } from '../../src/platform/postgres/pipelined-reads.ts'
 import { createEmptyDatabase, type TestDatabase } from '../support/postgres.ts'
 
 let database: TestDatabase
 let db: Db
-let quick: QuickReads
+let quick: PipelinedReads
 before(async () => {
   database = await createEmptyDatabase()
   db = openDb({
     connectionString: database.dsn,
     maxConnections: 2,
-    applicationName: 'quick reads',
+    applicationName: 'pipelined reads',
     lockTimeout: 1000,
     onError: () => {},
   })
-  quick = openQuickReads({ db })
+  quick = openPipelinedReads({ db })
 })
 after(async () => {
   await quick.close()

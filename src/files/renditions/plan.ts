@@ -1,9 +1,9 @@
 import type { JobRequest, Jobs } from '../../jobs/service.ts'
 import { currentDeadline } from '../../platform/limits/deadline.ts'
 import type { Tx } from '../../platform/postgres/db.ts'
-import type { Crowd } from './crowd.ts'
 import { metadataJob, metadataName } from './describe.ts'
-import type { First, NewFileJob } from './first.ts'
+import type { FairPriority } from './fair-priority.ts'
+import type { FirstRenditions, NewFileJob } from './first-renditions.ts'
 import { isUnmarked, type Marking, noMarks, readMarks } from './marks.ts'
 import { maxAttempts, type OriginalType, type Recipe, type RenditionSettings, type Scheduled } from './model.ts'
 import type { ProduceJob } from './produce.ts'
@@ -46,19 +46,23 @@ function requestsFor(scheduled: readonly Scheduled[]): JobRequest[] {
 }
 
 interface PlanDeps {
-  readonly crowd: Crowd
+  readonly fairPriority: FairPriority
   readonly jobs: Jobs
   readonly settings: RenditionSettings
   readonly marking: Marking
-  readonly first: Pick<First, 'takes' | 'room' | 'add'>
+  readonly first: Pick<FirstRenditions, 'takes' | 'room' | 'add'>
 }
 
 /** Renditions of new files; those with a watermark wait until an object has the file. */
-export async function planNew(tx: Tx, { jobs, settings, marking, first, crowd }: PlanDeps, all: readonly Wish[]) {
+export async function planNew(
+  tx: Tx,
+  { jobs, settings, marking, first, fairPriority }: PlanDeps,
+  all: readonly Wish[],
+) {
   const { who } = currentDeadline()
   const wishes = all
     .filter(({ produce }) => produce)
-    .map((wish) => ({ ...wish, priority: wish.priority + crowd.add(who) }))
+    .map((wish) => ({ ...wish, priority: wish.priority + fairPriority.add(who) }))
   const wanted = new Map(wishes.map((wish) => [wish.fileId, wish]))
   if (wanted.size === 0) return
   const given = [...wanted.values()].flatMap(({ fileId, original }) =>

@@ -12,10 +12,10 @@ import * as records from '../records/store.ts'
 import { makeAll, type Outcome, type Output, type Produced } from './make.ts'
 import { bearsMarks, type KnownMarks, type Marking, noMarks, readMarks } from './marks.ts'
 import type { Recipe, RenditionSettings, Scheduled } from './model.ts'
-import type { News } from './news.ts'
 import type { Programs } from './programs.ts'
 import { createProgress } from './progress.ts'
 import { recipeHash, recipesFor, turnsOf } from './recipes.ts'
+import type { RenditionListeners } from './rendition-listeners.ts'
 import * as store from './store.ts'
 import type { WorkFolders } from './work-folders.ts'
 import { CannotMake } from './workshop/failure.ts'
@@ -36,7 +36,7 @@ export interface ProduceDeps {
   readonly workers: Workers
   readonly programs: Programs
   readonly folders: WorkFolders
-  readonly news: News
+  readonly listeners: RenditionListeners
 }
 
 /** Renditions of one file, all that wait and whose recipes have this priority. */
@@ -116,7 +116,7 @@ interface MadeBy {
 
 /** Stores what was made, and says how everything ended. */
 async function conclude(
-  { db, events, locations, changed, news }: ProduceDeps,
+  { db, events, locations, changed, listeners }: ProduceDeps,
   file: StoredFile,
   { all, rest, marks, marksIn, again }: MadeBy,
   { outcomes, basics, likeness }: Produced,
@@ -138,7 +138,7 @@ async function conclude(
     const ended = outcomes.map((outcome) => endOf(outcome, recipeHash(outcome.recipe, all, marks), madeOf))
     await db.transaction(async (tx) => {
       if (!(await store.lockOriginal(tx, file.id, madeOf))) return
-      tx.afterCommit(() => news.tell(file.id))
+      tx.afterCommit(() => listeners.tell(file.id))
       // Whoever gives the file other marks looks after this, or is seen here.
       const now = await marksIn(tx)
       const outdated = outcomes.some(({ recipe }) => recipeHash(recipe, all, now) !== recipeHash(recipe, all, marks))

@@ -9,15 +9,15 @@ import type { Tx } from '../../platform/postgres/db.ts'
 import { withoutNetwork } from '../../platform/process/foreign/network.ts'
 import type { StoredFile } from '../model.ts'
 import { readFiles } from '../records/store.ts'
-import { awaitVersion } from './awaited.ts'
-import { createCrowd } from './crowd.ts'
+import { awaitVersion } from './await-version.ts'
 import { createDescribe, type DescribeDeps, metadataJob } from './describe.ts'
-import { createFirst, type NewFileJob, newFileJob } from './first.ts'
-import { createNews } from './news.ts'
+import { createFairPriority } from './fair-priority.ts'
+import { createFirstRenditions, type NewFileJob, newFileJob } from './first-renditions.ts'
 import { planNew, previewJob, produceJob, schedule, scheduleMetadata, scheduleRest, type Wish } from './plan.ts'
 import { createPrecedence } from './precedence.ts'
 import { createProduce, type ProduceJob } from './produce.ts'
 import { findPrograms } from './programs.ts'
+import { createRenditionListeners } from './rendition-listeners.ts'
 import { type Resync, readResyncs, renewMarks, resyncJob, runResync, startMarksResync, startResync } from './resync.ts'
 import { localPath } from './sources.ts'
 import { createWorkFolders } from './work-folders.ts'
@@ -39,7 +39,8 @@ export type RenditionConfig = Pick<
   | 'soffice'
 >
 
-export interface RenditionOptions extends Omit<DescribeDeps, 'workers' | 'programs' | 'folders' | 'schedule' | 'news'> {
+export interface RenditionOptions
+  extends Omit<DescribeDeps, 'workers' | 'programs' | 'folders' | 'schedule' | 'listeners'> {
   readonly jobs: Jobs
   readonly log: Logger
   readonly config: RenditionConfig
@@ -89,17 +90,17 @@ export async function createRenditions(options: RenditionOptions) {
   const folders = createWorkFolders(place)
   await folders.sweep()
   const precedence = createPrecedence()
-  const crowd = createCrowd()
+  const fairPriority = createFairPriority()
   const scheduleIn = (tx: Tx, scheduled: Parameters<typeof schedule>[2]) => schedule(tx, jobs, scheduled)
-  const news = createNews()
-  const tools = { programs, folders, schedule: scheduleIn, news }
+  const listeners = createRenditionListeners()
+  const tools = { programs, folders, schedule: scheduleIn, listeners }
   const describeIn = (tx: Tx, files: Parameters<typeof scheduleMetadata>[2]) => scheduleMetadata(tx, jobs, files)
   const produce = createProduce({ ...options, ...tools, workers })
   const preview = createProduce({ ...options, ...tools, workers: viewers })
   const describe = createDescribe({ ...options, ...tools, workers })
   const looking = { db, settings, marking, schedule: scheduleIn, scheduleMetadata: describeIn }
 
-  const first = createFirst({
+  const first = createFirstRenditions({
     db,
     jobs,
     most: config.jobsPreview,
@@ -132,11 +133,11 @@ export async function createRenditions(options: RenditionOptions) {
 
     /** Renditions of new files, in the transaction that makes these. */
     plan: (tx: Tx, wishes: readonly Wish[]): Promise<void> =>
-      planNew(tx, { jobs, settings: settings(), marking, first, crowd }, wishes),
+      planNew(tx, { jobs, settings: settings(), marking, first, fairPriority }, wishes),
 
     /** Waits until a version of each of the files is made, or will not be; see `awaitVersion`. */
     awaitVersion: (files: readonly StoredFile[], name: string): Promise<readonly StoredFile[]> =>
-      awaitVersion({ news, read: (ids) => readFiles(db, ids) }, files, name),
+      awaitVersion({ listeners, read: (ids) => readFiles(db, ids) }, files, name),
 
     /** To be called when a file begins to come: what makes its preview is ready when it is there. */
     expect: viewers.warm,

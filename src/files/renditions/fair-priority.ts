@@ -6,14 +6,14 @@ const few = 16
 const nothing = 0.01
 const priorities = 4
 
-export type Crowd = ReturnType<typeof createCrowd>
+export type FairPriority = ReturnType<typeof createFairPriority>
 
 /**
  * Who has queued how much of late: the queue is the same for all, so the files of whoever has put in a hundred thousand
  * stand behind the single one that somebody else brings after them. Twice as many are one step behind, which is as much
  * as all renditions of one file lie apart.
  */
-export function createCrowd(now: () => number = Date.now) {
+export function createFairPriority(now: () => number = Date.now) {
   const levels = new Map<string, { level: number; at: number }>()
 
   function levelOf(who: string): number {

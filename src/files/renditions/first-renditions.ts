@@ -18,7 +18,7 @@ export interface NewFileJob {
 
 export const newFileJob = 'files.new'
 
-export interface FirstOptions {
+export interface FirstRenditionsOptions {
   readonly db: Db
   readonly jobs: Pick<Jobs, 'runHere'>
   /** Files whose first renditions are made at the same time. */
@@ -29,7 +29,7 @@ export interface FirstOptions {
   readonly scheduleRest: (tx: Tx, files: readonly NewFileJob[]) => Promise<void>
 }
 
-export type First = ReturnType<typeof createFirst>
+export type FirstRenditions = ReturnType<typeof createFirstRenditions>
 
 /** Files that wait here for their turn, for each that is worked on: more are queued, so that other processes share them. */
 const waitingForEach = 4
@@ -41,7 +41,7 @@ const longest = 2000
  * others when no more pictures come for a moment, those of several files at once. So until a picture is to be seen nothing is
  * done that it does not need. Should the process end, others take over where it was (`takeOver`).
  */
-export function createFirst({ db, jobs, most, precedence, produce, scheduleRest }: FirstOptions) {
+export function createFirstRenditions({ db, jobs, most, precedence, produce, scheduleRest }: FirstRenditionsOptions) {
   let here = 0
   /** One is there for somebody who has none, when another one has put in what takes long. */
   const shares = createShares(most)

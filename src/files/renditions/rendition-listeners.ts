@@ -1,5 +1,5 @@
 /** Tells those who wait for renditions of a file when something has become of these in this process. */
-export function createNews() {
+export function createRenditionListeners() {
   const waiting = new Map<number, Set<() => void>>()
 
   return {
@@ -19,4 +19,4 @@ export function createNews() {
   }
 }
 
-export type News = ReturnType<typeof createNews>
+export type RenditionListeners = ReturnType<typeof createRenditionListeners>

@@ -1,23 +1,23 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createCrowd } from '../../src/files/renditions/crowd.ts'
+import { createFairPriority } from '../../src/files/renditions/fair-priority.ts'
 import { startService } from '../support/service.ts'
 import { createUploaders, notePriorities, upload } from './support.ts'
 
 test('whoever queues very much stands further and further behind, and is let forward again in time', () => {
   let now = 0
-  const crowd = createCrowd(() => now)
-  const steps = Array.from({ length: 100_000 }, () => crowd.add('greedy'))
+  const fairPriority = createFairPriority(() => now)
+  const steps = Array.from({ length: 100_000 }, () => fairPriority.add('greedy'))
   assert.deepEqual(steps.slice(0, 16), Array(16).fill(0))
   assert.equal(steps[16], 4)
   assert.equal(steps[48], 8)
   assert.ok(steps.every((step, n) => n === 0 || step >= (steps[n - 1] ?? 0)))
   assert.equal(steps.at(-1), 48)
-  assert.equal(crowd.add('other'), 0)
+  assert.equal(fairPriority.add('other'), 0)
   now = 600_000
-  assert.equal(crowd.add('greedy'), 44)
+  assert.equal(fairPriority.add('greedy'), 44)
   now = 24 * 3_600_000
-  assert.equal(crowd.add('greedy'), 0)
+  assert.equal(fairPriority.add('greedy'), 0)
 })
 
 test('the jobs of one file stand before those of very many that somebody else has put in', async () => {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { currentDeadline } from '../../platform/limits/deadline.ts'
 import type { StoredFile } from '../model.ts'
-import type { News } from './news.ts'
+import type { RenditionListeners } from './rendition-listeners.ts'
 
 /** Milliseconds that somebody waits for a version at most. */
 const longest = 30_000
@@ -18,7 +18,13 @@ function isComing({ renditions }: StoredFile, name: string): boolean {
  * came of it asks once, not again and again. Answers the files as they are by then; those that have gone as they were.
  */
 export async function awaitVersion(
-  { news, read }: { readonly news: News; readonly read: (ids: readonly number[]) => Promise<readonly StoredFile[]> },
+  {
+    listeners,
+    read,
+  }: {
+    readonly listeners: RenditionListeners
+    readonly read: (ids: readonly number[]) => Promise<readonly StoredFile[]>
+  },
   files: readonly StoredFile[],
   name: string,
 ): Promise<readonly StoredFile[]> {
@@ -28,7 +34,7 @@ export async function awaitVersion(
   const told = new Set<number>()
   let wake = (): void => {}
   const leave = [...coming].map((id) =>
-    news.listen(id, () => {
+    listeners.listen(id, () => {
       told.add(id)
       wake()
     }),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import sharp from 'sharp'
-import { likenessOf } from '../../src/files/renditions/workshop/likeness.ts'
+import { perceptualHashOf } from '../../src/files/renditions/workshop/perceptual-hash.ts'
 import type { Json, Query } from '../support/client.ts'
 import { assertDocumented } from '../support/documented.ts'
 import { inPool, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
@@ -684,7 +684,7 @@ suite('files in objects', () => {
     const ids = Object.fromEntries(files.map(({ name }, index) => [name, body[index]._id]))
     const own = { name: 'theirs.jpg', content: await sharp(large).jpeg({ quality: 60 }).toBuffer() }
     ids.theirs = (await upload(museum.svc, 'writer', [own])).body[0]._id
-    const others = [...files.slice(1), own].map(({ content }) => likenessOf(sharp(content)))
+    const others = [...files.slice(1), own].map(({ content }) => perceptualHashOf(sharp(content)))
     const hashes = await Promise.all(others)
     await museum.svc.db.query(
       `insert into file_likeness (file_id, made_of, hash)

@@ -45,7 +45,7 @@ export interface Produced {
   /** What a look at the original told. */
   readonly basics: Basics | null
   /** What a picture looks like, null where nothing can be said; undefined: it was not looked at. */
-  readonly likeness?: bigint | null | undefined
+  readonly perceptualHash?: bigint | null | undefined
 }
 
 /** Makes renditions of a file; each of what it is to be made of, also where that is made here, too. */
@@ -53,7 +53,7 @@ export async function makeAll(tools: MakeTools, file: StoredFile, recipes: reado
   const without = recipes.filter((recipe) => isUnmarked(recipe, tools.all, tools.marks))
   const outcomes: Outcome[] = without.map((recipe) => ({ recipe, unmarked: true }))
   const told: Basics[] = []
-  let likeness: bigint | null | undefined
+  let perceptualHash: bigint | null | undefined
   const materials = new Map<FileVersion | Output, Material>()
 
   function materialOf({ source }: Recipe): Material {
@@ -73,10 +73,10 @@ export async function makeAll(tools: MakeTools, file: StoredFile, recipes: reado
       const made = await makeOf(tools, file, material, group)
       outcomes.push(...made.outcomes)
       if (made.basics) told.push(made.basics)
-      if (made.likeness !== undefined) likeness = made.likeness
+      if (made.perceptualHash !== undefined) perceptualHash = made.perceptualHash
     }
   }
-  return { outcomes, basics: told.length > 0 ? Object.assign({}, ...told) : null, likeness }
+  return { outcomes, basics: told.length > 0 ? Object.assign({}, ...told) : null, perceptualHash }
 }
 
 function openContent(tools: MakeTools, file: StoredFile, content: FileVersion | Output): Material {
@@ -108,7 +108,7 @@ async function makeOf(
 ): Promise<Produced> {
   const outcomes: Outcome[] = []
   let basics: Basics | null = null
-  let likeness: bigint | null | undefined
+  let perceptualHash: bigint | null | undefined
   const { class: kind } = originalOf(file)
   try {
     const pictures = recipes.filter(({ recipe }) => recipe === 'image' || recipe === 'pyramid')
@@ -117,7 +117,7 @@ async function makeOf(
       const made = await makePictures(tools, material, pictures, look)
       outcomes.push(...made.outcomes)
       basics = made.basics
-      if (look && kind === 'image') likeness = made.likeness
+      if (look && kind === 'image') perceptualHash = made.perceptualHash
     }
     for (const recipe of recipes) {
       if (pictures.includes(recipe)) continue
@@ -131,7 +131,7 @@ async function makeOf(
     const done = new Set(outcomes.map(({ recipe }) => recipe))
     outcomes.push(...recipes.filter((recipe) => !done.has(recipe)).map((recipe) => ({ recipe, problem: error })))
   }
-  if (!material.isOriginal || (kind !== 'video' && kind !== 'audio')) return { outcomes, basics, likeness }
+  if (!material.isOriginal || (kind !== 'video' && kind !== 'audio')) return { outcomes, basics, perceptualHash }
   const facts = await material.facts().catch((error: unknown) => {
     if (error instanceof CannotMake) return null
     throw error
@@ -165,7 +165,7 @@ async function makePictures(
     inspect,
     recipes: orders,
   } as const
-  const { made: pictures, tooSmall, failed, basics, likeness } = await workers.run(task, signal, who)
+  const { made: pictures, tooSmall, failed, basics, perceptualHash } = await workers.run(task, signal, who)
   const outcomes = recipes.map((recipe): Outcome => {
     const picture = pictures.find(({ name }) => name === recipe.name)
     if (picture) {
@@ -179,7 +179,7 @@ async function makePictures(
     return { recipe, problem: new CannotMake('unreadable', failed[recipe.name] ?? 'nothing was made') }
   })
   const look = basics?.blurhash === undefined ? {} : { blurhash: basics.blurhash }
-  return { outcomes, basics: basics && tells === 'look' ? look : basics, likeness }
+  return { outcomes, basics: basics && tells === 'look' ? look : basics, perceptualHash }
 }
 
 /** What is kept of a rendition that shows more than the file. */

@@ -88,10 +88,10 @@ export function createProduce(deps: ProduceDeps) {
       all,
       db: deps.db,
     }
-    const { outcomes, basics, likeness } = await makeAll({ ...tools, onProgress: progress.note }, file, fresh)
+    const { outcomes, basics, perceptualHash } = await makeAll({ ...tools, onProgress: progress.note }, file, fresh)
     await progress.settled()
     const ended = [...outcomes, ...tired.map((recipe) => ({ recipe, problem: givenUp }))]
-    const made = { outcomes: ended, basics, likeness }
+    const made = { outcomes: ended, basics, perceptualHash }
     const again = (tx: Tx): Promise<void> =>
       deps.schedule(
         tx,
@@ -119,7 +119,7 @@ async function conclude(
   { db, events, locations, changed, listeners }: ProduceDeps,
   file: StoredFile,
   { all, rest, marks, marksIn, again }: MadeBy,
-  { outcomes, basics, likeness }: Produced,
+  { outcomes, basics, perceptualHash }: Produced,
   took: number,
 ): Promise<void> {
   const location = locations.forVersions()
@@ -155,7 +155,7 @@ async function conclude(
         store.endRenditions(tx, file.id, ended),
         late.length > 0 && store.endRenditions(tx, file.id, late, { pending: true }),
         basics && store.addMetadata(tx, file.id, basics),
-        likeness !== undefined && store.putLikeness(tx, file.id, madeOf, likeness),
+        perceptualHash !== undefined && store.putPerceptualHash(tx, file.id, madeOf, perceptualHash),
         changed(tx, [file.id]),
         events.append(
           tx,

@@ -254,11 +254,16 @@ export async function putText(
 }
 
 /** What a picture looks like; null: it was looked at, and shows too little. */
-export async function putLikeness(tx: Tx, fileId: number, madeOf: string, likeness: bigint | null): Promise<void> {
+export async function putPerceptualHash(
+  tx: Tx,
+  fileId: number,
+  madeOf: string,
+  perceptualHash: bigint | null,
+): Promise<void> {
   await tx.query(
     `insert into file_likeness (file_id, made_of, hash) values ($1, decode($2, 'hex'), $3)
      on conflict (file_id) do update set made_of = excluded.made_of, hash = excluded.hash`,
-    [fileId, madeOf, likeness?.toString() ?? null],
+    [fileId, madeOf, perceptualHash?.toString() ?? null],
     'put-file-likeness',
   )
 }

@@ -1,8 +1,8 @@
 import type { Sharp } from 'sharp'
 import { shape } from '../technical.ts'
 import { blurhash } from './blurhash.ts'
-import { likenessOf } from './likeness.ts'
 import type { Opened } from './open.ts'
+import { perceptualHashOf } from './perceptual-hash.ts'
 import type { PicturesResult } from './tasks.ts'
 
 /** A picture that shows what the source does. */
@@ -32,7 +32,7 @@ const spaces: Readonly<Record<string, string>> = {
 export async function inspect(
   opened: Opened,
   looks: readonly Look[],
-): Promise<Pick<PicturesResult, 'basics' | 'likeness'>> {
+): Promise<Pick<PicturesResult, 'basics' | 'perceptualHash'>> {
   const { metadata, pages } = opened
   const small = (): Sharp => smallest(opened, looks)
   const height = metadata.pageHeight ?? metadata.height
@@ -56,7 +56,7 @@ export async function inspect(
   const basics = Object.fromEntries(
     Object.entries(known).filter(([key, value]) => value !== undefined && value !== null && !drawn.includes(key)),
   )
-  return { basics, likeness: await likenessOf(small()) }
+  return { basics, perceptualHash: await perceptualHashOf(small()) }
 }
 
 function smallest(opened: Opened, looks: readonly Look[]): Sharp {

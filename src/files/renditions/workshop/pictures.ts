@@ -53,7 +53,7 @@ export async function makePictures(task: PicturesTask, pixels: number): Promise<
   if (task.recipes.length > 0 && Object.keys(failed).length === task.recipes.length) {
     throw new CannotMake('unreadable', Object.values(failed)[0] ?? 'nothing could be made')
   }
-  if (!task.inspect) return { made, tooSmall, failed, basics: null, likeness: null }
+  if (!task.inspect) return { made, tooSmall, failed, basics: null, perceptualHash: null }
   return { made, tooSmall, failed, ...(await inspect(opened, looks)) }
 }
 

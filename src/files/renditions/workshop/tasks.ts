@@ -182,8 +182,8 @@ export interface PicturesResult {
   /** Why the others could not be made, by name. */
   readonly failed: Readonly<Record<string, string>>
   readonly basics: Basics | null
-  /** What the source looks like, where it was looked at; see `likenessOf`. */
-  readonly likeness: bigint | null
+  /** What the source looks like, where it was looked at; see `perceptualHashOf`. */
+  readonly perceptualHash: bigint | null
 }
 
 export interface Results {

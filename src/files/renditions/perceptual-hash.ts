@@ -9,7 +9,7 @@ import { CannotMake } from './workshop/failure.ts'
  * What a picture looks like that was not looked at when its renditions were made: from the smallest of these, so that it
  * takes little. Undefined where that is known, or where nothing can be made of the file.
  */
-export async function missingLikeness(
+export async function missingPerceptualHash(
   { db, workers, locations }: Pick<ProduceDeps, 'db' | 'workers' | 'locations'>,
   file: StoredFile,
   folder: string,
@@ -21,7 +21,7 @@ export async function missingLikeness(
     const path = await localPath(small, locations.storeOf(small.locationId), folder)
     const source = { path, extension: small.extension }
     const task = { kind: 'pictures', source, folder, recipes: [], inspect: true } as const
-    return (await workers.run(task, signal, whoOf(file))).likeness
+    return (await workers.run(task, signal, whoOf(file))).perceptualHash
   } catch (error) {
     if (error instanceof CannotMake || error instanceof BlobMissing) return undefined
     throw error

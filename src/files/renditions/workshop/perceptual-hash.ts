@@ -14,7 +14,7 @@ const fewestBits = 6
  * is left out, so that brightness does not count. Hashes of pictures that look alike differ in few of their 63 bits. Null:
  * it shows too little to be compared.
  */
-export async function likenessOf(picture: Sharp): Promise<bigint | null> {
+export async function perceptualHashOf(picture: Sharp): Promise<bigint | null> {
   const { data, info } = await picture
     .autoOrient()
     .flatten({ background: 'white' })

@@ -4,14 +4,14 @@ import { AppError, badRequest } from '../../platform/errors.ts'
 import { outsideDeadlines } from '../../platform/limits/deadline.ts'
 import type { Db, Queryable } from '../../platform/postgres/db.ts'
 import type { Signatures } from '../addresses/signatures.ts'
-import { lookInto } from '../archives/look.ts'
+import { readArchiveEntry } from '../archives/read-entry.ts'
 import type { ByteRange } from '../blobs/blob-store.ts'
 import { type FileVersion, originalOf, type StoredFile } from '../model.ts'
 import { cleanFileName } from '../records/file-name.ts'
 import { readFiles } from '../records/store.ts'
 import { remoteLocation } from '../remote/remote-store.ts'
 import type { Records } from '../shown/service.ts'
-import { uploadInfo } from '../upload/keep.ts'
+import { uploadInfo } from '../upload/store-received.ts'
 import type { Delivery } from './deliver.ts'
 import { nameFrom, ownName } from './file-names.ts'
 import { createMade, type MadeDeps } from './made.ts'
@@ -191,7 +191,7 @@ export function createDelivery(options: DeliveryOptions) {
       const { file, version, keep } = await open(actor, place, signature)
       // It would be fetched anew for each piece of the directory.
       if (version.locationId === remoteLocation) throw badRequest('The archive was left on the web.', { path })
-      const found = await lookInto(version, storeOf(version.locationId), path, signal)
+      const found = await readArchiveEntry(version, storeOf(version.locationId), path, signal)
       if (found.kind === 'folder') return { ...found, keep }
       const { sha256, size, mimeType, plain, read } = found
       const delivery = {

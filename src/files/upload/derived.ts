@@ -17,9 +17,9 @@ import { CannotMake } from '../renditions/workshop/failure.ts'
 import { type Crop, type DerivedFormat, type DeriveTask, pictureFormats } from '../renditions/workshop/tasks.ts'
 import type { Workers } from '../renditions/workshop/workers.ts'
 import type { Records } from '../shown/service.ts'
-import { arrive } from './arrive.ts'
-import { discardAll, type KeepDeps, keepArrived, uploadInfo } from './keep.ts'
 import type { UploadPermission } from './permission.ts'
+import { receiveFile } from './receive.ts'
+import { discardAll, type StoreReceivedDeps, storeReceived, uploadInfo } from './store-received.ts'
 
 /** How another original is made of one. */
 export interface Derivation {
@@ -35,12 +35,12 @@ export interface Derivation {
   readonly colorprofile?: string
 }
 
-export interface DerivedDeps extends Omit<KeepDeps, 'plan'> {
+export interface DerivedDeps extends Omit<StoreReceivedDeps, 'plan'> {
   readonly locations: Pick<Locations, 'forOriginals' | 'storeOf'>
   readonly records: Pick<Records, 'load'>
   readonly workers: Workers
   readonly folders: WorkFolders
-  readonly plan: (tx: Parameters<KeepDeps['plan']>[0], wishes: readonly Wish[]) => Promise<void>
+  readonly plan: (tx: Parameters<StoreReceivedDeps['plan']>[0], wishes: readonly Wish[]) => Promise<void>
   readonly profiles: () => BaseConfig['colorprofiles']
   /** Whether the object of that uuid has the file. */
   readonly hasFile: (fileId: number, uuid: string) => Promise<boolean>
@@ -81,8 +81,8 @@ export async function deriveFile(
   const path = await made(deps, parent, { ...task, folder: folder.path }, signal)
   const name = `${baseOf(parent.filepath)}.${task.format}`
   const incoming = { name, content: createReadStream(path), bytes: (await stat(path)).size }
-  const arrived = await arrive(incoming, location.store, permission)
-  const [file] = await keepArrived(
+  const arrived = await receiveFile(incoming, location.store, permission)
+  const [file] = await storeReceived(
     {
       ...deps,
       plan: (tx, originals) =>

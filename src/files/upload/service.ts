@@ -20,11 +20,11 @@ import type { Records } from '../shown/service.ts'
 import { type Derivation, deriveFile } from './derived.ts'
 import type { RemoteSource } from './from-address/fetch.ts'
 import { uploadRemote } from './from-address/upload.ts'
-import type { KeepDeps, PlacedOriginal } from './keep.ts'
 import type { Incoming } from './multipart.ts'
 import { type UploadPermission, uploadPermission } from './permission.ts'
 import type { UploadQuotas } from './resumable/quotas.ts'
 import { createResumable } from './resumable/service.ts'
+import type { PlacedOriginal, StoreReceivedDeps } from './store-received.ts'
 import { type UploadOptions, upload } from './upload.ts'
 
 export interface UploadsOptions {
@@ -42,8 +42,8 @@ export interface UploadsOptions {
   readonly expect: () => void
   readonly awaitVersion: (files: readonly StoredFile[], name: string) => Promise<readonly StoredFile[]>
   readonly uploadQuotas: UploadQuotas
-  readonly inspect: NonNullable<KeepDeps['inspect']>
-  readonly changed: NonNullable<KeepDeps['changed']>
+  readonly inspect: NonNullable<StoreReceivedDeps['inspect']>
+  readonly changed: NonNullable<StoreReceivedDeps['changed']>
   readonly workers: Workers
   readonly folders: WorkFolders
   /** Whether the object of that uuid has the file. */

@@ -2,11 +2,17 @@ import type { Actor } from '../../platform/actor.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
 import type { Locations } from '../locations/service.ts'
 import { original, type StoredFile } from '../model.ts'
-import { arrive } from './arrive.ts'
-import { discardAll, type KeepDeps, keepArrived, type NewArrival, uploadInfo } from './keep.ts'
 import { assertVersionNames } from './manual.ts'
 import type { Incoming } from './multipart.ts'
 import type { UploadPermission } from './permission.ts'
+import { receiveFile } from './receive.ts'
+import {
+  discardAll,
+  type NewReceivedFile,
+  type StoreReceivedDeps,
+  storeReceived,
+  uploadInfo,
+} from './store-received.ts'
 
 /** What is said of the files of an upload beside their contents, by their order. */
 export interface UploadOptions {
@@ -17,7 +23,7 @@ export interface UploadOptions {
   readonly versions: readonly (string | null)[]
 }
 
-export interface UploadDeps extends KeepDeps {
+export interface UploadDeps extends StoreReceivedDeps {
   readonly locations: Pick<Locations, 'forOriginals' | 'forVersions'>
   /** Whether each of the files exists and the caller may change it. */
   readonly mayChange: (actor: Actor, ids: readonly number[]) => Promise<ReadonlySet<number>>
@@ -36,7 +42,7 @@ export async function upload(
 ): Promise<StoredFile[]> {
   await assertParents(deps, actor, options.parents)
   assertVersionNames(options.versions.map((name, index) => ({ name, parentId: options.parents[index] ?? null })))
-  const arrived: NewArrival[] = []
+  const arrived: NewReceivedFile[] = []
   try {
     for await (const file of incoming) {
       const index = arrived.length
@@ -44,7 +50,7 @@ export async function upload(
       const versionName = options.versions[index] ?? null
       const location = locationFor(deps.locations, versionName)
       arrived.push({
-        ...(await arrive({ ...file, name }, location.store, permission)),
+        ...(await receiveFile({ ...file, name }, location.store, permission)),
         locationId: location.id,
         reference: options.references[index]?.normalize('NFC') ?? null,
         parentId: options.parents[index] ?? null,
@@ -57,7 +63,7 @@ export async function upload(
     await discardAll(arrived)
     throw error
   }
-  return keepArrived(deps, actor, arrived, (file, { versionName }) => [
+  return storeReceived(deps, actor, arrived, (file, { versionName }) => [
     { type: 'FILE_UPLOAD', actor, basetype: 'file', objectId: file.id, info: { file: uploadInfo(file, versionName) } },
   ])
 }

@@ -9,14 +9,20 @@ import type { StoredFile } from '../../model.ts'
 import type { OpenRemote } from '../../remote/open.ts'
 import { rememberPlaces } from '../../remote/places.ts'
 import { remoteLocation } from '../../remote/remote-store.ts'
-import { type Arrived, arrive } from '../arrive.ts'
-import { discardAll, type KeepDeps, keepArrived, type NewArrival, uploadInfo } from '../keep.ts'
 import { assertVersionNames } from '../manual.ts'
 import type { UploadPermission } from '../permission.ts'
+import { type ReceivedFile, receiveFile } from '../receive.ts'
+import {
+  discardAll,
+  type NewReceivedFile,
+  type StoreReceivedDeps,
+  storeReceived,
+  uploadInfo,
+} from '../store-received.ts'
 import { assertParents, locationFor } from '../upload.ts'
 import { fetchRemote, type RemoteSource } from './fetch.ts'
 
-export interface RemoteUploadDeps extends KeepDeps {
+export interface RemoteUploadDeps extends StoreReceivedDeps {
   readonly locations: Pick<Locations, 'forOriginals' | 'forVersions'>
   readonly open: OpenRemote
   readonly seal: Seal
@@ -25,7 +31,7 @@ export interface RemoteUploadDeps extends KeepDeps {
   readonly mayChange: (actor: Actor, ids: readonly number[]) => Promise<ReadonlySet<number>>
 }
 
-interface RemoteArrival extends NewArrival {
+interface RemoteArrival extends NewReceivedFile {
   readonly source: RemoteSource
   readonly etag: string | null
   readonly startedAt: Date
@@ -76,7 +82,7 @@ export async function uploadRemote(
     throw failed.error
   }
   const left = arrived.filter(({ locationId }) => locationId === remoteLocation)
-  return keepArrived(
+  return storeReceived(
     deps,
     actor,
     arrived,
@@ -99,7 +105,7 @@ async function fetchOne(
   const startedAt = new Date()
   const fetched = await fetchRemote(open, source)
   try {
-    const one: Arrived = await arrive(fetched, source.leave ? onlyRead : location.store, permission)
+    const one: ReceivedFile = await receiveFile(fetched, source.leave ? onlyRead : location.store, permission)
     return {
       ...one,
       locationId: source.leave ? remoteLocation : location.id,

@@ -11,15 +11,15 @@ import type { Locations } from '../../locations/service.ts'
 import { cleanFileName } from '../../records/file-name.ts'
 import { fileTypeOf, headBytes, typeByName } from '../../records/file-type.ts'
 import { announceBlobs } from '../../records/store.ts'
-import { type Arrived, arrive } from '../arrive.ts'
-import { type KeepDeps, keepArrived, uploadInfo } from '../keep.ts'
 import { tooLarge, type UploadPermission } from '../permission.ts'
+import { type ReceivedFile, receiveFile } from '../receive.ts'
+import { type StoreReceivedDeps, storeReceived, uploadInfo } from '../store-received.ts'
 import { assertParents } from '../upload.ts'
 import { admitPiece, admitUpload, type UploadQuotas } from './quotas.ts'
 import type { ResumableUpload, UploadPart } from './store.ts'
 import * as store from './store.ts'
 
-export interface ResumableOptions extends KeepDeps {
+export interface ResumableOptions extends StoreReceivedDeps {
   readonly locations: Pick<Locations, 'forOriginals' | 'storeOf'>
   readonly quotas: UploadQuotas
   readonly permission: (actor: Actor) => Promise<UploadPermission>
@@ -94,7 +94,7 @@ export function createResumable(options: ResumableOptions) {
       return await tellingFailures(actor, async () => {
         const arrived = await assembled(upload, await permission(actor))
         const { locationId, reference, parentId } = upload
-        const [file] = await keepArrived(
+        const [file] = await storeReceived(
           { db, events, plan },
           actor,
           [{ ...arrived, locationId, reference, parentId }],
@@ -116,12 +116,12 @@ export function createResumable(options: ResumableOptions) {
     }
   }
 
-  async function assembled(upload: ResumableUpload, may: UploadPermission): Promise<Arrived> {
+  async function assembled(upload: ResumableUpload, may: UploadPermission): Promise<ReceivedFile> {
     const there = locations.storeOf(upload.locationId)
     const parts = await store.readParts(db, upload.id)
     const [first] = parts
     const { filename: name, size } = upload
-    if (!first || parts.length > 1) return arrive({ name, content: joined(there, parts), bytes: size }, there, may)
+    if (!first || parts.length > 1) return receiveFile({ name, content: joined(there, parts), bytes: size }, there, may)
     const head: Buffer[] = []
     const end = Math.min(size, headBytes) - 1
     for await (const chunk of await there.read(first.sha256, { start: 0, end })) head.push(chunk as Buffer)

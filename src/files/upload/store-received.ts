@@ -4,11 +4,11 @@ import type { Db, Tx } from '../../platform/postgres/db.ts'
 import { original, type StoredFile } from '../model.ts'
 import * as store from '../records/store.ts'
 import type { OriginalType } from '../renditions/model.ts'
-import type { Arrived } from './arrive.ts'
 import { type ManualVersion, putManualVersions } from './manual.ts'
+import type { ReceivedFile } from './receive.ts'
 
 /** A content that has arrived, where, and what is said of the file that it becomes. */
-export interface NewArrival extends Arrived {
+export interface NewReceivedFile extends ReceivedFile {
   readonly locationId: number
   readonly reference: string | null
   /** The file that it was made from; with a version, the one that this belongs to. */
@@ -17,7 +17,7 @@ export interface NewArrival extends Arrived {
   readonly versionName?: string | null
 }
 
-export interface KeepDeps {
+export interface StoreReceivedDeps {
   readonly db: Db
   readonly events: EventLog
   /** What is to be made of new originals, in the transaction that makes them; with their places in the request. */
@@ -25,7 +25,7 @@ export interface KeepDeps {
   /** Told of files of which something else is known now. */
   readonly changed?: (tx: Tx, fileIds: readonly number[]) => Promise<void>
   /** What a look at a picture tells that recipes do not look at; nothing where it is none. */
-  readonly inspect?: (content: NewArrival) => Promise<Readonly<Record<string, unknown>>>
+  readonly inspect?: (content: NewReceivedFile) => Promise<Readonly<Record<string, unknown>>>
 }
 
 export interface PlacedOriginal {
@@ -40,8 +40,8 @@ export interface PlacedOriginal {
  * and one transaction makes the records with what `also` adds and the events. What interrupts it leaves nothing but what
  * is swept away. Answers the file of each, in their order.
  */
-export async function keepArrived<T extends NewArrival>(
-  { db, events, plan, inspect, changed }: KeepDeps,
+export async function storeReceived<T extends NewReceivedFile>(
+  { db, events, plan, inspect, changed }: StoreReceivedDeps,
   actor: Actor,
   arrived: readonly T[],
   eventsOf: (file: StoredFile, arrival: T) => readonly NewEvent[],
@@ -80,11 +80,11 @@ export async function keepArrived<T extends NewArrival>(
   }
 }
 
-function isVersion({ versionName }: NewArrival): boolean {
+function isVersion({ versionName }: NewReceivedFile): boolean {
   return typeof versionName === 'string'
 }
 
-function newFile({ name, type, sha256, received, locationId, parentId, reference }: NewArrival): store.NewFile {
+function newFile({ name, type, sha256, received, locationId, parentId, reference }: NewReceivedFile): store.NewFile {
   const { extension, class: kind, mimeType } = type
   return {
     locationId,
@@ -99,7 +99,10 @@ function newFile({ name, type, sha256, received, locationId, parentId, reference
   }
 }
 
-async function manualVersions(arrived: readonly NewArrival[], inspect: KeepDeps['inspect']): Promise<ManualVersion[]> {
+async function manualVersions(
+  arrived: readonly NewReceivedFile[],
+  inspect: StoreReceivedDeps['inspect'],
+): Promise<ManualVersion[]> {
   const made: ManualVersion[] = []
   for (const one of arrived) {
     const { parentId, versionName, type } = one
@@ -111,7 +114,7 @@ async function manualVersions(arrived: readonly NewArrival[], inspect: KeepDeps[
   return made
 }
 
-export async function discardAll(arrived: readonly Arrived[]): Promise<void> {
+export async function discardAll(arrived: readonly ReceivedFile[]): Promise<void> {
   await Promise.all(arrived.map(({ received }) => received.discard().catch(() => {})))
 }
 

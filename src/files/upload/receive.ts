@@ -6,7 +6,7 @@ import type { Incoming } from './multipart.ts'
 import { tooLarge, type UploadPermission } from './permission.ts'
 
 /** A file whose content has arrived and waits under a temporary name. */
-export interface Arrived {
+export interface ReceivedFile {
   readonly name: string
   readonly type: FileType
   readonly sha256: Sha256
@@ -17,11 +17,11 @@ export interface Arrived {
  * Takes one file to its end: nothing of it is kept in memory but its beginning. What says itself that it is too large is
  * refused unread. @throws {AppError} when it is refused.
  */
-export async function arrive(
+export async function receiveFile(
   incoming: Incoming,
   store: Pick<BlobStore, 'receive'>,
   permission: UploadPermission,
-): Promise<Arrived> {
+): Promise<ReceivedFile> {
   const name = cleanFileName(incoming.name)
   const named = typeByName(name)
   // What a name without extension stands for only the content tells.

@@ -19,7 +19,7 @@ const mostGrowth = 200
 const harmless = 10_000_000
 
 /** What is in a folder of an archive. */
-export interface Listed {
+export interface ListedEntry {
   readonly name: string
   readonly path: string
   readonly size: number
@@ -27,8 +27,8 @@ export interface Listed {
   readonly folder: boolean
 }
 
-export type Found =
-  | { readonly kind: 'folder'; readonly entries: readonly Listed[] }
+export type ArchiveContent =
+  | { readonly kind: 'folder'; readonly entries: readonly ListedEntry[] }
   | {
       readonly kind: 'file'
       readonly path: string
@@ -45,12 +45,12 @@ export type Found =
  * empty path, and one that ends with a slash, is a folder. Nothing but the directory and the entry is read.
  * @throws {AppError} `ResourceNotFound`, `ServerGeneric` where the archive or the entry cannot be read, `ServiceUnavailable`.
  */
-export async function lookInto(
+export async function readArchiveEntry(
   version: FileVersion,
   store: Pick<BlobStore, 'read'>,
   wanted: string,
   signal: AbortSignal,
-): Promise<Found> {
+): Promise<ArchiveContent> {
   let failure: AppError | null = null
   const read = async (part: ByteRange): Promise<Readable> => {
     signal.throwIfAborted()
@@ -81,10 +81,10 @@ export async function lookInto(
 async function find(
   archive: Archive,
   wanted: string,
-): Promise<{ readonly file?: ArchiveEntry; readonly folder?: readonly Listed[] }> {
+): Promise<{ readonly file?: ArchiveEntry; readonly folder?: readonly ListedEntry[] }> {
   const folder = wanted === '' || wanted.endsWith('/') ? wanted : `${wanted}/`
   const [exact, within] = [composed(wanted), composed(folder)]
-  const listed = new Map<string, Listed>()
+  const listed = new Map<string, ListedEntry>()
   let seen = 0
   let isFolder = wanted === ''
   for await (const entry of archive.entries()) {
@@ -103,7 +103,7 @@ async function find(
 }
 
 /** The entry itself, or the folder that it lies in below the one that is listed; null for the latter itself. */
-function childOf({ size, modified }: ArchiveEntry, rest: string, folder: string): Listed | null {
+function childOf({ size, modified }: ArchiveEntry, rest: string, folder: string): ListedEntry | null {
   const [name = '', ...below] = rest.split('/', 2)
   if (name === '') return null
   const isFolder = below.length > 0
@@ -116,7 +116,7 @@ function composed(path: string): string {
   return normalized(path, 'NFC')
 }
 
-async function fileOf(archive: Archive, entry: ArchiveEntry, version: FileVersion): Promise<Found> {
+async function fileOf(archive: Archive, entry: ArchiveEntry, version: FileVersion): Promise<ArchiveContent> {
   const { path, size, packed, plain } = entry
   if (size > harmless && size > packed * mostGrowth) {
     throw new BadArchive(`the entry would be ${Math.floor(size / Math.max(1, packed))} times as large as it is packed`)

@@ -7,7 +7,7 @@ import { actorOf, type HttpApp } from '../platform/http/http.ts'
 import { registerArchiveRoutes } from './delivery/archive-routes.ts'
 import { deliver } from './delivery/deliver.ts'
 import type { NameInObject } from './delivery/service.ts'
-import { readWish } from './delivery/wish.ts'
+import { readTransformRequest } from './delivery/transform-request.ts'
 import { registerFixityRoutes } from './fixity/routes.ts'
 import { registerImageRoutes } from './images/routes.ts'
 import { registerLocationRoutes } from './locations/routes.ts'
@@ -272,9 +272,9 @@ export function registerFileRoutes(
     handler: async (request, reply) => {
       const signature = request.query['x-svc-signature'] ?? request.headers['x-svc-signature']
       const { obj_uuid: objUuid = null, ...query } = request.query
-      const wish = readWish(query, files.presets())
+      const transform = readTransformRequest(query, files.presets())
       const gone = new AbortController()
-      const asked = { signature, wish, nameIn: nameInObject, signal: gone.signal }
+      const asked = { signature, transform, nameIn: nameInObject, signal: gone.signal }
       const delivery = await files.download(request.actor, { ...request.params, objUuid }, asked)
       reply.raw.once('close', () => {
         gone.abort()

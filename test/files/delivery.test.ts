@@ -6,10 +6,10 @@ import { after, before, suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createSignatures } from '../../src/files/addresses/signatures.ts'
 import { createFileSystemStore } from '../../src/files/blobs/file-system.ts'
+import { createDerivedDownloads } from '../../src/files/delivery/derived-download.ts'
 import { nameFrom } from '../../src/files/delivery/file-names.ts'
-import { createMade } from '../../src/files/delivery/made.ts'
 import { readRange } from '../../src/files/delivery/ranges.ts'
-import { readWish } from '../../src/files/delivery/wish.ts'
+import { readTransformRequest } from '../../src/files/delivery/transform-request.ts'
 import { originalOf } from '../../src/files/model.ts'
 import { readFiles } from '../../src/files/records/store.ts'
 import { createWorkFolders } from '../../src/files/renditions/work-folders.ts'
@@ -226,7 +226,7 @@ suite('delivery of files', () => {
     const [stored] = await readFiles(svc.db, [body[0]._id])
     assert.ok(stored)
     const { dataDir } = svc.config
-    const copy = createMade({
+    const copy = createDerivedDownloads({
       folders: createWorkFolders(join(dataDir, 'copies')),
       workers: {
         run: async ({ kind }) => {
@@ -239,7 +239,7 @@ suite('delivery of files', () => {
       marksOf: () => assert.fail('nothing is drawn'),
       profiles: { named: () => undefined, load: () => assert.fail('nothing is drawn') },
     })
-    const wish = readWish({ metadata: 'remove' }, [])
+    const transform = readTransformRequest({ metadata: 'remove' }, [])
     assert.ok(wish)
     const made = await copy(stored, originalOf(stored), wish)
     const left = async () => (await readdir(join(dataDir, 'copies'))).length

@@ -1,5 +1,5 @@
 import type { SizedTask } from '../renditions/workshop/tasks.ts'
-import { type PictureWish, refuse } from './wish.ts'
+import { type PictureTransform, refuse } from './transform-request.ts'
 
 interface Size {
   readonly width: number
@@ -9,7 +9,7 @@ interface Size {
 /** Which part of a picture is wanted, and how large. Nothing is made larger than it is. @throws {AppError} for a part outside. */
 export function partFor(
   whole: Size,
-  { crop, fit, turn }: Pick<PictureWish, 'crop' | 'fit' | 'turn'>,
+  { crop, fit, turn }: Pick<PictureTransform, 'crop' | 'fit' | 'turn'>,
 ): Pick<SizedTask, 'region' | 'width' | 'height'> {
   const region = regionOf(whole, crop)
   const shown = turned(region, turn)
@@ -64,7 +64,7 @@ function middle(region: SizedTask['region'], shape: Size): SizedTask['region'] {
   }
 }
 
-function regionOf(whole: Size, crop: PictureWish['crop']): SizedTask['region'] {
+function regionOf(whole: Size, crop: PictureTransform['crop']): SizedTask['region'] {
   const { top = 0, left = 0, width = whole.width, height = whole.height } = crop ?? {}
   const right = Math.min(whole.width, left + width)
   const bottom = Math.min(whole.height, top + height)

@@ -13,11 +13,11 @@ import { remoteLocation } from '../remote/remote-store.ts'
 import type { Records } from '../shown/service.ts'
 import { uploadInfo } from '../upload/store-received.ts'
 import type { Delivery } from './deliver.ts'
+import { createDerivedDownloads, type DerivedDownloadDeps } from './derived-download.ts'
 import { nameFrom, ownName } from './file-names.ts'
-import { createMade, type MadeDeps } from './made.ts'
-import type { Wish } from './wish.ts'
+import type { TransformRequest } from './transform-request.ts'
 
-export interface DeliveryOptions extends MadeDeps {
+export interface DeliveryOptions extends DerivedDownloadDeps {
   readonly db: Db
   readonly events: EventLog
   readonly externalUrl: string
@@ -56,7 +56,7 @@ const mostSkipped = 100_000_000
 
 export interface DownloadRequest {
   readonly signature: string | undefined
-  readonly wish: Wish | null
+  readonly transform: TransformRequest | null
   readonly nameIn: NameInObject
   /** The one who asked has gone. */
   readonly signal: AbortSignal
@@ -71,7 +71,7 @@ interface LogOf {
 /** Contents at their addresses, and the log of those that were taken. */
 export function createDelivery(options: DeliveryOptions) {
   const { db, events, externalUrl, signatures, storeOf, records, hasFile } = options
-  const copy = createMade(options)
+  const copy = createDerivedDownloads(options)
   /** Downloads whose event is not written yet. */
   const logging = new Set<Promise<unknown>>()
 
@@ -131,7 +131,7 @@ export function createDelivery(options: DeliveryOptions) {
     actor: Actor | null,
     file: StoredFile,
     version: FileVersion,
-    more: { readonly within?: string; readonly produce_params?: Wish['params'] } = {},
+    more: { readonly within?: string; readonly produce_params?: TransformRequest['params'] } = {},
   ): LogOf {
     const { within, ...params } = more
     const info = { ...uploadInfo(file), version: version.name }
@@ -160,20 +160,25 @@ export function createDelivery(options: DeliveryOptions) {
     async download(
       actor: Actor | null,
       place: Place,
-      { signature, wish, nameIn, signal }: DownloadRequest,
+      { signature, transform, nameIn, signal }: DownloadRequest,
     ): Promise<Delivery & LogOf & { end(): void }> {
       const { file, version, keep } = await open(actor, place, signature)
-      const made = wish && (await copy(file, version, wish))
+      const made = transform && (await copy(file, version, transform))
       const { extension } = made ?? version
       const ready = async () => (made ? made.make(signal) : { size: version.size, store: storeOf(version.locationId) })
       return {
         version: made?.content ?? version,
         ready,
-        fileName: await nameOf(actor, place.objUuid, { file, name: wish?.preset ?? version.name, extension }, nameIn),
+        fileName: await nameOf(
+          actor,
+          place.objUuid,
+          { file, name: transform?.preset ?? version.name, extension },
+          nameIn,
+        ),
         // What a preset says may be something else tomorrow.
-        keep: wish?.preset ? 0 : keep,
+        keep: transform?.preset ? 0 : keep,
         end: () => made?.end(),
-        ...logOf(actor, file, version, wish ? { produce_params: wish.params } : {}),
+        ...logOf(actor, file, version, transform ? { produce_params: transform.params } : {}),
       }
     },
 

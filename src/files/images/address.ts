@@ -48,7 +48,7 @@ export function readIiifAddress(path: string): IiifAddress | null {
   if (rest === 1 || rest === 2) return withWish(segments, { wanted: 'base' })
   if (rest !== 5 && rest !== 6) return null
   const [region = '', size = '', rotation = '', last = ''] = segments.slice(-4)
-  // Whatever they are made of: that it is no format or quality is for `readWish` to say.
+  // Whatever they are made of: that it is no format or quality is for `readTransformRequest` to say.
   const dot = last.lastIndexOf('.')
   const [quality, format] = dot === -1 ? [last, ''] : [last.slice(0, dot), last.slice(dot + 1)]
   return withWish(segments.slice(0, -4), { wanted: 'image', region, size, rotation, quality, format })

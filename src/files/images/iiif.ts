@@ -28,7 +28,7 @@ const formats: Readonly<Record<string, Wish['format']>> = {
 const qualities = ['default', 'color', 'gray', 'bitonal'] as const
 
 /** @throws {AppError} `UrlParameterNotSupported` naming what cannot be. */
-export function readWish(
+export function readTransformRequest(
   asked: { region: string; size: string; rotation: string; quality: string; format: string },
   whole: Size,
   version: IiifVersion,

@@ -10,7 +10,7 @@ import { CannotMake } from '../renditions/workshop/failure.ts'
 import type { RegionTask } from '../renditions/workshop/tasks.ts'
 import type { Workers } from '../renditions/workshop/workers.ts'
 import { type ImagePlace, readIiifAddress, readZoomAddress } from './address.ts'
-import { type IiifVersion, imageInfo, readWish, type Size } from './iiif.ts'
+import { type IiifVersion, imageInfo, readTransformRequest, type Size } from './iiif.ts'
 import { createLocalCopies } from './local-copies.ts'
 import { tileOf } from './zoom.ts'
 
@@ -109,7 +109,7 @@ export function createImages({ externalUrl, folders, workers, storeOf, open }: I
       const { source, size } = pictureOf(found.file, found.version)
       const id = `${externalUrl}${bases[version]}/${address.segments.map(encodeURIComponent).join('/')}`
       if (address.wanted === 'image') {
-        const wish = { ...readWish(address, size, version), sharpPixels: false }
+        const wish = { ...readTransformRequest(address, size, version), sharpPixels: false }
         return { kind: 'image', image: cut(source, found.keep, wish) }
       }
       if (address.wanted === 'base') return { kind: 'redirect', to: `${id}/info.json` }

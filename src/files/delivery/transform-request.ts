@@ -21,7 +21,7 @@ export interface DeliveryQuery {
 type Preset = BaseConfig['custom_version_presets']['value']['presets'][number]
 
 /** Another picture made of the version. */
-export interface PictureWish {
+export interface PictureTransform {
   readonly format: SizedTask['format'] | null
   readonly crop: Partial<Record<'top' | 'left' | 'width' | 'height', number>> | null
   readonly fit: Fit
@@ -42,8 +42,8 @@ type Fit =
   | { readonly mode: 'max' | 'min' | 'width' | 'height'; readonly size: number }
   | { readonly mode: 'cover' | 'contain' | 'force'; readonly width: number; readonly height: number }
 
-export interface Wish {
-  readonly picture: PictureWish | null
+export interface TransformRequest {
+  readonly picture: PictureTransform | null
   /** The name that it was asked for by. */
   readonly preset: string | null
   /** Without what the content says of itself. */
@@ -59,16 +59,19 @@ const qualitiesOfPresets: Readonly<Record<string, string>> = { high: '90' }
 const sides = ['top', 'left', 'width', 'height'] as const
 
 /** Null where the version is wanted as it is. @throws {AppError} `UrlParameterNotSupported` naming what cannot be. */
-export function readWish({ preset: name, metadata, ...query }: DeliveryQuery, presets: readonly Preset[]): Wish | null {
+export function readTransformRequest(
+  { preset: name, metadata, ...query }: DeliveryQuery,
+  presets: readonly Preset[],
+): TransformRequest | null {
   const preset = name === undefined ? null : presetNamed(name, presets)
   const asked = partsOf(query)
   if (preset && Object.keys(asked).length > 0) {
     throw refuse('preset', name, `it says all of the picture, not with ${Object.keys(asked).join(', ')}`)
   }
-  const wish = preset ? queryOf(preset) : query
+  const transform = preset ? queryOf(preset) : query
   const further = preset ? furtherOf(preset) : nothingFurther
-  const parts = preset ? { preset: preset.name, ...partsOf(wish), ...told(preset) } : asked
-  const picture = Object.keys(parts).length === 0 ? null : { ...readPicture(wish, wish.dpi), ...further }
+  const parts = preset ? { preset: preset.name, ...partsOf(transform), ...told(preset) } : asked
+  const picture = Object.keys(parts).length === 0 ? null : { ...readPicture(transform, transform.dpi), ...further }
   if (picture && metadata === 'keep') {
     throw refuse('metadata', metadata, 'a picture that is made for a download says nothing of itself')
   }
@@ -121,7 +124,7 @@ function queryOf({ custom }: Preset): DeliveryQuery {
 }
 
 /** What presets say, and downloads do not. */
-type Further = Pick<PictureWish, 'watermark' | 'mirror' | 'turn' | 'colours'>
+type Further = Pick<PictureTransform, 'watermark' | 'mirror' | 'turn' | 'colours'>
 
 const nothingFurther: Further = { watermark: false, mirror: null, turn: 0, colours: null }
 
@@ -148,7 +151,7 @@ function told({ custom: { watermark, colorspace, colorprofile, transform } }: Pr
 function readPicture(
   { format, quality, crop, ...query }: DeliveryQuery,
   dpi: number | undefined,
-): Omit<PictureWish, keyof Further> {
+): Omit<PictureTransform, keyof Further> {
   const known = format === undefined ? null : Object.hasOwn(formats, format) ? formats[format] : undefined
   if (known === undefined) throw refuse('format', format, `it can be ${Object.keys(formats).join(', ')}`)
   const compression = quality === undefined ? null : readQuality(quality)
@@ -171,7 +174,7 @@ function readQuality(text: string): number {
   return value
 }
 
-function readCrop(text: string | undefined): PictureWish['crop'] {
+function readCrop(text: string | undefined): PictureTransform['crop'] {
   if (text === undefined) return null
   const value = parsed(text)
   const fits =
@@ -181,7 +184,7 @@ function readCrop(text: string | undefined): PictureWish['crop'] {
       ([key, side]) => (sides as readonly string[]).includes(key) && Number.isSafeInteger(side) && Math.abs(side) < 1e6,
     )
   if (!fits) throw refuse('crop', text, 'it is JSON with top, left, width and height in pixels')
-  return value as PictureWish['crop']
+  return value as PictureTransform['crop']
 }
 
 function parsed(text: string): unknown {

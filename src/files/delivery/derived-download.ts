@@ -20,9 +20,9 @@ import { type ColourProfile, pictureFormats, type SizedTask } from '../rendition
 import type { Workers } from '../renditions/workshop/workers.ts'
 import type { Content } from './deliver.ts'
 import { partFor } from './part.ts'
-import { type PictureWish, refuse, type Wish } from './wish.ts'
+import { type PictureTransform, refuse, type TransformRequest } from './transform-request.ts'
 
-export interface MadeDeps {
+export interface DerivedDownloadDeps {
   readonly folders: WorkFolders
   readonly workers: Pick<Workers, 'run'>
   readonly storeOf: (locationId: number) => BlobStore
@@ -39,7 +39,7 @@ export interface MadeDeps {
 }
 
 /** A content that is made when somebody takes it. */
-export interface Made {
+export interface DerivedDownload {
   readonly content: Omit<Content, 'size'>
   readonly extension: string
   /** Makes it; it is there until `end`. @throws {AppError} */
@@ -51,11 +51,18 @@ export interface Made {
 const strippable = new Set('jpg jpeg jfif png tif tiff webp gif heic heif avif'.split(' '))
 const mimeTypes = { jpg: 'image/jpeg', png: 'image/png', tif: 'image/tiff', gif: 'image/gif', webp: 'image/webp' }
 /** What a format that is kept is called when it is written. */
-const written: Readonly<Record<string, NonNullable<PictureWish['format']>>> = { ...pictureFormats, jfif: 'jpg' }
+const written: Readonly<Record<string, NonNullable<PictureTransform['format']>>> = { ...pictureFormats, jfif: 'jpg' }
 const usualCompression = 85
 
 /** Copies for downloads: of another size or format, or without what the content says of itself. */
-export function createMade({ folders, workers, storeOf, mostBytes, marksOf, profiles }: MadeDeps) {
+export function createDerivedDownloads({
+  folders,
+  workers,
+  storeOf,
+  mostBytes,
+  marksOf,
+  profiles,
+}: DerivedDownloadDeps) {
   // Tiles for viewers come from the same processes, and must not wait behind whole pictures.
   const places = createPlaces({ places: 1, waiting: 50 })
 
@@ -64,40 +71,40 @@ export function createMade({ folders, workers, storeOf, mostBytes, marksOf, prof
     file: StoredFile,
     version: FileVersion,
     {
-      wish,
+      transform,
       preset,
       marks,
       tag,
-    }: Readonly<{ wish: PictureWish; preset: string | null; marks: KnownMarks; tag: string }>,
-  ): Made {
+    }: Readonly<{ transform: PictureTransform; preset: string | null; marks: KnownMarks; tag: string }>,
+  ): DerivedDownload {
     const pyramid = version.name === original ? file.versions.find((one) => one.metadata.pyramid === true) : undefined
     const source = isViewable(version) ? version : pyramid
     const { width, height } = source?.metadata ?? {}
     if (!source || typeof width !== 'number' || typeof height !== 'number') {
       throw refuse('version', version.name, 'it is no picture that others can be made of, or not yet')
     }
-    const format = wish.format ?? written[version.extension] ?? 'jpg'
-    const { density, compression } = wish
+    const format = transform.format ?? written[version.extension] ?? 'jpg'
+    const { density, compression } = transform
     // A preset is for pictures of all formats.
     if (compression !== null && preset === null && format !== 'jpg' && format !== 'webp') {
       throw refuse('quality', `${compression}`, `the format ${format} has none`)
     }
-    if (wish.watermark && !marks.watermark) throw refuse('preset', preset ?? '', 'the file has no watermark')
-    const { mirror, turn } = wish
-    const size = partFor({ width, height }, wish)
+    if (transform.watermark && !marks.watermark) throw refuse('preset', preset ?? '', 'the file has no watermark')
+    const { mirror, turn } = transform
+    const size = partFor({ width, height }, transform)
     const task = { ...size, format, density, mirror, turn, compression: compression ?? usualCompression }
-    const watermark = wish.watermark ? { watermark: marks.watermark, caption: null } : null
+    const watermark = transform.watermark ? { watermark: marks.watermark, caption: null } : null
     return making(version, { tag, extension: format, mimeType: mimeTypes[format] }, async (folder, signal) => {
       const path = await localPath(source, storeOf(source.locationId), folder)
       const from = { path, extension: source.extension }
       const drawn = await marksForWorkshop(watermark, storeOf, folder)
-      const colours = wish.colours && (await coloursFor(wish.colours, folder))
+      const colours = transform.colours && (await coloursFor(transform.colours, folder))
       return (await workers.run({ kind: 'sized', source: from, folder, marks: drawn, colours, ...task }, signal)).path
     })
   }
 
   /** @throws {AppError} as above. */
-  function bare(version: FileVersion, tag: string): Made {
+  function bare(version: FileVersion, tag: string): DerivedDownload {
     const { extension, mimeType, size } = version
     if (!strippable.has(extension))
       throw refuse('metadata', 'remove', `it cannot be taken out of files of the type ${extension}`)
@@ -125,7 +132,7 @@ export function createMade({ folders, workers, storeOf, mostBytes, marksOf, prof
     { createdAt }: FileVersion,
     { tag, extension, mimeType }: { readonly tag: string; readonly extension: string; readonly mimeType: string },
     work: (folder: string, signal: AbortSignal) => Promise<string>,
-  ): Made {
+  ): DerivedDownload {
     const ending = Promise.withResolvers<void>()
     return {
       content: { sha256: tag, mimeType, createdAt },
@@ -146,15 +153,20 @@ export function createMade({ folders, workers, storeOf, mostBytes, marksOf, prof
     }
   }
 
-  return async (file: StoredFile, version: FileVersion, wish: Wish): Promise<Made> => {
-    const { picture, preset } = wish
+  return async (file: StoredFile, version: FileVersion, transform: TransformRequest): Promise<DerivedDownload> => {
+    const { picture, preset } = transform
     const marks = picture?.watermark ? await marksOf(file.id) : noMarks
     const tag = createHash('sha256')
       .update(
-        JSON.stringify([version.sha256, wish, visible(marks), profiles.named(picture?.colours?.colorprofile ?? '')]),
+        JSON.stringify([
+          version.sha256,
+          transform,
+          visible(marks),
+          profiles.named(picture?.colours?.colorprofile ?? ''),
+        ]),
       )
       .digest('hex')
-    return picture ? pictured(file, version, { wish: picture, preset, marks, tag }) : bare(version, tag)
+    return picture ? pictured(file, version, { transform: picture, preset, marks, tag }) : bare(version, tag)
   }
 }
 

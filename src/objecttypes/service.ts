@@ -13,16 +13,15 @@ import type { Task } from '../platform/values/tasks.ts'
 import type { RightsService } from '../rights/service.ts'
 import { type KeptTags, renderTagLayers, tagCaller } from '../tags/service.ts'
 import type { TransitionService } from '../transitions/service.ts'
-import type { KeptObjecttypes } from './kept.ts'
 import { heldImages, type MarkKeepers, renditionsTask } from './media-settings.ts'
 import type { ObjecttypeSettings } from './model.ts'
 import { type RenderParts, renderObjecttype } from './render.ts'
 import { requireTable, saveAll } from './save.ts'
 import type { FileStats, ObjecttypeInput, ObjecttypeOutput, ObjecttypeStats } from './schema.ts'
+import type { KeptObjecttypes } from './snapshot.ts'
 import * as store from './store.ts'
 
 export { chooseTemplate, fillTemplate, replacementsOf, textIn } from './filenames.ts'
-export { type KeptObjecttypes, openObjecttypes } from './kept.ts'
 export {
   heldImages,
   type MarkKeepers,
@@ -33,6 +32,7 @@ export {
   renditionsTask,
   withCaptionSetter,
 } from './media-settings.ts'
+export { type KeptObjecttypes, openObjecttypes } from './snapshot.ts'
 
 export interface ObjecttypeDeps {
   db: Db

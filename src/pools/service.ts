@@ -18,17 +18,17 @@ import type { CallerRights, RightsService } from '../rights/service.ts'
 import { type KeptTags, renderTagLayers } from '../tags/service.ts'
 import type { TransitionService } from '../transitions/service.ts'
 import { type PoolEvent, parentUpdates, toEvents } from './events.ts'
-import { type KeptPools, poolTopic } from './kept.ts'
 import type { Pool } from './model.ts'
 import { renderPools } from './render.ts'
 import { type PoolMarks, type PoolObjects, requirePool, savePools } from './save.ts'
 import type { PoolInput, PoolOutput, PoolStats } from './schema.ts'
+import { type KeptPools, poolTopic } from './snapshot.ts'
 import * as store from './store.ts'
 import { poolTagUses } from './tag-use.ts'
 import { buildSnapshot, subtree } from './tree.ts'
 
-export { type KeptPools, openPools } from './kept.ts'
 export type { Pool, PoolSnapshot } from './model.ts'
+export { type KeptPools, openPools } from './snapshot.ts'
 
 export interface PoolDeps {
   db: Db

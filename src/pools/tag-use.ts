@@ -1,6 +1,6 @@
 import type { Bus } from '../platform/postgres/bus.ts'
 import type { Tx } from '../platform/postgres/db.ts'
-import { poolTopic } from './kept.ts'
+import { poolTopic } from './snapshot.ts'
 import { countGrantTags, countPoolTags, removePoolTags } from './store.ts'
 
 /** Tags that pools set may be taken out with the tag; a grant that asks for a tag would widen, so it keeps the tag. */

@@ -16,18 +16,18 @@ import { type RightsService, requireGivingEverywhere, type StoredGrant } from '.
 import { checkTags, type TagCheck } from './check.ts'
 import { compareDocument, type DocumentChange, type IdentifiedGroup, identified } from './document.ts'
 import { seesTag, tagCaller } from './grants.ts'
-import { type KeptTags, tagTopic } from './kept.ts'
 import type { Tag, TagGroup } from './model.ts'
 import { renderTagGroup } from './render.ts'
 import type { TagFields, TagGroupBody } from './schema.ts'
+import { type KeptTags, tagTopic } from './snapshot.ts'
 import * as store from './store.ts'
 
 export { checkTags, effectiveTags, type TagCheck, withTag } from './check.ts'
 export * from './filter.ts'
 export { mayTag, tagCaller } from './grants.ts'
-export { type KeptTags, openTags } from './kept.ts'
 export type { EffectiveTag, Tag, TagGroup, TagLayer, TagSnapshot } from './model.ts'
 export { renderTagLayers } from './render.ts'
+export { type KeptTags, openTags } from './snapshot.ts'
 
 export type TagService = ReturnType<typeof createTagService>
 

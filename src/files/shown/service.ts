@@ -6,8 +6,8 @@ import { type CallerRights, type Principal, renderWho, type WhoNames } from '../
 import type { Addresses } from '../addresses/addresses.ts'
 import { type FileVersion, mostBits, originalOf, type Similar, type StoredFile } from '../model.ts'
 import { accessTo, type FileAccess, type FileUse, type KnownFile } from '../records/access.ts'
+import { createFileCache } from '../records/file-cache.ts'
 import { cleanFileName } from '../records/file-name.ts'
-import { createKeptFiles } from '../records/kept.ts'
 import { similarTo } from '../records/similar.ts'
 import * as store from '../records/store.ts'
 import { isFree } from '../renditions/recipes.ts'
@@ -118,7 +118,7 @@ export function createRecords({
     return known.map(({ access }, index) => ({ file: files[index] as StoredFile, access }))
   }
 
-  const kept = createKeptFiles()
+  const kept = createFileCache()
   const loadKept = (from: Queryable, caller: CallerRights, ids: readonly number[]): Promise<KnownFile[]> =>
     load(from, caller, ids, kept.read)
   const shown = createShown({ load: loadKept, addresses, whoNames, secondsOf })

@@ -19,7 +19,7 @@ interface Kept {
  *
  * A record is replaced, never changed: whoever has the same object has the same record.
  */
-export function createKeptFiles() {
+export function createFileCache() {
   const kept = createByteCache<number, Kept>({
     name: 'files',
     maxBytes,

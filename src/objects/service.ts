@@ -17,7 +17,7 @@ import {
   type DeleteOptions,
   type DeleteResult,
   deleteObjects,
-  hearOfDelete,
+  runDeleteCallbacks,
 } from './delete/delete.ts'
 import { type FormatName, formats } from './render/formats.ts'
 import type { Shape } from './render/render.ts'
@@ -25,7 +25,7 @@ import { type Known, nothingKnown } from './render/run.ts'
 import type { ObjectDeps } from './save/context.ts'
 import type { SavedObject } from './save/outcome.ts'
 import type { Ignored } from './save/request/ignored.ts'
-import { hearOfSave, type SaveOptions, type SaveResult, saveObjects } from './save/save.ts'
+import { runSaveCallbacks, type SaveOptions, type SaveResult, saveObjects } from './save/save.ts'
 import { type Ending, inTransaction } from './save/transaction.ts'
 
 export {
@@ -102,10 +102,10 @@ export function createObjectService(deps: ObjectDeps, renderSaved: RenderSaved) 
       deps.files.expiry(options.fileDays)
       let answer: JsonAnswer = { body: [], short: 0 }
       const request = { actor, objecttype: table, body, options }
-      const heard = await hearOfSave(deps, request, deadline)
+      const callbackOutcome = await runSaveCallbacks(deps, request, deadline)
       const run = { ending: endingOf(options), objects: body.length, deadline }
       const result = await inTransaction<SaveResult>(deps, run, async (tx) => {
-        const result = await saveObjects(deps, tx, request, heard)
+        const result = await saveObjects(deps, tx, request, callbackOutcome)
         if (result.kind === 'done') {
           const { saved, around } = result
           const shape = options.dryRun ? withoutNewIds(saved) : undefined
@@ -131,9 +131,11 @@ export function createObjectService(deps: ObjectDeps, renderSaved: RenderSaved) 
     ): Promise<Deleted> {
       const table = objecttype(name)
       const request = { actor, objecttype: table, body, options }
-      const heard = await hearOfDelete(deps, request, { dryRun: options.dryRun, deadline })
+      const callbackOutcome = await runDeleteCallbacks(deps, request, { dryRun: options.dryRun, deadline })
       const run = { ending: endingOf(options), objects: body.length, deadline }
-      const result = await inTransaction<DeleteResult>(deps, run, (tx) => deleteObjects(deps, tx, request, heard))
+      const result = await inTransaction<DeleteResult>(deps, run, (tx) =>
+        deleteObjects(deps, tx, request, callbackOutcome),
+      )
       if (result.kind === 'confirm') return result
       const wait = options.dryRun ? 0 : options.awaitIndex
       return { kind: 'done', answer: result.answer, indexed: await waitForIndex(result.written, wait) }

@@ -7,9 +7,9 @@ import { createYielder, eachYielding, mapYielding } from '../../platform/process
 import { confirmTasks, type Task } from '../../platform/values/tasks.ts'
 import type { Confirmation } from '../../transitions/service.ts'
 import { invalidValue } from '../content/values.ts'
-import { assertAsSeen, type Heard, hear, nothingHeard } from '../save/callbacks/hear.ts'
-import { conclude } from '../save/conclude.ts'
+import { assertAsSeen, type CallbackOutcome, nothingSaid, runCallbacks } from '../save/callbacks/run-callbacks.ts'
 import { newContext, type ObjectDeps, type SaveContext } from '../save/context.ts'
+import { finishChange } from '../save/finish-change.ts'
 import { guardBefore, type Item, itemOf } from '../save/item.ts'
 import { exists, guarded } from '../save/known.ts'
 import { onCurrentModel } from '../save/on-current-model.ts'
@@ -59,20 +59,20 @@ export interface DeleteRequest {
 }
 
 /** What callbacks say to a deletion, if it is one: without a policy nothing would be done. */
-export async function hearOfDelete(
+export async function runDeleteCallbacks(
   deps: ObjectDeps,
   { actor, objecttype, body, options }: DeleteRequest,
   { dryRun, deadline }: { readonly dryRun: boolean; readonly deadline: Deadline },
-): Promise<Heard> {
+): Promise<CallbackOutcome> {
   const { policy } = options
-  if (policy === undefined || policy === 'create_collection') return nothingHeard
+  if (policy === undefined || policy === 'create_collection') return nothingSaid
   const kind = policy === 'undelete' || policy === 'purge' ? policy : 'remove'
   const triples = body.map(parseTriple)
   const look = async (context: SaveContext): Promise<readonly Item[]> => {
     const { deleted, cleared } = await prepare(context, await findNamed(context, objecttype, triples, policy), policy)
     return [...deleted, ...cleared]
   }
-  return hear(deps, { kind, actor, dryRun, objects: body.length, deadline, look })
+  return runCallbacks(deps, { kind, actor, dryRun, objects: body.length, deadline, look })
 }
 
 /**
@@ -83,7 +83,7 @@ export async function deleteObjects(
   deps: ObjectDeps,
   tx: Tx,
   { actor, objecttype, body, options }: DeleteRequest,
-  heard: Heard,
+  callbackOutcome: CallbackOutcome,
 ): Promise<DeleteResult> {
   const model = deps.datamodel.current()
   const triples = body.map(parseTriple)
@@ -111,12 +111,12 @@ export async function deleteObjects(
   const prepared = await prepare(context, named, policy)
   const { deleted, cleared } = prepared
   if (policy === 'purge') {
-    assertAsSeen(context, deleted, heard)
+    assertAsSeen(context, deleted, callbackOutcome)
     await purgeObjects(context, named.objects, { logged: !options.dryRun })
     return done(policy, prepared)
   }
-  const tasks = await conclude(context, [...deleted, ...cleared], {
-    heard,
+  const tasks = await finishChange(context, [...deleted, ...cleared], {
+    callbackOutcome,
     confirmTransition: options.confirmTransition,
     write: { dryRun: options.dryRun, skipIndex: options.dryRun, skipEvents: options.dryRun },
     check: () => eachYielding(cleared, (item) => assertConstraints(item), context.yielder),

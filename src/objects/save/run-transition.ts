@@ -4,9 +4,9 @@ import { currentDeadline } from '../../platform/limits/deadline.ts'
 import type { Tx } from '../../platform/postgres/db.ts'
 import { createYielder, eachYielding } from '../../platform/process/cooperative-yield.ts'
 import type { RunRequest, RunResult } from '../../transitions/service.ts'
-import { type Heard, hear } from './callbacks/hear.ts'
-import { conclude } from './conclude.ts'
+import { type CallbackOutcome, runCallbacks } from './callbacks/run-callbacks.ts'
 import { newContext, type ObjectDeps, type SaveContext } from './context.ts'
+import { finishChange } from './finish-change.ts'
 import { guardBefore, guardOf, type Item, itemOf } from './item.ts'
 import { exists, guarded } from './known.ts'
 import { onCurrentModel } from './on-current-model.ts'
@@ -23,9 +23,16 @@ export async function runTransition(deps: ObjectDeps, actor: Actor, run: RunRequ
   const deadline = currentDeadline()
   const objects = run.objects.length
   const look = (context: SaveContext): Promise<Item[]> => prepare(context, run)
-  const heard = await hear(deps, { kind: 'transition', actor, dryRun: false, objects, deadline, look })
+  const callbackOutcome = await runCallbacks(deps, {
+    kind: 'transition',
+    actor,
+    dryRun: false,
+    objects,
+    deadline,
+    look,
+  })
   return inTransaction(deps, { ending: 'store', objects, deadline }, (tx) =>
-    runInTransaction(deps, tx, actor, run, heard),
+    runInTransaction(deps, tx, actor, run, callbackOutcome),
   )
 }
 
@@ -34,7 +41,7 @@ async function runInTransaction(
   tx: Tx,
   actor: Actor,
   run: RunRequest,
-  heard: Heard,
+  callbackOutcome: CallbackOutcome,
 ): Promise<RunResult> {
   const model = deps.datamodel.current()
   const { context, items } = await onCurrentModel(deps, tx, model, async (current) => {
@@ -43,7 +50,11 @@ async function runInTransaction(
     const context = newContext({ deps, tx, model, current, locks: true, actor, rights, yielder })
     return { context, items: await prepare(context, run) }
   })
-  const tasks = await conclude(context, items, { ...run, heard, ask: (confirmation) => confirmation?.tasks ?? [] })
+  const tasks = await finishChange(context, items, {
+    ...run,
+    callbackOutcome,
+    ask: (confirmation) => confirmation?.tasks ?? [],
+  })
   if (tasks.length > 0) return { kind: 'confirm', tasks }
   const objects = items.map((item) => ({
     systemObjectId: item.systemObjectId,

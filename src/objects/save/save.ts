@@ -8,10 +8,10 @@ import { confirmTask, confirmTasks, type Task } from '../../platform/values/task
 import { invalidValue } from '../content/values.ts'
 import type { Known } from '../render/run.ts'
 import { rowsOf, type StoredObject } from '../stored/content.ts'
-import { type Heard, hear, nothingHeard } from './callbacks/hear.ts'
-import { type Said, withReplacements } from './callbacks/replace.ts'
-import { conclude } from './conclude.ts'
+import { type CallbackReplacements, withReplacements } from './callbacks/replace.ts'
+import { type CallbackOutcome, nothingSaid, runCallbacks } from './callbacks/run-callbacks.ts'
 import { newContext, type ObjectDeps, type SaveContext } from './context.ts'
+import { finishChange } from './finish-change.ts'
 import type { Item } from './item.ts'
 import { onCurrentModel } from './on-current-model.ts'
 import { asStored, knownAfter, type SavedObject } from './outcome.ts'
@@ -74,12 +74,16 @@ export interface SaveRequest {
 }
 
 /** What callbacks say to a save; before any of it is written, and before anything is locked. */
-export async function hearOfSave(deps: ObjectDeps, request: SaveRequest, deadline: Deadline): Promise<Heard> {
+export async function runSaveCallbacks(
+  deps: ObjectDeps,
+  request: SaveRequest,
+  deadline: Deadline,
+): Promise<CallbackOutcome> {
   const { actor, body, options } = request
   assertOptions(actor, options)
-  if (options.skipPlugins) return nothingHeard
+  if (options.skipPlugins) return nothingSaid
   const { dryRun } = options
-  return hear(deps, {
+  return runCallbacks(deps, {
     kind: 'save',
     actor,
     dryRun,
@@ -97,16 +101,21 @@ export async function hearOfSave(deps: ObjectDeps, request: SaveRequest, deadlin
 
 /**
  * Saves a batch of objects of one type, all or nothing. The phases and their order are the specification's
- * ("Plugin callback `db_pre_save`"): access rights, plugins (`hearOfSave`), transitions, constraints, save rights, write.
+ * ("Plugin callback `db_pre_save`"): access rights, plugins (`runSaveCallbacks`), transitions, constraints, save rights, write.
  */
-export async function saveObjects(deps: ObjectDeps, tx: Tx, request: SaveRequest, heard: Heard): Promise<SaveResult> {
+export async function saveObjects(
+  deps: ObjectDeps,
+  tx: Tx,
+  request: SaveRequest,
+  callbackOutcome: CallbackOutcome,
+): Promise<SaveResult> {
   const { actor } = request
   const model = deps.datamodel.current()
   return onCurrentModel(deps, tx, model, async (current) => {
     const yielder = createYielder()
     const rights = await deps.rights.forActor(actor)
     const context = newContext({ deps, tx, model, current, locks: true, actor, rights, yielder })
-    return save(context, request, heard)
+    return save(context, request, callbackOutcome)
   })
 }
 
@@ -128,7 +137,7 @@ interface Prepared {
 async function prepare(
   context: SaveContext,
   { objecttype, body, options }: SaveRequest,
-  said: Said,
+  said: CallbackReplacements,
 ): Promise<Prepared> {
   const { deps, model, yielder } = context
   const payload = { model, databaseName: deps.config.databaseName, partial: options.partial }
@@ -149,13 +158,13 @@ async function prepare(
   return { items, sent, ignored, kept, attached }
 }
 
-async function save(context: SaveContext, request: SaveRequest, heard: Heard): Promise<SaveResult> {
+async function save(context: SaveContext, request: SaveRequest, callbackOutcome: CallbackOutcome): Promise<SaveResult> {
   const { yielder } = context
   const { options } = request
-  const { items, sent, ignored, kept, attached } = await prepare(context, request, heard)
+  const { items, sent, ignored, kept, attached } = await prepare(context, request, callbackOutcome)
   let undecided: readonly PoolMove[] = []
-  const tasks = await conclude(context, items, {
-    heard,
+  const tasks = await finishChange(context, items, {
+    callbackOutcome,
     confirmTransition: options.confirmTransition,
     async check() {
       const { move, ask } = followers(await poolMoves(items, kept, yielder), options)

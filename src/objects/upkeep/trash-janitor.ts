@@ -7,7 +7,7 @@ import type { Tx } from '../../platform/postgres/db.ts'
 import { createYielder } from '../../platform/process/cooperative-yield.ts'
 import { createPeriodic } from '../../platform/process/periodic.ts'
 import { purgeObjects } from '../delete/purge.ts'
-import { assertAsSeen, hear } from '../save/callbacks/hear.ts'
+import { assertAsSeen, runCallbacks } from '../save/callbacks/run-callbacks.ts'
 import { newContext, type ObjectDeps, type SaveContext } from '../save/context.ts'
 import { itemOf } from '../save/item.ts'
 import { onCurrentModel } from '../save/on-current-model.ts'
@@ -116,7 +116,7 @@ export function createTrashJanitor({ objects: deps, log, policies, systemActor, 
 
   async function purgeBatch(actor: Actor, { said, now, run }: Terms, ids: readonly number[]): Promise<void> {
     const report = janitorRun(kind, batch)
-    const heard = await hear(deps, {
+    const callbackOutcome = await runCallbacks(deps, {
       kind: 'purge',
       actor,
       dryRun: false,
@@ -142,7 +142,7 @@ export function createTrashJanitor({ objects: deps, log, policies, systemActor, 
       assertAsSeen(
         context,
         found.map((object) => itemOf(object, 'delete')),
-        heard,
+        callbackOutcome,
       )
       await purgeObjects(context, found, { logged: true })
       const log = found.map(

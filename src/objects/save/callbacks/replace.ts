@@ -10,14 +10,18 @@ export interface Replaced {
 }
 
 /** What callbacks have said so far, by the places of the drafts. */
-export interface Said {
+export interface CallbackReplacements {
   readonly replaced: ReadonlyMap<string, readonly Replaced[]>
   /** The unique identifiers by which they know new objects. */
   readonly shownAs: ReadonlyMap<string, string>
 }
 
 /** Drafts with what callbacks made of them, those below them included. */
-export function withReplacements(context: PayloadContext, drafts: readonly Draft[], said: Said): readonly Draft[] {
+export function withReplacements(
+  context: PayloadContext,
+  drafts: readonly Draft[],
+  said: CallbackReplacements,
+): readonly Draft[] {
   if (said.replaced.size === 0 && said.shownAs.size === 0) return drafts
   const renew = (draft: Draft, up: Draft['up']): Draft => {
     const changed = (said.replaced.get(draft.place) ?? []).reduce(

@@ -1,13 +1,13 @@
 import type { Task } from '../../platform/values/tasks.ts'
 import type { Confirmation, RunRequest } from '../../transitions/service.ts'
-import { assertAsSeen, type Heard } from './callbacks/hear.ts'
+import { assertAsSeen, type CallbackOutcome } from './callbacks/run-callbacks.ts'
 import type { SaveContext } from './context.ts'
 import type { Item } from './item.ts'
 import { type WriteOptions, writeAll } from './write/all.ts'
 
-export interface Conclusion extends Pick<RunRequest, 'confirmTransition' | 'events'> {
+export interface ChangeOptions extends Pick<RunRequest, 'confirmTransition' | 'events'> {
   /** What callbacks have said, and of which versions. */
-  readonly heard: Heard
+  readonly callbackOutcome: CallbackOutcome
   /** A transition is run for stored objects; otherwise those that concern the change are. */
   readonly trigger?: RunRequest['trigger']
   /** What still changes the items, or refuses them, once the transitions have changed them. */
@@ -24,16 +24,16 @@ const whole: WriteOptions = { dryRun: false, skipIndex: false, skipEvents: false
  * it is still what callbacks have seen, transitions, checks, open questions, write, and what the transitions send. Gives the open questions: if there are any,
  * nothing was written.
  */
-export async function conclude(
+export async function finishChange(
   context: SaveContext,
   items: readonly Item[],
-  { heard, confirmTransition, trigger, check, ask, events, write = whole }: Conclusion,
+  { callbackOutcome, confirmTransition, trigger, check, ask, events, write = whole }: ChangeOptions,
 ): Promise<readonly Task[]> {
-  assertAsSeen(context, items, heard)
+  assertAsSeen(context, items, callbackOutcome)
   const transitions = await context.deps.runTransitions(context.tx, context.actor, items, confirmTransition, trigger)
   await check?.()
   // Those that came to it besides.
-  assertAsSeen(context, items, heard)
+  assertAsSeen(context, items, callbackOutcome)
   const tasks = await ask(transitions.confirmation)
   if (tasks.length > 0) return tasks
   await writeAll(context, items, write)

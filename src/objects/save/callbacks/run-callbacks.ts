@@ -12,7 +12,7 @@ import { asStored } from '../outcome.ts'
 import { applyStandards } from '../standards.ts'
 import { inTransaction } from '../transaction.ts'
 import type { ChangeKind, PendingObject, Replacement, SaveCallback } from './model.ts'
-import { type Replaced, replaceDraft, type Said } from './replace.ts'
+import { type CallbackReplacements, type Replaced, replaceDraft } from './replace.ts'
 
 /** A change, as far as callbacks are asked about it. */
 export interface Change {
@@ -23,35 +23,35 @@ export interface Change {
   readonly objects: number
   readonly deadline: Deadline
   /** All that would change: finds, decides and merges, just as it is done for the write. */
-  look(context: SaveContext, said: Said): Promise<readonly Item[]>
+  look(context: SaveContext, said: CallbackReplacements): Promise<readonly Item[]>
 }
 
 /** What callbacks have said, and what they have said it of. */
-export interface Heard extends Said {
+export interface CallbackOutcome extends CallbackReplacements {
   readonly seen: { readonly model: Model; readonly versions: ReadonlyMap<number, number> } | null
 }
 
-export const nothingHeard: Heard = { replaced: new Map(), shownAs: new Map(), seen: null }
+export const nothingSaid: CallbackOutcome = { replaced: new Map(), shownAs: new Map(), seen: null }
 
 /** Asks all callbacks that want to know of the change. Holds neither a connection nor a lock while one of them works. */
-export async function hear(deps: ObjectDeps, change: Change): Promise<Heard> {
+export async function runCallbacks(deps: ObjectDeps, change: Change): Promise<CallbackOutcome> {
   const callbacks = deps.callbacks.list.filter(({ kinds }) => kinds.includes(change.kind))
-  if (callbacks.length === 0) return nothingHeard
+  if (callbacks.length === 0) return nothingSaid
   const viewer = await deps.callbacks.viewer()
-  let heard = nothingHeard
+  let callbackOutcome = nothingSaid
   let shown: readonly Shown[] | null = null
   for (const callback of callbacks) {
-    if (!shown) ({ heard, shown } = await lookAt(deps, change, heard, viewer))
+    if (!shown) ({ callbackOutcome, shown } = await lookAt(deps, change, callbackOutcome, viewer))
     const objects = shown.filter(({ item }) => callback.objecttypes?.includes(item.table.name) ?? true)
     if (objects.length === 0) continue
     change.deadline.check()
     const answer = await answerOf(callback, change, objects)
     if (answer.length === 0) continue
-    heard = await taken(deps, heard, callback, objects, answer)
+    callbackOutcome = await taken(deps, callbackOutcome, callback, objects, answer)
     // The next one sees what has become of them.
     shown = null
   }
-  return heard
+  return callbackOutcome
 }
 
 /** An object as callbacks are shown it. */
@@ -64,17 +64,17 @@ interface Shown {
 async function lookAt(
   deps: ObjectDeps,
   { actor, objects, deadline, look }: Change,
-  heard: Heard,
+  callbackOutcome: CallbackOutcome,
   viewer: Actor,
-): Promise<{ heard: Heard; shown: readonly Shown[] }> {
+): Promise<{ callbackOutcome: CallbackOutcome; shown: readonly Shown[] }> {
   return inTransaction(deps, { ending: 'look', objects, deadline }, async (tx) => {
     const model = deps.datamodel.current()
     const rights = await deps.rights.forActor(actor)
     const yielder = createYielder(() => deadline.check())
     const current = Promise.resolve()
     const context = newContext({ deps, tx, model, current, locks: false, actor, rights, yielder })
-    const items = await look(context, heard)
-    assertAsSeen(context, items, heard)
+    const items = await look(context, callbackOutcome)
+    assertAsSeen(context, items, callbackOutcome)
     await applyStandards(context, items)
     const changed = items.filter((item) => item.changed)
     const pending = await mapYielding(changed, (item) => asStored(context, item), yielder)
@@ -85,11 +85,14 @@ async function lookAt(
       object: asNew(item, wires[index] as Wire),
       current: stored.get(item.systemObjectId) ?? null,
     }))
-    return { heard: heard.seen ? heard : { ...heard, ...seenIn(model, items) }, shown }
+    return {
+      callbackOutcome: callbackOutcome.seen ? callbackOutcome : { ...callbackOutcome, ...seenIn(model, items) },
+      shown,
+    }
   })
 }
 
-function seenIn(model: Model, items: readonly Item[]): Pick<Heard, 'seen' | 'shownAs'> {
+function seenIn(model: Model, items: readonly Item[]): Pick<CallbackOutcome, 'seen' | 'shownAs'> {
   const versions = new Map<number, number>()
   const shownAs = new Map<string, string>()
   for (const { current, draft, place, systemObjectId, uuid } of items) {
@@ -107,7 +110,7 @@ function seenIn(model: Model, items: readonly Item[]): Pick<Heard, 'seen' | 'sho
 export function assertAsSeen(
   { deps, actor, model }: SaveContext,
   items: readonly Item[],
-  { seen, replaced }: Heard,
+  { seen, replaced }: CallbackOutcome,
 ): void {
   if (!seen) return
   if (seen.model !== model) throw new AppError('DatabaseLockError', { name: 'datamodel' })
@@ -198,14 +201,14 @@ function isReplaceable(kind: ChangeKind, { draft, mode }: Item): boolean {
 /** What was said before with the answer, which must be one that can be read. */
 async function taken(
   deps: ObjectDeps,
-  heard: Heard,
+  callbackOutcome: CallbackOutcome,
   callback: SaveCallback,
   shown: readonly Shown[],
   answer: readonly Answered[],
-): Promise<Heard> {
-  const replaced = new Map<string, readonly Replaced[]>(heard.replaced)
-  const model = heard.seen?.model
-  if (!model || shown.length === 0) return heard
+): Promise<CallbackOutcome> {
+  const replaced = new Map<string, readonly Replaced[]>(callbackOutcome.replaced)
+  const model = callbackOutcome.seen?.model
+  if (!model || shown.length === 0) return callbackOutcome
   const context = { model, databaseName: deps.config.databaseName, partial: false }
   const take = ({ shown: { item, object }, replacement }: Answered): void => {
     if (!item.draft) return
@@ -218,7 +221,7 @@ async function taken(
     replaced.set(item.place, [...(replaced.get(item.place) ?? []), next])
   }
   await mapYielding(answer, take, createYielder())
-  return { ...heard, replaced }
+  return { ...callbackOutcome, replaced }
 }
 
 function failed({ name }: SaveCallback, reason: string, cause?: unknown): AppError {

@@ -10,7 +10,7 @@ import { createRenderStream, type ReadDeps, type RenderPages } from '../read/ren
 import type { FormatName } from '../render/formats.ts'
 import type { Known, RenderItem, Shape } from '../render/render.ts'
 import type { Loaded } from '../stored/rows.ts'
-import { showable } from './known.ts'
+import { showable } from './disclosure.ts'
 import type { SavedObject } from './outcome.ts'
 
 interface SavedContext {

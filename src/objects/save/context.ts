@@ -11,7 +11,7 @@ import type { EffectiveTag, TagSnapshot } from '../../tags/service.ts'
 import type { TransitionService } from '../../transitions/service.ts'
 import type { MaskFilters } from '../masks/filter.ts'
 import type { Callbacks } from './callbacks/model.ts'
-import type { Found } from './found.ts'
+import type { ExistingObject } from './existing-object.ts'
 import type { OwnerRef } from './request/payload.ts'
 
 export interface PoolInfo {
@@ -115,7 +115,7 @@ export interface SaveContext {
   readonly rights: CallerRights
   readonly at: Date
   /** Objects that are linked to, as far as they were looked up after `at`; those of the request stay until the end. */
-  readonly targets: Map<number, Found>
+  readonly targets: Map<number, ExistingObject>
   /** Ten thousand objects keep each phase busy for long enough that others notice. */
   readonly yielder: Yielder
 }

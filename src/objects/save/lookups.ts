@@ -2,8 +2,8 @@ import { AppError } from '../../platform/errors.ts'
 import type { LinkRef } from '../content/link-ref.ts'
 import { printable } from '../content/values.ts'
 import type { SaveContext } from './context.ts'
-import { asGuarded, type Found, guardColumns } from './found.ts'
-import { exists, showsColumn } from './known.ts'
+import { exists, showsColumn } from './disclosure.ts'
+import { asGuarded, type ExistingObject, guardColumns } from './existing-object.ts'
 import { lookupKey, uniqueValue } from './rules/unique.ts'
 
 /** A reference by the value of a column. */
@@ -103,7 +103,7 @@ async function scan(
   }
 }
 
-type Candidate = Omit<Found, 'version' | 'uuid' | 'parents' | 'standard' | 'deletedAt'>
+type Candidate = Omit<ExistingObject, 'version' | 'uuid' | 'parents' | 'standard' | 'deletedAt'>
 
 async function candidatesOf(
   { tx, model }: Pick<SaveContext, 'tx' | 'model'>,

@@ -7,9 +7,9 @@ import { writerOf } from '../masks/writer.ts'
 import type { StoredObject } from '../stored/content.ts'
 import { provisionalIds } from '../stored/provisional-ids.ts'
 import type { SaveContext } from './context.ts'
-import type { Found } from './found.ts'
+import { exists } from './disclosure.ts'
+import type { ExistingObject } from './existing-object.ts'
 import type { Item } from './item.ts'
-import { exists } from './known.ts'
 import type { Draft } from './request/payload.ts'
 import { createResolver, type Resolver } from './resolve.ts'
 import { findLinkers, type Linker } from './rules/deletion.ts'
@@ -24,7 +24,7 @@ export interface Prepared {
 
 interface Classified {
   readonly draft: Draft
-  readonly found: Found | undefined
+  readonly found: ExistingObject | undefined
 }
 
 /**
@@ -47,7 +47,9 @@ export async function prepareItems(
   await yieldIfDue(yielder)
   const created = classified.filter((entry) => !entry.found).map((entry) => entry.draft)
   const ids = await chooseIds(context, created)
-  const stored = classified.filter((entry): entry is Classified & { found: Found } => entry.found !== undefined)
+  const stored = classified.filter(
+    (entry): entry is Classified & { found: ExistingObject } => entry.found !== undefined,
+  )
   const masters = below ? stored.filter(({ draft }) => hasBelow(draft)) : []
   const [current, linkers] = await Promise.all([
     lockObjects(context, stored.map(idOf)),
@@ -79,7 +81,7 @@ export async function prepareItems(
   return { items, linkers }
 }
 
-const idOf = ({ found }: { readonly found: Found }): number => found.systemObjectId
+const idOf = ({ found }: { readonly found: ExistingObject }): number => found.systemObjectId
 
 /** Top-level drafts first, then those nested under them, level by level. */
 function flatten(tops: readonly Draft[]): Draft[] {

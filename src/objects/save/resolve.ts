@@ -2,7 +2,7 @@ import type { Table } from '../../datamodel/model.ts'
 import type { Tx } from '../../platform/postgres/db.ts'
 import type { LinkRef } from '../content/link-ref.ts'
 import type { SaveContext } from './context.ts'
-import { asGuarded, type Found, foundColumns } from './found.ts'
+import { asGuarded, type ExistingObject, existingColumns } from './existing-object.ts'
 import { isLookup, lookupName, mayFind, resolveLookups } from './lookups.ts'
 import type { Draft } from './request/payload.ts'
 
@@ -12,7 +12,7 @@ export interface Resolver {
    * The stored object that a reference names, trash included; `undefined` when there is none. One that is named by an id
    * is found also when the caller may not read it; a look-up by a value finds only what the caller may find by it.
    */
-  stored(ref: LinkRef): Found | undefined
+  stored(ref: LinkRef): ExistingObject | undefined
   /** The object of this request that a reference names. */
   drafted(ref: LinkRef): Draft | undefined
 }
@@ -61,7 +61,11 @@ export async function createResolver(
     drafted: (ref) => byDraft.get(nameOf(ref)),
   }
 
-  async function findObjects(q: Tx, all: readonly LinkRef[], lookedUp: readonly number[]): Promise<Map<string, Found>> {
+  async function findObjects(
+    q: Tx,
+    all: readonly LinkRef[],
+    lookedUp: readonly number[],
+  ): Promise<Map<string, ExistingObject>> {
     const systemIds = new Set(lookedUp)
     const uuids: string[] = []
     const tables: number[] = []
@@ -74,10 +78,10 @@ export async function createResolver(
         ids.push(ref.id)
       }
     }
-    const result = new Map<string, Found>()
+    const result = new Map<string, ExistingObject>()
     if (systemIds.size + uuids.length + ids.length === 0) return result
-    const { rows } = await q.query<Found>(
-      `select ${foundColumns}
+    const { rows } = await q.query<ExistingObject>(
+      `select ${existingColumns}
        from object o
        where o.system_object_id = any($1::bigint[] || array(
          select system_object_id from object where uuid = any($2::text[])

@@ -6,8 +6,8 @@ import type { StoredGrant, TagRight } from '../../rights/service.ts'
 import { checkTags, mayTag } from '../../tags/service.ts'
 import { sameContent } from '../masks/writer.ts'
 import type { SaveContext } from './context.ts'
+import { guarded } from './disclosure.ts'
 import { guardBefore, type Item } from './item.ts'
-import { guarded } from './known.ts'
 import type { NamedRef, OwnerRef } from './request/payload.ts'
 
 /**

@@ -2,7 +2,7 @@ import type { Model } from '../../datamodel/model.ts'
 import type { Queryable, Tx } from '../../platform/postgres/db.ts'
 import type { CallerRights, StoredGrant } from '../../rights/service.ts'
 import type { MaskDeps } from '../masks/preference.ts'
-import { exists, showsColumn } from '../save/known.ts'
+import { exists, showsColumn } from '../save/disclosure.ts'
 import { type HeadRow, headColumns, heads } from '../stored/rows.ts'
 
 /** An object that has a file, and in which column. */

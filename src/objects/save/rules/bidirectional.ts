@@ -3,8 +3,8 @@ import { AppError } from '../../../platform/errors.ts'
 import { sameContent } from '../../masks/writer.ts'
 import { type Content, type ContentRow, rowsOf } from '../../stored/content.ts'
 import type { SaveContext } from '../context.ts'
+import { exists, guarded } from '../disclosure.ts'
 import { guardBefore, type Item, itemOf } from '../item.ts'
-import { exists, guarded } from '../known.ts'
 import { lockObjects } from '../write/store.ts'
 
 /** A side of a pair sees the objects that its column links to; the opposite column of those must link back. */

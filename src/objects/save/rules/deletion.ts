@@ -6,8 +6,8 @@ import { withoutLinks } from '../../content/links.ts'
 import type { StoredObject } from '../../stored/content.ts'
 import { loadHeads } from '../../stored/load.ts'
 import type { SaveContext } from '../context.ts'
+import { showsLink } from '../disclosure.ts'
 import { guardOf, type Item, itemOf } from '../item.ts'
-import { showsLink } from '../known.ts'
 import { lockObjects } from '../write/store.ts'
 
 /** What becomes of objects that link to a deleted one through a column that does not say so itself. */

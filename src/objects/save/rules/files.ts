@@ -4,8 +4,8 @@ import { coversFile } from '../../../rights/service.ts'
 import { type FileEntry, filesByColumn, forEachFileList } from '../../content/file-links.ts'
 import { invalidValue } from '../../content/values.ts'
 import type { LinkableFile, SaveContext } from '../context.ts'
+import { guarded } from '../disclosure.ts'
 import { guardAfter, guardBefore, type Item } from '../item.ts'
-import { guarded } from '../known.ts'
 
 interface Introduced {
   readonly item: Item

@@ -2,7 +2,7 @@ import type { Model } from '../../datamodel/model.ts'
 import type { Standard } from '../stored/content.ts'
 
 /** What a save needs to know of an object that exists: which one it is and what rights on it depend on, what others show it by. */
-export interface Found {
+export interface ExistingObject {
   readonly systemObjectId: number
   readonly objecttypeId: number
   readonly id: number
@@ -21,17 +21,17 @@ export interface Found {
 }
 
 /** What was found as rights see it: an object whose type has no grants of its own has none, whatever is stored. */
-export function asGuarded<T extends Pick<Found, 'objecttypeId' | 'acl' | 'privateAcl'>>(
+export function asGuarded<T extends Pick<ExistingObject, 'objecttypeId' | 'acl' | 'privateAcl'>>(
   tablesById: Model['tablesById'],
   row: T,
 ): T {
   return tablesById.get(row.objecttypeId)?.aclTable ? row : { ...row, acl: null, privateAcl: false }
 }
 
-/** Columns of `object o` that rights depend on, as `Found` has them. */
+/** Columns of `object o` that rights depend on, as `ExistingObject` has them. */
 export const guardColumns = `o.system_object_id as "systemObjectId", o.objecttype as "objecttypeId", o.id,
   o.pool_id as "poolId", o.owner_user as "ownerUserId", o.owner_group as "ownerGroupId", o.tags, o.acl,
   o.private_acl as "privateAcl", o.deleted_at is not null as deleted`
 
-/** The rest of `Found`. */
-export const foundColumns = `${guardColumns}, o.version, o.uuid, o.parents, o.standard, o.deleted_at as "deletedAt"`
+/** The rest of `ExistingObject`. */
+export const existingColumns = `${guardColumns}, o.version, o.uuid, o.parents, o.standard, o.deleted_at as "deletedAt"`

@@ -45,8 +45,8 @@ async function measure(context: Context, source: string, copies: number): Promis
     figureOnly('  until the search indexes are built', rebuiltSeconds, 's'),
     atMost('large: search with two facets, 4 connections, median', 100, facets.median, 'ms'),
     atMost('large: the same, p95', 400, facets.p95, 'ms'),
-    figureOnly('  without kept results, median', fresh.median, 'ms'),
-    figureOnly('  without kept results, p95', fresh.p95, 'ms'),
+    figureOnly('  without cached results, median', fresh.median, 'ms'),
+    figureOnly('  without cached results, p95', fresh.p95, 'ms'),
     ...(await exactCounts(context, word, copies)),
     atMost('large: a page deep in the result, p95', 50, deep.p95, 'ms'),
     figureOnly('  median', deep.median, 'ms'),
@@ -88,7 +88,7 @@ async function deepPages({ client, ...context }: Context, artworks: number): Pro
     places.push(...objects.map((object) => object._sort ?? []))
   }
   const after = () => ({ ...request, limit: 20, search_after: places[Math.floor(Math.random() * places.length)] })
-  // Of 9,000 places hardly one is asked for twice: kept results do not count.
+  // Of 9,000 places hardly one is asked for twice: cached results do not count.
   await searchLoad({ client, ...context }, { connections: 1, seconds: 2, body: after })
   return searchLoad({ client, ...context }, { connections: 1, seconds: 10, body: after })
 }

@@ -38,7 +38,7 @@ export function facetSearch(word: string): Record<string, unknown> {
 
 let times = 0
 
-/** The same with a condition that all fulfil and no other search has: no kept result of the service answers it. */
+/** The same with a condition that all fulfil and no other search has: no cached result of the service answers it. */
 export function freshFacetSearch(word: string): Record<string, unknown> {
   const { search, ...rest } = facetSearch(word) as { search: object[] }
   return {
@@ -77,7 +77,7 @@ export async function measureSearch(context: Context): Promise<Row[]> {
     atMost('search with two facets, 4 connections, p95', 60, facets.p95, 'ms'),
     figureOnly('  median', facets.median, 'ms'),
     figureOnly('  throughput', facets.perSecond, '/s'),
-    figureOnly('  without kept results, p95', fresh.p95, 'ms'),
-    figureOnly('  without kept results, median', fresh.median, 'ms'),
+    figureOnly('  without cached results, p95', fresh.p95, 'ms'),
+    figureOnly('  without cached results, median', fresh.median, 'ms'),
   ]
 }

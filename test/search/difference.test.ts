@@ -9,7 +9,7 @@ import { otherSearchIndex } from '../support/search-index.ts'
 import { link, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
 
 /**
- * Kept results, and columns in memory, are brought up to date by what has changed. Each is compared with a search that asks the
+ * Cached results, and columns in memory, are brought up to date by what has changed. Each is compared with a search that asks the
  * same in other words, so that it is found anew, by the same caller at the same moment.
  */
 

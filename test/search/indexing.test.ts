@@ -133,7 +133,7 @@ test('saves by two processes at once are all indexed', async () => {
   assert.equal((await other.as('root').post('/search', { search: [text('parallel')] })).body.count, 10)
 })
 
-test('a kept result is given up when the index has changed, in every process', async () => {
+test('a cached result is given up when the index has changed, in every process', async () => {
   await using other = await attachService(scene.svc.dsn)
   const request = { objecttypes: ['topic'], aggregations: { it: { type: 'term', field: '_objecttype' } } }
   const count = async (svc = scene.svc): Promise<number[]> => {

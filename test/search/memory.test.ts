@@ -8,7 +8,7 @@ import { startScene } from './support.ts'
 
 const sizeOf = (name: string) => cacheSizes().get(name) ?? { bytes: 0, entries: 0 }
 
-test('kept results do not grow with what was asked: neither long texts nor a large trash stay in memory', async () => {
+test('cached results do not grow with what was asked: neither long texts nor a large trash stay in memory', async () => {
   await using scene = await startScene()
   const root = scene.svc.as('root')
   const people = Array.from({ length: 400 }, (_, index) => payload('person', { name: `Gone ${index}` }))

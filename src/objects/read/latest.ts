@@ -10,10 +10,10 @@ import { type Reader, readerOf } from '../masks/reader.ts'
 import { type Known, nothingKnown, type RenderItem, type RenderOptions, reverseKey } from '../render/render.ts'
 import type { Address } from '../stored/load.ts'
 import type { Head, Loaded } from '../stored/rows.ts'
-import { areEqual, createAnswers, hasDatedGrants, type Sources, Watched } from './kept-answers.ts'
 import { createObjectCache, type Found } from './object-cache.ts'
 import { hasShortLinks, isDeep } from './options.ts'
 import type { Nearby, ReadDeps, RenderPages } from './render-pages.ts'
+import { areEqual, createResponseCache, hasDatedGrants, type Sources, Watched } from './response-cache.ts'
 
 /** An object in its latest version, allowed to the caller with the mask, and what is known around it. */
 interface Latest extends RenderItem {
@@ -30,7 +30,7 @@ export function createLatest(
 ) {
   const admission = createAdmission()
   const memory = createObjectCache(deps.pipelined, admission)
-  const answers = createAnswers(admission)
+  const answers = createResponseCache(admission)
 
   /** The object in its latest version, with what its links and reverse fields need as far as that is cheap to know. */
   async function readLatest(

@@ -1,9 +1,9 @@
 /** Searches that are answered from columns in memory, as far as these are known. */
 import type { Queryable } from '../../../platform/postgres/db.ts'
 import type { FacetCounts } from '../../plan/plan.ts'
+import type { Asked, Page, Renewed } from '../query/cached-results.ts'
 import { parseIntegers } from '../query/facet-sets.ts'
 import type { CountedText, FacetColumn } from '../query/facets.ts'
-import type { Asked, Page, Renewed } from '../query/kept-results.ts'
 import { readHits, type Statement, type StatementForm } from '../query/statements.ts'
 import { type MatchColumn, matchesIn, type NumberColumn, type ObjectTable, type OrderColumn } from './column.ts'
 import type { Columns, Wanted } from './columns.ts'

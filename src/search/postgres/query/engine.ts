@@ -16,10 +16,10 @@ import { readMoment } from '../index/store.ts'
 import { lexicalSettings } from '../lexical.ts'
 import type { SlotCache } from '../slots.ts'
 import type { AccessSets } from './access-sets.ts'
+import { type Counts, createCachedResults, type Page, type Part, type Renewed } from './cached-results.ts'
 import { readChanges } from './changes.ts'
 import { createFacetSetCache, SetsGone } from './facet-sets.ts'
 import { type CountedText, type FacetColumn, facetColumn, facetCounts } from './facets.ts'
-import { type Counts, createKeptResults, type Page, type Part, type Renewed } from './kept-results.ts'
 import { findLinked, type LinkedObjects, visionWith } from './linked.ts'
 import { createLinkedAnswers } from './linked-answers.ts'
 import { countsKey, pageKey } from './plan-key.ts'
@@ -70,7 +70,7 @@ export function createPostgresEngine({
   const countFacet = (column: FacetColumn, counted: CountedText): Promise<FacetCounts> =>
     facetCounts(db, sets, column, counted)
   const readNow = createBatchLoader(() => readMoment(pipelined), { most: 1000 })
-  const kept = createKeptResults({ countFacet, readNow: () => readNow(null) })
+  const kept = createCachedResults({ countFacet, readNow: () => readNow(null) })
   const linkedAnswers = createLinkedAnswers()
   const columnSearch = createColumnSearch({ pipelined, columns, countFacet })
   type Prepared = Awaited<ReturnType<typeof prepare>>

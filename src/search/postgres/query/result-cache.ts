@@ -16,7 +16,7 @@ export interface Kept<T> {
   readonly bytes: number
 }
 
-/** Bytes of all kept results together. */
+/** Bytes of all cached results together. */
 const maxBytes = 16_000_000
 
 export interface ResultCache {

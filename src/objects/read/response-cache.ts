@@ -29,7 +29,7 @@ interface Kept {
  * Answers to reads of one object, as bytes. Rendering an object and writing it as JSON is most of the work of a read
  * (bench/read.ts), and the same few objects are read again and again: `admission` knows which.
  */
-export function createAnswers(admission: Admission) {
+export function createResponseCache(admission: Admission) {
   const kept = createByteCache<string, Kept>({
     name: 'answers',
     maxBytes,

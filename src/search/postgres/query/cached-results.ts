@@ -45,13 +45,13 @@ const fewest = 500
 /** Changed documents up to which a result is brought up to date: `base`, and one for so many matches. */
 const changed = { base: 20, perMatches: 30, most: 1500 }
 
-export interface KeptResultsDeps {
+export interface CachedResultsDeps {
   /** Moment of the last batch of the index. */
   readonly readNow: () => Promise<number>
   readonly countFacet: (column: FacetColumn, counted: CountedText) => Promise<FacetCounts>
 }
 
-export function createKeptResults({ readNow, countFacet }: KeptResultsDeps) {
+export function createCachedResults({ readNow, countFacet }: CachedResultsDeps) {
   const cache = createResultCache()
 
   function keepCounts({ plan, lookedUp }: Pick<Asked, 'plan' | 'lookedUp'>, counts: Part<Counts>): void {
